@@ -1,0 +1,24 @@
+"""What people would have answered, from answers that were randomized before they left their hands."""
+
+from importlib.metadata import version
+
+from warner import metrics, simulate
+from warner.design import RandomizedResponse
+from warner.em import Certificate, Fit, certificate, ibu
+from warner.estimators import inv, inv_n, inv_p, mle
+
+__version__ = version("warner")
+
+__all__ = [
+    "Certificate",
+    "Fit",
+    "RandomizedResponse",
+    "certificate",
+    "ibu",
+    "inv",
+    "inv_n",
+    "inv_p",
+    "metrics",
+    "mle",
+    "simulate",
+]

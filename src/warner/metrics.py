@@ -1,0 +1,90 @@
+"""The distances that an estimate is judged by.
+
+All take arrays of shape (..., k) and give one number for each leading index. Two different numbers go by the name
+of *squared error* in this field: the sum over the answers (in the text of Pinzón et al., and in most theory) and
+the mean over them, K times smaller (in that paper's figures). Here each has its name.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import rel_entr, xlogy
+
+from warner.estimators import validated
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from warner.design import RandomizedResponse
+
+
+def squared_error_sum(shares: ArrayLike, truth: ArrayLike) -> NDArray[np.float64]:
+    """Sum the squared differences over the answers.
+
+    >>> squared_error_sum([0.3, 0.7], [0.5, 0.5]).round(3)
+    np.float64(0.08)
+    """
+    return np.square(_difference(shares, truth)).sum(axis=-1)  # type: ignore[no-any-return]
+
+
+def squared_error_mean(shares: ArrayLike, truth: ArrayLike) -> NDArray[np.float64]:
+    """Average the squared differences over the answers: the sum divided by K.
+
+    >>> squared_error_mean([0.3, 0.7], [0.5, 0.5]).round(3)
+    np.float64(0.04)
+    """
+    return np.square(_difference(shares, truth)).mean(axis=-1)  # type: ignore[no-any-return]
+
+
+def total_variation(shares: ArrayLike, truth: ArrayLike) -> NDArray[np.float64]:
+    """Halve the sum of absolute differences: the largest error in the share of any set of answers.
+
+    >>> total_variation([0.3, 0.7], [0.5, 0.5]).round(3)
+    np.float64(0.2)
+    """
+    return np.abs(_difference(shares, truth)).sum(axis=-1) / 2  # type: ignore[no-any-return]
+
+
+def kl_divergence(first: ArrayLike, second: ArrayLike) -> NDArray[np.float64]:
+    r"""Give the Kullback-Leibler divergence :math:`\sum_i a_i \ln(a_i/b_i)` of two distributions, in nats.
+
+    Infinite where `second` rules out what `first` holds possible. Both must be distributions; `inv` may not be.
+
+    >>> kl_divergence([0.5, 0.5], [0.25, 0.75]).round(4)  # ln(2)/2 + ln(2/3)/2
+    np.float64(0.1438)
+    """
+    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if a.shape != b.shape:
+        msg = f"first and second must have the same shape, but got {a.shape} and {b.shape}"
+        raise ValueError(msg)
+    if not (a >= 0).all() or not (b >= 0).all():
+        msg = f"first and second must not be negative, but the smallest entry is {min(a.min(), b.min()):.3g}"
+        raise ValueError(msg)
+    return rel_entr(a, b).sum(axis=-1)  # type: ignore[no-any-return]
+
+
+def negative_log_likelihood(shares: ArrayLike, counts: ArrayLike, design: RandomizedResponse) -> NDArray[np.float64]:
+    r"""Give :math:`-\sum_i (c_i/N) \ln(q + (p-q)\theta_i)`: nats per report, no multinomial coefficient.
+
+    Undefined, hence NaN, for shares with a negative entry, as `inv` can give; infinite where an answer was reported
+    that the shares and the design rule out.
+
+    >>> from warner import RandomizedResponse
+    >>> negative_log_likelihood([0.5, 0.5], [40, 60], RandomizedResponse(2, truth="3/4")).round(4)  # ln 2
+    np.float64(0.6931)
+    """
+    array, totals, _ = validated(counts, design)
+    theta = np.asarray(shares, dtype=np.float64)
+    expected = design.q + (design.p - design.q) * theta
+    fit = -xlogy(array / totals[..., np.newaxis], np.maximum(expected, 0)).sum(axis=-1)
+    return np.where((theta < 0).any(axis=-1), np.nan, fit)[()]
+
+
+def _difference(shares: ArrayLike, truth: ArrayLike) -> NDArray[np.float64]:
+    first, second = np.asarray(shares, dtype=np.float64), np.asarray(truth, dtype=np.float64)
+    if first.shape[-1:] != second.shape[-1:]:
+        msg = f"shares and truth must be over the same answers, but got shapes {first.shape} and {second.shape}"
+        raise ValueError(msg)
+    return first - second

@@ -1,0 +1,143 @@
+"""Made-up populations and the report histograms that they would give, without simulating people.
+
+A histogram costs O(K) draws whatever the number of people. Everything random takes a `numpy.random.Generator`, so
+that a simulation can be repeated; a real answer never comes this way (see `warner.randomize`).
+
+Two readings, which differ in their variance and must not be mixed up:
+
+- `reports_of_population`: N people are drawn from a population with the given shares, and answer.
+- `reports_of_people`: these very people answer; their true histogram is given and does not vary.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from warner.design import RandomizedResponse
+
+
+def uniform(k: int) -> NDArray[np.float64]:
+    """Give k equal shares.
+
+    >>> uniform(4)
+    array([0.25, 0.25, 0.25, 0.25])
+    """
+    return zipf(k, 0)
+
+
+def zipf(k: int, s: float) -> NDArray[np.float64]:
+    """Give k shares that fall off as the rank to the power of -s: the commonest answer first.
+
+    >>> zipf(3, 1) * 11  # in proportion 1 : 1/2 : 1/3
+    array([6., 3., 2.])
+    """
+    if k < 1 or not np.isfinite(s):
+        msg = f"k must be at least 1 and s finite, but got k={k!r} and s={s!r}"
+        raise ValueError(msg)
+    weights: NDArray[np.float64] = np.arange(1, k + 1, dtype=np.float64) ** -float(s)
+    weights /= weights.sum()
+    return weights
+
+
+def reports_of_population(
+    shares: ArrayLike,
+    n: int,
+    design: RandomizedResponse,
+    *,
+    rng: np.random.Generator,
+    size: int | tuple[int, ...] | None = None,
+) -> NDArray[np.int64]:
+    r"""Draw the histogram of n reports from people who are a sample of a population.
+
+    The counts are multinomial with probabilities :math:`q + (p-q)\theta_i`.
+
+    Parameters
+    ----------
+    shares : array_like of shape (k,)
+        True shares of the population.
+    n : int
+        Number of people.
+    design : RandomizedResponse
+        What every answer goes through.
+    rng : numpy.random.Generator
+        Where the randomness comes from.
+    size : int or tuple of int, optional
+        Draw an array of this shape of independent histograms.
+
+    Returns
+    -------
+    ndarray of shape (*size, k)
+
+    Examples
+    --------
+    >>> from warner import RandomizedResponse
+    >>> design = RandomizedResponse(3, epsilon=1)
+    >>> int(reports_of_population([0.5, 0.3, 0.2], 1000, design, rng=np.random.default_rng(1)).sum())
+    1000
+    """
+    theta = np.asarray(shares, dtype=np.float64)
+    if theta.shape != (design.k,) or not (theta >= 0).all() or not abs(theta.sum() - 1) <= 1e-9:  # noqa: PLR2004
+        msg = (
+            f"shares must be a distribution over {design.k} answers, but got shape {theta.shape}, sum {theta.sum():.9g}"
+        )
+        raise ValueError(msg)
+    _check(n, rng)
+    reported = design.q + (design.p - design.q) * theta
+    return rng.multinomial(n, reported / reported.sum(), size=size)
+
+
+def reports_of_people(
+    true_counts: ArrayLike,
+    design: RandomizedResponse,
+    *,
+    rng: np.random.Generator,
+    size: int | tuple[int, ...] | None = None,
+) -> NDArray[np.int64]:
+    r"""Draw the histogram of reports from people whose true answers are given.
+
+    Of the people with answer i, :math:`\text{Bin}(n_i, p-q)` keep it; all others draw one of the K answers
+    uniformly. That is the same mechanism, read as *keep or redraw*, and equals randomizing each person apart.
+
+    Parameters
+    ----------
+    true_counts : array_like of int of shape (k,)
+        How many people hold each answer.
+    design, rng, size
+        As for `reports_of_population`; the design must have p >= q.
+
+    Examples
+    --------
+    >>> from warner import RandomizedResponse
+    >>> reports_of_people([5, 3, 2], RandomizedResponse(3, odds=(1, 0)), rng=np.random.default_rng(1))
+    array([5, 3, 2])
+    """
+    people = np.asarray(true_counts)
+    if people.dtype.kind not in "iu" or people.shape != (design.k,) or (people < 0).any():
+        msg = (
+            f"true_counts must be {design.k} whole numbers of at least 0, one for each answer, but got "
+            f"shape {people.shape} of {people.dtype}"
+        )
+        raise ValueError(msg)
+    if design.odds[0] < design.odds[1]:
+        msg = "the design must have p >= q to be read as keep or redraw; use reports_of_population for p < q"
+        raise ValueError(msg)
+    _check(1, rng)
+    a, b = design.odds
+    shape = () if size is None else (size,) if isinstance(size, int) else size
+    kept = rng.binomial(people, (a - b) / design.total, size=(*shape, design.k))
+    redrawn = people.sum() - kept.sum(axis=-1)
+    return kept + rng.multinomial(redrawn, np.full(design.k, 1 / design.k))
+
+
+def _check(n: int, rng: Any) -> None:
+    if not isinstance(rng, np.random.Generator):
+        msg = f"rng must be a numpy.random.Generator, such as numpy.random.default_rng(1), but got {rng!r}"
+        raise TypeError(msg)
+    if n < 0:
+        msg = f"n must be a number of people, at least 0, but got {n!r}"
+        raise ValueError(msg)
