@@ -51,7 +51,6 @@ EPSILON_RANGE = (Fraction(1, 10**9), Fraction(40))
 CHANNEL_LIMIT = 4096
 FORMAT = "warner design"
 VERSION = 1
-INT64 = np.iinfo(np.int64)
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -125,7 +124,7 @@ class RandomizedResponse:
         labels = _labels(domain)
         k = len(labels)
         if epsilon is not None:
-            a, b = _odds_from_epsilon(_exact("epsilon", epsilon), k)
+            a, b = _odds_from_epsilon(epsilon, k)
         elif truth is not None:
             p = _probability("truth", truth)
             a, b = _whole(p * (k - 1), 1 - p)
@@ -289,7 +288,11 @@ class RandomizedResponse:
         if strange:
             msg = f"this design is damaged: the fields {strange} are missing or do not belong there"
             raise ValueError(msg)
-        return cls(_domain_from_json(fields["domain"]), odds=_odds_from_json(fields["odds"]))
+        try:
+            return cls(_domain_from_json(fields["domain"]), odds=_odds_from_json(fields["odds"]))
+        except TypeError as error:  # labels of other types: in a file that is a wrong value
+            msg = f"this design is damaged: {error}"
+            raise ValueError(msg) from None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the design to a file, whole or not at all."""
@@ -335,6 +338,11 @@ def _labels(domain: Domain) -> Labels:
     if k < 2:  # noqa: PLR2004 - with one answer there is nothing to protect, and q is undefined
         msg = f"domain must have at least 2 answers, but got {k}"
         raise ValueError(msg)
+    ends = (labels[0], labels[-1]) if isinstance(labels, range) else labels
+    large = [label for label in ends if isinstance(label, int) and not -(2**63) <= label < 2**63]
+    if large:
+        msg = f"domain must hold integers of 64 bits, but got {large[0]}; use strings"
+        raise ValueError(msg)
     return labels
 
 
@@ -344,9 +352,6 @@ def _distinct_labels(domain: list[Any]) -> Labels:
         labels = tuple(map(str, domain))
     elif all(isinstance(label, int | np.integer) and not isinstance(label, bool) for label in domain):
         labels = tuple(map(int, domain))
-        if not INT64.min <= min(labels) <= max(labels) <= INT64.max:
-            msg = f"domain must hold integers of 64 bits, but got {min(labels)} to {max(labels)}; use strings"
-            raise ValueError(msg)
         consecutive = range(labels[0], labels[0] + len(labels))
         if labels == tuple(consecutive):
             return consecutive
@@ -366,11 +371,17 @@ def _exact(name: str, value: Number) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, int | float | str | Fraction | Decimal | np.number):
         msg = f'{name} must be a number, a fraction or a string such as "3/4", but got {value!r}'
         raise TypeError(msg)
+    text = str(value).strip()
     try:
-        return Fraction(str(value).strip())
-    except (ValueError, ZeroDivisionError):
-        msg = f'{name} must be a finite number or a string such as "3/4", but got {value!r}'
-        raise ValueError(msg) from None
+        if "/" in text:
+            return Fraction(text)
+        decimal = Decimal(text)
+        if abs(decimal.adjusted()) < 1000:  # noqa: PLR2004 - 1e999999999 as a fraction would fill the memory
+            return Fraction(decimal)
+    except (ArithmeticError, ValueError):  # among them infinity, NaN, and what is no number
+        pass
+    msg = f'{name} must be a finite number or a string such as "3/4", but got {value!r}'
+    raise ValueError(msg)
 
 
 def _probability(name: str, value: Number) -> Fraction:
@@ -400,17 +411,18 @@ def _odds_as_given(odds: tuple[Number, Number] | str) -> tuple[int, int]:
     return _whole(first, second)
 
 
-def _odds_from_epsilon(epsilon: Fraction, k: int) -> tuple[int, int]:
+def _odds_from_epsilon(epsilon: Number, k: int) -> tuple[int, int]:
     """Round e^epsilon down to a ratio of integers, as finely as one 64-bit draw allows (b = 2^j, j <= 52)."""
+    exact = _exact("epsilon", epsilon)
     low, high = EPSILON_RANGE
-    if not low <= epsilon <= high:
+    if not low <= exact <= high:
         msg = (
-            f"epsilon must be positive, from {float(low)} to {float(high)}, but got {float(epsilon)}; below, reports "
-            "say nothing; above, they are the truth: odds=(1, 0) says so"
+            f"epsilon must be positive, from {float(low)} to {float(high)}, but got {epsilon!r}; below, reports say "
+            "nothing; above, they are the truth: odds=(1, 0) says so"
         )
         raise ValueError(msg)
     with localcontext(Context(prec=60)):
-        exponent = Decimal(epsilon.numerator) / Decimal(epsilon.denominator)
+        exponent = Decimal(exact.numerator) / Decimal(exact.denominator)
         # Quotient and exponential are each half a unit off at most, and the exponent is at most 40.
         growth = exponent.exp() * (1 - Decimal("1e-57"))
         for bits in range(52, -1, -1):
@@ -421,7 +433,7 @@ def _odds_from_epsilon(epsilon: Fraction, k: int) -> tuple[int, int]:
     if a <= b:
         msg = (
             f"epsilon must be at least about {1 / b:.1g} for K = {k} answers, because odds finer than that cannot "
-            f"be drawn from 64 bits, but got {float(epsilon)}"
+            f"be drawn from 64 bits, but got {epsilon!r}"
         )
         raise ValueError(msg)
     return _whole(Fraction(a), Fraction(b))
@@ -441,7 +453,7 @@ def _domain_from_json(domain: object) -> Domain:
 def _odds_from_json(odds: object) -> tuple[int, int]:
     if isinstance(odds, list) and [type(part) for part in odds] == [str, str]:
         a, b = odds
-        if all(part.isascii() and part.isdigit() for part in odds):
+        if all(part.isascii() and part.isdigit() and len(part) < 100 for part in odds):  # noqa: PLR2004
             return int(a), int(b)
     msg = "this design is damaged: odds must be two whole numbers as decimal strings"
     raise ValueError(msg)

@@ -112,7 +112,10 @@ def certificate(shares: ArrayLike, counts: ArrayLike, design: RandomizedResponse
         )
         raise ValueError(msg)
     ratio = _ratio(array / totals[..., np.newaxis], design.q + (design.p - design.q) * theta)
-    growth = design.q * ratio.sum(axis=-1) + ((design.p - design.q) * ratio).max(axis=-1)
+    impossible = np.isinf(ratio).any(axis=-1)  # reported, though these shares rule it out: all is to be gained
+    with np.errstate(invalid="ignore"):
+        growth = design.q * ratio.sum(axis=-1) + ((design.p - design.q) * ratio).max(axis=-1)
+    growth = np.where(impossible, np.inf, growth)[()]
     a, b = design.odds
     return Certificate(
         excess=growth - 1,

@@ -77,6 +77,9 @@ def negative_log_likelihood(shares: ArrayLike, counts: ArrayLike, design: Random
     """
     array, totals, _ = validated(counts, design)
     theta = np.asarray(shares, dtype=np.float64)
+    if theta.shape != array.shape:
+        msg = f"shares must have the shape of counts, {array.shape}, but got {theta.shape}"
+        raise ValueError(msg)
     expected = design.q + (design.p - design.q) * theta
     fit = -xlogy(array / totals[..., np.newaxis], np.maximum(expected, 0)).sum(axis=-1)
     return np.where((theta < 0).any(axis=-1), np.nan, fit)[()]

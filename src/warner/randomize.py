@@ -47,6 +47,8 @@ def randomize(answers: Any, design: RandomizedResponse, *, codes: bool = False) 
     >>> RandomizedResponse(["yes", "no"], odds=(1, 0)).randomize(["no", "yes", "no"])
     ['no', 'yes', 'no']
     """
+    if isinstance(answers, np.generic):
+        answers = answers.item()  # one label of NumPy's own type is one label
     truth = _positions(answers, design, codes=codes)
     reports = _draw(truth.ravel(), design, os.urandom).reshape(truth.shape)
     if isinstance(answers, np.ndarray) or hasattr(answers, "__array__"):
@@ -97,7 +99,7 @@ def _positions(answers: Any, design: RandomizedResponse, *, codes: bool) -> NDAr
 
 
 def _integer_positions(values: NDArray[Any], labels: Any) -> NDArray[np.int64]:
-    low, high = min(labels), max(labels)
+    low, high = (labels[0], labels[-1]) if isinstance(labels, range) else (min(labels), max(labels))
     if values.size and (values.min() < low or values.max() > high):
         _refuse((values < low) | (values > high))
     values = values.astype(np.int64, copy=False)  # safe even for uint64: the labels are of 64 bits with a sign

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from warner import RandomizedResponse, simulate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DESIGN = RandomizedResponse(4, odds=(5, 1))
+RNG = np.random.default_rng(1)
+
+
+def test_zipf_by_hand() -> None:
+    assert_allclose(simulate.zipf(3, 1), [6 / 11, 3 / 11, 2 / 11], rtol=1e-15)
+    assert_array_equal(simulate.uniform(4), [0.25] * 4)
+    assert simulate.zipf(10**6, 1.3).sum() == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("size", [None, 3, (2, 3)])
+def test_every_histogram_holds_every_report(size: Any) -> None:
+    shape = () if size is None else (size,) if isinstance(size, int) else size
+    population = simulate.reports_of_population([0.7, 0.1, 0.1, 0.1], 1000, DESIGN, rng=RNG, size=size)
+    people = simulate.reports_of_people([700, 100, 100, 100], DESIGN, rng=RNG, size=size)
+    for reports in (population, people):
+        assert reports.shape == (*shape, 4)
+        assert (reports.sum(axis=-1) == 1000).all()
+        assert (reports >= 0).all()
+
+
+def test_the_same_generator_gives_the_same_reports() -> None:
+    first, second = (
+        simulate.reports_of_people([70, 10, 10, 10], DESIGN, rng=np.random.default_rng(9), size=5) for _ in range(2)
+    )
+    assert_array_equal(first, second)
+
+
+def test_keep_or_redraw_is_the_mechanism_itself() -> None:
+    # Keep with probability (a-b)/M, else uniform over K: truth (a-b)/M + b K/M / K = a/M, each lie b/M.
+    for a, b, k in product(range(1, 8), range(8), range(2, 6)):
+        design = RandomizedResponse(k, odds=(a, b))
+        if a >= b:
+            keep = Fraction(design.odds[0] - design.odds[1], design.total)
+            assert keep + (1 - keep) / k == Fraction(a, a + (k - 1) * b)
+            assert (1 - keep) / k == Fraction(b, a + (k - 1) * b)
+
+
+@pytest.mark.parametrize("n", [60, 10**12])
+def test_both_readings_have_their_mean_and_their_variance(n: int) -> None:
+    repeats = 40_000
+    truth = np.array([0.5, 0.25, 0.15, 0.1])
+    p, q = DESIGN.p, DESIGN.q
+    reported = q + (p - q) * truth
+    population = simulate.reports_of_population(truth, n, DESIGN, rng=np.random.default_rng(2), size=repeats)
+    people = simulate.reports_of_people(
+        np.rint(n * truth).astype(int), DESIGN, rng=np.random.default_rng(3), size=repeats
+    )
+    sampled = n * reported * (1 - reported)
+    given_people = n * (truth * p * (1 - p) + (1 - truth) * q * (1 - q))
+    assert (given_people < 0.97 * sampled).all()  # far enough apart for the test to tell which is which
+    for reports, variance in ((population, sampled), (people, given_people)):
+        # Five standard errors: of a mean sqrt(v/R); of a variance v sqrt(2/R), a little more at small n.
+        assert (np.abs(reports.mean(axis=0) - n * reported) <= 5 * np.sqrt(variance / repeats)).all()
+        assert_allclose(reports.var(axis=0), variance, rtol=5 * np.sqrt(2.2 / repeats))
+
+
+def test_person_by_person_and_by_histogram_agree() -> None:
+    # The real randomizer on real answers against the simulated histogram: means within 5 standard errors.
+    people = np.array([300, 150, 40, 10])
+    answers = np.repeat(np.arange(4), people)
+    repeats = 400
+    one_by_one = DESIGN.randomize(np.tile(answers, (repeats, 1)), codes=True)
+    counts = np.array([np.bincount(row, minlength=4) for row in one_by_one])
+    by_histogram = simulate.reports_of_people(people, DESIGN, rng=np.random.default_rng(4), size=repeats)
+    p, q = DESIGN.p, DESIGN.q
+    variance = people * p * (1 - p) + (people.sum() - people) * q * (1 - q)
+    difference = counts.mean(axis=0) - by_histogram.mean(axis=0)
+    assert (np.abs(difference) <= 5 * np.sqrt(2 * variance / repeats)).all()
+    # Variances: each within 5 standard errors of the law, sqrt(2/R) relative.
+    assert_allclose(counts.var(axis=0), variance, rtol=5 * np.sqrt(2.2 / repeats))
+
+
+def test_inverted_designs_are_simulated_as_a_population_only() -> None:
+    inverted = RandomizedResponse(2, odds=(1, 3))
+    reports = simulate.reports_of_population([1, 0], 10**6, inverted, rng=np.random.default_rng(5))
+    assert abs(reports[0] / 10**6 - 0.25) < 5 * np.sqrt(0.25 * 0.75 / 10**6)
+    with pytest.raises(ValueError, match="p >= q"):
+        simulate.reports_of_people([1, 1], inverted, rng=RNG)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "complaint"),
+    [
+        (lambda: simulate.zipf(0, 1), ValueError, "k must be at least 1"),
+        (lambda: simulate.zipf(3, float("nan")), ValueError, "s finite"),
+        (lambda: simulate.reports_of_population([1, 0], 5, DESIGN, rng=RNG), ValueError, "distribution over 4 answers"),
+        (lambda: simulate.reports_of_population([1, 1, 0, 0], 5, DESIGN, rng=RNG), ValueError, "sum 2"),
+        (lambda: simulate.reports_of_population([2, -1, 0, 0], 5, DESIGN, rng=RNG), ValueError, "distribution"),
+        (lambda: simulate.reports_of_population([1, 0, 0, 0], -5, DESIGN, rng=RNG), ValueError, "n must be"),
+        (lambda: simulate.reports_of_population([1, 0, 0, 0], 5, DESIGN, rng=1), TypeError, "default_rng"),  # type: ignore[arg-type]
+        (lambda: simulate.reports_of_people([1, 2, 3], DESIGN, rng=RNG), ValueError, "4 whole numbers"),
+        (lambda: simulate.reports_of_people([1.0, 2, 3, 4], DESIGN, rng=RNG), ValueError, "whole numbers.*float64"),
+        (lambda: simulate.reports_of_people([1, 2, 3, -4], DESIGN, rng=RNG), ValueError, "at least 0"),
+        (lambda: simulate.reports_of_people([1, 2, 3, 4], DESIGN, rng=None), TypeError, "default_rng"),  # type: ignore[arg-type]
+    ],
+)
+def test_bad_input(call: Callable[[], Any], error: type[Exception], complaint: str) -> None:
+    with pytest.raises(error, match=complaint):
+        call()
