@@ -107,9 +107,14 @@ def test_ibu_takes_weights() -> None:
 @given(survey=st.one_of(surveys(), surveys(inverted=True)))
 def test_mle_is_certified(survey: tuple[list[int], RandomizedResponse]) -> None:
     counts, design = survey
-    found = certificate(mle(counts, design), counts, design)
-    assert found.excess <= 1e-12
-    assert found.gap <= 1e-12 * sum(counts)
+    shares = mle(counts, design)
+    found = certificate(shares, counts, design)
+    # A share is off by half a unit of its last place. With p < q its reports, q - (q-p) share, can be far fewer than
+    # q, and feel that more.
+    reported = min((design.q + (design.p - design.q) * shares)[np.array(counts) > 0])
+    tolerance = 1e-12 + 2.0**-52 * max(design.p, design.q) / reported
+    assert found.excess <= tolerance
+    assert found.gap <= tolerance * sum(counts)
 
 
 @given(survey=st.one_of(surveys(), surveys(inverted=True)), data=st.data())

@@ -111,18 +111,37 @@ def test_a_batch_equals_its_rows(name: str, data: st.DataObject) -> None:
         assert_array_equal(batch == 0, one_by_one == 0)
 
 
-def test_doubtful_rows_of_a_batch_are_decided_by_whole_numbers() -> None:
-    # Odds of 2^53-ish size, a count one below, at and one above an exact tie: doubles cannot tell them apart.
-    big = 2**45 + 1
-    design = RandomizedResponse(3, odds=(2 * big, big))  # lowest terms: 2 : 1, E = 1
-    fine = RandomizedResponse(3, odds=(2 * big + 1, big))  # E a hair above 1
-    # Two counts v and w > v with m = 2: G = v (E + 2) - (v + w) = v (E + 1) - w, a tie at w = 2 v for E = 1.
-    v = 2**44
-    for w in (2 * v - 1, 2 * v, 2 * v + 1):
-        for candidate in (design, fine):
-            rows = np.array([[0, v, w]] * 2)
-            exact = [share > 0 for share in oracle.mle([0, v, w], candidate)]
-            assert_array_equal(mle(rows, candidate)[0] > 0, exact)
+def batch_and_oracle(name: str, counts: list[int], design: RandomizedResponse) -> tuple[Any, list[float]]:
+    return ESTIMATORS[name](np.array([counts] * 2), design)[1], [
+        float(x) for x in getattr(oracle, name)(counts, design)
+    ]
+
+
+@pytest.mark.parametrize("nudge", [-1, 0, 1])
+def test_a_batch_decides_what_doubles_cannot_by_whole_numbers(nudge: int) -> None:
+    # Counts (v, 2v + 1, 0), m = 2: v is kept iff v (a + b) > (3v + 1) b. With a = 2b + 1 that is v > b, but the two
+    # sides differ by one part in 2^92 when v is next to b.
+    b = 2**45 + 1
+    v = b + nudge
+    shares, exact = batch_and_oracle("mle", [v, 2 * v + 1, 0], RandomizedResponse(3, odds=(2 * b + 1, b)))
+    assert_array_equal(shares > 0, [nudge > 0, True, False])
+    assert_array_equal(shares, exact)
+
+
+def test_a_share_too_small_for_the_arithmetic_of_a_batch_is_still_not_zero() -> None:
+    # Epsilon 20, m = 2: one report is kept while the other count is below e^20 = 485165195.4; its share is 2e-18.
+    shares, exact = batch_and_oracle("mle", [1, 485165195, 0], RandomizedResponse(3, epsilon=20))
+    assert 0 < exact[0] < 1e-17
+    assert_array_equal(shares > 0, [True, True, False])
+    assert_allclose(shares, exact, rtol=0, atol=4 * ULP_OF_ONE)
+
+
+@every_estimator
+def test_a_batch_keeps_its_precision_with_huge_counts_and_tiny_epsilon(name: str) -> None:
+    huge = 2**51
+    for counts in ([huge + 5, huge + 2, huge - 7], [huge + 1, huge, huge]):
+        shares, exact = batch_and_oracle(name, counts, RandomizedResponse(3, odds=(10**9 + 1, 10**9)))
+        assert_allclose(shares, exact, rtol=4 * ULP_OF_ONE, atol=4 * ULP_OF_ONE)
 
 
 # Laws, for all inputs with p > q
