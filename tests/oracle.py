@@ -38,7 +38,7 @@ def inv_p(counts: Sequence[int], design: RandomizedResponse) -> Shares:
     """Project: subtract one constant on the positive set; what is outside would be negative or zero."""
     raw = inv(counts, design)
     for positive in subsets(len(raw)):
-        shift = (sum(raw[i] for i in positive) - 1) / len(positive)
+        shift = (sum((raw[i] for i in positive), Fraction(0)) - 1) / len(positive)
         if all((raw[i] > shift) == (i in positive) for i in range(len(raw))):
             return [max(share - shift, Fraction(0)) for share in raw]
     raise AssertionError
@@ -51,7 +51,8 @@ def growth(shares: Shares, counts: Sequence[int], design: RandomizedResponse) ->
     ratios = [
         Fraction(c, n) / (q + (p - q) * share) if c else Fraction(0) for c, share in zip(counts, shares, strict=True)
     ]
-    return [q * sum(ratios) + (p - q) * ratio for ratio in ratios]
+    everything = sum(ratios, Fraction(0))
+    return [q * everything + (p - q) * ratio for ratio in ratios]
 
 
 def mle(counts: Sequence[int], design: RandomizedResponse) -> Shares:

@@ -206,10 +206,10 @@ def test_the_channel_is_refused_where_it_would_fill_the_memory() -> None:
             "distinct labels, but 'a' stands there 2 times",
         ),
         (lambda: RandomizedResponse([1, 2, 2], epsilon=1), ValueError, "distinct labels, but 2 stands there 2 times"),
-        (lambda: RandomizedResponse(["a", 1], epsilon=1), TypeError, "all strings or all integers, but got int, str"),  # type: ignore[list-item]
-        (lambda: RandomizedResponse([1.5, 2.5], epsilon=1), TypeError, "all strings or all integers, but got float"),  # type: ignore[list-item]
+        (lambda: RandomizedResponse(["a", 1], epsilon=1), TypeError, "all strings or all integers, but got int, str"),  # type: ignore[arg-type]
+        (lambda: RandomizedResponse([1.5, 2.5], epsilon=1), TypeError, "all strings or all integers, but got float"),  # type: ignore[arg-type]
         (lambda: RandomizedResponse([True, False], epsilon=1), TypeError, "but got bool"),
-        (lambda: RandomizedResponse(["a", None], epsilon=1), TypeError, "but got NoneType, str"),  # type: ignore[list-item]
+        (lambda: RandomizedResponse(["a", None], epsilon=1), TypeError, "but got NoneType, str"),  # type: ignore[arg-type]
         (lambda: RandomizedResponse(True, epsilon=1), TypeError, "number of answers or a list of labels, but got True"),  # noqa: FBT003
         (lambda: RandomizedResponse("yes", epsilon=1), TypeError, "list of labels, but got 'yes'"),
         (lambda: RandomizedResponse({"a", "b"}, epsilon=1), TypeError, "list of labels"),  # type: ignore[arg-type]

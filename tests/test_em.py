@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ SURVEY = RandomizedResponse(3, epsilon=1)
 
 
 def log_likelihood(shares: Any, counts: Any, design: RandomizedResponse) -> float:
-    return -sum(counts) * float(metrics.negative_log_likelihood(shares, counts, design))
+    return -float(sum(counts)) * float(metrics.negative_log_likelihood(shares, counts, design))
 
 
 def update_by_the_channel(shares: Any, counts: Any, design: RandomizedResponse) -> Any:
@@ -127,7 +128,7 @@ def test_the_gap_bounds_what_any_distribution_could_gain(
     bound = certificate(shares, counts, design)
     gained = log_likelihood(mle(counts, design), counts, design) - log_likelihood(shares, counts, design)
     assert gained <= bound.gap + 1e-9 * sum(counts)
-    exact = max(oracle.growth([oracle.Fraction(w, sum(weights)) for w in weights], counts, design))
+    exact = max(oracle.growth([Fraction(w, sum(weights)) for w in weights], counts, design))
     assert bound.excess == pytest.approx(float(exact - 1), abs=1e-13, rel=1e-9)
     assert bound.gap == pytest.approx(sum(counts) * math.log(exact), abs=1e-13 * sum(counts), rel=1e-9)
 

@@ -1,0 +1,73 @@
+"""A made-up survey on a sensitive question, from the answers to the estimate: `make demo` runs it.
+
+4,000 people are asked how often they drove after drinking. Each one's device tells the truth only sometimes, so no
+single report gives anybody away; the shares among all of them come out all the same.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+
+import warner
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+
+ANSWERS = ["never", "once", "a few times", "every month", "every week"]
+PEOPLE = [2560, 720, 480, 200, 40]  # how many hold each answer: what nobody is ever told
+
+REPORTED, ESTIMATED, TRUE = "#b8b8b8", "#0072b2", "#111111"
+
+
+def main(folder: Path) -> None:
+    """Randomize, estimate, print a table, and draw it."""
+    survey = warner.RandomizedResponse(ANSWERS, epsilon=1.5)
+
+    # On the respondents' side: each answer is randomized before it leaves their hands.
+    answers = [answer for answer, people in zip(ANSWERS, PEOPLE, strict=True) for _ in range(people)]
+    reports = survey.randomize(answers)
+
+    # On the analyst's side: all there is to see is how often each answer was reported.
+    counts = [reports.count(answer) for answer in ANSWERS]
+    shares = warner.mle(counts, survey)
+    proof = warner.certificate(shares, counts, survey)
+
+    print("How often did you drive after drinking in the last year?")
+    print(f"{len(reports):,} people, each report told truthfully with probability {survey.p:.2f}, ", end="")
+    print(f"else turned into one of the other answers: epsilon {survey.shown_epsilon()}\n")
+    print(f"{'answer':12}  {'reports':>7}  {'reported':>8}  {'estimated':>9}  {'true':>6}")
+    truth = np.array(PEOPLE) / len(reports)
+    for answer, count, share, true in zip(ANSWERS, counts, shares, truth, strict=True):
+        bar = "█" * round(30 * share)
+        print(f"{answer:12}  {count:7,}  {count / len(reports):8.1%}  {share:9.1%}  {true:6.1%}  {bar}")
+    print(f"\nCertificate: no distribution is more likely than this one by more than {proof.gap:.0e} nats.")
+
+    folder.mkdir(parents=True, exist_ok=True)
+    picture = folder / "drinking_survey.png"
+    draw(np.array(counts) / len(reports), shares, truth, picture)
+    print(f"Picture: {picture}")
+
+
+def draw(reported: np.ndarray, estimated: np.ndarray, truth: np.ndarray, picture: Path) -> None:
+    """Show the raw reports beside the estimate, and the truth that the estimate was after."""
+    figure, axes = plt.subplots(figsize=(7.2, 3.8), layout="constrained")
+    rows = np.arange(len(ANSWERS))
+    axes.barh(rows - 0.2, 100 * reported, height=0.38, color=REPORTED, label="reported, as randomized")
+    axes.barh(rows + 0.2, 100 * estimated, height=0.38, color=ESTIMATED, label="estimated (maximum likelihood)")
+    axes.vlines(100 * truth, rows - 0.42, rows + 0.42, color=TRUE, linewidth=2, label="true, known only in this demo")
+    axes.set_yticks(rows, ANSWERS)
+    axes.invert_yaxis()
+    axes.set_xlabel("share of people (%)")
+    axes.set_title("Driving after drinking: 4,000 randomized answers, ε = 1.5", loc="left")
+    axes.legend(frameon=False, loc="lower right")
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(picture, dpi=150)
+    plt.close(figure)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("demo"))
