@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.estimators import validated
+from warner.estimators import SMALLEST, validated
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -111,11 +111,11 @@ def certificate(shares: ArrayLike, counts: ArrayLike, design: RandomizedResponse
             f"{sums.flat[np.abs(sums - 1).argmax()]:.12g}; what inv gives cannot be certified"
         )
         raise ValueError(msg)
-    ratio = _ratio(array / totals[..., np.newaxis], design.q + (design.p - design.q) * theta)
-    impossible = np.isinf(ratio).any(axis=-1)  # reported, though these shares rule it out: all is to be gained
-    with np.errstate(invalid="ignore"):
-        growth = design.q * ratio.sum(axis=-1) + ((design.p - design.q) * ratio).max(axis=-1)
-    growth = np.where(impossible, np.inf, growth)
+    expected = design.q + (design.p - design.q) * theta
+    ratio = array / totals[..., np.newaxis] / np.maximum(expected, SMALLEST)
+    growth = design.q * ratio.sum(axis=-1) + ((design.p - design.q) * ratio).max(axis=-1)
+    # Reported, though these shares rule it out: everything is to be gained.
+    growth = np.where(((array > 0) & (expected <= 0)).any(axis=-1), np.inf, growth)
     a, b = design.odds
     excess = growth - 1
     gap = totals * np.log(np.maximum(growth, 1))
@@ -183,7 +183,8 @@ def ibu(
     observed = values / n
     history = []
     for _ in range(iterations + 1):
-        ratio = _ratio(observed, q + kappa * theta)
+        # Nothing observed where nothing is expected (no noise, a share of zero) is a ratio of 0, not 0/0.
+        ratio = observed / np.maximum(q + kappa * theta, SMALLEST)
         growth = q * (repeats @ ratio) + kappa * ratio
         history.append(n * math.log(max(growth.max(), 1.0)))
         if history[-1] <= gap or len(history) > iterations:
@@ -191,12 +192,6 @@ def ibu(
         theta = theta * growth
         theta /= repeats @ theta  # already one but for rounding, which would pile up
     return Fit(shares=theta[index], gap=history[-1], steps=len(history) - 1, history=np.array(history))
-
-
-def _ratio(observed: NDArray[np.float64], expected: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Observed over expected shares of reports; 0 where nothing was observed, even if nothing was expected."""
-    with np.errstate(divide="ignore"):  # observed though impossible: infinite, and so is the gap
-        return np.divide(observed, expected, out=np.zeros_like(observed), where=observed > 0)
 
 
 def _positive_prior(prior: ArrayLike, k: int) -> Shares:
