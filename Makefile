@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 READY = .venv/.ready
 
-.PHONY: all demo test test-all bench lint format clean
+.PHONY: all demo test test-all test-spark bench lint format clean
 all: test
 
 $(READY): pyproject.toml
@@ -21,6 +21,11 @@ test: lint
 
 test-all: lint
 	$(BIN)/python -m pytest -m 'long or not long'
+
+# Spark is large, and needs Java: it is installed for this target only. Elsewhere its tests are skipped, and say so.
+test-spark: $(READY)
+	$(BIN)/python -m pip install --quiet --group spark
+	$(BIN)/python -m pytest -k spark tests/test_tally.py
 
 bench: $(READY)
 	$(BIN)/python benchmarks/run.py

@@ -77,6 +77,12 @@ def test_ibu_from_random_priors_ends_at_the_same_point() -> None:
         assert_allclose(fit.shares, mle(counts, design), atol=1e-6)
 
 
+def test_a_prior_needs_no_particular_scale() -> None:
+    assert_allclose(
+        ibu([5, 1, 1], SURVEY, prior=[1e308, 1e308, 1e308]).shares, ibu([5, 1, 1], SURVEY).shares, rtol=1e-12
+    )
+
+
 def test_ibu_started_at_the_answer_stays() -> None:
     counts = [30, 33, 37]
     answer = mle(counts, SURVEY)
@@ -133,6 +139,15 @@ def test_the_gap_bounds_what_any_distribution_could_gain(
     assert bound.gap == pytest.approx(sum(counts) * math.log(exact), abs=1e-13 * sum(counts), rel=1e-9)
 
 
+def test_a_sum_a_hair_above_one_does_not_pass_for_a_better_fit() -> None:
+    counts = np.array([4, 6, 8]) * 10**13
+    nudged = mle(counts, SURVEY) + np.array([3e-10, -3e-10, 0])
+    honest = certificate(nudged / nudged.sum(), counts, SURVEY)
+    assert honest.gap > 1000
+    inflated = certificate(nudged * (1 + 9e-10), counts, SURVEY)
+    assert inflated.gap == pytest.approx(honest.gap, rel=1e-3)
+
+
 def test_certificates_of_a_batch() -> None:
     counts = np.array([[50, 30, 20], [5, 90, 5], [0, 0, 7]])
     shares = mle(counts, SURVEY)
@@ -169,8 +184,9 @@ def test_the_one_case_where_the_maximum_is_not_unique() -> None:
     ("options", "complaint"),
     [
         ({"prior": [1, 2]}, r"prior must have one entry for each of the 3 answers, but got shape \(2,\)"),
-        ({"prior": [1, 0, 2]}, "prior must be positive.*a share of zero stays zero, but its smallest is 0"),
+        ({"prior": [1, 0, 2]}, "prior must be positive.*a share of zero stays zero, but got 0"),
         ({"prior": [1, float("nan"), 2]}, "prior must be positive"),
+        ({"prior": [1e308, 1e308, -1]}, "but got -1"),
         ({"prior": [1, float("inf"), 2]}, "prior must be positive and finite"),
         ({"iterations": -1}, "iterations and gap must be at least 0"),
         ({"gap": -1}, "iterations and gap must be at least 0"),

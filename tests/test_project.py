@@ -21,6 +21,7 @@ PUBLIC = {
         "Certificate",
         "Fit",
         "RandomizedResponse",
+        "Tally",
         "certificate",
         "ibu",
         "inv",
@@ -29,6 +30,7 @@ PUBLIC = {
         "metrics",
         "mle",
         "simulate",
+        "tally",
     ],
     "RandomizedResponse": [
         "channel",
@@ -39,7 +41,6 @@ PUBLIC = {
         "load",
         "odds",
         "p",
-        "positions",
         "q",
         "randomize",
         "save",

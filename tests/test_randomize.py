@@ -213,6 +213,17 @@ def test_integers_where_labels_are_strings() -> None:
         ABC.randomize([0, 1])
 
 
+@pytest.mark.parametrize("answers", [{"a"}, range(3), {"a": 1}, iter(["a"])])
+def test_containers_without_an_order_of_their_own(answers: Any) -> None:
+    with pytest.raises(TypeError, match="one label, a list, a tuple or an array, but got a"):
+        ABC.randomize(answers)
+
+
+def test_an_array_without_axes_stays_one() -> None:
+    assert isinstance(ABC.randomize(np.array("a")), np.ndarray)
+    assert isinstance(RandomizedResponse(3, epsilon=1).randomize(np.array(2)), np.ndarray)
+
+
 def test_there_is_no_seed_to_give() -> None:
     with pytest.raises(TypeError):
         ABC.randomize(["a"], rng=np.random.default_rng(1))  # type: ignore[call-overload]

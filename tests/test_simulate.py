@@ -34,6 +34,11 @@ def test_every_histogram_holds_every_report(size: Any) -> None:
         assert (reports >= 0).all()
 
 
+def test_any_integer_type_will_do() -> None:
+    people = np.array([7, 1, 1, 1], dtype=np.uint64)
+    assert simulate.reports_of_people(people, DESIGN, rng=RNG, size=np.int64(3)).sum() == 30  # type: ignore[arg-type]
+
+
 def test_the_same_generator_gives_the_same_reports() -> None:
     first, second = (
         simulate.reports_of_people([70, 10, 10, 10], DESIGN, rng=np.random.default_rng(9), size=5) for _ in range(2)
@@ -103,6 +108,7 @@ def test_inverted_designs_are_simulated_as_a_population_only() -> None:
         (lambda: simulate.reports_of_population([1, 1, 0, 0], 5, DESIGN, rng=RNG), ValueError, "sum 2"),
         (lambda: simulate.reports_of_population([2, -1, 0, 0], 5, DESIGN, rng=RNG), ValueError, "distribution"),
         (lambda: simulate.reports_of_population([1, 0, 0, 0], -5, DESIGN, rng=RNG), ValueError, "n must be"),
+        (lambda: simulate.reports_of_population([1, 0, 0, 0], 10.5, DESIGN, rng=RNG), ValueError, "whole number"),  # type: ignore[arg-type]
         (lambda: simulate.reports_of_population([1, 0, 0, 0], 5, DESIGN, rng=1), TypeError, "default_rng"),  # type: ignore[arg-type]
         (lambda: simulate.reports_of_people([1, 2, 3], DESIGN, rng=RNG), ValueError, "4 whole numbers"),
         (lambda: simulate.reports_of_people([1.0, 2, 3, 4], DESIGN, rng=RNG), ValueError, "whole numbers.*float64"),

@@ -6,6 +6,7 @@ from warner import metrics, simulate
 from warner.design import RandomizedResponse
 from warner.em import Certificate, Fit, certificate, ibu
 from warner.estimators import inv, inv_n, inv_p, mle
+from warner.tally import Tally, tally
 
 __version__ = version("warner")
 
@@ -13,6 +14,7 @@ __all__ = [
     "Certificate",
     "Fit",
     "RandomizedResponse",
+    "Tally",
     "certificate",
     "ibu",
     "inv",
@@ -21,4 +23,5 @@ __all__ = [
     "metrics",
     "mle",
     "simulate",
+    "tally",
 ]

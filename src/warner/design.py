@@ -24,9 +24,9 @@ The same design has many names in the wild, and libraries disagree on what "p" m
 
 from __future__ import annotations
 
-import json
 import math
 import os
+import reprlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,6 +37,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, overload
 
 import numpy as np
+
+from warner.files import document, parsed, written_whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -138,7 +140,7 @@ class RandomizedResponse:
         if total >= TOTAL_LIMIT:
             msg = (
                 f"{named[0]} must give odds a : b with a + (K-1) b below 2^62, so that one 64-bit draw can decide, "
-                f"but got {a} : {b} for K = {k}; give fewer digits, or use epsilon="
+                f"but got about 10^{len(hex(max(a, b))) * 1.2:.0f}; give fewer digits, or use epsilon="
             )
             raise ValueError(msg)
         object.__setattr__(self, "domain", labels)
@@ -181,7 +183,10 @@ class RandomizedResponse:
         '0.1'
         """
         up = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(self._spent)
-        return f"{float(up):.{digits}g}"
+        if not up.is_finite():
+            return "inf"
+        up = up.normalize()
+        return f"{up:f}" if up.adjusted() >= -digits else f"{up:e}"
 
     @cached_property
     def _spent(self) -> Decimal:
@@ -228,12 +233,6 @@ class RandomizedResponse:
 
         return randomize(answers, self, codes=codes)
 
-    @cached_property
-    def positions(self) -> dict[str | int, int]:
-        """The position of each label in the domain; not for a range, whose positions are arithmetic."""
-        labels: Sequence[str | int] = self.domain
-        return {label: position for position, label in enumerate(labels)}
-
     def to_json(self) -> str:
         r"""Write the design as a small JSON document.
 
@@ -251,42 +250,22 @@ class RandomizedResponse:
         """
         labels = self.domain
         domain = {"first": labels.start, "size": len(labels)} if isinstance(labels, range) else list(labels)
-        lines = {
-            "format": FORMAT,
-            "version": VERSION,
-            "mechanism": "randomized response",
-            "domain": domain,
-            "odds": [str(part) for part in self.odds],
-        }
-        # One line a field: a design is read by people, and a list of labels down the page is not.
-        body = ",\n".join(
-            f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in lines.items()
+        return document(
+            {
+                "format": FORMAT,
+                "version": VERSION,
+                "mechanism": "randomized response",
+                "domain": domain,
+                "odds": [str(part) for part in self.odds],
+            }
         )
-        return f"{{\n{body}\n}}"
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Read what `to_json` wrote; anything else is an error that says what is wrong with it."""
-        try:
-            fields = json.loads(text)
-        except ValueError as error:
-            msg = f"a design must be JSON as written by to_json, but this is not JSON at all: {error}"
-            raise ValueError(msg) from None
-        if not isinstance(fields, dict) or fields.get("format") != FORMAT:
-            msg = f'a design must say "format": "{FORMAT}"; this JSON does not, so it is something else'
-            raise ValueError(msg)
-        if fields.get("version") != VERSION:
-            msg = (
-                f"this design is of version {fields.get('version')!r}, but this warner reads version {VERSION}; "
-                "read it with the warner that wrote it, or a newer one"
-            )
-            raise ValueError(msg)
-        if fields.get("mechanism") != "randomized response":
-            msg = f"mechanism must be 'randomized response', but this design says {fields.get('mechanism')!r}"
-            raise ValueError(msg)
-        strange = sorted(fields.keys() ^ {"format", "version", "mechanism", "domain", "odds"})
-        if strange:
-            msg = f"this design is damaged: the fields {strange} are missing or do not belong there"
+        fields = parsed(text, FORMAT, VERSION, {"mechanism", "domain", "odds"})
+        if fields["mechanism"] != "randomized response":
+            msg = f"mechanism must be 'randomized response', but this design says {fields['mechanism']!r}"
             raise ValueError(msg)
         try:
             return cls(_domain_from_json(fields["domain"]), odds=_odds_from_json(fields["odds"]))
@@ -296,14 +275,8 @@ class RandomizedResponse:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the design to a file, whole or not at all."""
-        target = Path(path)
-        # Write beside, then rename: a reader never sees half a design, and a failure leaves nothing behind.
-        part = target.with_name(f".{target.name}.{os.getpid()}.part")
-        try:
+        with written_whole(path) as part:
             part.write_text(self.to_json() + "\n", encoding="utf-8")
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -326,17 +299,17 @@ class RandomizedResponse:
 
 def _labels(domain: Domain) -> Labels:
     """Check the domain and hold it in one canonical form."""
-    if isinstance(domain, bool | str | bytes) or not isinstance(domain, int | np.integer | Sequence | np.ndarray):
-        msg = f"domain must be the number of answers or a list of labels, but got {domain!r}"
+    ordered = domain.ndim == 1 if isinstance(domain, np.ndarray) else isinstance(domain, Sequence)
+    ordered = ordered and not isinstance(domain, str | bytes)
+    if isinstance(domain, bool) or not (ordered or isinstance(domain, int | np.integer)):
+        msg = f"domain must be the number of answers or a list of labels, but got {reprlib.repr(domain)}"
         raise TypeError(msg)
-    labels: Labels
     if isinstance(domain, int | np.integer):
-        labels, k = range(int(domain)), int(domain)
-    else:
-        labels = domain if isinstance(domain, range) and domain.step == 1 else _distinct_labels(list(domain))
-        k = len(labels)
-    if k < 2:  # noqa: PLR2004 - with one answer there is nothing to protect, and q is undefined
-        msg = f"domain must have at least 2 answers, but got {k}"
+        domain = range(int(domain))
+    labels = domain if isinstance(domain, range) and domain.step == 1 else _distinct_labels(list(domain))
+    k = labels.stop - labels.start if isinstance(labels, range) else len(labels)  # len(range) gives up at 2^63
+    if not 2 <= k < TOTAL_LIMIT:  # noqa: PLR2004 - with one answer there is nothing to protect, and q is undefined
+        msg = f"domain must have at least 2 answers (and fewer than 2^62), but got {k}"
         raise ValueError(msg)
     ends = (labels[0], labels[-1]) if isinstance(labels, range) else labels
     large = [label for label in ends if isinstance(label, int) and not -(2**63) <= label < 2**63]
@@ -350,6 +323,9 @@ def _distinct_labels(domain: list[Any]) -> Labels:
     labels: Labels
     if all(isinstance(label, str) for label in domain):
         labels = tuple(map(str, domain))
+        if any("\0" in label for label in labels):
+            msg = "domain must hold labels without the character NUL, which arrays of strings cannot keep"
+            raise ValueError(msg)
     elif all(isinstance(label, int | np.integer) and not isinstance(label, bool) for label in domain):
         labels = tuple(map(int, domain))
         consecutive = range(labels[0], labels[0] + len(labels))
@@ -369,7 +345,7 @@ def _distinct_labels(domain: list[Any]) -> Labels:
 def _exact(name: str, value: Number) -> Fraction:
     """Take a number as it is written: the double 0.9 is 9/10."""
     if isinstance(value, bool) or not isinstance(value, int | float | str | Fraction | Decimal | np.number):
-        msg = f'{name} must be a number, a fraction or a string such as "3/4", but got {value!r}'
+        msg = f'{name} must be a number, a fraction or a string such as "3/4", but got {reprlib.repr(value)}'
         raise TypeError(msg)
     text = str(value).strip()
     try:
@@ -380,14 +356,14 @@ def _exact(name: str, value: Number) -> Fraction:
             return Fraction(decimal)
     except (ArithmeticError, ValueError):  # among them infinity, NaN, and what is no number
         pass
-    msg = f'{name} must be a finite number or a string such as "3/4", but got {value!r}'
+    msg = f'{name} must be a finite number or a string such as "3/4", but got {reprlib.repr(value)}'
     raise ValueError(msg)
 
 
 def _probability(name: str, value: Number) -> Fraction:
     exact = _exact(name, value)
     if not 0 <= exact <= 1:
-        msg = f"{name} must be a probability from 0 to 1, but got {value!r}"
+        msg = f"{name} must be a probability from 0 to 1, but got {reprlib.repr(value)}"
         raise ValueError(msg)
     return exact
 
@@ -402,11 +378,11 @@ def _whole(first: Fraction, second: Fraction) -> tuple[int, int]:
 def _odds_as_given(odds: tuple[Number, Number] | str) -> tuple[int, int]:
     parts = odds.split(":") if isinstance(odds, str) else odds
     if not isinstance(parts, Sequence) or len(parts) != 2:  # noqa: PLR2004
-        msg = f'odds must be a pair (a, b) or a string "a:b", truth against each lie, but got {odds!r}'
+        msg = f'odds must be a pair (a, b) or a string "a:b", truth against each lie, but got {reprlib.repr(odds)}'
         raise TypeError(msg)
     first, second = (_exact("odds", part) for part in parts)
     if first < 0 or second < 0 or first == second == 0:
-        msg = f"odds must be two numbers of at least 0, not both 0, but got {odds!r}"
+        msg = f"odds must be two numbers of at least 0, not both 0, but got {reprlib.repr(odds)}"
         raise ValueError(msg)
     return _whole(first, second)
 
@@ -414,11 +390,13 @@ def _odds_as_given(odds: tuple[Number, Number] | str) -> tuple[int, int]:
 def _odds_from_epsilon(epsilon: Number, k: int) -> tuple[int, int]:
     """Round e^epsilon down to a ratio of integers, as finely as one 64-bit draw allows (b = 2^j, j <= 52)."""
     exact = _exact("epsilon", epsilon)
+    if isinstance(epsilon, float | np.floating):
+        exact = min(exact, Fraction(float(epsilon)))  # as written or as stored, whichever is less
     low, high = EPSILON_RANGE
     if not low <= exact <= high:
         msg = (
-            f"epsilon must be positive, from {float(low)} to {float(high)}, but got {epsilon!r}; below, reports say "
-            "nothing; above, they are the truth: odds=(1, 0) says so"
+            f"epsilon must be positive, from {float(low)} to {float(high)}, but got {reprlib.repr(epsilon)}; below, "
+            "reports say nothing; above, they are the truth: odds=(1, 0) says so"
         )
         raise ValueError(msg)
     with localcontext(Context(prec=60)):
@@ -433,7 +411,7 @@ def _odds_from_epsilon(epsilon: Number, k: int) -> tuple[int, int]:
     if a <= b:
         msg = (
             f"epsilon must be at least about {1 / b:.1g} for K = {k} answers, because odds finer than that cannot "
-            f"be drawn from 64 bits, but got {epsilon!r}"
+            f"be drawn from 64 bits, but got {reprlib.repr(epsilon)}"
         )
         raise ValueError(msg)
     return _whole(Fraction(a), Fraction(b))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from warner.estimators import Shares
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fit:
     """Where an iterative estimate ended.
 
@@ -54,7 +54,7 @@ class Fit:
     history: NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Certificate:
     """How far shares are from the most likely ones.
 
@@ -111,6 +111,8 @@ def certificate(shares: ArrayLike, counts: ArrayLike, design: RandomizedResponse
             f"{sums.flat[np.abs(sums - 1).argmax()]:.12g}; what inv gives cannot be certified"
         )
         raise ValueError(msg)
+    # On the simplex, or a sum a hair above one would pass for a likelihood that no distribution has.
+    theta = theta / sums[..., np.newaxis]
     expected = design.q + (design.p - design.q) * theta
     ratio = array / totals[..., np.newaxis] / np.maximum(expected, SMALLEST)
     growth = design.q * ratio.sum(axis=-1) + ((design.p - design.q) * ratio).max(axis=-1)
@@ -199,10 +201,11 @@ def _positive_prior(prior: ArrayLike, k: int) -> Shares:
     if start.shape != (k,):
         msg = f"prior must have one entry for each of the {k} answers, but got shape {start.shape}"
         raise ValueError(msg)
-    if not (start > 0).all() or not math.isfinite(start.sum()):
-        msg = (
-            f"prior must be positive and finite, for a share of zero stays zero, but its smallest is {start.min():.3g}"
-        )
+    wrong = start[~(start > 0) | np.isinf(start)]
+    if wrong.size:
+        msg = f"prior must be positive and finite, for a share of zero stays zero, but got {wrong[0]:.3g}"
         raise ValueError(msg)
+    if start.max() > np.finfo(np.float64).max / k:
+        start /= start.max()  # or the sum would overflow
     start /= start.sum()
     return start

@@ -56,8 +56,8 @@ def kl_divergence(first: ArrayLike, second: ArrayLike) -> NDArray[np.float64]:
     np.float64(0.1438)
     """
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    if a.shape != b.shape:
-        msg = f"first and second must have the same shape, but got {a.shape} and {b.shape}"
+    if a.shape[-1:] != b.shape[-1:]:
+        msg = f"first and second must be over the same answers, but got shapes {a.shape} and {b.shape}"
         raise ValueError(msg)
     if not (a >= 0).all() or not (b >= 0).all():
         msg = f"first and second must not be negative, but the smallest entry is {min(a.min(), b.min()):.3g}"

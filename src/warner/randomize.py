@@ -9,9 +9,12 @@ randomization. The same arithmetic is done whatever the answer.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from warner.labels import labelled, positions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,14 +52,18 @@ def randomize(answers: Any, design: RandomizedResponse, *, codes: bool = False) 
     """
     if isinstance(answers, np.generic):
         answers = answers.item()  # one label of NumPy's own type is one label
-    truth = _positions(answers, design, codes=codes)
+    several = isinstance(answers, list | tuple) or hasattr(answers, "__array__")
+    if not several and isinstance(answers, Iterable) and not isinstance(answers, str | bytes):
+        msg = f"answers must be one label, a list, a tuple or an array, but got a {type(answers).__name__}"
+        raise TypeError(msg)
+    truth = positions(answers if several else [answers], design, codes=codes, what="answers")
+    _refuse(truth < 0)
     reports = _draw(truth.ravel(), design, os.urandom).reshape(truth.shape)
-    if isinstance(answers, np.ndarray) or hasattr(answers, "__array__"):
-        return reports if codes else _labelled(reports, design, np.asarray(answers).dtype)
+    if hasattr(answers, "__array__"):
+        return reports if codes else labelled(reports, design, np.asarray(answers).dtype)
     drawn: Any = reports.tolist()
-    if codes:
-        return drawn
-    return design.domain[drawn] if truth.ndim == 0 else [design.domain[code] for code in drawn]
+    named = drawn if codes else [design.domain[code] for code in drawn]
+    return named if several else named[0]
 
 
 def _draw(
@@ -83,69 +90,14 @@ def _draw(
     return reports
 
 
-def _positions(answers: Any, design: RandomizedResponse, *, codes: bool) -> NDArray[np.int64]:
-    """Check the answers and turn them into positions in the domain."""
-    labels = range(design.k) if codes else design.domain
-    wanted = "integers" if isinstance(labels[0], int) else "strings"
-    if isinstance(answers, np.ma.MaskedArray):
-        _refuse(np.ma.getmaskarray(answers))
-    values = np.asarray(answers) if hasattr(answers, "__array__") else answers
-    if isinstance(values, np.ndarray) and values.dtype.kind in "iu" and wanted == "integers":
-        return _integer_positions(values, labels)
-    if isinstance(values, np.ndarray) and values.dtype.kind not in "OUT":
-        msg = f"answers must be {wanted}, as the domain is, but got an array of {values.dtype}; convert it first"
-        raise TypeError(msg)
-    return _object_positions(values, design.positions if not isinstance(labels, range) else labels)
-
-
-def _integer_positions(values: NDArray[Any], labels: Any) -> NDArray[np.int64]:
-    low, high = (labels[0], labels[-1]) if isinstance(labels, range) else (min(labels), max(labels))
-    if values.size and (values.min() < low or values.max() > high):
-        _refuse((values < low) | (values > high))
-    values = values.astype(np.int64, copy=False)  # safe even for uint64: the labels are of 64 bits with a sign
-    if isinstance(labels, range):
-        return values - low if low else values
-    ordered = np.array(labels, dtype=np.int64)
-    order = np.argsort(ordered)
-    positions: NDArray[np.int64] = order[np.searchsorted(ordered, values, sorter=order)]
-    _refuse(ordered[positions] != values)
-    return positions
-
-
-def _object_positions(values: Any, labels: range | dict[str | int, int]) -> NDArray[np.int64]:
-    """Look each answer up by value *and* type: neither True nor 1.0 nor "1" is the label 1."""
-
-    def position(value: object) -> int:
-        if isinstance(value, bool) or not isinstance(value, str | int | np.integer):
-            return -1
-        if isinstance(labels, dict):
-            return labels.get(value if isinstance(value, str) else int(value), -1)
-        return int(value) - labels.start if not isinstance(value, str) and value in labels else -1
-
-    array = values if isinstance(values, np.ndarray) else None
-    single = array is None and not isinstance(values, list | tuple)
-    found = np.array([position(value) for value in ([values] if single else values if array is None else array.flat)])
-    found = found.astype(np.int64)  # an empty list has no type of its own
-    _refuse(found < 0)
-    return found.reshape(() if single else found.shape if array is None else array.shape)
-
-
 def _refuse(wrong: NDArray[np.bool_]) -> None:
     """Name the positions of wrong answers, and nothing about the answers themselves."""
-    positions = np.flatnonzero(wrong)
-    if not positions.size:
+    where = np.flatnonzero(wrong)
+    if not where.size:
         return
-    shown = ", ".join(map(str, positions[:SHOWN].tolist())) + (", ..." if positions.size > SHOWN else "")
+    shown = ", ".join(map(str, where[:SHOWN].tolist())) + (", ..." if where.size > SHOWN else "")
     msg = (
-        f"answers must all be in the domain, but {positions.size} of {wrong.size} are missing or not in it, at "
+        f"answers must all be in the domain, but {where.size} of {wrong.size} are missing or not in it, at "
         f"position {shown} counted from 0; nothing was randomized. Leave them out, or add them to the domain"
     )
     raise ValueError(msg)
-
-
-def _labelled(codes: NDArray[np.int64], design: RandomizedResponse, like: np.dtype[Any]) -> NDArray[Any]:
-    if isinstance(design.domain, range):
-        return codes + design.domain.start
-    strings = isinstance(design.domain[0], str)
-    labels: NDArray[Any] = np.array(design.domain, dtype=like if like.kind in "OT" else None if strings else np.int64)
-    return labels[codes]

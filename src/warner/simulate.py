@@ -128,7 +128,8 @@ def reports_of_people(
         raise ValueError(msg)
     _check(1, rng)
     a, b = design.odds
-    shape = () if size is None else (size,) if isinstance(size, int) else size
+    people = people.astype(np.int64)
+    shape = () if size is None else size if isinstance(size, tuple) else (int(size),)
     kept = rng.binomial(people, (a - b) / design.total, size=(*shape, design.k))
     redrawn = people.sum() - kept.sum(axis=-1)
     return kept + rng.multinomial(redrawn, np.full(design.k, 1 / design.k))
@@ -138,6 +139,6 @@ def _check(n: int, rng: Any) -> None:
     if not isinstance(rng, np.random.Generator):
         msg = f"rng must be a numpy.random.Generator, such as numpy.random.default_rng(1), but got {rng!r}"
         raise TypeError(msg)
-    if n < 0:
-        msg = f"n must be a number of people, at least 0, but got {n!r}"
+    if not isinstance(n, int | np.integer) or n < 0:
+        msg = f"n must be a whole number of people, at least 0, but got {n!r}"
         raise ValueError(msg)

@@ -1,0 +1,66 @@
+"""Files that are there whole or not at all, and JSON that says what it is."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+
+@contextmanager
+def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a path to write to; it takes the place of `path` only when all went well.
+
+    Written beside, then renamed: a reader never sees half a file, and a failure leaves nothing behind.
+    """
+    target = Path(path).resolve()  # through a link, to the file itself
+    part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
+    try:
+        yield part
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def document(fields: dict[str, Any]) -> str:
+    """Write JSON with a line for each field: these files are read by people, too."""
+    body = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in fields.items())
+    return f"{{\n{body}\n}}"
+
+
+def parsed(text: str, kind: str, version: int, names: set[str]) -> dict[str, Any]:
+    """Read a `document` of this kind, with just these names; anything else is an error that says what is wrong."""
+    what = kind.removeprefix("warner ")
+    try:
+        fields = json.loads(text, object_pairs_hook=_without_repeats)
+    except (ValueError, RecursionError) as error:
+        msg = f"a {what} must be JSON as warner writes it, but this cannot be read: {error}"
+        raise ValueError(msg) from None
+    if not isinstance(fields, dict) or fields.get("format") != kind:
+        msg = f'a {what} must say "format": "{kind}"; this JSON does not, so it is something else'
+        raise ValueError(msg)
+    if fields.get("version") is True or fields.get("version") != version:
+        msg = (
+            f"this {what} is of version {fields.get('version')!r}, but this warner reads version {version}; "
+            "read it with the warner that wrote it, or a newer one"
+        )
+        raise ValueError(msg)
+    strange = sorted(fields.keys() ^ (names | {"format", "version"}))
+    if strange:
+        msg = f"this {what} is damaged: the fields {strange} are missing or do not belong there"
+        raise ValueError(msg)
+    return fields
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        msg = "a field stands there twice"
+        raise ValueError(msg)
+    return fields
