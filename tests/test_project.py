@@ -19,10 +19,12 @@ ROOT = Path(__file__).parent.parent
 PUBLIC = {
     "warner": [
         "Certificate",
+        "Estimate",
         "Fit",
         "RandomizedResponse",
         "Tally",
         "certificate",
+        "estimate",
         "ibu",
         "inv",
         "inv_n",

@@ -5,6 +5,7 @@ from importlib.metadata import version
 from warner import metrics, simulate
 from warner.design import RandomizedResponse
 from warner.em import Certificate, Fit, certificate, ibu
+from warner.estimate import Estimate, estimate
 from warner.estimators import inv, inv_n, inv_p, mle
 from warner.tally import Tally, tally
 
@@ -12,10 +13,12 @@ __version__ = version("warner")
 
 __all__ = [
     "Certificate",
+    "Estimate",
     "Fit",
     "RandomizedResponse",
     "Tally",
     "certificate",
+    "estimate",
     "ibu",
     "inv",
     "inv_n",

@@ -280,7 +280,7 @@ def _exact(
     counts: NDArray[np.int64], n: int, largest: int, design: RandomizedResponse, line: Line, *, cut: bool
 ) -> Shares:
     """One histogram in whole numbers, over its distinct counts: at most about sqrt(2 N) of them."""
-    values, repeats, slots, index = _distinct(counts, largest)
+    values, repeats, slots, index = distinct(counts, largest)
     a, b = design.odds
     if a > b:  # from the first count to be kept to the last: the largest first, or with p < q the smallest
         values, repeats, slots = values[::-1], repeats[::-1], slots[::-1]
@@ -302,7 +302,7 @@ def _exact(
     return table[index]
 
 
-def _distinct(
+def distinct(
     counts: NDArray[np.int64], largest: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Give the distinct counts, how often each occurs, its slot in a table, and every answer's slot.

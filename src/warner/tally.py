@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -54,6 +54,8 @@ class Tally:
         The groups, each with one value for each name in `by`; a missing value, None, is a group of its own.
     squares : float or ndarray of shape (groups,), or None
         With weights, the sum of their squares.
+    backend : str or None
+        The data-frame library that the reports came from, for results to go back to.
 
     Examples
     --------
@@ -69,6 +71,7 @@ class Tally:
     by: tuple[str, ...] = field(default=(), kw_only=True)
     groups: tuple[Group, ...] = field(default=(), kw_only=True)
     squares: Any = field(default=None, kw_only=True)
+    backend: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         array = np.asarray(self.counts)
@@ -266,7 +269,9 @@ def tally(
         raise TypeError(msg) from None
     if isinstance(frame, nw.Series):
         frame = frame.alias(column or frame.name or "report").to_frame()
-    return _tally_source(Source(frame, text=False), design, column, options)
+    found = _tally_source(Source(frame, text=False), design, column, options)
+    library = {"dask": "pandas"}.get(str(frame.implementation), str(frame.implementation))
+    return replace(found, backend=library if library in {"pandas", "polars", "pyarrow"} else None)
 
 
 class _Options(NamedTuple):
@@ -316,7 +321,7 @@ def _assembled(design: RandomizedResponse, by: tuple[str, ...], groups: tuple[Gr
     shape = (size,) if by else ()
     amount = rows.number if rows.weight is None else rows.weight
     counts = summed(known, amount, cells=True).reshape(*shape, design.k)
-    left_out = {
+    left_out: dict[str, Any] = {
         name: summed(rows.found == kind, rows.number).reshape(shape)[()] if known is not None else 0
         for name, kind in (("missing", MISSING), ("unknown", OUTSIDE))
     }

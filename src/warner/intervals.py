@@ -1,0 +1,85 @@
+r"""How sure: confidence intervals for the true shares.
+
+A count is exactly binomial, :math:`c_i \sim \text{Bin}(N, q + (p-q)\theta_i)`, whatever the other shares are. So the
+exact interval of Clopper and Pearson for that probability, carried over to :math:`\theta_i`, covers at least at its
+level, for every K, N and epsilon. Intervals that start from a valid estimator do not: the share of a frequent answer
+under `mle` is biased when many answers are near zero, and bootstrap or likelihood-ratio intervals around it can miss
+nearly always.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.special import betainccinv, betaincinv
+
+from warner.estimators import LONG_ROW, SMALLEST, distinct
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from warner.design import RandomizedResponse
+
+
+class Interval(NamedTuple):
+    """Lower and upper ends, of the shape of the counts."""
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+
+def clopper_pearson(counts: NDArray[Any], n: NDArray[np.float64], design: RandomizedResponse, level: float) -> Interval:
+    """Give exact intervals for the population shares behind these counts.
+
+    An interval is never empty: a count below what noise alone explains is taken as that much for the upper end, and
+    one above what certainty explains for the lower end. That only widens, so the level is kept.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (..., k)
+        Number of reports of each answer; fractional where weights were rescaled to an effective number of reports.
+    n : ndarray of shape (..., 1)
+        Number of reports in all.
+    design : RandomizedResponse
+        What every answer went through.
+    level : float
+        Confidence level, such as 0.95.
+    """
+    if not 0 < level < 1:
+        msg = f"level must be between 0 and 1, such as 0.95, but got {level!r}"
+        raise ValueError(msg)
+    p, q = design.p, design.q
+    tail = (1 - level) / 2
+
+    def ends(c: NDArray[np.float64], total: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        least, most = np.floor(total * min(p, q)), np.ceil(total * max(p, q))
+        below, above = np.minimum(c, most), np.minimum(np.maximum(c, least), total)
+        # BetaInv(tail; c, n-c+1) is 0 for c = 0, and BetaInv(1-tail; c+1, n-c) is 1 for c = n.
+        low = np.where(below > 0, betaincinv(np.maximum(below, SMALLEST), total - below + 1, tail), 0.0)
+        high = np.where(above < total, betainccinv(above + 1, np.maximum(total - above, SMALLEST), tail), 1.0)
+        first, second = (np.clip((end - q) / (p - q), 0, 1) for end in (low, high))
+        return (first, second) if p > q else (second, first)
+
+    if counts.dtype != np.int64 or design.k <= LONG_ROW:
+        return Interval(*ends(np.asarray(counts, dtype=np.float64), n))
+    # An interval depends on the count alone: with many answers, each distinct count is worked out once.
+    rows, totals = counts.reshape(-1, design.k), np.broadcast_to(n, (*counts.shape[:-1], 1)).reshape(-1)
+    result = np.empty((2, *rows.shape))
+    for row, total, target in zip(rows, totals, np.moveaxis(result, 1, 0), strict=True):
+        values, _, slots, index = distinct(row, int(row.max()))
+        table = np.zeros((2, slots[-1] + 1))
+        table[:, slots] = ends(values.astype(np.float64), total)
+        for end in (0, 1):
+            target[end] = table[end][index]
+    return Interval(*result.reshape(2, *counts.shape))
+
+
+def standard_errors(counts: NDArray[Any], n: NDArray[np.float64], design: RandomizedResponse) -> NDArray[np.float64]:
+    r"""Give the standard errors of `inv` as an estimate of population shares: sqrt(phi (1 - phi) / N) / (p - q).
+
+    The observed share stands for phi. At counts of 0 that gives 0: an interval is the better judge of a rare answer.
+    """
+    observed = counts / n
+    errors: NDArray[np.float64] = np.sqrt(observed * (1 - observed) / n) / abs(design.p - design.q)
+    return errors
