@@ -111,17 +111,19 @@ def certificate(shares: ArrayLike, counts: ArrayLike, design: RandomizedResponse
             f"{sums.flat[np.abs(sums - 1).argmax()]:.12g}; what inv gives cannot be certified"
         )
         raise ValueError(msg)
-    # On the simplex, or a sum a hair above one would pass for a likelihood that no distribution has.
-    theta = theta / sums[..., np.newaxis]
-    expected = design.q + (design.p - design.q) * theta
-    ratio = array / totals[..., np.newaxis] / np.maximum(expected, SMALLEST)
-    growth = design.q * ratio.sum(axis=-1) + ((design.p - design.q) * ratio).max(axis=-1)
-    # Reported, though these shares rule it out: everything is to be gained.
-    growth = np.where(((array > 0) & (expected <= 0)).any(axis=-1), np.inf, growth)
+    # Divided by the sums: a sum a hair above one would pass for a likelihood that no distribution has.
+    kappa = design.p - design.q
+    expected = theta * (kappa / sums[..., np.newaxis])
+    expected += design.q
+    impossible = ((array > 0) & (expected <= 0)).any(axis=-1) if not (expected > 0).all() else np.False_
+    expected *= totals[..., np.newaxis]
+    ratio = np.divide(array, np.maximum(expected, SMALLEST, out=expected), out=expected)
+    growth = design.q * ratio.sum(axis=-1) + kappa * (ratio.max(axis=-1) if kappa > 0 else ratio.min(axis=-1))
+    growth = np.where(impossible, np.inf, growth)  # reported, though these shares rule it out: all is to be gained
     a, b = design.odds
     excess = growth - 1
     gap = totals * np.log(np.maximum(growth, 1))
-    unique = np.asarray(a > b) | ((array == 0).sum(axis=-1) <= 1)
+    unique = np.ones(totals.shape, dtype=bool) if a > b else (array == 0).sum(axis=-1) <= 1
     if array.ndim == 1:
         return Certificate(float(excess), float(gap), bool(unique))
     return Certificate(excess, gap, unique)

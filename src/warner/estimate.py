@@ -13,7 +13,7 @@ import numpy as np
 
 from warner.em import certificate, ibu
 from warner.estimators import inv, inv_n, inv_p, mle
-from warner.intervals import clopper_pearson, standard_errors
+from warner.intervals import check_level, interval_and_error
 from warner.labels import labelled
 from warner.metrics import negative_log_likelihood
 
@@ -98,11 +98,15 @@ class Estimate:
         if tally.squares is not None:
             n = np.asarray(tally.effective, dtype=np.float64).reshape(groups, 1)
             scaled = counts * (n / reports)
+        check_level(level)
         answered = reports[:, 0] > 0
-        low, high, error = (np.full(shares.shape, np.nan) for _ in range(3))
-        if answered.any():
-            low[answered], high[answered] = clopper_pearson(scaled[answered], n[answered], self.design, level)
-            error[answered] = standard_errors(scaled[answered], n[answered], self.design)
+        low, high, error = np.full((3, *shares.shape), np.nan) if not answered.all() else np.empty((3, 0, 0))
+        if answered.all():
+            low, high, error = interval_and_error(scaled, n, self.design, level)
+        elif answered.any():
+            low[answered], high[answered], error[answered] = interval_and_error(
+                scaled[answered], n[answered], self.design, level
+            )
         values = labelled(np.arange(self.design.k), self.design)
         names: dict[str, NDArray[Any]] = {}
         for position, name in enumerate(tally.by):

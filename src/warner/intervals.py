@@ -17,6 +17,8 @@ from scipy.special import betainccinv, betaincinv
 from warner.estimators import LONG_ROW, SMALLEST, distinct
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from warner.design import RandomizedResponse
@@ -46,33 +48,8 @@ def clopper_pearson(counts: NDArray[Any], n: NDArray[np.float64], design: Random
     level : float
         Confidence level, such as 0.95.
     """
-    if not 0 < level < 1:
-        msg = f"level must be between 0 and 1, such as 0.95, but got {level!r}"
-        raise ValueError(msg)
-    p, q = design.p, design.q
-    tail = (1 - level) / 2
-
-    def ends(c: NDArray[np.float64], total: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        least, most = np.floor(total * min(p, q)), np.ceil(total * max(p, q))
-        below, above = np.minimum(c, most), np.minimum(np.maximum(c, least), total)
-        # BetaInv(tail; c, n-c+1) is 0 for c = 0, and BetaInv(1-tail; c+1, n-c) is 1 for c = n.
-        low = np.where(below > 0, betaincinv(np.maximum(below, SMALLEST), total - below + 1, tail), 0.0)
-        high = np.where(above < total, betainccinv(above + 1, np.maximum(total - above, SMALLEST), tail), 1.0)
-        first, second = (np.clip((end - q) / (p - q), 0, 1) for end in (low, high))
-        return (first, second) if p > q else (second, first)
-
-    if counts.dtype != np.int64 or design.k <= LONG_ROW:
-        return Interval(*ends(np.asarray(counts, dtype=np.float64), n))
-    # An interval depends on the count alone: with many answers, each distinct count is worked out once.
-    rows, totals = counts.reshape(-1, design.k), np.broadcast_to(n, (*counts.shape[:-1], 1)).reshape(-1)
-    result = np.empty((2, *rows.shape))
-    for row, total, target in zip(rows, totals, np.moveaxis(result, 1, 0), strict=True):
-        values, _, slots, index = distinct(row, int(row.max()))
-        table = np.zeros((2, slots[-1] + 1))
-        table[:, slots] = ends(values.astype(np.float64), total)
-        for end in (0, 1):
-            target[end] = table[end][index]
-    return Interval(*result.reshape(2, *counts.shape))
+    check_level(level)
+    return Interval(*each_count(lambda c, total: _clopper_pearson(c, total, design, level), counts, n))
 
 
 def standard_errors(counts: NDArray[Any], n: NDArray[np.float64], design: RandomizedResponse) -> NDArray[np.float64]:
@@ -80,6 +57,60 @@ def standard_errors(counts: NDArray[Any], n: NDArray[np.float64], design: Random
 
     The observed share stands for phi. At counts of 0 that gives 0: an interval is the better judge of a rare answer.
     """
-    observed = counts / n
-    errors: NDArray[np.float64] = np.sqrt(observed * (1 - observed) / n) / abs(design.p - design.q)
-    return errors
+    return each_count(lambda c, total: (_standard_error(c, total, design),), counts, n)[0]
+
+
+def interval_and_error(
+    counts: NDArray[Any], n: NDArray[np.float64], design: RandomizedResponse, level: float
+) -> tuple[NDArray[np.float64], ...]:
+    """Give `clopper_pearson` and `standard_errors` in one pass: low, high, error."""
+    check_level(level)
+    return each_count(
+        lambda c, total: (*_clopper_pearson(c, total, design, level), _standard_error(c, total, design)), counts, n
+    )
+
+
+def check_level(level: float) -> None:
+    """Refuse what is no confidence level."""
+    if not 0 < level < 1:
+        msg = f"level must be between 0 and 1, such as 0.95, but got {level!r}"
+        raise ValueError(msg)
+
+
+def each_count(
+    function: Callable[[NDArray[np.float64], Any], tuple[NDArray[np.float64], ...]], counts: NDArray[Any], n: Any
+) -> tuple[NDArray[np.float64], ...]:
+    """Evaluate a function of a count and a total; with many answers, once for each distinct count."""
+    k = counts.shape[-1]
+    if counts.dtype != np.int64 or k <= LONG_ROW:
+        return function(np.asarray(counts, dtype=np.float64), n)
+    rows, totals = counts.reshape(-1, k), np.broadcast_to(n, (*counts.shape[:-1], 1)).reshape(-1)
+    results = []
+    for row, total in zip(rows, totals, strict=True):
+        values, _, slots, index = distinct(row, int(row.max()))
+        tables = np.zeros((len(evaluated := function(values.astype(np.float64), total)), slots[-1] + 1))
+        tables[:, slots] = evaluated
+        results.append([table[index] for table in tables])
+    if len(results) == 1:
+        return tuple(result.reshape(counts.shape) for result in results[0])
+    return tuple(np.stack(parts).reshape(counts.shape) for parts in zip(*results, strict=True))
+
+
+def _clopper_pearson(
+    c: NDArray[np.float64], total: Any, design: RandomizedResponse, level: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    p, q = design.p, design.q
+    tail = (1 - level) / 2
+    below = np.minimum(c, np.ceil(total * max(p, q)))
+    above = np.minimum(np.maximum(c, np.floor(total * min(p, q))), total)
+    # BetaInv(tail; c, n-c+1) is 0 for c = 0, and BetaInv(1-tail; c+1, n-c) is 1 for c = n.
+    low = np.where(below > 0, betaincinv(np.maximum(below, SMALLEST), total - below + 1, tail), 0.0)
+    high = np.where(above < total, betainccinv(above + 1, np.maximum(total - above, SMALLEST), tail), 1.0)
+    first, second = (np.clip((end - q) / (p - q), 0, 1) for end in (low, high))
+    return (first, second) if p > q else (second, first)
+
+
+def _standard_error(c: NDArray[np.float64], total: Any, design: RandomizedResponse) -> NDArray[np.float64]:
+    observed = c / total
+    error: NDArray[np.float64] = np.sqrt(observed * (1 - observed) / total) / abs(design.p - design.q)
+    return error

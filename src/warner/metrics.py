@@ -81,8 +81,12 @@ def negative_log_likelihood(shares: ArrayLike, counts: ArrayLike, design: Random
         msg = f"shares must have the shape of counts, {array.shape}, but got {theta.shape}"
         raise ValueError(msg)
     expected = design.q + (design.p - design.q) * theta
-    fit = -xlogy(array / totals[..., np.newaxis], np.maximum(expected, 0)).sum(axis=-1)
-    return np.where((theta < 0).any(axis=-1), np.nan, fit)[()]
+    negative = theta.min(axis=-1) < 0
+    if (expected > 0).all():
+        fit = -np.vecdot(array, np.log(expected, out=expected)) / totals
+    else:
+        fit = -xlogy(array / totals[..., np.newaxis], np.maximum(expected, 0)).sum(axis=-1)
+    return np.where(negative, np.nan, fit)[()]
 
 
 def _difference(shares: ArrayLike, truth: ArrayLike) -> NDArray[np.float64]:

@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import warner
+from engines import in_engine
+from warner import RandomizedResponse, Tally, estimate, tally
+from warner.estimate import METHODS
+from warner.intervals import clopper_pearson
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SURVEY = RandomizedResponse(["never", "once", "often"], epsilon=1)
+COUNTS = [520, 285, 195]
+COLUMNS = ["value", "reports", "share", "people", "se", "low", "high", "outside"]
+
+
+@pytest.mark.parametrize("method", ["mle", "inv", "inv_n", "inv_p"])
+def test_an_estimate_is_that_of_the_bare_function(method: str) -> None:
+    found = estimate(Tally(SURVEY, COUNTS), method=method)
+    assert_array_equal(found.shares, METHODS[method](COUNTS, SURVEY))
+    assert found.design is SURVEY
+    assert found.method == method
+    assert (found.certificate is None) == (method == "inv")
+
+
+def test_evidence() -> None:
+    found = estimate(Tally(SURVEY, COUNTS))
+    assert found.certificate is not None
+    assert found.certificate.excess <= 1e-12
+    reported = SURVEY.q + (SURVEY.p - SURVEY.q) * found.shares
+    assert found.log_likelihood == pytest.approx(sum(c * np.log(r) for c, r in zip(COUNTS, reported, strict=True)))
+    assert np.isnan(estimate(Tally(SURVEY, COUNTS), method="inv").log_likelihood)  # a share is negative
+    slow = estimate(Tally(SURVEY, COUNTS), method="ibu")
+    assert_allclose(slow.shares, found.shares, atol=1e-4)
+    assert slow.log_likelihood <= found.log_likelihood + 1e-9
+
+
+def test_the_table() -> None:
+    found = estimate(Tally(SURVEY, COUNTS))
+    table = found.table(level=0.9)
+    assert list(table) == COLUMNS
+    low, high = clopper_pearson(np.array(COUNTS), np.array([1000.0]), SURVEY, 0.9)
+    assert_array_equal(table["value"], ["never", "once", "often"])
+    assert_array_equal(table["reports"], COUNTS)
+    assert_array_equal(table["share"], found.shares)
+    assert_allclose(table["people"], 1000 * found.shares)
+    assert_array_equal(table["low"], low)
+    assert_array_equal(table["high"], high)
+    assert_array_equal(table["outside"], [False, False, False])
+    wider = found.table()
+    assert (wider["low"] <= table["low"]).all()
+    assert (wider["high"] >= table["high"]).all()
+
+
+def test_a_share_outside_its_own_interval_is_marked() -> None:
+    # A thousand answers, one holds nearly everything: INVN takes most of it away.
+    design = RandomizedResponse(1000, epsilon=4)
+    counts = warner.simulate.reports_of_population(
+        warner.simulate.zipf(1000, 2.5), 10**6, design, rng=np.random.default_rng(1)
+    )
+    found = estimate(Tally(design, counts), method="inv_n")
+    assert found.table()["outside"][0]
+    assert "%*" in repr(found)
+    assert "* outside its own interval" in repr(found)
+    assert not estimate(Tally(design, counts), method="inv").table()["outside"][0]
+
+
+def test_groups_have_a_row_for_each_value_and_an_empty_one_says_so() -> None:
+    groups = (("north",), ("south",), (None,))
+    found = estimate(Tally(SURVEY, [COUNTS, [0, 0, 0], [9, 1, 5]], by=("region",), groups=groups, missing=[1, 2, 3]))
+    table = found.table()
+    assert list(table) == ["region", *COLUMNS]
+    assert table["region"].tolist() == ["north"] * 3 + ["south"] * 3 + [None] * 3
+    assert_allclose(found.shares[0], warner.mle(COUNTS, SURVEY), atol=1e-15)
+    assert np.isnan(found.shares[1]).all()
+    assert np.isnan(table["low"][3:6]).all()
+    assert not table["outside"][3:6].any()
+    assert_allclose(found.shares[2], warner.mle([9, 1, 5], SURVEY), atol=1e-15)
+    assert np.isnan(found.log_likelihood[1])
+    assert "no reports" in repr(found)
+    assert "6 missing left out" in repr(found)
+    values = json.loads(found.to_json())["values"]
+    assert values[3] == {
+        "group": {"region": "south"},
+        "value": "never",
+        "reports": 0,
+        "share": None,
+        "low": None,
+        "high": None,
+    }
+
+
+@pytest.mark.parametrize("method", ["inv", "ibu"])
+def test_groups_by_other_methods(method: str) -> None:
+    found = estimate(Tally(SURVEY, [COUNTS, [9, 1, 5]], by=("g",), groups=((1,), (2,))), method=method)
+    assert_allclose(found.shares[1], METHODS[method]([9, 1, 5], SURVEY), atol=1e-12)
+
+
+def test_weights_count_as_their_effective_number() -> None:
+    # 1,000 people of whom half weigh 1 and half weigh 3: (500 + 1500)^2 / (500 + 4500) = 800 reports' worth
+    weights = np.tile([1.0, 3.0], 500)
+    reports = np.repeat(SURVEY.domain, [520, 285, 195]).tolist()
+    found = estimate(tally(reports, SURVEY, weights=weights))
+    assert found.tally.effective == pytest.approx(800)
+    table = found.table()
+    low, high = clopper_pearson(found.tally.counts * 0.4, np.array([800.0]), SURVEY, 0.95)
+    assert_allclose(table["low"], low, rtol=1e-12)
+    assert_allclose(table["high"], high, rtol=1e-12)
+    assert_allclose(found.shares, warner.mle(found.tally.counts, SURVEY))
+    assert "2,000.0 weighted reports" in repr(found)
+
+
+@pytest.mark.parametrize("engine", ["pandas", "polars", "polars, lazy", "pyarrow", "dask", "duckdb"])
+def test_a_frame_comes_back_in_the_library_of_the_reports(engine: str, tmp_path: Path) -> None:
+    source = in_engine(engine, {"answer": ["never", "once", None, "never"]}, tmp_path)
+    frame = estimate(tally(source, SURVEY)).to_frame()
+    library = {"polars, lazy": "polars", "dask": "pandas", "duckdb": "polars"}.get(engine, engine)
+    assert type(frame).__module__.split(".")[0] in {library, "pyarrow" if library == "pyarrow" else library}
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+def test_frames_hold_the_table(backend: str) -> None:
+    found = estimate(Tally(SURVEY, [COUNTS, [9, 1, 5]], by=("region",), groups=(("north",), (None,))))
+    frame: Any = found.to_frame(backend, level=0.8)
+    table = found.table(level=0.8)
+    for name in ("share", "low", "high", "reports", "outside"):
+        assert_array_equal(np.array(frame[name]), table[name])
+    assert list(map(str, np.array(frame["value"]))) == table["value"].tolist()
+    assert frame.shape == (6, 9)
+
+
+def test_json() -> None:
+    found = estimate(Tally(SURVEY, COUNTS, missing=4, unknown=2))
+    document = json.loads(found.to_json(level=0.9))
+    assert list(document) == ["design", "method", "reports", "missing", "unknown", "level", "values"]
+    assert RandomizedResponse.from_json(json.dumps(document["design"])) == SURVEY
+    assert [document[name] for name in ("method", "reports", "missing", "unknown", "level")] == ["mle", 1000, 4, 2, 0.9]
+    table = found.table(level=0.9)
+    for i, row in enumerate(document["values"]):
+        assert list(row) == ["value", "reports", "share", "low", "high"]
+        assert [row[name] for name in row] == [table[name][i] for name in row]
+
+
+def test_what_people_see() -> None:
+    text = repr(estimate(Tally(SURVEY, COUNTS, missing=4, unknown=2)))
+    lines = text.splitlines()
+    assert lines[0].endswith("1,000 reports among 3 answers, epsilon 1, 4 missing left out, 2 unknown left out")
+    assert [line.split()[0] for line in lines[2:]] == ["never", "once", "often"]
+    assert "81.59%" in lines[2]
+    many = repr(estimate(Tally(RandomizedResponse(500, epsilon=1), np.arange(500))))
+    assert "... and 480 more" in many
+    long = RandomizedResponse(["x" * 300, "y"], epsilon=1)
+    assert max(map(len, repr(estimate(Tally(long, [5, 6]))).splitlines())) < 130
+
+
+def test_what_notebooks_see() -> None:
+    design = RandomizedResponse(["<script>", "b & c"], epsilon=1)
+    page = estimate(Tally(design, [60, 40]))._repr_html_()
+    assert "&lt;script&gt;" in page
+    assert "b &amp; c" in page
+    assert "<script>" not in page
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "complaint"),
+    [
+        (
+            lambda: estimate(Tally(SURVEY, COUNTS), method="bayes"),
+            ValueError,
+            "one of mle, inv, inv_n, inv_p, ibu, but got",
+        ),
+        (
+            lambda: estimate(Tally(SURVEY, [0, 0, 0], missing=7)),
+            ValueError,
+            r"at least one report.*\(7 were missing, 0",
+        ),
+        (lambda: estimate(Tally(SURVEY, COUNTS)).table(level=95), ValueError, "level must be between 0 and 1"),
+        (lambda: estimate(Tally(SURVEY, COUNTS)).to_frame("excel"), ValueError, "one of polars, pandas, pyarrow"),
+        (lambda: estimate(Tally(RandomizedResponse(2, odds=(1, 1)), [1, 2])), ValueError, "p != q"),
+    ],
+)
+def test_bad_input(call: Any, error: type[Exception], complaint: str) -> None:
+    with pytest.raises(error, match=complaint):
+        call()
