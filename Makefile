@@ -13,8 +13,20 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev
 	touch $@
 
+# A survey question with five answers, and a column with three hundred, from true answers to a page for others.
 demo: $(READY)
-	$(BIN)/python examples/drinking_survey.py
+	@mkdir -p demo
+	$(BIN)/warner design never once "a few times" "every month" "every week" --epsilon 1.5 -o demo/survey.json
+	@echo; $(BIN)/warner show demo/survey.json; echo
+	$(BIN)/warner randomize examples/answers.csv --column answer --keep region --design demo/survey.json -o demo/reports.csv
+	@echo
+	$(BIN)/warner estimate demo/reports.csv --column answer --design demo/survey.json --plot demo/picture.png --report demo/report.html
+	@echo
+	$(BIN)/warner design --domain-file examples/sites.txt --epsilon 5 -o demo/sites.json
+	$(BIN)/warner randomize examples/answers.csv --column site --design demo/sites.json -o demo/sites.parquet
+	@echo
+	$(BIN)/warner estimate demo/sites.parquet --design demo/sites.json --top 8 --report demo/sites.html
+	@echo; echo "Open demo/report.html in a browser; the picture alone is demo/picture.png"
 
 test: lint
 	$(BIN)/python -m pytest

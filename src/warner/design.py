@@ -27,6 +27,7 @@ from __future__ import annotations
 import math
 import os
 import reprlib
+import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -232,6 +233,44 @@ class RandomizedResponse:
         from warner.randomize import randomize  # noqa: PLC0415 - a step to the right, for convenience
 
         return randomize(answers, self, codes=codes)
+
+    def in_words(self) -> str:
+        """Explain what a respondent does, what that reveals, and how deniable an answer is.
+
+        >>> print(RandomizedResponse(["yes", "no"], truth="3/4").in_words())
+        Possible answers (2): yes, no
+        What happens to an answer: with probability 0.75 it is reported as it is; otherwise one of the other answers is
+        reported instead, each with probability 0.25.
+        What a report reveals: epsilon 1.099. It makes no answer more than 3.0 times likelier, against any other, than
+        it was before.
+        How deniable it is: among people for whom all answers were equally likely, 75 % of those who report an answer
+        really hold it, and 25 % do not.
+        """
+        a, b = self.odds
+        shown = ", ".join(map(str, self.domain[:12])) + (f", ..., {self.domain[-1]}" if self.k > 12 else "")  # noqa: PLR2004
+        first = (
+            f"What happens to an answer: with probability {self.p:.4g} it is reported as it is; otherwise one of the "
+            f"other answers is reported instead, each with probability {self.q:.4g}."
+        )
+        if b == 0:
+            first = "What happens to an answer: nothing. Every report is the truth."
+            second = "What a report reveals: everything (epsilon inf)."
+        elif a == b:
+            second = "What a report reveals: nothing (epsilon 0). Nothing can be estimated from such reports either."
+        elif a == 0:
+            second = "What a report reveals: one answer that is certainly not the truth (epsilon inf)."
+        else:
+            times = math.ceil(1000 * Fraction(max(a, b), min(a, b))) / 1000  # rounded up, as epsilon is
+            second = (
+                f"What a report reveals: epsilon {self.shown_epsilon()}. It makes no answer more than {times:,} times "
+                "likelier, against any other, than it was before."
+            )
+        third = (
+            "How deniable it is: among people for whom all answers were equally likely, "
+            f"{100 * self.p:.3g} % of those who report an answer really hold it, and {100 - 100 * self.p:.3g} % do not."
+        )
+        paragraphs = (f"Possible answers ({self.k:,}): {shown}", first, second, third)
+        return "\n".join(textwrap.fill(paragraph, 120, break_long_words=False) for paragraph in paragraphs)
 
     def to_json(self) -> str:
         r"""Write the design as a small JSON document.

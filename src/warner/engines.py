@@ -183,8 +183,8 @@ def opened(path: str | os.PathLike[str]) -> Source:
 
 
 @contextmanager
-def readable(name: str) -> Iterator[None]:
-    """Turn an engine's error on a file into a plain one that names the file."""
+def readable(name: str, *, secret: bool = False) -> Iterator[None]:
+    """Turn an engine's error on a file into a plain one that names the file; no word of it where that is secret."""
     try:
         yield
     except Exception as error:
@@ -192,7 +192,7 @@ def readable(name: str) -> Iterator[None]:
             raise
         lines = str(error).splitlines()
         telling = next((line for line in lines if "unicode" in line.lower() or "utf" in line.lower()), lines[0])
-        msg = f"{name} cannot be read: {telling.strip()}"
+        msg = f"{name} cannot be read" + ("" if secret else f": {telling.strip()}")
         raise ValueError(msg) from None
 
 

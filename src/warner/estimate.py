@@ -167,32 +167,41 @@ class Estimate:
         return json.dumps(document, ensure_ascii=False, indent=1)
 
     def __repr__(self) -> str:
-        table = self.table()
-        order = self._order(table)
+        return self.text()
+
+    def text(self, *, level: float = 0.95, rows: int = 20) -> str:
+        """Write the estimate as a table for people, the largest shares first, with a bar for each."""
+        table = self.table(level)
+        order = self._order(table, rows)
         labels = [self._label(table, i) for i in order]
         width = min(max([len(label) for label in labels] + [5]), 40)
         largest = np.nanmax(np.append(table["share"], 1e-9))
-        lines = [self._heading(), f"{'value':{width}}  {'reports':>10}  {'share':>7}  95 % interval"]
+        lines = [self._heading(), f"{'value':{width}}  {'reports':>10}  {'share':>7}  {100 * level:g} % interval"]
         for label, i in zip(labels, order, strict=True):
             share = table["share"][i]
             bar = "█" * round(BAR * max(share, 0) / largest) if share == share else "no reports"  # noqa: PLR0124
-            interval = (
-                f"{100 * table['low'][i]:6.2f} to {100 * table['high'][i]:6.2f} %{'*' if table['outside'][i] else ' '}"
-            )
+            mark = "*" if table["outside"][i] else " "
+            interval = f"{100 * table['low'][i]:6.2f} to {100 * table['high'][i]:6.2f} %{mark}"
             short = label if len(label) <= width else label[: width - 3] + "..."
             reports = f"{table['reports'][i]:10,.6g}"
             lines.append(f"{short:{width}}  {reports}  {100 * share:6.2f}%  {interval}  {bar}".rstrip())
         if len(order) < len(table["value"]):
-            lines.append(f"... and {len(table['value']) - len(order):,} more; see .table() or .to_frame()")
+            lines.append(f"... and {len(table['value']) - len(order):,} more")
         if table["outside"][order].any():
-            lines.append("* outside its own interval: the bias of this estimator, see Estimate.table")
+            lines.append("* outside its own interval: the bias of this estimator, which the interval does not share")
         return "\n".join(lines)
+
+    def plot(self, *, level: float = 0.95, **options: Any) -> Any:
+        """Draw the estimate beside the raw reports; see `warner.plot.plot`."""
+        from warner.plot import plot  # noqa: PLC0415 - a step to the right, for convenience
+
+        return plot(self, level=level, **options)
 
     def _repr_html_(self) -> str:
         table = self.table()
         heads = "".join(f"<th>{name}</th>" for name in ("value", "reports", "share", "low (95 %)", "high"))
         rows = []
-        for i in self._order(table):
+        for i in self._order(table, SHOWN):
             percents = (f"{100 * table[name][i]:.2f} %" for name in ("share", "low", "high"))
             cells = "".join(f"<td>{text}</td>" for text in (f"{table['reports'][i]:,.6g}", *percents))
             rows.append(f"<tr><th scope='row'>{escape(self._label(table, i))}</th>{cells}</tr>")
@@ -212,11 +221,10 @@ class Estimate:
         told = f"{amount} reports among {self.design.k:,} answers, epsilon {self.design.shown_epsilon()}"
         return ", ".join([f"Estimate ({self.method}) from {told}", *grouped, *left_out])
 
-    def _order(self, table: dict[str, NDArray[Any]]) -> NDArray[np.intp]:
-        """Choose the rows to show: the largest shares first, or with groups the first groups as they come."""
-        if self.tally.by:
-            return np.arange(min(SHOWN, table["value"].size))
-        return np.argsort(-table["share"], kind="stable")[:SHOWN]
+    def _order(self, table: dict[str, NDArray[Any]], rows: int) -> NDArray[np.intp]:
+        """Choose the rows to show: the largest shares first, group by group."""
+        group = np.repeat(np.arange(table["value"].size // self.design.k), self.design.k)
+        return np.lexsort((-table["share"], group))[:rows]
 
     def _label(self, table: dict[str, NDArray[Any]], row: int) -> str:
         return " / ".join(str(table[name][row]) for name in (*self.tally.by, "value"))

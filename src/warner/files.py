@@ -24,6 +24,10 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         yield part
         part.replace(target)
+    except OSError as error:
+        if error.filename not in {None, str(part)}:
+            raise
+        raise type(error)(error.errno, error.strerror, str(path)) from None  # named as the user named it
     finally:
         part.unlink(missing_ok=True)
 

@@ -19,7 +19,6 @@ from warner.files import written_whole
 if TYPE_CHECKING:
     import os
 
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
@@ -34,7 +33,7 @@ REPORTED, INK, STRIPE = "#a6a6a6", "#222222", "#f3f3f3"
 FORMATS = ("png", "svg", "pdf")
 WIDTH = 8.0  # inches
 LABEL, GROUP, LINE, HEADLINE = 28, 22, 74, 58  # characters that fit: of an answer, a group, the lines above the picture
-POINTS = 112  # rows of points, answers times groups, that still fit on one page
+POINTS = 64  # rows of points, answers times groups, that still fit on one page
 RANKS = 400  # ranks that are drawn; a line through a million would look the same
 DECADES = 1e6  # how far below the largest share a logarithmic axis may reach
 DEFAULT_TITLE = "What people would have answered"
@@ -134,7 +133,7 @@ def _drawn(estimate: Estimate, ending: str, options: dict[str, Any], *, transpar
     metadata: dict[str, Any] = {"svg": nothing, "pdf": {"CreationDate": None}, "png": {}}[ending]
     content = io.BytesIO()
     # "path", not "none", would lose every character that is not in Matplotlib's font; the viewer has more fonts.
-    settings: dict[str, Any] = {"svg.fonttype": "none", "svg.hashsalt": "warner", "text.usetex": False}
+    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "warner", "text.usetex": False}
     with mpl.rc_context(settings), warnings.catch_warnings():
         if ending == "svg":
             warnings.filterwarnings("ignore", message=r"Glyph .* missing from font", category=UserWarning)
@@ -177,7 +176,7 @@ def _size(estimate: Estimate, top: int) -> tuple[float, float]:
     return (WIDTH, 1.9 + 0.36 * k) if k <= top else (WIDTH, 5.0)
 
 
-def _bars(ax: Axes, estimate: Estimate, percents: _Percents, level: float) -> tuple[list[Artist], list[str], list[str]]:
+def _bars(ax: Axes, estimate: Estimate, percents: _Percents, level: float) -> tuple[list[Any], list[str], list[str]]:
     share, low, high, reported = (part[0] for part in percents)
     order = np.lexsort((-reported, -share))
     rows = np.arange(order.size)
@@ -188,12 +187,12 @@ def _bars(ax: Axes, estimate: Estimate, percents: _Percents, level: float) -> tu
     _named_rows(ax, [estimate.design.domain[i] for i in order])
     _percent_axis(ax, percents, order)
     labels = [f"estimated ({estimate.method})", f"{_level(level)} interval", "reported, as randomized"]
-    return [estimated, whiskers, raw], labels, []
+    return [estimated, whiskers, raw], labels, _bias_told(estimate.method, share, low, high)
 
 
 def _points(
     ax: Axes, estimate: Estimate, percents: _Percents, top: int, level: float
-) -> tuple[list[Artist], list[str], list[str]]:
+) -> tuple[list[Any], list[str], list[str]]:
     tally = estimate.tally
     groups = _chosen_groups(estimate)
     totals = np.asarray(tally.reports, dtype=np.float64)
@@ -203,7 +202,7 @@ def _points(
     rows = np.arange(shown)
     for row in rows[::2]:
         ax.axhspan(row - 0.5, row + 0.5, color=STRIPE, linewidth=0, zorder=0)
-    handles: list[Artist] = []
+    handles: list[Any] = []
     labels = []
     for place, group in enumerate(groups):
         y = rows + (place - (groups.size - 1) / 2) * 0.8 / groups.size
@@ -219,12 +218,12 @@ def _points(
     _percent_axis(ax, percents, order, groups)
     left_out = [f"{groups.size} of {totals.size:,} groups, those with most reports"] * (groups.size < totals.size)
     left_out += [f"the {shown} leading of {estimate.design.k:,} answers"] * (shown < estimate.design.k)
-    return [*handles, raw], [*labels, "reported, as randomized"], [f"lines: {_level(level)} intervals", *left_out]
+    drawn = (part[np.ix_(groups, order)] for part in (percents.share, percents.low, percents.high))
+    told = [f"lines: {_level(level)} intervals", *left_out, *_bias_told(estimate.method, *drawn)]
+    return [*handles, raw], [*labels, "reported, as randomized"], told
 
 
-def _ranks(
-    ax: Axes, estimate: Estimate, percents: _Percents, level: float
-) -> tuple[list[Artist], list[str], list[str]]:
+def _ranks(ax: Axes, estimate: Estimate, percents: _Percents, level: float) -> tuple[list[Any], list[str], list[str]]:
     share, low, high, reported = (part[0] for part in percents)
     order = np.lexsort((-reported, -share))
     ranks = np.unique(np.geomspace(1, order.size, RANKS).round().astype(np.int64))
@@ -254,6 +253,7 @@ def _ranks(
     zeros = int((share <= 0).sum())
     told = [f"leading: {leaders}"]
     told += [f"{zeros:,} answers at zero{' or below' * bool((share < 0).any())}, without a point"] * (zeros > 0)
+    told += _bias_told(estimate.method, share[drawn], low[drawn], high[drawn])
     return [line, band, raw], [f"estimated ({estimate.method})", f"{_level(level)} interval", "reported"], told
 
 
@@ -267,7 +267,13 @@ def _chosen_answers(k: int, groups: int, top: int) -> int:
     return min(k, top, max(POINTS // groups, 1))
 
 
-def _whiskers(ax: Axes, low: NDArray[Any], high: NDArray[Any], rows: NDArray[Any], colour: str) -> Artist:
+def _bias_told(method: str, share: NDArray[Any], low: NDArray[Any], high: NDArray[Any]) -> list[str]:
+    outside = bool(((share < low) | (share > high)).any())
+    # The unbiased inv is outside only where it leaves 0 to 100 %, which the picture shows well enough.
+    return ["an estimate outside its interval is biased: trust the interval"] * (outside and method != "inv")
+
+
+def _whiskers(ax: Axes, low: NDArray[Any], high: NDArray[Any], rows: NDArray[Any], colour: str) -> Any:
     # Around the middle of the interval, not around the share: a biased share may lie outside.
     middle, half = (low + high) / 2, (high - low) / 2
     return ax.errorbar(middle, rows, xerr=half, fmt="none", ecolor=colour, elinewidth=1.3, capsize=2.5, zorder=2.5)
@@ -302,13 +308,14 @@ def _headed(
     estimate: Estimate,
     title: str | None,
     level: float,
-    handles: list[Artist],
+    handles: list[Any],
     labels: list[str],
     told: list[str],
 ) -> None:
     """Stack legend, facts and title above the axes, where they cover nothing."""
-    longest = max(map(len, labels))
-    columns = max(1, min(len(labels), (LINE + 10) // (longest + 7)))
+    columns = len(labels)
+    if sum(map(len, labels)) + 7 * columns > LINE + 10:
+        columns = max(1, min(columns, (LINE + 10) // (max(map(len, labels)) + 7)))
     # Set afterwards, because Matplotlib leaves out labels that start with an underscore.
     legend = ax.legend(
         handles,

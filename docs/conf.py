@@ -1,0 +1,76 @@
+# ruff: noqa: INP001 - Sphinx wants a file, not a package
+"""How the site is built: MyST pages, and the reference from the docstrings."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import TYPE_CHECKING, Any
+
+import warner
+
+if TYPE_CHECKING:
+    from sphinx.addnodes import pending_xref
+    from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
+
+project = "warner"
+author = "The warner developers"
+project_copyright = "the warner developers"
+version = release = warner.__version__
+
+# MathJax typesets formulas in the reader's browser, which fetches it; building needs no network.
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
+exclude_patterns = ["_build"]
+html_theme = "furo"
+html_title = f"warner {release}"
+html_show_sphinx = False
+
+myst_enable_extensions = ["amsmath", "dollarmath"]
+myst_heading_anchors = 3
+
+default_role = "py:obj"  # a name in single backticks is a name of this library, and becomes a link
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # the docstrings say types and shapes in words
+# Plain text instead of fields: "array_like of shape (..., k)" is a description, not a name to link to.
+napoleon_use_param = False
+napoleon_use_rtype = False
+napoleon_custom_sections = [("Attributes", "params_style")]
+
+nitpick_ignore = [
+    ("py:obj", "numpy.random.Generator"),  # documented elsewhere, and the build needs no network
+    # Arguments stand in single backticks, too.
+    *(("py:obj", name) for name in ("backend", "by", "first", "gap", "second")),
+]
+
+
+def _properties_as_prose(_app: Sphinx, what: str, _name: str, obj: Any, _options: Any, lines: list[str]) -> None:
+    """Undo that napoleon reads "The number of people: ..." as a type and its description."""
+    if what == "property":
+        lines[:] = (inspect.getdoc(obj) or "").splitlines()
+
+
+def _references_as_lists(_app: Sphinx, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]) -> None:
+    """Turn the numbered references of a docstring into a list: several docstrings on one page all have a [1]."""
+    lines[:] = [re.sub(r"^\.\. \[(\d+)\] ", r"\1. ", re.sub(r"\[(\d+)\]_", r"[\1]", line)) for line in lines]
+
+
+def _examples_end_with_their_fence(_app: Sphinx, _page: str, source: list[str]) -> None:
+    """Drop the empty line that an example's output needs before the fence, or doctest would take that for output."""
+    source[0] = source[0].replace("\n\n```\n", "\n```\n")
+
+
+def _public_name(app: Sphinx, env: BuildEnvironment, node: pending_xref, text: Any) -> Any:
+    """Find `mle` as `warner.mle` from every module."""
+    if node.get("refdomain") != "py":
+        return None
+    python = env.get_domain("py")
+    return python.resolve_xref(env, node["refdoc"], app.builder, "obj", f"warner.{node['reftarget']}", node, text)
+
+
+def setup(app: Sphinx) -> None:
+    """Connect what the settings above cannot say."""
+    app.connect("autodoc-process-docstring", _properties_as_prose, priority=900)  # after napoleon, at 500
+    app.connect("autodoc-process-docstring", _references_as_lists, priority=900)
+    app.connect("source-read", _examples_end_with_their_fence)
+    app.connect("missing-reference", _public_name)

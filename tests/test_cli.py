@@ -1,0 +1,319 @@
+"""The command as a user meets it: run in a process of its own."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from warner import RandomizedResponse, estimate, tally
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytest.importorskip("typer", reason="the command line is an extra, and not installed")
+
+SURVEY = RandomizedResponse(["never", "once", "often"], epsilon=1)
+COUNTS = {"never": 520, "once": 285, "often": 195}
+COMMAND = [sys.executable, "-m", "warner"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Give a folder with a design and a file of 1,000 reports."""
+    SURVEY.save(tmp_path / "survey.json")
+    reports = [answer for answer, times in COUNTS.items() for _ in range(times)]
+    rows = [f"{i},{answer},{'north' if i % 2 else 'south'},{1 + i % 3}" for i, answer in enumerate(reports)]
+    (tmp_path / "reports.csv").write_text("\n".join(["id,answer,region,weight", *rows]) + "\n")
+    return tmp_path
+
+
+def run(folder: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(  # noqa: S603
+        [*COMMAND, *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=100, **options
+    )
+
+
+def succeeds(folder: Path, *arguments: str, **options: Any) -> str:
+    done = run(folder, *arguments, **options)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def fails(folder: Path, *arguments: str, code: int = 2, **options: Any) -> str:
+    """Run what must fail: one clear line, no traceback, nothing new on disk."""
+    before = sorted(folder.iterdir())
+    done = run(folder, *arguments, **options)
+    assert done.returncode == code
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("warner: ")
+    assert sorted(folder.iterdir()) == before
+    return done.stderr
+
+
+ESTIMATE = ("estimate", "reports.csv", "--column", "answer", "--design", "survey.json")
+
+
+def test_design_and_show(tmp_path: Path) -> None:
+    said = succeeds(tmp_path, "design", "never", "once", "often", "--epsilon", "1", "-o", "survey.json")
+    assert "epsilon 1" in said
+    assert RandomizedResponse.load(tmp_path / "survey.json") == SURVEY
+    shown = succeeds(tmp_path, "show", "survey.json")
+    assert "with probability 0.5761" in shown
+    assert "epsilon 1." in shown
+    printed = succeeds(tmp_path, "design", "--size", "1000", "--odds", "9:1")
+    assert RandomizedResponse.from_json(printed) == RandomizedResponse(1000, odds=(9, 1))
+    (tmp_path / "labels.txt").write_text("7\n-3\n", encoding="utf-8")
+    printed = succeeds(tmp_path, "design", "--domain-file", "labels.txt", "--integers", "--truth", "3/4")
+    assert RandomizedResponse.from_json(printed) == RandomizedResponse([7, -3], truth="3/4")
+
+
+def test_the_same_numbers_in_every_form(folder: Path) -> None:
+    pq = pytest.importorskip("pyarrow.parquet")
+    table = estimate(tally(folder / "reports.csv", SURVEY, column="answer")).table(level=0.9)
+    expected = {name: column.tolist() for name, column in table.items()}
+    forms = (*ESTIMATE, "--level", "0.9")
+    succeeds(folder, *forms, "-o", "e.csv")
+    succeeds(folder, *forms, "-o", "e.json")
+    succeeds(folder, *forms, "-o", "e.parquet")
+    assert pq.read_table(folder / "e.parquet").to_pydict() == expected
+    printed = succeeds(folder, *forms, "--csv")
+    assert printed == (folder / "e.csv").read_text()
+    rows = list(csv.DictReader(io.StringIO(printed)))
+    assert [row["value"] for row in rows] == expected["value"]
+    for name in ("share", "low", "high"):
+        assert [float(row[name]) for row in rows] == expected[name]
+    document = json.loads(succeeds(folder, *forms, "--json"))
+    assert document == json.loads((folder / "e.json").read_text())
+    assert [row["share"] for row in document["values"]] == expected["share"]
+    text = succeeds(folder, *forms)
+    for share, low, high in zip(expected["share"], expected["low"], expected["high"], strict=True):
+        assert f"{100 * share:6.2f}%  {100 * low:6.2f} to {100 * high:6.2f} %" in text
+    assert "1,000 reports" in text
+    assert "\x1b" not in text  # no colour where nobody watches
+
+
+def test_groups_weights_methods_and_rows(folder: Path) -> None:
+    text = succeeds(folder, *ESTIMATE, "--by", "region", "--weights", "weight", "--method", "inv_p", "--top", "4")
+    assert "2 groups by region" in text
+    assert "(inv_p)" in text
+    assert "... and 2 more" in text
+    document = json.loads(succeeds(folder, *ESTIMATE, "--by", "region", "--weights", "weight", "--json"))
+    found = estimate(tally(folder / "reports.csv", SURVEY, column="answer", by="region", weights="weight"))
+    assert [row["share"] for row in document["values"]] == found.table()["share"].tolist()
+    assert document["values"][0]["group"] == {"region": "north"}
+
+
+def test_standard_input_and_a_domain_on_the_command_line(folder: Path) -> None:
+    reports = (folder / "reports.csv").read_text()
+    options = ("--domain", "never,once,often", "--epsilon", "1", "--column", "answer", "--csv")
+    from_pipe = succeeds(folder, "estimate", "-", *options, input=reports)
+    assert from_pipe == succeeds(folder, *ESTIMATE, "--csv")
+    lines = "\n".join(json.dumps({"v": answer}) for answer, times in COUNTS.items() for _ in range(times))
+    as_json = succeeds(folder, "estimate", "-", "--format", "jsonl", "-d", "survey.json", "--csv", input=lines)
+    assert as_json == from_pipe
+
+
+def test_ready_counts_and_unknown_values(folder: Path) -> None:
+    (folder / "counts.csv").write_text("v,n\nnever,520\nonce,285\noften,195\nfoo,7\n,3\n")
+    options = ("estimate", "counts.csv", "--counts", "n", "-c", "v", "-d", "survey.json")
+    assert "7 are not: 'foo'" in fails(folder, *options)
+    text = succeeds(folder, *options, "--unknown", "drop")
+    assert "1,000 reports" in text
+    assert "3 missing left out, 7 unknown left out" in text
+
+
+def test_a_database(folder: Path) -> None:
+    pytest.importorskip("ibis", reason="databases are an extra, and not installed")
+    with sqlite3.connect(folder / "survey.db") as database:
+        database.execute("create table reports (answer text)")
+        rows = [(answer,) for answer, times in COUNTS.items() for _ in range(times)]
+        database.executemany("insert into reports values (?)", rows)
+    database.close()
+    url = f"sqlite://{folder / 'survey.db'}"
+    from_database = succeeds(folder, "estimate", url, "--table", "reports", "-d", "survey.json", "--csv")
+    assert from_database == succeeds(folder, *ESTIMATE, "--csv")
+    assert "--table must name the table" in fails(folder, "estimate", url, "-d", "survey.json")
+
+
+# Randomizing
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet", "jsonl", "tsv"])
+def test_randomize_carries_along_only_what_is_asked_for(folder: Path, ending: str) -> None:
+    honest = RandomizedResponse(["never", "once", "often"], odds=(1, 0))
+    honest.save(folder / "honest.json")
+    target = f"out.{ending}"
+    options = ("randomize", "reports.csv", "-c", "answer", "-d", "honest.json", "-o", target)
+    assert "1,000 reports, epsilon inf each" in succeeds(folder, *options, "--keep", "region")
+    counted = tally(folder / target, honest, column="answer", by="region")
+    assert counted.counts.sum(axis=0).tolist() == list(COUNTS.values())
+    assert counted.groups == (("north",), ("south",))
+    succeeds(folder, *options)
+    assert tally(folder / target, honest).reports == 1000  # the only column there is
+
+
+def test_randomize_follows_the_design(folder: Path) -> None:
+    people = 20_000
+    (folder / "many.csv").write_text("v\n" + "once\n" * people)
+    succeeds(folder, "randomize", "many.csv", "-d", "survey.json", "-o", "out.parquet")
+    counts = tally(folder / "out.parquet", SURVEY).counts
+    chance = np.array([SURVEY.q, SURVEY.p, SURVEY.q])
+    # Six standard errors: a false alarm in about 10^8 runs
+    assert (np.abs(counts - people * chance) <= 6 * np.sqrt(people * chance * (1 - chance))).all()
+
+
+def test_randomize_from_and_to_a_pipe(folder: Path) -> None:
+    RandomizedResponse([1, 2], odds=(1, 0)).save(folder / "honest.json")
+    out = succeeds(
+        folder, "randomize", "-", "-c", "v", "--keep", "k", "-d", "honest.json", input="k,v,x\na,1,s\nb,2,s\n"
+    )
+    assert out == "v,k\n1,a\n2,b\n"
+
+
+@pytest.mark.parametrize("secret", ["hiv-positive", ""])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_wrong_answer_is_named_by_its_row_and_nothing_is_written(folder: Path, secret: str, ending: str) -> None:
+    (folder / "answers.csv").write_text("id,v\n" + "1,never\n" * 70_000 + f"2,{secret}\n1,once\n")
+    options = ("randomize", "answers.csv", "-c", "v", "-d", "survey.json", "-o", f"out.{ending}")
+    said = fails(folder, *options)
+    assert "in row 70,001 it is missing or not in it; nothing was written" in said
+    assert "hiv" not in said
+    piped = (folder / "answers.csv").read_text()
+    assert "hiv" not in fails(folder, "randomize", "-", *options[2:], input=piped)
+
+
+def test_interrupting_leaves_nothing_under_the_final_name(folder: Path) -> None:
+    options = ["randomize", "-", "-c", "v", "-d", "survey.json", "-o", "out.csv"]
+    with subprocess.Popen(  # noqa: S603
+        [*COMMAND, *options], cwd=folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write("v\n" + "never\n" * 200_000)
+        process.stdin.flush()
+        while not list(folder.glob(".out.csv.*.part")):  # until it is in the middle of writing
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 130
+        assert process.stderr.read() == "warner: interrupted; nothing was written\n"
+    assert not list(folder.glob("*out.csv*"))
+    assert not list(folder.glob(".out.csv*"))
+
+
+def test_a_killed_randomize_leaves_nothing_under_the_final_name(folder: Path) -> None:
+    options = ["randomize", "-", "-c", "v", "-d", "survey.json", "-o", "out.csv"]
+    with subprocess.Popen([*COMMAND, *options], cwd=folder, stdin=subprocess.PIPE, text=True) as process:  # noqa: S603
+        assert process.stdin is not None
+        process.stdin.write("v\n" + "never\n" * 200_000)
+        process.stdin.flush()
+        while not list(folder.glob(".out.csv.*.part")):
+            time.sleep(0.05)
+        process.kill()
+    assert not (folder / "out.csv").exists()
+
+
+def _small_files() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_running_out_of_room(folder: Path, ending: str) -> None:
+    wide = RandomizedResponse([f"answer number {i}" for i in range(3000)], epsilon=1)
+    wide.save(folder / "wide.json")
+    (folder / "answers.csv").write_text("v\n" + "".join(f"answer number {i % 3000}\n" for i in range(100_000)))
+    options = ("randomize", "answers.csv", "-d", "wide.json", "-o", f"out.{ending}")
+    assert "File too large" in fails(folder, *options, preexec_fn=_small_files)
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("estimate", "nope.csv", "-d", "survey.json"), "there is no file nope.csv"),
+        (("estimate", "reports.csv", "-d", "survey.json", "-c", "anwser"), "did you mean 'answer'?"),
+        (("estimate", "reports.csv", "-d", "survey.json"), "column must be given unless there is just one"),
+        (("estimate", "reports.csv", "-c", "answer"), "the possible answers must be known beforehand"),
+        (("estimate", "reports.csv", "-c", "answer", "-d", "nope.json"), "nope.json"),
+        (("estimate", "reports.csv", "-c", "answer", "-d", "reports.csv"), "reports.csv: a design must be JSON"),
+        (("estimate", "reports.csv", "-c", "answer", "-d", "survey.json", "--epsilon", "1"), "not both"),
+        ((*ESTIMATE, "--method", "bayes"), "one of mle, inv, inv_n, inv_p, ibu"),
+        ((*ESTIMATE, "--level", "95"), "level must be between 0 and 1"),
+        ((*ESTIMATE, "--unknown", "ignore"), '"error" or "drop"'),
+        ((*ESTIMATE, "-o", "e.xlsx"), "must end in .csv, .json or .parquet"),
+        ((*ESTIMATE, "-o", "nowhere/e.csv"), "No such file or directory: 'nowhere/e.csv'"),
+        (("estimate", ".", "-d", "survey.json"), "is a folder"),
+        (("estimate", "empty.csv", "-d", "survey.json"), "empty.csv is empty"),
+        (("estimate", "header.csv", "-d", "survey.json"), "at least one report, but there is none"),
+        (("estimate", "binary.csv", "-d", "survey.json"), "is not a CSV file"),
+        (("estimate", "latin.csv", "-d", "survey.json"), "cannot be read"),
+        (("estimate", "colons.csv", "-d", "survey.json", "-c", "answer"), "The columns are: 'id:answer'"),
+        (("design", "a", "b"), "exactly one of epsilon, truth, redraw and odds"),
+        (("design", "--epsilon", "1"), "in one way (labels, --domain-file or --size), but got none"),
+        (("design", "a", "a", "--epsilon", "1"), "distinct labels"),
+        (("design", "a", "b", "--epsilon", "0"), "epsilon must be positive"),
+        (("design", "a", "b", "--integers", "--epsilon", "1"), "invalid literal"),
+        (("show", "reports.csv"), "a design must be JSON"),
+        (("randomize", "reports.csv", "-c", "answer", "-d", "survey.json", "-o", "out.xlsx"), "must end in .csv"),
+        (("randomize", "empty.csv", "-d", "survey.json", "-o", "out.csv"), "is empty"),
+        (("randomize", "header.csv", "-d", "survey.json", "-o", "out.csv"), "holds no answers"),
+        (
+            ("randomize", "reports.csv", "-c", "answer", "--keep", "q", "-d", "survey.json", "-o", "o.csv"),
+            "no column 'q'",
+        ),
+        (("frobnicate",), "No such command 'frobnicate'"),
+        (("estimate",), "Missing argument"),
+        ((*ESTIMATE, "--nonsense"), "No such option"),
+    ],
+)
+def test_bad_input_is_one_clear_line(folder: Path, arguments: tuple[str, ...], complaint: str) -> None:
+    (folder / "empty.csv").write_bytes(b"")
+    (folder / "header.csv").write_text("v\n")
+    (folder / "binary.csv").write_bytes(bytes(range(256)) * 20)
+    (folder / "latin.csv").write_bytes("v\nnever\nä\n".encode("latin-1"))
+    (folder / "colons.csv").write_text("id:answer\n1:never\n")
+    assert complaint in fails(folder, *arguments)
+
+
+def test_a_closed_pipe_is_quiet(folder: Path) -> None:
+    RandomizedResponse(50_000, epsilon=1).save(folder / "wide.json")
+    (folder / "wide.csv").write_text("v\n1\n2\n")
+    command = [*COMMAND, "estimate", "wide.csv", "-d", "wide.json", "--csv"]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().startswith("value,")
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait(timeout=60) == 0
+
+
+def test_a_missing_extra_is_one_line(folder: Path) -> None:
+    code = "import sys; sys.modules['typer'] = None; from warner.__main__ import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603
+    assert done.returncode == 2
+    assert done.stderr == "warner: the command line needs typer: pip install 'warner[cli]'\n"
+
+
+def test_help_has_an_example_in_every_command(folder: Path) -> None:
+    wide = {**os.environ, "COLUMNS": "200"}
+    overview = succeeds(folder, "--help", env=wide)
+    for command in ("design", "show", "randomize", "estimate"):
+        assert command in overview
+        assert f"Example: warner {command}" in succeeds(folder, command, "--help", env=wide)
+    assert succeeds(folder, "--version").startswith("warner 0.")

@@ -1,0 +1,45 @@
+"""The site builds without a warning; its examples run as doctests of their own."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import warner
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    for needed in ("sphinx", "myst_parser", "furo"):
+        if importlib.util.find_spec(needed) is None:
+            pytest.skip(f"the site is built with {needed}, which is not installed")
+    folder = tmp_path_factory.mktemp("site")
+    options = ["-W", "--keep-going", "-n", "-q", "-b", "html", "-d", str(folder / "doctrees")]
+    command = [sys.executable, "-m", "sphinx", *options, str(DOCS), str(folder / "html")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)  # noqa: S603
+    assert done.returncode == 0, done.stderr
+    return folder / "html"
+
+
+def test_every_page_is_built_without_a_warning(site: Path) -> None:
+    pages = {page.stem for page in DOCS.glob("*.md")}
+    assert pages >= {"index", "tutorial", "theory", "which-estimator", "formats", "limitations", "api"}
+    assert pages <= {page.stem for page in site.glob("*.html")}
+
+
+def test_every_public_name_is_in_the_reference(site: Path) -> None:
+    reference = (site / "api.html").read_text(encoding="utf-8")
+    for name in warner.__all__:
+        anchor = f"module-warner.{name}" if name in {"metrics", "simulate"} else f"warner.{name}"
+        assert f'id="{anchor}"' in reference
+
+
+def test_every_page_has_an_example_that_runs_or_says_why_not() -> None:
+    without = {page.stem for page in DOCS.glob("*.md") if ">>>" not in page.read_text(encoding="utf-8")}
+    assert without <= {"limitations", "api", "commands"}  # prose; docstrings, which run themselves; command help
