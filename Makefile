@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 READY = .venv/.ready
 
-.PHONY: all demo test test-all test-spark bench lint format clean
+.PHONY: all demo test test-all test-spark docs bench lint format clean
 all: test
 
 $(READY): pyproject.toml
@@ -42,6 +42,11 @@ test-spark: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/run.py
 
+docs: $(READY)
+	$(BIN)/python docs/make_commands.py
+	$(BIN)/python -m sphinx -W --keep-going -n -b html docs docs/_build/html
+	@echo "Open docs/_build/html/index.html in a browser"
+
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -52,4 +57,4 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis demo dist build
+	rm -rf .venv docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis demo dist build

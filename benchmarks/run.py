@@ -8,16 +8,19 @@ the spread is the range of the ratios of the single rounds. Run with `make bench
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import tracemalloc
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from published import published_ibu, published_mle
-from warner import RandomizedResponse, certificate, ibu, inv_n, inv_p, mle, simulate
+from warner import RandomizedResponse, Tally, certificate, estimate, ibu, inv_n, inv_p, mle, simulate, tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -157,6 +160,84 @@ def importing() -> Iterator[Line]:
     yield slower("import warner", base, 1.7, lambda: run(base), lambda: run("import warner"), rounds=7)
 
 
+def counting() -> Iterator[Line]:
+    import duckdb  # noqa: PLC0415 - only this group needs it
+
+    design = RandomizedResponse(1000, epsilon=1)
+    codes = np.random.default_rng(1).integers(0, 1000, 10**7)
+
+    def by_hand() -> object:
+        return codes.min() >= 0 and codes.max() < 1000 and np.bincount(codes, minlength=1000)
+
+    yield slower(
+        "tally of 10^7 codes, K = 1000", "np.bincount and a range check", 2, by_hand, lambda: tally(codes, design)
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        rows = 10**8 if shutil.disk_usage(folder).free > 5 * 10**9 else 10**7
+        path = Path(folder) / "reports.parquet"
+        made_up_reports(path, rows)
+
+        def bare() -> object:
+            with duckdb.connect() as connection:
+                return connection.sql(f"select v, count(*) from '{path}' group by v").fetchall()  # noqa: S608
+
+        work = f"tally of a Parquet file, {rows:.0e} rows"
+        yield slower(work, "the bare DuckDB group-by", 1.15, bare, lambda: tally(path, design), rounds=5)
+        code = f"import warner; warner.tally({str(path)!r}, warner.RandomizedResponse(1000, epsilon=1))"
+        peak = peak_resident([sys.executable, "-c", code])
+        yield Line(f"{work}: peak memory", "", "< 1000 MB", peak < 1000, f"{peak:.0f} MB", "")
+
+
+def made_up_reports(path: Path, rows: int) -> None:
+    import duckdb  # noqa: PLC0415
+
+    with duckdb.connect() as connection:
+        connection.execute(f"copy (select (random() * 999)::bigint as v from range({rows})) to '{path}'")  # noqa: S608
+
+
+def peak_resident(command: list[str]) -> float:
+    """Run a command and give the largest amount of memory that it held, in MB."""
+    measure = (
+        "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); "
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    )
+    done = subprocess.run([sys.executable, "-c", measure, *command], check=True, capture_output=True, text=True)  # noqa: S603
+    return int(done.stdout) / 1024
+
+
+def commanding() -> Iterator[Line]:
+    def run(*command: str) -> object:
+        return subprocess.run([sys.executable, *command], check=True, capture_output=True)  # noqa: S603
+
+    base = "import numpy, scipy.special"
+    yield slower("warner --help", base, 2.5, lambda: run("-c", base), lambda: run("-m", "warner", "--help"), rounds=7)
+    peaks = []
+    with tempfile.TemporaryDirectory() as folder:
+        survey, answers = Path(folder) / "survey.json", Path(folder) / "answers.parquet"
+        RandomizedResponse(1000, epsilon=1).save(survey)
+        for rows in (10**6, 10**7):
+            made_up_reports(answers, rows)
+            command = ["-m", "warner", "randomize", str(answers), "-d", str(survey), "-o", f"{folder}/out.parquet"]
+            peaks.append(peak_resident([sys.executable, *command]))
+    ratio = peaks[1] / peaks[0]
+    shown = f"{peaks[0]:.0f} and {peaks[1]:.0f} MB"
+    yield Line(
+        "randomize a Parquet file, 10^7 rows: memory", "10^6 rows", "<= 1.2x", ratio <= 1.2, f"{ratio:.2f}x", shown
+    )
+
+
+def estimating() -> Iterator[Line]:
+    design = RandomizedResponse(1_423_000, epsilon=1)
+    counts = histogram(1_423_000, 1_664_500, design)
+    yield slower(
+        "Estimate and its table, K = 1,423,000",
+        "counts.astype(float)",
+        25,
+        lambda: counts.astype(float),
+        lambda: estimate(Tally(design, counts)).table(),
+    )
+
+
 def iterating() -> Iterator[Line]:
     """Not promised, but good to know: what the closed form and the grouping of equal counts save."""
     design = RandomizedResponse(10_000, epsilon=2)
@@ -172,11 +253,24 @@ def iterating() -> Iterator[Line]:
         yield faster(work, f"published IBU, {steps:,} steps", 1, lambda: published_ibu(observed, design.p, steps), call)
 
 
+GROUPS = (closed_forms, batches, randomizing, simulating, importing, iterating, counting, estimating, commanding)
+
+
 def main() -> None:
     chosen = sys.argv[1:]
     lines = []
     print(f"{'':3} {'work':52} {'against':30} {'target':>15} {'measured':>9}   single rounds")
-    for group in (closed_forms, batches, randomizing, simulating, importing, iterating):
+    for group in (
+        closed_forms,
+        batches,
+        randomizing,
+        simulating,
+        importing,
+        iterating,
+        counting,
+        estimating,
+        commanding,
+    ):
         if chosen and not any(word in group.__name__ for word in chosen):
             continue
         for line in group():

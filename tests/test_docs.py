@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -43,3 +44,18 @@ def test_every_public_name_is_in_the_reference(site: Path) -> None:
 def test_every_page_has_an_example_that_runs_or_says_why_not() -> None:
     without = {page.stem for page in DOCS.glob("*.md") if ">>>" not in page.read_text(encoding="utf-8")}
     assert without <= {"limitations", "api", "commands"}  # prose; docstrings, which run themselves; command help
+
+
+def test_the_command_page_names_every_option_there_is() -> None:
+    spec = importlib.util.spec_from_file_location("make_commands", DOCS / "make_commands.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+    def options(text: str) -> list[set[str]]:
+        """Give the options of each command: versions of Typer differ in how they lay them out."""
+        return [set(re.findall(r"--[a-z][a-z-]+", section)) for section in text.split("\n## ")[1:]]
+
+    committed = (DOCS / "commands.md").read_text(encoding="utf-8")
+    assert options(committed) == options(module.page()), "run make docs"

@@ -42,6 +42,24 @@ def test_evidence() -> None:
     assert slow.log_likelihood <= found.log_likelihood + 1e-9
 
 
+@pytest.mark.parametrize("method", ["mle", "inv", "inv_n", "inv_p"])
+@pytest.mark.parametrize("odds", [(30, 1), (1, 30)])
+def test_evidence_of_many_answers_is_that_of_the_bare_functions(method: str, odds: tuple[int, int]) -> None:
+    design = RandomizedResponse(6000, odds=odds)
+    counts = np.random.default_rng(4).poisson(3, 6000)
+    found = estimate(Tally(design, counts), method=method)
+    fit = -counts.sum() * warner.metrics.negative_log_likelihood(found.shares, counts, design)
+    assert_allclose(found.log_likelihood, fit, rtol=1e-12)
+    if method == "inv":
+        assert found.certificate is None
+        return
+    assert found.certificate is not None
+    plain = warner.certificate(found.shares, counts, design)
+    assert_allclose(found.certificate.excess, plain.excess, rtol=1e-9, atol=1e-13)
+    assert_allclose(found.certificate.gap, plain.gap, rtol=1e-9, atol=1e-9)
+    assert found.certificate.unique == plain.unique
+
+
 def test_the_table() -> None:
     found = estimate(Tally(SURVEY, COUNTS))
     table = found.table(level=0.9)

@@ -132,7 +132,7 @@ def test_many_answers_are_a_rank_plot(method: str) -> None:
     zeros = int((table["share"] <= 0).sum())
     assert f"{zeros:,} answers at zero{' or below' if method == 'inv' else ''}, without a point" in facts(ax)
     assert "leading: answer 0, " in facts(ax)
-    assert ("trust the interval" in facts(ax)) == (method == "mle")
+    assert ("the bias of mle" in facts(ax)) == (method == "mle")
     assert legend_texts(ax) == [f"estimated ({method})", "95 % interval", "reported"]
 
 

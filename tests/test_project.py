@@ -39,6 +39,7 @@ PUBLIC = {
         "domain",
         "epsilon",
         "from_json",
+        "in_words",
         "k",
         "load",
         "odds",
@@ -49,6 +50,35 @@ PUBLIC = {
         "shown_epsilon",
         "to_json",
         "total",
+    ],
+    "Tally": [
+        "backend",
+        "by",
+        "counts",
+        "design",
+        "effective",
+        "from_json",
+        "groups",
+        "load",
+        "missing",
+        "reports",
+        "save",
+        "squares",
+        "to_json",
+        "unknown",
+    ],
+    "Estimate": [
+        "certificate",
+        "design",
+        "log_likelihood",
+        "method",
+        "plot",
+        "shares",
+        "table",
+        "tally",
+        "text",
+        "to_frame",
+        "to_json",
     ],
     "metrics": [
         "kl_divergence",
@@ -64,7 +94,9 @@ PUBLIC = {
 def test_the_public_names_are_frozen() -> None:
     assert warner.__all__ == PUBLIC["warner"]
     survey = warner.RandomizedResponse(2, epsilon=1)
-    assert [name for name in dir(survey) if not name.startswith("_")] == PUBLIC["RandomizedResponse"]
+    tally = warner.Tally(survey, [1, 2])
+    for value in (survey, tally, warner.estimate(tally)):
+        assert [name for name in dir(value) if not name.startswith("_")] == PUBLIC[type(value).__name__]
     for module in (warner.metrics, warner.simulate):
         short = module.__name__.removeprefix("warner.")
         own = [

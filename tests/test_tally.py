@@ -364,7 +364,7 @@ def test_a_tally_survives_its_file(example: Tally, tmp_path: Path) -> None:
         ({"counts": [1]}, "this tally is damaged: counts must have shape"),
         ({"counts": [1, -1]}, "this tally is damaged: counts must be finite numbers"),
         ({"counts": [0.5, 1]}, "this tally is damaged: counts must be whole numbers"),
-        ({"design": "{}"}, "this tally is damaged: a design must say"),
+        ({"design": {}}, "this tally is damaged: a design must say"),
         ({"extra": 1}, r"damaged: the fields \['extra'\]"),
     ],
 )

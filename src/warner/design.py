@@ -170,7 +170,7 @@ class RandomizedResponse:
 
     @property
     def epsilon(self) -> float:
-        r"""The privacy that one report spends, in nats: the smallest double not below :math:`|\ln(a/b)|`."""
+        r"""The privacy that one report spends, in nats, as the smallest double not below :math:`|\ln(a/b)|`."""
         spent = self._spent
         nearest = float(spent)
         return nearest if Decimal(nearest) >= spent else math.nextafter(nearest, math.inf)

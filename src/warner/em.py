@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -112,14 +112,7 @@ def certificate(shares: ArrayLike, counts: ArrayLike, design: RandomizedResponse
         )
         raise ValueError(msg)
     # Divided by the sums: a sum a hair above one would pass for a likelihood that no distribution has.
-    kappa = design.p - design.q
-    expected = theta * (kappa / sums[..., np.newaxis])
-    expected += design.q
-    impossible = ((array > 0) & (expected <= 0)).any(axis=-1) if not (expected > 0).all() else np.False_
-    expected *= totals[..., np.newaxis]
-    ratio = np.divide(array, np.maximum(expected, SMALLEST, out=expected), out=expected)
-    growth = design.q * ratio.sum(axis=-1) + kappa * (ratio.max(axis=-1) if kappa > 0 else ratio.min(axis=-1))
-    growth = np.where(impossible, np.inf, growth)  # reported, though these shares rule it out: all is to be gained
+    growth = largest_growth(array, theta / sums[..., np.newaxis], totals, design)
     a, b = design.odds
     excess = growth - 1
     gap = totals * np.log(np.maximum(growth, 1))
@@ -127,6 +120,26 @@ def certificate(shares: ArrayLike, counts: ArrayLike, design: RandomizedResponse
     if array.ndim == 1:
         return Certificate(float(excess), float(gap), bool(unique))
     return Certificate(excess, gap, unique)
+
+
+def largest_growth(
+    counts: NDArray[Any],
+    shares: NDArray[np.float64],
+    totals: NDArray[Any],
+    design: RandomizedResponse,
+    repeats: NDArray[np.int64] | None = None,
+) -> NDArray[np.float64]:
+    """Give the largest g; with `repeats`, of distinct counts that occur so often each."""
+    kappa = design.p - design.q
+    expected = shares * kappa
+    expected += design.q
+    impossible = ((counts > 0) & (expected <= 0)).any(axis=-1) if not (expected > 0).all() else np.False_
+    expected *= totals[..., np.newaxis]
+    ratio = np.divide(counts, np.maximum(expected, SMALLEST, out=expected), out=expected)
+    together = ratio.sum(axis=-1) if repeats is None else repeats @ ratio
+    growth = design.q * together + kappa * (ratio.max(axis=-1) if kappa > 0 else ratio.min(axis=-1))
+    # Reported, though these shares rule it out: everything is to be gained.
+    return np.where(impossible, np.inf, growth)
 
 
 def ibu(

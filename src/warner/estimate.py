@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
-from warner.em import certificate, ibu
-from warner.estimators import inv, inv_n, inv_p, mle
+from warner.em import Certificate, certificate, ibu, largest_growth
+from warner.estimators import LONG_ROW, SMALLEST, distinct, inv, inv_n, inv_p, mle
 from warner.intervals import check_level, interval_and_error
-from warner.labels import labelled
+from warner.labels import all_labels
 from warner.metrics import negative_log_likelihood
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from warner.design import RandomizedResponse
-    from warner.em import Certificate
     from warner.tally import Tally
 
 METHODS: dict[str, Callable[[Any, RandomizedResponse], NDArray[np.float64]]] = {
@@ -107,21 +106,22 @@ class Estimate:
             low[answered], high[answered], error[answered] = interval_and_error(
                 scaled[answered], n[answered], self.design, level
             )
-        values = labelled(np.arange(self.design.k), self.design)
+        values = all_labels(self.design)
+        values = np.tile(values, groups) if groups > 1 else values
         names: dict[str, NDArray[Any]] = {}
         for position, name in enumerate(tally.by):
             group = np.empty(groups, dtype=object)
             group[:] = [key[position] for key in tally.groups]
             names[name] = np.repeat(group, self.design.k)
         return names | {
-            "value": np.tile(values, groups),
+            "value": values,
             "reports": counts.ravel(),
             "share": shares.ravel(),
             "people": (shares * reports).ravel(),
             "se": error.ravel(),
             "low": low.ravel(),
             "high": high.ravel(),
-            "outside": ((shares < low) | (shares > high)).ravel(),
+            "outside": np.logical_or(shares < low, shares > high).ravel(),
         }
 
     def to_frame(self, backend: str | None = None, *, level: float = 0.95) -> Any:
@@ -265,6 +265,8 @@ def estimate(tally: Tally, *, method: str = "mle") -> Estimate:
     solver = METHODS[method]
     if counts.ndim == 1:
         shares = solver(counts, design)
+        if counts.dtype == np.int64 and design.k > LONG_ROW:
+            return Estimate(tally, method, shares, *_evidence_by_count(shares, counts, design, valid=method != "inv"))
         fit = -float(tally.reports) * float(negative_log_likelihood(shares, counts, design))
         proof = None if method == "inv" else certificate(shares, counts, design)
         return Estimate(tally, method, shares, fit, proof)
@@ -275,6 +277,26 @@ def estimate(tally: Tally, *, method: str = "mle") -> Estimate:
     fits[answered] = -some.sum(axis=-1) * negative_log_likelihood(shares[answered], some, design)
     proof = certificate(shares, counts, design) if method != "inv" and answered.all() else None
     return Estimate(tally, method, shares, fits, proof)
+
+
+def _evidence_by_count(
+    shares: NDArray[np.float64], counts: NDArray[np.int64], design: RandomizedResponse, *, valid: bool
+) -> tuple[float, Certificate | None]:
+    """Give log-likelihood and certificate from the distinct counts: equal counts have equal shares."""
+    values, repeats, slots, index = distinct(counts, int(counts.max()))
+    table = np.empty(slots[-1] + 1)
+    table[index] = shares
+    share = table[slots]
+    n = repeats @ values
+    fit = np.nan
+    if share.min() >= 0:
+        fit = float((repeats * values) @ np.log(np.maximum(design.q + (design.p - design.q) * share, SMALLEST)))
+    if not valid:
+        return fit, None
+    growth = float(largest_growth(values, share / (repeats @ share), n, design, repeats))
+    a, b = design.odds
+    unique = a > b or int(repeats[values == 0].sum()) <= 1
+    return fit, Certificate(growth - 1, float(n * np.log(max(growth, 1.0))), unique)
 
 
 def _finite(value: Any) -> Any:

@@ -90,7 +90,15 @@ def labelled(codes: NDArray[np.int64], design: RandomizedResponse, like: np.dtyp
     """Give the labels at these positions, as an array of the kind of `like` where that can hold them."""
     if isinstance(design.domain, range):
         return np.asarray(codes + design.domain.start)
-    strings = isinstance(design.domain[0], str)
-    kind = like if like is not None and like.kind in "OT" else None if strings else np.int64
-    labels: NDArray[Any] = np.array(design.domain, dtype=kind)
+    labels = all_labels(design, like)
     return np.asarray(labels[codes], dtype=labels.dtype)
+
+
+def all_labels(design: RandomizedResponse, like: np.dtype[Any] | None = None) -> NDArray[Any]:
+    """Give the labels of the domain as an array, of the kind of `like` where that can hold them."""
+    if isinstance(design.domain, range):
+        return np.arange(design.domain.start, design.domain.stop)
+    strings = isinstance(design.domain[0], str)
+    return np.array(
+        design.domain, dtype=like if like is not None and like.kind in "OT" else None if strings else np.int64
+    )

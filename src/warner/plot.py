@@ -249,7 +249,7 @@ def _ranks(ax: Axes, estimate: Estimate, percents: _Percents, level: float) -> t
     ax.set_axisbelow(True)
     ax.set_xlabel(f"rank of the answer, of {order.size:,} (1 = largest estimated share)")
     ax.set_ylabel("share of people (%)")
-    leaders = ", ".join(_short(str(estimate.design.domain[i]), 18) for i in order[:3])
+    leaders = ", ".join(_short(str(estimate.design.domain[i]), 18) for i in order[:3] if share[i] > 0)
     zeros = int((share <= 0).sum())
     told = [f"leading: {leaders}"]
     told += [f"{zeros:,} answers at zero{' or below' * bool((share < 0).any())}, without a point"] * (zeros > 0)
@@ -270,7 +270,7 @@ def _chosen_answers(k: int, groups: int, top: int) -> int:
 def _bias_told(method: str, share: NDArray[Any], low: NDArray[Any], high: NDArray[Any]) -> list[str]:
     outside = bool(((share < low) | (share > high)).any())
     # The unbiased inv is outside only where it leaves 0 to 100 %, which the picture shows well enough.
-    return ["an estimate outside its interval is biased: trust the interval"] * (outside and method != "inv")
+    return [f"some estimates lie outside their interval: the bias of {method}"] * (outside and method != "inv")
 
 
 def _whiskers(ax: Axes, low: NDArray[Any], high: NDArray[Any], rows: NDArray[Any], colour: str) -> Any:

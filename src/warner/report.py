@@ -47,7 +47,8 @@ INTERVAL = (
     "bound the share in the population that the respondents were drawn from. If the survey were repeated many times, "
     "at least {level} of such intervals would hold the true share. They allow for the chance in the randomization and "
     "in who was asked, not for people who did not take part or did not give the device their true answer. They hold "
-    "for one answer at a time, not for all of them at once"
+    "for one answer at a time: among many answers, up to {miss} of the intervals may miss, and an answer picked "
+    "for its large share is among those more often than others"
 )
 BIAS = (
     "That is no mistake in the numbers but the bias of the estimator ({method}), common for frequent answers among "
@@ -302,10 +303,11 @@ def _left_out(estimate: Estimate) -> str:
 def _reading(estimate: Estimate, table: Table, level: float) -> str:
     a, b = estimate.design.odds
     pull = "drawn towards equal shares" if a > b else "turned around: what many hold is reported less often"
+    shown = INTERVAL.format(level=_level(level), miss=_level(1 - level))
     points = [
         f"<strong>reports</strong> is how often an answer was reported. {UNLIKE} {pull}",
         f"<strong>share</strong> {SHARE}",
-        f"<strong>low</strong> and <strong>high</strong> {INTERVAL.format(level=_level(level))}",
+        f"<strong>low</strong> and <strong>high</strong> {shown}",
     ]
     if estimate.tally.squares is not None:
         points.append("with weights, the intervals use the effective number of reports, and are approximate")

@@ -6,6 +6,7 @@ and where they become a `Tally`, which carries its design, adds up, and can be s
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -79,7 +80,7 @@ class Tally:
         if array.shape != shape:
             msg = f"counts must have shape {shape}, one for each answer (and group), but got shape {array.shape}"
             raise ValueError(msg)
-        if array.dtype.kind not in "iuf" or not (array >= 0).all() or not np.isfinite(array).all():
+        if array.dtype.kind not in "iuf" or not array.min(initial=0) >= 0 or not np.isfinite(array.max(initial=0)):
             msg = "counts must be finite numbers of at least 0"
             raise ValueError(msg)
         if self.squares is None and array.dtype.kind == "f":
@@ -103,7 +104,7 @@ class Tally:
 
     @property
     def effective(self) -> Any:
-        """The number of equally weighted reports that would say as much: Kish's (sum of w)^2 / (sum of w^2)."""
+        """The number of equally weighted reports that would say as much, Kish's (sum of w)^2 / (sum of w^2)."""
         return self.reports if self.squares is None else self.reports**2 / self.squares
 
     def __add__(self, other: object) -> Tally:
@@ -144,7 +145,7 @@ class Tally:
             {
                 "format": FORMAT,
                 "version": VERSION,
-                "design": self.design.to_json(),
+                "design": json.loads(self.design.to_json()),
                 "counts": self.counts.tolist(),
                 "missing": np.asarray(self.missing).tolist(),
                 "unknown": np.asarray(self.unknown).tolist(),
@@ -162,7 +163,7 @@ class Tally:
         try:
             squares = fields["squares"]
             return cls(
-                RandomizedResponse.from_json(fields["design"]),
+                RandomizedResponse.from_json(json.dumps(fields["design"])),
                 np.array(fields["counts"], dtype=None if squares is None else np.float64),
                 missing=fields["missing"],
                 unknown=fields["unknown"],

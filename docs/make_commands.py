@@ -1,0 +1,48 @@
+"""Write `commands.md`, the reference of the command line, from the commands' own help.
+
+`make docs` runs it; a test fails when the page and the commands disagree.
+"""
+
+# ruff: noqa: INP001
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+COMMANDS = ("", "design", "show", "randomize", "estimate")
+
+OPENING = """# The commands
+
+Every step is a command. It reads a file, or `-` for standard input, and prints a table for people, or JSON or CSV for
+programs. A mistake is one line on standard error and exit code 2; Ctrl-C is 130; files are written whole or not at all.
+This page is made from the commands' own help.
+
+```console
+$ warner design never once often --epsilon 1 -o survey.json
+$ warner randomize answers.csv --column answer --design survey.json -o reports.csv
+$ warner estimate reports.csv --column answer --design survey.json --report page.html
+```
+"""
+
+
+def page() -> str:
+    """Give the whole page."""
+    parts = [OPENING]
+    for command in COMMANDS:
+        words = ["warner", *command.split()]
+        done = subprocess.run(  # noqa: S603
+            [sys.executable, "-m", *words, "--help"],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "COLUMNS": "100", "TERMINAL_WIDTH": "100", "NO_COLOR": "1"},
+        )
+        text = "\n".join(line.rstrip() for line in done.stdout.strip().splitlines())
+        parts.append(f"## `{' '.join(words)}`\n\n```text\n{text}\n```\n")
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    (Path(__file__).parent / "commands.md").write_text(page(), encoding="utf-8")
