@@ -111,6 +111,15 @@ def test_a_batch_equals_its_rows(name: str, data: st.DataObject) -> None:
         assert_array_equal(batch == 0, one_by_one == 0)
 
 
+def test_a_batch_is_precise_where_one_answer_was_reported_by_nearly_all() -> None:
+    # E = e - 1, K = 6, m = 1: x c / z is 4.5, so the plain form of INVP would lose digits.
+    counts = [2882028, 0, 0, 0, 0, 37]
+    design = RandomizedResponse(6, odds=(6121026514868073, 2251799813685248))
+    for name in ESTIMATORS:
+        shares, exact = batch_and_oracle(name, counts, design)
+        assert_allclose(shares, exact, rtol=4 * ULP_OF_ONE, atol=4 * ULP_OF_ONE)
+
+
 def batch_and_oracle(name: str, counts: list[int], design: RandomizedResponse) -> tuple[Any, list[float]]:
     return ESTIMATORS[name](np.array([counts] * 2), design)[1], [
         float(x) for x in getattr(oracle, name)(counts, design)

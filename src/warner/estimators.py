@@ -364,9 +364,9 @@ def _in_doubles(
         kept[alone] = c[alone] == c[alone].max(axis=-1, keepdims=True)
         m, s = kept @ ones, sign * np.vecdot(kept, c)
         slope[alone] = 0
-    # x c - y would cancel where m/E is large: there 1/m + slope (c - s/m), the mean taken off in two steps. Where m/E
-    # is small the plain form is the better one: it keeps 1 + E theta, the likelihood, to the last digits.
-    plain = m * b <= a - b
+    # x c - y cancels where y/z is large against 1/m: there 1/m + slope (c - s/m), the mean taken off in two steps.
+    # Elsewhere the plain form is the better one: it keeps 1 + E theta, the likelihood, to the last digits.
+    plain = (np.abs(shift) * m <= 1) & (a > b)
     centre = np.where(plain, 0.0, sign * s / m)
     c -= (np.rint(centre) if whole else centre)[:, np.newaxis]
     rest = np.vecdot(kept, c) / m

@@ -25,7 +25,7 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield part
         part.replace(target)
     except OSError as error:
-        if error.filename not in {None, str(part)}:
+        if error.errno is None or error.filename not in {None, str(part)}:
             raise
         raise type(error)(error.errno, error.strerror, str(path)) from None  # named as the user named it
     finally:
