@@ -178,6 +178,13 @@ def test_what_people_see() -> None:
     assert max(map(len, repr(estimate(Tally(long, [5, 6]))).splitlines())) < 130
 
 
+def test_large_counts_are_written_in_full() -> None:
+    big = Tally(RandomizedResponse(["yes", "no"], odds=(3, 1)), [12_345_678, 98_765_432])
+    assert "12,345,678 'yes'" in repr(big)
+    assert " 98,765,432 " in repr(estimate(big))
+    assert "<td>98,765,432</td>" in estimate(big)._repr_html_()
+
+
 def test_what_notebooks_see() -> None:
     design = RandomizedResponse(["<script>", "b & c"], epsilon=1)
     page = estimate(Tally(design, [60, 40]))._repr_html_()

@@ -16,6 +16,7 @@ from warner.estimators import LONG_ROW, SMALLEST, distinct, inv, inv_n, inv_p, m
 from warner.intervals import check_level, interval_and_error
 from warner.labels import all_labels
 from warner.metrics import negative_log_likelihood
+from warner.tally import amount_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -183,8 +184,8 @@ class Estimate:
             mark = "*" if table["outside"][i] else " "
             interval = f"{100 * table['low'][i]:6.2f} to {100 * table['high'][i]:6.2f} %{mark}"
             short = label if len(label) <= width else label[: width - 3] + "..."
-            reports = f"{table['reports'][i]:10,.6g}"
-            lines.append(f"{short:{width}}  {reports}  {100 * share:6.2f}%  {interval}  {bar}".rstrip())
+            reports = amount_text(table["reports"][i])
+            lines.append(f"{short:{width}}  {reports:>10}  {100 * share:6.2f}%  {interval}  {bar}".rstrip())
         if len(order) < len(table["value"]):
             lines.append(f"... and {len(table['value']) - len(order):,} more")
         if table["outside"][order].any():
@@ -203,7 +204,7 @@ class Estimate:
         rows = []
         for i in self._order(table, SHOWN):
             percents = (f"{100 * table[name][i]:.2f} %" for name in ("share", "low", "high"))
-            cells = "".join(f"<td>{text}</td>" for text in (f"{table['reports'][i]:,.6g}", *percents))
+            cells = "".join(f"<td>{text}</td>" for text in (amount_text(table["reports"][i]), *percents))
             rows.append(f"<tr><th scope='row'>{escape(self._label(table, i))}</th>{cells}</tr>")
         body = f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
         return f"<p>{escape(self._heading())}</p>{body}"
@@ -211,7 +212,7 @@ class Estimate:
     def _heading(self) -> str:
         tally = self.tally
         reports = np.asarray(tally.reports).sum()
-        amount = f"{reports:,}" if tally.squares is None else f"{reports:,.1f} weighted"
+        amount = amount_text(reports) + ("" if tally.squares is None else " weighted")
         left_out = [
             f"{int(np.sum(number)):,} {name} left out"
             for name, number in (("missing", tally.missing), ("unknown", tally.unknown))

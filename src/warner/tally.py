@@ -119,13 +119,14 @@ class Tally:
                 msg = f"tallies must have the same {name} to add up, but got {mine!r} and {theirs!r}"
                 raise ValueError(msg)
         groups = tuple(sorted({*self.groups, *other.groups}, key=_group_order))
+        place = {group: position for position, group in enumerate(groups)}
 
         def both(name: str) -> Any:
             if not self.by:
                 return getattr(self, name) + getattr(other, name)
             total = np.zeros((len(groups), *getattr(self, name).shape[1:]), dtype=getattr(self, name).dtype)
             for part in (self, other):
-                total[[groups.index(group) for group in part.groups]] += getattr(part, name)
+                total[[place[group] for group in part.groups]] += getattr(part, name)
             return total
 
         return Tally(
@@ -191,11 +192,13 @@ class Tally:
 
     def __repr__(self) -> str:
         reports = np.asarray(self.reports).sum()
-        amount = f"{reports:,}" if self.squares is None else f"{reports:,.1f} (weighted)"
+        amount = amount_text(reports) + ("" if self.squares is None else " (weighted)")
         grouped = f" in {len(self.groups):,} groups by {', '.join(self.by)}" if self.by else ""
         totals = self.counts.sum(axis=0) if self.by else self.counts
         few = 4
-        listed = ", ".join(f"{totals[i]:,.4g} {self.design.domain[i]!r}" for i in range(min(self.design.k, few)))
+        listed = ", ".join(
+            f"{amount_text(totals[i])} {self.design.domain[i]!r}" for i in range(min(self.design.k, few))
+        )
         listed += ", ..." if self.design.k > few else ""
         left_out = "".join(
             f"; {int(np.sum(getattr(self, name))):,} {name}"
@@ -203,6 +206,11 @@ class Tally:
             if np.any(getattr(self, name))
         )
         return f"<Tally of {amount} reports among {self.design.k:,} answers{grouped}: {listed}{left_out}>"
+
+
+def amount_text(amount: Any) -> str:
+    """Write a number of reports in full, or a sum of weights to a tenth."""
+    return f"{amount:,.1f}" if isinstance(amount, float | np.floating) else f"{amount:,}"
 
 
 def tally(
