@@ -16,6 +16,7 @@ import numpy as np
 
 from warner.files import written_whole
 from warner.plot import DEFAULT_TITLE, svg
+from warner.tally import amount_text
 
 if TYPE_CHECKING:
     import os
@@ -284,7 +285,7 @@ def _cell(name: str, value: float, mark: str) -> str:
     """Show a number rounded, with all its digits beside it for the sort and for whoever reads the page by program."""
     if math.isnan(value):
         return "<td data-value=''>–</td>"
-    shown = f"{value:,.6g}" if name == "reports" and isinstance(value, float) else f"{value:,.0f}"
+    shown = amount_text(value) if name == "reports" else f"{value:,.0f}"
     if name not in {"reports", "people"}:
         shown = _percent(value) + (f"<span class='mark'>{mark}</span>" if name == "share" else "")
     return f"<td data-value='{value!r}'>{shown}</td>"

@@ -196,9 +196,8 @@ class Tally:
         grouped = f" in {len(self.groups):,} groups by {', '.join(self.by)}" if self.by else ""
         totals = self.counts.sum(axis=0) if self.by else self.counts
         few = 4
-        listed = ", ".join(
-            f"{amount_text(totals[i])} {self.design.domain[i]!r}" for i in range(min(self.design.k, few))
-        )
+        shown = zip(totals[:few], self.design.domain[:few], strict=True)
+        listed = ", ".join(f"{amount_text(number)} {label!r}" for number, label in shown)
         listed += ", ..." if self.design.k > few else ""
         left_out = "".join(
             f"; {int(np.sum(getattr(self, name))):,} {name}"
