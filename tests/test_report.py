@@ -218,7 +218,7 @@ def test_weights_are_told_to_be_approximate(tmp_path: Path) -> None:
     seen = page(found, tmp_path)
     assert "30.8 weighted randomized reports" in seen.text
     assert "are approximate" in seen.text
-    assert seen.rows[1][1] == ("20.25", "20.25")
+    assert seen.rows[1][1] == ("20.2", "20.25")
 
 
 def test_a_failure_leaves_the_old_page(tmp_path: Path) -> None:

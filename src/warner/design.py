@@ -34,12 +34,11 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, overload
 
 import numpy as np
 
-from warner.files import document, parsed, written_whole
+from warner.files import document, loaded, parsed, save_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -314,17 +313,12 @@ class RandomizedResponse:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the design to a file, whole or not at all."""
-        with written_whole(path) as part:
-            part.write_text(self.to_json() + "\n", encoding="utf-8")
+        save_text(path, self.to_json())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a design that `save` wrote."""
-        try:
-            return cls.from_json(Path(path).read_text(encoding="utf-8"))
-        except ValueError as error:  # UnicodeDecodeError is one
-            msg = f"{os.fspath(path)}: {error}"
-            raise ValueError(msg) from None
+        return loaded(path, cls.from_json)
 
     def __repr__(self) -> str:
         first = [repr(label) for label in self.domain[:3]]

@@ -6,11 +6,13 @@ import json
 import secrets
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+Value = TypeVar("Value")
 
 
 @contextmanager
@@ -30,6 +32,21 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise type(error)(error.errno, error.strerror, str(path)) from None  # named as the user named it
     finally:
         part.unlink(missing_ok=True)
+
+
+def save_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text file, whole or not at all."""
+    with written_whole(path) as part:
+        part.write_text(text + "\n", encoding="utf-8")
+
+
+def loaded(path: str | os.PathLike[str], parse: Callable[[str], Value]) -> Value:
+    """Read a text file with a parser whose errors then name the file."""
+    try:
+        return parse(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:  # UnicodeDecodeError is one
+        msg = f"{path}: {error}"
+        raise ValueError(msg) from None
 
 
 def document(fields: dict[str, Any]) -> str:

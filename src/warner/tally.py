@@ -10,7 +10,6 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import narwhals as nw
@@ -19,7 +18,7 @@ import numpy as np
 from warner.design import RandomizedResponse
 from warner.engines import Columns, Source, chosen, counted, opened, readable
 from warner.estimators import LARGEST_TOTAL
-from warner.files import document, parsed, written_whole
+from warner.files import document, loaded, parsed, save_text
 from warner.labels import MISSING, OUTSIDE, is_missing, positions
 
 if TYPE_CHECKING:
@@ -178,17 +177,12 @@ class Tally:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the tally to a file, whole or not at all."""
-        with written_whole(path) as part:
-            part.write_text(self.to_json() + "\n", encoding="utf-8")
+        save_text(path, self.to_json())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a tally that `save` wrote."""
-        try:
-            return cls.from_json(Path(path).read_text(encoding="utf-8"))
-        except ValueError as error:
-            msg = f"{os.fspath(path)}: {error}"
-            raise ValueError(msg) from None
+        return loaded(path, cls.from_json)
 
     def __repr__(self) -> str:
         reports = np.asarray(self.reports).sum()
