@@ -25,7 +25,6 @@ The same design has many names in the wild, and libraries disagree on what "p" m
 from __future__ import annotations
 
 import math
-import os
 import reprlib
 import textwrap
 from collections import Counter
@@ -41,6 +40,8 @@ import numpy as np
 from warner.files import document, loaded, parsed, save_text
 
 if TYPE_CHECKING:
+    import os
+
     from numpy.typing import NDArray
 
 Number: TypeAlias = int | float | str | Fraction | Decimal | np.integer[Any] | np.floating[Any]
