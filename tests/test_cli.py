@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import os
@@ -146,6 +147,7 @@ def test_a_database(folder: Path) -> None:
     from_database = succeeds(folder, "estimate", url, "--table", "reports", "-d", "survey.json", "--csv")
     assert from_database == succeeds(folder, *ESTIMATE, "--csv")
     assert "--table must name the table" in fails(folder, "estimate", url, "-d", "survey.json")
+    assert "'nope' cannot be read from sqlite" in fails(folder, "estimate", url, "--table", "nope", "-d", "survey.json")
 
 
 # Randomizing
@@ -193,6 +195,64 @@ def test_a_wrong_answer_is_named_by_its_row_and_nothing_is_written(folder: Path,
     assert "hiv" not in said
     piped = (folder / "answers.csv").read_text()
     assert "hiv" not in fails(folder, "randomize", "-", *options[2:], input=piped)
+
+
+@pytest.mark.parametrize("source", ["-", "plain.csv"])
+@pytest.mark.parametrize("content", ["never\nonce\n", "alice,never\nbob,once\n"])
+def test_a_file_without_a_header_does_not_give_away_its_first_person(folder: Path, source: str, content: str) -> None:
+    (folder / "plain.csv").write_text(content)
+    for column in ((), ("-c", "answer")):
+        said = fails(folder, "randomize", source, "-d", "survey.json", *column, input=content)
+        assert "the first line must name the columns" in said
+        assert "never" not in said
+        assert "alice" not in said
+
+
+def test_files_whose_columns_differ_are_not_mixed(folder: Path) -> None:
+    (folder / "a.csv").write_text("q1,q2\nnever,once\n")
+    (folder / "b.csv").write_text("q2,q1\nonce,never\n")
+    options = ("-c", "q1", "-d", "survey.json")
+    assert "must have the same columns" in fails(folder, "randomize", "[ab].csv", *options, "--keep", "q2")
+    assert "must have the same columns" in fails(folder, "estimate", "[ab].csv", *options)
+
+
+@pytest.mark.parametrize("content", ["\ufeffk,v\r\nä,1\r\n\r\nb,2\r\n", "k;v\nä;1\nb;2\n", "k\tv\nä\t1\nb\t2\n"])
+def test_randomize_reads_a_pipe_as_it_reads_a_file(folder: Path, content: str) -> None:
+    RandomizedResponse([1, 2], odds=(1, 0)).save(folder / "honest.json")
+    (folder / "answers.csv").write_text(content, encoding="utf-8", newline="")
+    options = ("-c", "v", "--keep", "k", "-d", "honest.json")
+    piped = succeeds(folder, "randomize", "-", *options, input=content, encoding="utf-8")
+    assert piped == "v,k\n1,ä\n2,b\n"
+    assert succeeds(folder, "randomize", "answers.csv", *options, encoding="utf-8") == piped
+
+
+def test_what_was_printed_before_a_wrong_answer_is_disowned(folder: Path) -> None:
+    answers = "v\n" + "never\n" * 70_000 + "foo\n"
+    done = run(folder, "randomize", "-", "-d", "survey.json", input=answers)
+    assert done.returncode == 2
+    assert "in row 70,001" in done.stderr
+    assert "what was printed is not to be used" in done.stderr
+
+
+def test_kept_columns_have_the_types_of_their_source(folder: Path) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    n = 70_000
+    notes = pa.array([None] * (n - 1) + ["late"], type=pa.string())
+    table = pa.table({"v": ["never"] * n, "note": notes, "small": pa.array([1] * n, type=pa.uint8())})
+    pq.write_table(table, folder / "answers.parquet")
+    options = ("-c", "v", "--keep", "note", "--keep", "small", "-d", "survey.json", "-o", "out.parquet")
+    succeeds(folder, "randomize", "answers.parquet", *options)
+    written = pq.read_table(folder / "out.parquet")
+    assert written.schema.types == [pa.string(), pa.string(), pa.uint8()]
+    assert written["note"].to_pylist()[-1] == "late"
+
+
+def test_a_device_is_written_to_not_replaced(folder: Path) -> None:
+    os.mkfifo(folder / "pipe.csv")
+    with subprocess.Popen(["cat", folder / "pipe.csv"], stdout=subprocess.PIPE, text=True) as reader:  # noqa: S603, S607
+        succeeds(folder, *ESTIMATE, "-o", "pipe.csv")
+        assert reader.communicate()[0].startswith("value,reports")
+    assert (folder / "pipe.csv").is_fifo()
 
 
 def test_interrupting_leaves_nothing_under_the_final_name(folder: Path) -> None:
@@ -276,6 +336,11 @@ def test_running_out_of_room(folder: Path, ending: str) -> None:
             ("randomize", "reports.csv", "-c", "answer", "--keep", "q", "-d", "survey.json", "-o", "o.csv"),
             "no column 'q'",
         ),
+        ((*ESTIMATE, "--json", "--csv"), "--json or --csv, not both"),
+        ((*ESTIMATE, "--top", "0"), "--top"),
+        (("estimate", "-", "-d", "survey.json", "--format", "xls"), "--format must be csv, tsv, parquet or jsonl"),
+        (("estimate", "sqlite:///nowhere.db", "--table", "t", "-d", "survey.json"), "no database file /nowhere.db"),
+        (("estimate", "broken.csv.gz", "-d", "survey.json"), "broken.csv.gz"),
         (("frobnicate",), "No such command 'frobnicate'"),
         (("estimate",), "Missing argument"),
         ((*ESTIMATE, "--nonsense"), "No such option"),
@@ -286,6 +351,7 @@ def test_bad_input_is_one_clear_line(folder: Path, arguments: tuple[str, ...], c
     (folder / "header.csv").write_text("v\n")
     (folder / "binary.csv").write_bytes(bytes(range(256)) * 20)
     (folder / "latin.csv").write_bytes("v\nnever\nä\n".encode("latin-1"))
+    (folder / "broken.csv.gz").write_bytes(gzip.compress(b"v\nnever\n" * 9)[:15])
     (folder / "colons.csv").write_text("id:answer\n1:never\n")
     assert complaint in fails(folder, *arguments)
 

@@ -227,7 +227,8 @@ def test_the_channel_is_refused_where_it_would_fill_the_memory() -> None:
             ValueError,
             r"odds must be a finite number.*got 10+\.\.\.0+$",
         ),
-        (lambda: RandomizedResponse(["a", "a\0"], epsilon=1), ValueError, "without the character NUL"),
+        (lambda: RandomizedResponse(["a", "a\0"], epsilon=1), ValueError, "without NUL"),
+        (lambda: RandomizedResponse(["", "b"], epsilon=1), ValueError, "labels that are not empty"),
         (lambda: RandomizedResponse(2, epsilon="1e999999999"), ValueError, "epsilon must be a finite number"),
         (lambda: RandomizedResponse(range(2**63 - 1, 2**63 + 1), epsilon=1), ValueError, "integers of 64 bits"),
         (lambda: RandomizedResponse(2, epsilon=float("nan")), ValueError, "epsilon must be a finite number.*got nan"),
@@ -272,7 +273,7 @@ def test_bad_designs(make: Callable[[], object], error: type[Exception], complai
 domains = st.one_of(
     st.integers(2, 10**7),
     st.lists(
-        st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8),
+        st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=8),
         min_size=2,
         max_size=6,
         unique=True,

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -168,6 +169,55 @@ def test_columns_that_are_not_there(engine: str, tmp_path: Path) -> None:
     assert_array_equal(tally(source, design, by="region").counts, [[1, 0], [0, 1]])
 
 
+@pytest.mark.parametrize("engine", ["pandas", "dask"])
+@pytest.mark.parametrize("by", [None, "g"])
+def test_plain_integers_of_pandas_survive_the_second_query(engine: str, by: str | None) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"v": np.arange(5000), "g": ["x", "y"] * 2500})
+    if engine == "dask":
+        frame = pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=2)
+    found = tally(frame, RandomizedResponse(range(3), odds=(3, 1)), column="v", by=by, unknown="drop")
+    assert_array_equal(found.counts.reshape(-1, 3).sum(axis=0), [1, 1, 1])
+    assert np.sum(found.unknown) == 4997
+
+
+@pytest.mark.parametrize("dtype", ["Int32", "UInt32", "Int64", "UInt64"])
+def test_sums_of_counts_do_not_overflow_unnoticed(dtype: str) -> None:
+    polars = pytest.importorskip("polars")
+    design = RandomizedResponse(["a", "b"], epsilon=1)
+    small = polars.DataFrame({"v": ["a"] * 4, "n": polars.Series([2**30] * 4, dtype=getattr(polars, dtype))})
+    assert_array_equal(tally(small, design, column="v", counts="n").counts, [2**32, 0])
+    if dtype.endswith("64"):
+        large = polars.DataFrame({"v": ["a"] * 4, "n": polars.Series([2**62] * 4, dtype=getattr(polars, dtype))})
+        for source in (large, large.to_pandas(), large.to_arrow()):
+            # PyArrow refuses the sum itself, in words of its own
+            with pytest.raises(ValueError, match=r"counts must sum to at most 2\^53|not in range"):
+                tally(source, design, column="v", counts="n")
+        with pytest.raises(ValueError, match=r"counts must sum to at most 2\^53"):
+            tally(["a"] * 4, design, counts=[2**62] * 4)
+
+
+def test_a_group_may_not_be_named_like_a_result() -> None:
+    with pytest.raises(ValueError, match="by must not name a group 'value', which is a column"):
+        tally(["a", "b"], RandomizedResponse(["a", "b"], epsilon=1), by={"value": ["x", "y"]})
+
+
+def test_groups_keep_their_types() -> None:
+    found = tally(["a", "b", "a"], RandomizedResponse(["a", "b"], epsilon=1), by=[1, "1", None])
+    assert found.groups == ((1,), ("1",), (None,))
+
+
+@pytest.mark.parametrize("engine", ["pandas", "polars", "pyarrow", "duckdb"])
+def test_dates_as_groups_are_the_same_everywhere(engine: str, tmp_path: Path) -> None:
+    days = [date(2024, 1, 1), date(2024, 1, 2), date(2024, 1, 1)]
+    table: Table = {"v": ["a", "b", "a"], "day": days}
+    source = in_engine(engine, table, tmp_path)
+    if engine == "pandas":
+        source["day"] = source["day"].astype("datetime64[ns]")
+    found = tally(source, RandomizedResponse(["a", "b"], epsilon=1), column="v", by="day")
+    assert found.groups == (("2024-01-01",), ("2024-01-02",))
+
+
 # Series, sequences and arrays
 
 
@@ -254,6 +304,50 @@ def test_delimiters_are_taken_from_the_header(mark: str, tmp_path: Path) -> None
     assert_array_equal(
         tally(tmp_path / "r.csv", RandomizedResponse(["a b", "c"], epsilon=1), column="v").counts, [5, 0]
     )
+
+
+def test_files_of_a_pattern_must_have_the_same_columns(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("q1,q2\nyes,no\n")
+    (tmp_path / "b.csv").write_text("q2,q1\nno,yes\n")
+    design = RandomizedResponse(["yes", "no"], epsilon=1)
+    with pytest.raises(ValueError, match=r"b\.csv must have the same columns as .*a\.csv, in the same order"):
+        tally(tmp_path / "*.csv", design, column="q1")
+    (tmp_path / "b.csv").write_text("q1;q2\nyes;no\n")  # by another delimiter they are one table all the same
+    (tmp_path / "b.csv").rename(tmp_path / "b.parquet")
+    with pytest.raises(ValueError, match=r"different kinds \(csv, parquet\)"):
+        tally(tmp_path / "*", design, column="q1")
+
+
+def test_a_name_with_brackets_is_a_name(tmp_path: Path) -> None:
+    (tmp_path / "z[1].csv").write_text("v\na\n")
+    (tmp_path / "z1.csv").write_text("v\nb\nb\nb\n")
+    (tmp_path / "q?.csv").write_text("v\na\n")
+    (tmp_path / "q1.csv").write_text("v\nb\nb\nb\n")
+    for name in ("z[1].csv", "q?.csv"):
+        assert_array_equal(tally(tmp_path / name, RandomizedResponse(["a", "b"], epsilon=1)).counts, [1, 0])
+
+
+def test_a_file_without_a_header_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("a\nb\na\n")
+    with pytest.raises(ValueError, match=r"first line must name the columns.*add a header"):
+        tally(tmp_path / "r.csv", RandomizedResponse(["a", "b"], epsilon=1))
+    (tmp_path / "n.csv").write_text("1\n2\n1\n")
+    with pytest.raises(ValueError, match="first line must name the columns"):
+        tally(tmp_path / "n.csv", RandomizedResponse(3, epsilon=1))
+
+
+def test_json_of_mixed_types_is_not_converted(tmp_path: Path) -> None:
+    lines = ['{"v": 1}'] * 30_000
+    for odd in ('{"v": "1"}', '{"v": 1.6}'):
+        (tmp_path / "r.jsonl").write_text("\n".join([*lines, odd]))
+        with pytest.raises((TypeError, ValueError), match=r"must hold integers|are not"):
+            tally(tmp_path / "r.jsonl", RandomizedResponse(3, epsilon=1))
+
+
+def test_counts_in_text_are_whole_numbers(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("v,n\na,1.5\nb,2\n")
+    with pytest.raises(ValueError, match=r"counts must be .*but 1 are negative or missing|cannot be read"):
+        tally(tmp_path / "r.csv", RandomizedResponse(["a", "b"], epsilon=1), column="v", counts="n")
 
 
 def test_one_column_may_hold_any_punctuation(tmp_path: Path) -> None:
@@ -365,6 +459,8 @@ def test_a_tally_survives_its_file(example: Tally, tmp_path: Path) -> None:
         ({"counts": [1, -1]}, "this tally is damaged: counts must be finite numbers"),
         ({"counts": [0.5, 1]}, "this tally is damaged: counts must be whole numbers"),
         ({"design": {}}, "this tally is damaged: a design must say"),
+        ({"missing": -1}, "missing, unknown and squares must be at least 0"),
+        ({"by": ["g"], "groups": [["x"], ["x"]], "counts": [[1, 2], [3, 4]]}, "groups must be distinct"),
         ({"extra": 1}, r"damaged: the fields \['extra'\]"),
     ],
 )

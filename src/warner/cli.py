@@ -75,7 +75,10 @@ def design_command(
         got = " and ".join(given) or "none"
         msg = f"give the possible answers in one way (labels, --domain-file or --size), but got {got}"
         raise ValueError(msg)
-    texts = domain_file.read_text(encoding="utf-8").splitlines() if domain_file else labels or []
+    texts = labels or []
+    if domain_file:
+        lines = domain_file.read_text(encoding="utf-8-sig").split("\n")
+        texts = [line.rstrip("\r") for line in lines if line.strip()]
     domain: Any = size or ([int(text) for text in texts] if integers else texts)
     made = _designed(domain, epsilon, truth, redraw, odds)
     if output is None:
@@ -139,7 +142,7 @@ def estimate(
     counts: Annotated[str | None, typer.Option(help="A column that holds how often each value was reported.")] = None,
     method: Annotated[str, typer.Option(help="mle, inv, inv_n, inv_p or ibu.")] = "mle",
     level: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
-    top: Annotated[int, typer.Option(help="Show so many rows.")] = 20,
+    top: Annotated[int, typer.Option(help="Show so many rows.", min=1)] = 20,
     unknown: Annotated[str, typer.Option(help="Values outside the domain: error, or drop.")] = "error",
     table: Annotated[str | None, typer.Option(help="The table, where FILE is a database URL.")] = None,
     input_format: Annotated[
@@ -155,6 +158,9 @@ def estimate(
     from warner.estimate import estimate as estimated  # noqa: PLC0415
     from warner.tally import tally  # noqa: PLC0415
 
+    if as_json and as_csv:
+        msg = "give --json or --csv, not both"
+        raise ValueError(msg)
     survey = _survey(design, domain, epsilon, truth, redraw, odds)
     with _reports(file, table, input_format) as reports:
         counted = tally(reports, survey, column=column, by=by or None, weights=weights, counts=counts, unknown=unknown)
@@ -205,7 +211,7 @@ def _survey(
             "that nobody happened to report count as well"
         )
         raise ValueError(msg)
-    return _designed(domain.split(","), epsilon, truth, redraw, odds)
+    return _designed([label.strip() for label in domain.split(",")], epsilon, truth, redraw, odds)
 
 
 @contextmanager
@@ -220,9 +226,21 @@ def _reports(file: str, table: str | None, input_format: str) -> Iterator[Any]:
         if table is None:
             msg = "--table must name the table of the database"
             raise ValueError(msg)
-        yield ibis.connect(file).table(table)
+        scheme, _, place = file.partition("://")
+        if scheme in {"sqlite", "duckdb"} and not Path(place).is_file():  # or an empty one would be made
+            msg = f"there is no database file {place}"
+            raise ValueError(msg)
+        try:
+            opened = ibis.connect(file).table(table)
+        except Exception as error:  # noqa: BLE001 - every database has errors of its own
+            msg = f"{table!r} cannot be read from {scheme}: {type(error).__name__}: {str(error).splitlines()[0]}"
+            raise ValueError(msg) from None
+        yield opened
     elif file == "-":
         # Reports are public, so a file may hold them for a moment; engines do not read a pipe reliably.
+        if input_format not in {"csv", "tsv", "parquet", "jsonl"}:
+            msg = f"--format must be csv, tsv, parquet or jsonl, but got {input_format!r}"
+            raise ValueError(msg)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"standard input.{input_format}"
             with path.open("wb") as spool:

@@ -357,8 +357,8 @@ def _distinct_labels(domain: list[Any]) -> Labels:
     labels: Labels
     if all(isinstance(label, str) for label in domain):
         labels = tuple(map(str, domain))
-        if any("\0" in label for label in labels):
-            msg = "domain must hold labels without the character NUL, which arrays of strings cannot keep"
+        if any("\0" in label or not label for label in labels):
+            msg = "domain must hold labels that are not empty (a file would have them missing) and without NUL"
             raise ValueError(msg)
     elif all(isinstance(label, int | np.integer) and not isinstance(label, bool) for label in domain):
         labels = tuple(map(int, domain))

@@ -11,22 +11,26 @@ import difflib
 import glob
 import gzip
 import os
+import zlib
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import narwhals as nw
 
+from warner.labels import MISSING, OUTSIDE
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from warner.design import RandomizedResponse
 
-Found = dict[str, list[Any]]  # the counted rows, by column: value, number, by0, by1, ..., weight, square, bad, outside
+Found = dict[str, list[Any]]  # the counted rows, by column: value, number, by0, by1, ..., weight, square, bad, kind
 
 FOREIGN = 1_000  # so many values outside the domain are counted before the column is thought to be the wrong one
 ROWS_LIMIT = 2**25  # counted rows of a grouped query that are fetched at the most
 SHOWN = 20
+KNOWN = 0
 ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".tsv": "tsv"}
 
 
@@ -84,14 +88,20 @@ def _query(frame: Any, schema: dict[str, Any], columns: Columns, only: Any = Non
     value = key(columns.value)
     keys = {"value": value, **{f"by{i}": key(name) for i, name in enumerate(columns.by)}}
     if only is not None:
+        # Some label stands for what has none, and a flag tells: a null among integers would make floats of them all.
         inside = value.is_between(only[0], only[-1]) if isinstance(only, range) else value.is_in(list(only))
-        keys["value"] = nw.when(inside).then(value)
-        keys["outside"] = nw.when(value.is_null() | inside).then(nw.lit(0)).otherwise(nw.lit(1))
+        keys["value"] = nw.when(inside).then(value).otherwise(nw.lit(only[0]))
+        flag = nw.when(inside).then(nw.lit(KNOWN)).otherwise(nw.lit(OUTSIDE))
+        keys["kind"] = nw.when(value.is_null()).then(nw.lit(MISSING)).otherwise(flag)
     amounts: dict[str, Any] = {}
     sums = [nw.len().alias("number")]
     if columns.counts is not None:
-        amount = key(columns.counts) if schema[columns.counts].is_integer() else nw.col(columns.counts).cast(nw.Int64)
-        amounts, sums = {"number": amount}, [nw.col("number").sum()]
+        column = nw.col(columns.counts)
+        amount = (
+            column if schema[columns.counts] == nw.Int64 else column.cast(nw.Int64)
+        )  # smaller integers would overflow
+        amounts = {"number": amount, "roughly": amount.cast(nw.Float64)}
+        sums = [nw.col("number").sum(), nw.col("roughly").sum()]
     if columns.weights is not None:
         amount = nw.col(columns.weights).cast(nw.Float64)
         amounts, sums = (
@@ -99,7 +109,10 @@ def _query(frame: Any, schema: dict[str, Any], columns: Columns, only: Any = Non
             [*sums, nw.col("weight").sum(), nw.col("square").sum()],
         )
     if amounts:  # a missing amount is not at least 0 either
-        amounts["bad"] = nw.when(amount >= 0).then(nw.lit(0)).otherwise(nw.lit(1))
+        good = amount >= 0
+        if columns.counts is not None and schema[columns.counts] == nw.String:  # "1.5" would be rounded
+            good = good & nw.col(columns.counts).str.contains("^[0-9]+$")
+        amounts["bad"] = nw.when(good).then(nw.lit(0)).otherwise(nw.lit(1))
         sums.append(nw.col("bad").sum())
     return frame.select(**keys, **amounts).group_by(*keys).agg(*sums)
 
@@ -109,22 +122,29 @@ def _fetched(query: Any) -> Found:
     return {name: rows[name].to_list() for name in rows.columns}
 
 
-def chosen(source: Source, column: str | None, by: Any, weights: str | None, counts: str | None) -> Columns:
-    """Check that the columns are there; where there is only one left to count, it need not be named."""
+def chosen(
+    source: Source, column: str | None, by: Any, weights: str | None, counts: str | None, *, secret: bool = False
+) -> Columns:
+    """Check that the columns are there; where there is only one left to count, it need not be named.
+
+    With `secret` the names are not told in errors: in a file without a header they are somebody's answers.
+    """
     names = list(source.frame.collect_schema())
     groups = () if by is None else (by,) if isinstance(by, str) else tuple(by)
     named = [name for name in (*groups, weights, counts) if name is not None]
     if column is None:
         rest = [name for name in names if name not in named]
         if len(rest) != 1:
-            msg = f"column must be given unless there is just one to count, but there are {len(rest)}: {_listed(rest)}"
+            told = "" if secret else f": {_listed(rest)}"
+            msg = f"column must be given unless there is just one to count, but there are {len(rest)}{told}"
             raise ValueError(msg)
         column = rest[0]
     for name in (column, *named):
         if name not in names:
             near = difflib.get_close_matches(str(name), names, n=1)
-            guess = f"did you mean {near[0]!r}? " if near else ""
-            msg = f"there is no column {name!r}; {guess}The columns are: {_listed(names)}"
+            guess = f"did you mean {near[0]!r}? " if near and not secret else ""
+            told = f"There are {len(names)}" if secret else f"The columns are: {_listed(names)}"
+            msg = f"there is no column {name!r}; {guess}{told}"
             raise ValueError(msg)
     return Columns(column, groups, weights, counts)
 
@@ -152,8 +172,8 @@ def _refuse_types(schema: dict[str, Any], columns: Columns, design: RandomizedRe
         raise TypeError(msg)
 
 
-def opened(path: str | os.PathLike[str]) -> Source:
-    """Open a file, or all files of a pattern, without reading them."""
+def opened(path: str | os.PathLike[str], *, secret: bool = False) -> Source:
+    """Open a file, or all files of a pattern; with ``secret``, errors tell nothing of what is in them."""
     name = os.fspath(path)
     try:
         import duckdb  # noqa: PLC0415 - only files need it
@@ -168,18 +188,36 @@ def opened(path: str | os.PathLike[str]) -> Source:
     if Path(files[0]).is_dir():
         msg = f"{name} is a folder; give a file, or a pattern such as {name.rstrip('/')}/*.csv"
         raise IsADirectoryError(msg)
-    kind = ENDINGS.get(Path(files[0].removesuffix(".gz")).suffix.lower(), "csv")
+    kinds = {kind_of(file) for file in files}
+    if len(kinds) > 1:
+        msg = f"{name} matches files of different kinds ({', '.join(sorted(kinds))}); give one kind at a time"
+        raise ValueError(msg)
+    kind = kinds.pop()
     connection: Any = duckdb.connect()
-    with readable(name):
+
+    def relation_of(paths: list[str]) -> Any:
+        exactly = [glob.escape(file) for file in paths]  # or DuckDB would take [ and ? in a name for a pattern
         if kind == "parquet":
-            relation = connection.read_parquet(files)
-        elif kind == "json":
-            relation = connection.read_json(files, format="newline_delimited")
-        else:
-            # Every column as text, or a sniffer would turn labels such as 007 into numbers.
-            mark = "\t" if kind == "tsv" else _delimiter(files[0])
-            relation = connection.read_csv(files, header=True, all_varchar=True, delimiter=mark, quotechar='"')
-    return Source(nw.from_native(relation), text=kind in {"csv", "tsv"})
+            return connection.read_parquet(exactly)
+        if kind == "json":
+            return connection.read_json(exactly, format="newline_delimited", sample_size=-1)
+        # Every column as text, or a sniffer would turn labels such as 007 into numbers.
+        mark = "\t" if kind == "tsv" else _delimiter(paths[0])
+        return connection.read_csv(exactly, header=True, all_varchar=True, delimiter=mark, quotechar='"')
+
+    with readable(name, secret=secret):
+        first = relation_of(files[:1])
+        for file in files[1:]:
+            # DuckDB matches the columns of several files by their position: they must be the same, in the same order.
+            if (other := relation_of([file])).columns != first.columns or other.types != first.types:
+                msg = f"{file} must have the same columns as {files[0]}, in the same order and of the same types"
+                raise ValueError(msg)
+        return Source(nw.from_native(relation_of(files)), text=kind in {"csv", "tsv"})
+
+
+def kind_of(name: str) -> str:
+    """Tell the format by the ending, .gz left aside; what has no known ending is taken as CSV."""
+    return ENDINGS.get(Path(name.lower().removesuffix(".gz")).suffix, "csv")
 
 
 @contextmanager
@@ -190,19 +228,20 @@ def readable(name: str, *, secret: bool = False) -> Iterator[None]:
     except Exception as error:
         if type(error).__module__.split(".")[0] not in {"duckdb", "_duckdb", "narwhals"}:
             raise
-        lines = str(error).splitlines()
-        telling = next((line for line in lines if "unicode" in line.lower() or "utf" in line.lower()), lines[0])
-        msg = f"{name} cannot be read" + ("" if secret else f": {telling.strip()}")
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        unicode = [line for line in lines if "unicode" in line.lower() or "not utf-8" in line.lower()]
+        telling = " ".join(unicode[:1] or lines[:1])
+        msg = f"{name} cannot be read" + ("" if secret else f": {telling}")
         raise ValueError(msg) from None
 
 
 def _delimiter(name: str) -> str:
     """Take the delimiter from the header alone: guessing it from the values goes wrong for a single column."""
     try:
-        with gzip.open(name, "rb") if name.endswith(".gz") else Path(name).open("rb") as file:
+        with gzip.open(name, "rb") if name.lower().endswith(".gz") else Path(name).open("rb") as file:
             header = file.readline(2**16)
-    except gzip.BadGzipFile:
-        msg = f"{name} ends in .gz, but is not gzipped"
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        msg = f"{name} ends in .gz, but is not gzipped, or damaged"
         raise ValueError(msg) from None
     if not header.strip():
         msg = f"{name} is empty: there is not even a header"
@@ -210,4 +249,18 @@ def _delimiter(name: str) -> str:
     if b"\0" in header:
         msg = f"{name} is not a CSV file: its first line is binary"
         raise ValueError(msg)
-    return max(",\t;|", key=lambda mark: header.count(mark.encode()))
+    return delimiter_of(header.decode("utf-8", "replace"))
+
+
+def delimiter_of(header: str) -> str:
+    """Give the delimiter that stands in the header most often; a comma where none does."""
+    return max(",\t;|", key=header.count)
+
+
+def refuse_headless(names: list[str], design: RandomizedResponse) -> None:
+    """Refuse a text file whose first line is an answer: its names are told to nobody, they are somebody's."""
+    labels = set(map(str, design.domain)) if not isinstance(design.domain, range) else None
+    for name in names:
+        if name in labels if labels is not None else name.lstrip("-").isdecimal() and int(name[:20]) in design.domain:
+            msg = "the first line must name the columns, but one of the names is an answer of the domain: add a header"
+            raise ValueError(msg)

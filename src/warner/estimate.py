@@ -189,7 +189,10 @@ class Estimate:
         if len(order) < len(table["value"]):
             lines.append(f"... and {len(table['value']) - len(order):,} more")
         if table["outside"][order].any():
-            lines.append("* outside its own interval: the bias of this estimator, which the interval does not share")
+            reason = (
+                "a negative share, which no interval holds" if self.method == "inv" else "the bias of this estimator"
+            )
+            lines.append(f"* outside its own interval: {reason}")
         return "\n".join(lines)
 
     def plot(self, *, level: float = 0.95, **options: Any) -> Any:
@@ -228,7 +231,9 @@ class Estimate:
         return np.lexsort((-table["share"], group))[:rows]
 
     def _label(self, table: dict[str, NDArray[Any]], row: int) -> str:
-        return " / ".join(str(table[name][row]) for name in (*self.tally.by, "value"))
+        label = " / ".join(str(table[name][row]) for name in (*self.tally.by, "value"))
+        # Control characters could play tricks with a terminal.
+        return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in label)
 
 
 def estimate(tally: Tally, *, method: str = "mle") -> Estimate:

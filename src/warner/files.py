@@ -22,6 +22,9 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     Written beside, then renamed: a reader never sees half a file, and a failure leaves nothing behind.
     """
     target = Path(path).resolve()  # through a link, to the file itself
+    if target.exists() and not target.is_file() and not target.is_dir():
+        yield target  # a pipe or a device: there is nothing to take the place of
+        return
     part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
     try:
         yield part

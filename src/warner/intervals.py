@@ -111,6 +111,6 @@ def _clopper_pearson(
 
 
 def _standard_error(c: NDArray[np.float64], total: Any, design: RandomizedResponse) -> NDArray[np.float64]:
-    observed = c / total
+    observed = np.minimum(c / total, 1)  # sums of weights may end a hair above
     error: NDArray[np.float64] = np.sqrt(observed * (1 - observed) / total) / abs(design.p - design.q)
     return error

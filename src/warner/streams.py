@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import itertools
 import json
 import os
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
-from warner.engines import chosen, opened, readable
+from warner.engines import chosen, delimiter_of, opened, readable, refuse_headless
 from warner.files import written_whole
 from warner.labels import labelled, positions
 from warner.randomize import randomize
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from warner.design import RandomizedResponse
 
 PIECE = 2**16  # rows in memory at a time
+csv.field_size_limit(2**27)  # a label or a kept text may be long
 
 Piece = dict[str, list[Any]]
 
@@ -65,14 +67,15 @@ def randomize_file(
     ValueError
         For an answer outside the domain, or a missing one: it names the row, not the answer.
     """
-    pieces, text = _pieces(source, column, keep)
+    pieces, types, text = _pieces(source, design, column, keep)
     first = next(pieces, None)
     if first is None:
         msg = f"{os.fspath(source)} holds no answers"
         raise ValueError(msg)
     name = next(iter(first))
     done = 0
-    with _writer(target) as write:
+    undone = "what was printed is not to be used" if os.fspath(target) == "-" else "nothing was written"
+    with _writer(target, types) as write:
         for piece in itertools.chain([first], pieces):
             answers = piece.pop(name)
             codes = positions(_as_labels(answers, design) if text else answers, design)
@@ -80,7 +83,7 @@ def randomize_file(
                 row = done + int(np.flatnonzero(codes < 0)[0]) + 1
                 msg = (
                     f"column {name!r} must hold answers of the domain, but in row {row:,} it is missing or not in it; "
-                    "nothing was written. Leave such rows out, or add the answer to the domain"
+                    f"{undone}. Leave such rows out, or add the answer to the domain"
                 )
                 raise ValueError(msg)
             reports = labelled(randomize(codes, design, codes=True), design).tolist()
@@ -97,15 +100,22 @@ def _as_labels(values: list[Any], design: RandomizedResponse) -> list[Any]:
     return [int(v) if v and v.removeprefix("-").isdecimal() and str(int(v[:20])) == v else v for v in values]
 
 
-def _pieces(source: str | os.PathLike[str], column: str | None, keep: Sequence[str]) -> tuple[Iterator[Piece], bool]:
-    """Read the wanted columns, the answers first; also whether all is text."""
+def _pieces(
+    source: str | os.PathLike[str], design: RandomizedResponse, column: str | None, keep: Sequence[str]
+) -> tuple[Iterator[Piece], dict[str, Any], bool]:
+    """Read the wanted columns, the answers first; also the Arrow types of the others, and whether all is text."""
     if os.fspath(source) == "-":
-        return _csv_pieces(sys.stdin, column, keep), True
+        standard_input = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline="")
+        return _csv_pieces(standard_input, design, column, keep), {}, True
     name = os.fspath(source)
-    with readable(name, secret=True):
-        file = opened(source)
-    wanted = [chosen(file, column, list(keep) or None, None, None).value, *keep]
+    file = opened(source, secret=True)
+    if file.text:
+        refuse_headless(list(file.frame.collect_schema()), design)
+    wanted = [chosen(file, column, list(keep) or None, None, None, secret=True).value, *keep]
     relation = file.frame.select(*wanted).to_native()
+    with readable(name, secret=True):
+        schema = relation.limit(0).to_arrow_table().schema
+    types = {kept: schema.field(kept).type for kept in keep}
 
     def batches() -> Iterator[Piece]:
         with readable(name, secret=True):
@@ -113,26 +123,41 @@ def _pieces(source: str | os.PathLike[str], column: str | None, keep: Sequence[s
                 if batch.num_rows:
                     yield dict(zip(wanted, (batch.column(i).to_pylist() for i in range(len(wanted))), strict=True))
 
-    return batches(), file.text
+    return batches(), types, file.text
 
 
-def _csv_pieces(lines: TextIO, column: str | None, keep: Sequence[str]) -> Iterator[Piece]:
-    reader = csv.reader(lines)
-    header = next(reader, None)
-    if not header:
+def _csv_pieces(lines: TextIO, design: RandomizedResponse, column: str | None, keep: Sequence[str]) -> Iterator[Piece]:
+    try:
+        yield from _csv_rows(lines, design, column, keep)
+    except (csv.Error, UnicodeDecodeError) as error:
+        what = "not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+        msg = f"standard input cannot be read as CSV: {what}"
+        raise ValueError(msg) from None
+
+
+def _csv_rows(lines: TextIO, design: RandomizedResponse, column: str | None, keep: Sequence[str]) -> Iterator[Piece]:
+    first = lines.readline()
+    if not first.strip():
         msg = "standard input is empty: there is not even a header"
+        raise ValueError(msg)
+    reader = csv.reader(itertools.chain([first], lines), delimiter=delimiter_of(first))
+    header = next(reader)
+    refuse_headless(header, design)
+    if len(set(header)) < len(header):
+        msg = "the columns must have different names"
         raise ValueError(msg)
     rest = [name for name in header if name not in keep]
     if column is None and len(rest) != 1:
-        msg = f"column must be given unless there is just one, but there are {len(rest)}: {', '.join(map(repr, rest))}"
+        msg = f"column must be given unless there is just one, but there are {len(rest)}"
         raise ValueError(msg)
     wanted = [column if column is not None else rest[0], *keep]
     for name in wanted:
         if name not in header:
-            msg = f"there is no column {name!r}; The columns are: {', '.join(map(repr, header))}"
+            msg = f"there is no column {name!r}; There are {len(header)}"
             raise ValueError(msg)
     places = [header.index(name) for name in wanted]
-    while rows := list(itertools.islice(reader, PIECE)):
+    filled = (row for row in reader if row or len(header) == 1)  # a blank line is no row, but of a single column
+    while rows := list(itertools.islice(filled, PIECE)):
         # A short row has no answer: it is missing, and will be refused by its number.
         yield {
             name: [row[place] if place < len(row) and row[place] else None for row in rows]
@@ -141,16 +166,20 @@ def _csv_pieces(lines: TextIO, column: str | None, keep: Sequence[str]) -> Itera
 
 
 @contextmanager
-def _writer(target: str | os.PathLike[str]) -> Iterator[Callable[[Piece], None]]:
+def _writer(target: str | os.PathLike[str], types: dict[str, Any]) -> Iterator[Callable[[Piece], None]]:
     name = os.fspath(target)
     if name == "-":
-        with _csv_writer(sys.stdout) as write:
-            yield write
+        standard_output = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="", write_through=True)
+        try:
+            with _csv_writer(standard_output) as write:
+                yield write
+        finally:
+            standard_output.detach()
         return
     ending = Path(name.removesuffix(".gz")).suffix.lower()
     with written_whole(target) as part:
         if ending in {".parquet", ".pq"}:
-            with _parquet_writer(part) as write:
+            with _parquet_writer(part, types) as write:
                 yield write
             return
         with (
@@ -187,7 +216,7 @@ def _csv_writer(file: Any, delimiter: str = ",") -> Iterator[Callable[[Piece], N
 
 
 @contextmanager
-def _parquet_writer(path: Path) -> Iterator[Callable[[Piece], None]]:
+def _parquet_writer(path: Path, types: dict[str, Any]) -> Iterator[Callable[[Piece], None]]:
     import pyarrow as pa  # noqa: PLC0415 - only this format needs it
     import pyarrow.parquet as pq  # noqa: PLC0415
 
@@ -195,9 +224,12 @@ def _parquet_writer(path: Path) -> Iterator[Callable[[Piece], None]]:
 
     def write(piece: Piece) -> None:
         nonlocal writer
-        table = pa.table(piece) if writer is None else pa.table(piece, schema=writer.schema)
-        writer = writer or pq.ParquetWriter(path, table.schema)
-        writer.write_table(table)
+        if writer is None:
+            # From the source's own types, not from what the first piece happens to hold.
+            reports = pa.int64() if isinstance(next(iter(piece.values()))[0], int) else pa.string()
+            fields = [(name, types.get(name, reports if i == 0 else pa.string())) for i, name in enumerate(piece)]
+            writer = pq.ParquetWriter(path, pa.schema(fields))
+        writer.write_table(pa.table(piece, schema=writer.schema))
 
     try:
         yield write

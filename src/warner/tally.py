@@ -10,13 +10,14 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime, time
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import narwhals as nw
 import numpy as np
 
 from warner.design import RandomizedResponse
-from warner.engines import Columns, Source, chosen, counted, opened, readable
+from warner.engines import Columns, Source, chosen, counted, opened, readable, refuse_headless
 from warner.estimators import LARGEST_TOTAL
 from warner.files import document, loaded, parsed, save_text
 from warner.labels import MISSING, OUTSIDE, is_missing, positions
@@ -28,6 +29,7 @@ FORMAT = "warner tally"
 VERSION = 1
 CELLS_LIMIT = 2**27  # a table of groups times answers beyond this would fill the memory
 SHOWN = 5
+RESULTS = {"value", "reports", "share", "people", "se", "low", "high", "outside"}  # columns of Estimate.table
 GROUP = "group"  # the name of an unnamed grouping array
 
 Group = tuple[Any, ...]
@@ -87,6 +89,19 @@ class Tally:
             raise ValueError(msg)
         if array.size and array.sum(axis=-1, dtype=np.float64).max() > LARGEST_TOTAL:
             msg = "counts must sum to at most 2^53"
+            raise ValueError(msg)
+        if clash := RESULTS & set(self.by):
+            msg = f"by must not name a group {min(clash)!r}, which is a column of the result; rename it"
+            raise ValueError(msg)
+        if any(len(group) != len(self.by) for group in self.groups) or len(set(self.groups)) < len(self.groups):
+            msg = "groups must be distinct, with one value for each name in by"
+            raise ValueError(msg)
+        if (
+            np.min(self.missing) < 0
+            or np.min(self.unknown) < 0
+            or (self.squares is not None and np.min(self.squares) < 0)
+        ):
+            msg = "missing, unknown and squares must be at least 0"
             raise ValueError(msg)
         array = array.astype(np.int64 if self.squares is None else np.float64)
         array.flags.writeable = False
@@ -344,6 +359,7 @@ def _tally_array(reports: Any, design: RandomizedResponse, options: _Options) ->
         if number.dtype.kind not in "iu" or (number < 0).any():
             msg = f"counts must be whole numbers of at least 0, but got {number.min()} in an array of {number.dtype}"
             raise ValueError(msg)
+        _refuse_overflow(number.sum(dtype=np.float64))
         number = number.astype(np.int64)
     if options.weights is not None:
         weight = _same_length("weights", options.weights, found.size).astype(np.float64)
@@ -351,7 +367,7 @@ def _tally_array(reports: Any, design: RandomizedResponse, options: _Options) ->
     if options.by is not None:
         arrays = options.by if isinstance(options.by, Mapping) else {GROUP: options.by}
         names = tuple(arrays)
-        columns = [_same_length(name, array, found.size).tolist() for name, array in arrays.items()]
+        columns = [_values(name, array, found.size) for name, array in arrays.items()]
         groups, group = _grouped(columns)
     if options.unknown == "error" and found.size and found.min() == OUTSIDE:
         where = found == OUTSIDE
@@ -370,6 +386,16 @@ def _same_length(name: str, values: Any, n: int) -> NDArray[Any]:
     return array
 
 
+def _values(name: str, values: Any, n: int) -> list[Any]:
+    """Give the values of a grouping: those of a list as they are, for an array would make 1 and "1" the same."""
+    if not isinstance(values, list | tuple):
+        return list(_same_length(name, values, n).tolist())
+    if len(values) != n:
+        msg = f"{name} must have one value for each of the {n} reports, but got {len(values)}"
+        raise ValueError(msg)
+    return list(values)
+
+
 def _grouped(columns: list[list[Any]]) -> tuple[tuple[Group, ...], NDArray[np.intp]]:
     """Give the distinct groups in a fixed order, and the group of each row."""
     keys = list(zip(*([_plain(value) for value in column] for column in columns), strict=True))
@@ -383,6 +409,8 @@ def _plain(value: Any) -> Any:
     if is_missing(value):
         return None
     value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, datetime) and value.time() == time():
+        value = value.date()  # some engines have no dates, only midnights
     return value if isinstance(value, str | int | float) else str(value)
 
 
@@ -396,6 +424,8 @@ def _group_order(group: Group) -> tuple[tuple[bool, bool, Any], ...]:
 
 def _tally_source(source: Source, design: RandomizedResponse, column: str | None, options: _Options) -> Tally:
     columns = chosen(source, column, options.by, options.weights, options.counts)
+    if source.text:
+        refuse_headless([columns.value], design)
     if isinstance(source.frame, nw.DataFrame) and source.frame.schema[columns.value] == nw.Object:
         return _tally_objects(source.frame, design, columns, options)
     found = counted(source, columns, design, codes=options.codes, drop=options.unknown == "drop")
@@ -403,11 +433,13 @@ def _tally_source(source: Source, design: RandomizedResponse, column: str | None
     if source.text and not options.codes and isinstance(design.domain[0], str):
         values = found["value"]
     codes = positions(values, design, codes=options.codes)
-    if "outside" in found:
-        codes[np.array(found["outside"], dtype=bool)] = OUTSIDE
+    if "kind" in found:
+        kind = np.array(found["kind"], dtype=np.int64)
+        codes = np.where(kind < 0, kind, codes)
     if "bad" in found:
         bad = sum(int(n) for n in found["bad"])
         _refuse_amounts("weights" if columns.weights is not None else "counts", bad)
+    _refuse_overflow(sum(found.get("roughly", [])))
     number = np.array([int(n) for n in found["number"]], dtype=np.int64)
     if options.unknown == "error" and (codes == OUTSIDE).any():
         where = np.flatnonzero(codes == OUTSIDE)
@@ -448,6 +480,12 @@ def _refuse_unknown(values: list[Any], number: int) -> None:
         'possible answers, or leave them out with unknown="drop"'
     )
     raise ValueError(msg)
+
+
+def _refuse_overflow(total: float) -> None:
+    if total > LARGEST_TOTAL:
+        msg = f"counts must sum to at most 2^53, but sum to about {total:.3g}"
+        raise ValueError(msg)
 
 
 def _refuse_amounts(name: str, bad: int) -> None:
