@@ -330,6 +330,7 @@ def test_running_out_of_room(folder: Path, ending: str) -> None:
         (("design", "a", "b", "--integers", "--epsilon", "1"), "invalid literal"),
         (("show", "reports.csv"), "a design must be JSON"),
         (("randomize", "reports.csv", "-c", "answer", "-d", "survey.json", "-o", "out.xlsx"), "must end in .csv"),
+        (("randomize", "reports.csv", "-c", "answer", "-d", "survey.json", "-o", "./reports.csv"), "would be lost"),
         (("randomize", "empty.csv", "-d", "survey.json", "-o", "out.csv"), "is empty"),
         (("randomize", "header.csv", "-d", "survey.json", "-o", "out.csv"), "holds no answers"),
         (

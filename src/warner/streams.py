@@ -67,6 +67,9 @@ def randomize_file(
     ValueError
         For an answer outside the domain, or a missing one: it names the row, not the answer.
     """
+    if Path(target).exists() and Path(source).exists() and Path(target).samefile(source):
+        msg = f"{os.fspath(target)} holds the true answers, which would be lost; write the reports to another file"
+        raise ValueError(msg)
     pieces, types, text = _pieces(source, design, column, keep)
     first = next(pieces, None)
     if first is None:
