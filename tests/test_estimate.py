@@ -135,6 +135,15 @@ def test_weights_count_as_their_effective_number() -> None:
     assert "2,000.0 weighted reports" in repr(found)
 
 
+def test_a_weighted_group_without_reports_says_so_without_a_warning() -> None:
+    weighted = Tally(SURVEY, [[5.0, 3.0, 2.5], [0.0, 0.0, 0.0]], by=("g",), groups=((1,), (2,)), squares=[20.0, 0.0])
+    assert_allclose(weighted.effective, [10.5**2 / 20, 0])
+    table = estimate(weighted).table()
+    alone = estimate(Tally(SURVEY, [5.0, 3.0, 2.5], squares=20.0)).table()
+    assert_array_equal(table["low"][:3], alone["low"])
+    assert np.isnan(table["high"][3:]).all()
+
+
 @pytest.mark.parametrize("engine", ["pandas", "polars", "polars, lazy", "pyarrow", "dask", "duckdb"])
 def test_a_frame_comes_back_in_the_library_of_the_reports(engine: str, tmp_path: Path) -> None:
     source = in_engine(engine, {"answer": ["never", "once", None, "never"]}, tmp_path)

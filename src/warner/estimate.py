@@ -94,19 +94,17 @@ class Estimate:
         counts = tally.counts.reshape(groups, -1)
         reports = counts.sum(axis=-1, keepdims=True).astype(np.float64)
         shares = self.shares.reshape(groups, -1)
-        scaled, n = counts, reports
-        if tally.squares is not None:
-            n = np.asarray(tally.effective, dtype=np.float64).reshape(groups, 1)
-            scaled = counts * (n / reports)
         check_level(level)
         answered = reports[:, 0] > 0
-        low, high, error = np.full((3, *shares.shape), np.nan) if not answered.all() else np.empty((3, 0, 0))
-        if answered.all():
-            low, high, error = interval_and_error(scaled, n, self.design, level)
-        elif answered.any():
-            low[answered], high[answered], error[answered] = interval_and_error(
-                scaled[answered], n[answered], self.design, level
-            )
+        some: Any = slice(None) if answered.all() else answered  # a group without reports has no interval
+        scaled, n = counts[some], reports[some]
+        if tally.squares is not None:  # Kish's effective number of reports, n^2 / sum of w^2, in the place of n
+            squares = np.asarray(tally.squares, dtype=np.float64).reshape(groups, 1)[some]
+            scaled, n = scaled * (n / squares), n**2 / squares
+        low, high, error = interval_and_error(scaled, n, self.design, level)
+        if not answered.all():
+            known, (low, high, error) = (low, high, error), np.full((3, *shares.shape), np.nan)
+            low[some], high[some], error[some] = known
         values = all_labels(self.design)
         values = np.tile(values, groups) if groups > 1 else values
         names: dict[str, NDArray[Any]] = {}

@@ -47,6 +47,18 @@ def positions(
     return found
 
 
+def from_text(values: list[Any], design: RandomizedResponse, *, codes: bool = False) -> list[Any]:
+    """Read the texts of a CSV as integers where the labels are, in one spelling: not "07", " 7" or "7.0"."""
+    if not codes and isinstance(design.domain[0], str):
+        return values
+
+    def read(text: Any) -> Any:
+        whole = isinstance(text, str) and text.isascii() and text.removeprefix("-").isdecimal()
+        return int(text) if whole and str(int(text[:20])) == text else text
+
+    return [read(text) for text in values]
+
+
 def is_missing(value: object) -> bool:
     """Tell null, NaN and the missing values of data-frame libraries."""
     if value is None or type(value).__name__ in {"NAType", "NaTType"}:

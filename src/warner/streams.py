@@ -21,7 +21,7 @@ import numpy as np
 
 from warner.engines import chosen, delimiter_of, opened, readable, refuse_headless
 from warner.files import written_whole
-from warner.labels import labelled, positions
+from warner.labels import from_text, labelled, positions
 from warner.randomize import randomize
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def randomize_file(
     with _writer(target, types) as write:
         for piece in itertools.chain([first], pieces):
             answers = piece.pop(name)
-            codes = positions(_as_labels(answers, design) if text else answers, design)
+            codes = positions(from_text(answers, design) if text else answers, design)
             if (codes < 0).any():
                 row = done + int(np.flatnonzero(codes < 0)[0]) + 1
                 msg = (
@@ -94,13 +94,6 @@ def randomize_file(
             done += len(reports)
             progress(done)
     return done
-
-
-def _as_labels(values: list[Any], design: RandomizedResponse) -> list[Any]:
-    """Read the texts of a CSV as integers, where the labels are integers: a number has one spelling."""
-    if isinstance(design.domain[0], str):
-        return values
-    return [int(v) if v and v.removeprefix("-").isdecimal() and str(int(v[:20])) == v else v for v in values]
 
 
 def _pieces(

@@ -20,7 +20,7 @@ from warner.design import RandomizedResponse
 from warner.engines import Columns, Source, chosen, counted, opened, readable, refuse_headless
 from warner.estimators import LARGEST_TOTAL
 from warner.files import document, loaded, parsed, save_text
-from warner.labels import MISSING, OUTSIDE, is_missing, positions
+from warner.labels import MISSING, OUTSIDE, from_text, is_missing, positions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -119,7 +119,10 @@ class Tally:
     @property
     def effective(self) -> Any:
         """The number of equally weighted reports that would say as much, Kish's (sum of w)^2 / (sum of w^2)."""
-        return self.reports if self.squares is None else self.reports**2 / self.squares
+        if self.squares is None:
+            return self.reports
+        squares = np.asarray(self.squares, dtype=np.float64)
+        return np.divide(self.reports**2, squares, out=np.zeros_like(squares), where=squares > 0)[()]
 
     def __add__(self, other: object) -> Tally:
         if not isinstance(other, Tally):
@@ -429,9 +432,7 @@ def _tally_source(source: Source, design: RandomizedResponse, column: str | None
     if isinstance(source.frame, nw.DataFrame) and source.frame.schema[columns.value] == nw.Object:
         return _tally_objects(source.frame, design, columns, options)
     found = counted(source, columns, design, codes=options.codes, drop=options.unknown == "drop")
-    values = [_number_if_written_so(value) for value in found["value"]] if source.text else found["value"]
-    if source.text and not options.codes and isinstance(design.domain[0], str):
-        values = found["value"]
+    values = from_text(found["value"], design, codes=options.codes) if source.text else found["value"]
     codes = positions(values, design, codes=options.codes)
     if "kind" in found:
         kind = np.array(found["kind"], dtype=np.int64)
@@ -463,14 +464,6 @@ def _tally_objects(frame: Any, design: RandomizedResponse, columns: Columns, opt
     by = {name: values(name) for name in columns.by} or None
     plain = options._replace(by=by, weights=values(columns.weights), counts=values(columns.counts))
     return _tally_array(values(columns.value), design, plain)
-
-
-def _number_if_written_so(value: Any) -> Any:
-    """Read "7" as the number 7, but neither "07" nor " 7" nor "7.0": a number has one spelling."""
-    if isinstance(value, str) and value.isascii() and value.removeprefix("-").isdecimal():
-        number = int(value[:20])
-        return number if str(number) == value else value
-    return value
 
 
 def _refuse_unknown(values: list[Any], number: int) -> None:
