@@ -87,7 +87,7 @@ PUBLIC = {
         "squared_error_sum",
         "total_variation",
     ],
-    "simulate": ["reports_of_people", "reports_of_population", "uniform", "zipf"],
+    "simulate": ["reports_of_people", "reports_of_population", "seeded_by", "uniform", "zipf"],
 }
 
 

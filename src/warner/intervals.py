@@ -70,6 +70,16 @@ def interval_and_error(
     )
 
 
+def binomial_limits(c: Any, n: Any, tail: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give the exact limits of Clopper and Pearson for a probability, `tail` on either side.
+
+    BetaInv(tail; c, n-c+1), which is 0 for c = 0, and BetaInv(1-tail; c+1, n-c), which is 1 for c = n.
+    """
+    low = np.where(c > 0, betaincinv(np.maximum(c, SMALLEST), n - c + 1, tail), 0.0)
+    high = np.where(c < n, betainccinv(c + 1, np.maximum(n - c, SMALLEST), tail), 1.0)
+    return low, high
+
+
 def check_level(level: float) -> None:
     """Refuse what is no confidence level."""
     if not 0 < level < 1:
@@ -103,9 +113,8 @@ def _clopper_pearson(
     tail = (1 - level) / 2
     below = np.minimum(c, np.ceil(total * max(p, q)))
     above = np.minimum(np.maximum(c, np.floor(total * min(p, q))), total)
-    # BetaInv(tail; c, n-c+1) is 0 for c = 0, and BetaInv(1-tail; c+1, n-c) is 1 for c = n.
-    low = np.where(below > 0, betaincinv(np.maximum(below, SMALLEST), total - below + 1, tail), 0.0)
-    high = np.where(above < total, betainccinv(above + 1, np.maximum(total - above, SMALLEST), tail), 1.0)
+    low, _ = binomial_limits(below, total, tail)
+    _, high = binomial_limits(above, total, tail)
     first, second = (np.clip((end - q) / (p - q), 0, 1) for end in (low, high))
     return (first, second) if p > q else (second, first)
 
