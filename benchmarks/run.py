@@ -238,6 +238,26 @@ def estimating() -> Iterator[Line]:
     )
 
 
+def being_sure() -> Iterator[Line]:
+    design = RandomizedResponse(1_423_000, epsilon=4)
+    found = estimate(Tally(design, histogram(1_423_000, 1_664_500, design)))
+    copy = found.tally.counts.astype
+    work = "intervals of all shares, K = 1,423,000, N = 1,664,500"
+    yield slower(work, "counts.astype(float)", 15, lambda: copy(float), found.interval)
+
+    design = RandomizedResponse(10_000, epsilon=4)
+    counts = histogram(10_000, 10**6, design)
+    truth = inv_p(counts, design)
+
+    def apart() -> object:
+        drawn = simulate.reports_of_population(truth, 10**6, design, rng=np.random.default_rng(1), size=20)
+        return [estimator(drawn, design) for estimator in (mle, inv_p, inv_n)]
+
+    reports = Tally(design, counts)
+    work, against = "auto, K = 10^4, N = 10^6", "its 20 histograms and three estimators apart"
+    yield slower(work, against, 3, apart, lambda: estimate(reports, method="auto"))
+
+
 def iterating() -> Iterator[Line]:
     """Not promised, but good to know: what the closed form and the grouping of equal counts save."""
     design = RandomizedResponse(10_000, epsilon=2)
@@ -253,24 +273,25 @@ def iterating() -> Iterator[Line]:
         yield faster(work, f"published IBU, {steps:,} steps", 1, lambda: published_ibu(observed, design.p, steps), call)
 
 
-GROUPS = (closed_forms, batches, randomizing, simulating, importing, iterating, counting, estimating, commanding)
+GROUPS = (
+    closed_forms,
+    batches,
+    randomizing,
+    simulating,
+    importing,
+    iterating,
+    counting,
+    estimating,
+    being_sure,
+    commanding,
+)
 
 
 def main() -> None:
     chosen = sys.argv[1:]
     lines = []
     print(f"{'':3} {'work':52} {'against':30} {'target':>15} {'measured':>9}   single rounds")
-    for group in (
-        closed_forms,
-        batches,
-        randomizing,
-        simulating,
-        importing,
-        iterating,
-        counting,
-        estimating,
-        commanding,
-    ):
+    for group in GROUPS:
         if chosen and not any(word in group.__name__ for word in chosen):
             continue
         for line in group():

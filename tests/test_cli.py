@@ -117,6 +117,47 @@ def test_groups_weights_methods_and_rows(folder: Path) -> None:
     assert document["values"][0]["group"] == {"region": "north"}
 
 
+def test_questions_are_answered_below_the_table_and_in_json(folder: Path) -> None:
+    asked = ("--compare", "never,once", "--compare", "once, often", "--top-certain", "1", "--present")
+    text = succeeds(folder, *ESTIMATE, *asked, "--simultaneous", "--level", "0.9")
+    found = estimate(tally(folder / "reports.csv", SURVEY, column="answer"))
+    assert found.text(level=0.9, simultaneous=True) in text
+    assert "90 % simultaneous interval (population)" in text
+    for part in (
+        found.compare("never", "once", level=0.9),
+        found.compare("once", "often", level=0.9),
+        found.top(1, level=0.9),
+        found.present(alpha=1 - 0.9),
+    ):
+        assert f"\n\n{part.text()}" in text
+    document = json.loads(succeeds(folder, *ESTIMATE, *asked, "--target", "realised", "--json"))
+    assert document["target"] == "realised"
+    assert document["comparisons"][1] == found.compare("once", "often", target="realised").to_dict()
+    assert document["top"] == found.top(1, target="realised").to_dict()
+    assert document["present"]["found"] == found.present().to_dict()["found"]
+
+
+def test_groups_are_compared(folder: Path) -> None:
+    options = (*ESTIMATE, "--by", "region", "--compare", "once", "--between", "north, south")
+    found = estimate(tally(folder / "reports.csv", SURVEY, column="answer", by="region"))
+    assert found.compare("once", between=("north", "south")).text() in succeeds(folder, *options)
+
+
+def test_answers_that_hold_commas_are_compared(folder: Path) -> None:
+    RandomizedResponse(["yes, often", "no", "no, never"], epsilon=1).save(folder / "commas.json")
+    (folder / "commas.csv").write_text('v\n"yes, often"\nno\n"no, never"\n')
+    text = succeeds(folder, "estimate", "commas.csv", "-d", "commas.json", "--compare", "yes, often,no, never")
+    assert "'yes, often' against 'no, never'" in text
+
+
+def test_auto_takes_a_seed(folder: Path) -> None:
+    options = (*ESTIMATE, "--method", "auto", "--json")
+    first = json.loads(succeeds(folder, *options))
+    assert first == json.loads(succeeds(folder, *options))
+    seeded = json.loads(succeeds(folder, *options, "--seed", "5"))
+    assert seeded["choices"][0]["errors"] != first["choices"][0]["errors"]
+
+
 def test_standard_input_and_a_domain_on_the_command_line(folder: Path) -> None:
     reports = (folder / "reports.csv").read_text()
     options = ("--domain", "never,once,often", "--epsilon", "1", "--column", "answer", "--csv")
@@ -313,6 +354,14 @@ def test_running_out_of_room(folder: Path, ending: str) -> None:
         (("estimate", "reports.csv", "-c", "answer", "-d", "reports.csv"), "reports.csv: a design must be JSON"),
         (("estimate", "reports.csv", "-c", "answer", "-d", "survey.json", "--epsilon", "1"), "not both"),
         ((*ESTIMATE, "--method", "bayes"), "one of mle, inv, inv_n, inv_p, ibu"),
+        ((*ESTIMATE, "--target", "everyone"), "target must be one of population, realised"),
+        ((*ESTIMATE, "--compare", "once"), "--compare must name two answers, as a,b, but got 'once'"),
+        ((*ESTIMATE, "--compare", "once,twice"), "must be in the domain"),
+        ((*ESTIMATE, "--compare", "once,once"), "two different answers"),
+        ((*ESTIMATE, "--between", "north,south"), "--between needs --compare"),
+        ((*ESTIMATE, "--compare", "once", "--between", "north"), "--between must name two groups"),
+        ((*ESTIMATE, "--compare", "once", "--between", "north,south"), "between needs groups"),
+        ((*ESTIMATE, "--top-certain", "3"), "k must be a whole number from 1 to 2"),
         ((*ESTIMATE, "--level", "95"), "level must be between 0 and 1"),
         ((*ESTIMATE, "--unknown", "ignore"), '"error" or "drop"'),
         ((*ESTIMATE, "-o", "e.xlsx"), "must end in .csv, .json or .parquet"),

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from engines import in_engine
 from warner import RandomizedResponse, Tally, estimate, tally
 from warner.estimate import METHODS
 from warner.intervals import clopper_pearson
+from warner.risk import VALID, choice
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -166,7 +169,8 @@ def test_frames_hold_the_table(backend: str) -> None:
 def test_json() -> None:
     found = estimate(Tally(SURVEY, COUNTS, missing=4, unknown=2))
     document = json.loads(found.to_json(level=0.9))
-    assert list(document) == ["design", "method", "reports", "missing", "unknown", "level", "values"]
+    names = ["design", "method", "reports", "missing", "unknown", "level", "target", "simultaneous", "approximate"]
+    assert list(document) == [*names, "values"]
     assert RandomizedResponse.from_json(json.dumps(document["design"])) == SURVEY
     assert [document[name] for name in ("method", "reports", "missing", "unknown", "level")] == ["mle", 1000, 4, 2, 0.9]
     table = found.table(level=0.9)
@@ -185,6 +189,94 @@ def test_what_people_see() -> None:
     assert "... and 480 more" in many
     long = RandomizedResponse(["x" * 300, "y"], epsilon=1)
     assert max(map(len, repr(estimate(Tally(long, [5, 6]))).splitlines())) < 130
+
+
+# The choice of an estimator
+
+
+def dominated(k: int = 1000, n: int = 10**6) -> Tally:
+    """A thousand answers of which one holds three quarters: there INVP is far better than the others."""
+    design = RandomizedResponse(k, epsilon=4)
+    truth = warner.simulate.zipf(k, 2.5)
+    return Tally(design, warner.simulate.reports_of_population(truth, n, design, rng=np.random.default_rng(1)))
+
+
+def test_auto_says_what_it_took_and_why() -> None:
+    reports = dominated()
+    found = estimate(reports, method="auto")
+    assert found.method == "auto"
+    assert [one.method for one in found.choices] == ["inv_p"]
+    assert_array_equal(found.shares, warner.inv_p(reports.counts, reports.design))
+    assert found.choices[0].errors["inv_n"] > 10 * found.choices[0].errors["inv_p"]
+    assert found.text().splitlines()[0].startswith("Estimate (auto: inv_p) from")
+    assert "auto took inv_p; predicted squared errors (orders of magnitude): mle " in found.text()
+    assert json.loads(found.to_json())["choices"][0]["method"] == "inv_p"
+
+
+def test_a_printed_table_says_when_auto_would_choose_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    reports = dominated()
+    line = estimate(reports).text().splitlines()[-1]
+    errors = estimate(reports, method="auto").choices[0].errors
+    times = errors["mle"] / errors["inv_p"]
+    assert line == (f'method="auto" would take inv_p: predicted squared error of mle about {times:.2g} times larger')
+    assert times > 5
+    assert "would take" not in estimate(reports, method="inv_p").text()
+    assert "would take" not in estimate(reports, method="inv").text()  # unbiased on purpose
+    monkeypatch.setattr(sys.modules["warner.estimate"], "SECOND_OPINION", 999)
+    assert "would take" not in estimate(reports).text()
+
+
+def test_auto_is_mle_where_all_are_equal() -> None:
+    found = estimate(Tally(SURVEY, [480, 300, 220]), method="auto")
+    assert found.choices[0].method in {"mle", "inv_p", "inv_n"}
+    big = estimate(Tally(SURVEY, [480_000, 300_000, 220_000]), method="auto")  # no survey near these reaches a border
+    assert big.choices[0].method == "mle"
+    assert len(set(big.choices[0].errors.values())) == 1 or max(big.choices[0].errors.values()) == pytest.approx(
+        min(big.choices[0].errors.values()), rel=1e-9
+    )
+
+
+def test_auto_chooses_for_each_group_and_leaves_out_the_empty_one() -> None:
+    reports, rng = dominated(200, 20_000), np.random.default_rng(2)
+    flat = warner.simulate.reports_of_population(np.full(200, 1 / 200), 20_000, reports.design, rng=rng)
+    groups = ((1,), (2,), (3,))
+    found = estimate(
+        Tally(reports.design, [reports.counts, np.zeros(200, int), flat], by=("g",), groups=groups), method="auto"
+    )
+    assert [one.method for one in found.choices] == ["inv_p", "inv_n"]
+    assert_allclose(found.shares[0], warner.inv_p(reports.counts, reports.design), atol=1e-15)
+    assert np.isnan(found.shares[1]).all()
+    assert_allclose(found.shares[2], warner.inv_n(flat, reports.design), atol=1e-15)
+    assert "auto took inv_p in 1, inv_n in 1 of 2 groups" in found.text()
+    whole = estimate(Tally(reports.design, [reports.counts, flat], by=("g",), groups=groups[::2]), method="auto")
+    assert whole.certificate is not None
+    assert_array_equal(whole.shares, found.shares[[0, 2]])
+
+
+def test_auto_can_be_repeated_and_seeded() -> None:
+    reports = Tally(SURVEY, COUNTS)
+    first, second = (estimate(reports, method="auto").choices for _ in range(2))
+    assert first == second
+    seeded = estimate(reports, method="auto", rng=np.random.default_rng(5)).choices
+    assert seeded != first
+    assert seeded == estimate(reports, method="auto", rng=np.random.default_rng(5)).choices
+
+
+@pytest.mark.long
+def test_auto_is_close_to_the_best_in_hindsight_on_the_papers_settings() -> None:
+    """72 settings: K = 100, 1000; epsilon 1, 2, 4; N = 1e3 .. 1e6; three populations."""
+    rng, surveys, ratios = np.random.default_rng(11), 30, []
+    for k, epsilon, n, s in product((100, 1000), (1, 2, 4), (10**3, 10**4, 10**5, 10**6), (0.01, 1.3, 2.5)):
+        design, truth = RandomizedResponse(k, epsilon=epsilon), warner.simulate.zipf(k, s)
+        counts = warner.simulate.reports_of_population(truth, n, design, rng=rng, size=surveys)
+        errors = {
+            name: warner.metrics.squared_error_sum(solver(counts, design), truth) for name, solver in VALID.items()
+        }
+        chosen = [choice(row, design).method for row in counts]
+        mine = np.mean([errors[name][i] for i, name in enumerate(chosen)])
+        ratios.append(mine / min(error.mean() for error in errors.values()))
+    assert np.exp(np.mean(np.log(ratios))) <= 1.06
+    assert max(ratios) <= 2
 
 
 def test_large_counts_are_written_in_full() -> None:
@@ -208,7 +300,7 @@ def test_what_notebooks_see() -> None:
         (
             lambda: estimate(Tally(SURVEY, COUNTS), method="bayes"),
             ValueError,
-            "one of mle, inv, inv_n, inv_p, ibu, but got",
+            "one of mle, inv, inv_n, inv_p, ibu, auto, but got",
         ),
         (
             lambda: estimate(Tally(SURVEY, [0, 0, 0], missing=7)),

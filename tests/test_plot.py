@@ -100,8 +100,8 @@ def test_few_answers_are_bars_sorted_by_share_with_whiskers_from_the_table(k: in
     assert ax.get_xlabel() == "share of people (%)"
     assert ax.get_xlim()[0] == 0
     assert ax.get_xlim()[1] > 100 * table["high"].max()
-    assert legend_texts(ax) == ["estimated (mle)", "90 % interval", "reported, as randomized"]
-    assert "50,000 reports · ε = 3 · method mle · 90 % intervals" in facts(ax)
+    assert legend_texts(ax) == ["estimated (mle)", "90 % interval (population)", "reported, as randomized"]
+    assert "50,000 reports · ε = 3 · method mle" in facts(ax)
 
 
 def test_labels_are_shown_literally_and_shortened() -> None:
@@ -133,7 +133,7 @@ def test_many_answers_are_a_rank_plot(method: str) -> None:
     assert f"{zeros:,} answers at zero{' or below' if method == 'inv' else ''}, without a point" in facts(ax)
     assert "leading: answer 0, " in facts(ax)
     assert ("the bias of mle" in facts(ax)) == (method == "mle")
-    assert legend_texts(ax) == [f"estimated ({method})", "95 % interval", "reported"]
+    assert legend_texts(ax) == [f"estimated ({method})", "95 % interval (population)", "reported"]
 
 
 def test_top_decides_between_bars_and_ranks() -> None:

@@ -221,6 +221,26 @@ def test_weights_are_told_to_be_approximate(tmp_path: Path) -> None:
     assert seen.rows[1][1] == ("20.2", "20.25")
 
 
+def test_the_page_says_whose_shares_the_intervals_are_for(tmp_path: Path) -> None:
+    found = estimate(Tally(RandomizedResponse(["yes", "no"], odds=(3, 1)), [400, 600]))
+    plain = page(found, tmp_path).text
+    assert "bound the share in the population that the respondents were drawn from" in plain
+    assert "at least 95 % of such intervals" in plain
+    assert "and in who was asked" in plain
+    assert "hold for one answer at a time" in plain
+    special = page(found, tmp_path, target="realised", simultaneous=True).text
+    assert "bound the share among the very people who reported" in special
+    assert "about 95 % of such surveys, all intervals at once" in special
+    assert "in who was asked" not in special
+    assert "hold for all answers at once" in special
+    assert "95 % simultaneous interval (realised): the score interval" in special
+
+
+def test_the_page_says_what_auto_took(tmp_path: Path) -> None:
+    found = estimate(Tally(RandomizedResponse(["yes", "no"], odds=(3, 1)), [400, 600]), method="auto")
+    assert "auto: mle: of the most likely" in page(found, tmp_path).text
+
+
 def test_a_failure_leaves_the_old_page(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     path.write_text("old", encoding="utf-8")

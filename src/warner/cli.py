@@ -140,8 +140,23 @@ def estimate(
     by: Annotated[list[str] | None, typer.Option(help="Group by this column; may be given more than once.")] = None,
     weights: Annotated[str | None, typer.Option(help="A column of survey weights.")] = None,
     counts: Annotated[str | None, typer.Option(help="A column that holds how often each value was reported.")] = None,
-    method: Annotated[str, typer.Option(help="mle, inv, inv_n, inv_p or ibu.")] = "mle",
+    method: Annotated[str, typer.Option(help="mle, inv, inv_n, inv_p, ibu, or auto: the smallest error.")] = "mle",
+    seed: Annotated[int | None, typer.Option(help="For auto; from the counts if not given.")] = None,
     level: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
+    target: Annotated[
+        str, typer.Option(help="Whose shares the intervals are for: population, or realised (these people).")
+    ] = "population",
+    simultaneous: Annotated[bool, typer.Option("--simultaneous", help="Intervals that hold all at once.")] = False,
+    compare: Annotated[
+        list[str] | None, typer.Option(help="Compare two answers, as a,b; may be given more than once.")
+    ] = None,
+    between: Annotated[
+        str | None, typer.Option(help="Compare the answer of --compare between two groups, as a,b, with --by.")
+    ] = None,
+    top_certain: Annotated[
+        int | None, typer.Option(help="Name the answers that are certainly among the so many commonest.")
+    ] = None,
+    present: Annotated[bool, typer.Option("--present", help="Name the answers that somebody certainly holds.")] = False,
     top: Annotated[int, typer.Option(help="Show so many rows.", min=1)] = 20,
     unknown: Annotated[str, typer.Option(help="Values outside the domain: error, or drop.")] = "error",
     table: Annotated[str | None, typer.Option(help="The table, where FILE is a database URL.")] = None,
@@ -164,23 +179,34 @@ def estimate(
     survey = _survey(design, domain, epsilon, truth, redraw, odds)
     with _reports(file, table, input_format) as reports:
         counted = tally(reports, survey, column=column, by=by or None, weights=weights, counts=counts, unknown=unknown)
-    found = estimated(counted, method=method)
+    found = estimated(counted, method=method, rng=_generator(seed))
+    reading: dict[str, Any] = {"level": level, "target": target, "simultaneous": simultaneous}
+    pairs = [_pair(given, survey, between) for given in compare or []]
+    if between is not None and not pairs:
+        msg = "--between needs --compare with the answer to compare"
+        raise ValueError(msg)
+    asked: dict[str, list[Any]] = {
+        "comparisons": [found.compare(*pair, between=groups, level=level, target=target) for pair, groups in pairs],
+        "top": [] if top_certain is None else [found.top(top_certain, level=level, target=target)],
+        "present": [found.present(alpha=1 - level)] if present else [],
+    }
     if output is not None:
-        _write(found, output, level)
+        _write(found, output, reading, asked)
     if plot is not None:
         from warner.plot import saved  # noqa: PLC0415
 
-        saved(found, plot, level=level)
+        saved(found, plot, **reading)
     if report is not None:
         from warner.report import report as reported  # noqa: PLC0415
 
-        reported(found, report, level=level)
+        reported(found, report, **reading)
     if as_json:
-        typer.echo(found.to_json(level=level))
+        typer.echo(_json(found, reading, asked))
     elif as_csv:
-        typer.echo(_csv(found, level), nl=False)
+        typer.echo(_csv(found, reading), nl=False)
     else:
-        typer.echo(found.text(level=level, rows=top))
+        texts = [found.text(rows=top, **reading), *(answer.text() for answers in asked.values() for answer in answers)]
+        typer.echo("\n\n".join(texts))
 
 
 def _designed(domain: Any, epsilon: Any, truth: Any, redraw: Any, odds: Any) -> RandomizedResponse:
@@ -266,7 +292,43 @@ def _progress() -> Iterator[Any]:
         yield lambda rows: bar.update(task, completed=rows)
 
 
-def _write(found: Estimate, output: Path, level: float) -> None:
+def _generator(seed: int | None) -> Any:
+    if seed is None:
+        return None
+    from numpy.random import default_rng  # noqa: PLC0415
+
+    return default_rng(seed)
+
+
+def _pair(given: str, survey: RandomizedResponse, between: str | None) -> tuple[tuple[Any, ...], Any]:
+    """Read `a,b` as two answers, which may hold commas themselves; or one answer, and two groups."""
+    from warner.labels import from_text  # noqa: PLC0415
+
+    if between is not None:
+        groups = between.split(",")
+        if len(groups) != 2:  # noqa: PLR2004
+            msg = f"--between must name two groups, as a,b, but got {between!r}"
+            raise ValueError(msg)
+        return tuple(from_text([given], survey)), tuple(group.strip() for group in groups)
+    parts = given.split(",")
+    cuts = [(",".join(parts[:i]).strip(), ",".join(parts[i:]).strip()) for i in range(1, len(parts))]
+    read = [tuple(from_text(list(cut), survey)) for cut in cuts]
+    known = [pair for pair in read if all(label in survey.domain for label in pair)]
+    if len(cuts) != 1 and len(known) != 1:
+        msg = f"--compare must name two answers, as a,b, but got {given!r}"
+        raise ValueError(msg)
+    return (known or read)[0], None
+
+
+def _json(found: Estimate, reading: dict[str, Any], asked: dict[str, list[Any]]) -> str:
+    import json  # noqa: PLC0415
+
+    answers = {name: [answer.to_dict() for answer in given] for name, given in asked.items() if given}
+    single = {name: given if name == "comparisons" else given[0] for name, given in answers.items()}
+    return json.dumps(found.to_dict(**reading) | single, ensure_ascii=False, indent=1)
+
+
+def _write(found: Estimate, output: Path, reading: dict[str, Any], asked: dict[str, list[Any]]) -> None:
     from warner.files import written_whole  # noqa: PLC0415
 
     ending = output.suffix.lower()
@@ -277,14 +339,14 @@ def _write(found: Estimate, output: Path, level: float) -> None:
         if ending == ".parquet":
             import pyarrow.parquet as pq  # noqa: PLC0415
 
-            pq.write_table(found.to_frame("pyarrow", level=level), part)
+            pq.write_table(found.to_frame("pyarrow", **reading), part)
         else:
-            text = found.to_json(level=level) + "\n" if ending == ".json" else _csv(found, level)
+            text = _json(found, reading, asked) + "\n" if ending == ".json" else _csv(found, reading)
             part.write_text(text, encoding="utf-8")
 
 
-def _csv(found: Estimate, level: float) -> str:
-    table = found.table(level)
+def _csv(found: Estimate, reading: dict[str, Any]) -> str:
+    table = found.table(**reading)
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
     writer.writerow(table)

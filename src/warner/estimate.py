@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +13,11 @@ import numpy as np
 
 from warner.em import Certificate, certificate, ibu, largest_growth
 from warner.estimators import LONG_ROW, SMALLEST, distinct, inv, inv_n, inv_p, mle
-from warner.intervals import check_level, interval_and_error
+from warner.findings import compare, compare_groups, interval, present, top
+from warner.intervals import Reading, each_group, interval_and_error, rates
 from warner.labels import all_labels
 from warner.metrics import negative_log_likelihood
+from warner.risk import VALID, Choice, choice
 from warner.tally import amount_text
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from warner.design import RandomizedResponse
+    from warner.findings import Comparison, Interval, Presence, Ranking
     from warner.tally import Tally
 
 METHODS: dict[str, Callable[[Any, RandomizedResponse], NDArray[np.float64]]] = {
@@ -36,6 +39,8 @@ METHODS: dict[str, Callable[[Any, RandomizedResponse], NDArray[np.float64]]] = {
 BACKENDS = ("polars", "pandas", "pyarrow")
 SHOWN = 20  # rows of a table in a repr
 BAR = 24  # characters of the longest bar
+SECOND_OPINION = 10**5  # cells of a tally up to which a printed table asks whether `auto` would choose otherwise
+WORTH_SAYING = 1.1  # how many times larger the predicted error must be for that
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,7 +52,7 @@ class Estimate:
     tally : Tally
         The counted reports, with their design.
     method : str
-        The estimator: mle, inv, inv_n, inv_p or ibu.
+        The estimator: mle, inv, inv_n, inv_p, ibu or auto.
     shares : ndarray of shape (k,), or (groups, k)
         The estimated shares, in the domain's order; NaN for a group without reports.
     log_likelihood : float or ndarray of shape (groups,)
@@ -55,6 +60,8 @@ class Estimate:
     certificate : Certificate or None
         How far the shares are from the most likely ones; None for inv, which may not be a distribution, and where a
         group has no reports.
+    choices : tuple of Choice
+        For auto, what was chosen and the predicted errors of all three, for each group (with reports).
     """
 
     tally: Tally
@@ -62,26 +69,34 @@ class Estimate:
     shares: NDArray[np.float64]
     log_likelihood: Any
     certificate: Certificate | None
+    choices: tuple[Choice, ...] = ()
 
     @property
     def design(self) -> RandomizedResponse:
         """What every report went through."""
         return self.tally.design
 
-    def table(self, level: float = 0.95) -> dict[str, NDArray[Any]]:
+    def table(
+        self, level: float = 0.95, *, target: str = "population", simultaneous: bool = False
+    ) -> dict[str, NDArray[Any]]:
         """Give the estimate as columns, a row for each answer (and group), in the domain's order.
 
         Parameters
         ----------
         level : float
             Confidence level of the intervals.
+        target : {"population", "realised"}
+            Whose share the intervals are for: that of the population which the people are a sample of, or that among
+            these very people.
+        simultaneous : bool
+            Make the intervals so wide that those of all answers of a group hold at once.
 
         Returns
         -------
         dict of str to ndarray
             The names of `by`, then ``value``, ``reports`` (the count), ``share``, ``people`` (the share times the
-            number of reports), ``se`` (standard error of the unbiased estimate), ``low`` and ``high`` (exact interval
-            for the share in the population), and ``outside``: whether the share lies outside its own interval. That is
+            number of reports), ``se`` (standard error of the unbiased estimate), ``low`` and ``high`` (the interval
+            of the share), and ``outside``: whether the share lies outside its own interval. That is
             no error but the bias of the estimator, and common for frequent answers among many rare ones: there trust
             the interval, or compare with ``method="inv"``.
 
@@ -89,22 +104,15 @@ class Estimate:
         -----
         With weights the intervals use the effective number of reports, and are approximate.
         """
+        reading = Reading(level, target, simultaneous)
         tally = self.tally
         groups = len(tally.groups) if tally.by else 1
         counts = tally.counts.reshape(groups, -1)
         reports = counts.sum(axis=-1, keepdims=True).astype(np.float64)
         shares = self.shares.reshape(groups, -1)
-        check_level(level)
-        answered = reports[:, 0] > 0
-        some: Any = slice(None) if answered.all() else answered  # a group without reports has no interval
-        scaled, n = counts[some], reports[some]
-        if tally.squares is not None:  # Kish's effective number of reports, n^2 / sum of w^2, in the place of n
-            squares = np.asarray(tally.squares, dtype=np.float64).reshape(groups, 1)[some]
-            scaled, n = scaled * (n / squares), n**2 / squares
-        low, high, error = interval_and_error(scaled, n, self.design, level)
-        if not answered.all():
-            known, (low, high, error) = (low, high, error), np.full((3, *shares.shape), np.nan)
-            low[some], high[some], error[some] = known
+        scaled, n = tally.scaled()
+        rate, tail = rates(self.design), reading.tail(self.design.k)
+        low, high, error = each_group(lambda c, total: interval_and_error(c, total, rate, tail, target), scaled, n)
         values = all_labels(self.design)
         values = np.tile(values, groups) if groups > 1 else values
         names: dict[str, NDArray[Any]] = {}
@@ -123,15 +131,128 @@ class Estimate:
             "outside": np.logical_or(shares < low, shares > high).ravel(),
         }
 
-    def to_frame(self, backend: str | None = None, *, level: float = 0.95) -> Any:
+    def interval(
+        self,
+        answers: Any = None,
+        *,
+        level: float = 0.95,
+        target: str = "population",
+        simultaneous: bool = False,
+        method: str | None = None,
+        cumulative: bool = False,
+    ) -> Interval:
+        """Give the confidence interval of an answer's share, of a set of answers together, or of every answer.
+
+        It comes from the counts, not from the estimator.
+
+        Parameters
+        ----------
+        answers : label or collection of labels, optional
+            One answer, or a set whose shares are added up; every answer apart if not given.
+        level, target, simultaneous
+            As for `table`.
+        method : {"clopper_pearson", "wilson", "score"}, optional
+            ``clopper_pearson``, the default, is exact in the sense of *at least*. ``wilson``, for the population, and
+            ``score``, for the realised share, are approximate and narrower; the latter is the default for realised
+            shares where there is noise enough for it.
+        cumulative : bool
+            Give the intervals of the shares of all answers up to each, in the domain's order.
+
+        Examples
+        --------
+        >>> from warner import RandomizedResponse, Tally
+        >>> survey = RandomizedResponse(["never", "once", "often"], odds=(2, 1))
+        >>> found = estimate(Tally(survey, [400, 350, 250]))
+        >>> found.interval("once")
+        <28.17 % to 52.19 %, 95 % interval (population), clopper_pearson>
+        >>> found.interval(["once", "often"])  # at least once
+        <27.55 % to 52.21 %, 95 % interval (population), clopper_pearson>
+        """
+        reading = Reading(level, target, simultaneous)
+        return interval(self.tally, answers, reading, method=method, cumulative=cumulative)
+
+    def compare(
+        self,
+        first: Any,
+        second: Any = None,
+        *,
+        between: tuple[Any, Any] | None = None,
+        level: float = 0.95,
+        target: str = "population",
+    ) -> Comparison:
+        """Compare two answers, or one answer between two groups: difference, ratio and an exact test of equality.
+
+        Parameters
+        ----------
+        first, second : label
+            The answers; in each group, if there are groups.
+        between : tuple of two groups, optional
+            Compare the first answer between these groups, in the place of a second answer.
+        level, target
+            As for `table`.
+
+        Examples
+        --------
+        >>> from warner import RandomizedResponse, Tally
+        >>> survey = RandomizedResponse(["never", "once", "often"], odds=(2, 1))
+        >>> estimate(Tally(survey, [400, 350, 250])).compare("never", "often")
+        'never' against 'often', approximate 95 % interval (population)
+        +60.00 points, +40.36 to +79.64; 3.59 times or more; equal with p = 4.4e-09 (exact test, population)
+        """
+        reading = Reading(level, target)
+        if (second is None) == (between is None):
+            msg = "compare needs a second answer, or between=(group, group)"
+            raise TypeError(msg)
+        if between is not None:
+            return compare_groups(self.tally, first, between, reading)
+        return compare(self.tally, first, second, reading)
+
+    def top(self, k: int, *, level: float = 0.95, target: str = "population") -> Ranking:
+        """Tell which answers are certainly among the k commonest, and which may be.
+
+        Examples
+        --------
+        >>> from warner import RandomizedResponse, Tally
+        >>> survey = RandomizedResponse(["never", "once", "often"], odds=(2, 1))
+        >>> estimate(Tally(survey, [400, 350, 250])).top(2)
+        Certainly among the 2 commonest answers (95 % confidence, population):
+          never, once
+        """
+        return top(self.tally, k, Reading(level, target))
+
+    def present(self, *, alpha: float = 0.05, correction: str = "holm", power: float = 0.8) -> Presence:
+        """Tell which answers somebody holds: those whose reports rise above the noise.
+
+        Parameters
+        ----------
+        alpha : float
+            How likely any false finding may be (``holm``), or which part of the findings may be false (``bh``).
+        correction : {"holm", "bh"}
+            For the number of answers: Holm's always holds; Benjamini and Hochberg's finds more, and is not proven for
+            counts, though no simulation has broken it.
+        power : float
+            For the smallest share that would have been found.
+
+        Examples
+        --------
+        >>> from warner import RandomizedResponse, Tally
+        >>> survey = RandomizedResponse(["never", "once", "often"], odds=(2, 1))
+        >>> estimate(Tally(survey, [400, 350, 250])).present()
+        Answers that somebody holds (at most 5 % chance of any false one):
+          never, once
+          a share of 16.27 % would be found with a probability of 80 %
+        """
+        return present(self.tally, alpha=alpha, correction=correction, power=power)
+
+    def to_frame(self, backend: str | None = None, **reading: Any) -> Any:
         """Give the table as a data frame of the library that the reports came in, or of `backend`.
 
         Parameters
         ----------
         backend : {"polars", "pandas", "pyarrow"}, optional
             If not given, the library of the reports, else the first of these that is installed.
-        level : float
-            Confidence level of the intervals.
+        **reading
+            ``level``, ``target`` and ``simultaneous``, as for `table`.
         """
         if backend is not None and backend not in BACKENDS:
             msg = f"backend must be one of {', '.join(BACKENDS)}, but got {backend!r}"
@@ -141,41 +262,51 @@ class Estimate:
         if chosen not in installed:
             msg = f"a data frame needs {chosen}, which is not installed"
             raise ImportError(msg)
-        table = self.table(level)
+        table = self.table(**reading)
         columns: Any = {name: column.tolist() if column.dtype == object else column for name, column in table.items()}
         library: Any = chosen
         return nw.from_dict(columns, backend=library).to_native()
 
-    def to_json(self, *, level: float = 0.95) -> str:
-        """Write the estimate as JSON: design, method, reports, missing, unknown, level, and a list of values."""
-        table = {name: column.tolist() for name, column in self.table(level).items()}
+    def to_json(self, **reading: Any) -> str:
+        """Write the estimate as JSON: design, method, reports, what the intervals are, and a list of values."""
+        return json.dumps(self.to_dict(**reading), ensure_ascii=False, indent=1)
+
+    def to_dict(self, **reading: Any) -> dict[str, Any]:
+        """Give the estimate as what JSON can hold; ``reading`` as for `table`."""
+        read = Reading(**reading)
+        table = {name: column.tolist() for name, column in self.table(**reading).items()}
         by = self.tally.by
         rows = []
         for i in range(len(table["value"])):
             row = {name: _finite(table[name][i]) for name in ("value", "reports", "share", "low", "high")}
             rows.append(({"group": {name: table[name][i] for name in by}} if by else {}) | row)
-        document = {
+        chosen = {"choices": [found._asdict() for found in self.choices]} if self.choices else {}
+        return {
             "design": json.loads(self.design.to_json()),
             "method": self.method,
+            **chosen,
             "reports": np.asarray(self.tally.reports).sum().item(),
             "missing": int(np.sum(self.tally.missing)),
             "unknown": int(np.sum(self.tally.unknown)),
-            "level": level,
+            "level": read.level,
+            "target": read.target,
+            "simultaneous": read.simultaneous,
+            "approximate": self.tally.squares is not None,
             "values": rows,
         }
-        return json.dumps(document, ensure_ascii=False, indent=1)
 
     def __repr__(self) -> str:
         return self.text()
 
-    def text(self, *, level: float = 0.95, rows: int = 20) -> str:
+    def text(self, *, rows: int = 20, **reading: Any) -> str:
         """Write the estimate as a table for people, the largest shares first, with a bar for each."""
-        table = self.table(level)
+        read = Reading(**reading)
+        table = self.table(**reading)
         order = self._order(table, rows)
         labels = [self._label(table, i) for i in order]
         width = min(max([len(label) for label in labels] + [5]), 40)
         largest = np.nanmax(np.append(table["share"], 1e-9))
-        lines = [self._heading(), f"{'value':{width}}  {'reports':>10}  {'share':>7}  {100 * level:g} % interval"]
+        lines = [self._heading(), f"{'value':{width}}  {'reports':>10}  {'share':>7}  {read}"]
         for label, i in zip(labels, order, strict=True):
             share = table["share"][i]
             bar = "█" * round(BAR * max(share, 0) / largest) if share == share else "no reports"  # noqa: PLR0124
@@ -191,13 +322,15 @@ class Estimate:
                 "a negative share, which no interval holds" if self.method == "inv" else "the bias of this estimator"
             )
             lines.append(f"* outside its own interval: {reason}")
-        return "\n".join(lines)
+        if self.tally.squares is not None:
+            lines.append(f"intervals are approximate: weights count as {_together(self.tally.effective)} reports")
+        return "\n".join(lines + self._second_opinion())
 
-    def plot(self, *, level: float = 0.95, **options: Any) -> Any:
+    def plot(self, **options: Any) -> Any:
         """Draw the estimate beside the raw reports; see `warner.plot.plot`."""
         from warner.plot import plot  # noqa: PLC0415 - a step to the right, for convenience
 
-        return plot(self, level=level, **options)
+        return plot(self, **options)
 
     def _repr_html_(self) -> str:
         table = self.table()
@@ -221,7 +354,29 @@ class Estimate:
         ]
         grouped = [f"{len(tally.groups):,} groups by {', '.join(tally.by)}"] if tally.by else []
         told = f"{amount} reports among {self.design.k:,} answers, epsilon {self.design.shown_epsilon()}"
-        return ", ".join([f"Estimate ({self.method}) from {told}", *grouped, *left_out])
+        return ", ".join([f"Estimate ({self.name()}) from {told}", *grouped, *left_out])
+
+    def name(self) -> str:
+        """Name the estimator; for auto, also what it chose."""
+        taken = list(dict.fromkeys(found.method for found in self.choices))
+        return f"{self.method}: {', '.join(taken)}" if taken else self.method
+
+    def _second_opinion(self) -> list[str]:
+        """Say what auto went by, or that it would choose otherwise."""
+        if self.choices:
+            return [_predicted(self.choices)]
+        method = {"ibu": "mle"}.get(self.method, self.method)
+        if method not in VALID or self.tally.counts.size > SECOND_OPINION:
+            return []
+        found = _choices(self.tally, None)
+        times = [other.errors[method] / other.errors[other.method] for other in found if other.method != method]
+        if not times or max(times) < WORTH_SAYING:
+            return []
+        names = ", ".join(dict.fromkeys(other.method for other in found if other.method != method))
+        where = f" in {len(times)} of {len(found)} groups" if self.tally.by else ""
+        factor = f"up to {max(times):.2g}" if len(times) > 1 else f"{max(times):.2g}"
+        told = f"predicted squared error of {method} about {factor} times larger"
+        return [f'method="auto" would take {names}{where}: {told}']
 
     def _order(self, table: dict[str, NDArray[Any]], rows: int) -> NDArray[np.intp]:
         """Choose the rows to show: the largest shares first, group by group."""
@@ -234,15 +389,18 @@ class Estimate:
         return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in label)
 
 
-def estimate(tally: Tally, *, method: str = "mle") -> Estimate:
+def estimate(tally: Tally, *, method: str = "mle", rng: np.random.Generator | None = None) -> Estimate:
     """Estimate the true shares behind counted reports.
 
     Parameters
     ----------
     tally : Tally
         The reports; each group is estimated apart.
-    method : {"mle", "inv", "inv_n", "inv_p", "ibu"}
-        Which estimator; `warner.estimators` says which to use when.
+    method : {"mle", "inv", "inv_n", "inv_p", "ibu", "auto"}
+        Which estimator; `warner.estimators` says which to use when. ``auto`` draws surveys from what the reports
+        suggest, and takes `mle`, `inv_p` or `inv_n`, in each group, by the smallest error in these.
+    rng : numpy.random.Generator, optional
+        The randomness for ``auto``; seeded from the counts if not given, so that the choice can be repeated.
 
     Examples
     --------
@@ -253,12 +411,12 @@ def estimate(tally: Tally, *, method: str = "mle") -> Estimate:
     array([0.3, 0.7])
     >>> found
     Estimate (mle) from 100 reports among 2 answers, epsilon 1.099
-    value     reports    share  95 % interval
+    value     reports    share  95 % interval (population)
     no             60   70.00%   49.44 to  89.34 %   ████████████████████████
     yes            40   30.00%   10.66 to  50.56 %   ██████████
     """
-    if method not in METHODS:
-        msg = f"method must be one of {', '.join(METHODS)}, but got {method!r}"
+    if method not in METHODS and method != "auto":
+        msg = f"method must be one of {', '.join(METHODS)}, auto, but got {method!r}"
         raise ValueError(msg)
     design, counts = tally.design, tally.counts
     answered = np.asarray(tally.reports) > 0
@@ -266,6 +424,8 @@ def estimate(tally: Tally, *, method: str = "mle") -> Estimate:
         left_out = f" ({int(np.sum(tally.missing)):,} were missing, {int(np.sum(tally.unknown)):,} unknown)"
         msg = f"the tally must hold at least one report, but there is none{left_out}"
         raise ValueError(msg)
+    if method == "auto":
+        return _auto(tally, rng)
     solver = METHODS[method]
     if counts.ndim == 1:
         shares = solver(counts, design)
@@ -281,6 +441,39 @@ def estimate(tally: Tally, *, method: str = "mle") -> Estimate:
     fits[answered] = -some.sum(axis=-1) * negative_log_likelihood(shares[answered], some, design)
     proof = certificate(shares, counts, design) if method != "inv" and answered.all() else None
     return Estimate(tally, method, shares, fits, proof)
+
+
+def _auto(tally: Tally, rng: np.random.Generator | None) -> Estimate:
+    """Take for each group the estimator with the smallest predicted error."""
+    choices = _choices(tally, rng)
+    found = {name: estimate(tally, method=name) for name in dict.fromkeys(chosen.method for chosen in choices)}
+    if len(found) == 1:
+        return replace(next(iter(found.values())), method="auto", choices=choices)
+    shares, fits = np.full(tally.counts.shape, np.nan), np.full(len(tally.counts), np.nan)
+    for row, chosen in zip(np.flatnonzero(tally.reports > 0), choices, strict=True):
+        shares[row], fits[row] = found[chosen.method].shares[row], found[chosen.method].log_likelihood[row]
+    proof = certificate(shares, tally.counts, tally.design) if len(choices) == len(shares) else None
+    return Estimate(tally, "auto", shares, fits, proof, choices)
+
+
+def _choices(tally: Tally, rng: np.random.Generator | None) -> tuple[Choice, ...]:
+    rows = zip(np.atleast_2d(tally.counts), np.atleast_1d(tally.effective), strict=True)
+    return tuple(choice(counts, tally.design, n=n, rng=rng) for counts, n in rows if n > 0)
+
+
+def _predicted(choices: tuple[Choice, ...]) -> str:
+    """Show predicted errors to one digit: they are no better than orders of magnitude."""
+    if len(choices) == 1:
+        ((name, errors),) = choices
+        listed = ", ".join(f"{other} {error:.0e}" for other, error in errors.items())
+        return f"auto took {name}; predicted squared errors (orders of magnitude): {listed}"
+    taken = [found.method for found in choices]
+    listed = ", ".join(f"{name} in {taken.count(name)}" for name in VALID if name in taken)
+    return f"auto took {listed} of {len(choices)} groups, by predicted squared error"
+
+
+def _together(effective: Any) -> str:
+    return f"{float(np.sum(effective)):,.1f}"
 
 
 def _evidence_by_count(

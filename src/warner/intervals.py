@@ -1,18 +1,23 @@
-r"""How sure: confidence intervals for the true shares.
+r"""How sure: confidence intervals for shares, for their differences and ranks, and which answers are there at all.
 
 A count is exactly binomial, :math:`c_i \sim \text{Bin}(N, q + (p-q)\theta_i)`, whatever the other shares are. So the
 exact interval of Clopper and Pearson for that probability, carried over to :math:`\theta_i`, covers at least at its
 level, for every K, N and epsilon. Intervals that start from a valid estimator do not: the share of a frequent answer
 under `mle` is biased when many answers are near zero, and bootstrap or likelihood-ratio intervals around it can miss
 nearly always.
+
+Two shares can be meant, and the words of an interval say which: that of the **population** which the people are a
+sample of, or the **realised** share among these very people, where only the randomization is left to chance.
 """
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.special import betainccinv, betaincinv
+from scipy.special import betainc, betainccinv, betaincinv, gammaln, ndtri
 
 from warner.estimators import LONG_ROW, SMALLEST, distinct
 
@@ -23,16 +28,73 @@ if TYPE_CHECKING:
 
     from warner.design import RandomizedResponse
 
+    Array = NDArray[np.float64]
 
-class Interval(NamedTuple):
-    """Lower and upper ends, of the shape of the counts."""
-
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+TARGETS = {"population": "share in the population", "realised": "share among these people"}
+HAIR = 1e-12
+ENOUGH = 10  # expected reports, or their variance, from which approximate intervals may be used
 
 
-def clopper_pearson(counts: NDArray[Any], n: NDArray[np.float64], design: RandomizedResponse, level: float) -> Interval:
-    """Give exact intervals for the population shares behind these counts.
+@dataclass(frozen=True)
+class Reading:
+    """Which intervals are meant: their level, whose share they are for, and whether they hold all at once."""
+
+    level: float = 0.95
+    target: str = "population"
+    simultaneous: bool = False
+
+    def __post_init__(self) -> None:
+        check_level(self.level)
+        if self.target not in TARGETS:
+            msg = f"target must be one of {', '.join(TARGETS)}, but got {self.target!r}"
+            raise ValueError(msg)
+
+    def tail(self, k: int) -> float:
+        """Give the chance of a miss on either side; that of one of k intervals, if they are to hold all at once.
+
+        That is Bonferroni's correction. Šidák's would need counts that do not depend on each other negatively.
+        """
+        return (1 - self.level) / (2 * k if self.simultaneous else 2)
+
+    def __str__(self) -> str:
+        at_once = " simultaneous" if self.simultaneous else ""
+        return f"{100 * self.level:.6g} %{at_once} interval ({self.target})"
+
+
+class Rates(NamedTuple):
+    """How reports follow a share: a report names the answers in question with probability base + gain * share."""
+
+    base: Any
+    gain: float
+
+    @property
+    def lowest(self) -> Any:
+        """The probability of such a report where it is the least."""
+        return self.base + min(self.gain, 0)
+
+    @property
+    def highest(self) -> Any:
+        """The probability of such a report where it is the most."""
+        return self.base + max(self.gain, 0)
+
+    def spread(self, share: Any) -> Any:
+        """Give the variance of one report, if the share among these very people is given."""
+        without, within = self.base, self.base + self.gain
+        return share * within * (1 - within) + (1 - share) * without * (1 - without)
+
+
+def rates(design: RandomizedResponse, size: Any = 1) -> Rates:
+    """Give the rates of reports that name one of `size` answers: each of the others leads there with q a piece."""
+    return Rates(size * design.q, design.p - design.q)
+
+
+# Intervals for a share
+
+
+def share_interval(
+    counts: NDArray[Any], n: Any, rate: Rates, tail: float, target: str = "population", method: str | None = None
+) -> tuple[Array, Array]:
+    """Give intervals for the shares behind these counts, with `tail` on either side.
 
     An interval is never empty: a count below what noise alone explains is taken as that much for the upper end, and
     one above what certainty explains for the lower end. That only widens, so the level is kept.
@@ -43,34 +105,49 @@ def clopper_pearson(counts: NDArray[Any], n: NDArray[np.float64], design: Random
         Number of reports of each answer; fractional where weights were rescaled to an effective number of reports.
     n : ndarray of shape (..., 1)
         Number of reports in all.
-    design : RandomizedResponse
-        What every answer went through.
-    level : float
-        Confidence level, such as 0.95.
+    rate : Rates
+        How reports follow the share.
+    tail : float
+        Chance of a miss on either side.
+    target : {"population", "realised"}
+        Whose share is meant.
+    method : {"clopper_pearson", "wilson", "score"}, optional
+        ``clopper_pearson`` is exact, in the sense of at least, for both targets. ``wilson``, for the population, is
+        narrower, and approximate. ``score`` is for the realised share, much narrower where little is randomized, and
+        approximate. If not given: ``clopper_pearson``, but ``score`` for a realised share where reports are many
+        enough for it.
     """
-    check_level(level)
-    return Interval(*each_count(lambda c, total: _clopper_pearson(c, total, design, level), counts, n))
+    low, high = each_count(lambda c, total: _ends(c, total, rate, tail, target, method), counts, n)
+    return low, high
 
 
-def standard_errors(counts: NDArray[Any], n: NDArray[np.float64], design: RandomizedResponse) -> NDArray[np.float64]:
-    r"""Give the standard errors of `inv` as an estimate of population shares: sqrt(phi (1 - phi) / N) / (p - q).
+def clopper_pearson(counts: NDArray[Any], n: Any, design: RandomizedResponse, level: float) -> tuple[Array, Array]:
+    """Give exact intervals for the population shares behind these counts: `share_interval` at its defaults."""
+    return share_interval(counts, n, rates(design), Reading(level).tail(1))
+
+
+def standard_errors(counts: NDArray[Any], n: Any, rate: Rates, target: str = "population") -> Array:
+    r"""Give the standard errors of `inv`: sqrt(phi (1 - phi) / N) / (p - q) for the share in the population.
 
     The observed share stands for phi. At counts of 0 that gives 0: an interval is the better judge of a rare answer.
+    For the realised share :math:`\theta`, phi (1 - phi) becomes :math:`\theta p(1-p) + (1-\theta) q(1-q)`, less than
+    it by :math:`(p-q)^2 \theta(1-\theta)`, which is the chance in who was asked.
     """
-    return each_count(lambda c, total: (_standard_error(c, total, design),), counts, n)[0]
+    return each_count(lambda c, total: (_standard_error(c, total, rate, target),), counts, n)[0]
 
 
 def interval_and_error(
-    counts: NDArray[Any], n: NDArray[np.float64], design: RandomizedResponse, level: float
-) -> tuple[NDArray[np.float64], ...]:
-    """Give `clopper_pearson` and `standard_errors` in one pass: low, high, error."""
-    check_level(level)
+    counts: NDArray[Any], n: Any, rate: Rates, tail: float, target: str, method: str | None = None
+) -> tuple[Array, ...]:
+    """Give `share_interval` and `standard_errors` in one pass: low, high, error."""
     return each_count(
-        lambda c, total: (*_clopper_pearson(c, total, design, level), _standard_error(c, total, design)), counts, n
+        lambda c, total: (*_ends(c, total, rate, tail, target, method), _standard_error(c, total, rate, target)),
+        counts,
+        n,
     )
 
 
-def binomial_limits(c: Any, n: Any, tail: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def binomial_limits(c: Any, n: Any, tail: Any) -> tuple[Array, Array]:
     """Give the exact limits of Clopper and Pearson for a probability, `tail` on either side.
 
     BetaInv(tail; c, n-c+1), which is 0 for c = 0, and BetaInv(1-tail; c+1, n-c), which is 1 for c = n.
@@ -87,9 +164,28 @@ def check_level(level: float) -> None:
         raise ValueError(msg)
 
 
-def each_count(
-    function: Callable[[NDArray[np.float64], Any], tuple[NDArray[np.float64], ...]], counts: NDArray[Any], n: Any
-) -> tuple[NDArray[np.float64], ...]:
+def suited(n: Any, rate: Rates, target: str) -> NDArray[np.bool_]:
+    """Tell whether the score interval is the default: for realised shares, if there is much noise, or none at all."""
+    least = n * np.minimum(rate.spread(0.0), rate.spread(1.0))
+    none = np.maximum(rate.spread(0.0), rate.spread(1.0)) == 0
+    return np.asarray((least >= ENOUGH) | none) & (target == "realised")
+
+
+def each_group(
+    function: Callable[[NDArray[Any], Any], tuple[Array, ...]], counts: NDArray[Any], n: Any
+) -> tuple[Array, ...]:
+    """Evaluate a function of the counts and totals of the groups that have reports; the others get NaN."""
+    some = n[:, 0] > 0
+    if some.all():
+        return function(counts, n)
+    known = function(counts[some], n[some])
+    results = tuple(np.full((len(some), *part.shape[1:]), np.nan) for part in known)
+    for result, part in zip(results, known, strict=True):
+        result[some] = part
+    return results
+
+
+def each_count(function: Callable[[Array, Any], tuple[Array, ...]], counts: NDArray[Any], n: Any) -> tuple[Array, ...]:
     """Evaluate a function of a count and a total; with many answers, once for each distinct count."""
     k = counts.shape[-1]
     if counts.dtype != np.int64 or k <= LONG_ROW:
@@ -106,20 +202,236 @@ def each_count(
     return tuple(np.stack(parts).reshape(counts.shape) for parts in zip(*results, strict=True))
 
 
-def _clopper_pearson(
-    c: NDArray[np.float64], total: Any, design: RandomizedResponse, level: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    p, q = design.p, design.q
-    tail = (1 - level) / 2
-    below = np.minimum(c, np.ceil(total * max(p, q)))
-    above = np.minimum(np.maximum(c, np.floor(total * min(p, q))), total)
-    low, _ = binomial_limits(below, total, tail)
-    _, high = binomial_limits(above, total, tail)
-    first, second = (np.clip((end - q) / (p - q), 0, 1) for end in (low, high))
-    return (first, second) if p > q else (second, first)
+def _ends(c: Array, n: Any, rate: Rates, tail: float, target: str, method: str | None) -> tuple[Array, Array]:
+    # The never-empty rule: counts beyond what the shares 0 and 1 explain are moved there, for the end on their side.
+    # (A hair's breadth keeps products that should be whole from the wrong side.)
+    below = np.minimum(c, np.ceil(n * rate.highest * (1 - HAIR)))
+    above = np.minimum(np.maximum(c, np.floor(n * rate.lowest * (1 + HAIR))), n)
+    ends = [np.clip(end, 0, 1) for end in _unclipped(below, above, n, rate, tail, target, method)]
+    return (ends[0], ends[1]) if rate.gain > 0 else (ends[1], ends[0])
 
 
-def _standard_error(c: NDArray[np.float64], total: Any, design: RandomizedResponse) -> NDArray[np.float64]:
-    observed = np.minimum(c / total, 1)  # sums of weights may end a hair above
-    error: NDArray[np.float64] = np.sqrt(observed * (1 - observed) / total) / abs(design.p - design.q)
-    return error
+def _unclipped(
+    below: Array, above: Array, n: Any, rate: Rates, tail: float, target: str, method: str | None
+) -> tuple[Array, Array]:
+    """Give the share at the lower limit for the count `below`, and at the upper limit for the count `above`."""
+    allowed = {"population": ("clopper_pearson", "wilson"), "realised": ("clopper_pearson", "score")}[target]
+    if method is not None and method not in allowed:
+        msg = f"method must be one of {', '.join(allowed)} for the {TARGETS[target]}, but got {method!r}"
+        raise ValueError(msg)
+    if method == "wilson":
+        _refuse_few(n * np.minimum(rate.lowest, 1 - rate.highest), "wilson", "expected reports of an absent answer")
+        return _wilson(below, n, rate, tail, -1), _wilson(above, n, rate, tail, 1)
+    scored = suited(n, rate, target) & (method != "clopper_pearson")
+    if method == "score" and not scored.all():
+        _refuse_few(n * np.minimum(rate.spread(0.0), rate.spread(1.0)), "score", "as the variance of noise alone")
+    ends = binomial_limits(below, n, tail)[0], binomial_limits(above, n, tail)[1]
+    low, high = ((end - rate.base) / rate.gain for end in ends)
+    if scored.any():
+        low = np.where(scored, _score(below, n, rate, tail, -1), low)
+        high = np.where(scored, _score(above, n, rate, tail, 1), high)
+    return low, high
+
+
+def _wilson(c: Array, n: Any, rate: Rates, tail: float, side: int) -> Array:
+    """Give Wilson's limit: the probability at which the count is z of that probability's standard errors away."""
+    z2 = float(ndtri(tail)) ** 2
+    limit = (c + z2 / 2 + side * np.sqrt(z2 * (c * (1 - c / n) + z2 / 4))) / (n + z2)
+    return np.asarray((limit - rate.base) / rate.gain)
+
+
+def _score(c: Array, n: Any, rate: Rates, tail: float, side: int) -> Array:
+    """Give the realised share at which `inv` is z of that share's standard errors away: the root of a quadratic."""
+    inverse = (c / n - rate.base) / rate.gain
+    factor = float(ndtri(tail)) ** 2 / (n * rate.gain**2)
+    slope = rate.spread(1.0) - rate.spread(0.0)
+    middle = 2 * inverse + factor * slope
+    root = np.sqrt(np.maximum(middle**2 - 4 * (inverse**2 - factor * rate.spread(0.0)), 0))
+    return np.asarray((middle + side * math.copysign(1, rate.gain) * root) / 2)
+
+
+def _standard_error(c: Array, n: Any, rate: Rates, target: str) -> Array:
+    observed = np.minimum(c / n, 1)  # sums of weights may end a hair above
+    if target == "population":
+        variance = observed * (1 - observed)
+    else:
+        variance = rate.spread(np.clip((observed - rate.base) / rate.gain, 0, 1))
+    return np.asarray(np.sqrt(variance / n) / abs(rate.gain))
+
+
+def _refuse_few(found: Any, method: str, what: str) -> None:
+    if not np.all(found >= ENOUGH):
+        msg = (
+            f"method {method!r} needs at least {ENOUGH} {what}, but there are {np.min(found):.3g}; use "
+            "'clopper_pearson', which holds for any number"
+        )
+        raise ValueError(msg)
+
+
+# Two shares against each other
+
+
+class Difference(NamedTuple):
+    """The difference of two shares with its interval, the interval of their ratio, and the p-value of equality."""
+
+    difference: Any
+    low: Any
+    high: Any
+    ratio_low: Any
+    ratio_high: Any
+    p_value: Any
+
+
+def difference(first: Any, second: Any, n: Any, rate: Rates, tail: float, target: str) -> Difference:
+    """Compare the shares of two answers of the same people, from their counts.
+
+    Which of the two is larger needs neither p nor q: given c_i + c_j, the count c_i is binomial with probability
+    phi_i / (phi_i + phi_j), which is one half if and only if the shares are equal. So the (sign) test is exact. The
+    difference is approximately normal, with variance [phi_i + phi_j - (phi_i - phi_j)^2] / N / (p-q)^2; where a
+    count is below 10, and for the ratio, the ends come from the exact intervals of both, each at half the tail.
+    """
+    x, y = (((c / n) - rate.base) / rate.gain for c in (first, second))
+    if target == "population":
+        variance = ((first + second) / n - ((first - second) / n) ** 2) / n
+    else:
+        # Given the truths, a report of one or the other has variance p+q-(p-q)^2 for those who hold either, 2q else.
+        held = np.clip(x, 0, 1) + np.clip(y, 0, 1)
+        within, without = 2 * rate.base + rate.gain - rate.gain**2, 2 * rate.base
+        variance = (np.minimum(held, 1) * within + np.maximum(1 - held, 0) * without) / n
+    half = -float(ndtri(tail)) * np.sqrt(variance) / abs(rate.gain)
+    return _compared(
+        (x - y, x - y - half, x - y + half), first, second, (n, n), rate, tail, target, _sign_test(first, second)
+    )
+
+
+def difference_between(
+    first: Any, second: Any, n: tuple[Any, Any], rate: Rates, tail: float, target: str
+) -> Difference:
+    """Compare the shares of one answer in two groups of people, from its counts there.
+
+    The interval joins the limits of each group's share (Wilson's, or the score limits of the realised share) as
+    Newcombe does: each side is the root of the sum of two squared distances. Equality is tested by Fisher's exact
+    test, two-sided by doubling, which needs neither p nor q. Counts below 10, and ratios, as in `difference`.
+    """
+    x, y = ((c / size - rate.base) / rate.gain for c, size in zip((first, second), n, strict=True))
+    limit = _wilson if target == "population" else _score
+    turn = 1 if rate.gain > 0 else -1
+    (low1, high1), (low2, high2) = (
+        [limit(c, size, rate, tail, turn * side) for side in (-1, 1)]
+        for c, size in zip((first, second), n, strict=True)
+    )
+    low = x - y - np.hypot(x - low1, high2 - y)
+    high = x - y + np.hypot(high1 - x, y - low2)
+    return _compared((x - y, low, high), first, second, n, rate, tail, target, _fisher_test(first, second, n))
+
+
+def _compared(
+    approximate: tuple[Any, Any, Any],
+    first: Any,
+    second: Any,
+    n: tuple[Any, Any],
+    rate: Rates,
+    tail: float,
+    target: str,
+    p_value: Any,
+) -> Difference:
+    (low1, high1), (low2, high2) = (
+        _ends(np.asarray(c, dtype=np.float64), size, rate, tail / 2, target, "clopper_pearson")
+        for c, size in zip((first, second), n, strict=True)
+    )
+    middle, low, high = approximate
+    few = np.minimum(first, second) < ENOUGH
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio_low = np.where(high2 > 0, low1 / high2, 0.0)
+        ratio_high = np.where(low2 > 0, high1 / low2, np.inf)
+    return Difference(
+        np.asarray(middle)[()],
+        np.clip(np.where(few, low1 - high2, low), -1, 1)[()],
+        np.clip(np.where(few, high1 - low2, high), -1, 1)[()],
+        ratio_low[()],
+        ratio_high[()],
+        p_value,
+    )
+
+
+def _sign_test(first: Any, second: Any) -> Any:
+    """Give the two-sided p-value of P(Bin(first + second, 1/2)) at `first`."""
+    more = _at_least(first, first + second, 0.5)
+    fewer = _at_least(second, first + second, 0.5)
+    return np.minimum(1, 2 * np.minimum(more, fewer))[()]
+
+
+def _at_least(c: Any, n: Any, probability: Any) -> Array:
+    """Give P(Bin(n, probability) >= c) = I(probability; c, n - c + 1), which is 1 for c = 0."""
+    return np.where(c > 0, betainc(np.maximum(c, SMALLEST), n - c + 1, probability), 1.0)
+
+
+def _fisher_test(first: Any, second: Any, n: tuple[Any, Any]) -> Any:
+    """Give Fisher's exact p-value of equal probabilities, twice the smaller tail of the hypergeometric law."""
+    c1, c2, n1, n2 = (float(value) for value in (first, second, *n))
+    if c1 * n2 < c2 * n1:  # count the tail on the far side of the expected value
+        c1, c2, n1, n2 = c2, c1, n2, n1
+    # Beyond twelve standard deviations, each at most sqrt(c1 + c2) / 2, nothing is left that a double could hold.
+    steps = np.arange(min(n1 - c1, c2, 6 * math.sqrt(c1 + c2) + 100) + 1)
+    with_first, with_second = c1 + steps, c2 - steps
+
+    def ways(of: Any, chosen: Any) -> Any:
+        return gammaln(of + 1) - gammaln(chosen + 1) - gammaln(of - chosen + 1)
+
+    logs = ways(n1, with_first) + ways(n2, with_second) - ways(n1 + n2, c1 + c2)
+    return min(1.0, 2 * float(np.exp(logs).sum()))
+
+
+# Ranks and presence
+
+
+def certain_ranks(low: Array, high: Array, k: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Tell who is certainly among the k largest shares, and who possibly is, from simultaneous intervals.
+
+    Certainly in: fewer than k others may be as large. Certainly out: at least k others are larger.
+    """
+    as_large = low.size - np.searchsorted(np.sort(high), low, side="left") - 1
+    larger = low.size - np.searchsorted(np.sort(low), high, side="right")
+    return as_large < k, larger < k
+
+
+def presence(counts: NDArray[Any], n: Any, design: RandomizedResponse) -> Array:
+    r"""Give for each answer the p-value of "nobody holds it", under which its count is :math:`\text{Bin}(N, q)`."""
+    if design.p > design.q:
+        return each_count(lambda c, total: (_at_least(c, total, design.q),), counts, n)[0]
+    # If the truth is the rarer report, an answer that somebody holds shows by a count that is too low.
+    return each_count(lambda c, total: (_at_least(total - c, total, 1 - design.q),), counts, n)[0]
+
+
+def adjusted(p_values: Array, correction: str) -> Array:
+    """Adjust p-values for their number, along the last axis, by Holm or by Benjamini and Hochberg.
+
+    To call those present whose adjusted p-value is at most alpha then errs at all with probability at most alpha
+    (``holm``), or is wrong for at most a share alpha of the found on average (``bh``). Holm's always holds. That of
+    Benjamini and Hochberg is not proven for counts, which are negatively dependent; simulations have not broken it.
+    """
+    if correction not in {"holm", "bh"}:
+        msg = f'correction must be "holm" or "bh", but got {correction!r}'
+        raise ValueError(msg)
+    k = p_values.shape[-1]
+    order = np.argsort(p_values, axis=-1)
+    ranked = np.take_along_axis(p_values, order, axis=-1)
+    if correction == "holm":
+        stepped = np.maximum.accumulate(ranked * np.arange(k, 0, -1), axis=-1)
+    else:
+        stepped = np.minimum.accumulate((ranked * k / np.arange(1, k + 1))[..., ::-1], axis=-1)[..., ::-1]
+    result = np.empty_like(p_values)
+    np.put_along_axis(result, order, np.minimum(stepped, 1), axis=-1)
+    return result
+
+
+def smallest_found(n: Any, design: RandomizedResponse, alpha: float = 0.05, power: float = 0.8) -> Any:
+    r"""Give the smallest share that is found present with this power, among K answers that are all tested.
+
+    .. math:: (z_{1-\alpha/K} + z_{power}) \sqrt{q(1-q)/N} / (p-q)
+    """
+    if not 0 < power < 1:
+        msg = f"power must be between 0 and 1, such as 0.8, but got {power!r}"
+        raise ValueError(msg)
+    deviations = float(ndtri(power) - ndtri(alpha / design.k))
+    return deviations * np.sqrt(design.q * (1 - design.q) / n) / abs(design.p - design.q)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from warner.files import written_whole
+from warner.intervals import Reading
 
 if TYPE_CHECKING:
     import os
@@ -49,7 +50,7 @@ class _Percents(NamedTuple):
 
 
 def plot(
-    estimate: Estimate, *, level: float = 0.95, top: int = 30, title: str | None = None, ax: Axes | None = None
+    estimate: Estimate, *, top: int = 30, title: str | None = None, ax: Axes | None = None, **reading: Any
 ) -> Axes:
     """Draw the estimated shares with exact intervals, beside the shares that were reported.
 
@@ -57,14 +58,14 @@ def plot(
     ----------
     estimate : Estimate
         What to draw. Of many groups, those with the most reports are drawn.
-    level : float
-        Confidence level of the intervals.
     top : int
         Most answers to draw by name. More are drawn by rank, without names; with groups the leading ones are drawn.
     title : str, optional
         The headline, such as the question that was asked. Shown as it is: a dollar sign starts no formula.
     ax : matplotlib Axes, optional
         Where to draw; if not given, a new figure of pyplot, of a fitting size.
+    **reading
+        ``level``, ``target`` and ``simultaneous`` of the intervals, as for `Estimate.table`.
 
     Returns
     -------
@@ -77,15 +78,16 @@ def plot(
 
         ax = plt.figure(figsize=_size(estimate, top), layout="constrained").subplots()
     _checked(top)
-    percents = _percents(estimate, level)
+    read = Reading(**reading)
+    percents = _percents(estimate, read)
     if estimate.tally.by:
-        told = _points(ax, estimate, percents, top, level)
+        told = _points(ax, estimate, percents, top, read)
     elif estimate.design.k <= top:
-        told = _bars(ax, estimate, percents, level)
+        told = _bars(ax, estimate, percents, read)
     else:
-        told = _ranks(ax, estimate, percents, level)
+        told = _ranks(ax, estimate, percents, read)
     ax.spines[["top", "right"]].set_visible(False)
-    _headed(ax, estimate, title, level, *told)
+    _headed(ax, estimate, title, *told)
     return ax
 
 
@@ -99,7 +101,7 @@ def saved(estimate: Estimate, path: str | os.PathLike[str], **options: Any) -> N
     path : path
         Where to; its ending, .png, .svg or .pdf, is the format.
     **options
-        `level`, `top` and `title`, as for `plot`.
+        ``top``, ``title``, ``level`` and so on, as for `plot`.
     """
     ending = Path(path).suffix.lower().removeprefix(".")
     if ending not in FORMATS:
@@ -156,8 +158,8 @@ def _checked(top: int) -> None:
         raise ValueError(msg)
 
 
-def _percents(estimate: Estimate, level: float) -> _Percents:
-    table = estimate.table(level)
+def _percents(estimate: Estimate, read: Reading) -> _Percents:
+    table = estimate.table(read.level, target=read.target, simultaneous=read.simultaneous)
     groups = len(estimate.tally.groups) if estimate.tally.by else 1
     share, low, high, reports = (
         table[name].reshape(groups, -1).astype(np.float64) for name in ("share", "low", "high", "reports")
@@ -176,7 +178,7 @@ def _size(estimate: Estimate, top: int) -> tuple[float, float]:
     return (WIDTH, 1.9 + 0.36 * k) if k <= top else (WIDTH, 5.0)
 
 
-def _bars(ax: Axes, estimate: Estimate, percents: _Percents, level: float) -> tuple[list[Any], list[str], list[str]]:
+def _bars(ax: Axes, estimate: Estimate, percents: _Percents, read: Reading) -> tuple[list[Any], list[str], list[str]]:
     share, low, high, reported = (part[0] for part in percents)
     order = np.lexsort((-reported, -share))
     rows = np.arange(order.size)
@@ -186,12 +188,12 @@ def _bars(ax: Axes, estimate: Estimate, percents: _Percents, level: float) -> tu
     whiskers = _whiskers(ax, low[order], high[order], rows - 0.12, INK)
     _named_rows(ax, [estimate.design.domain[i] for i in order])
     _percent_axis(ax, percents, order)
-    labels = [f"estimated ({estimate.method})", f"{_level(level)} interval", "reported, as randomized"]
+    labels = [f"estimated ({estimate.name()})", str(read), "reported, as randomized"]
     return [estimated, whiskers, raw], labels, _bias_told(estimate.method, share, low, high)
 
 
 def _points(
-    ax: Axes, estimate: Estimate, percents: _Percents, top: int, level: float
+    ax: Axes, estimate: Estimate, percents: _Percents, top: int, read: Reading
 ) -> tuple[list[Any], list[str], list[str]]:
     tally = estimate.tally
     groups = _chosen_groups(estimate)
@@ -219,11 +221,11 @@ def _points(
     left_out = [f"{groups.size} of {totals.size:,} groups, those with most reports"] * (groups.size < totals.size)
     left_out += [f"the {shown} leading of {estimate.design.k:,} answers"] * (shown < estimate.design.k)
     drawn = (part[np.ix_(groups, order)] for part in (percents.share, percents.low, percents.high))
-    told = [f"lines: {_level(level)} intervals", *left_out, *_bias_told(estimate.method, *drawn)]
+    told = [f"lines: {read}", *left_out, *_bias_told(estimate.method, *drawn)]
     return [*handles, raw], [*labels, "reported, as randomized"], told
 
 
-def _ranks(ax: Axes, estimate: Estimate, percents: _Percents, level: float) -> tuple[list[Any], list[str], list[str]]:
+def _ranks(ax: Axes, estimate: Estimate, percents: _Percents, read: Reading) -> tuple[list[Any], list[str], list[str]]:
     share, low, high, reported = (part[0] for part in percents)
     order = np.lexsort((-reported, -share))
     ranks = np.unique(np.geomspace(1, order.size, RANKS).round().astype(np.int64))
@@ -254,7 +256,7 @@ def _ranks(ax: Axes, estimate: Estimate, percents: _Percents, level: float) -> t
     told = [f"leading: {leaders}"]
     told += [f"{zeros:,} answers at zero{' or below' * bool((share < 0).any())}, without a point"] * (zeros > 0)
     told += _bias_told(estimate.method, share[drawn], low[drawn], high[drawn])
-    return [line, band, raw], [f"estimated ({estimate.method})", f"{_level(level)} interval", "reported"], told
+    return [line, band, raw], [f"estimated ({estimate.name()})", str(read), "reported"], told
 
 
 def _chosen_groups(estimate: Estimate) -> NDArray[np.intp]:
@@ -307,7 +309,6 @@ def _headed(
     ax: Axes,
     estimate: Estimate,
     title: str | None,
-    level: float,
     handles: list[Any],
     labels: list[str],
     told: list[str],
@@ -336,8 +337,8 @@ def _headed(
     tally = estimate.tally
     reports = np.asarray(tally.reports).sum()
     amount = f"{reports:,}" if tally.squares is None else f"{reports:,.1f} weighted"
-    facts = [f"{amount} reports", f"ε = {estimate.design.shown_epsilon()}", f"method {estimate.method}"]
-    facts += [f"{_level(level)} intervals"] if not tally.by else [f"by {_short(', '.join(tally.by), 30)}"]
+    facts = [f"{amount} reports", f"ε = {estimate.design.shown_epsilon()}", f"method {estimate.name()}"]
+    facts += [f"by {_short(', '.join(tally.by), 30)}"] if tally.by else []
     lines = _packed([*facts, *told])
     place: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "parse_math": False}
     ax.annotate("\n".join(lines), (0, 1), (0, above), va="bottom", fontsize=9, color="#555555", **place)
@@ -366,7 +367,3 @@ def _short(label: str, most: int) -> str:
 def _printable(text: str) -> str:
     """Put spaces for what no font can show and no SVG may hold, such as control characters."""
     return " ".join("".join(character if character.isprintable() else " " for character in text).split())
-
-
-def _level(level: float) -> str:
-    return f"{100 * level:.6g} %"

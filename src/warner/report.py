@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.files import written_whole
+from warner.intervals import Reading, rates, suited
 from warner.plot import DEFAULT_TITLE, svg
 from warner.tally import amount_text
 
@@ -37,6 +38,7 @@ METHODS = {
     "inv": "inversion of the randomization: unbiased, but shares can be below zero",
     "inv_n": "inversion, with negative shares set to zero and the rest scaled to sum to one",
     "inv_p": "inversion, moved to the nearest distribution",
+    "auto": "of the most likely, the nearest and the rescaled distribution, the one with the smallest predicted error",
     "ibu": "iterative Bayesian update, which climbs to the maximum of the likelihood step by step",
 }
 UNLIKE = "Reports are randomized: their shares are not those of the people, but are"
@@ -45,12 +47,23 @@ SHARE = (
     "that share of the number of reports"
 )
 INTERVAL = (
-    "bound the share in the population that the respondents were drawn from. If the survey were repeated many times, "
-    "at least {level} of such intervals would hold the true share. They allow for the chance in the randomization and "
-    "in who was asked, not for people who did not take part or did not give the device their true answer. They hold "
-    "for one answer at a time: among many answers, up to {miss} of the intervals may miss, and an answer picked "
-    "for its large share is among those more often than others"
+    "bound the {share}. If the survey were repeated many times, {often} {level} of {such} would hold the true share. "
+    "They allow for the chance in the randomization{sampling}, not for people who did not take part or did not give "
+    "the device their true answer"
 )
+SHARES = {
+    "population": "share in the population that the respondents were drawn from",
+    "realised": "share among the very people who reported",
+}
+SINGLE = (
+    "They hold for one answer at a time: among many answers, up to {miss} of the intervals may miss, and an answer "
+    "picked for its large share is among those more often than others"
+)
+AT_ONCE = "They hold for all answers at once, so that they may be compared with each other"
+ENDS = {
+    "clopper_pearson": "Clopper and Pearson's exact binomial interval, carried over from reports to people",
+    "score": "the score interval of the share among these people, which is approximate",
+}
 BIAS = (
     "That is no mistake in the numbers but the bias of the estimator ({method}), common for frequent answers among "
     "many rare ones: trust the interval there"
@@ -123,9 +136,9 @@ def report(
     estimate: Estimate,
     path: str | os.PathLike[str],
     *,
-    level: float = 0.95,
     title: str | None = None,
     question: str | None = None,
+    **reading: Any,
 ) -> None:
     """Write one HTML page that says what was found, how sure it is, and how it came about.
 
@@ -137,23 +150,24 @@ def report(
         What was found.
     path : path
         Where to write the page.
-    level : float
-        Confidence level of the intervals.
     title : str, optional
         The page's headline.
     question : str, optional
         The question that people were asked, word for word.
+    **reading
+        ``level``, ``target`` and ``simultaneous`` of the intervals, as for `Estimate.table`.
     """
-    page = _page(estimate, level, title, question)
+    page = _page(estimate, reading, title, question)
     with written_whole(path) as part:
         # A label may hold half a surrogate pair, which no encoding has.
         part.write_text(page, encoding="utf-8", errors="replace")
 
 
-def _page(estimate: Estimate, level: float, title: str | None, question: str | None) -> str:
-    table = estimate.table(level)
+def _page(estimate: Estimate, reading: dict[str, Any], title: str | None, question: str | None) -> str:
+    read = Reading(**reading)
+    table, level = estimate.table(**reading), read.level
     heading = title or question or DEFAULT_TITLE
-    picture = svg(estimate, level=level, title="Estimated and reported shares")
+    picture = svg(estimate, **reading, title="Estimated and reported shares")
     asked = f"<p>The question: <q>{escape(question)}</q></p>" if question and title else ""
     sections = [
         f"<h1>{escape(heading)}</h1>\n<p class='facts'>{escape(_facts(estimate))}</p>\n{asked}",
@@ -162,8 +176,8 @@ def _page(estimate: Estimate, level: float, title: str | None, question: str | N
         f"<h2>What every answer went through</h2>{_design_told(estimate.design)}",
         f"<h2>All numbers</h2>{_table_shown(estimate, table, level)}",
         f"<h2>What was left out</h2>{_left_out(estimate)}",
-        f"<h2>How to read this</h2>{_reading(estimate, table, level)}",
-        f"<h2>How it was computed</h2>{_computation(estimate)}",
+        f"<h2>How to read this</h2>{_reading(estimate, table, read)}",
+        f"<h2>How it was computed</h2>{_computation(estimate, read)}",
     ]
     head = (
         "<meta charset='utf-8'><meta name='viewport' content='width=device-width, initial-scale=1'>"
@@ -301,24 +315,38 @@ def _left_out(estimate: Estimate) -> str:
     return f"<ul>{''.join(lines)}</ul><p>The shares are those among the rows that were counted.</p>"
 
 
-def _reading(estimate: Estimate, table: Table, level: float) -> str:
+def _reading(estimate: Estimate, table: Table, read: Reading) -> str:
     a, b = estimate.design.odds
     pull = "drawn towards equal shares" if a > b else "turned around: what many hold is reported less often"
-    shown = INTERVAL.format(level=_level(level), miss=_level(1 - level))
+    shown = INTERVAL.format(
+        share=SHARES[read.target],
+        often="at least" if _ends_used(estimate, read) == "clopper_pearson" else "about",
+        level=_level(read.level),
+        such="such surveys, all intervals at once" if read.simultaneous else "such intervals",
+        sampling="" if read.target == "realised" else " and in who was asked",
+    )
     points = [
         f"<strong>reports</strong> is how often an answer was reported. {UNLIKE} {pull}",
         f"<strong>share</strong> {SHARE}",
         f"<strong>low</strong> and <strong>high</strong> {shown}",
+        AT_ONCE if read.simultaneous else SINGLE.format(miss=_level(1 - read.level)),
     ]
     if estimate.tally.squares is not None:
         points.append("with weights, the intervals use the effective number of reports, and are approximate")
     if table["outside"].any():
-        cause = BELOW if estimate.method == "inv" else BIAS.format(method=estimate.method)
+        cause = BELOW if estimate.method == "inv" else BIAS.format(method=estimate.name())
         points.append(f"<strong>*</strong> marks a share outside its own interval. {cause}")
     return "<ul>" + "".join(f"<li>{point}.</li>" for point in points) + "</ul>"
 
 
-def _computation(estimate: Estimate) -> str:
+def _ends_used(estimate: Estimate, read: Reading) -> str:
+    """Name the kind of interval; the most cautious word if groups differ."""
+    _, n = estimate.tally.scaled()
+    some = suited(n[n > 0], rates(estimate.design), read.target).all()
+    return "score" if some else "clopper_pearson"
+
+
+def _computation(estimate: Estimate, read: Reading) -> str:
     fits = np.atleast_1d(np.asarray(estimate.log_likelihood, dtype=np.float64))
     known = fits[~np.isnan(fits)]
     fit = f"{known.sum():,.6f} nats" if known.size else "not defined, as a share is negative"
@@ -334,8 +362,8 @@ def _computation(estimate: Estimate) -> str:
         certificate += ", in any group" if estimate.tally.by else ""
     a, b = estimate.design.odds
     lines = {
-        "method": f"{estimate.method}: {METHODS.get(estimate.method, '')}",
-        "intervals": "Clopper and Pearson's exact binomial interval, carried over from reports to people",
+        "method": f"{estimate.name()}: {METHODS[estimate.method]}",
+        "intervals": f"{read}: {ENDS[_ends_used(estimate, read)]}",
         "design": f"randomized response among {estimate.design.k:,} answers, truth against each lie {a} : {b}",
         "log-likelihood": fit,
         "certificate": certificate,

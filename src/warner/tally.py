@@ -124,6 +124,18 @@ class Tally:
         squares = np.asarray(self.squares, dtype=np.float64)
         return np.divide(self.reports**2, squares, out=np.zeros_like(squares), where=squares > 0)[()]
 
+    def scaled(self) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Give the counts and totals that intervals use, a row for each group: those of the effective reports.
+
+        Without weights these are the counts themselves; a group without reports has a total of 0.
+        """
+        counts = self.counts.reshape(-1, self.counts.shape[-1])
+        n = counts.sum(axis=-1, keepdims=True).astype(np.float64)
+        if self.squares is None:
+            return counts, n
+        effective = np.reshape(self.effective, n.shape)
+        return counts * np.divide(effective, n, out=np.zeros_like(n), where=n > 0), effective
+
     def __add__(self, other: object) -> Tally:
         if not isinstance(other, Tally):
             return NotImplemented

@@ -1,0 +1,429 @@
+"""What can be said of the shares with confidence: how large, which is larger, who leads, who is there at all.
+
+All of it comes from the counts and the design, never from an estimator: estimators differ, and are biased; a count is
+binomial. With weights the counts are those of the effective number of reports, and everything here is approximate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warner.intervals import (
+    ENOUGH,
+    Difference,
+    Reading,
+    adjusted,
+    certain_ranks,
+    difference,
+    difference_between,
+    each_group,
+    presence,
+    rates,
+    share_interval,
+    smallest_found,
+    suited,
+)
+from warner.labels import positions
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from warner.design import RandomizedResponse
+    from warner.tally import Tally
+
+    Array = NDArray[np.float64]
+
+SHOWN = 20  # names in a text
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Interval:
+    """A confidence interval for a share, or one for each of many.
+
+    Attributes
+    ----------
+    low, high : float or ndarray
+        The ends; of the shape of the estimate's shares where it is for every answer, one for each group otherwise.
+    reading : Reading
+        The level, whose share is meant (``population`` or ``realised``), and whether the intervals hold all at once.
+    method : str
+        How it was computed: clopper_pearson, wilson or score.
+    approximate : bool
+        Whether the level holds only about, because of the method or of weights.
+    """
+
+    low: Any
+    high: Any
+    reading: Reading
+    method: str
+    approximate: bool
+
+    def __repr__(self) -> str:
+        about = "approximate " if self.approximate else ""
+        if np.ndim(self.low) == 0:
+            return f"<{_percent(self.low)} to {_percent(self.high)}, {about}{self.reading}, {self.method}>"
+        return f"<{np.size(self.low):,} of {about}{self.reading}, {self.method}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """Two shares against each other.
+
+    Attributes
+    ----------
+    first, second : str
+        What is compared.
+    difference : float or ndarray of shape (groups,)
+        First minus second, unbiased.
+    low, high : float or ndarray
+        Confidence interval of the difference.
+    ratio_low, ratio_high : float or ndarray
+        Confidence interval of first over second; infinite where the second may be zero.
+    p_value : float or ndarray
+        Of "both shares in the population are equal", by an exact test.
+    reading : Reading
+        The level, and whose shares are meant.
+    approximate : bool
+        Whether the interval of the difference holds only about at its level.
+    groups : tuple of tuple
+        The groups, where there is one comparison for each.
+    """
+
+    first: str
+    second: str
+    difference: Any
+    low: Any
+    high: Any
+    ratio_low: Any
+    ratio_high: Any
+    p_value: Any
+    reading: Reading
+    approximate: bool
+    groups: tuple[tuple[Any, ...], ...] = ()
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def text(self) -> str:
+        """Say it in a line, or in one for each group."""
+        head = f"{self.first} against {self.second}, {'approximate ' if self.approximate else ''}{self.reading}"
+        rows = np.transpose([np.atleast_1d(getattr(self, name)) for name in _COMPARED])
+        names = [f"{_group(group)}: " for group in self.groups] or [""]
+        return "\n".join([head, *(f"{name}{_told(*row)}" for name, row in zip(names, rows, strict=True))])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what JSON can hold; an infinite ratio, and what a group without reports has, as None."""
+        numbers = {name: _plain(getattr(self, name)) for name in _COMPARED}
+        return {"first": self.first, "second": self.second, **numbers, "approximate": self.approximate}
+
+
+_COMPARED = Difference._fields
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ranking:
+    """Who is certainly among the k commonest answers, and who may be.
+
+    Attributes
+    ----------
+    k : int
+        How many.
+    certain, possible : ndarray of bool, of the shape of the tally's counts
+        Certainly among the k commonest; not certainly outside.
+    reading : Reading
+        The level at which all of it holds at once, and whose shares are meant.
+    tally : Tally
+        The reports.
+    """
+
+    k: int
+    certain: NDArray[np.bool_]
+    possible: NDArray[np.bool_]
+    reading: Reading
+    tally: Tally
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def text(self) -> str:
+        """Say it in two lines, or in two for each group."""
+        level = f"{100 * self.reading.level:.6g} % confidence, {self.reading.target}"
+        what = "the commonest answer" if self.k == 1 else f"among the {self.k:,} commonest answers"
+        lines = [f"Certainly {what} ({level}{_weighted(self.tally)}):"]
+        for group, certain, possible, counts in _rows(self.tally, self.certain, self.possible):
+            if not counts.sum():
+                lines.append(f"{group}no reports")
+                continue
+            sure = _names(self.tally.design, certain, counts)
+            lines.append(f"{group}{sure or 'none can be named'}")
+            open_ = possible & ~certain
+            if open_.any():
+                places = f"and {self.k - certain.sum():,} more of" if certain.any() else f"{self.k:,} of"
+                lines.append(f"  {places}: {_names(self.tally.design, open_, counts)}")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what JSON can hold: the names, for each group."""
+        labels = [_labels(self.tally.design, mask) for mask in np.atleast_2d(self.certain)]
+        maybe = [_labels(self.tally.design, mask) for mask in np.atleast_2d(self.possible)]
+        grouped = bool(self.tally.by)
+        return {
+            "k": self.k,
+            "certain": labels if grouped else labels[0],
+            "possible": maybe if grouped else maybe[0],
+            "level": self.reading.level,
+            "target": self.reading.target,
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Presence:
+    """Which answers somebody holds: those whose reports rise above the noise.
+
+    Attributes
+    ----------
+    p_values : ndarray of the shape of the tally's counts
+        Of "nobody holds it", for each answer alone.
+    adjusted : ndarray of the same shape
+        The p-values, adjusted for the number of answers.
+    found : ndarray of bool of the same shape
+        Whether the adjusted p-value is at most alpha.
+    smallest : float or ndarray of shape (groups,)
+        The share from which an answer would have been found with probability ``power``.
+    alpha, power : float
+    correction : str
+        holm or bh.
+    tally : Tally
+        The reports.
+    """
+
+    p_values: Array
+    adjusted: Array
+    found: NDArray[np.bool_]
+    smallest: Any
+    alpha: float
+    power: float
+    correction: str
+    tally: Tally
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def text(self) -> str:
+        """Say it in two lines, or in two for each group."""
+        promise = {
+            "holm": f"at most {100 * self.alpha:g} % chance of any false one",
+            "bh": f"about {100 * self.alpha:g} % false ones among them on average, not proven",
+        }[self.correction]
+        lines = [f"Answers that somebody holds ({promise}{_weighted(self.tally)}):"]
+        smallest = np.atleast_1d(self.smallest)
+        for i, (group, found, _, counts) in enumerate(_rows(self.tally, self.found, self.found)):
+            if not counts.sum():
+                lines.append(f"{group}no reports")
+                continue
+            named = _names(self.tally.design, found, counts) or "none rises above the noise"
+            share = f"a share of {_percent(min(smallest[i], 1))}" if smallest[i] <= 1 else "not even a share of 100 %"
+            lines.append(f"{group}{named}")
+            lines.append(f"  {share} would be found with a probability of {100 * self.power:g} %")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what JSON can hold: the names of the found, for each group."""
+        labels = [_labels(self.tally.design, mask) for mask in np.atleast_2d(self.found)]
+        return {
+            "found": labels if self.tally.by else labels[0],
+            "smallest": _plain(self.smallest),
+            "alpha": self.alpha,
+            "power": self.power,
+            "correction": self.correction,
+        }
+
+
+def interval(
+    tally: Tally, answers: Any, reading: Reading, *, method: str | None = None, cumulative: bool = False
+) -> Interval:
+    """Give the intervals of all shares, of one answer, of a set of answers, or of the cumulative shares."""
+    design = tally.design
+    counts, n = tally.scaled()
+    rate, shape = rates(design), tally.counts.shape
+    if answers is not None and cumulative:
+        msg = "give answers or cumulative=True (the shares of all answers up to each), not both"
+        raise TypeError(msg)
+    if cumulative:
+        counts, rate = counts.cumsum(axis=-1), rates(design, np.arange(1, design.k + 1))
+    elif answers is not None:
+        one = isinstance(answers, str | int | np.integer)
+        chosen = _positions([answers] if one else list(answers), design)
+        if len(set(chosen)) < len(chosen) or not chosen:
+            msg = f"answers must be different answers, at least one, but got {answers!r}"
+            raise ValueError(msg)
+        if not one and reading.simultaneous:
+            msg = "simultaneous intervals are for every answer, or cumulative; for one set of answers leave it out"
+            raise ValueError(msg)
+        counts, rate = counts[:, chosen].sum(axis=-1, keepdims=True), rates(design, len(chosen))
+        shape = shape[:-1]
+    if cumulative:  # every answer has rates of its own, so equal counts do not have equal intervals
+        counts = counts.astype(np.float64)
+    tail = reading.tail(design.k)
+    low, high = each_group(lambda c, total: share_interval(c, total, rate, tail, reading.target, method), counts, n)
+    if np.any(whole := np.broadcast_to(rate.base >= design.k * design.q, counts.shape[-1:])):
+        low[:, whole] = high[:, whole] = np.where(n > 0, 1.0, np.nan)  # all answers together: known
+    some = n[:, 0] > 0
+    used = method or ("score" if suited(n[some], rate, reading.target).all() else "clopper_pearson")
+    if method is None and used == "clopper_pearson" and suited(n[some], rate, reading.target).any():
+        used = "score or clopper_pearson"
+    about = used != "clopper_pearson" or tally.squares is not None
+    return Interval(low.reshape(shape)[()], high.reshape(shape)[()], reading, used, about)
+
+
+def compare(tally: Tally, first: Any, second: Any, reading: Reading) -> Comparison:
+    """Compare two answers, in each group."""
+    design = tally.design
+    i, j = _positions([first, second], design)
+    if i == j:
+        msg = f"two different answers must be compared, but got {first!r} twice"
+        raise ValueError(msg)
+    _refuse_simultaneous(reading)
+    counts, n = tally.scaled()
+    chosen, rate = counts[:, [i, j]].astype(np.float64), rates(design)
+
+    def compared(c: Array, total: Array) -> Difference:
+        return difference(c[:, 0], c[:, 1], total[:, 0], rate, reading.tail(1), reading.target)
+
+    numbers = each_group(compared, chosen, n)
+    found = Difference(*(numbers if tally.by else (number[0] for number in numbers)))
+    few = bool((chosen.min(axis=-1)[n[:, 0] > 0] < ENOUGH).all())
+    about = not few or tally.squares is not None
+    return Comparison(repr(design.domain[i]), repr(design.domain[j]), *found, reading, about, tally.groups)
+
+
+def compare_groups(tally: Tally, answer: Any, between: tuple[Any, Any], reading: Reading) -> Comparison:
+    """Compare one answer between two groups."""
+    if not tally.by:
+        msg = "between needs groups: tally the reports with by="
+        raise ValueError(msg)
+    keys = [key if isinstance(key, tuple) else (key,) for key in between]
+    for key in keys:
+        if key not in tally.groups:
+            shown = ", ".join(_group(group) for group in tally.groups[:SHOWN])
+            msg = f"between must name two groups, but there is no group {_group(key)}; there are {shown}"
+            raise ValueError(msg)
+    if keys[0] == keys[1]:
+        msg = f"two different groups must be compared, but got {_group(keys[0])} twice"
+        raise ValueError(msg)
+    _refuse_simultaneous(reading)
+    (position,) = _positions([answer], tally.design)
+    counts, n = tally.scaled()
+    rows = [tally.groups.index(key) for key in keys]
+    totals = (n[rows[0], 0], n[rows[1], 0])
+    if min(totals) == 0:
+        msg = f"both groups must have reports, but {_group(keys[int(np.argmin(totals))])} has none"
+        raise ValueError(msg)
+    first, second = (float(counts[row, position]) for row in rows)
+    found = difference_between(first, second, totals, rates(tally.design), reading.tail(1), reading.target)
+    names = [f"{tally.design.domain[position]!r} in {_group(key)}" for key in keys]
+    about = min(first, second) >= ENOUGH or tally.squares is not None
+    return Comparison(names[0], names[1], *found, reading, about)
+
+
+def top(tally: Tally, k: int, reading: Reading) -> Ranking:
+    """Tell who is certainly among the k commonest answers, from simultaneous intervals."""
+    if not isinstance(k, int | np.integer) or isinstance(k, bool) or not 1 <= k < tally.design.k:
+        msg = f"k must be a whole number from 1 to {tally.design.k - 1:,}, below the number of answers, but got {k!r}"
+        raise ValueError(msg)
+    at_once = Reading(reading.level, reading.target, simultaneous=True)
+    found = interval(tally, None, at_once)
+    shape = tally.counts.shape
+    certain, possible = np.zeros((2, *shape), dtype=bool).reshape(2, -1, shape[-1])
+    for row, (low, high) in enumerate(zip(np.atleast_2d(found.low), np.atleast_2d(found.high), strict=True)):
+        if not np.isnan(low[0]):
+            certain[row], possible[row] = certain_ranks(low, high, int(k))
+    return Ranking(int(k), certain.reshape(shape), possible.reshape(shape), at_once, tally)
+
+
+def present(tally: Tally, *, alpha: float, correction: str, power: float) -> Presence:
+    """Tell which answers rise above the noise."""
+    if not 0 < alpha < 1:
+        msg = f"alpha must be between 0 and 1, such as 0.05, but got {alpha!r}"
+        raise ValueError(msg)
+    counts, n = tally.scaled()
+    (plain,) = each_group(lambda c, total: (presence(c, total, tally.design),), counts, n)
+    corrected = adjusted(plain, correction)
+    (smallest,) = each_group(lambda _, total: (smallest_found(total[:, 0], tally.design, alpha, power),), counts, n)
+    shape = tally.counts.shape
+    return Presence(
+        plain.reshape(shape),
+        corrected.reshape(shape),
+        (corrected <= alpha).reshape(shape),
+        smallest.reshape(shape[:-1])[()],
+        alpha,
+        power,
+        correction,
+        tally,
+    )
+
+
+def _positions(answers: list[Any], design: RandomizedResponse) -> list[int]:
+    found: list[int] = positions(answers, design).tolist()
+    for answer, position in zip(answers, found, strict=True):
+        if position < 0:
+            few = 5
+            shown = ", ".join(map(repr, design.domain[:few])) + (", ..." if design.k > few else "")
+            msg = f"an answer must be in the domain ({shown}), but got {answer!r}"
+            raise ValueError(msg)
+    return found
+
+
+def _refuse_simultaneous(reading: Reading) -> None:
+    if reading.simultaneous:
+        msg = "one comparison has no simultaneous interval; raise the level to 1 - alpha/m for m comparisons"
+        raise ValueError(msg)
+
+
+def _rows(tally: Tally, first: Any, second: Any) -> Any:
+    """Go through the groups: the words for one, two masks and the counts."""
+    names = [f"{_group(group)}: " for group in tally.groups] if tally.by else ["  "]
+    return zip(names, np.atleast_2d(first), np.atleast_2d(second), np.atleast_2d(tally.counts), strict=True)
+
+
+def _group(group: tuple[Any, ...]) -> str:
+    return " / ".join(map(str, group))
+
+
+def _labels(design: RandomizedResponse, mask: NDArray[np.bool_]) -> list[Any]:
+    return [design.domain[i] for i in np.flatnonzero(mask)]
+
+
+def _names(design: RandomizedResponse, mask: NDArray[np.bool_], counts: NDArray[Any]) -> str:
+    """List the answers, the most reported first (the least, if lies are likelier than the truth)."""
+    chosen = np.flatnonzero(mask)
+    sign = 1 if design.p < design.q else -1
+    chosen = chosen[np.argsort(sign * counts[chosen], kind="stable")]
+    more = f" and {chosen.size - SHOWN:,} more" if chosen.size > SHOWN else ""
+    return ", ".join(str(design.domain[i]) for i in chosen[:SHOWN]) + more
+
+
+def _weighted(tally: Tally) -> str:
+    return "" if tally.squares is None else "; approximate, because of weights"
+
+
+def _told(middle: float, low: float, high: float, ratio_low: float, ratio_high: float, p_value: float) -> str:
+    if np.isnan(middle):
+        return "no reports"
+    times = f"{ratio_low:.3g} times or more" if np.isinf(ratio_high) else f"{ratio_low:.3g} to {ratio_high:.3g} times"
+    ratio = "" if ratio_low == 0 and np.isinf(ratio_high) else f"; {times}"
+    points = f"{100 * middle:+.2f} points, {100 * low:+.2f} to {100 * high:+.2f}{ratio}"
+    return f"{points}; equal with p = {p_value:.2g} (exact test, population)"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f} %"
+
+
+def _plain(value: Any) -> Any:
+    if np.ndim(value):
+        return [_plain(part) for part in value]
+    return float(value) if np.isfinite(value) else None
