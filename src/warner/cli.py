@@ -183,6 +183,60 @@ def estimate(
         typer.echo(found.text(level=level, rows=top))
 
 
+@app.command(epilog="Example: warner check reports.csv --column answer --design survey.json --fakes 100")
+def check(
+    file: Annotated[
+        str, typer.Argument(help="Reports: a CSV, Parquet or JSON-lines file or pattern, a database URL, or -.")
+    ],
+    *,
+    design: DesignFile = None,
+    epsilon: Epsilon = None,
+    truth: Truth = None,
+    redraw: Redraw = None,
+    odds: Odds = None,
+    domain: Annotated[
+        str | None, typer.Option(help="The answers, with commas between, where there is no design file.")
+    ] = None,
+    column: Annotated[str | None, typer.Option("--column", "-c", help="The column of reports.")] = None,
+    by: Annotated[list[str] | None, typer.Option(help="Group by this column; may be given more than once.")] = None,
+    weights: Annotated[str | None, typer.Option(help="A column of survey weights.")] = None,
+    counts: Annotated[str | None, typer.Option(help="A column that holds how often each value was reported.")] = None,
+    level: Annotated[float, typer.Option(help="Reports that fit pass at least this often.")] = 0.95,
+    simulations: Annotated[int, typer.Option(help="Surveys to simulate for each group.")] = 999,
+    seed: Annotated[int | None, typer.Option(help="Of the simulation; from the counts if not given.", min=0)] = None,
+    fakes: Annotated[int | None, typer.Option(help="Say how far so many fake reports could move a share.")] = None,
+    unknown: Annotated[str, typer.Option(help="Values outside the domain: error, or drop.")] = "error",
+    table: Annotated[str | None, typer.Option(help="The table, where FILE is a database URL.")] = None,
+    input_format: Annotated[
+        str, typer.Option("--format", help="Of standard input: csv, tsv, parquet or jsonl.")
+    ] = "csv",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write to this .json or .txt file, whole or not at all.")
+    ] = None,
+) -> None:
+    """Check whether reports fit the design that they claim: exit code 0 if they do, 1 if not, 2 for bad input."""
+    from numpy.random import default_rng  # noqa: PLC0415
+
+    from warner.check import check as checked  # noqa: PLC0415
+    from warner.files import save_text  # noqa: PLC0415
+    from warner.tally import tally  # noqa: PLC0415
+
+    if output is not None and output.suffix.lower() not in {".json", ".txt"}:
+        msg = f"the output must end in .json or .txt, but got {output}"
+        raise ValueError(msg)
+    survey = _survey(design, domain, epsilon, truth, redraw, odds)
+    with _reports(file, table, input_format) as reports:
+        counted = tally(reports, survey, column=column, by=by or None, weights=weights, counts=counts, unknown=unknown)
+    rng = None if seed is None else default_rng(seed)
+    found = checked(counted, level=level, simulations=simulations, rng=rng, fakes=fakes)
+    if output is not None:
+        save_text(output, found.to_json() if output.suffix.lower() == ".json" else found.text())
+    typer.echo(found.to_json() if as_json else found.text())
+    if not found.fits:
+        raise typer.Exit(1)
+
+
 def _designed(domain: Any, epsilon: Any, truth: Any, redraw: Any, odds: Any) -> RandomizedResponse:
     from warner.design import RandomizedResponse  # noqa: PLC0415
 
