@@ -405,10 +405,9 @@ def test_check_gives_the_numbers_of_the_library_in_every_form(folder: Path) -> N
     options = (*CHECK, "--by", "region", "--weights", "weight", "--level", "0.9", "--simulations", "99")
     counted = tally(folder / "reports.csv", SURVEY, column="answer", by="region", weights="weight")
     found = check(counted, level=0.9, simulations=99)
-    assert succeeds(folder, *options) == found.text() + "\n"
     assert succeeds(folder, *options, "--json", "-o", "c.json") == found.to_json() + "\n"
     assert (folder / "c.json").read_text() == found.to_json() + "\n"
-    succeeds(folder, *options, "-o", "c.txt")
+    assert succeeds(folder, *options, "-o", "c.txt") == found.text() + "\n"
     assert (folder / "c.txt").read_text() == found.text() + "\n"
     seeded = check(counted, level=0.9, simulations=99, rng=np.random.default_rng(7))
     assert succeeds(folder, *options, "--seed", "7", "--json") == seeded.to_json() + "\n"
@@ -419,11 +418,9 @@ def test_check_gives_the_numbers_of_the_library_in_every_form(folder: Path) -> N
     ("arguments", "complaint"),
     [
         ((*CHECK, "--level", "95"), "level must be between 0 and 1"),
-        ((*CHECK, "--simulations", "0"), "simulations must be a whole number"),
         ((*CHECK, "--fakes", "-1"), "fakes must be a whole number"),
         ((*CHECK, "--seed", "-1"), "--seed"),
         ((*CHECK, "-o", "check.csv"), "must end in .json or .txt"),
-        (("check", "nowhere.csv", "-d", "survey.json"), "nowhere.csv"),
         (("check", "reports.csv", "-c", "answer", "--domain", "never,once,often", "--odds", "1:1"), "p != q"),
         (("check", "reports.csv", "-c", "answer", "--domain", "never,once", "--epsilon", "1"), "often"),
     ],
