@@ -8,6 +8,7 @@ from math import comb, factorial, log, prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import beta
 
+import oracle
 from oracle import probabilities
 from strategies import designs_of, surveys
 from warner import RandomizedResponse, Tally, check, inv, inv_n, inv_p, mle, simulate, tally
@@ -100,8 +102,21 @@ def test_the_statistic_is_twice_the_likelihood_left_on_the_table(data: st.DataOb
     saturated = sum(c * log(c / n) for c in counts if c)
     left = 2 * (saturated + n * float(negative_log_likelihood(mle(counts, design), counts, design)))
     # The brute difference loses digits to n times the logarithms; ours does not.
-    scale = n * (abs(saturated) / n + abs(log(max(design.q, 1e-300))) + 1) if design.odds[1] else 1
+    scale = n * (1 + abs(log(design.q or 1))) + abs(saturated)
     assert statistic(counts, design) == pytest.approx(left, rel=1e-9, abs=1e-9 + 1e-14 * scale)
+
+
+@pytest.mark.parametrize("inverted", [False, True])
+@given(data=st.data())
+def test_the_statistic_in_fifty_digits(data: st.DataObject, inverted: bool) -> None:  # noqa: FBT001
+    counts, design = data.draw(surveys(inverted=inverted, most=5))
+    p, q = probabilities(design)
+    with mpmath.workdps(50):
+        exact = mpmath.mpf(0)
+        for c, share in zip(counts, oracle.mle(counts, design), strict=True):
+            ratio = Fraction(c, sum(counts)) / (q + (p - q) * share) if c else Fraction(1)
+            exact += 2 * c * mpmath.log(mpmath.mpf(ratio.numerator) / ratio.denominator)
+    assert statistic(counts, design) == pytest.approx(float(exact), rel=1e-9, abs=2e-9)  # below 1e-9 it is 0
 
 
 def test_long_histograms_by_distinct_counts_and_batches_agree() -> None:
