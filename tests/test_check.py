@@ -312,6 +312,8 @@ def test_groups_are_checked_apart_and_an_empty_one_says_so() -> None:
     assert_array_equal(found.group_fits, [True, True, False, True])
     assert found.misfits.shape == (4, 3)
     assert_array_equal(np.argwhere(found.misfits), [[2, 2]])
+    # Shared by two tests, three groups with reports and three answers: 1/q - 2 at the upper limit of 100 in 1000.
+    assert found.epsilon_at_least[2] == pytest.approx(log(1 / beta.ppf(1 - 0.05 / 18, 101, 900) - 2), rel=1e-12)
     assert_allclose(found.moved_by(6), [6 / (1000 * 0.4), np.nan, 6 / (1000 * 0.4), 6 / (100 * 0.4)])
     lines = found.text().splitlines()
     assert lines[0].startswith("The reports of 1 of 3 groups do not fit the design: p = ")
