@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from published import published_ibu, published_mle
-from warner import RandomizedResponse, Tally, certificate, estimate, ibu, inv_n, inv_p, mle, simulate, tally
+from warner import RandomizedResponse, Tally, certificate, check, estimate, ibu, inv_n, inv_p, mle, simulate, tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -273,6 +273,22 @@ def iterating() -> Iterator[Line]:
         yield faster(work, f"published IBU, {steps:,} steps", 1, lambda: published_ibu(observed, design.p, steps), call)
 
 
+def checking() -> Iterator[Line]:
+    design = RandomizedResponse(10_000, epsilon=1)
+    survey = Tally(design, histogram(10_000, 10**6, design))
+    vertex = np.full(10_000, design.q)
+    vertex[0] = design.p
+    work = "check, K = 10^4, N = 10^6, 999 simulations"
+
+    def draw() -> object:
+        rng = np.random.default_rng(1)
+        return [rng.multinomial(10**6, vertex / vertex.sum(), size=111) for _ in range(9)]
+
+    yield slower(work, "drawing the 999 histograms", 4, draw, lambda: check(survey), rounds=5)
+    peak = peak_bytes(lambda: check(survey)) / 2**20
+    yield Line(f"{work}: memory", "", "< 500 MB", peak < 500, f"{peak:.0f} MB", "")
+
+
 GROUPS = (
     closed_forms,
     batches,
@@ -283,6 +299,7 @@ GROUPS = (
     counting,
     estimating,
     being_sure,
+    checking,
     commanding,
 )
 

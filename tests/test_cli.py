@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from warner import RandomizedResponse, estimate, tally
+from warner import RandomizedResponse, check, estimate, tally
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -148,6 +148,17 @@ def test_answers_that_hold_commas_are_compared(folder: Path) -> None:
     (folder / "commas.csv").write_text('v\n"yes, often"\nno\n"no, never"\n')
     text = succeeds(folder, "estimate", "commas.csv", "-d", "commas.json", "--compare", "yes, often,no, never")
     assert "'yes, often' against 'no, never'" in text
+
+
+def test_a_misfit_is_warned_of_beside_what_programs_read(folder: Path) -> None:
+    RandomizedResponse(["never", "once", "often"], odds=(1, 1000)).save(folder / "wrong.json")
+    command = [*COMMAND, *ESTIMATE[:-1], "wrong.json"]
+    done = subprocess.run([*command, "--csv"], cwd=folder, capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stderr.startswith("warner: warning: the reports do not seem to fit the design")
+    assert "warning" not in done.stdout
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stderr == ""
+    assert "\nwarning: the reports do not seem to fit the design" in done.stdout
 
 
 def test_auto_takes_a_seed(folder: Path) -> None:
@@ -429,7 +440,50 @@ def test_a_missing_extra_is_one_line(folder: Path) -> None:
 def test_help_has_an_example_in_every_command(folder: Path) -> None:
     wide = {**os.environ, "COLUMNS": "200"}
     overview = succeeds(folder, "--help", env=wide)
-    for command in ("design", "show", "randomize", "estimate"):
+    for command in ("design", "show", "randomize", "estimate", "check"):
         assert command in overview
         assert f"Example: warner {command}" in succeeds(folder, command, "--help", env=wide)
     assert succeeds(folder, "--version").startswith("warner 0.")
+
+
+CHECK = ("check", *ESTIMATE[1:])
+
+
+def test_check_says_whether_reports_fit_by_its_exit_code(folder: Path) -> None:
+    said = succeeds(folder, *CHECK, "--fakes", "10")
+    assert said.startswith("The reports fit the design: p = ")
+    assert "10 fakes among the reports" in said
+    assert "What no such check can see" in said
+    # The same reports, but with a design that claims to add more noise: answers below q are impossible.
+    done = run(folder, "check", "reports.csv", "-c", "answer", "--domain", "never,once,often", "--epsilon", "0.2")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.startswith("The reports do not fit the design: p = ")
+    assert "'often'" in done.stdout
+
+
+def test_check_gives_the_numbers_of_the_library_in_every_form(folder: Path) -> None:
+    options = (*CHECK, "--by", "region", "--weights", "weight", "--level", "0.9", "--simulations", "99")
+    counted = tally(folder / "reports.csv", SURVEY, column="answer", by="region", weights="weight")
+    found = check(counted, level=0.9, simulations=99)
+    assert succeeds(folder, *options, "--json", "-o", "c.json") == found.to_json() + "\n"
+    assert (folder / "c.json").read_text() == found.to_json() + "\n"
+    assert succeeds(folder, *options, "-o", "c.txt") == found.text() + "\n"
+    assert (folder / "c.txt").read_text() == found.text() + "\n"
+    seeded = check(counted, level=0.9, simulations=99, rng=np.random.default_rng(7))
+    assert succeeds(folder, *options, "--seed", "7", "--json") == seeded.to_json() + "\n"
+    assert succeeds(folder, "check", "-", "-d", "survey.json", input="v\nnever\nonce\n").startswith("The reports fit")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ((*CHECK, "--level", "95"), "level must be between 0 and 1"),
+        ((*CHECK, "--fakes", "-1"), "fakes must be a whole number"),
+        ((*CHECK, "--seed", "-1"), "--seed"),
+        ((*CHECK, "-o", "check.csv"), "must end in .json or .txt"),
+        (("check", "reports.csv", "-c", "answer", "--domain", "never,once,often", "--odds", "1:1"), "p != q"),
+        (("check", "reports.csv", "-c", "answer", "--domain", "never,once", "--epsilon", "1"), "often"),
+    ],
+)
+def test_bad_input_to_check_is_one_clear_line(folder: Path, arguments: tuple[str, ...], complaint: str) -> None:
+    assert complaint in fails(folder, *arguments)

@@ -170,7 +170,7 @@ def test_json() -> None:
     found = estimate(Tally(SURVEY, COUNTS, missing=4, unknown=2))
     document = json.loads(found.to_json(level=0.9))
     names = ["design", "method", "reports", "missing", "unknown", "level", "target", "simultaneous", "approximate"]
-    assert list(document) == [*names, "values"]
+    assert list(document) == [*names, "warnings", "values"]
     assert RandomizedResponse.from_json(json.dumps(document["design"])) == SURVEY
     assert [document[name] for name in ("method", "reports", "missing", "unknown", "level")] == ["mle", 1000, 4, 2, 0.9]
     table = found.table(level=0.9)
@@ -189,6 +189,29 @@ def test_what_people_see() -> None:
     assert "... and 480 more" in many
     long = RandomizedResponse(["x" * 300, "y"], epsilon=1)
     assert max(map(len, repr(estimate(Tally(long, [5, 6]))).splitlines())) < 130
+
+
+def test_reports_that_cannot_have_gone_through_the_design_are_warned_of() -> None:
+    reports = Tally(SURVEY, [900, 90, 10])  # noise alone gives each answer some 212
+    with pytest.warns(UserWarning, match="do not seem to fit the design: an answer was reported fewer times") as caught:
+        found = estimate(reports)
+    assert caught[0].filename == __file__
+    assert "\nwarning: the reports do not seem to fit the design" in found.text()
+    assert len(found.to_dict()["warnings"]) == 1
+    grouped = Tally(SURVEY, [COUNTS, [900, 90, 10], [0, 0, 0]], by=("g",), groups=((1,), (2,), (3,)))
+    with pytest.warns(UserWarning, match="in some group"):
+        estimate(grouped)
+    with pytest.warns(UserWarning, match="more times"):
+        estimate(Tally(RandomizedResponse(3, odds=(1, 4)), [900, 50, 50]))
+
+
+def test_reports_that_fit_are_not_warned_of() -> None:
+    # The rarest answer has the p-value 2 P(Bin(100, 1/4) <= c): 0.0108 at c = 14, 0.0049 at c = 13.
+    survey = RandomizedResponse(["yes", "no"], odds=(3, 1))
+    estimate(Tally(survey, [14, 86]))
+    with pytest.warns(UserWarning, match=r"\(p = 0.0049\)"):
+        estimate(Tally(survey, [13, 87]))
+    estimate(Tally(RandomizedResponse(2, odds=(1, 0)), [0, 100]))  # without noise everything fits
 
 
 # The choice of an estimator

@@ -255,7 +255,8 @@ def test_a_missing_matplotlib_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 def test_svg_for_a_page_holds_no_address() -> None:
+    pictures = of_size(12), of_size(1000), in_groups()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for found in (of_size(12), of_size(1000), in_groups()):
+        for found in pictures:
             assert "http" not in svg(found)

@@ -19,11 +19,13 @@ ROOT = Path(__file__).parent.parent
 PUBLIC = {
     "warner": [
         "Certificate",
+        "Check",
         "Estimate",
         "Fit",
         "RandomizedResponse",
         "Tally",
         "certificate",
+        "check",
         "estimate",
         "ibu",
         "inv",
@@ -88,6 +90,26 @@ PUBLIC = {
         "to_json",
         "top",
     ],
+    "Check": [
+        "design",
+        "epsilon_at_least",
+        "fakes",
+        "fits",
+        "g2",
+        "group_fits",
+        "level",
+        "misfits",
+        "misfits_alone",
+        "moved_by",
+        "overall_p_value",
+        "p_g2",
+        "p_min",
+        "p_value",
+        "simulations",
+        "tally",
+        "text",
+        "to_json",
+    ],
     "metrics": [
         "kl_divergence",
         "negative_log_likelihood",
@@ -103,7 +125,7 @@ def test_the_public_names_are_frozen() -> None:
     assert warner.__all__ == PUBLIC["warner"]
     survey = warner.RandomizedResponse(2, epsilon=1)
     tally = warner.Tally(survey, [1, 2])
-    for value in (survey, tally, warner.estimate(tally)):
+    for value in (survey, tally, warner.estimate(tally), warner.check(tally)):
         assert [name for name in dir(value) if not name.startswith("_")] == PUBLIC[type(value).__name__]
     for module in (warner.metrics, warner.simulate):
         short = module.__name__.removeprefix("warner.")

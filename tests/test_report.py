@@ -236,6 +236,12 @@ def test_the_page_says_whose_shares_the_intervals_are_for(tmp_path: Path) -> Non
     assert "95 % simultaneous interval (realised): the score interval" in special
 
 
+def test_the_page_warns_of_reports_that_do_not_fit(tmp_path: Path) -> None:
+    design = RandomizedResponse(["yes", "no"], odds=(3, 1))
+    assert "Warning: the reports do not seem to fit" in page(estimate(Tally(design, [5, 995])), tmp_path).text
+    assert "Warning:" not in page(estimate(Tally(design, [400, 600])), tmp_path).text
+
+
 def test_the_page_says_what_auto_took(tmp_path: Path) -> None:
     found = estimate(Tally(RandomizedResponse(["yes", "no"], odds=(3, 1)), [400, 600]), method="auto")
     assert "auto: mle: of the most likely" in page(found, tmp_path).text

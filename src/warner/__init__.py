@@ -3,6 +3,7 @@
 from importlib.metadata import version
 
 from warner import metrics, simulate
+from warner.check import Check, check
 from warner.design import RandomizedResponse
 from warner.em import Certificate, Fit, certificate, ibu
 from warner.estimate import Estimate, estimate
@@ -13,11 +14,13 @@ __version__ = version("warner")
 
 __all__ = [
     "Certificate",
+    "Check",
     "Estimate",
     "Fit",
     "RandomizedResponse",
     "Tally",
     "certificate",
+    "check",
     "estimate",
     "ibu",
     "inv",

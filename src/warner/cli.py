@@ -7,6 +7,7 @@ import io
 import shutil
 import sys
 import tempfile
+import warnings
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -36,6 +37,21 @@ Truth = Annotated[str | None, typer.Option(help="The probability that a report i
 Redraw = Annotated[str | None, typer.Option(help="The probability of a uniform re-draw over all answers.")]
 Odds = Annotated[str | None, typer.Option(help="Truth against each lie, as a:b.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file, whole or not at all.")]
+
+# What every command that reads reports takes:
+Reports = Annotated[
+    str, typer.Argument(help="Reports: a CSV, Parquet or JSON-lines file or pattern, a database URL, or -.")
+]
+Domain = Annotated[str | None, typer.Option(help="The answers, with commas between, where there is no design file.")]
+Column = Annotated[str | None, typer.Option("--column", "-c", help="The column of reports.")]
+By = Annotated[list[str] | None, typer.Option(help="Group by this column; may be given more than once.")]
+Weights = Annotated[str | None, typer.Option(help="A column of survey weights.")]
+Counts = Annotated[str | None, typer.Option(help="A column that holds how often each value was reported.")]
+Unknown = Annotated[str, typer.Option(help="Values outside the domain: error, or drop.")]
+Table = Annotated[str | None, typer.Option(help="The table, where FILE is a database URL.")]
+Format = Annotated[str, typer.Option("--format", help="Of standard input: csv, tsv, parquet or jsonl.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Seed = Annotated[int | None, typer.Option(help="Of the simulation; from the counts if not given.", min=0)]
 
 
 def _version(show: bool) -> None:  # noqa: FBT001 - Typer's callback
@@ -124,24 +140,20 @@ def randomize(
 
 @app.command(epilog="Example: warner estimate reports.csv --column answer --design survey.json --by region")
 def estimate(
-    file: Annotated[
-        str, typer.Argument(help="Reports: a CSV, Parquet or JSON-lines file or pattern, a database URL, or -.")
-    ],
+    file: Reports,
     *,
     design: DesignFile = None,
     epsilon: Epsilon = None,
     truth: Truth = None,
     redraw: Redraw = None,
     odds: Odds = None,
-    domain: Annotated[
-        str | None, typer.Option(help="The answers, with commas between, where there is no design file.")
-    ] = None,
-    column: Annotated[str | None, typer.Option("--column", "-c", help="The column of reports.")] = None,
-    by: Annotated[list[str] | None, typer.Option(help="Group by this column; may be given more than once.")] = None,
-    weights: Annotated[str | None, typer.Option(help="A column of survey weights.")] = None,
-    counts: Annotated[str | None, typer.Option(help="A column that holds how often each value was reported.")] = None,
+    domain: Domain = None,
+    column: Column = None,
+    by: By = None,
+    weights: Weights = None,
+    counts: Counts = None,
     method: Annotated[str, typer.Option(help="mle, inv, inv_n, inv_p, ibu, or auto: the smallest error.")] = "mle",
-    seed: Annotated[int | None, typer.Option(help="For auto; from the counts if not given.")] = None,
+    seed: Seed = None,
     level: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
     target: Annotated[
         str, typer.Option(help="Whose shares the intervals are for: population, or realised (these people).")
@@ -158,12 +170,10 @@ def estimate(
     ] = None,
     present: Annotated[bool, typer.Option("--present", help="Name the answers that somebody certainly holds.")] = False,
     top: Annotated[int, typer.Option(help="Show so many rows.", min=1)] = 20,
-    unknown: Annotated[str, typer.Option(help="Values outside the domain: error, or drop.")] = "error",
-    table: Annotated[str | None, typer.Option(help="The table, where FILE is a database URL.")] = None,
-    input_format: Annotated[
-        str, typer.Option("--format", help="Of standard input: csv, tsv, parquet or jsonl.")
-    ] = "csv",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    unknown: Unknown = "error",
+    table: Table = None,
+    input_format: Format = "csv",
+    as_json: AsJson = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     output: Output = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the estimate to this PNG, SVG or PDF file.")] = None,
@@ -179,7 +189,11 @@ def estimate(
     survey = _survey(design, domain, epsilon, truth, redraw, odds)
     with _reports(file, table, input_format) as reports:
         counted = tally(reports, survey, column=column, by=by or None, weights=weights, counts=counts, unknown=unknown)
-    found = estimated(counted, method=method, rng=_generator(seed))
+    with warnings.catch_warnings(record=True) as doubts:
+        warnings.simplefilter("always", UserWarning)
+        found = estimated(counted, method=method, rng=_generator(seed))
+    for doubt in doubts if as_json or as_csv else ():  # the table says it itself
+        typer.echo(f"warner: warning: {doubt.message}", err=True)
     reading: dict[str, Any] = {"level": level, "target": target, "simultaneous": simultaneous}
     pairs = [_pair(given, survey, between) for given in compare or []]
     if between is not None and not pairs:
@@ -207,6 +221,51 @@ def estimate(
     else:
         texts = [found.text(rows=top, **reading), *(answer.text() for answers in asked.values() for answer in answers)]
         typer.echo("\n\n".join(texts))
+
+
+@app.command(epilog="Example: warner check reports.csv --column answer --design survey.json --fakes 100")
+def check(
+    file: Reports,
+    *,
+    design: DesignFile = None,
+    epsilon: Epsilon = None,
+    truth: Truth = None,
+    redraw: Redraw = None,
+    odds: Odds = None,
+    domain: Domain = None,
+    column: Column = None,
+    by: By = None,
+    weights: Weights = None,
+    counts: Counts = None,
+    level: Annotated[float, typer.Option(help="Reports that fit pass at least this often.")] = 0.95,
+    simulations: Annotated[int, typer.Option(help="Surveys to simulate for each group.")] = 999,
+    seed: Seed = None,
+    fakes: Annotated[int | None, typer.Option(help="Say how far so many fake reports could move a share.")] = None,
+    unknown: Unknown = "error",
+    table: Table = None,
+    input_format: Format = "csv",
+    as_json: AsJson = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write to this .json or .txt file, whole or not at all.")
+    ] = None,
+) -> None:
+    """Check whether reports fit the design that they claim: exit code 0 if they do, 1 if not, 2 for bad input."""
+    from warner.check import check as checked  # noqa: PLC0415
+    from warner.files import save_text  # noqa: PLC0415
+    from warner.tally import tally  # noqa: PLC0415
+
+    if output is not None and output.suffix.lower() not in {".json", ".txt"}:
+        msg = f"the output must end in .json or .txt, but got {output}"
+        raise ValueError(msg)
+    survey = _survey(design, domain, epsilon, truth, redraw, odds)
+    with _reports(file, table, input_format) as reports:
+        counted = tally(reports, survey, column=column, by=by or None, weights=weights, counts=counts, unknown=unknown)
+    found = checked(counted, level=level, simulations=simulations, rng=_generator(seed), fakes=fakes)
+    if output is not None:
+        save_text(output, found.to_json() if output.suffix.lower() == ".json" else found.text())
+    typer.echo(found.to_json() if as_json else found.text())
+    if not found.fits:
+        raise typer.Exit(1)
 
 
 def _designed(domain: Any, epsilon: Any, truth: Any, redraw: Any, odds: Any) -> RandomizedResponse:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import warnings
 from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
+from warner.check import doubt
 from warner.em import Certificate, certificate, ibu, largest_growth
 from warner.estimators import LONG_ROW, SMALLEST, distinct, inv, inv_n, inv_p, mle
 from warner.findings import compare, compare_groups, interval, present, top
@@ -292,6 +294,7 @@ class Estimate:
             "target": read.target,
             "simultaneous": read.simultaneous,
             "approximate": self.tally.squares is not None,
+            "warnings": [said] if (said := doubt(self.tally)) else [],
             "values": rows,
         }
 
@@ -324,6 +327,8 @@ class Estimate:
             lines.append(f"* outside its own interval: {reason}")
         if self.tally.squares is not None:
             lines.append(f"intervals are approximate: weights count as {_together(self.tally.effective)} reports")
+        if said := doubt(self.tally):
+            lines.append(f"warning: {said}")
         return "\n".join(lines + self._second_opinion())
 
     def plot(self, **options: Any) -> Any:
@@ -402,6 +407,11 @@ def estimate(tally: Tally, *, method: str = "mle", rng: np.random.Generator | No
     rng : numpy.random.Generator, optional
         The randomness for ``auto``; seeded from the counts if not given, so that the choice can be repeated.
 
+    Warns
+    -----
+    UserWarning
+        If an answer was reported so rarely that the reports cannot have gone through the design; see `check`.
+
     Examples
     --------
     >>> from warner import RandomizedResponse, Tally
@@ -418,6 +428,13 @@ def estimate(tally: Tally, *, method: str = "mle", rng: np.random.Generator | No
     if method not in METHODS and method != "auto":
         msg = f"method must be one of {', '.join(METHODS)}, auto, but got {method!r}"
         raise ValueError(msg)
+    found = _estimated(tally, method, rng)
+    if said := doubt(tally):
+        warnings.warn(said, stacklevel=2)
+    return found
+
+
+def _estimated(tally: Tally, method: str, rng: np.random.Generator | None = None) -> Estimate:
     design, counts = tally.design, tally.counts
     answered = np.asarray(tally.reports) > 0
     if not answered.any():
@@ -446,7 +463,7 @@ def estimate(tally: Tally, *, method: str = "mle", rng: np.random.Generator | No
 def _auto(tally: Tally, rng: np.random.Generator | None) -> Estimate:
     """Take for each group the estimator with the smallest predicted error."""
     choices = _choices(tally, rng)
-    found = {name: estimate(tally, method=name) for name in dict.fromkeys(chosen.method for chosen in choices)}
+    found = {name: _estimated(tally, name) for name in dict.fromkeys(chosen.method for chosen in choices)}
     if len(found) == 1:
         return replace(next(iter(found.values())), method="auto", choices=choices)
     shares, fits = np.full(tally.counts.shape, np.nan), np.full(len(tally.counts), np.nan)

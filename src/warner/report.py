@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from warner.check import doubt
 from warner.files import written_whole
 from warner.intervals import Reading, rates, suited
 from warner.plot import DEFAULT_TITLE, svg
@@ -73,9 +74,10 @@ COLUMNS = {"reports": "reports", "share": "share", "people": "people", "low": "l
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --line: #d8dee4; --page: #fff; --card: #f6f8fa;
-  --accent: #0072b2; }
+  --accent: #0072b2; --alarm: #a33c00; }
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #e6edf3; --soft: #9da7b1; --line: #373e47; --page: #14181d; --card: #1e242b; --accent: #56b4e9; }
+  :root { --ink: #e6edf3; --soft: #9da7b1; --line: #373e47; --page: #14181d; --card: #1e242b;
+    --accent: #56b4e9; --alarm: #ffa36b; }
   figure svg { filter: invert(1) hue-rotate(180deg); }
 }
 * { box-sizing: border-box; }
@@ -88,6 +90,7 @@ p, ul { max-width: 46rem; }
 .headline { background: var(--card); border-left: 4px solid var(--accent); border-radius: 4px; padding: .8rem 1rem;
   margin: 1.2rem 0; }
 .headline p { margin: .2rem 0; }
+.warning { color: var(--alarm); }
 .lead { font-size: 1.2rem; }
 figure { margin: 1rem 0; overflow-x: auto; }
 figure svg { display: block; width: 100%; min-width: 34rem; max-width: 50rem; height: auto; }
@@ -171,7 +174,7 @@ def _page(estimate: Estimate, reading: dict[str, Any], title: str | None, questi
     asked = f"<p>The question: <q>{escape(question)}</q></p>" if question and title else ""
     sections = [
         f"<h1>{escape(heading)}</h1>\n<p class='facts'>{escape(_facts(estimate))}</p>\n{asked}",
-        f"<div class='headline'>{_headline(estimate, table, level)}</div>",
+        f"<div class='headline'>{_doubted(estimate)}{_headline(estimate, table, level)}</div>",
         f"<figure role='img' aria-label='Estimated and reported shares; the table has the numbers'>{picture}</figure>",
         f"<h2>What every answer went through</h2>{_design_told(estimate.design)}",
         f"<h2>All numbers</h2>{_table_shown(estimate, table, level)}",
@@ -195,6 +198,11 @@ def _facts(estimate: Estimate) -> str:
     grouped = [f"{len(tally.groups):,} groups by {', '.join(tally.by)}"] if tally.by else []
     facts = [f"{amount} randomized reports", f"{estimate.design.k:,} possible answers", *grouped]
     return " · ".join([*facts, f"epsilon {estimate.design.shown_epsilon()}"])
+
+
+def _doubted(estimate: Estimate) -> str:
+    said = doubt(estimate.tally)
+    return f"<p class='warning'><strong>Warning:</strong> {escape(said)}.</p>" if said else ""
 
 
 def _headline(estimate: Estimate, table: Table, level: float) -> str:
