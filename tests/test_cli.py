@@ -151,7 +151,7 @@ def test_answers_that_hold_commas_are_compared(folder: Path) -> None:
 
 
 def test_a_misfit_is_warned_of_beside_what_programs_read(folder: Path) -> None:
-    RandomizedResponse(["never", "once", "often"], odds=(1, 1000)).save(folder / "wrong.json")
+    RandomizedResponse(["never", "once", "often"], odds=(1, 3)).save(folder / "wrong.json")
     command = [*COMMAND, *ESTIMATE[:-1], "wrong.json"]
     done = subprocess.run([*command, "--csv"], cwd=folder, capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stderr.startswith("warner: warning: the reports do not seem to fit the design")
