@@ -7,6 +7,7 @@ from warner.design import RandomizedResponse
 from warner.em import Certificate, Fit, certificate, ibu
 from warner.estimate import Estimate, estimate
 from warner.estimators import inv, inv_n, inv_p, mle
+from warner.plan import Plan, plan
 from warner.tally import Tally, tally
 
 __version__ = version("warner")
@@ -15,6 +16,7 @@ __all__ = [
     "Certificate",
     "Estimate",
     "Fit",
+    "Plan",
     "RandomizedResponse",
     "Tally",
     "certificate",
@@ -25,6 +27,7 @@ __all__ = [
     "inv_p",
     "metrics",
     "mle",
+    "plan",
     "simulate",
     "tally",
 ]
