@@ -84,6 +84,22 @@ def test_the_smallest_epsilon(k: int, people: int, target: float, share: float |
     assert made.epsilon <= float(made.design.shown_epsilon())
 
 
+@pytest.mark.parametrize("k", [2, 30])
+def test_very_many_people_are_no_matter_of_rounding(k: int) -> None:
+    # Where the beta distribution gives way to the normal one, nothing jumps; beyond, widths go with the root of n.
+    design = RandomizedResponse(k, epsilon=1)
+    for share in (0.0, 0.4):
+        least = 1e8 / (design.q + (design.p - design.q) * share)
+        below, above, far = (plan(design, people=int(n), share=share) for n in (0.999 * least, 1.001 * least, 2**53))
+        root = math.sqrt(above.people / below.people)
+        assert_allclose(below.half_width, root * above.half_width, rtol=1e-6)
+        assert_allclose(far.half_width * math.sqrt(far.people / above.people), above.half_width, rtol=1e-4)
+        assert far.half_width > norm.ppf(0.975) * far.standard_error
+        assert_allclose(below.smallest_share, root * above.smallest_share, rtol=1e-3)
+    solved = plan(3, people=2**53, half_width=0.01)
+    assert solved.half_width > norm.ppf(0.975) * solved.standard_error
+
+
 def test_any_two_give_the_third() -> None:
     by_people = plan(7, epsilon=1.25, half_width=0.04)
     by_width = plan(7, epsilon=1.25, people=by_people.people)

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 LARGEST_EPSILON = 20.0  # beyond, a report is the truth but for one in some hundred million
 SMALLEST_EPSILON = 1e-6
+MANY = 1e8  # from so many expected reports on, limits of the beta distribution are lost in rounding; they are normal
 WORTH_TELLING = 0.95  # another protocol is named if it needs fewer than so many of the people
 GRID_EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)
 
@@ -399,6 +400,9 @@ class _Goal(NamedTuple):
     def half_width(self, design: RandomizedResponse, n: float) -> float:
         reported = design.q + (design.p - design.q) * self.expected_share(design)
         tail = (1 - self.level) / 2 / (design.k if self.simultaneous else 1)
+        if n * min(reported, 1 - reported) > MANY:
+            error = math.sqrt(reported * (1 - reported) / n)
+            return (float(-ndtri(tail)) * error + 1 / (2 * n)) / abs(design.p - design.q)
         low, high = binomial_limits(np.float64(min(n * reported, n)), np.float64(n), tail)
         return float(high - low) / 2 / abs(design.p - design.q)
 
@@ -555,7 +559,10 @@ def smallest_share(design: RandomizedResponse, n: int, *, level: float = 0.95, p
     # For p < q an answer is found by having few reports: count those of all the others.
     noise = design.q if design.p > design.q else 1 - design.q
     alpha = (1 - level) / design.k
-    start = noise * n + float(ndtri(1 - alpha)) * math.sqrt(noise * (1 - noise) * n)
+    quantile, error = float(-ndtri(alpha)), math.sqrt(noise * (1 - noise) / n)
+    if n * min(noise, 1 - noise) > MANY:
+        return (quantile + float(ndtri(power))) * error / abs(design.p - design.q)
+    start = n * (noise + quantile * error)
     critical = _smallest_whole(lambda c: float(betainc(c, n - c + 1, noise)) <= alpha, n, start)
     if critical > n:
         return math.inf

@@ -40,6 +40,7 @@ MOST = 10**9  # more reports can only hide one better: the rest may be taken as 
 NODES = (160, 40)  # how finely the counts of the other and of the third answers are looked at
 TAIL = 1e-5  # the part of delta that may go to counts too rare to be looked at
 ROUNDING = 1e-9  # relative error of the incomplete beta function, generously: 2e-11 was seen at a billion
+SUMS = 1e-6  # relative error of the probabilities, generously: they are products of up to 10^6 ratios
 STEPS = 10  # halvings of the interval that holds epsilon, once it is known up to a factor of two
 SMALLEST_SHOWN = 1e-9  # where the halving ends
 WIDE = 2**14  # more counts than these are not looked at one by one
@@ -145,7 +146,7 @@ def _delta(epsilon: float, pair: _Pair, n: int, grid: _Grid) -> float:
     first = gain * left * chance * _at_least(least - 1, left - 1, chance)
     second = loss * _at_least(least, left, chance)
     expected = first * (1 + ROUNDING) - second * (1 - ROUNDING)
-    return float((grid.weights * np.maximum(expected, 0)).sum() / (n * pair.blanket) * (1 + ROUNDING))
+    return float((grid.weights * np.maximum(expected, 0)).sum() / (n * pair.blanket) * (1 + SUMS))
 
 
 def _at_least(x: NDArray[np.float64], n: NDArray[np.float64], chance: float) -> NDArray[np.float64]:
