@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-COMMANDS = ("", "design", "show", "randomize", "estimate", "check")
+COMMANDS = ("", "plan", "design", "show", "randomize", "estimate", "check")
 
 OPENING = """# The commands
 

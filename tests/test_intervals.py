@@ -22,7 +22,6 @@ from warner.intervals import (
     presence,
     rates,
     share_interval,
-    smallest_found,
     standard_errors,
 )
 
@@ -367,14 +366,6 @@ def test_adjusted_p_values() -> None:
     assert_allclose(adjusted(many, "bh"), false_discovery_control(many, axis=-1))
     with pytest.raises(ValueError, match='correction must be "holm" or "bh", but got \'none\''):
         adjusted(p, "none")
-
-
-def test_the_smallest_share_is_found_with_its_power() -> None:
-    design, n = RandomizedResponse(50, epsilon=2), 100_000
-    share = smallest_found(n, design, 0.05, 0.8)
-    first = next(c for c in range(n) if binom.sf(c - 1, n, design.q) <= 0.05 / 50)
-    power = binom.sf(first - 1, n, design.q + (design.p - design.q) * share)
-    assert abs(power - 0.8) < 0.03  # a normal approximation of about 2,000 expected reports
 
 
 @pytest.mark.long

@@ -22,6 +22,7 @@ PUBLIC = {
         "Check",
         "Estimate",
         "Fit",
+        "Plan",
         "RandomizedResponse",
         "Tally",
         "certificate",
@@ -33,6 +34,7 @@ PUBLIC = {
         "inv_p",
         "metrics",
         "mle",
+        "plan",
         "simulate",
         "tally",
     ],
@@ -110,6 +112,34 @@ PUBLIC = {
         "text",
         "to_json",
     ],
+    "Plan": [
+        "advice",
+        "delta",
+        "design",
+        "epsilon",
+        "error",
+        "errors",
+        "found",
+        "grid_epsilons",
+        "grid_text",
+        "half_width",
+        "level",
+        "people",
+        "plot",
+        "population",
+        "power",
+        "share",
+        "shuffled_epsilon",
+        "simultaneous",
+        "smallest_share",
+        "standard_error",
+        "table",
+        "target",
+        "text",
+        "to_json",
+        "wanted",
+        "worst_case",
+    ],
     "metrics": [
         "kl_divergence",
         "negative_log_likelihood",
@@ -125,7 +155,7 @@ def test_the_public_names_are_frozen() -> None:
     assert warner.__all__ == PUBLIC["warner"]
     survey = warner.RandomizedResponse(2, epsilon=1)
     tally = warner.Tally(survey, [1, 2])
-    for value in (survey, tally, warner.estimate(tally), warner.check(tally)):
+    for value in (survey, tally, warner.estimate(tally), warner.check(tally), warner.plan(survey, people=9)):
         assert [name for name in dir(value) if not name.startswith("_")] == PUBLIC[type(value).__name__]
     for module in (warner.metrics, warner.simulate):
         short = module.__name__.removeprefix("warner.")

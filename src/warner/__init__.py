@@ -8,6 +8,7 @@ from warner.design import RandomizedResponse
 from warner.em import Certificate, Fit, certificate, ibu
 from warner.estimate import Estimate, estimate
 from warner.estimators import inv, inv_n, inv_p, mle
+from warner.plan import Plan, plan
 from warner.tally import Tally, tally
 
 __version__ = version("warner")
@@ -17,6 +18,7 @@ __all__ = [
     "Check",
     "Estimate",
     "Fit",
+    "Plan",
     "RandomizedResponse",
     "Tally",
     "certificate",
@@ -28,6 +30,7 @@ __all__ = [
     "inv_p",
     "metrics",
     "mle",
+    "plan",
     "simulate",
     "tally",
 ]

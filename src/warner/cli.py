@@ -91,10 +91,7 @@ def design_command(
         got = " and ".join(given) or "none"
         msg = f"give the possible answers in one way (labels, --domain-file or --size), but got {got}"
         raise ValueError(msg)
-    texts = labels or []
-    if domain_file:
-        lines = domain_file.read_text(encoding="utf-8-sig").split("\n")
-        texts = [line.rstrip("\r") for line in lines if line.strip()]
+    texts = _lines(domain_file) if domain_file else labels or []
     domain: Any = size or ([int(text) for text in texts] if integers else texts)
     made = _designed(domain, epsilon, truth, redraw, odds)
     if output is None:
@@ -266,6 +263,98 @@ def check(
     typer.echo(found.to_json() if as_json else found.text())
     if not found.fits:
         raise typer.Exit(1)
+
+
+@app.command("plan", epilog="Example: warner plan --size 10 --epsilon 1 --half-width 0.02")
+def plan_command(
+    *,
+    size: Annotated[int | None, typer.Option(help="The number of possible answers.")] = None,
+    domain_file: Annotated[Path | None, typer.Option(help="Read the answers from a file, one a line.")] = None,
+    design: DesignFile = None,
+    epsilon: Epsilon = None,
+    people: Annotated[int | None, typer.Option(help="The number of people who report.")] = None,
+    half_width: Annotated[
+        float | None, typer.Option(help="The half-width that an interval may have, as a share: 0.02 is two points.")
+    ] = None,
+    error: Annotated[
+        float | None, typer.Option(help="Instead: the root-mean-square error that the unbiased shares may have.")
+    ] = None,
+    share: Annotated[
+        float | None, typer.Option(help="The true share to plan for; if not given, the worst case.")
+    ] = None,
+    level: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
+    simultaneous: Annotated[
+        bool, typer.Option("--simultaneous", help="The intervals of all answers are to hold together.")
+    ] = False,
+    power: Annotated[float, typer.Option(help="The probability of finding the smallest share that is told.")] = 0.8,
+    population: Annotated[
+        str | None,
+        typer.Option(help="The expected shares: uniform, zipf:1.3, or a CSV file of value and share or count."),
+    ] = None,
+    pilot: Annotated[
+        str | None, typer.Option(help="A file of reports under --design, whose estimate is the population.")
+    ] = None,
+    column: Annotated[str | None, typer.Option("--column", "-c", help="The column of the pilot's reports.")] = None,
+    delta: Annotated[float | None, typer.Option(help="Tell what a shuffler adds, at this delta.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Of the simulated surveys; if not given, made from the plan.")
+    ] = None,
+    grid: Annotated[bool, typer.Option("--grid", help="Add a table over epsilon and people.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    output: Output = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the plan to this PNG, SVG or PDF file.")] = None,
+) -> None:
+    """Plan a survey: of people, epsilon and half-width (or error), give two and get the third.
+
+    With a pilot, its own epsilon counts as given unless people and a target are.
+    """
+    import numpy as np  # noqa: PLC0415
+
+    from warner.design import RandomizedResponse  # noqa: PLC0415
+    from warner.files import save_text  # noqa: PLC0415
+    from warner.plan import plan  # noqa: PLC0415
+    from warner.tally import tally  # noqa: PLC0415
+
+    given = [name for name, value in (("--size", size), ("--domain-file", domain_file), ("--design", design)) if value]
+    if len(given) != 1:
+        got = " and ".join(given) or "none"
+        msg = f"give the possible answers in one way (--size, --domain-file or --design), but got {got}"
+        raise ValueError(msg)
+    if pilot is not None and design is None:
+        msg = "--pilot needs --design, the design that its reports went through"
+        raise ValueError(msg)
+    survey = None if design is None else RandomizedResponse.load(design)
+    reports = None if pilot is None or survey is None else tally(pilot, survey, column=column)
+    made = plan(
+        None if reports else survey or size or _lines(domain_file),
+        epsilon=epsilon,
+        people=people,
+        half_width=half_width,
+        error=error,
+        share=share,
+        level=level,
+        simultaneous=simultaneous,
+        power=power,
+        population=population,
+        pilot=reports,
+        delta=delta,
+        rng=None if seed is None else np.random.default_rng(seed),
+    )
+    text = made.to_json() if as_json else "\n\n".join([made.text(), *([made.grid_text()] if grid else [])])
+    if plot is not None:
+        from warner.plot import saved_plan  # noqa: PLC0415
+
+        saved_plan(made, plot)
+    if output is None:
+        typer.echo(text)
+    else:
+        save_text(output, text)
+
+
+def _lines(path: Path | None) -> list[str]:
+    """Read labels from a file, one a line."""
+    lines = path.read_text(encoding="utf-8-sig").split("\n") if path else []
+    return [line.rstrip("\r") for line in lines if line.strip()]
 
 
 def _designed(domain: Any, epsilon: Any, truth: Any, redraw: Any, odds: Any) -> RandomizedResponse:

@@ -242,7 +242,7 @@ class Estimate:
         >>> estimate(Tally(survey, [400, 350, 250])).present()
         Answers that somebody holds (at most 5 % chance of any false one):
           never, once
-          a share of 16.27 % would be found with a probability of 80 %
+          a share of 16.65 % would be found with a probability of 80 %
         """
         return present(self.tally, alpha=alpha, correction=correction, power=power)
 

@@ -23,7 +23,7 @@ from warner.intervals import (
     presence,
     rates,
     share_interval,
-    smallest_found,
+    smallest_share,
     suited,
 )
 from warner.labels import positions
@@ -352,13 +352,13 @@ def present(tally: Tally, *, alpha: float, correction: str, power: float) -> Pre
     counts, n = tally.scaled()
     (plain,) = each_group(lambda c, total: (presence(c, total, tally.design),), counts, n)
     corrected = adjusted(plain, correction)
-    (smallest,) = each_group(lambda _, total: (smallest_found(total[:, 0], tally.design, alpha, power),), counts, n)
+    least = [smallest_share(total, tally.design, alpha, power) if total > 0 else np.nan for total in n[:, 0]]
     shape = tally.counts.shape
     return Presence(
         plain.reshape(shape),
         corrected.reshape(shape),
         (corrected <= alpha).reshape(shape),
-        smallest.reshape(shape[:-1])[()],
+        np.reshape(least, shape[:-1])[()],
         alpha,
         power,
         correction,

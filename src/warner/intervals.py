@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 TARGETS = {"population": "share in the population", "realised": "share among these people"}
 HAIR = 1e-12
+MANY = 1e8  # from so many expected reports on, limits of the beta distribution are lost in rounding; they are normal
 ENOUGH = 10  # expected reports, or their variance, from which approximate intervals may be used
 
 
@@ -425,13 +426,50 @@ def adjusted(p_values: Array, correction: str) -> Array:
     return result
 
 
-def smallest_found(n: Any, design: RandomizedResponse, alpha: float = 0.05, power: float = 0.8) -> Any:
-    r"""Give the smallest share that is found present with this power, among K answers that are all tested.
+def smallest_share(n: float, design: RandomizedResponse, alpha: float = 0.05, power: float = 0.8) -> float:
+    r"""Give the share that an answer must have to be found among n people with this probability.
 
-    .. math:: (z_{1-\alpha/K} + z_{power}) \sqrt{q(1-q)/N} / (p-q)
+    Found means: so many reports that noise alone has them with probability at most alpha/K. For many reports it
+    is near :math:`(z_{1-\alpha/K} + z_{\text{power}}) \sqrt{q(1-q)/n} / (p-q)`; here both steps are exact, because with
+    a few expected reports of each answer that formula promises too much. Above 1 where no share is enough.
+
+    Examples
+    --------
+    Without noise an answer is found once it is reported: with 80 % power if 1 - (1 - share)^n = 0.8.
+
+    >>> from warner import RandomizedResponse
+    >>> round(smallest_share(10, RandomizedResponse(5, odds=(1, 0))), 6) == round(1 - 0.2**0.1, 6)
+    True
     """
+    check_power(power)
+    # For p < q an answer is found by having few reports: count those of all the others.
+    noise = design.q if design.p > design.q else 1 - design.q
+    quantile, error = float(-ndtri(alpha / design.k)), math.sqrt(noise * (1 - noise) / n)
+    if n * min(noise, 1 - noise) > MANY:
+        return (quantile + float(ndtri(power))) * error / abs(design.p - design.q)
+    start = n * (noise + quantile * error)
+    critical = _smallest_whole(lambda c: float(betainc(c, n - c + 1, noise)) <= alpha / design.k, math.floor(n), start)
+    if critical > n:
+        return math.inf
+    return (float(betaincinv(critical, n - critical + 1, power)) - noise) / abs(design.p - design.q)
+
+
+def _smallest_whole(holds: Callable[[int], bool], n: int, start: float) -> int:
+    """Find the smallest whole number from 1 to n from which on something holds, or n + 1."""
+    low, high = 0, min(max(1, math.ceil(start)), n)
+    step = 1
+    while not holds(high):
+        if high >= n:
+            return n + 1
+        low, high, step = high, min(high + step, n), 2 * step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def check_power(power: float) -> None:
+    """Refuse what is no power of a test."""
     if not 0 < power < 1:
         msg = f"power must be between 0 and 1, such as 0.8, but got {power!r}"
         raise ValueError(msg)
-    deviations = float(ndtri(power) - ndtri(alpha / design.k))
-    return deviations * np.sqrt(design.q * (1 - design.q) / n) / abs(design.p - design.q)

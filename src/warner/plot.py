@@ -19,12 +19,14 @@ from warner.intervals import Reading
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from warner.estimate import Estimate
+    from warner.plan import Plan
 
 # The colours of Okabe and Ito, which the colour-blind can tell apart, without yellow (too pale on white); each group
 # has a marker of its own as well.
@@ -38,6 +40,9 @@ POINTS = 64  # rows of points, answers times groups, that still fit on one page
 RANKS = 400  # ranks that are drawn; a line through a million would look the same
 DECADES = 1e6  # how far below the largest share a logarithmic axis may reach
 DEFAULT_TITLE = "What people would have answered"
+PLAN_TITLE = "How sure, with how many people and how much privacy"
+PLAN_SIZE = (WIDTH, 5.2)
+LINES = ("-", "--", "-.", ":")
 
 
 class _Percents(NamedTuple):
@@ -103,11 +108,92 @@ def saved(estimate: Estimate, path: str | os.PathLike[str], **options: Any) -> N
     **options
         ``top``, ``title``, ``level`` and so on, as for `plot`.
     """
+    ending = _ending(path)
+    _write(_drawn(estimate, ending, options), path)
+
+
+def plot_plan(plan: Plan, *, title: str | None = None, ax: Axes | None = None) -> Axes:
+    """Draw the half-width (or the error) against the number of people, a line for each epsilon.
+
+    The plan itself is a point, and what it was to reach a dashed line. Both axes are logarithmic.
+
+    Parameters
+    ----------
+    plan : Plan
+        What to draw.
+    title : str, optional
+        The headline.
+    ax : matplotlib Axes, optional
+        Where to draw; if not given, a new figure of pyplot.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    _needs_matplotlib()
+    if ax is None:
+        import matplotlib.pyplot as plt  # noqa: PLC0415 - an extra, and slow to import
+
+        ax = plt.figure(figsize=PLAN_SIZE, layout="constrained").subplots()
+    own = plan.people
+    people = np.unique(np.geomspace(max(1, own / 30), min(own * 30, 2**53), 41).round().astype(np.int64))
+    epsilons = plan.grid_epsilons(apart=1.15)  # lines nearer to each other could not be labelled
+    table = plan.table(epsilons, people.tolist())
+    kind = "half-width of the interval" if plan.wanted == "half_width" else "error"
+    lines = 100 * table[plan.wanted].reshape(-1, people.size)
+    for place, (epsilon, line) in enumerate(zip(epsilons, lines, strict=True)):
+        mine = epsilon == plan.design.epsilon
+        name = plan.design.shown_epsilon() if mine else f"{epsilon:g}"
+        ax.plot(
+            people,
+            line,
+            color=PALETTE[place % len(PALETTE)],
+            linewidth=2.4 if mine else 1.3,
+            linestyle="-" if mine else LINES[place % len(LINES)],
+        )
+        ax.annotate(f"ε = {name}", (people[-1], line[-1]), (5, 0), textcoords="offset points", va="center", fontsize=8)
+    reached = 100 * getattr(plan, plan.wanted)
+    if plan.target is not None:
+        ax.axhline(100 * plan.target, color=INK, linestyle="--", linewidth=0.9)
+    ax.plot([own], [reached], "o", color=INK, markersize=7, zorder=4)
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    ax.yaxis.set_minor_formatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in "25" else "")
+    ax.grid(color="#dddddd", linewidth=0.6)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.set_xlabel("people")
+    ax.set_ylabel(f"{kind} (percentage points)")
+    share = f"share {100 * plan.share:.3g} %" + " (worst case)" * (plan.worst_case and plan.population is None)
+    facts = [f"{plan.design.k:,} answers", str(Reading(plan.level, simultaneous=plan.simultaneous)), share]
+    if plan.wanted == "error":
+        facts = [f"{plan.design.k:,} answers", "root-mean-square error of the unbiased shares"]
+    point = f"point: {own:,} people, ε = {plan.design.shown_epsilon()}, {reached:.3g} percentage points"
+    told = _packed([*facts, point, *(["dashed: the target"] if plan.target is not None else [])])
+    place_at: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "parse_math": False}
+    ax.annotate("\n".join(told), (0, 1), (0, 6), va="bottom", fontsize=9, color="#555555", **place_at)
+    headline = _printable(PLAN_TITLE if title is None else title)
+    ax.set_title(headline, loc="left", pad=6 + 13.5 * len(told) + 3, fontsize=12, parse_math=False)
+    return ax
+
+
+def saved_plan(plan: Plan, path: str | os.PathLike[str], *, title: str | None = None) -> None:
+    """Write the picture of a plan to a PNG, SVG or PDF file, whole or not at all; no display is needed."""
+    ending = _ending(path)
+    _write(_rendered(lambda ax: plot_plan(plan, title=title, ax=ax), PLAN_SIZE, ending), path)
+
+
+def _ending(path: str | os.PathLike[str]) -> str:
     ending = Path(path).suffix.lower().removeprefix(".")
     if ending not in FORMATS:
         msg = f"the picture's name must end in .{', .'.join(FORMATS)}, but got {str(path)!r}"
         raise ValueError(msg)
-    picture = _drawn(estimate, ending, options)
+    return ending
+
+
+def _write(picture: bytes, path: str | os.PathLike[str]) -> None:
     with written_whole(path) as part:
         part.write_bytes(picture)
 
@@ -125,12 +211,19 @@ def svg(estimate: Estimate, **options: Any) -> str:
 
 
 def _drawn(estimate: Estimate, ending: str, options: dict[str, Any], *, transparent: bool = False) -> bytes:
+    size = _size(estimate, options.get("top", 30))
+    return _rendered(lambda ax: plot(estimate, **{**options, "ax": ax}), size, ending, transparent=transparent)
+
+
+def _rendered(
+    draw: Callable[[Axes], object], size: tuple[float, float], ending: str, *, transparent: bool = False
+) -> bytes:
     _needs_matplotlib()
     import matplotlib as mpl  # noqa: PLC0415
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     # No pyplot: nothing to close, no display asked for. The salt and the missing date make equal pictures equal files.
-    figure: Figure = Figure(figsize=_size(estimate, options.get("top", 30)), layout="constrained")
+    figure: Figure = Figure(figsize=size, layout="constrained")
     nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
     metadata: dict[str, Any] = {"svg": nothing, "pdf": {"CreationDate": None}, "png": {}}[ending]
     content = io.BytesIO()
@@ -139,7 +232,7 @@ def _drawn(estimate: Estimate, ending: str, options: dict[str, Any], *, transpar
     with mpl.rc_context(settings), warnings.catch_warnings():
         if ending == "svg":
             warnings.filterwarnings("ignore", message=r"Glyph .* missing from font", category=UserWarning)
-        plot(estimate, **{**options, "ax": figure.subplots()})
+        draw(figure.subplots())
         figure.savefig(content, format=ending, dpi=150, metadata=metadata, transparent=transparent)
     return content.getvalue()
 
