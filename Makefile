@@ -16,9 +16,13 @@ $(READY): pyproject.toml
 # A survey question with five answers, and a column with three hundred, from true answers to a page for others.
 demo: $(READY)
 	@mkdir -p demo
+	$(BIN)/warner plan --size 5 --epsilon 1.5 --half-width 0.03 --plot demo/plan.png
+	@echo
 	$(BIN)/warner design never once "a few times" "every month" "every week" --epsilon 1.5 -o demo/survey.json
 	@echo; $(BIN)/warner show demo/survey.json; echo
 	$(BIN)/warner randomize examples/answers.csv --column answer --keep region --design demo/survey.json -o demo/reports.csv
+	@echo
+	-$(BIN)/warner check demo/reports.csv --column answer --design demo/survey.json
 	@echo
 	$(BIN)/warner estimate demo/reports.csv --column answer --design demo/survey.json --plot demo/picture.png --report demo/report.html
 	@echo
