@@ -3,8 +3,8 @@
 from importlib.metadata import version
 
 from warner import metrics, simulate
-from warner.design import RandomizedResponse
-from warner.em import Certificate, Fit, certificate, ibu
+from warner.design import Channel, RandomizedResponse, load_design
+from warner.em import Certificate, ChannelOperator, Fit, certificate, channel_mle, ibu
 from warner.estimate import Estimate, estimate
 from warner.estimators import inv, inv_n, inv_p, mle
 from warner.tally import Tally, tally
@@ -13,16 +13,20 @@ __version__ = version("warner")
 
 __all__ = [
     "Certificate",
+    "Channel",
+    "ChannelOperator",
     "Estimate",
     "Fit",
     "RandomizedResponse",
     "Tally",
     "certificate",
+    "channel_mle",
     "estimate",
     "ibu",
     "inv",
     "inv_n",
     "inv_p",
+    "load_design",
     "metrics",
     "mle",
     "simulate",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
+from warner.design import RandomizedResponse
 from warner.em import Certificate, certificate, ibu, largest_growth
 from warner.estimators import LONG_ROW, SMALLEST, distinct, inv, inv_n, inv_p, mle
 from warner.intervals import check_level, interval_and_error
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from warner.design import RandomizedResponse
+    from warner.design import Design
     from warner.tally import Tally
 
-METHODS: dict[str, Callable[[Any, RandomizedResponse], NDArray[np.float64]]] = {
+METHODS: dict[str, Callable[[Any, Design], NDArray[np.float64]]] = {
     "mle": mle,
     "inv": inv,
     "inv_n": inv_n,
@@ -64,8 +65,8 @@ class Estimate:
     certificate: Certificate | None
 
     @property
-    def design(self) -> RandomizedResponse:
-        """What every report went through."""
+    def design(self) -> Any:
+        """What every report went through: a RandomizedResponse or a Channel."""
         return self.tally.design
 
     def table(self, level: float = 0.95) -> dict[str, NDArray[Any]]:
@@ -105,7 +106,7 @@ class Estimate:
         if not answered.all():
             known, (low, high, error) = (low, high, error), np.full((3, *shares.shape), np.nan)
             low[some], high[some], error[some] = known
-        values = all_labels(self.design)
+        values = all_labels(self.design.domain)
         values = np.tile(values, groups) if groups > 1 else values
         names: dict[str, NDArray[Any]] = {}
         for position, name in enumerate(tally.by):
@@ -269,12 +270,12 @@ def estimate(tally: Tally, *, method: str = "mle") -> Estimate:
     solver = METHODS[method]
     if counts.ndim == 1:
         shares = solver(counts, design)
-        if counts.dtype == np.int64 and design.k > LONG_ROW:
+        if counts.dtype == np.int64 and design.k > LONG_ROW and isinstance(design, RandomizedResponse):
             return Estimate(tally, method, shares, *_evidence_by_count(shares, counts, design, valid=method != "inv"))
         fit = -float(tally.reports) * float(negative_log_likelihood(shares, counts, design))
         proof = None if method == "inv" else certificate(shares, counts, design)
         return Estimate(tally, method, shares, fit, proof)
-    shares = np.full(counts.shape, np.nan)
+    shares = np.full((len(counts), design.k), np.nan)
     fits = np.full(len(counts), np.nan)
     some = counts[answered]
     shares[answered] = np.array([solver(row, design) for row in some]) if method == "ibu" else solver(some, design)
