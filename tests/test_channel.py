@@ -52,7 +52,7 @@ def exact(design: Any) -> list[list[Fraction]]:
 
 def product(first: Any, second: Any) -> list[list[Fraction]]:
     columns = list(zip(*exact(second), strict=True))
-    return [[sum(x * y for x, y in zip(row, column, strict=True)) for column in columns] for row in exact(first)]  # type: ignore[misc]
+    return [[sum(x * y for x, y in zip(row, column, strict=True)) for column in columns] for row in exact(first)]
 
 
 def scripted(draws: list[int], width: int = 8) -> Callable[[int], bytes]:
@@ -93,7 +93,7 @@ def test_epsilon_is_the_largest_log_ratio_rounded_up(design: Channel) -> None:
         for column in zip(*exact(design), strict=True)
         if any(column)
     ]
-    largest = max(ratios)
+    largest: Any = max(ratios)
     if largest == math.inf:
         assert design.epsilon == math.inf
         assert design.shown_epsilon() == "inf"
@@ -255,7 +255,7 @@ def test_labels_in_outputs_out() -> None:
     assert swap.randomize(np.array(["no", "yes"])).tolist() == [7, 9]
     assert swap.randomize([0, 1], codes=True) == [1, 0]
     with pytest.raises(ValueError, match="1 of 1 are missing or not in it"):
-        swap.randomize([7])  # type: ignore[list-item]
+        swap.randomize([7])
 
 
 # Counting
@@ -421,7 +421,7 @@ def test_likelihood_of_a_channel_by_hand() -> None:
         (lambda: Channel([["1/2", "x"], [0, 1]], 2, 2), ValueError, "matrix must be a finite number"),
         (lambda: Channel([[True, False], [0, 1]], 2, 2), TypeError, "matrix must be a number"),
         (lambda: Channel([[1, 0], [0, 1]], ["a", "a"], 2), ValueError, "inputs must hold distinct labels"),
-        (lambda: Channel([[1, 0], [0, 1]], 2, ["a", 2]), TypeError, "outputs must hold labels that are all"),
+        (lambda: Channel([[1, 0], [0, 1]], 2, ["a", 2]), TypeError, "outputs must hold labels that are all"),  # type: ignore[arg-type]
         (lambda: Channel([[1], [1]], 2, 1), ValueError, "outputs must have at least 2"),
         (lambda: FORCED.then(KUK.then(FORCED)), ValueError, "reports of the first design must be the answers"),
         (lambda: FORCED.then(RandomizedResponse(2, epsilon=1)), ValueError, "'yes', 'no' and 0, 1"),

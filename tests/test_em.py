@@ -32,11 +32,11 @@ REFERENCE = json.loads((Path(__file__).parent / "reference" / "reference_values.
 CHANNELS = [case for case in REFERENCE if case["kind"] == "channel"]
 
 
-def log_likelihood(shares: Any, counts: Any, design: RandomizedResponse) -> float:
+def log_likelihood(shares: Any, counts: Any, design: RandomizedResponse | Channel) -> float:
     return -float(sum(counts)) * float(metrics.negative_log_likelihood(shares, counts, design))
 
 
-def update_by_the_channel(shares: Any, counts: Any, design: RandomizedResponse) -> Any:
+def update_by_the_channel(shares: Any, counts: Any, design: RandomizedResponse | Channel) -> Any:
     """One step of the paper's general eq. (IBU), with the whole matrix."""
     channel = design.channel()
     observed = np.array(counts) / sum(counts)
@@ -320,7 +320,7 @@ def test_ibu_of_a_channel_is_the_papers_update(seed: int, steps: int) -> None:
     prior = rng.dirichlet(np.ones(3)) + 0.01
     shares = prior / prior.sum()
     for _ in range(steps):
-        shares = update_by_the_channel(shares, counts, design)  # type: ignore[arg-type]
+        shares = update_by_the_channel(shares, counts, design)
     assert_allclose(ibu(counts, design, prior=prior, iterations=steps, gap=0).shares, shares, rtol=1e-10)
 
 
