@@ -43,8 +43,9 @@ test-spark: $(READY)
 	$(BIN)/python -m pip install --quiet --group spark
 	$(BIN)/python -m pytest -k spark tests/test_tally.py
 
+# One thread on both sides of every ratio: on a busy machine several wait for each other.
 bench: $(READY)
-	$(BIN)/python benchmarks/run.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/run.py
 
 docs: $(READY)
 	$(BIN)/python docs/make_commands.py

@@ -19,6 +19,8 @@ ROOT = Path(__file__).parent.parent
 PUBLIC = {
     "warner": [
         "Certificate",
+        "Channel",
+        "ChannelOperator",
         "Check",
         "Estimate",
         "Fit",
@@ -26,20 +28,43 @@ PUBLIC = {
         "RandomizedResponse",
         "Tally",
         "certificate",
+        "channel_mle",
         "check",
         "estimate",
         "ibu",
         "inv",
         "inv_n",
         "inv_p",
+        "load_design",
         "metrics",
         "mle",
         "plan",
         "simulate",
         "tally",
     ],
+    "Channel": [
+        "channel",
+        "coarsened",
+        "domain",
+        "epsilon",
+        "from_json",
+        "in_words",
+        "inputs",
+        "k",
+        "load",
+        "outputs",
+        "randomize",
+        "restricted",
+        "save",
+        "shown_epsilon",
+        "then",
+        "to_json",
+        "total",
+        "weights",
+    ],
     "RandomizedResponse": [
         "channel",
+        "coarsened",
         "domain",
         "epsilon",
         "from_json",
@@ -47,11 +72,14 @@ PUBLIC = {
         "k",
         "load",
         "odds",
+        "outputs",
         "p",
         "q",
         "randomize",
+        "restricted",
         "save",
         "shown_epsilon",
+        "then",
         "to_json",
         "total",
     ],
@@ -155,7 +183,9 @@ def test_the_public_names_are_frozen() -> None:
     assert warner.__all__ == PUBLIC["warner"]
     survey = warner.RandomizedResponse(2, epsilon=1)
     tally = warner.Tally(survey, [1, 2])
-    for value in (survey, tally, warner.estimate(tally), warner.check(tally), warner.plan(survey, people=9)):
+    channel = warner.Channel([[1, 0], [0, 1]], 2, 2)
+    planned = warner.plan(survey, people=9)
+    for value in (survey, channel, tally, warner.estimate(tally), warner.check(tally), planned):
         assert [name for name in dir(value) if not name.startswith("_")] == PUBLIC[type(value).__name__]
     for module in (warner.metrics, warner.simulate):
         short = module.__name__.removeprefix("warner.")

@@ -4,8 +4,8 @@ from importlib.metadata import version
 
 from warner import metrics, simulate
 from warner.check import Check, check
-from warner.design import RandomizedResponse
-from warner.em import Certificate, Fit, certificate, ibu
+from warner.design import Channel, RandomizedResponse, load_design
+from warner.em import Certificate, ChannelOperator, Fit, certificate, channel_mle, ibu
 from warner.estimate import Estimate, estimate
 from warner.estimators import inv, inv_n, inv_p, mle
 from warner.plan import Plan, plan
@@ -15,6 +15,8 @@ __version__ = version("warner")
 
 __all__ = [
     "Certificate",
+    "Channel",
+    "ChannelOperator",
     "Check",
     "Estimate",
     "Fit",
@@ -22,12 +24,14 @@ __all__ = [
     "RandomizedResponse",
     "Tally",
     "certificate",
+    "channel_mle",
     "check",
     "estimate",
     "ibu",
     "inv",
     "inv_n",
     "inv_p",
+    "load_design",
     "metrics",
     "mle",
     "plan",

@@ -17,7 +17,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from warner.design import RandomizedResponse
+    from warner.design import Design, RandomizedResponse
     from warner.estimate import Estimate
 
 app = typer.Typer(
@@ -104,9 +104,9 @@ def design_command(
 @app.command(epilog="Example: warner show survey.json")
 def show(design: Annotated[Path, typer.Argument(help="A design file.")]) -> None:
     """Explain a design in plain words."""
-    from warner.design import RandomizedResponse  # noqa: PLC0415
+    from warner.design import load_design  # noqa: PLC0415
 
-    typer.echo(RandomizedResponse.load(design).in_words())
+    typer.echo(load_design(design).in_words())
 
 
 @app.command(epilog="Example: warner randomize answers.csv --column answer --design survey.json -o reports.parquet")
@@ -125,10 +125,10 @@ def randomize(
     ] = "-",
 ) -> None:
     """Randomize true answers into reports, with exact probabilities from the operating system's randomness."""
-    from warner.design import RandomizedResponse  # noqa: PLC0415
+    from warner.design import load_design  # noqa: PLC0415
     from warner.streams import randomize_file  # noqa: PLC0415
 
-    survey = RandomizedResponse.load(design)
+    survey = load_design(design)
     with _progress() as progress:
         rows = randomize_file(file, survey, output, column=column, keep=keep or (), progress=progress)
     if output != "-":
@@ -370,12 +370,12 @@ def _survey(
     truth: str | None,
     redraw: str | None,
     odds: str | None,
-) -> RandomizedResponse:
-    from warner.design import RandomizedResponse  # noqa: PLC0415
+) -> Design:
+    from warner.design import load_design  # noqa: PLC0415
 
     named = [value for value in (domain, epsilon, truth, redraw, odds) if value is not None]
     if design is not None and not named:
-        return RandomizedResponse.load(design)
+        return load_design(design)
     if design is not None:
         msg = "give a design file, or its parts (--domain with --epsilon, --truth, --redraw or --odds), not both"
         raise ValueError(msg)
@@ -457,10 +457,10 @@ def _pair(given: str, survey: RandomizedResponse, between: str | None) -> tuple[
         if len(groups) != 2:  # noqa: PLR2004
             msg = f"--between must name two groups, as a,b, but got {between!r}"
             raise ValueError(msg)
-        return tuple(from_text([given], survey)), tuple(group.strip() for group in groups)
+        return tuple(from_text([given], survey.domain)), tuple(group.strip() for group in groups)
     parts = given.split(",")
     cuts = [(",".join(parts[:i]).strip(), ",".join(parts[i:]).strip()) for i in range(1, len(parts))]
-    read = [tuple(from_text(list(cut), survey)) for cut in cuts]
+    read = [tuple(from_text(list(cut), survey.domain)) for cut in cuts]
     known = [pair for pair in read if all(label in survey.domain for label in pair)]
     if len(cuts) != 1 and len(known) != 1:
         msg = f"--compare must name two answers, as a,b, but got {given!r}"

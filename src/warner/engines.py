@@ -23,7 +23,7 @@ from warner.labels import MISSING, OUTSIDE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from warner.design import RandomizedResponse
+    from warner.design import Labels
 
 Found = dict[str, list[Any]]  # the counted rows, by column: value, number, by0, by1, ..., weight, square, bad, kind
 
@@ -50,28 +50,28 @@ class Source(NamedTuple):
     text: bool
 
 
-def counted(source: Source, columns: Columns, design: RandomizedResponse, *, codes: bool, drop: bool) -> Found:
+def counted(source: Source, columns: Columns, labels: Labels, *, codes: bool, drop: bool) -> Found:
     """Count the values of a column, for each group, in the engine that holds it.
 
     With `drop`, too many different values are not an error: those outside the domain are lumped together.
     """
     schema = dict(source.frame.collect_schema())
     if not source.text:
-        _refuse_types(schema, columns, design, codes=codes)
+        _refuse_types(schema, columns, labels, codes=codes)
     # One row more than can be right tells that there are too many, without fetching them all.
-    most = design.k + FOREIGN + 1
+    most = len(labels) + FOREIGN + 1
     limit = ROWS_LIMIT if columns.by else most
     found = _fetched(_query(source.frame, schema, columns).head(limit + 1))
     if len(found["value"]) <= limit and len(set(found["value"])) <= most:
         return found
     if not drop:
         msg = (
-            f"column {columns.value!r} holds more than {design.k + FOREIGN:,} different values, but the domain has "
-            f'{design.k:,}: is this the right column? With unknown="drop" the others are left out'
+            f"column {columns.value!r} holds more than {len(labels) + FOREIGN:,} different values, but the domain has "
+            f'{len(labels):,}: is this the right column? With unknown="drop" the others are left out'
         )
         raise ValueError(msg)
-    labels: Any = range(design.k) if codes else design.domain
-    found = _fetched(_query(source.frame, schema, columns, only=[str(x) for x in labels] if source.text else labels))
+    known: Any = range(len(labels)) if codes else labels
+    found = _fetched(_query(source.frame, schema, columns, only=[str(x) for x in known] if source.text else known))
     if len(found["value"]) > ROWS_LIMIT:
         msg = f"there are more than {ROWS_LIMIT:,} groups and values; tally some groups at a time, or by fewer columns"
         raise ValueError(msg)
@@ -153,11 +153,11 @@ def _listed(names: list[str]) -> str:
     return ", ".join(map(repr, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
 
 
-def _refuse_types(schema: dict[str, Any], columns: Columns, design: RandomizedResponse, *, codes: bool) -> None:
+def _refuse_types(schema: dict[str, Any], columns: Columns, labels: Labels, *, codes: bool) -> None:
     """Look at the schema before anything is run: engines differ in what they silently convert."""
     dtype = schema[columns.value]
     vague = dtype == nw.Unknown  # a column of nothing but nulls
-    if codes or isinstance(design.domain[0], int):
+    if codes or isinstance(labels[0], int):
         wanted, fits = "integers", dtype.is_integer()
     else:
         wanted, fits = "strings", dtype in {nw.String, nw.Categorical, nw.Enum}
@@ -257,10 +257,10 @@ def delimiter_of(header: str) -> str:
     return max(",\t;|", key=header.count)
 
 
-def refuse_headless(names: list[str], design: RandomizedResponse) -> None:
+def refuse_headless(names: list[str], labels: Labels) -> None:
     """Refuse a text file whose first line is an answer: its names are told to nobody, they are somebody's."""
-    labels = set(map(str, design.domain)) if not isinstance(design.domain, range) else None
+    texts = set(map(str, labels)) if not isinstance(labels, range) else None
     for name in names:
-        if name in labels if labels is not None else name.lstrip("-").isdecimal() and int(name[:20]) in design.domain:
+        if name in texts if texts is not None else name.lstrip("-").isdecimal() and int(name[:20]) in labels:
             msg = "the first line must name the columns, but one of the names is an answer of the domain: add a header"
             raise ValueError(msg)

@@ -13,6 +13,7 @@ import narwhals as nw
 import numpy as np
 
 from warner.check import doubt
+from warner.design import RandomizedResponse
 from warner.em import Certificate, certificate, ibu, largest_growth
 from warner.estimators import LONG_ROW, SMALLEST, distinct, inv, inv_n, inv_p, mle
 from warner.findings import compare, compare_groups, interval, present, top
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from warner.design import RandomizedResponse
+    from warner.design import Design
     from warner.findings import Comparison, Interval, Presence, Ranking
     from warner.tally import Tally
 
-METHODS: dict[str, Callable[[Any, RandomizedResponse], NDArray[np.float64]]] = {
+METHODS: dict[str, Callable[[Any, Design], NDArray[np.float64]]] = {
     "mle": mle,
     "inv": inv,
     "inv_n": inv_n,
@@ -74,8 +75,8 @@ class Estimate:
     choices: tuple[Choice, ...] = ()
 
     @property
-    def design(self) -> RandomizedResponse:
-        """What every report went through."""
+    def design(self) -> Any:
+        """What every report went through: a RandomizedResponse or a Channel."""
         return self.tally.design
 
     def table(
@@ -115,7 +116,7 @@ class Estimate:
         scaled, n = tally.scaled()
         rate, tail = rates(self.design), reading.tail(self.design.k)
         low, high, error = each_group(lambda c, total: interval_and_error(c, total, rate, tail, target), scaled, n)
-        values = all_labels(self.design)
+        values = all_labels(self.design.domain)
         values = np.tile(values, groups) if groups > 1 else values
         names: dict[str, NDArray[Any]] = {}
         for position, name in enumerate(tally.by):
@@ -446,12 +447,12 @@ def _estimated(tally: Tally, method: str, rng: np.random.Generator | None = None
     solver = METHODS[method]
     if counts.ndim == 1:
         shares = solver(counts, design)
-        if counts.dtype == np.int64 and design.k > LONG_ROW:
+        if counts.dtype == np.int64 and design.k > LONG_ROW and isinstance(design, RandomizedResponse):
             return Estimate(tally, method, shares, *_evidence_by_count(shares, counts, design, valid=method != "inv"))
         fit = -float(tally.reports) * float(negative_log_likelihood(shares, counts, design))
         proof = None if method == "inv" else certificate(shares, counts, design)
         return Estimate(tally, method, shares, fit, proof)
-    shares = np.full(counts.shape, np.nan)
+    shares = np.full((len(counts), design.k), np.nan)
     fits = np.full(len(counts), np.nan)
     some = counts[answered]
     shares[answered] = np.array([solver(row, design) for row in some]) if method == "ibu" else solver(some, design)

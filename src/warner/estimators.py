@@ -35,12 +35,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
+from warner.design import Channel
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
-    from warner.design import RandomizedResponse
+    from warner.design import Design, Labels, RandomizedResponse
 
 Shares: TypeAlias = "NDArray[np.float64]"
 # (design, N, m, s) -> (x, y, z); whole numbers in, whole numbers out; or arrays of doubles in and out.
@@ -53,7 +55,7 @@ UNIT = 2.0**-53
 SMALLEST = 2.0**-1022
 
 
-def inv(counts: ArrayLike, design: RandomizedResponse) -> Shares:
+def inv(counts: ArrayLike, design: Design) -> Shares:
     r"""Estimate the true shares by undoing the randomization.
 
     A report names answer i with probability :math:`\phi_i = q + (p-q)\theta_i`; solving for :math:`\theta_i` and
@@ -63,12 +65,16 @@ def inv(counts: ArrayLike, design: RandomizedResponse) -> Shares:
 
     Unbiased and summing to one, but rare answers can go below zero; `mle` never does.
 
+    For a `Channel` it is weighted least squares: the shares that minimise :math:`\sum_j (\phi_j - \mu_j)^2 / w_j`,
+    where :math:`w_j` is how often the report j would be made if all answers were equally common. That is unbiased, and
+    sums to one, for every design whose shares can be told at all; others are an error.
+
     Parameters
     ----------
     counts : array_like of shape (..., k)
         Number of reports that named each answer; leading axes are separate surveys. Integers take the exact
-        path, floats are weighted counts.
-    design : RandomizedResponse
+        path, floats are weighted counts. For a `Channel` there is an entry for each output.
+    design : RandomizedResponse or Channel
         What every respondent's answer went through.
 
     Returns
@@ -90,10 +96,12 @@ def inv(counts: ArrayLike, design: RandomizedResponse) -> Shares:
     >>> inv([40, 60], RandomizedResponse(["yes", "no"], truth="3/4"))
     array([0.3, 0.7])
     """
+    if isinstance(design, Channel):
+        return _least_squares(counts, design)
     return _shares(counts, design, _inv, cut=False)
 
 
-def inv_n(counts: ArrayLike, design: RandomizedResponse) -> Shares:
+def inv_n(counts: ArrayLike, design: Design) -> Shares:
     """Estimate the true shares by `inv`, negative shares set to zero and the others rescaled to sum to one.
 
     Known as INVN, or norm-mul. Parameters and precision as for `inv`.
@@ -106,10 +114,13 @@ def inv_n(counts: ArrayLike, design: RandomizedResponse) -> Shares:
     >>> inv_n([15, 85], RandomizedResponse(["yes", "no"], truth="3/4"))
     array([0., 1.])
     """
+    if isinstance(design, Channel):
+        shares = np.maximum(_least_squares(counts, design), 0)
+        return np.asarray(shares / shares.sum(axis=-1, keepdims=True))
     return _shares(counts, design, _inv_n)
 
 
-def inv_p(counts: ArrayLike, design: RandomizedResponse) -> Shares:
+def inv_p(counts: ArrayLike, design: Design) -> Shares:
     """Estimate the true shares by the distribution that is nearest to `inv` in Euclidean distance.
 
     Known as INVP, or norm-sub: every share of `inv` is lowered by one constant and cut off at zero. Parameters
@@ -123,10 +134,12 @@ def inv_p(counts: ArrayLike, design: RandomizedResponse) -> Shares:
     >>> inv_p([20, 35, 45], RandomizedResponse(3, odds=(2, 1)))
     array([0. , 0.3, 0.7])
     """
+    if isinstance(design, Channel):
+        return _projected(_least_squares(counts, design))
     return _shares(counts, design, _inv_p)
 
 
-def mle(counts: ArrayLike, design: RandomizedResponse) -> Shares:
+def mle(counts: ArrayLike, design: Design) -> Shares:
     r"""Estimate the true shares by the distribution that makes the observed counts most likely.
 
     With :math:`E = e^\varepsilon - 1` and A the answers with a positive share, m of them with s reports together,
@@ -135,7 +148,8 @@ def mle(counts: ArrayLike, design: RandomizedResponse) -> Shares:
 
     for p > q; for p < q, where E = p/q - 1 is negative, the inequality is turned: the *largest* counts are cut off.
     This is MLE* of [1]_: the limit of the iterative Bayesian update (`warner.ibu`), without the iteration.
-    Parameters and precision as for `inv`; `warner.certificate` verifies any result.
+    Parameters and precision as for `inv`; `warner.certificate` verifies any result. For a `Channel` the solver is
+    `warner.channel_mle`, one histogram after the other.
 
     Notes
     -----
@@ -156,6 +170,12 @@ def mle(counts: ArrayLike, design: RandomizedResponse) -> Shares:
     >>> mle([1, 6, 6, 8], RandomizedResponse(4, odds=(2, 1)))
     array([0. , 0.2, 0.2, 0.6])
     """
+    if isinstance(design, Channel):
+        from warner.em import channel_mle  # noqa: PLC0415 - a step to the right, for convenience
+
+        array = validated(counts, design).counts
+        rows = [channel_mle(row, design).shares for row in array.reshape(-1, array.shape[-1])]
+        return np.array(rows).reshape(*array.shape[:-1], design.k)
     return _shares(counts, design, _mle)
 
 
@@ -193,8 +213,35 @@ class Histograms(NamedTuple):
     largest: float
 
 
-def validated(counts: ArrayLike, design: RandomizedResponse) -> Histograms:
+def validated(counts: ArrayLike, design: Design) -> Histograms:
     """Check counts at the public border; everything behind it trusts them."""
+    if isinstance(design, Channel):
+        found = histograms(counts, len(design.outputs), "outputs of the design")
+        if design.epsilon == 0:
+            msg = "the design must have rows that differ: with epsilon 0 reports carry no information on the answers"
+            raise ValueError(msg)
+        refuse_impossible(found.counts, design.weights.max(axis=0) == 0, design.outputs)
+        return found
+    found = histograms(counts, design.k, "answers of the design")
+    if design.odds == (1, 1):
+        msg = "the design must have p != q: with p = q (epsilon 0) reports carry no information on the answers"
+        raise ValueError(msg)
+    return found
+
+
+def refuse_impossible(counts: NDArray[Any], impossible: NDArray[np.bool_], outputs: Labels) -> None:
+    """Refuse reports that no answer leads to: which, and how often."""
+    amounts = counts.reshape(-1, counts.shape[-1]).sum(axis=0)
+    where = np.flatnonzero(impossible & (amounts > 0))
+    if where.size:
+        shown = ", ".join(f"{outputs[j]!r} {amounts[j]:,} times" for j in where[:5].tolist())
+        more = f" and {where.size - 5} more" if where.size > 5 else ""  # noqa: PLR2004
+        msg = f"counts must be of reports that the design can give, but some are impossible under it: {shown}{more}"
+        raise ValueError(msg)
+
+
+def histograms(counts: ArrayLike, width: int, what: str) -> Histograms:
+    """Check counts whose last axis has so many entries."""
     if isinstance(counts, np.ma.MaskedArray) and np.ma.getmaskarray(counts).any():
         msg = "counts must not be masked: give 0 for an answer that was never reported, or leave it out of the domain"
         raise ValueError(msg)
@@ -202,13 +249,8 @@ def validated(counts: ArrayLike, design: RandomizedResponse) -> Histograms:
     if array.dtype.kind not in "iuf":
         msg = f"counts must be numbers, but got an array of {array.dtype}"
         raise TypeError(msg)
-    if array.shape[-1:] != (design.k,):
-        msg = (
-            f"counts must have one entry for each of the {design.k} answers of the design, but got shape {array.shape}"
-        )
-        raise ValueError(msg)
-    if design.odds == (1, 1):
-        msg = "the design must have p != q: with p = q (epsilon 0) reports carry no information on the answers"
+    if array.shape[-1:] != (width,):
+        msg = f"counts must have one entry for each of the {width} {what}, but got shape {array.shape}"
         raise ValueError(msg)
     return _weighted(array.astype(np.float64)) if array.dtype.kind == "f" else _whole(array)
 
@@ -255,6 +297,32 @@ def _refuse_empty(totals: NDArray[Any]) -> None:
         where = "" if totals.ndim == 0 else f" in the histogram at position {np.argwhere(totals == 0)[0].tolist()}"
         msg = f"counts must hold at least one report, but all are zero{where}"
         raise ValueError(msg)
+
+
+def _least_squares(counts: ArrayLike, design: Channel) -> Shares:
+    array, totals, _ = validated(counts, design)
+    matrix = design.channel()
+    expected = matrix.mean(axis=0)  # by answers that are all equally common; with these weights the sum is one
+    possible = expected > 0
+    scale = np.sqrt(expected[possible])
+    observed = (array / totals[..., np.newaxis]).reshape(-1, array.shape[-1])[:, possible]
+    found, _, rank, _ = np.linalg.lstsq((matrix[:, possible] / scale).T, (observed / scale).T)
+    if rank < design.k:
+        msg = (
+            f"the design must have linearly independent rows to be undone, but among its {design.k} only {rank} are: "
+            "different shares give the same reports. mle still gives a most likely distribution, but not a unique one"
+        )
+        raise ValueError(msg)
+    return np.asarray(found.T.reshape(*array.shape[:-1], design.k))
+
+
+def _projected(shares: Shares) -> Shares:
+    """Give the distribution nearest to shares that sum to one: lower all by one constant, cut off at zero."""
+    falling = -np.sort(-shares, axis=-1)
+    size = np.arange(1, shares.shape[-1] + 1)
+    constant = (falling.cumsum(axis=-1) - 1) / size
+    kept = np.count_nonzero(falling > constant, axis=-1, keepdims=True)
+    return np.maximum(shares - np.take_along_axis(constant, kept - 1, axis=-1), 0)
 
 
 def _shares(counts: ArrayLike, design: RandomizedResponse, line: Line, *, cut: bool = True) -> Shares:

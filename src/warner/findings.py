@@ -367,7 +367,7 @@ def present(tally: Tally, *, alpha: float, correction: str, power: float) -> Pre
 
 
 def _positions(answers: list[Any], design: RandomizedResponse) -> list[int]:
-    found: list[int] = positions(answers, design).tolist()
+    found: list[int] = positions(answers, design.domain).tolist()
     for answer, position in zip(answers, found, strict=True):
         if position < 0:
             few = 5

@@ -14,20 +14,18 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from warner.design import Labels, RandomizedResponse
+    from warner.design import Labels
 
 MISSING = -1
 OUTSIDE = -2
 
 
-def positions(
-    values: Any, design: RandomizedResponse, *, codes: bool = False, what: str = "values"
-) -> NDArray[np.int64]:
-    """Give each value's position in the domain; with `codes` the values are such positions already.
+def positions(values: Any, labels: Labels, *, codes: bool = False, what: str = "values") -> NDArray[np.int64]:
+    """Give each value's position among the labels; with `codes` the values are such positions already.
 
     `values` is a list, a tuple or anything with an array interface; `what` names them in errors.
     """
-    labels = range(design.k) if codes else design.domain
+    labels = range(len(labels)) if codes else labels
     wanted = "integers" if isinstance(labels[0], int) else "strings"
     array = np.asarray(values) if hasattr(values, "__array__") else None
     if array is None:
@@ -47,9 +45,9 @@ def positions(
     return found
 
 
-def from_text(values: list[Any], design: RandomizedResponse, *, codes: bool = False) -> list[Any]:
+def from_text(values: list[Any], labels: Labels, *, codes: bool = False) -> list[Any]:
     """Read the texts of a CSV as integers where the labels are, in one spelling: not "07", " 7" or "7.0"."""
-    if not codes and isinstance(design.domain[0], str):
+    if not codes and isinstance(labels[0], str):
         return values
 
     def read(text: Any) -> Any:
@@ -98,19 +96,17 @@ def _integer_positions(values: NDArray[Any], labels: Any) -> NDArray[np.int64]:
     return found if outside is None else np.where(outside, OUTSIDE, found)
 
 
-def labelled(codes: NDArray[np.int64], design: RandomizedResponse, like: np.dtype[Any] | None = None) -> NDArray[Any]:
+def labelled(codes: NDArray[np.int64], labels: Labels, like: np.dtype[Any] | None = None) -> NDArray[Any]:
     """Give the labels at these positions, as an array of the kind of `like` where that can hold them."""
-    if isinstance(design.domain, range):
-        return np.asarray(codes + design.domain.start)
-    labels = all_labels(design, like)
-    return np.asarray(labels[codes], dtype=labels.dtype)
+    if isinstance(labels, range):
+        return np.asarray(codes + labels.start)
+    names = all_labels(labels, like)
+    return np.asarray(names[codes], dtype=names.dtype)
 
 
-def all_labels(design: RandomizedResponse, like: np.dtype[Any] | None = None) -> NDArray[Any]:
-    """Give the labels of the domain as an array, of the kind of `like` where that can hold them."""
-    if isinstance(design.domain, range):
-        return np.arange(design.domain.start, design.domain.stop)
-    strings = isinstance(design.domain[0], str)
-    return np.array(
-        design.domain, dtype=like if like is not None and like.kind in "OT" else None if strings else np.int64
-    )
+def all_labels(labels: Labels, like: np.dtype[Any] | None = None) -> NDArray[Any]:
+    """Give the labels as an array, of the kind of `like` where that can hold them."""
+    if isinstance(labels, range):
+        return np.arange(labels.start, labels.stop)
+    strings = isinstance(labels[0], str)
+    return np.array(labels, dtype=like if like is not None and like.kind in "OT" else None if strings else np.int64)

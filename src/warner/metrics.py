@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import rel_entr, xlogy
 
+from warner.design import Channel
 from warner.estimators import validated
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from warner.design import RandomizedResponse
+    from warner.design import Design
 
 
 def squared_error_sum(shares: ArrayLike, truth: ArrayLike) -> NDArray[np.float64]:
@@ -65,8 +66,10 @@ def kl_divergence(first: ArrayLike, second: ArrayLike) -> NDArray[np.float64]:
     return rel_entr(a, b).sum(axis=-1)  # type: ignore[no-any-return]
 
 
-def negative_log_likelihood(shares: ArrayLike, counts: ArrayLike, design: RandomizedResponse) -> NDArray[np.float64]:
-    r"""Give :math:`-\sum_i (c_i/N) \ln(q + (p-q)\theta_i)`: nats per report, no multinomial coefficient.
+def negative_log_likelihood(shares: ArrayLike, counts: ArrayLike, design: Design) -> NDArray[np.float64]:
+    r"""Give :math:`-\sum_j (c_j/N) \ln \mu_j`: nats per report, no multinomial coefficient.
+
+    Here :math:`\mu_j` is the probability of the report j, :math:`q + (p-q)\theta_j`, or that of a `Channel`.
 
     Undefined, hence NaN, for shares with a negative entry, as `inv` can give; infinite where an answer was reported
     that the shares and the design rule out.
@@ -77,10 +80,10 @@ def negative_log_likelihood(shares: ArrayLike, counts: ArrayLike, design: Random
     """
     array, totals, _ = validated(counts, design)
     theta = np.asarray(shares, dtype=np.float64)
-    if theta.shape != array.shape:
-        msg = f"shares must have the shape of counts, {array.shape}, but got {theta.shape}"
+    if theta.shape != (*array.shape[:-1], design.k):
+        msg = f"shares must have the shape of counts, {(*array.shape[:-1], design.k)}, but got {theta.shape}"
         raise ValueError(msg)
-    expected = design.q + (design.p - design.q) * theta
+    expected = theta @ design.channel() if isinstance(design, Channel) else design.q + (design.p - design.q) * theta
     negative = theta.min(axis=-1) < 0
     if (expected > 0).all():
         fit = -np.vecdot(array, np.log(expected, out=expected)) / totals

@@ -97,7 +97,7 @@ def _shares_of_file(path: Path, design: RandomizedResponse) -> NDArray[np.float6
             msg = f"{path} must have the columns value and share (or count), but has {', '.join(names) or 'none'}"
             raise ValueError(msg)
         pairs = [(row["value"], row[amount]) for row in rows]
-    where = positions(from_text([value for value, _ in pairs], design), design)
+    where = positions(from_text([value for value, _ in pairs], design.domain), design.domain)
     if (where < 0).any():
         wrong = pairs[int(np.argmax(where < 0))][0]
         msg = f"{path} must hold values of the domain, but {reprlib.repr(wrong)} is not in it"

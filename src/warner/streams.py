@@ -27,7 +27,7 @@ from warner.randomize import randomize
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from warner.design import RandomizedResponse
+    from warner.design import Design
 
 PIECE = 2**16  # rows in memory at a time
 csv.field_size_limit(2**27)  # a label or a kept text may be long
@@ -37,7 +37,7 @@ Piece = dict[str, list[Any]]
 
 def randomize_file(
     source: str | os.PathLike[str],
-    design: RandomizedResponse,
+    design: Design,
     target: str | os.PathLike[str],
     *,
     column: str | None = None,
@@ -81,7 +81,7 @@ def randomize_file(
     with _writer(target, types) as write:
         for piece in itertools.chain([first], pieces):
             answers = piece.pop(name)
-            codes = positions(from_text(answers, design) if text else answers, design)
+            codes = positions(from_text(answers, design.domain) if text else answers, design.domain)
             if (codes < 0).any():
                 row = done + int(np.flatnonzero(codes < 0)[0]) + 1
                 msg = (
@@ -89,7 +89,7 @@ def randomize_file(
                     f"{undone}. Leave such rows out, or add the answer to the domain"
                 )
                 raise ValueError(msg)
-            reports = labelled(randomize(codes, design, codes=True), design).tolist()
+            reports = labelled(randomize(codes, design, codes=True), design.outputs).tolist()
             write({name: reports} | piece)
             done += len(reports)
             progress(done)
@@ -97,7 +97,7 @@ def randomize_file(
 
 
 def _pieces(
-    source: str | os.PathLike[str], design: RandomizedResponse, column: str | None, keep: Sequence[str]
+    source: str | os.PathLike[str], design: Design, column: str | None, keep: Sequence[str]
 ) -> tuple[Iterator[Piece], dict[str, Any], bool]:
     """Read the wanted columns, the answers first; also the Arrow types of the others, and whether all is text."""
     if os.fspath(source) == "-":
@@ -106,7 +106,7 @@ def _pieces(
     name = os.fspath(source)
     file = opened(source, secret=True)
     if file.text:
-        refuse_headless(list(file.frame.collect_schema()), design)
+        refuse_headless(list(file.frame.collect_schema()), design.domain)
     wanted = [chosen(file, column, list(keep) or None, None, None, secret=True).value, *keep]
     relation = file.frame.select(*wanted).to_native()
     with readable(name, secret=True):
@@ -122,7 +122,7 @@ def _pieces(
     return batches(), types, file.text
 
 
-def _csv_pieces(lines: TextIO, design: RandomizedResponse, column: str | None, keep: Sequence[str]) -> Iterator[Piece]:
+def _csv_pieces(lines: TextIO, design: Design, column: str | None, keep: Sequence[str]) -> Iterator[Piece]:
     try:
         yield from _csv_rows(lines, design, column, keep)
     except (csv.Error, UnicodeDecodeError) as error:
@@ -131,14 +131,14 @@ def _csv_pieces(lines: TextIO, design: RandomizedResponse, column: str | None, k
         raise ValueError(msg) from None
 
 
-def _csv_rows(lines: TextIO, design: RandomizedResponse, column: str | None, keep: Sequence[str]) -> Iterator[Piece]:
+def _csv_rows(lines: TextIO, design: Design, column: str | None, keep: Sequence[str]) -> Iterator[Piece]:
     first = lines.readline()
     if not first.strip():
         msg = "standard input is empty: there is not even a header"
         raise ValueError(msg)
     reader = csv.reader(itertools.chain([first], lines), delimiter=delimiter_of(first))
     header = next(reader)
-    refuse_headless(header, design)
+    refuse_headless(header, design.domain)
     if len(set(header)) < len(header):
         msg = "the columns must have different names"
         raise ValueError(msg)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import narwhals as nw
 import numpy as np
 
-from warner.design import RandomizedResponse
+from warner.design import Design, design_from_json
 from warner.engines import Columns, Source, chosen, counted, opened, readable, refuse_headless
 from warner.estimators import LARGEST_TOTAL
 from warner.files import document, loaded, parsed, save_text
@@ -44,10 +44,11 @@ class Tally:
 
     Attributes
     ----------
-    design : RandomizedResponse
+    design : RandomizedResponse or Channel
         What every report went through. Nothing after this can be run with the wrong epsilon.
     counts : ndarray of shape (k,), or (groups, k)
-        Number of reports of each answer, in the domain's order; sums of weights if there are weights.
+        Number of reports of each answer, in the domain's order (for a `Channel`, of each output); sums of weights if
+        there are weights.
     missing, unknown : int, or ndarray of shape (groups,)
         Number of rows left out because the value was missing, or was not in the domain.
     by : tuple of str
@@ -61,12 +62,13 @@ class Tally:
 
     Examples
     --------
+    >>> from warner import RandomizedResponse
     >>> survey = RandomizedResponse(["yes", "no"], truth="3/4")
     >>> Tally(survey, [40, 60]) + Tally(survey, [1, 2], missing=3)
     <Tally of 103 reports among 2 answers: 41 'yes', 62 'no'; 3 missing>
     """
 
-    design: RandomizedResponse
+    design: Design
     counts: Any
     missing: Any = field(default=0, kw_only=True)
     unknown: Any = field(default=0, kw_only=True)
@@ -77,9 +79,11 @@ class Tally:
 
     def __post_init__(self) -> None:
         array = np.asarray(self.counts)
-        shape = (len(self.groups), self.design.k) if self.by else (self.design.k,)
+        shape = (len(self.groups), len(self.design.outputs)) if self.by else (len(self.design.outputs),)
         if array.shape != shape:
-            msg = f"counts must have shape {shape}, one for each answer (and group), but got shape {array.shape}"
+            msg = (
+                f"counts must have shape {shape}, one for each possible report (and group), but got shape {array.shape}"
+            )
             raise ValueError(msg)
         if array.dtype.kind not in "iuf" or not array.min(initial=0) >= 0 or not np.isfinite(array.max(initial=0)):
             msg = "counts must be finite numbers of at least 0"
@@ -193,7 +197,7 @@ class Tally:
         try:
             squares = fields["squares"]
             return cls(
-                RandomizedResponse.from_json(json.dumps(fields["design"])),
+                design_from_json(json.dumps(fields["design"])),
                 np.array(fields["counts"], dtype=None if squares is None else np.float64),
                 missing=fields["missing"],
                 unknown=fields["unknown"],
@@ -220,15 +224,16 @@ class Tally:
         grouped = f" in {len(self.groups):,} groups by {', '.join(self.by)}" if self.by else ""
         totals = self.counts.sum(axis=0) if self.by else self.counts
         few = 4
-        shown = zip(totals[:few], self.design.domain[:few], strict=True)
+        shown = zip(totals[:few], self.design.outputs[:few], strict=True)
         listed = ", ".join(f"{amount_text(number)} {label!r}" for number, label in shown)
-        listed += ", ..." if self.design.k > few else ""
+        listed += ", ..." if totals.size > few else ""
         left_out = "".join(
             f"; {int(np.sum(getattr(self, name))):,} {name}"
             for name in ("missing", "unknown")
             if np.any(getattr(self, name))
         )
-        return f"<Tally of {amount} reports among {self.design.k:,} answers{grouped}: {listed}{left_out}>"
+        kinds = "answers" if self.design.outputs is self.design.domain else "outputs"
+        return f"<Tally of {amount} reports among {totals.size:,} {kinds}{grouped}: {listed}{left_out}>"
 
 
 def amount_text(amount: Any) -> str:
@@ -238,7 +243,7 @@ def amount_text(amount: Any) -> str:
 
 def tally(
     reports: Any,
-    design: RandomizedResponse,
+    design: Design,
     *,
     column: str | None = None,
     by: Any = None,
@@ -254,7 +259,7 @@ def tally(
     reports : sequence, array, series, data frame, table or path
         A list or NumPy array of reports; a pandas, Polars (eager or lazy), PyArrow or DuckDB frame or series; an Ibis
         table; a Dask or Spark data frame; the path or glob of CSV, Parquet or JSON-lines files, gzipped or not.
-    design : RandomizedResponse
+    design : RandomizedResponse or Channel
         What every report went through.
     column : str, optional
         The column that holds the reports; may be left out where there is only one.
@@ -272,6 +277,7 @@ def tally(
 
     Examples
     --------
+    >>> from warner import RandomizedResponse
     >>> survey = RandomizedResponse(["yes", "no"], truth="3/4")
     >>> tally(["no", "no", None, "yes"], survey)
     <Tally of 3 reports among 2 answers: 1 'yes', 2 'no'; 1 missing>
@@ -324,11 +330,12 @@ class _Rows(NamedTuple):
     square: NDArray[np.float64] | None = None
 
 
-def _assembled(design: RandomizedResponse, by: tuple[str, ...], groups: tuple[Group, ...], rows: _Rows) -> Tally:
+def _assembled(design: Design, by: tuple[str, ...], groups: tuple[Group, ...], rows: _Rows) -> Tally:
     size = max(len(groups), 1)
-    if size * design.k > CELLS_LIMIT:
+    kinds = len(design.outputs)
+    if size * kinds > CELLS_LIMIT:
         msg = (
-            f"{size:,} groups of {design.k:,} answers are more than fit in memory; tally some groups at a time, or by "
+            f"{size:,} groups of {kinds:,} answers are more than fit in memory; tally some groups at a time, or by "
             "fewer columns"
         )
         raise ValueError(msg)
@@ -336,7 +343,7 @@ def _assembled(design: RandomizedResponse, by: tuple[str, ...], groups: tuple[Gr
 
     def summed(where: NDArray[np.bool_] | None, amount: NDArray[Any] | None, *, cells: bool = False) -> NDArray[Any]:
         """Add up an amount (one a row if None) over groups, or over groups and answers."""
-        width = design.k if cells else 1
+        width = kinds if cells else 1
         place = rows.found if cells else np.zeros_like(rows.found)
         if group is not None:
             place = place + group * width
@@ -352,7 +359,7 @@ def _assembled(design: RandomizedResponse, by: tuple[str, ...], groups: tuple[Gr
     known = None if not rows.found.size or rows.found.min() >= 0 else rows.found >= 0
     shape = (size,) if by else ()
     amount = rows.number if rows.weight is None else rows.weight
-    counts = summed(known, amount, cells=True).reshape(*shape, design.k)
+    counts = summed(known, amount, cells=True).reshape(*shape, kinds)
     left_out: dict[str, Any] = {
         name: summed(rows.found == kind, rows.number).reshape(shape)[()] if known is not None else 0
         for name, kind in (("missing", MISSING), ("unknown", OUTSIDE))
@@ -364,8 +371,8 @@ def _assembled(design: RandomizedResponse, by: tuple[str, ...], groups: tuple[Gr
 # Sequences and arrays
 
 
-def _tally_array(reports: Any, design: RandomizedResponse, options: _Options) -> Tally:
-    found = positions(reports, design, codes=options.codes, what="reports").ravel()
+def _tally_array(reports: Any, design: Design, options: _Options) -> Tally:
+    found = positions(reports, design.outputs, codes=options.codes, what="reports").ravel()
     number = weight = group = None
     names: tuple[str, ...] = ()
     groups: tuple[Group, ...] = ()
@@ -437,15 +444,15 @@ def _group_order(group: Group) -> tuple[tuple[bool, bool, Any], ...]:
 # Data frames, tables and files
 
 
-def _tally_source(source: Source, design: RandomizedResponse, column: str | None, options: _Options) -> Tally:
+def _tally_source(source: Source, design: Design, column: str | None, options: _Options) -> Tally:
     columns = chosen(source, column, options.by, options.weights, options.counts)
     if source.text:
-        refuse_headless([columns.value], design)
+        refuse_headless([columns.value], design.outputs)
     if isinstance(source.frame, nw.DataFrame) and source.frame.schema[columns.value] == nw.Object:
         return _tally_objects(source.frame, design, columns, options)
-    found = counted(source, columns, design, codes=options.codes, drop=options.unknown == "drop")
-    values = from_text(found["value"], design, codes=options.codes) if source.text else found["value"]
-    codes = positions(values, design, codes=options.codes)
+    found = counted(source, columns, design.outputs, codes=options.codes, drop=options.unknown == "drop")
+    values = from_text(found["value"], design.outputs, codes=options.codes) if source.text else found["value"]
+    codes = positions(values, design.outputs, codes=options.codes)
     if "kind" in found:
         kind = np.array(found["kind"], dtype=np.int64)
         codes = np.where(kind < 0, kind, codes)
@@ -467,7 +474,7 @@ def _tally_source(source: Source, design: RandomizedResponse, column: str | None
     return _assembled(design, columns.by, groups, _Rows(codes, group, number, weight, square))
 
 
-def _tally_objects(frame: Any, design: RandomizedResponse, columns: Columns, options: _Options) -> Tally:
+def _tally_objects(frame: Any, design: Design, columns: Columns, options: _Options) -> Tally:
     """Count Python objects one by one: grouping them would turn integers into floats where some are missing."""
 
     def values(name: str | None) -> Any:
