@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.design import TOTAL_LIMIT, Channel
+from warner.design import TOTAL_LIMIT, Channel, Pooled
 from warner.labels import labelled, positions
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from warner.design import Design
+    from warner.design import Design, RandomizedResponse
 
 CHUNK = 2**14  # reports drawn at a time: the arithmetic stays in the processor's cache
 SHOWN = 5  # positions named in an error
@@ -52,6 +52,8 @@ def randomize(answers: Any, design: Design, *, codes: bool = False) -> Any:
     >>> RandomizedResponse(["yes", "no"], odds=(1, 0)).randomize(["no", "yes", "no"])
     ['no', 'yes', 'no']
     """
+    if isinstance(design, Pooled):
+        design.randomize(answers)  # refuses
     if isinstance(answers, np.generic):
         answers = answers.item()  # one label of NumPy's own type is one label
     several = isinstance(answers, list | tuple) or hasattr(answers, "__array__")
@@ -68,7 +70,9 @@ def randomize(answers: Any, design: Design, *, codes: bool = False) -> Any:
     return named if several else named[0]
 
 
-def _draw(truth: NDArray[np.int64], design: Design, random_bytes: Callable[[int], bytes]) -> NDArray[np.int64]:
+def _draw(
+    truth: NDArray[np.int64], design: RandomizedResponse | Channel, random_bytes: Callable[[int], bytes]
+) -> NDArray[np.int64]:
     reports = np.empty_like(truth)
     running = design.weights.cumsum(axis=1) if isinstance(design, Channel) else None
     odds = (0, 0) if isinstance(design, Channel) else design.odds
