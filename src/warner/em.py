@@ -560,13 +560,14 @@ def _extrapolated(observed: Doubles, n: float, operator: ChannelOperator, gap: f
         twice = once * again
         first, second = once - theta, twice - 2 * once + theta
         weight = 1 / np.maximum(once, SMALLEST)
-        length = max(math.sqrt(float(weight @ first**2) / max(float(weight @ second**2), SMALLEST)), 1.0)
-        jump = np.maximum(theta + 2 * length * first + length**2 * second, FLOOR * twice)
-        tried = evaluated(jump / jump.sum())
-        steps += 2
-        if not tried[-1] >= fit:
-            tried = evaluated(twice / twice.sum())
+        longest = max(math.sqrt(float(weight @ first**2) / max(float(weight @ second**2), SMALLEST)), 1.0)
+        steps += 1
+        for length in (longest, (1 + longest) / 2, 1.0):  # with 1 it is the second update, which never falls
+            jump = np.maximum(theta + 2 * length * first + length**2 * second, FLOOR * twice)
+            tried = evaluated(jump / jump.sum())
             steps += 1
+            if tried[-1] >= fit:
+                break
         theta, expected, growth, fit = tried
         history.append(n * math.log(max(growth.max(), 1.0)))
         if history[-1] <= min(history):

@@ -115,7 +115,7 @@ def _wide_uniform(size: int, total: int, random_bytes: Callable[[int], bytes]) -
 
 def _one_or_a_lie(truth: NDArray[np.int64], drawn: NDArray[Any], a: int, b: int) -> NDArray[np.int64]:
     whole: Any = np.uint64 if drawn.dtype != object else int
-    honest = (drawn < whole(a)).astype(bool)
+    honest = (drawn < whole(a)).astype(bool, copy=False)
     # Where the report is honest the subtraction wraps around (or is below zero) and the quotient is not used.
     lies: NDArray[np.int64] = ((drawn - whole(a)) // whole(max(b, 1))).astype(np.int64)
     lies += lies >= truth  # in domain order, skipping the truth
@@ -130,7 +130,7 @@ def _column(truth: NDArray[np.int64], drawn: NDArray[Any], running: NDArray[Any]
     found = np.zeros_like(truth)
     for power in reversed(range(columns.bit_length())):
         trial = np.minimum(found + 2**power, columns)
-        found = np.where((running[truth, trial - 1] <= drawn).astype(bool), trial, found)
+        found = np.where((running[truth, trial - 1] <= drawn).astype(bool, copy=False), trial, found)
     return found
 
 
