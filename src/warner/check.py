@@ -26,11 +26,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import betainc, betaincc, xlog1py
+from scipy.special import xlog1py
 
 from warner.design import Channel, Pooled, RandomizedResponse
 from warner.estimators import SMALLEST, mle, validated
-from warner.intervals import at_least, binomial_limits, check_level, each_count
+from warner.intervals import at_least, at_most, binomial_limits, check_level, each_count
 from warner.simulate import reports_of_population, seeded_by
 from warner.tally import amount_text
 
@@ -443,7 +443,8 @@ def _check_channel(
     fakes: int | None,
 ) -> Check:
     """Check a channel: no report can be rarer or commoner than after the answer that leads to it least or most."""
-    tails, families = bounds_test(counts, n, tally.design), 2 * counts.shape[-1]
+    design: Any = tally.design
+    tails, families = bounds_test(counts, n, design), 2 * counts.shape[-1]
     p_value = np.minimum(1, families * tails.min(axis=-1))
     unknown = np.full(len(counts), np.nan)
     rows = {"p_min": p_value, "g2": unknown, "p_g2": unknown, "p_value": p_value, "epsilon_at_least": unknown}
@@ -457,8 +458,7 @@ def bounds_test(counts: NDArray[Any], n: Any, design: Channel) -> NDArray[np.flo
     matrix = design.channel()
     least, most = matrix.min(axis=0), matrix.max(axis=0)
     c = np.asarray(counts, dtype=np.float64)
-    few = np.where(c < n, betaincc(c + 1, np.maximum(n - c, SMALLEST), least), 1.0)
-    return np.minimum(few, at_least(c, n, most))
+    return np.minimum(at_most(c, n, least), at_least(c, n, most))
 
 
 def _spread(
@@ -590,9 +590,7 @@ def _tails(counts: NDArray[Any], n: Any, design: RandomizedResponse) -> NDArray[
     q, upright = design.q, design.odds[0] > design.odds[1]
 
     def tail(c: NDArray[np.float64], total: Any) -> tuple[NDArray[np.float64]]:
-        if upright:
-            return (np.where(c < total, betaincc(c + 1, np.maximum(total - c, SMALLEST), q), 1.0),)
-        return (np.where(c > 0, betainc(np.maximum(c, SMALLEST), np.maximum(total - c, 0) + 1, q), 1.0),)
+        return (at_most(c, total, q) if upright else at_least(c, total, q),)
 
     return each_count(tail, counts, n)[0]
 

@@ -193,6 +193,11 @@ def estimate(
         typer.echo(f"warner: warning: {doubt.message}", err=True)
     reading: dict[str, Any] = {"level": level, "target": target, "simultaneous": simultaneous}
     pairs = [_pair(given, survey, between) for given in compare or []]
+    if (as_csv or (output is not None and output.suffix.lower() != ".json")) and (compare or top_certain or present):
+        msg = (
+            "--compare, --top-certain and --present are answered in the printed table and in JSON, not in a table file"
+        )
+        raise ValueError(msg)
     if between is not None and not pairs:
         msg = "--between needs --compare with the answer to compare"
         raise ValueError(msg)
@@ -308,14 +313,13 @@ def plan_command(
 
     With a pilot, its own epsilon counts as given unless people and a target are.
     """
-    import numpy as np  # noqa: PLC0415
-
-    from warner.design import RandomizedResponse  # noqa: PLC0415
+    from warner.design import load_design  # noqa: PLC0415
     from warner.files import save_text  # noqa: PLC0415
     from warner.plan import plan  # noqa: PLC0415
     from warner.tally import tally  # noqa: PLC0415
 
-    given = [name for name, value in (("--size", size), ("--domain-file", domain_file), ("--design", design)) if value]
+    options = (("--size", size), ("--domain-file", domain_file), ("--design", design))
+    given = [name for name, value in options if value is not None]
     if len(given) != 1:
         got = " and ".join(given) or "none"
         msg = f"give the possible answers in one way (--size, --domain-file or --design), but got {got}"
@@ -323,7 +327,7 @@ def plan_command(
     if pilot is not None and design is None:
         msg = "--pilot needs --design, the design that its reports went through"
         raise ValueError(msg)
-    survey = None if design is None else RandomizedResponse.load(design)
+    survey: Any = None if design is None else load_design(design)
     reports = None if pilot is None or survey is None else tally(pilot, survey, column=column)
     made = plan(
         None if reports else survey or size or _lines(domain_file),
@@ -338,7 +342,7 @@ def plan_command(
         population=population,
         pilot=reports,
         delta=delta,
-        rng=None if seed is None else np.random.default_rng(seed),
+        rng=_generator(seed),
     )
     text = made.to_json() if as_json else "\n\n".join([made.text(), *([made.grid_text()] if grid else [])])
     if plot is not None:

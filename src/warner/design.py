@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 Number: TypeAlias = int | float | str | Fraction | Decimal | np.integer[Any] | np.floating[Any]
 Labels: TypeAlias = tuple[str, ...] | tuple[int, ...] | range
 Domain: TypeAlias = int | Sequence[str] | Sequence[int] | np.ndarray[Any, Any]
+OneDesign: TypeAlias = "RandomizedResponse | Channel"
 Design: TypeAlias = "RandomizedResponse | Channel | Pooled"
 
 # One report is drawn from 64 random bits. Below 2^62 at most a fifth of the draws must be thrown away.
@@ -245,7 +246,7 @@ class RandomizedResponse:
 
         return randomize(answers, self, codes=codes)
 
-    def then(self, second: Design) -> Design:
+    def then(self, second: OneDesign) -> OneDesign:
         """Chain two designs: reports of this one are the answers of the second. See `Channel.then`.
 
         Two randomized responses in a row are one, exactly. Here the report is the truth with probability 3/5 times 3/5,
@@ -474,7 +475,7 @@ class Channel:
 
         return randomize(answers, self, codes=codes)
 
-    def then(self, second: Design) -> Design:
+    def then(self, second: OneDesign) -> OneDesign:
         """Chain two designs: reports of this one are the answers of the second.
 
         The channel of the chain is the product of the two matrices, in exact fractions. It never spends more epsilon
@@ -661,7 +662,7 @@ class Pooled:
         The designs, with the same answers.
     """
 
-    parts: tuple[RandomizedResponse | Channel, ...]
+    parts: tuple[OneDesign, ...]
 
     @property
     def domain(self) -> Labels:
@@ -756,7 +757,7 @@ def load_design(path: str | os.PathLike[str]) -> Design:
 # Chains, groups, structural zeros
 
 
-def _as_channel(design: Design) -> Channel:
+def _as_channel(design: OneDesign) -> Channel:
     if isinstance(design, Channel):
         return design
     if design.k > CHANNEL_LIMIT:
@@ -768,7 +769,7 @@ def _as_channel(design: Design) -> Channel:
     return Channel._of_weights(design.domain, design.domain, weights, design.total)  # noqa: SLF001
 
 
-def _chained(first: Design, second: Design) -> Design:
+def _chained(first: OneDesign, second: OneDesign) -> OneDesign:
     if first.outputs != second.domain:
         msg = (
             "the reports of the first design must be the answers of the second, in the same order, but got "
@@ -785,7 +786,7 @@ def _chained(first: Design, second: Design) -> Design:
     return Channel._of_weights(one.inputs, two.outputs, weights, total)  # noqa: SLF001
 
 
-def _coarsened(design: Design, groups: Mapping[Any, Sequence[Any]]) -> Channel:
+def _coarsened(design: OneDesign, groups: Mapping[Any, Sequence[Any]]) -> Channel:
     if not isinstance(groups, Mapping) or any(isinstance(members, str | bytes) for members in groups.values()):
         msg = "groups must map answers of the design to lists of finer answers, such as {'drinks': ['beer', 'wine']}"
         raise TypeError(msg)
@@ -795,7 +796,7 @@ def _coarsened(design: Design, groups: Mapping[Any, Sequence[Any]]) -> Channel:
     return Channel._of_weights(_labels(finer, "groups"), whole.outputs, whole.weights[rows], whole.total)  # noqa: SLF001
 
 
-def _restricted(design: Design, allowed: Sequence[Any]) -> Channel:
+def _restricted(design: OneDesign, allowed: Sequence[Any]) -> Channel:
     labels = _labels(allowed, "allowed")
     whole = _as_channel(design)
     rows = _rows_of(design, labels, "allowed")

@@ -18,7 +18,7 @@ from warner.em import Certificate, certificate, ibu, largest_growth
 from warner.estimators import LONG_ROW, SMALLEST, distinct, inv, inv_n, inv_p, mle
 from warner.findings import compare, compare_groups, interval, present, top
 from warner.intervals import Reading
-from warner.labels import all_labels
+from warner.labels import all_labels, printable
 from warner.metrics import negative_log_likelihood
 from warner.risk import VALID, Choice, choice
 from warner.tally import amount_text
@@ -42,6 +42,7 @@ METHODS: dict[str, Callable[[Any, Design], NDArray[np.float64]]] = {
 }
 BACKENDS = ("polars", "pandas", "pyarrow")
 SHOWN = 20  # rows of a table in a repr
+FEW = 5  # groups whose predicted errors are shown
 BAR = 24  # characters of the longest bar
 SECOND_OPINION = 10**5  # cells of a tally up to which a printed table asks whether `auto` would choose otherwise
 WORTH_SAYING = 1.1  # how many times larger the predicted error must be for that
@@ -295,7 +296,7 @@ class Estimate:
             "level": read.level,
             "target": read.target,
             "simultaneous": read.simultaneous,
-            "approximate": self.tally.squares is not None,
+            "approximate": self._approximate(read),
             "warnings": [said] if (said := doubt(self.tally)) else [],
             "values": rows,
         }
@@ -312,11 +313,15 @@ class Estimate:
         width = min(max([len(label) for label in labels] + [5]), 40)
         largest = np.nanmax(np.append(table["share"], 1e-9))
         counted = "reports" in table  # where reports are answers
+        about = "approximate " if self._approximate(read) else ""
         head = f"  {'reports':>10}" if counted else ""
-        lines = [self._heading(), f"{'value':{width}}{head}  {'share':>7}  {read}"]
+        lines = [self._heading(), f"{'value':{width}}{head}  {'share':>7}  {about}{read}"]
         for label, i in zip(labels, order, strict=True):
             share = table["share"][i]
-            bar = "█" * round(BAR * max(share, 0) / largest) if share == share else "no reports"  # noqa: PLR0124
+            if share != share:  # noqa: PLR0124 - NaN
+                lines.append(f"{label:{width}}  no reports")
+                continue
+            bar = "█" * round(BAR * max(share, 0) / largest)
             mark = "*" if table["outside"][i] else " "
             interval = f"{100 * table['low'][i]:6.2f} to {100 * table['high'][i]:6.2f} %{mark}"
             short = label if len(label) <= width else label[: width - 3] + "..."
@@ -372,6 +377,10 @@ class Estimate:
         taken = list(dict.fromkeys(found.method for found in self.choices))
         return f"{self.method}: {', '.join(taken)}" if taken else self.method
 
+    def _approximate(self, read: Reading) -> bool:
+        """Tell whether intervals hold only about at their level: because of weights, or of how they are computed."""
+        return self.tally.squares is not None or limits(self.tally, read, sets=[[0]]).approximate
+
     def _second_opinion(self) -> list[str]:
         """Say what auto went by, or that it would choose otherwise."""
         if self.choices:
@@ -381,7 +390,9 @@ class Estimate:
         if method not in VALID or not plain or self.tally.counts.size > SECOND_OPINION:
             return []
         found = _choices(self.tally, None)
-        times = [other.errors[method] / other.errors[other.method] for other in found if other.method != method]
+        least = 1e-28  # an error of nothing is the error of rounding
+        pairs = [(other.errors[method], other.errors[other.method]) for other in found if other.method != method]
+        times = [mine / max(best, least) for mine, best in pairs]
         if not times or max(times) < WORTH_SAYING:
             return []
         names = ", ".join(dict.fromkeys(other.method for other in found if other.method != method))
@@ -397,8 +408,7 @@ class Estimate:
 
     def _label(self, table: dict[str, NDArray[Any]], row: int) -> str:
         label = " / ".join(str(table[name][row]) for name in (*self.tally.by, "value"))
-        # Control characters could play tricks with a terminal.
-        return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in label)
+        return printable(label)
 
 
 def estimate(tally: Tally, *, method: str = "mle", rng: np.random.Generator | None = None) -> Estimate:
@@ -493,7 +503,10 @@ def _predicted(choices: tuple[Choice, ...]) -> str:
         return f"auto took {name}; predicted squared errors (orders of magnitude): {listed}"
     taken = [found.method for found in choices]
     listed = ", ".join(f"{name} in {taken.count(name)}" for name in VALID if name in taken)
-    return f"auto took {listed} of {len(choices)} groups, by predicted squared error"
+    shown = "; ".join(", ".join(f"{name} {error:.0e}" for name, error in one.errors.items()) for one in choices[:FEW])
+    more = "; ..." if len(choices) > FEW else ""
+    predicted = f"predicted squared errors (orders of magnitude), group by group: {shown}{more}"
+    return f"auto took {listed} of {len(choices)} groups; {predicted}"
 
 
 def _together(effective: Any) -> str:

@@ -6,6 +6,7 @@ binomial. With weights the counts are those of the effective number of reports, 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from warner.intervals import (
     each_group,
     rates,
 )
-from warner.labels import positions
+from warner.labels import positions, printable
 from warner.views import absence, limits, normal_difference, views
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class Comparison:
     approximate : bool
         Whether the interval of the difference holds only about at its level.
     test : str
-        Whether the p-value is of an ``exact`` or of an approximate, ``normal``, test.
+        What kind of test the p-value is of: ``exact``, ``approximate`` because of weights, or ``normal``.
     groups : tuple of tuple
         The groups, where there is one comparison for each.
     """
@@ -114,12 +115,15 @@ class Comparison:
         head = f"{self.first} against {self.second}, {'approximate ' if self.approximate else ''}{self.reading}"
         rows = np.transpose([np.atleast_1d(getattr(self, name)) for name in _COMPARED])
         names = [f"{_group(group)}: " for group in self.groups] or [""]
-        return "\n".join([head, *(f"{name}{_told(*row, self.test)}" for name, row in zip(names, rows, strict=True))])
+        lines = [f"{name}{_told(row, self.test)}" for name, row in zip(names, rows.tolist(), strict=True)]
+        return "\n".join([head, *lines])
 
     def to_dict(self) -> dict[str, Any]:
         """Give what JSON can hold; an infinite ratio, and what a group without reports has, as None."""
         numbers = {name: _plain(getattr(self, name)) for name in _COMPARED}
-        return {"first": self.first, "second": self.second, **numbers, "approximate": self.approximate}
+        about = {"level": self.reading.level, "target": self.reading.target, "approximate": self.approximate}
+        grouped = {"groups": [list(group) for group in self.groups]} if self.groups else {}
+        return {"first": self.first, "second": self.second, **grouped, **numbers, "test": self.test, **about}
 
 
 _COMPARED = Difference._fields
@@ -154,7 +158,7 @@ class Ranking:
         """Say it in two lines, or in two for each group."""
         level = f"{100 * self.reading.level:.6g} % confidence, {self.reading.target}"
         what = "the commonest answer" if self.k == 1 else f"among the {self.k:,} commonest answers"
-        lines = [f"Certainly {what} ({level}{_weighted(self.tally)}):"]
+        lines = [f"Certainly {what} ({level}{_each(self.tally)}{_weighted(self.tally)}):"]
         for group, certain, possible, counts in _rows(self.tally, self.certain, self.possible):
             if not counts.sum():
                 lines.append(f"{group}no reports")
@@ -173,6 +177,7 @@ class Ranking:
         maybe = [_labels(self.tally.design, mask) for mask in np.atleast_2d(self.possible)]
         grouped = bool(self.tally.by)
         return {
+            **_groups_of(self.tally),
             "k": self.k,
             "certain": labels if grouped else labels[0],
             "possible": maybe if grouped else maybe[0],
@@ -220,7 +225,7 @@ class Presence:
             "holm": f"at most {100 * self.alpha:g} % chance of any false one",
             "bh": f"about {100 * self.alpha:g} % false ones among them on average, not proven",
         }[self.correction]
-        lines = [f"Answers that somebody holds ({promise}{_weighted(self.tally)}):"]
+        lines = [f"Answers that somebody holds ({promise}{_each(self.tally)}{_weighted(self.tally)}):"]
         smallest = np.atleast_1d(self.smallest)
         for i, (group, found, _, counts) in enumerate(_rows(self.tally, self.found, self.found)):
             if not counts.sum():
@@ -236,6 +241,7 @@ class Presence:
         """Give what JSON can hold: the names of the found, for each group."""
         labels = [_labels(self.tally.design, mask) for mask in np.atleast_2d(self.found)]
         return {
+            **_groups_of(self.tally),
             "found": labels if self.tally.by else labels[0],
             "smallest": _plain(self.smallest),
             "alpha": self.alpha,
@@ -254,7 +260,7 @@ def interval(
         msg = "give answers or cumulative=True (the shares of all answers up to each), not both"
         raise TypeError(msg)
     if answers is not None:
-        one = isinstance(answers, str | int | np.integer)
+        one = isinstance(answers, str) or not isinstance(answers, Iterable)
         chosen = _positions([answers] if one else list(answers), tally.design)
         if len(set(chosen)) < len(chosen) or not chosen:
             msg = f"answers must be different answers, at least one, but got {answers!r}"
@@ -291,7 +297,7 @@ def compare(tally: Tally, first: Any, second: Any, reading: Reading) -> Comparis
     found = Difference(*(numbers if tally.by else (number[0] for number in numbers)))
     few = bool((chosen.min(axis=-1)[n[:, 0] > 0] < ENOUGH).all())
     about = not few or tally.squares is not None
-    return Comparison(*names, *found, reading, about, groups=tally.groups)
+    return Comparison(*names, *found, reading, about, _test(tally), tally.groups)
 
 
 def compare_groups(tally: Tally, answer: Any, between: tuple[Any, Any], reading: Reading) -> Comparison:
@@ -299,7 +305,9 @@ def compare_groups(tally: Tally, answer: Any, between: tuple[Any, Any], reading:
     if not tally.by:
         msg = "between needs groups: tally the reports with by="
         raise ValueError(msg)
+    names = {_group(group): group for group in tally.groups}
     keys = [key if isinstance(key, tuple) else (key,) for key in between]
+    keys = [key if key in tally.groups else names.get(_group(key), key) for key in keys]  # by name, as they are shown
     for key in keys:
         if key not in tally.groups:
             shown = ", ".join(_group(group) for group in tally.groups[:SHOWN])
@@ -326,9 +334,9 @@ def compare_groups(tally: Tally, answer: Any, between: tuple[Any, Any], reading:
         binomial, rate = counts[:, view.reports].sum(axis=-1), view.rate
     first, second = (float(binomial[row]) for row in rows)
     found = difference_between(first, second, totals, rate, reading.tail(1), reading.target)
-    names = [f"{tally.design.domain[position]!r} in {_group(key)}" for key in keys]
+    sides = [f"{tally.design.domain[position]!r} in {_group(key)}" for key in keys]
     about = min(first, second) >= ENOUGH or tally.squares is not None
-    return Comparison(names[0], names[1], *found, reading, about)
+    return Comparison(sides[0], sides[1], *found, reading, about, _test(tally))
 
 
 def top(tally: Tally, k: int, reading: Reading) -> Ranking:
@@ -337,10 +345,10 @@ def top(tally: Tally, k: int, reading: Reading) -> Ranking:
         msg = f"k must be a whole number from 1 to {tally.design.k - 1:,}, below the number of answers, but got {k!r}"
         raise ValueError(msg)
     at_once = Reading(reading.level, reading.target, simultaneous=True)
-    found = interval(tally, None, at_once)
+    found = limits(tally, at_once)
     shape = (*tally.counts.shape[:-1], tally.design.k)
     certain, possible = np.zeros((2, *shape), dtype=bool).reshape(2, -1, shape[-1])
-    for row, (low, high) in enumerate(zip(np.atleast_2d(found.low), np.atleast_2d(found.high), strict=True)):
+    for row, (low, high) in enumerate(zip(found.low, found.high, strict=True)):
         if not np.isnan(low[0]):
             certain[row], possible[row] = certain_ranks(low, high, int(k))
     return Ranking(int(k), certain.reshape(shape), possible.reshape(shape), at_once, tally)
@@ -391,7 +399,16 @@ def _rows(tally: Tally, first: Any, second: Any) -> Any:
 
 
 def _group(group: tuple[Any, ...]) -> str:
-    return " / ".join(map(str, group))
+    return printable(" / ".join(map(str, group)))
+
+
+def _groups_of(tally: Tally) -> dict[str, Any]:
+    """Name the groups in the order of everything else, where there are any."""
+    return {"groups": [list(group) for group in tally.groups]} if tally.by else {}
+
+
+def _each(tally: Tally) -> str:
+    return ", in each group" if tally.by else ""
 
 
 def _labels(design: Design, mask: NDArray[np.bool_]) -> list[Any]:
@@ -405,22 +422,25 @@ def _names(design: Design, mask: NDArray[np.bool_], counts: NDArray[Any]) -> str
         sign = 1 if design.p < design.q else -1
         chosen = chosen[np.argsort(sign * counts[chosen], kind="stable")]
     more = f" and {chosen.size - SHOWN:,} more" if chosen.size > SHOWN else ""
-    return ", ".join(str(design.domain[i]) for i in chosen[:SHOWN]) + more
+    return ", ".join(printable(str(design.domain[i])) for i in chosen[:SHOWN]) + more
 
 
 def _weighted(tally: Tally) -> str:
     return "" if tally.squares is None else "; approximate, because of weights"
 
 
-def _told(
-    middle: float, low: float, high: float, ratio_low: float, ratio_high: float, p_value: float, test: str
-) -> str:
+def _told(row: list[float], test: str) -> str:
+    middle, low, high, ratio_low, ratio_high, p_value = row
     if np.isnan(middle):
         return "no reports"
     times = f"{ratio_low:.3g} times or more" if np.isinf(ratio_high) else f"{ratio_low:.3g} to {ratio_high:.3g} times"
     ratio = "" if ratio_low == 0 and np.isinf(ratio_high) else f"; {times}"
     points = f"{100 * middle:+.2f} points, {100 * low:+.2f} to {100 * high:+.2f}{ratio}"
-    return f"{points}; equal with p = {p_value:.2g} ({test} test, population)"
+    return f"{points}; {test} test of equality in the population: p = {p_value:.2g}"
+
+
+def _test(tally: Tally) -> str:
+    return "exact" if tally.squares is None else "approximate"
 
 
 def _percent(share: float) -> str:

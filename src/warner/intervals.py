@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.special import betainc, betainccinv, betaincinv, gammaln, ndtri
+from scipy.special import betainc, betaincc, betainccinv, betaincinv, gammaln, ndtr, ndtri
 
 from warner.estimators import LONG_ROW, SMALLEST, distinct
 
@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 
 TARGETS = {"population": "share in the population", "realised": "share among these people"}
 HAIR = 1e-12
-MANY = 1e8  # from so many expected reports on, limits of the beta distribution are lost in rounding; they are normal
+MANY_PEOPLE = 1e10
+MANY = 1e10  # from so many reports on, limits of the beta distribution are lost in rounding
+FEW = 0.005  # the smallest tail for which an approximation by the normal law was looked at
 ENOUGH = 10  # expected reports, or their variance, from which approximate intervals may be used
 
 
@@ -151,25 +153,33 @@ def interval_and_error(
 def binomial_limits(c: Any, n: Any, tail: Any) -> tuple[Array, Array]:
     """Give the exact limits of Clopper and Pearson for a probability, `tail` on either side.
 
-    BetaInv(tail; c, n-c+1), which is 0 for c = 0, and BetaInv(1-tail; c+1, n-c), which is 1 for c = n.
+    BetaInv(tail; c, n-c+1), which is 0 for c = 0, and BetaInv(1-tail; c+1, n-c), which is 1 for c = n. For very many
+    reports, where these would be lost in rounding, the normal limits, which are the same to all digits that count.
     """
     low = np.where(c > 0, betaincinv(np.maximum(c, SMALLEST), n - c + 1, tail), 0.0)
     high = np.where(c < n, betainccinv(c + 1, np.maximum(n - c, SMALLEST), tail), 1.0)
+    many = np.minimum(c, n - c) > MANY
+    if np.any(many):
+        half = -ndtri(tail) * np.sqrt(c / n * (1 - c / n) / n) + 1 / (2 * n)
+        low, high = np.where(many, c / n - half, low), np.where(many, c / n + half, high)
     return low, high
 
 
 def check_level(level: float) -> None:
     """Refuse what is no confidence level."""
-    if not 0 < level < 1:
+    if not isinstance(level, float | int | np.floating) or not 0 < level < 1:
         msg = f"level must be between 0 and 1, such as 0.95, but got {level!r}"
         raise ValueError(msg)
 
 
-def suited(n: Any, rate: Rates, target: str) -> NDArray[np.bool_]:
-    """Tell whether the score interval is the default: for realised shares, if there is much noise, or none at all."""
+def suited(n: Any, rate: Rates, target: str, tail: float) -> NDArray[np.bool_]:
+    """Tell whether the score interval is the default: for realised shares, if there is much noise, or none at all.
+
+    Not far out in the tails, where simultaneous intervals end: there the normal law is no good approximation.
+    """
     least = n * np.minimum(rate.spread(0.0), rate.spread(1.0))
     none = np.maximum(rate.spread(0.0), rate.spread(1.0)) == 0
-    return np.asarray((least >= ENOUGH) | none) & (target == "realised")
+    return np.asarray(((least >= ENOUGH) & (tail >= FEW)) | none) & (target == "realised")
 
 
 def each_group(
@@ -206,8 +216,11 @@ def each_count(function: Callable[[Array, Any], tuple[Array, ...]], counts: NDAr
 def _ends(c: Array, n: Any, rate: Rates, tail: float, target: str, method: str | None) -> tuple[Array, Array]:
     # The never-empty rule: counts beyond what the shares 0 and 1 explain are moved there, for the end on their side.
     # (A hair's breadth keeps products that should be whole from the wrong side.)
-    below = np.minimum(c, np.ceil(n * rate.highest * (1 - HAIR)))
-    above = np.minimum(np.maximum(c, np.floor(n * rate.lowest * (1 + HAIR))), n)
+    most, least = np.ceil(n * rate.highest * (1 - HAIR)), np.floor(n * rate.lowest * (1 + HAIR))
+    # Where hardly any report is expected, or hardly any other, one is already more than they explain.
+    most = most - (at_least(most, n, rate.highest) < tail)
+    least = least + (at_most(least, n, rate.lowest) < tail)
+    below, above = np.minimum(c, most), np.minimum(np.maximum(c, least), n)
     ends = [np.clip(end, 0, 1) for end in _unclipped(below, above, n, rate, tail, target, method)]
     if np.ndim(rate.gain):
         return np.where(rate.gain > 0, ends[0], ends[1]), np.where(rate.gain > 0, ends[1], ends[0])
@@ -225,7 +238,7 @@ def _unclipped(
     if method == "wilson":
         _refuse_few(n * np.minimum(rate.lowest, 1 - rate.highest), "wilson", "expected reports of an absent answer")
         return _wilson(below, n, rate, tail, -1), _wilson(above, n, rate, tail, 1)
-    scored = suited(n, rate, target) & (method != "clopper_pearson")
+    scored = suited(n, rate, target, tail) & (method != "clopper_pearson")
     if method == "score" and not scored.all():
         _refuse_few(n * np.minimum(rate.spread(0.0), rate.spread(1.0)), "score", "as the variance of noise alone")
     ends = binomial_limits(below, n, tail)[0], binomial_limits(above, n, tail)[1]
@@ -344,6 +357,8 @@ def _compared(
     )
     middle, low, high = approximate
     few = np.minimum(first, second) < ENOUGH
+    if target == "realised":
+        few |= ~suited(n[0], rate, target, tail) | ~suited(n[1], rate, target, tail)
     ratio_low, ratio_high = ratio_limits(low1, high1, low2, high2)
     return Difference(
         np.asarray(middle)[()],
@@ -369,13 +384,26 @@ def _sign_test(first: Any, second: Any) -> Any:
 
 
 def at_least(c: Any, n: Any, probability: Any) -> Array:
-    """Give P(Bin(n, probability) >= c) = I(probability; c, n - c + 1), which is 1 for c = 0."""
-    return np.where(c > 0, betainc(np.maximum(c, SMALLEST), n - c + 1, probability), 1.0)
+    """Give P(Bin(n, probability) >= c) = I(probability; c, n - c + 1), which is 1 for c = 0 and 0 for c > n."""
+    inside = (c > 0) & (c <= n)
+    tails = betainc(np.where(inside, c, 1.0), np.where(inside, n - c + 1, 1.0), probability)
+    return np.where(inside, tails, np.where(c <= 0, 1.0, 0.0))
+
+
+def at_most(c: Any, n: Any, probability: Any) -> Array:
+    """Give P(Bin(n, probability) <= c) = 1 - I(probability; c + 1, n - c), which is 1 for c = n and 0 for c < 0."""
+    inside = (c >= 0) & (c < n)
+    tails = betaincc(np.where(inside, c + 1, 1.0), np.where(inside, n - c, 1.0), probability)
+    return np.where(inside, tails, np.where(c < 0, 0.0, 1.0))
 
 
 def _fisher_test(first: Any, second: Any, n: tuple[Any, Any]) -> Any:
     """Give Fisher's exact p-value of equal probabilities, twice the smaller tail of the hypergeometric law."""
     c1, c2, n1, n2 = (float(value) for value in (first, second, *n))
+    if n1 + n2 > MANY_PEOPLE:  # there the logarithms of factorials cancel; the law is normal
+        spread = (c1 + c2) / (n1 + n2) * (1 - (c1 + c2) / (n1 + n2)) * (1 / n1 + 1 / n2)
+        apart = max(abs(c1 / n1 - c2 / n2) - (1 / n1 + 1 / n2) / 2, 0)
+        return min(1.0, 2 * float(ndtr(-apart / math.sqrt(spread)))) if spread > 0 else 1.0
     if c1 * n2 < c2 * n1:  # count the tail on the far side of the expected value
         c1, c2, n1, n2 = c2, c1, n2, n1
     # Beyond twelve standard deviations, each at most sqrt(c1 + c2) / 2, nothing is left that a double could hold.
@@ -452,12 +480,12 @@ def smallest_share(n: float, rate: Rates, alpha: float, power: float) -> float:
     noise = float(rate.base if rate.gain > 0 else 1 - rate.base)
     quantile, error = float(-ndtri(alpha)), math.sqrt(noise * (1 - noise) / n)
     if n * min(noise, 1 - noise) > MANY:
-        return (quantile + float(ndtri(power))) * error / abs(float(rate.gain))
+        return max(quantile + float(ndtri(power)), 0.0) * error / abs(float(rate.gain))
     start = n * (noise + quantile * error)
     critical = _smallest_whole(lambda c: float(betainc(c, n - c + 1, noise)) <= alpha, math.floor(n), start)
     if critical > n:
         return math.inf
-    return (float(betaincinv(critical, n - critical + 1, power)) - noise) / abs(float(rate.gain))
+    return max(float(betaincinv(critical, n - critical + 1, power)) - noise, 0.0) / abs(float(rate.gain))
 
 
 def _smallest_whole(holds: Callable[[int], bool], n: int, start: float) -> int:

@@ -57,6 +57,11 @@ def from_text(values: list[Any], labels: Labels, *, codes: bool = False) -> list
     return [read(text) for text in values]
 
 
+def printable(text: str) -> str:
+    """Show control characters as escapes: they could play tricks with a terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def is_missing(value: object) -> bool:
     """Tell null, NaN and the missing values of data-frame libraries."""
     if value is None or type(value).__name__ in {"NAType", "NaTType"}:

@@ -19,18 +19,18 @@ import math
 import textwrap
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.special import ndtri
 
-from warner.design import Domain, Number, RandomizedResponse
+from warner.design import Channel, Domain, Number, Pooled, RandomizedResponse
 from warner.estimators import LARGEST_TOTAL
-from warner.intervals import MANY, binomial_limits, check_level, check_power, rates, smallest_share
+from warner.intervals import Reading, binomial_limits, check_level, check_power, smallest_share
 from warner.population import population_shares, tally_of
 from warner.risk import SURVEYS, predicted_errors
 from warner.shuffle import shuffled
 from warner.simulate import seeded_by
+from warner.views import rate_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from warner.estimate import Estimate
     from warner.population import Population
     from warner.tally import Tally
+
+Plannable: TypeAlias = RandomizedResponse | Channel
 
 LARGEST_EPSILON = 20.0  # beyond, a report is the truth but for one in some hundred million
 SMALLEST_EPSILON = 1e-6
@@ -53,7 +55,7 @@ class Plan:
 
     Attributes
     ----------
-    design : RandomizedResponse
+    design : RandomizedResponse or Channel
         What every answer will go through.
     people : int
         Number of people who report.
@@ -97,7 +99,7 @@ class Plan:
         Sentences on what else to consider.
     """
 
-    design: RandomizedResponse
+    design: Any
     people: int
     found: str
     wanted: str
@@ -120,7 +122,7 @@ class Plan:
     @property
     def epsilon(self) -> float:
         """The privacy that one report spends, see `RandomizedResponse.epsilon`."""
-        return self.design.epsilon
+        return float(self.design.epsilon)
 
     def table(
         self, epsilons: Sequence[float] | None = None, people: Sequence[int] | None = None
@@ -141,7 +143,7 @@ class Plan:
         """
         epsilons = self.grid_epsilons() if epsilons is None else epsilons
         if people is None:
-            people = sorted({max(1, _round(self.people * factor)) for factor in (0.1, 0.3, 1, 3, 10)})
+            people = sorted({min(max(1, _round(self.people * times)), LARGEST_TOTAL) for times in (0.1, 0.3, 1, 3, 10)})
         for n in people:
             _check_people(n)
         designs = [_with_epsilon(self.design.k, epsilon, self.design) for epsilon in epsilons]
@@ -159,6 +161,8 @@ class Plan:
     def grid_epsilons(self, apart: float = 1.0) -> list[float]:
         """Give some usual epsilons and the plan's own, without those nearer to it than this factor."""
         own = self.epsilon
+        if isinstance(self.design, Channel):
+            return [own]
         if own > LARGEST_EPSILON:
             return list(GRID_EPSILONS)
         return sorted({own, *(each for each in GRID_EPSILONS if max(each / own, own / each) >= apart)})
@@ -205,10 +209,13 @@ class Plan:
             at = "the widest interval in the population"
         together = "all intervals together" if self.simultaneous else "each interval"
         which = "for the worst population" if self.population is None else "for this population"
-        design = (
-            f"Design: {self.design.k:,} answers, epsilon {self.design.shown_epsilon()}; the truth is reported with "
-            f"probability {self.design.p:.4g}, each other answer with {self.design.q:.4g}."
-        )
+        told = ""
+        if isinstance(self.design, RandomizedResponse):
+            told = (
+                f"; the truth is reported with probability {self.design.p:.4g}, each other answer with "
+                f"{self.design.q:.4g}"
+            )
+        design = f"Design: {self.design.k:,} answers, epsilon {self.design.shown_epsilon()}{told}."
         interval = (
             f"Interval: ± {_points(self.half_width)} for a true share of {_percent(self.share)} ({at}), {together} at "
             f"{100 * self.level:g} %; standard error {_points(self.standard_error)}."
@@ -217,10 +224,11 @@ class Plan:
             f"Error of the unbiased shares (inv), root mean square over the answers: {_points(self.error)} ({which}). "
             "That of inv_p is never larger; mle and inv_n promise nothing."
         )
-        lines = [self._answer(), design, interval, error, self._smallest()]
+        lines = [self._answer(), design, interval, *([error] if self.error == self.error else []), self._smallest()]
         if self.errors:
             each = ", ".join(f"{name} {100 * value:.3g}" for name, value in self.errors.items())
-            lines.append(f"Predicted error, by {SURVEYS} simulated surveys of it, in percentage points: {each}.")
+            how = f"inv by its formula, the others by {SURVEYS} simulated surveys"
+            lines.append(f"Predicted error, in percentage points ({how}): {each}.")
         if self.shuffled_epsilon is not None:
             lines.append(self._shuffled())
         # A percent sign stays with its number.
@@ -228,13 +236,15 @@ class Plan:
         return "\n".join(wrapped).replace("\xa0", " ")
 
     def _answer(self) -> str:
-        n, epsilon = f"{self.people:,} people", f"epsilon {self.design.shown_epsilon()}"
+        n = "1 person" if self.people == 1 else f"{self.people:,} people"
+        epsilon = f"epsilon {self.design.shown_epsilon()}"
         kind = "half-width of the interval" if self.wanted == "half_width" else "root-mean-square error"
         reached = _points(self.half_width if self.wanted == "half_width" else self.error)
         if self.found == "people":
             return f"{n} are needed for a {kind} of {_points(self.target)} at {epsilon}."
         if self.found == "epsilon":
-            most = f"{epsilon} is the smallest with which {n} reach a {kind} of {_points(self.target)}."
+            least = "the smallest" if self.epsilon > SMALLEST_EPSILON else "as small as is looked at, and enough"
+            most = f"{epsilon} is {least} with which {n} reach a {kind} of {_points(self.target)}."
             return most[0].upper() + most[1:]
         return f"{n} at {epsilon} give a {kind} of {reached}."
 
@@ -279,7 +289,7 @@ _SHOWN = (
 
 
 def plan(
-    domain: Domain | RandomizedResponse | None = None,
+    domain: Domain | Plannable | None = None,
     *,
     epsilon: Number | None = None,
     people: int | None = None,
@@ -301,9 +311,10 @@ def plan(
 
     Parameters
     ----------
-    domain : int, sequence of labels, or RandomizedResponse, optional
+    domain : int, sequence of labels, RandomizedResponse or Channel, optional
         The possible answers or their number; or a whole design, whose epsilon is then given. May be left out with a
-        pilot: its design is taken.
+        pilot: its design is taken. Of a `Channel` the plan is for the first answer, which must be read off one
+        binomial count, as it is where there are two possible reports.
     epsilon : number, optional
         The privacy of one report, in nats.
     people : int, optional
@@ -364,8 +375,11 @@ def plan(
     expected = pilot if pilot is not None else population
     shares = None if expected is None else population_shares(expected, design)
     goal = _Goal(wanted, level, simultaneous, share, shares)
-    if known and design.odds[0] == design.odds[1]:
-        msg = "the design must have p different from q: with epsilon 0, reports say nothing, however many"
+    if known and design.epsilon == 0:
+        msg = "the design must have an epsilon above 0: with p = q, reports say nothing, however many"
+        raise ValueError(msg)
+    if isinstance(design, Channel) and (delta is not None or (wanted == "error" and design.k > 2)):  # noqa: PLR2004
+        msg = "delta, and error with more than two answers, can be planned for a RandomizedResponse only"
         raise ValueError(msg)
     if target is not None:
         _check_target(wanted, target)
@@ -387,43 +401,51 @@ class _Goal(NamedTuple):
     share: float | None
     population: NDArray[np.float64] | None
 
-    def expected_share(self, design: RandomizedResponse) -> float:
+    def expected_share(self, design: Plannable) -> float:
         """Give the share as given, or the one whose probability of being reported is nearest to 1/2."""
         if self.share is not None:
             return self.share
-        p, q = design.p, design.q
+        base, gain = rate_of(design)
         if self.population is None:
-            return min(max((0.5 - q) / (p - q), 0.0), 1.0)
-        return float(self.population[np.abs(q + (p - q) * self.population - 0.5).argmin()])
+            return float(min(max((0.5 - base) / gain, 0.0), 1.0)) + 0.0  # no minus zero
+        shares = self.population if isinstance(design, RandomizedResponse) else self.population[:1]
+        return float(shares[np.abs(base + gain * shares - 0.5).argmin()])
 
-    def half_width(self, design: RandomizedResponse, n: float) -> float:
-        reported = design.q + (design.p - design.q) * self.expected_share(design)
-        tail = (1 - self.level) / 2 / (design.k if self.simultaneous else 1)
-        if n * min(reported, 1 - reported) > MANY:
-            error = math.sqrt(reported * (1 - reported) / n)
-            return (float(-ndtri(tail)) * error + 1 / (2 * n)) / abs(design.p - design.q)
+    def half_width(self, design: Plannable, n: float) -> float:
+        base, gain = rate_of(design)
+        reported = base + gain * self.expected_share(design)
+        tail = Reading(self.level, simultaneous=self.simultaneous).tail(design.k)
         low, high = binomial_limits(np.float64(min(n * reported, n)), np.float64(n), tail)
-        return float(high - low) / 2 / abs(design.p - design.q)
+        return float((high - low) / 2 / abs(gain))
 
-    def error(self, design: RandomizedResponse, n: float) -> float:
+    def error(self, design: Plannable, n: float) -> float:
+        if isinstance(design, Channel):
+            if design.k != 2:  # noqa: PLR2004
+                return math.nan  # of several answers, only the first is read off one binomial count
+            base, gain = rate_of(design)
+            reported = base + gain * (self.expected_share(design) if self.population is None else self.population[0])
+            return float(math.sqrt(reported * (1 - reported) / n) / abs(gain))
         p, q = design.p, design.q
         squares = 1 / design.k if self.population is None else float(np.square(q + (p - q) * self.population).sum())
         return math.sqrt(max(1 - squares, 0) / (design.k * n)) / abs(p - q)
 
-    def measured(self, design: RandomizedResponse, n: float) -> float:
+    def measured(self, design: Plannable, n: float) -> float:
         return self.half_width(design, n) if self.wanted == "half_width" else self.error(design, n)
 
 
 def _known(
-    domain: Domain | RandomizedResponse | None,
+    domain: Domain | Plannable | None,
     epsilon: Number | None,
     others: list[str],
     reports: Tally | None,
-) -> tuple[RandomizedResponse, bool]:
+) -> tuple[Plannable, bool]:
     """Give a design with the domain, and whether its epsilon is the one to plan with: two of three must be given."""
-    own = domain if isinstance(domain, RandomizedResponse) else None
+    own = domain if isinstance(domain, RandomizedResponse | Channel) else None
     if domain is None and reports is not None:
         # With people and a target, epsilon is the question; otherwise it is the pilot's unless given.
+        if isinstance(reports.design, Pooled):
+            msg = "pilot must have gone through one design, but was pooled from several"
+            raise TypeError(msg)
         own = reports.design if epsilon is None and len(others) < 2 else None  # noqa: PLR2004
         domain = reports.design.domain
     elif domain is None:
@@ -445,7 +467,7 @@ def _known(
     return RandomizedResponse(labels, odds=(2, 1)), False
 
 
-def _people(design: RandomizedResponse, goal: _Goal, target: float) -> int:
+def _people(design: Plannable, goal: _Goal, target: float) -> int:
     """Find the smallest number of people whose measure is at most the target: it falls with their number."""
 
     def meets(n: int) -> bool:
@@ -468,7 +490,7 @@ def _people(design: RandomizedResponse, goal: _Goal, target: float) -> int:
     return high
 
 
-def _epsilon(base: RandomizedResponse, people: int, goal: _Goal, target: float) -> RandomizedResponse:
+def _epsilon(base: Plannable, people: int, goal: _Goal, target: float) -> RandomizedResponse:
     """Find the smallest epsilon whose own design meets the target: the measure falls with epsilon."""
     k = base.k
 
@@ -493,13 +515,13 @@ def _epsilon(base: RandomizedResponse, people: int, goal: _Goal, target: float) 
     return RandomizedResponse(base.domain, epsilon=math.exp(high))
 
 
-def _with_epsilon(k: int, epsilon: float, own: RandomizedResponse | None = None) -> RandomizedResponse:
+def _with_epsilon(k: int, epsilon: float, own: Plannable | None = None) -> Plannable:
     """Make a design of k answers without names; `own` is taken as it is where it has that epsilon."""
     return own if own is not None and own.epsilon == epsilon else RandomizedResponse(k, epsilon=epsilon)
 
 
 def _planned(
-    design: RandomizedResponse,
+    design: Plannable,
     people: int,
     found: str,
     target: float | None,
@@ -508,11 +530,11 @@ def _planned(
     delta: float | None,
     rng: np.random.Generator | None,
 ) -> Plan:
-    share = goal.expected_share(design)
-    reported = design.q + (design.p - design.q) * share
+    share, rate = goal.expected_share(design), rate_of(design)
+    reported = rate.base + rate.gain * share
     errors = {}
     if goal.population is not None:
-        seed = np.append(goal.population, [people, design.p, design.q])
+        seed = np.append(goal.population, [people, rate.base, rate.gain])
         generator = seeded_by(seed) if rng is None else rng
         squared = predicted_errors(goal.population, people, design, rng=generator)
         errors = {"inv": goal.error(design, people)} | {
@@ -530,14 +552,14 @@ def _planned(
         share=share,
         worst_case=goal.share is None,
         half_width=goal.half_width(design, people),
-        standard_error=math.sqrt(reported * (1 - reported) / people) / abs(design.p - design.q),
+        standard_error=math.sqrt(reported * (1 - reported) / people) / abs(rate.gain),
         error=goal.error(design, people),
-        smallest_share=smallest_share(people, rates(design), (1 - goal.level) / design.k, power),
+        smallest_share=smallest_share(people, rate, (1 - goal.level) / design.k, power),
         population=goal.population,
         errors=errors,
         delta=delta,
-        shuffled_epsilon=None if delta is None else shuffled(design, people, delta),
-        advice=_advice(design),
+        shuffled_epsilon=None if delta is None or isinstance(design, Channel) else shuffled(design, people, delta),
+        advice=_advice(design) if isinstance(design, RandomizedResponse) else (),
     )
 
 
@@ -592,7 +614,7 @@ def _check_people(people: Any) -> None:
 
 def _check_target(wanted: str, target: float) -> None:
     most = 0.5 if wanted == "half_width" else 1.0
-    if not 0 < target < most:
+    if not isinstance(target, float | int | np.floating) or not 0 < target < most:
         msg = f"{wanted} must be above 0 and below {most:g}, as a share (0.02 is two points), but got {target!r}"
         raise ValueError(msg)
 

@@ -92,7 +92,12 @@ def plot(
     else:
         told = _ranks(ax, estimate, percents, read)
     ax.spines[["top", "right"]].set_visible(False)
-    _headed(ax, estimate, title, *told)
+    handles, labels, facts = told
+    if (
+        estimate.design.outputs != estimate.design.domain
+    ):  # nothing grey was drawn: reports are not answers under this design
+        handles, labels = handles[:-1], labels[:-1]
+    _headed(ax, estimate, title, handles, labels, facts)
     return ax
 
 
@@ -254,11 +259,12 @@ def _checked(top: int) -> None:
 def _percents(estimate: Estimate, read: Reading) -> _Percents:
     table = estimate.table(read.level, target=read.target, simultaneous=read.simultaneous)
     groups = len(estimate.tally.groups) if estimate.tally.by else 1
+    table.setdefault("reports", np.full(table["share"].shape, np.nan))  # where reports are not answers
     share, low, high, reports = (
         table[name].reshape(groups, -1).astype(np.float64) for name in ("share", "low", "high", "reports")
     )
     totals = reports.sum(axis=-1, keepdims=True)
-    reported = np.divide(reports, totals, out=np.full(reports.shape, np.nan), where=totals > 0)
+    reported = np.divide(reports, totals, out=np.full(reports.shape, np.nan), where=totals > 0)  # NaN > 0 is false
     return _Percents(*(100 * part for part in (share, low, high, reported)))
 
 
@@ -323,7 +329,7 @@ def _ranks(ax: Axes, estimate: Estimate, percents: _Percents, read: Reading) -> 
     order = np.lexsort((-reported, -share))
     ranks = np.unique(np.geomspace(1, order.size, RANKS).round().astype(np.int64))
     drawn = order[ranks - 1]
-    values = np.concatenate([share[drawn], reported[drawn], high[drawn]])
+    values = np.concatenate([share[drawn], np.nan_to_num(reported[drawn]), high[drawn]])
     most = values.max()
     bottom = max(values[values > 0].min() * 0.7, most / DECADES)
     # A logarithmic axis has no zero: the band goes down to the axis, and shares of zero have no point.

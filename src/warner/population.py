@@ -19,12 +19,12 @@ from warner.tally import Tally
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from warner.design import RandomizedResponse
+    from warner.design import Channel, RandomizedResponse
 
     Population = str | tuple[str, float] | os.PathLike[str] | ArrayLike | Estimate | Tally
 
 
-def population_shares(population: Population, design: RandomizedResponse) -> NDArray[np.float64]:
+def population_shares(population: Population, design: RandomizedResponse | Channel) -> NDArray[np.float64]:
     """Give the shares that a population stands for, in the domain's order.
 
     Parameters
@@ -81,14 +81,14 @@ def _zipf(k: int, s: Any) -> NDArray[np.float64]:
         raise ValueError(msg) from None
 
 
-def _shares_of_pilot(reports: Tally, design: RandomizedResponse) -> NDArray[np.float64]:
+def _shares_of_pilot(reports: Tally, design: RandomizedResponse | Channel) -> NDArray[np.float64]:
     if reports.design.domain != design.domain:
         msg = f"pilot must be about the same {design.k:,} answers as the plan, but is about others"
         raise ValueError(msg)
-    return inv_p(reports.counts.reshape(-1, design.k).sum(axis=0), reports.design)
+    return inv_p(reports.counts.reshape(-1, reports.counts.shape[-1]).sum(axis=0), reports.design)
 
 
-def _shares_of_file(path: Path, design: RandomizedResponse) -> NDArray[np.float64]:
+def _shares_of_file(path: Path, design: RandomizedResponse | Channel) -> NDArray[np.float64]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         rows = csv.DictReader(file)
         names = list(rows.fieldnames or ())

@@ -15,17 +15,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.check import doubt
+from warner.design import RandomizedResponse
 from warner.files import written_whole
-from warner.intervals import Reading, rates, suited
+from warner.intervals import Reading
 from warner.plot import DEFAULT_TITLE, svg
 from warner.tally import amount_text
+from warner.views import limits
 
 if TYPE_CHECKING:
     import os
 
     from numpy.typing import NDArray
 
-    from warner.design import RandomizedResponse
     from warner.estimate import Estimate
 
 ROWS = 2000  # rows of the table: more would make browsers slow
@@ -48,7 +49,7 @@ SHARE = (
     "that share of the number of reports"
 )
 INTERVAL = (
-    "bound the {share}. If the survey were repeated many times, {often} {level} of {such} would hold the true share. "
+    "bound the {share}. If the survey were repeated many times, {such} in {often} {level} of them. "
     "They allow for the chance in the randomization{sampling}, not for people who did not take part or did not give "
     "the device their true answer"
 )
@@ -63,7 +64,9 @@ SINGLE = (
 AT_ONCE = "They hold for all answers at once, so that they may be compared with each other"
 ENDS = {
     "clopper_pearson": "Clopper and Pearson's exact binomial interval, carried over from reports to people",
-    "score": "the score interval of the share among these people, which is approximate",
+    "score": "the score interval, which is approximate",
+    "score or clopper_pearson": "the score interval, which is approximate, or an exact one where there is little noise",
+    "linear": "the best linear combination of the reports and its standard error, which is approximate",
 }
 BIAS = (
     "That is no mistake in the numbers but the bias of the estimator ({method}), common for frequent answers among "
@@ -221,7 +224,7 @@ def _leader(table: Table, rows: NDArray[np.intp], level: float, kind: str, start
     shares = table["share"][rows]
     if np.isnan(shares).any():
         return f"<p class='{kind}'>{start}no reports.</p>"
-    order = rows[np.lexsort((-table["reports"][rows], -shares))]
+    order = rows[np.lexsort((-table.get("reports", table["share"])[rows], -shares))]
     first, second = order[:2]
 
     def told(row: int) -> str:
@@ -240,8 +243,10 @@ def _leader(table: Table, rows: NDArray[np.intp], level: float, kind: str, start
     return f"{lead}<p class='note'>Next comes {told(int(second))}. {sure}</p>"
 
 
-def _design_told(design: RandomizedResponse) -> str:
+def _design_told(design: Any) -> str:
     """Say in plain words what a device does, and how deniable that makes a report."""
+    if not isinstance(design, RandomizedResponse):
+        return "".join(f"<p>{escape(line)}</p>" for line in _paragraphs(design.in_words()))
     a, b = design.odds
     p, q, others = _percent(design.p), _percent(design.q), design.k - 1
     lies = "the other answer" if others == 1 else f"each of the {others:,} other answers"
@@ -278,15 +283,26 @@ def _design_told(design: RandomizedResponse) -> str:
     return does + deniable + promise
 
 
+def _paragraphs(text: str) -> list[str]:
+    """Undo the line breaks inside paragraphs, which begin with a capital letter and hold a colon."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        if lines and not (line[:1].isupper() and ":" in line):
+            lines[-1] += f" {line}"
+        else:
+            lines.append(line)
+    return lines
+
+
 def _table_shown(estimate: Estimate, table: Table, level: float) -> str:
     by = estimate.tally.by
     size = table["value"].size
-    order = np.lexsort((-table["reports"], -table["share"]))[:ROWS]  # NaN goes last
+    order = np.lexsort((-table.get("reports", table["share"]), -table["share"]))[:ROWS]  # NaN goes last
     if by:
         order = np.sort(order)
     texts = [*(name for name in by), "answer"]
     heads = "".join(f"<th class='text' scope='col'><button>{escape(name)}</button></th>" for name in texts)
-    for name, label in COLUMNS.items():
+    for name, label in ((name, label) for name, label in COLUMNS.items() if name in table):
         shown = f"{label} ({_level(level)})" if name in {"low", "high"} else label
         sort = " aria-sort='descending'" if name == "share" and not by else ""
         heads += f"<th scope='col' data-column='{name}'{sort}><button>{shown}</button></th>"
@@ -294,7 +310,7 @@ def _table_shown(estimate: Estimate, table: Table, level: float) -> str:
     for i in order:
         cells = "".join(f"<td class='text'>{escape(str(table[name][i]))}</td>" for name in (*by, "value"))
         mark = "*" if table["outside"][i] else ""
-        cells += "".join(_cell(name, table[name][i].item(), mark) for name in COLUMNS)
+        cells += "".join(_cell(name, table[name][i].item(), mark) for name in COLUMNS if name in table)
         rows.append(f"<tr>{cells}</tr>")
     cut = f"<p class='note'>The {ROWS:,} rows with the largest shares, of {size:,}.</p>" if size > ROWS else ""
     note = "<p class='note'>Click a column's name to sort by it.</p>"
@@ -324,17 +340,23 @@ def _left_out(estimate: Estimate) -> str:
 
 
 def _reading(estimate: Estimate, table: Table, read: Reading) -> str:
-    a, b = estimate.design.odds
-    pull = "drawn towards equal shares" if a > b else "turned around: what many hold is reported less often"
+    design, ends = estimate.design, limits(estimate.tally, read, sets=[[0]]).method
+    upright = not isinstance(design, RandomizedResponse) or design.p > design.q
+    pull = "drawn towards equal shares" if upright else "turned around: what many hold is reported less often"
+    if not isinstance(design, RandomizedResponse):
+        pull = "what the design makes of them"
     shown = INTERVAL.format(
         share=SHARES[read.target],
-        often="at least" if _ends_used(estimate, read) == "clopper_pearson" else "about",
+        often="at least" if ends == "clopper_pearson" else "about",
         level=_level(read.level),
-        such="such surveys, all intervals at once" if read.simultaneous else "such intervals",
+        such="all intervals would hold the true shares at once"
+        if read.simultaneous
+        else "each would hold the true share",
         sampling="" if read.target == "realised" else " and in who was asked",
     )
+    told = f"<strong>reports</strong> is how often an answer was reported. {UNLIKE} {pull}"
     points = [
-        f"<strong>reports</strong> is how often an answer was reported. {UNLIKE} {pull}",
+        *([told] if "reports" in table else []),
         f"<strong>share</strong> {SHARE}",
         f"<strong>low</strong> and <strong>high</strong> {shown}",
         AT_ONCE if read.simultaneous else SINGLE.format(miss=_level(1 - read.level)),
@@ -347,11 +369,11 @@ def _reading(estimate: Estimate, table: Table, read: Reading) -> str:
     return "<ul>" + "".join(f"<li>{point}.</li>" for point in points) + "</ul>"
 
 
-def _ends_used(estimate: Estimate, read: Reading) -> str:
-    """Name the kind of interval; the most cautious word if groups differ."""
-    _, n = estimate.tally.scaled()
-    some = suited(n[n > 0], rates(estimate.design), read.target).all()
-    return "score" if some else "clopper_pearson"
+def _design_named(design: Any) -> str:
+    if not isinstance(design, RandomizedResponse):
+        return repr(design)[1:-1]
+    a, b = design.odds
+    return f"randomized response among {design.k:,} answers, truth against each lie {a} : {b}"
 
 
 def _computation(estimate: Estimate, read: Reading) -> str:
@@ -368,11 +390,11 @@ def _computation(estimate: Estimate, read: Reading) -> str:
         gap = float(np.max(proof.gap))
         certificate = f"no distribution is more likely than this one by more than {gap:.2g} nats"
         certificate += ", in any group" if estimate.tally.by else ""
-    a, b = estimate.design.odds
+    design = estimate.design
     lines = {
         "method": f"{estimate.name()}: {METHODS[estimate.method]}",
-        "intervals": f"{read}: {ENDS[_ends_used(estimate, read)]}",
-        "design": f"randomized response among {estimate.design.k:,} answers, truth against each lie {a} : {b}",
+        "intervals": f"{read}: {ENDS[limits(estimate.tally, read, sets=[[0]]).method]}",
+        "design": _design_named(design),
         "log-likelihood": fit,
         "certificate": certificate,
         "software": f"warner {version('warner')}",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 VALID: dict[str, Estimator] = {"mle": mle, "inv_p": inv_p, "inv_n": inv_n}  # in the order in which ties are broken
 SURVEYS = 20
+ROUNDING = 1e-28  # a squared error below this is none
 
 
 def predicted_errors(
@@ -54,10 +55,11 @@ def predicted_errors(
         What to compare; the valid estimators if not given.
     """
     drawn = reports_of_population(shares, n, design, rng=rng, size=surveys)
-    return {
+    errors = {
         name: float(squared_error_sum(estimator(drawn, design), shares).mean())
         for name, estimator in estimators.items()
     }
+    return {name: error if error > ROUNDING else 0.0 for name, error in errors.items()}
 
 
 class Choice(NamedTuple):

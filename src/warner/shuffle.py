@@ -29,7 +29,8 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import betainc
+
+from warner.intervals import at_least
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -143,17 +144,10 @@ def _delta(epsilon: float, pair: _Pair, n: int, grid: _Grid) -> float:
     chance = pair.blanket / (1 - (pair.k - 1) * pair.blanket)
     least = np.floor(loss / gain * (1 - 1e-14)) + 1
     # E (gain X - loss)+ of a binomial X, by its upper tails P(X >= least); x P(X = x) is a tail of one trial less.
-    first = gain * left * chance * _at_least(least - 1, left - 1, chance)
-    second = loss * _at_least(least, left, chance)
+    first = gain * left * chance * at_least(least - 1, left - 1, chance)
+    second = loss * at_least(least, left, chance)
     expected = first * (1 + ROUNDING) - second * (1 - ROUNDING)
     return float((grid.weights * np.maximum(expected, 0)).sum() / (n * pair.blanket) * (1 + SUMS))
-
-
-def _at_least(x: NDArray[np.float64], n: NDArray[np.float64], chance: float) -> NDArray[np.float64]:
-    """P(Bin(n, chance) >= x); for x beyond n it is 0, for x = 0 it is 1."""
-    inside = (x > 0) & (x <= n)
-    tails = betainc(np.where(inside, x, 1), np.where(inside, n - x + 1, 1), chance)
-    return np.where(inside, tails, np.where(x <= 0, 1.0, 0.0))
 
 
 def _grid(pair: _Pair, n: int, tail: float) -> _Grid:
@@ -192,7 +186,7 @@ def _spread(
     if coarse and last - first > WIDE:
         # A whole cell to its lower end. There the third answers hardly matter, and ten thousands of them take time.
         ends = np.linspace(first, last, 4 * nodes).round()
-        above = np.append(_at_least(ends, np.full(ends.shape, float(n)), chance), 0)
+        above = np.append(at_least(ends, np.full(ends.shape, float(n)), chance), 0)
         return ends, np.maximum(above[:-1] - above[1:], 0) + 2 * ROUNDING
     x = np.arange(first, last + 1, dtype=np.float64)
     # From each probability to the next by their ratio: sums of logarithms, so that nothing overflows.

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.design import Channel
+from warner.design import Channel, RandomizedResponse
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from warner.design import Design, RandomizedResponse
+    from warner.design import Design
 
 
 def uniform(k: int) -> NDArray[np.float64]:
@@ -90,7 +90,13 @@ def reports_of_population(
         )
         raise ValueError(msg)
     _check(n, rng)
-    reported = theta @ design.channel() if isinstance(design, Channel) else design.q + (design.p - design.q) * theta
+    if isinstance(design, RandomizedResponse):
+        reported = design.q + (design.p - design.q) * theta
+    elif isinstance(design, Channel):
+        reported = theta @ design.channel()
+    else:
+        msg = "pooled designs must be drawn from part by part, each with its own number of people"
+        raise TypeError(msg)
     return rng.multinomial(n, reported / reported.sum(), size=size)
 
 

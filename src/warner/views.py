@@ -111,18 +111,19 @@ def _limits_of_response(
     *,
     cumulative: bool,
 ) -> Limits:
-    rate = rates(design)
+    rate, sizes = rates(design), np.ones(1, dtype=np.int64)
     if cumulative:  # every answer has rates of its own, so equal counts do not have equal intervals
-        counts, rate = counts.cumsum(axis=-1).astype(np.float64), rates(design, np.arange(1, design.k + 1))
+        sizes = np.arange(1, design.k + 1)
+        counts, rate = counts.cumsum(axis=-1).astype(np.float64), rates(design, sizes)
     elif sets is not None:
-        counts = np.stack([counts[:, list(chosen)].sum(axis=-1) for chosen in sets], axis=-1)
-        counts, rate = counts.astype(np.float64), rates(design, np.array([len(chosen) for chosen in sets]))
+        sizes = np.array([len(chosen) for chosen in sets])
+        counts = np.stack([counts[:, list(chosen)].sum(axis=-1) for chosen in sets], axis=-1).astype(np.float64)
+        rate = rates(design, sizes)
     low, high, error = each_group(lambda c, total: interval_and_error(c, total, rate, tail, target, method), counts, n)
-    if np.ndim(rate.base):
-        whole = np.isclose(rate.base, design.k * design.q, rtol=1e-12)
+    if (whole := sizes == design.k).any():
         low[:, whole] = high[:, whole] = np.where(n > 0, 1.0, np.nan)  # all answers together: known
         error[:, whole] = np.where(n > 0, 0.0, np.nan)
-    scored = suited(n[n > 0], rate if np.ndim(rate.base) == 0 else Rates(rate.base.max(), rate.gain), target)
+    scored = suited(n[n[:, 0] > 0], rate, target, tail)
     both = "score" if scored.all() else "score or clopper_pearson" if scored.any() else "clopper_pearson"
     return Limits(low, high, error, method or both, approximate=both != "clopper_pearson")
 
@@ -154,17 +155,35 @@ def views(design: Channel, sets: Sequence[Sequence[int]]) -> list[View]:
     return found
 
 
+def rate_of(design: RandomizedResponse | Channel) -> Rates:
+    """Give the rates at which reports follow the share of the first answer, where one binomial count tells it."""
+    if isinstance(design, RandomizedResponse):
+        return rates(design)
+    (view,) = views(design, [[0]])
+    if view.rate is None:
+        msg = "the design must have a binomial count for its first answer, as one with two possible reports has"
+        raise ValueError(msg)
+    return view.rate
+
+
 def _binomial(design: Channel, members: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Rates | None]:
-    """Find the reports that are equally likely within the set and equally likely without, and likelier within."""
+    """Find reports whose number is binomial in the share: as likely after every answer of the set, and of the others.
+
+    Two guesses: the reports that are so one by one, and likelier within the set; and those that name its answers.
+    """
+    nothing = np.zeros(len(design.outputs), dtype=bool)
     if members.all():
-        return np.zeros(len(design.outputs), dtype=bool), None
+        return nothing, None
     inside, outside = design.weights[members], design.weights[~members]
     steady = (inside == inside[0]).all(axis=0) & (outside == outside[0]).all(axis=0)
-    reports = np.asarray(steady & (inside[0] > outside[0]), dtype=bool)
-    gain = float(sum((inside[0] - outside[0])[reports].tolist()) / design.total)
-    if gain == 0:
-        return reports, None
-    return reports, Rates(float(sum(outside[0][reports].tolist()) / design.total), gain)
+    guesses = [np.asarray(steady & (inside[0] > outside[0]), dtype=bool)]
+    guesses += [members] if design.outputs == design.domain else []
+    for reports in guesses:
+        within, without = (set(rows[:, reports].sum(axis=1).tolist()) for rows in (inside, outside))
+        if len(within) == len(without) == 1 and within != without:
+            base = without.pop()
+            return reports, Rates(base / design.total, (within.pop() - base) / design.total)
+    return nothing, None
 
 
 def _channel_limits(
