@@ -14,7 +14,7 @@ from engines import in_engine
 from warner import RandomizedResponse, Tally, estimate, tally
 from warner.estimate import METHODS
 from warner.intervals import clopper_pearson
-from warner.risk import VALID, choice
+from warner.risk import VALID, choice, predicted_errors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -271,9 +271,27 @@ def test_auto_chooses_for_each_group_and_leaves_out_the_empty_one() -> None:
     assert np.isnan(found.shares[1]).all()
     assert_allclose(found.shares[2], warner.inv_n(flat, reports.design), atol=1e-15)
     assert "auto took inv_p in 1, inv_n in 1 of 2 groups" in found.text()
+    assert "group by group: mle " in found.text()
     whole = estimate(Tally(reports.design, [reports.counts, flat], by=("g",), groups=groups[::2]), method="auto")
     assert whole.certificate is not None
     assert_array_equal(whole.shares, found.shares[[0, 2]])
+
+
+def test_an_error_of_nothing_is_no_reason_to_choose() -> None:
+    found = estimate(Tally(RandomizedResponse(4, odds=(100, 1)), [0, 0, 3, 0]), method="inv_p")
+    assert "would take" not in found.text()  # all of them are right in every survey, but for rounding
+
+
+def test_auto_plugs_in_the_nearest_distribution_and_the_effective_number() -> None:
+    counts = np.array([300, 150, 40, 10, 0])
+    design = RandomizedResponse(5, epsilon=2)
+    expected = predicted_errors(warner.inv_p(counts, design), 500, design, rng=warner.simulate.seeded_by(counts))
+    assert choice(counts, design).errors == expected
+    fewer = predicted_errors(warner.inv_p(counts, design), 50, design, rng=warner.simulate.seeded_by(counts))
+    assert choice(counts, design, n=50.2).errors == fewer
+    assert not np.allclose(warner.inv_p(counts, design), warner.mle(counts, design))
+    weighted = Tally(design, counts * 2.0, squares=4.0 * 500 * 10)  # an effective number of 50
+    assert estimate(weighted, method="auto").choices[0].errors == choice(counts * 2.0, design, n=50).errors
 
 
 def test_auto_can_be_repeated_and_seeded() -> None:

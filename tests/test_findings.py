@@ -69,6 +69,14 @@ def test_what_an_interval_says_of_itself() -> None:
     assert repr(FOUND.interval("once")).endswith("95 % interval (population), clopper_pearson>")
     realised = FOUND.interval("once", target="realised")
     assert realised.method == "score"
+    mixed = estimate(Tally(SURVEY, [[400, 350, 250], [3, 2, 1]], by=("g",), groups=((1,), (2,)))).interval(
+        target="realised"
+    )
+    assert mixed.method == "score or clopper_pearson"
+    assert mixed.approximate
+    assert (
+        FOUND.interval(target="realised", simultaneous=True, level=0.99).method == "clopper_pearson"
+    )  # far in the tails
     assert realised.approximate
     assert "approximate 95 % interval (realised), score" in repr(realised)
     assert not FOUND.interval("once").approximate
@@ -99,6 +107,33 @@ def test_weights_make_everything_approximate_and_count_as_effective() -> None:
     assert "approximate, because of weights" in found.present().text()
     assert "intervals are approximate: weights count as 500.0 reports" in found.text()
     assert found.to_dict()["approximate"]
+
+
+def test_without_noise_shares_are_sample_shares() -> None:
+    found = estimate(Tally(RandomizedResponse(["a", "b", "c"], odds=(1, 0)), [10, 20, 70]))
+    one = found.interval("a")
+    assert_allclose([one.low, one.high], beta.ppf([0.025, 0.975], [10, 11], [91, 90]), rtol=1e-9)
+    assert_allclose(found.interval(cumulative=True).low[1], beta.ppf(0.025, 30, 71), rtol=1e-9)
+    assert found.top(1).to_dict()["certain"] == ["c"]
+
+
+def test_hardly_any_expected_reports_leave_everything_open() -> None:
+    # 19 reports among 1,000 answers at epsilon 0.1: p N is 0.02, so that even one is more than a share of 1 explains.
+    design = RandomizedResponse(1000, epsilon=0.1)
+    found = estimate(Tally(design, [5] + [1] * 14 + [0] * 985))
+    table = found.table()
+    assert (table["low"] < 0.01).all()
+    assert (table["high"] > 0.99).all()
+    rest = found.interval(range(1, 1000))
+    assert rest.low < 0.01
+    assert rest.high > 0.99
+
+
+def test_names_cannot_play_tricks_with_a_terminal() -> None:
+    design = RandomizedResponse(["a\x1b[31m", "b"], odds=(9, 1))
+    found = estimate(Tally(design, [[90, 10]] * 2, by=("g",), groups=(("x\x1b",), ("y",))))
+    for text in (found.top(1).text(), found.present().text(), found.compare("b", "a\x1b[31m").text(), found.text()):
+        assert "\x1b" not in text
 
 
 # Comparisons
@@ -132,6 +167,33 @@ def test_one_answer_compared_between_groups() -> None:
     assert found.difference == pytest.approx((0.35 - 0.25) * 4 - (0.5 - 0.25) * 4)
     assert "'once' in north against 'once' in None" in found.text()
     assert found.p_value < 0.01
+    assert found.approximate
+    rare = estimate(Tally(SURVEY, [[5, 30, 65], [2, 40, 58]], by=("g",), groups=((1,), (2,))))
+    assert not rare.compare("never", between=(1, 2)).approximate  # few reports: by exact intervals
+    two = Tally(SURVEY, [[5, 30, 65], [2, 40, 58]], by=("g", "h"), groups=(("a", 1), ("b", 2)))
+    by_name = estimate(two).compare("once", between=("a / 1", "b / 2"))
+    assert by_name.difference == estimate(two).compare("once", between=(("a", 1), ("b", 2))).difference
+
+
+def test_a_difference_between_groups_by_hand() -> None:
+    # Newcombe: each side joins the distances to Wilson's limits of 300/1000 and 70/400, here by statsmodels' formula
+    found = estimate(Tally(SURVEY, [[300, 350, 350], [70, 200, 130]], by=("g",), groups=((1,), (2,))))
+    compared = found.compare("never", between=(1, 2))
+    z2 = 1.959963984540054**2
+    limits = [
+        ((c + z2 / 2) / (n + z2) + side * np.sqrt(z2 * (c * (n - c) / n + z2 / 4)) / (n + z2))
+        for c, n in ((300, 1000), (70, 400))
+        for side in (-1, 1)
+    ]
+    low = 0.3 - 0.175 - np.hypot(0.3 - limits[0], limits[3] - 0.175)
+    high = 0.3 - 0.175 + np.hypot(limits[1] - 0.3, 0.175 - limits[2])
+    assert_allclose([compared.low, compared.high], [4 * low, 4 * high], rtol=1e-9)
+    # The same people under the design turned round, where 1 - c/n and -gain stand for c/n and gain, K = 2
+    upright, turned = RandomizedResponse(2, odds=(4, 1)), RandomizedResponse(2, odds=(1, 4))
+    rows = np.array([[60, 40], [30, 70]])
+    first = estimate(Tally(upright, rows, by=("g",), groups=((1,), (2,)))).compare(0, between=(1, 2))
+    second = estimate(Tally(turned, rows[:, ::-1], by=("g",), groups=((1,), (2,)))).compare(0, between=(1, 2))
+    assert_allclose([first.low, first.high], [second.low, second.high])
 
 
 @pytest.mark.parametrize("odds", [(6, 1), (1, 6)])
@@ -166,6 +228,26 @@ def test_certain_ranks_are_right_at_their_level() -> None:
     assert found.certain[:, 0].mean() > 0.9  # it can speak
 
 
+def test_ranks_hold_for_all_answers_at_once() -> None:
+    found = FOUND.top(2, level=0.9)
+    at_once = FOUND.interval(level=0.9, simultaneous=True)
+    assert found.reading.simultaneous
+    others = [(at_once.high[np.arange(3) != i] >= at_once.low[i]).sum() for i in range(3)]
+    assert_array_equal(found.certain, np.array(others) < 2)
+    # Here one at a time would name the leader, all at once does not.
+    close = estimate(Tally(SURVEY, [3955, 3745, 2300]))
+    apart, together = close.interval(), close.interval(simultaneous=True)
+    assert apart.low[0] > apart.high[1]
+    assert together.low[0] <= together.high[1]
+    assert not close.top(1).certain.any()
+
+
+def test_names_come_with_the_commonest_first() -> None:
+    assert "  once, never\n" in estimate(Tally(SURVEY, [350, 400, 250])).present().text()
+    turned = estimate(Tally(RandomizedResponse(["a", "b", "c"], odds=(1, 4)), [300, 200, 500]))
+    assert "  b, a\n" in turned.present().text()  # what is held by most is reported least
+
+
 def test_an_empty_group_says_so_in_every_finding() -> None:
     for found in (GROUPED.top(1), GROUPED.present()):
         assert "south: no reports" in found.text()
@@ -198,6 +280,9 @@ def test_many_answers_take_one_evaluation_for_each_distinct_count() -> None:
     counts = np.random.default_rng(3).poisson(4, 6000)
     counts[7] = 500
     found = estimate(Tally(design, counts))
+    cumulative = found.interval(cumulative=True)
+    some = found.interval(range(5000))
+    assert_allclose([cumulative.low[4999], cumulative.high[4999]], [some.low, some.high], rtol=1e-9)
     assert_array_equal(found.interval().low, clopper_pearson(counts, float(counts.sum()), design, 0.95)[0])
     assert_allclose(found.present().p_values, binom.sf(counts - 1, counts.sum(), design.q), rtol=1e-9)
     assert found.top(1).certain[7]
@@ -226,6 +311,8 @@ def test_many_answers_take_one_evaluation_for_each_distinct_count() -> None:
         (lambda: FOUND.top(0), "k must be a whole number from 1 to 2"),
         (lambda: FOUND.present(alpha=5), "alpha must be between 0 and 1"),
         (lambda: FOUND.present(power=1), "power must be between 0 and 1"),
+        (lambda: FOUND.interval(level="x"), "level must be between 0 and 1"),  # type: ignore[arg-type]
+        (lambda: FOUND.interval(1.5), "an answer must be in the domain"),
         (lambda: FOUND.present(correction="none"), 'correction must be "holm" or "bh"'),
     ],
 )

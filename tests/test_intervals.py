@@ -15,6 +15,7 @@ from warner import RandomizedResponse, intervals, simulate
 from warner.intervals import (
     Reading,
     adjusted,
+    binomial_limits,
     certain_ranks,
     clopper_pearson,
     difference,
@@ -236,6 +237,27 @@ def test_simultaneous_intervals_hold_all_at_once() -> None:
     assert ((truth < low) | (truth > high)).any(axis=-1).mean() > 0.3  # one at a time they do not
 
 
+def test_realised_intervals_hold_all_at_once() -> None:
+    # Just enough noise for one score interval, but far from enough for a thousand at once.
+    k, n, surveys = 1000, 10_551, 300
+    design, people = RandomizedResponse(k, epsilon=4), np.zeros(k, dtype=int)
+    people[:2] = n // 2, n - n // 2
+    counts = simulate.reports_of_people(people, design, rng=np.random.default_rng(2), size=surveys)
+    low, high = share_interval(
+        counts, float(n), rates(design), Reading(0.95, "realised", simultaneous=True).tail(k), "realised"
+    )
+    covered = ((low <= people / n) & (people / n <= high)).all(axis=-1).mean()
+    assert covered >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / surveys)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_limits_of_very_many_reports_are_normal(share: float) -> None:
+    for n in (1e11, 1e13, 1e15, 9e15):
+        low, high = binomial_limits(np.float64(share * n), np.float64(n), 0.025)
+        error = np.sqrt(share * (1 - share) / n)
+        assert_allclose([(low - share) / error, (high - share) / error], [-1.95996, 1.95996], rtol=1e-3)
+
+
 def test_simulated_coverage_agrees_with_the_sum() -> None:
     design, n, share, surveys = RandomizedResponse(5, epsilon=1), 400, 0.3, 4000
     chance = design.q + (design.p - design.q) * share
@@ -283,6 +305,22 @@ def test_a_difference_by_hand() -> None:
     assert_allclose(found.p_value, binomtest(400, 650).pvalue, rtol=1e-9)
 
 
+@pytest.mark.parametrize("epsilon", [998, 999])
+def test_realised_differences_with_little_noise_cover(epsilon: int) -> None:
+    # K = 2, N = 100, truth told 998 or 999 times in 1,000: hardly any report is a lie, and nothing is normal.
+    design, n, holders = RandomizedResponse(2, truth=f"{epsilon}/1000"), 100, 30
+    law = np.convolve(
+        binom.pmf(np.arange(holders + 1), holders, design.p),
+        binom.pmf(np.arange(n - holders + 1), n - holders, design.q),
+    )
+    counts = np.arange(n + 1.0)
+    found = difference(counts, n - counts, float(n), rates(design), 0.025, "realised")
+    real = (2 * holders - n) / n
+    assert law[(found.low <= real + 1e-12) & (real - 1e-12 <= found.high)].sum() >= 0.95
+    other = [difference_between(c, 50.0, (n, n), rates(design), 0.025, "realised") for c in counts]
+    assert all(one.high - one.low > 0.05 for one in other)
+
+
 def test_rare_answers_are_compared_by_their_exact_intervals() -> None:
     design = RandomizedResponse(50, epsilon=3)
     found = difference(40.0, 4.0, 200.0, rates(design), 0.025, "population")
@@ -317,6 +355,15 @@ def test_equality_between_groups_is_fishers_test(a: int, b: int, n: tuple[int, i
     tails = [fisher_exact(table, alternative=side).pvalue for side in ("less", "greater")]
     found = difference_between(float(a), float(b), n, rates(RandomizedResponse(2, odds=(3, 1))), 0.025, "population")
     assert_allclose(found.p_value, min(1, 2 * min(tails)), rtol=1e-9)
+
+
+@pytest.mark.parametrize("people", [10**12, 10**14])
+def test_fishers_test_of_very_many_people(people: int) -> None:
+    apart = 2 * np.sqrt(0.5 * people)  # two standard errors of the difference of two counts
+    found = difference_between(
+        people / 2, people / 2 + apart, (people, people), rates(RandomizedResponse(2, odds=(3, 1))), 0.025, "population"
+    )
+    assert_allclose(found.p_value, 2 * norm.sf(2), rtol=1e-3)
 
 
 def test_fishers_test_of_many_people_is_that_of_the_normal_law() -> None:

@@ -368,7 +368,7 @@ def test_bad_input_is_told(options: dict[str, Any], said: str) -> None:
 
 
 def test_a_design_without_information_cannot_be_planned_with() -> None:
-    with pytest.raises(ValueError, match="p different from q"):
+    with pytest.raises(ValueError, match="an epsilon above 0"):
         plan(RandomizedResponse(3, odds=(1, 1)), people=10)
 
 
@@ -479,3 +479,10 @@ def test_the_picture_has_the_plan_and_its_target(tmp_path: Path) -> None:
 
 def test_plan_and_its_result_are_public() -> None:
     assert isinstance(warner.plan(2, epsilon=1, people=9), Plan)
+
+
+def test_a_grid_stays_within_what_can_be_counted() -> None:
+    made = plan(10, epsilon=1, people=10**15)
+    assert made.table()["people"].max() <= 2**53
+    assert "1 person" in plan(10, epsilon=1, people=1).text()
+    assert "-0 %" not in plan(RandomizedResponse(2, odds=(0, 1)), people=100).text()

@@ -39,6 +39,7 @@ PUBLIC = {
         "metrics",
         "mle",
         "plan",
+        "pool",
         "simulate",
         "tally",
     ],

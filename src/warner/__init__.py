@@ -9,6 +9,7 @@ from warner.em import Certificate, ChannelOperator, Fit, certificate, channel_ml
 from warner.estimate import Estimate, estimate
 from warner.estimators import inv, inv_n, inv_p, mle
 from warner.plan import Plan, plan
+from warner.pool import pool
 from warner.tally import Tally, tally
 
 __version__ = version("warner")
@@ -35,6 +36,7 @@ __all__ = [
     "metrics",
     "mle",
     "plan",
+    "pool",
     "simulate",
     "tally",
 ]

@@ -194,9 +194,7 @@ def estimate(
     reading: dict[str, Any] = {"level": level, "target": target, "simultaneous": simultaneous}
     pairs = [_pair(given, survey, between) for given in compare or []]
     if (as_csv or (output is not None and output.suffix.lower() != ".json")) and (compare or top_certain or present):
-        msg = (
-            "--compare, --top-certain and --present are answered in the printed table and in JSON, not in a table file"
-        )
+        msg = "--compare, --top-certain and --present are answered in the table for people and in JSON, not in CSV or Parquet"
         raise ValueError(msg)
     if between is not None and not pairs:
         msg = "--between needs --compare with the answer to compare"
