@@ -26,7 +26,8 @@ def squared_error_sum(shares: ArrayLike, truth: ArrayLike) -> NDArray[np.float64
     >>> squared_error_sum([0.3, 0.7], [0.5, 0.5]).round(3)
     np.float64(0.08)
     """
-    return np.square(_difference(shares, truth)).sum(axis=-1)  # type: ignore[no-any-return]
+    difference = _difference(shares, truth)
+    return np.square(difference, out=difference).sum(axis=-1)  # type: ignore[no-any-return]
 
 
 def squared_error_mean(shares: ArrayLike, truth: ArrayLike) -> NDArray[np.float64]:
@@ -44,7 +45,8 @@ def total_variation(shares: ArrayLike, truth: ArrayLike) -> NDArray[np.float64]:
     >>> total_variation([0.3, 0.7], [0.5, 0.5]).round(3)
     np.float64(0.2)
     """
-    return np.abs(_difference(shares, truth)).sum(axis=-1) / 2  # type: ignore[no-any-return]
+    difference = _difference(shares, truth)
+    return np.abs(difference, out=difference).sum(axis=-1) / 2  # type: ignore[no-any-return]
 
 
 def kl_divergence(first: ArrayLike, second: ArrayLike) -> NDArray[np.float64]:
@@ -80,8 +82,11 @@ def negative_log_likelihood(shares: ArrayLike, counts: ArrayLike, design: Random
     if theta.shape != array.shape:
         msg = f"shares must have the shape of counts, {array.shape}, but got {theta.shape}"
         raise ValueError(msg)
-    expected = design.q + (design.p - design.q) * theta
     negative = theta.min(axis=-1) < 0
+    if negative.all():
+        return np.full(negative.shape, np.nan)[()]
+    expected = (design.p - design.q) * theta
+    expected += design.q
     if (expected > 0).all():
         fit = -np.vecdot(array, np.log(expected, out=expected)) / totals
     else:
