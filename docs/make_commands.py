@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-COMMANDS = ("", "design", "show", "randomize", "estimate")
+COMMANDS = ("", "design", "show", "randomize", "estimate", "reproduce")
 
 OPENING = """# The commands
 

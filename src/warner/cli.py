@@ -183,6 +183,42 @@ def estimate(
         typer.echo(found.text(level=level, rows=top))
 
 
+@app.command(epilog="Example: warner reproduce all --jobs 2 -o results/ --data data/")
+def reproduce(
+    experiment: Annotated[
+        str, typer.Argument(help="grid, overview, complete, bias-variance, real, ibu, claims or all.")
+    ] = "all",
+    *,
+    seeds: Annotated[
+        int | None, typer.Option(help="How often each configuration is randomized.  [default: 100]", show_default=False)
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Number of processes.", min=1)] = 1,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder for the results.")] = Path("results"),
+    data: Annotated[
+        Path | None, typer.Option(help="The folder with the real data.  [default: ~/.cache/warner]", show_default=False)
+    ] = None,
+    dask: Annotated[str | None, typer.Option(help="Compute on the Dask cluster at this address.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Everything at toy size, within a minute.")] = False,
+) -> None:
+    """Reproduce the experiments of Pinzón et al. (AAAI 2026), and check the paper's claims.
+
+    What is finished is in the folder, so that an interrupted run goes on where it stopped.
+    """
+    from warner.paper.run import reproduce as reproduced  # noqa: PLC0415
+
+    try:
+        with _stages() as (tell, say):
+            page = reproduced(
+                experiment, output, seeds=seeds, jobs=jobs, data=data, dask=dask, quick=quick, tell=tell, say=say
+            )
+    except KeyboardInterrupt:
+        typer.echo(
+            f"warner: interrupted; what is done is kept in {output}, the same command goes on from there", err=True
+        )
+        sys.exit(130)
+    typer.echo(f"{page}: figures, claims and settings; the numbers are beside it")
+
+
 def _designed(domain: Any, epsilon: Any, truth: Any, redraw: Any, odds: Any) -> RandomizedResponse:
     from warner.design import RandomizedResponse  # noqa: PLC0415
 
@@ -264,6 +300,28 @@ def _progress() -> Iterator[Any]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("rows", total=None)
         yield lambda rows: bar.update(task, completed=rows)
+
+
+@contextmanager
+def _stages() -> Iterator[Any]:
+    """Show the stage of long work and the time left, and lines on what is left out."""
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+
+    console = Console(stderr=True)
+    if not sys.stderr.isatty():
+        yield (lambda stage, done, total: None), (lambda line: typer.echo(f"warner: {line}", err=True))  # noqa: ARG005
+        return
+    columns = (TextColumn("{task.description:8}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, speed_estimate_period=60) as bar:
+        tasks: dict[str, Any] = {}
+
+        def tell(stage: str, done: float, total: float) -> None:
+            if stage not in tasks:
+                tasks[stage] = bar.add_task(stage, total=1)
+            bar.update(tasks[stage], completed=done / total if total else 1)
+
+        yield tell, lambda line: console.print(line, markup=False, highlight=False)
 
 
 def _write(found: Estimate, output: Path, level: float) -> None:

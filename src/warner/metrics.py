@@ -87,7 +87,7 @@ def negative_log_likelihood(shares: ArrayLike, counts: ArrayLike, design: Random
         return np.full(negative.shape, np.nan)[()]
     expected = (design.p - design.q) * theta
     expected += design.q
-    if (expected > 0).all():
+    if expected.min() > 0:
         fit = -np.vecdot(array, np.log(expected, out=expected)) / totals
     else:
         fit = -xlogy(array / totals[..., np.newaxis], np.maximum(expected, 0)).sum(axis=-1)

@@ -154,10 +154,12 @@ def reports_of_people(
         msg = "the design must have p >= q to be read as keep or redraw; use reports_of_population for p < q"
         raise ValueError(msg)
     _check(1, rng)
+    people = people.astype(np.int64)
     held = np.flatnonzero(people)  # of many answers, most may be held by nobody
-    kept = _kept(people[held].astype(np.int64), _keep(design), _shape(size), rng)
-    reports = _uniform_histograms(people.sum(dtype=np.int64) - kept.sum(axis=-1), design.k, rng)
-    reports[..., held] += kept
+    where = slice(None) if 2 * held.size > design.k else held
+    kept = _kept(people[where], _keep(design), _shape(size), rng)
+    reports = _uniform_histograms(people.sum() - kept.sum(axis=-1), design.k, rng)
+    reports[..., where] += kept
     return reports
 
 
@@ -185,19 +187,20 @@ def _kept(
 ) -> NDArray[np.int64]:
     """Draw how many of the people with each answer keep it: binomial counts."""
     n = int(people.sum())
-    if people.size < LONG or not 0 < 4 * n * keep < people.size:
+    if people.size < LONG or not 0 < n * keep < people.size:
         return rng.binomial(people, keep, size=(*shape, people.size))
     # Few keep theirs. With all people in a row, those who do are a geometric number of places apart.
     ends = people.cumsum()
-    expected = n * keep
+    rate = -math.log1p(-keep)  # an exponential waiting time with this rate, rounded up, is geometric
+    enough = int(n * keep + 5 * (n * keep) ** 0.5) + 5
     rows = np.empty((math.prod(shape), people.size), dtype=np.int64)
     for row in rows:
-        places = np.zeros(1, dtype=np.int64)
+        places = np.ceil(rng.standard_exponential(enough) / rate).cumsum()
         while places[-1] <= n:
-            gaps = rng.geometric(keep, size=int(expected + 5 * expected**0.5) + 5)
-            places = np.concatenate([places, places[-1] + gaps.cumsum()])
-        who = places[1 : places.searchsorted(n, side="right")] - 1
-        row[:] = np.bincount(ends.searchsorted(who, side="right"), minlength=people.size)
+            more = np.ceil(rng.standard_exponential(enough) / rate).cumsum()
+            places = np.concatenate([places, places[-1] + more])
+        who = places[: places.searchsorted(n, side="right")].astype(np.int64)
+        row[:] = np.bincount(ends.searchsorted(who), minlength=people.size)  # person number e is the last before end e
     return rows.reshape(*shape, people.size)
 
 
@@ -209,7 +212,7 @@ def _uniform_histograms(totals: NDArray[np.int64], k: int, rng: np.random.Genera
     # Independent Poisson counts are multinomial given their total, whatever that total is. So we aim a little below
     # the total that is wanted, draw again in the rare case of too many, and then draw those that are missing.
     least = float(np.min(totals))
-    mean = (least - 4 * least**0.5) / k
+    mean = (least - 3 * least**0.5) / k
     poisson = _poisson(mean) if FEW < mean <= MANY else None
     for row, total in zip(rows, np.ravel(totals).tolist(), strict=True):
         missing = total
@@ -238,13 +241,13 @@ def _poisson(mean: float) -> Callable[[int, np.random.Generator], NDArray[np.int
     steps = pdtr(np.arange(first, int(mean + spread) + 40), mean)  # P(count <= first), P(count <= first + 1), ...
     ends = np.arange(CELLS + 1) / CELLS
     table = first + steps.searchsorted(ends, side="right")
-    plain = table[1:] == table[:-1]
-    plain[-1] = False  # at one, all steps are passed
+    table = np.where(table[1:] == table[:-1], table[:-1], -1)
+    table[-1] = -1  # at one, all steps are passed
 
     def drawn(size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        cells = rng.integers(CELLS, size=size, dtype=np.uint16)
+        cells = np.frombuffer(rng.bytes(2 * size), dtype="<u2") >> 2  # 16 random bits, of which 14 are the cell
         counts: NDArray[np.int64] = table[cells]
-        split = np.flatnonzero(~plain[cells])
+        split = np.flatnonzero(counts < 0)
         counts[split] = first + steps.searchsorted((cells[split] + rng.random(split.size)) / CELLS, side="right")
         return counts
 
