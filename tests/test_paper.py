@@ -50,7 +50,9 @@ COMMAND = [sys.executable, "-m", "warner", "reproduce"]
 def everything(size: scale.Scale) -> list[Any]:
     values = np.array([3, 4, 9])
     made_up = real.Histogram("made_up", "Made up", 3, 12, values, np.array([50, 30, 20]), "complete")
-    return [*grid.surveys(size), *real.surveys([made_up], size), *ibu.descents(size), *checks.checks(size)]
+    # So many answers that linear algebra would use every thread it gets, and add up in another order.
+    wide = real.Histogram("wide", "Wide", 0, 60_000, np.arange(50_000), np.arange(1, 50_001), "complete")
+    return [*grid.surveys(size), *real.surveys([made_up, wide], size), *ibu.descents(size), *checks.checks(size)]
 
 
 def contents(folder: Path) -> dict[str, bytes]:

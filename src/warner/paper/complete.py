@@ -67,3 +67,6 @@ def _truth(panel: Any, survey: Survey) -> None:
     panel.plot(category, zipf(survey.k, survey.s), color=GREY, linewidth=1.2)
     panel.set_xscale("log")
     panel.set_yscale("log")
+    low, high = panel.get_ylim()
+    centre = np.sqrt(low * high)
+    panel.set_ylim(min(low, centre / 10), max(high, 10 * centre))  # a flat population is to look flat

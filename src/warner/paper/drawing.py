@@ -75,9 +75,10 @@ def band(
 
 
 def line(axes: Axes, x: ArrayLike, y: ArrayLike, colour: str, marker: str, *, every: int = 1, style: str = "-") -> Any:
-    """Draw one line with markers."""
+    """Draw one line with markers; that of MLE* on top, where lines coincide."""
+    zorder = 4 if colour == STYLES["mle"][0] else 3
     return axes.plot(
-        x, y, style, color=colour, marker=marker, markersize=4.5, linewidth=1.4, markevery=every, zorder=3
+        x, y, style, color=colour, marker=marker, markersize=4.5, linewidth=1.4, markevery=every, zorder=zorder
     )[0]
 
 

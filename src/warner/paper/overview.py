@@ -86,7 +86,11 @@ def figures(grid: Grid, scale: Scale, metrics: tuple[str, ...] = ("mse", "nll"))
             drawn[f"overview {metric} {word}"] = (
                 drawing,
                 f"{title} ({unit}) against {axis.split(',')[0]}, for K = {k:,} and {fixed}, in three populations. "
-                + ("Below, on a logarithmic axis, by how much it exceeds that of MLE*. " if metric == "nll" else "")
+                + (
+                    f"Below, on a logarithmic axis, by how much it exceeds that of MLE* (drawn at {TINY:g} if less). "
+                    if metric == "nll"
+                    else ""
+                )
                 + explained(metric, scale.seeds),
             )
     return drawn

@@ -131,7 +131,11 @@ def _how(scale: Scale, seconds: Mapping[str, float]) -> str:
         f"<h2>{title}</h2><dl>"
         + "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in lines.items())
         + "</dl>"
-        for title, lines in (("Settings", settings), ("Running time", times), ("Versions", versions))
+        for title, lines in (
+            ("Settings", settings),
+            ("Running time, over all runs of this folder", times),
+            ("Versions", versions),
+        )
     )
 
 
