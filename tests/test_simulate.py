@@ -114,10 +114,12 @@ def test_long_histograms_are_multinomial(few: int, monkeypatch: pytest.MonkeyPat
     assert different.sum(axis=1).tolist() == [60, 3, 200]
 
 
-def test_few_people_who_keep_their_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("rows", [20_000, 2])
+def test_few_people_who_keep_their_answer(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulate, "LONG", 2)
     people = np.tile([1, 4], 30)  # 150 people with 60 answers, of whom 6 keep theirs on average
-    kept = simulate._kept(people, 0.04, (20_000,), np.random.default_rng(3))  # noqa: SLF001
+    rng = np.random.default_rng(3)
+    kept = np.concatenate([simulate._kept(people, 0.04, (rows,), rng) for _ in range(20_000 // rows)])  # noqa: SLF001
     assert fits(kept.sum(axis=1), stats.binom(150, 0.04))
     assert not fits(kept.sum(axis=1), stats.binom(150, 0.042))
     for answer in (0, 1, 58, 59):

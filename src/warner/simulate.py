@@ -190,17 +190,20 @@ def _kept(
     if people.size < LONG or not 0 < n * keep < people.size:
         return rng.binomial(people, keep, size=(*shape, people.size))
     # Few keep theirs. With all people in a row, those who do are a geometric number of places apart.
-    ends = people.cumsum()
     rate = -math.log1p(-keep)  # an exponential waiting time with this rate, rounded up, is geometric
     enough = int(n * keep + 5 * (n * keep) ** 0.5) + 5
     rows = np.empty((math.prod(shape), people.size), dtype=np.int64)
+    listed = n <= people.size * min(100, len(rows))  # then a list of what everybody holds pays, and is not too long
+    holds = np.repeat(np.arange(people.size, dtype=np.int32), people) if listed else None
+    ends = people.cumsum()
     for row in rows:
         places = np.ceil(rng.standard_exponential(enough) / rate).cumsum()
         while places[-1] <= n:
             more = np.ceil(rng.standard_exponential(enough) / rate).cumsum()
             places = np.concatenate([places, places[-1] + more])
         who = places[: places.searchsorted(n, side="right")].astype(np.int64)
-        row[:] = np.bincount(ends.searchsorted(who), minlength=people.size)  # person number e is the last before end e
+        answers = ends.searchsorted(who) if holds is None else holds[who - 1]  # people are numbered from 1
+        row[:] = np.bincount(answers, minlength=people.size)
     return rows.reshape(*shape, people.size)
 
 
