@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 READY = .venv/.ready
 
-.PHONY: all demo test test-all test-spark docs bench lint format clean
+.PHONY: all demo test test-all test-spark docs bench reproduce lint format clean
 all: test
 
 $(READY): pyproject.toml
@@ -47,6 +47,10 @@ test-spark: $(READY)
 bench: $(READY)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/run.py
 
+# Every experiment of the paper, with 100 seeds: some minutes on two cores. Real data, if there are any, from DATA.
+reproduce: $(READY)
+	$(BIN)/warner reproduce all --jobs $$(nproc 2>/dev/null || echo 2) -o results $(if $(DATA),--data $(DATA))
+
 docs: $(READY)
 	$(BIN)/python docs/make_commands.py
 	$(BIN)/python -m sphinx -W --keep-going -n -b html docs docs/_build/html
@@ -62,4 +66,4 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf .venv docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis demo dist build
+	rm -rf .venv docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis demo results dist build

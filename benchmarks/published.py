@@ -30,6 +30,35 @@ def published_mle(observed: NDArray[np.float64], p: float) -> NDArray[np.float64
     return shares
 
 
+def published_repetition(
+    answers: NDArray[np.int64], truth: NDArray[np.float64], p: float, rng: np.random.Generator
+) -> list[tuple[float, float]]:
+    """One repetition of an experiment, person by person: perturb, count, three estimators, two metrics each."""
+    k = len(truth)
+    q = (1 - p) / (k - 1)
+    keep = rng.random(answers.size) < p - q
+    reports = np.where(keep, answers, rng.integers(0, k, answers.size))
+    observed = np.bincount(reports, minlength=k) / answers.size
+    inverted = (observed - q) / (p - q)
+    clipped = np.maximum(inverted, 0)
+    estimates = (published_mle(observed, p), clipped / clipped.sum(), projected(inverted))
+    return [
+        (float(np.sum((shares - truth) ** 2)), float(-np.sum(observed * np.log(q + (p - q) * shares))))
+        for shares in estimates
+    ]
+
+
+def projected(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Project onto the simplex: sort, then walk down until the rest would be negative."""
+    total, taken = 0.0, 0
+    for share in np.sort(shares)[::-1]:
+        if share + (1 - total - share) / (taken + 1) <= 0:
+            break
+        total += share
+        taken += 1
+    return np.maximum(shares - (total - 1) / taken, 0)
+
+
 def published_ibu(observed: NDArray[np.float64], p: float, iterations: int) -> NDArray[np.float64]:
     """Update the uniform distribution a fixed number of times."""
     k = len(observed)

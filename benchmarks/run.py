@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from published import published_ibu, published_mle
+from published import published_ibu, published_mle, published_repetition
 from warner import (
     Channel,
     ChannelOperator,
@@ -387,6 +387,31 @@ def circulant_operator() -> Iterator[Line]:
     yield Line(f"{work}: peak memory", "its counts", "<= 40x", peak <= 40, f"{peak:.0f}x", "")
 
 
+def reproducing() -> Iterator[Line]:
+    """One repetition of a configuration of the paper's grid, of a hundred that are done at once."""
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415 - only this group needs it
+
+    from warner.paper.repetition import ESTIMATORS, VALID, repeated  # noqa: PLC0415
+
+    rng = np.random.default_rng(1)
+    seeds, three = 100, {name: ESTIMATORS[name] for name in VALID}
+    for k, least in ((10_000, 25), (50, 500)):
+        design = RandomizedResponse(k, epsilon=4)
+        answers = rng.choice(k, size=10**6, p=simulate.zipf(k, 1.3))
+        people = np.bincount(answers, minlength=k)
+        truth = people / 10**6
+        with threadpool_limits(1):
+            ratio, low, high = compared(
+                lambda a=answers, t=truth, d=design: published_repetition(a, t, d.p, rng),  # type: ignore[misc]
+                lambda c=people, d=design: repeated(c, d, seeds=seeds, rng=rng, estimators=three),  # type: ignore[misc]
+                rounds=15,
+            )
+        shown = f"{seeds / high:.0f} .. {seeds / low:.0f}"
+        work = f"one repetition, K = {k:,}, N = 10^6"
+        against, factor = "person by person, as published", seeds / ratio
+        yield Line(work, against, f">= {least}x faster", factor >= least, f"{factor:.0f}x", shown)
+
+
 GROUPS = (
     closed_forms,
     batches,
@@ -400,6 +425,7 @@ GROUPS = (
     checking,
     commanding,
     channels,
+    reproducing,
 )
 
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-COMMANDS = ("", "plan", "design", "show", "randomize", "estimate", "check")
+COMMANDS = ("", "plan", "design", "show", "randomize", "estimate", "check", "reproduce")
 
 OPENING = """# The commands
 

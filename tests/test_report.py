@@ -225,12 +225,12 @@ def test_the_page_says_whose_shares_the_intervals_are_for(tmp_path: Path) -> Non
     found = estimate(Tally(RandomizedResponse(["yes", "no"], odds=(3, 1)), [400, 600]))
     plain = page(found, tmp_path).text
     assert "bound the share in the population that the respondents were drawn from" in plain
-    assert "at least 95 % of such intervals" in plain
+    assert "each would hold the true share in at least 95 % of them" in plain
     assert "and in who was asked" in plain
     assert "hold for one answer at a time" in plain
     special = page(found, tmp_path, target="realised", simultaneous=True).text
     assert "bound the share among the very people who reported" in special
-    assert "about 95 % of such surveys, all intervals at once" in special
+    assert "would hold the true shares at once in about 95 % of them" in special
     assert "in who was asked" not in special
     assert "hold for all answers at once" in special
     assert "95 % simultaneous interval (realised): the score interval" in special

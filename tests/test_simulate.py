@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
 
 from warner import RandomizedResponse, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from numpy.typing import NDArray
 
 DESIGN = RandomizedResponse(4, odds=(5, 1))
 RNG = np.random.default_rng(1)
@@ -73,6 +76,90 @@ def test_both_readings_have_their_mean_and_their_variance(n: int) -> None:
         # Five standard errors: of a mean sqrt(v/R); of a variance v sqrt(2/R), a little more at small n.
         assert (np.abs(reports.mean(axis=0) - n * reported) <= 5 * np.sqrt(variance / repeats)).all()
         assert_allclose(reports.var(axis=0), variance, rtol=5 * np.sqrt(2.2 / repeats))
+
+
+def fits(drawn: NDArray[np.int64], law: Any) -> bool:
+    """Compare draws with a law by the chi-square test, cells with fewer than 5 expected put together."""
+    values = np.arange(drawn.max() + 1)
+    expected = law.pmf(values) * drawn.size
+    observed = np.bincount(drawn)
+    many = expected >= 5
+    cells = [*zip(observed[many], expected[many], strict=True)]
+    cells.append((drawn.size - observed[many].sum(), drawn.size - expected[many].sum()))
+    statistic = sum((o - e) ** 2 / e for o, e in cells if e > 0)
+    return bool(stats.chi2.sf(statistic, len(cells) - 1) > 1e-4)
+
+
+@pytest.mark.parametrize("mean", [12.3, 80.0, 900.0])
+def test_the_table_of_poisson_counts(mean: float) -> None:
+    drawn = simulate._poisson(mean)(100_000, np.random.default_rng(1))  # noqa: SLF001
+    assert fits(drawn, stats.poisson(mean))
+    assert not fits(drawn, stats.poisson(1.01 * mean))  # the test has power
+
+
+@pytest.mark.parametrize("few", [1, 100], ids=["by Poisson counts", "one by one"])
+def test_long_histograms_are_multinomial(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The ways for many answers, forced on three of them, where the law can be written down: each count is binomial,
+    # and given the first so is the second.
+    monkeypatch.setattr(simulate, "LONG", 2)
+    monkeypatch.setattr(simulate, "FEW", few)
+    totals = np.full(15_000, 60)
+    drawn = simulate._uniform_histograms(totals, 3, np.random.default_rng(2))  # noqa: SLF001
+    assert (drawn.sum(axis=1) == 60).all()
+    assert fits(drawn[:, 0], stats.binom(60, 1 / 3))
+    assert not fits(drawn[:, 0], stats.binom(62, 1 / 3))
+    usual = drawn[drawn[:, 0] == 20, 1]
+    assert fits(usual, stats.binom(40, 1 / 2))
+    different = simulate._uniform_histograms(np.array([60, 3, 200]), 3, np.random.default_rng(2))  # noqa: SLF001
+    assert different.sum(axis=1).tolist() == [60, 3, 200]
+
+
+@pytest.mark.parametrize("rows", [20_000, 2])
+def test_few_people_who_keep_their_answer(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulate, "LONG", 2)
+    people = np.tile([1, 4], 30)  # 150 people with 60 answers, of whom 6 keep theirs on average
+    rng = np.random.default_rng(3)
+    kept = np.concatenate([simulate._kept(people, 0.04, (rows,), rng) for _ in range(20_000 // rows)])  # noqa: SLF001
+    assert fits(kept.sum(axis=1), stats.binom(150, 0.04))
+    assert not fits(kept.sum(axis=1), stats.binom(150, 0.042))
+    for answer in (0, 1, 58, 59):
+        assert fits(kept[:, answer], stats.binom(people[answer], 0.04))
+    # Independent of each other: no correlation beyond chance, 5 / sqrt(draws).
+    assert abs(np.corrcoef(kept[:, 1], kept[:, 3])[0, 1]) < 5 / 141
+
+
+@pytest.mark.parametrize(("epsilon", "held"), [(1, 60), (5, 4)], ids=["few are kept", "few answers are held"])
+def test_a_population_of_many_answers(epsilon: float, held: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    shares = np.concatenate([simulate.zipf(held, 1), np.zeros(60 - held)])
+    design = RandomizedResponse(60, epsilon=epsilon)
+    reported = design.q + (design.p - design.q) * shares
+    monkeypatch.setattr(simulate, "LONG", 2)
+    people = 500 if held == 60 else 2_000
+    assert 2 * min(people * (design.p - design.q), held) <= 60  # or the usual way would be taken
+    drawn = simulate.reports_of_population(shares, people, design, rng=np.random.default_rng(4), size=20_000)
+    assert (drawn.sum(axis=1) == people).all()
+    for answer in (0, 1, 3, 59):
+        assert fits(drawn[:, answer], stats.binom(people, reported[answer]))
+    covariance = np.cov(drawn[:, 0], drawn[:, 1])[0, 1]
+    error = people * np.sqrt(reported[0] * reported[1] / 20_000)  # of a covariance, about
+    assert abs(covariance + people * reported[0] * reported[1]) < 5 * error
+
+
+@pytest.mark.parametrize("k", [1_500, 3_000])
+@pytest.mark.parametrize("n", [40, 10_000, 100_000, 10**9])
+def test_every_way_has_the_mean_and_the_variance(k: int, n: int) -> None:
+    design, truth = RandomizedResponse(k, epsilon=3), simulate.zipf(k, 1.3)
+    people = np.random.default_rng(5).multinomial(n, truth)
+    kappa, size = design.p - design.q, 60
+    for shares, drawn in (
+        (truth, simulate.reports_of_population(truth, n, design, rng=np.random.default_rng(6), size=size)),
+        (people / n, simulate.reports_of_people(people, design, rng=np.random.default_rng(7), size=size)),
+    ):
+        assert (drawn.sum(axis=1) == n).all()
+        expected = n * (design.q + kappa * shares)
+        scaled = (drawn - expected) ** 2 / expected
+        # The mean of 60 K squares, each about 1 with variance 2 + 1/expected; given people vary a little less.
+        assert abs(scaled.mean() - 1) < 5 * np.sqrt((2 + 1 / expected.min()) / (size * k)) + 0.03
 
 
 def test_person_by_person_and_by_histogram_agree() -> None:

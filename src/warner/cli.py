@@ -194,7 +194,7 @@ def estimate(
     reading: dict[str, Any] = {"level": level, "target": target, "simultaneous": simultaneous}
     pairs = [_pair(given, survey, between) for given in compare or []]
     if (as_csv or (output is not None and output.suffix.lower() != ".json")) and (compare or top_certain or present):
-        msg = "--compare, --top-certain and --present are answered in the table for people and in JSON, not in CSV or Parquet"
+        msg = "--compare, --top-certain and --present are answered in the printed table and in JSON only"
         raise ValueError(msg)
     if between is not None and not pairs:
         msg = "--between needs --compare with the answer to compare"
@@ -359,6 +359,42 @@ def _lines(path: Path | None) -> list[str]:
     return [line.rstrip("\r") for line in lines if line.strip()]
 
 
+@app.command(epilog="Example: warner reproduce all --jobs 2 -o results/ --data data/")
+def reproduce(
+    experiment: Annotated[
+        str, typer.Argument(help="grid, overview, complete, bias-variance, real, ibu, claims or all.")
+    ] = "all",
+    *,
+    seeds: Annotated[
+        int | None, typer.Option(help="How often each configuration is randomized.  [default: 100]", show_default=False)
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Number of processes.", min=1)] = 1,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder for the results.")] = Path("results"),
+    data: Annotated[
+        Path | None, typer.Option(help="The folder with the real data.  [default: ~/.cache/warner]", show_default=False)
+    ] = None,
+    dask: Annotated[str | None, typer.Option(help="Compute on the Dask cluster at this address.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Everything at toy size, within a minute.")] = False,
+) -> None:
+    """Reproduce the experiments of Pinzón et al. (AAAI 2026), and check the paper's claims.
+
+    What is finished is in the folder, so that an interrupted run goes on where it stopped.
+    """
+    from warner.paper.run import reproduce as reproduced  # noqa: PLC0415
+
+    try:
+        with _stages() as (tell, say):
+            page = reproduced(
+                experiment, output, seeds=seeds, jobs=jobs, data=data, dask=dask, quick=quick, tell=tell, say=say
+            )
+    except KeyboardInterrupt:
+        typer.echo(
+            f"warner: interrupted; what is done is kept in {output}, the same command goes on from there", err=True
+        )
+        sys.exit(130)
+    typer.echo(f"{page}: figures, claims and settings; the numbers are beside it")
+
+
 def _designed(domain: Any, epsilon: Any, truth: Any, redraw: Any, odds: Any) -> RandomizedResponse:
     from warner.design import RandomizedResponse  # noqa: PLC0415
 
@@ -476,6 +512,28 @@ def _json(found: Estimate, reading: dict[str, Any], asked: dict[str, list[Any]])
     answers = {name: [answer.to_dict() for answer in given] for name, given in asked.items() if given}
     single = {name: given if name == "comparisons" else given[0] for name, given in answers.items()}
     return json.dumps(found.to_dict(**reading) | single, ensure_ascii=False, indent=1)
+
+
+@contextmanager
+def _stages() -> Iterator[Any]:
+    """Show the stage of long work and the time left, and lines on what is left out."""
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+
+    console = Console(stderr=True)
+    if not sys.stderr.isatty():
+        yield (lambda stage, done, total: None), (lambda line: typer.echo(f"warner: {line}", err=True))  # noqa: ARG005
+        return
+    columns = (TextColumn("{task.description:8}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, speed_estimate_period=60) as bar:
+        tasks: dict[str, Any] = {}
+
+        def tell(stage: str, done: float, total: float) -> None:
+            if stage not in tasks:
+                tasks[stage] = bar.add_task(stage, total=1)
+            bar.update(tasks[stage], completed=done / total if total else 1)
+
+        yield tell, lambda line: console.print(line, markup=False, highlight=False)
 
 
 def _write(found: Estimate, output: Path, reading: dict[str, Any], asked: dict[str, list[Any]]) -> None:

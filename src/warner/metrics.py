@@ -27,7 +27,8 @@ def squared_error_sum(shares: ArrayLike, truth: ArrayLike) -> NDArray[np.float64
     >>> squared_error_sum([0.3, 0.7], [0.5, 0.5]).round(3)
     np.float64(0.08)
     """
-    return np.square(_difference(shares, truth)).sum(axis=-1)  # type: ignore[no-any-return]
+    difference = _difference(shares, truth)
+    return np.square(difference, out=difference).sum(axis=-1)  # type: ignore[no-any-return]
 
 
 def squared_error_mean(shares: ArrayLike, truth: ArrayLike) -> NDArray[np.float64]:
@@ -45,7 +46,8 @@ def total_variation(shares: ArrayLike, truth: ArrayLike) -> NDArray[np.float64]:
     >>> total_variation([0.3, 0.7], [0.5, 0.5]).round(3)
     np.float64(0.2)
     """
-    return np.abs(_difference(shares, truth)).sum(axis=-1) / 2  # type: ignore[no-any-return]
+    difference = _difference(shares, truth)
+    return np.abs(difference, out=difference).sum(axis=-1) / 2  # type: ignore[no-any-return]
 
 
 def kl_divergence(first: ArrayLike, second: ArrayLike) -> NDArray[np.float64]:
@@ -83,9 +85,11 @@ def negative_log_likelihood(shares: ArrayLike, counts: ArrayLike, design: Design
     if theta.shape != (*array.shape[:-1], design.k):
         msg = f"shares must have the shape of counts, {(*array.shape[:-1], design.k)}, but got {theta.shape}"
         raise ValueError(msg)
-    expected = _expected(theta, design)
     negative = theta.min(axis=-1) < 0
-    if (expected > 0).all():
+    if negative.all():
+        return np.full(negative.shape, np.nan)[()]
+    expected = _expected(theta, design)
+    if expected.min() > 0:
         fit = -np.vecdot(array, np.log(expected, out=expected)) / totals
     else:
         fit = -xlogy(array / totals[..., np.newaxis], np.maximum(expected, 0)).sum(axis=-1)
@@ -95,7 +99,9 @@ def negative_log_likelihood(shares: ArrayLike, counts: ArrayLike, design: Design
 def _expected(theta: NDArray[np.float64], design: Design) -> NDArray[np.float64]:
     """Give the probability of each report; of pooled designs, given the design that it went through."""
     if isinstance(design, RandomizedResponse):
-        return design.q + (design.p - design.q) * theta
+        expected = (design.p - design.q) * theta
+        expected += design.q
+        return expected
     if isinstance(design, Channel):
         return np.asarray(theta @ design.channel())
     return np.concatenate([_expected(theta, part) for part in design.parts], axis=-1)
