@@ -160,7 +160,7 @@ MODELS: dict[str, tuple[Callable[..., list[float]], Callable[..., TwoSamples], t
 def test_intervals_of_two_samples_cover(name: str, level: float) -> None:
     model, estimate, truth = MODELS[name]
     rng = np.random.default_rng(20_240 + int(100 * level))
-    n, times = 3000, 6000
+    n, times = 3000, 3000
     draws = rng.binomial(n, model(*truth), size=(times, 2)).tolist()
     hits = np.zeros(2)
     for yes in draws:
@@ -174,7 +174,7 @@ def test_intervals_of_two_samples_cover(name: str, level: float) -> None:
 
 def test_the_anchored_interval_covers_where_answers_depend_on_each_other() -> None:
     rng = np.random.default_rng(77)
-    n, times, level, (x, g) = 3000, 6000, 0.95, (0.25, 0.4)
+    n, times, level, (x, g) = 3000, 3000, 0.95, (0.25, 0.4)
     # same/same, same/differ, differ/same, differ/differ, for attentive people and for the others
     main, anchor = 0.2 * x + 0.8 * (1 - x), 0.85
     attentive = np.outer([main, 1 - main], [anchor, 1 - anchor])
