@@ -389,6 +389,12 @@ def test_likelihood_of_a_channel_by_hand() -> None:
     assert metrics.negative_log_likelihood([0.5, 0.5], [40, 160], FORCED) == pytest.approx(wanted, rel=1e-14)
 
 
+def test_simulated_reports_follow_the_channel() -> None:
+    counts = warner.simulate.reports_of_population([0.3, 0.7], 10**6, KUK, rng=np.random.default_rng(1))
+    chance = np.array([0.3, 0.7]) @ KUK.channel()
+    assert (abs(counts - 10**6 * chance) <= 4 * np.sqrt(10**6 * chance * (1 - chance))).all()
+
+
 # Bad input
 
 

@@ -25,7 +25,7 @@ from warner import (
     mle,
     simulate,
 )
-from warner.em import _extrapolated, _operator
+from warner.em import _extrapolated, _operator, _polished
 
 SURVEY = RandomizedResponse(3, epsilon=1)
 REFERENCE = json.loads((Path(__file__).parent / "reference" / "reference_values.json").read_text())["cases"]
@@ -381,6 +381,19 @@ def test_maxima_that_are_not_unique_are_told() -> None:
     assert_allclose(fit.shares @ wide.channel(), inside, atol=1e-12)
     # but where one answer alone is left there is no choice: the report 2 comes from the answer 1 above all
     assert channel_mle([0, 9, 0], Channel([["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"]] * 1, 2, 3)).unique
+
+
+def test_polishing_adds_an_answer_that_is_missing_and_drops_one_too_many() -> None:
+    rng = np.random.default_rng(4)
+    design = random_channel(rng, 6, 9)
+    counts = rng.multinomial(500, [0.6, 0.4, 0, 0, 0, 0] @ design.channel()) + 1
+    observed, best = counts / counts.sum(), channel_mle(counts, design).shares
+    assert 0 < np.count_nonzero(best) < 6
+    for answer in range(6):  # one that is missing, or one too many
+        active = best > 0
+        active[answer] = not active[answer]
+        found, _ = _polished(design.channel(), observed, np.maximum(best, 0.01), active)
+        assert_allclose(found, best, atol=1e-10)
 
 
 def test_weighted_counts_of_a_channel() -> None:

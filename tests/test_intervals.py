@@ -348,7 +348,7 @@ def test_presence_against_reference_values(case: dict[str, Any]) -> None:
     design = design_of(case)
     counts = np.array(case["input"]["counts"])
     n = float(counts.sum())
-    found = presence(counts, n, design)
+    found = presence(counts, n, rates(design))
     if "presence_pvalue" in case["expected"]:
         assert_allclose(found, case["expected"]["presence_pvalue"]["float"], rtol=1e-9, atol=1e-300)
     elif design.q == 0:  # nothing is randomized: whatever was reported is there
@@ -376,7 +376,7 @@ def test_false_findings_are_as_rare_as_promised(k: int, correction: str) -> None
     truth = np.zeros(k)
     truth[: k // 2] = simulate.zipf(k // 2, 1)
     counts = simulate.reports_of_population(truth, n, design, rng=np.random.default_rng(7), size=surveys)
-    found = adjusted(presence(counts, float(n), design), correction) <= 0.05
+    found = adjusted(presence(counts, float(n), rates(design)), correction) <= 0.05
     false, total = found[:, k // 2 :].sum(axis=-1), found.sum(axis=-1)
     rate = (false > 0).mean() if correction == "holm" else (false / np.maximum(total, 1)).mean()
     assert rate <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / surveys)

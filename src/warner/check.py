@@ -22,14 +22,15 @@ from __future__ import annotations
 import json
 import math
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import betainc, betaincc, xlog1py
 
+from warner.design import Channel, Pooled, RandomizedResponse
 from warner.estimators import SMALLEST, mle, validated
-from warner.intervals import binomial_limits, check_level, each_count
+from warner.intervals import at_least, binomial_limits, check_level, each_count
 from warner.simulate import reports_of_population, seeded_by
 from warner.tally import amount_text
 
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from warner.design import RandomizedResponse
     from warner.tally import Tally
 
 CELLS = 2**20  # simulated counts held at a time
@@ -103,7 +103,7 @@ class Check:
     misfits_alone: NDArray[np.bool_]
 
     @property
-    def design(self) -> RandomizedResponse:
+    def design(self) -> Any:
         """What every report is claimed to have gone through."""
         return self.tally.design
 
@@ -202,11 +202,11 @@ class Check:
         return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def _labels(self, row: int) -> list[Any]:
-        return [self.design.domain[i] for i in np.flatnonzero(np.atleast_2d(self.misfits)[row])]
+        return [self.design.outputs[i] for i in np.flatnonzero(np.atleast_2d(self.misfits)[row])]
 
     def _verdict(self) -> str:
         p, limit = _p(self.overall_p_value), 1 - self.level
-        if self.design.odds[1] == 0:
+        if _silent(self.design):
             return "Nothing can be tested: this design adds no noise, and every set of reports fits it."
         if not self.tally.by:
             if self.fits:
@@ -229,15 +229,17 @@ class Check:
             left_out = int(np.sum(getattr(tally, name)))
             told += f", {left_out:,} {name} left out" if left_out else ""
         claim = f"{told}, claimed epsilon {self.design.shown_epsilon()}, level {100 * self.level:g} %."
-        if self.design.odds[1] == 0:
+        if _silent(self.design):
             return claim
         return f"{claim} A p-value, p, is the chance at most that reports which do fit look as bad.{approximate}"
 
     def _about(self, row: int) -> list[str]:
         """Tell the tests, epsilon and the answers of one group."""
         about, design = self._rows()[row], self.design
-        if design.odds[1] == 0:
+        if _silent(design):
             return []
+        if isinstance(design, Channel):
+            return [f"Reports outside what is possible: {_p(about['p_min'])}.", self._floor(row)]
         counts, n = np.atleast_2d(self.tally.counts)[row], np.atleast_1d(self.tally.reports)[row]
         upright = design.p > design.q
         extreme = int(counts.argmin() if upright else counts.argmax())
@@ -270,6 +272,10 @@ class Check:
 
     def _floor(self, row: int) -> str:
         labels = self._labels(row)
+        if isinstance(self.design, Channel):
+            listed = ", ".join(map(_quoted, labels[:NAMED])) or "none"
+            listed += f" and {len(labels) - NAMED:,} more" if len(labels) > NAMED else ""
+            return f"Reports made less or more often than any answers can explain: {listed}."
         upright = self.design.p > self.design.q
         which = "below the noise floor" if upright else "above the ceiling"
         listed = ", ".join(map(_quoted, labels[:NAMED])) or "none"
@@ -293,7 +299,7 @@ class Check:
         width = max(len(names[i]) for i in order[:SHOWN])
         reports = np.atleast_1d(self.tally.reports)
         lines = [f"  {'group':{max(width, 5)}}  {'reports':>12}  {'p rarest':>9}  {'p G2':>7}  {'p':>9}  epsilon >="]
-        if self.design.p < self.design.q:
+        if isinstance(self.design, RandomizedResponse) and self.design.p < self.design.q:
             lines[0] = lines[0].replace("  p rarest", "p commonest")
         for i in order[:SHOWN]:
             about = rows[i]
@@ -312,7 +318,7 @@ class Check:
     def _too_few(self) -> list[str]:
         """Say when a p-value of G2 cannot be small enough, because it is a share of too few simulations."""
         least = math.ceil(TESTS * self._answered / (1 - self.level))
-        if self.simulations >= least or self.design.odds[1] == 0:
+        if self.simulations >= least or isinstance(self.design, Channel) or _silent(self.design):
             return []
         many = f" and {self._answered:,} groups" if self.tally.by else ""
         few = f"{self.simulations:,} simulations are too few for G2 to refuse anything"
@@ -333,6 +339,8 @@ class Check:
                 f"Fake reports: {self.fakes:,} fakes{weight} among the reports can have moved any one share by up to "
                 f"{100 * moved:.3g} percentage points{where}."
             )
+        if isinstance(design, Channel):
+            return text + " That holds for inv."
         if design.p < design.q and design.k > 2:  # noqa: PLR2004
             text += " That holds for inv, inv_n and inv_p; mle has no such bound for a design with p < q."
         return text
@@ -393,12 +401,16 @@ def check(
     """
     _check_options(level, simulations, rng, fakes)
     design = tally.design
+    if isinstance(design, Pooled):
+        msg = "check each collection on its own: pooled reports have no one design that they could fit"
+        raise TypeError(msg)
     counts, n = tally.scaled()
     answered = n[:, 0] > 0
     # Refuses p = q, and a tally without any report.
     some, _, _ = validated(counts[answered] if answered.any() else counts, design)
     n = n[answered]
-
+    if isinstance(design, Channel):
+        return _check_channel(tally, some, n, answered, level, simulations, fakes)
     chances = 1 - level
     each = chances / (TESTS * len(some) * design.k)  # what one test of one answer in one group may err
     tails = _tails(some, n, design)
@@ -418,11 +430,52 @@ def check(
         "epsilon_at_least": _least_epsilon(some, n, design, each),
     }
     marks = {"misfits": tails < each, "misfits_alone": tails < chances / 2}
+    return _spread(tally, answered, level, simulations, fakes, rows, marks)
+
+
+def _check_channel(
+    tally: Tally,
+    counts: NDArray[Any],
+    n: NDArray[np.float64],
+    answered: NDArray[np.bool_],
+    level: float,
+    simulations: int,
+    fakes: int | None,
+) -> Check:
+    """Check a channel: no report can be rarer or commoner than after the answer that leads to it least or most."""
+    tails, families = bounds_test(counts, n, tally.design), 2 * counts.shape[-1]
+    p_value = np.minimum(1, families * tails.min(axis=-1))
+    unknown = np.full(len(counts), np.nan)
+    rows = {"p_min": p_value, "g2": unknown, "p_g2": unknown, "p_value": p_value, "epsilon_at_least": unknown}
+    chances = 1 - level
+    marks = {"misfits": tails < chances / (families * len(counts)), "misfits_alone": tails < chances / 2}
+    return _spread(tally, answered, level, simulations, fakes, rows, marks)
+
+
+def bounds_test(counts: NDArray[Any], n: Any, design: Channel) -> NDArray[np.float64]:
+    """Give for each report the smaller chance of so few where it is the least likely, and so many where the most."""
+    matrix = design.channel()
+    least, most = matrix.min(axis=0), matrix.max(axis=0)
+    c = np.asarray(counts, dtype=np.float64)
+    few = np.where(c < n, betaincc(c + 1, np.maximum(n - c, SMALLEST), least), 1.0)
+    return np.minimum(few, at_least(c, n, most))
+
+
+def _spread(
+    tally: Tally,
+    answered: NDArray[np.bool_],
+    level: float,
+    simulations: int,
+    fakes: int | None,
+    rows: dict[str, NDArray[Any]],
+    marks: dict[str, NDArray[Any]],
+) -> Check:
+    """Put what was found for the groups with reports in their places."""
     if not tally.by:
         numbers: dict[str, Any] = {name: float(value[0]) for name, value in rows.items()}
         return Check(tally, level, int(simulations), fakes, **numbers, **{name: m[0] for name, m in marks.items()})
-    spread: dict[str, Any] = {name: np.full(len(counts), np.nan) for name in rows}
-    spread |= {name: np.zeros(counts.shape, dtype=bool) for name in marks}
+    spread: dict[str, Any] = {name: np.full(len(answered), np.nan) for name in rows}
+    spread |= {name: np.zeros((len(answered), m.shape[-1]), dtype=bool) for name, m in marks.items()}
     for name, value in (rows | marks).items():
         spread[name][answered] = value
     return Check(tally, level, int(simulations), fakes, **spread)
@@ -446,14 +499,25 @@ def doubt(tally: Tally) -> str:
 
     The cheap part of `check`, at a level of 99 % for all groups together, for those who did not ask.
     """
+    design = tally.design
+    if isinstance(design, Pooled):
+        own = zip(design.parts, design.split(tally.counts), strict=True)
+        return next((said for part, counts in own if (said := doubt(replace(tally, design=part, counts=counts)))), "")
     counts, n = tally.scaled()
     answered = n[:, 0] > 0
-    if tally.design.odds[1] == 0 or not answered.any():
+    if not answered.any() or _silent(design):
         return ""
-    p = min(1.0, float(min_test(counts[answered], n[answered], tally.design).min()) * int(answered.sum()))
+    if isinstance(design, Channel):
+        rule, smallest = (
+            "fewer or more",
+            2 * counts.shape[-1] * bounds_test(counts[answered], n[answered], design).min(),
+        )
+    else:
+        rule = "fewer" if design.p > design.q else "more"
+        smallest = min_test(counts[answered], n[answered], design).min()
+    p = min(1.0, float(smallest) * int(answered.sum()))
     if p >= DOUBTFUL:
         return ""
-    rule = "fewer" if tally.design.p > tally.design.q else "more"
     where = ", in some group" if tally.by else ""
     about = "about " if tally.squares is not None else ""
     return (
@@ -572,7 +636,15 @@ def _at_a_vertex(
         yield reports_of_population(everybody, n, design, rng=rng, size=min(rows, simulations - start))
 
 
-def _strength(design: RandomizedResponse) -> float:
+def _silent(design: RandomizedResponse | Channel) -> bool:
+    """Tell a design without noise, under which nothing can be tested."""
+    return isinstance(design, RandomizedResponse) and design.odds[1] == 0
+
+
+def _strength(design: RandomizedResponse | Channel) -> float:
+    """Give the p - q of a response; for a channel one over the most that `inv` moves if all reports were exchanged."""
+    if isinstance(design, Channel):
+        return float(1 / np.ptp(np.linalg.pinv(design.channel()), axis=0).max())
     a, b = design.odds
     return abs(a - b) / design.total
 

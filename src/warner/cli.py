@@ -564,7 +564,7 @@ def _generator(seed: int | None) -> Any:
     return default_rng(seed)
 
 
-def _pair(given: str, survey: RandomizedResponse, between: str | None) -> tuple[tuple[Any, ...], Any]:
+def _pair(given: str, survey: Design, between: str | None) -> tuple[tuple[Any, ...], Any]:
     """Read `a,b` as two answers, which may hold commas themselves; or one answer, and two groups."""
     from warner.labels import from_text  # noqa: PLC0415
 

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 Number: TypeAlias = int | float | str | Fraction | Decimal | np.integer[Any] | np.floating[Any]
 Labels: TypeAlias = tuple[str, ...] | tuple[int, ...] | range
 Domain: TypeAlias = int | Sequence[str] | Sequence[int] | np.ndarray[Any, Any]
-Design: TypeAlias = "RandomizedResponse | Channel"
+Design: TypeAlias = "RandomizedResponse | Channel | Pooled"
 
 # One report is drawn from 64 random bits. Below 2^62 at most a fifth of the draws must be thrown away.
 TOTAL_LIMIT = 2**62
@@ -669,12 +669,96 @@ class Channel:
         )
 
 
+@dataclass(frozen=True, repr=False)
+class Pooled:
+    """What reports went through that were collected under several designs: each person under one of them.
+
+    Made by `warner.pool`. It randomizes nobody; its parts do.
+
+    Attributes
+    ----------
+    parts : tuple of RandomizedResponse or Channel
+        The designs, with the same answers.
+    """
+
+    parts: tuple[RandomizedResponse | Channel, ...]
+
+    @property
+    def domain(self) -> Labels:
+        """The possible answers, the same in all parts."""
+        return self.parts[0].domain
+
+    @property
+    def outputs(self) -> Labels:
+        """Numbers for the possible reports: those of the first part, then those of the second, and so on."""
+        return range(sum(len(part.outputs) for part in self.parts))
+
+    @property
+    def k(self) -> int:
+        """The number of possible answers, K."""
+        return self.parts[0].k
+
+    @property
+    def epsilon(self) -> float:
+        """The privacy that one report spends at most: that of the part that spends most."""
+        return max(part.epsilon for part in self.parts)
+
+    def shown_epsilon(self, digits: int = 4) -> str:
+        """Write epsilon in so many significant digits, rounded up."""
+        return max(self.parts, key=lambda part: part.epsilon).shown_epsilon(digits)
+
+    def split(self, counts: NDArray[Any]) -> list[NDArray[Any]]:
+        """Give the counts of each part."""
+        return np.split(counts, np.cumsum([len(part.outputs) for part in self.parts])[:-1], axis=-1)
+
+    def channel(self) -> NDArray[np.float64]:
+        """Give the matrix of all parts side by side, as if each person went through one of them by lot."""
+        return np.hstack([part.channel() for part in self.parts]) / len(self.parts)
+
+    def in_words(self) -> str:
+        """Explain each part in turn."""
+        return "\n\n".join(f"Design {i}\n{part.in_words()}" for i, part in enumerate(self.parts, 1))
+
+    def to_json(self) -> str:
+        """Write the designs as one JSON document."""
+        parts = [json.loads(part.to_json()) for part in self.parts]
+        return document({"format": FORMAT, "version": VERSION, "mechanism": "pooled", "parts": parts})
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what `to_json` wrote."""
+        parts = parsed(text, FORMAT, VERSION, {"mechanism", "parts"})["parts"]
+        read = [design_from_json(json.dumps(part)) for part in parts] if isinstance(parts, list) else []
+        plain = tuple(part for part in read if not isinstance(part, Pooled))
+        if not plain or len(plain) < len(read) or any(part.domain != plain[0].domain for part in plain):
+            msg = "this design is damaged: parts must be designs with the same answers"
+            raise ValueError(msg)
+        return cls(plain)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the designs to a file, whole or not at all."""
+        save_text(path, self.to_json())
+
+    def randomize(self, answers: Any, *, codes: bool = False) -> NoReturn:  # noqa: ARG002 - as in the other designs
+        """Refuse: each person goes through one of the parts, which must be chosen."""
+        msg = "a pooled design randomizes nobody; use the part that the person goes through"
+        raise TypeError(msg)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Pooled design of {len(self.parts)} parts among {self.k} answers ({_first_and_last(self.domain)}): "
+            f"epsilon at most {self.shown_epsilon()}>"
+        )
+
+
 def design_from_json(text: str) -> Design:
     """Read a design of any kind: what ``to_json`` of `RandomizedResponse` or `Channel` wrote."""
     try:
         mechanism = json.loads(text)["mechanism"]
     except (ValueError, TypeError, KeyError, RecursionError):
         mechanism = None  # damaged: the reader below says how
+    if mechanism == "pooled":
+        return Pooled.from_json(text)
     return Channel.from_json(text) if mechanism == "channel" else RandomizedResponse.from_json(text)
 
 

@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from warner.design import Channel, RandomizedResponse
+from warner.design import Channel, Pooled, RandomizedResponse
 from warner.estimators import SMALLEST, Histograms, histograms, refuse_impossible, validated
+from warner.separable import separable_mle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,7 +97,7 @@ class ChannelOperator:
     adjoint: Callable[[Doubles], Doubles]
 
 
-AnyChannel: TypeAlias = RandomizedResponse | Channel | ChannelOperator
+AnyChannel: TypeAlias = RandomizedResponse | Channel | Pooled | ChannelOperator
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,10 +180,10 @@ def _unique_response(counts: NDArray[Any], design: RandomizedResponse) -> NDArra
 
 
 def _largest_growth_of_rows(
-    observed: Doubles, theta: Doubles, design: Channel | ChannelOperator
+    observed: Doubles, theta: Doubles, design: Channel | Pooled | ChannelOperator
 ) -> tuple[Doubles, NDArray[np.bool_]]:
     operator = _operator(design)
-    matrix = design.channel() if isinstance(design, Channel) else None
+    matrix = None if isinstance(design, ChannelOperator) or design.k > DENSE_LIMIT else design.channel()
     largest = np.empty(observed.shape[:-1])
     unique = np.zeros(observed.shape[:-1], dtype=bool)
     for where in np.ndindex(largest.shape):
@@ -292,7 +293,7 @@ def ibu(
 
 
 def _general_ibu(
-    observed: Doubles, n: float, design: Channel | ChannelOperator, theta: Doubles, iterations: int, gap: float
+    observed: Doubles, n: float, design: Channel | Pooled | ChannelOperator, theta: Doubles, iterations: int, gap: float
 ) -> Fit:
     operator = _operator(design)
     history = []
@@ -355,10 +356,27 @@ def channel_mle(counts: ArrayLike, channel: AnyChannel, *, gap: float = 1e-6, it
         msg = f"iterations and gap must be at least 0, but got iterations={iterations!r} and gap={gap!r}"
         raise ValueError(msg)
     observed, n = array / float(total), float(total)
+    if isinstance(channel, Pooled) and all(isinstance(part, RandomizedResponse) for part in channel.parts):
+        return _pooled_responses(array, channel)
     if isinstance(channel, ChannelOperator) or channel.k > DENSE_LIMIT:
         return _extrapolated(observed, n, _operator(channel), gap, iterations)
     seen = observed > 0
     return _newton(np.ascontiguousarray(channel.channel()[:, seen]), observed[seen], n)
+
+
+def _pooled_responses(counts: NDArray[Any], design: Pooled) -> Fit:
+    """Solve for people with randomized responses of different strengths: no channel, one price (`warner.separable`)."""
+    odds = [part.odds for part in design.parts if isinstance(part, RandomizedResponse)]
+    own = np.stack(design.split(counts)).astype(np.float64)
+    if any(b == 0 for (_, b), row in zip(odds, own, strict=True) if row.any()):
+        msg = "designs that never lie (odds b = 0) cannot be pooled with others; take their shares as they are"
+        raise ValueError(msg)
+    told = [i for i, (a, b) in enumerate(odds) if a != b]
+    shares = separable_mle(own[told], np.array([(odds[i][0] - odds[i][1]) / odds[i][1] for i in told]))
+    proof = certificate(shares, counts, design)
+    unique = all(a > b for a, b in (odds[i] for i in told)) or bool(proof.unique)
+    gap = float(proof.gap)
+    return Fit(shares, gap=gap, steps=0, history=np.array([gap]), unique=unique)
 
 
 # Interior point and active set (the matrix holds only the reports that were made)
@@ -542,13 +560,14 @@ def _extrapolated(observed: Doubles, n: float, operator: ChannelOperator, gap: f
         twice = once * again
         first, second = once - theta, twice - 2 * once + theta
         weight = 1 / np.maximum(once, SMALLEST)
-        length = max(math.sqrt(float(weight @ first**2) / max(float(weight @ second**2), SMALLEST)), 1.0)
-        jump = np.maximum(theta + 2 * length * first + length**2 * second, FLOOR * twice)
-        tried = evaluated(jump / jump.sum())
-        steps += 2
-        if not tried[-1] >= fit:
-            tried = evaluated(twice / twice.sum())
+        longest = max(math.sqrt(float(weight @ first**2) / max(float(weight @ second**2), SMALLEST)), 1.0)
+        steps += 1
+        for length in (longest, (1 + longest) / 2, 1.0):  # with 1 it is the second update, which never falls
+            jump = np.maximum(theta + 2 * length * first + length**2 * second, FLOOR * twice)
+            tried = evaluated(jump / jump.sum())
             steps += 1
+            if tried[-1] >= fit:
+                break
         theta, expected, growth, fit = tried
         history.append(n * math.log(max(growth.max(), 1.0)))
         if history[-1] <= min(history):
@@ -575,8 +594,28 @@ def _towards(answer: int, theta: Doubles, expected: Doubles, observed: Doubles, 
 def _operator(channel: AnyChannel) -> ChannelOperator:
     if isinstance(channel, ChannelOperator):
         return channel
+    if isinstance(channel, Pooled):
+        return _side_by_side(channel)
+    if isinstance(channel, RandomizedResponse):  # no matrix: the same for everybody, and more for one
+        q, gain = channel.q, channel.p - channel.q
+        return ChannelOperator((channel.k,) * 2, lambda x: q * x.sum() + gain * x, lambda w: q * w.sum() + gain * w)
     matrix = channel.channel()
     return ChannelOperator((matrix.shape[0], matrix.shape[1]), lambda x: x @ matrix, lambda w: matrix @ w)
+
+
+def _side_by_side(design: Pooled) -> ChannelOperator:
+    """Put the channels of the parts beside each other, as if each person went through one of them by lot."""
+    parts = [_operator(part) for part in design.parts]
+    share = 1 / len(parts)
+
+    def forward(theta: Doubles) -> Doubles:
+        return np.concatenate([part.forward(theta) for part in parts]) * share
+
+    def adjoint(w: Doubles) -> Doubles:
+        own = zip(parts, design.split(w), strict=True)
+        return np.asarray(sum(part.adjoint(weights) for part, weights in own) * share)
+
+    return ChannelOperator((design.k, len(design.outputs)), forward, adjoint)
 
 
 def _checked(counts: ArrayLike, channel: AnyChannel) -> Histograms:

@@ -17,11 +17,12 @@ from warner.design import RandomizedResponse
 from warner.em import Certificate, certificate, ibu, largest_growth
 from warner.estimators import LONG_ROW, SMALLEST, distinct, inv, inv_n, inv_p, mle
 from warner.findings import compare, compare_groups, interval, present, top
-from warner.intervals import Reading, each_group, interval_and_error, rates
+from warner.intervals import Reading
 from warner.labels import all_labels
 from warner.metrics import negative_log_likelihood
 from warner.risk import VALID, Choice, choice
 from warner.tally import amount_text
+from warner.views import limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,9 +114,8 @@ class Estimate:
         counts = tally.counts.reshape(groups, -1)
         reports = counts.sum(axis=-1, keepdims=True).astype(np.float64)
         shares = self.shares.reshape(groups, -1)
-        scaled, n = tally.scaled()
-        rate, tail = rates(self.design), reading.tail(self.design.k)
-        low, high, error = each_group(lambda c, total: interval_and_error(c, total, rate, tail, target), scaled, n)
+        found = limits(tally, reading)
+        low, high = found.low, found.high
         values = all_labels(self.design.domain)
         values = np.tile(values, groups) if groups > 1 else values
         names: dict[str, NDArray[Any]] = {}
@@ -125,10 +125,10 @@ class Estimate:
             names[name] = np.repeat(group, self.design.k)
         return names | {
             "value": values,
-            "reports": counts.ravel(),
+            **({"reports": counts.ravel()} if self.design.outputs == self.design.domain else {}),
             "share": shares.ravel(),
             "people": (shares * reports).ravel(),
-            "se": error.ravel(),
+            "se": found.error.ravel(),
             "low": low.ravel(),
             "high": high.ravel(),
             "outside": np.logical_or(shares < low, shares > high).ravel(),
@@ -281,7 +281,8 @@ class Estimate:
         by = self.tally.by
         rows = []
         for i in range(len(table["value"])):
-            row = {name: _finite(table[name][i]) for name in ("value", "reports", "share", "low", "high")}
+            names = ("value", "reports", "share", "low", "high")
+            row = {name: _finite(table[name][i]) for name in names if name in table}
             rows.append(({"group": {name: table[name][i] for name in by}} if by else {}) | row)
         chosen = {"choices": [found._asdict() for found in self.choices]} if self.choices else {}
         return {
@@ -310,15 +311,17 @@ class Estimate:
         labels = [self._label(table, i) for i in order]
         width = min(max([len(label) for label in labels] + [5]), 40)
         largest = np.nanmax(np.append(table["share"], 1e-9))
-        lines = [self._heading(), f"{'value':{width}}  {'reports':>10}  {'share':>7}  {read}"]
+        counted = "reports" in table  # where reports are answers
+        head = f"  {'reports':>10}" if counted else ""
+        lines = [self._heading(), f"{'value':{width}}{head}  {'share':>7}  {read}"]
         for label, i in zip(labels, order, strict=True):
             share = table["share"][i]
             bar = "█" * round(BAR * max(share, 0) / largest) if share == share else "no reports"  # noqa: PLR0124
             mark = "*" if table["outside"][i] else " "
             interval = f"{100 * table['low'][i]:6.2f} to {100 * table['high'][i]:6.2f} %{mark}"
             short = label if len(label) <= width else label[: width - 3] + "..."
-            reports = amount_text(table["reports"][i])
-            lines.append(f"{short:{width}}  {reports:>10}  {100 * share:6.2f}%  {interval}  {bar}".rstrip())
+            reports = f"  {amount_text(table['reports'][i]):>10}" if counted else ""
+            lines.append(f"{short:{width}}{reports}  {100 * share:6.2f}%  {interval}  {bar}".rstrip())
         if len(order) < len(table["value"]):
             lines.append(f"... and {len(table['value']) - len(order):,} more")
         if table["outside"][order].any():
@@ -340,11 +343,13 @@ class Estimate:
 
     def _repr_html_(self) -> str:
         table = self.table()
-        heads = "".join(f"<th>{name}</th>" for name in ("value", "reports", "share", "low (95 %)", "high"))
+        counted = ("reports",) if "reports" in table else ()
+        heads = "".join(f"<th>{name}</th>" for name in ("value", *counted, "share", "low (95 %)", "high"))
         rows = []
         for i in self._order(table, SHOWN):
             percents = (f"{100 * table[name][i]:.2f} %" for name in ("share", "low", "high"))
-            cells = "".join(f"<td>{text}</td>" for text in (amount_text(table["reports"][i]), *percents))
+            reports = (amount_text(table[name][i]) for name in counted)
+            cells = "".join(f"<td>{text}</td>" for text in (*reports, *percents))
             rows.append(f"<tr><th scope='row'>{escape(self._label(table, i))}</th>{cells}</tr>")
         body = f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
         return f"<p>{escape(self._heading())}</p>{body}"
@@ -372,7 +377,8 @@ class Estimate:
         if self.choices:
             return [_predicted(self.choices)]
         method = {"ibu": "mle"}.get(self.method, self.method)
-        if method not in VALID or self.tally.counts.size > SECOND_OPINION:
+        plain = isinstance(self.design, RandomizedResponse)
+        if method not in VALID or not plain or self.tally.counts.size > SECOND_OPINION:
             return []
         found = _choices(self.tally, None)
         times = [other.errors[method] / other.errors[other.method] for other in found if other.method != method]

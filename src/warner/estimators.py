@@ -35,14 +35,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
-from warner.design import Channel
+from warner.design import Channel, Pooled, RandomizedResponse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
-    from warner.design import Design, Labels, RandomizedResponse
+    from warner.design import Design, Labels
 
 Shares: TypeAlias = "NDArray[np.float64]"
 # (design, N, m, s) -> (x, y, z); whole numbers in, whole numbers out; or arrays of doubles in and out.
@@ -96,9 +96,9 @@ def inv(counts: ArrayLike, design: Design) -> Shares:
     >>> inv([40, 60], RandomizedResponse(["yes", "no"], truth="3/4"))
     array([0.3, 0.7])
     """
-    if isinstance(design, Channel):
-        return _least_squares(counts, design)
-    return _shares(counts, design, _inv, cut=False)
+    if isinstance(design, RandomizedResponse):
+        return _shares(counts, design, _inv, cut=False)
+    return _least_squares(counts, design) if isinstance(design, Channel) else _combined(counts, design)
 
 
 def inv_n(counts: ArrayLike, design: Design) -> Shares:
@@ -114,10 +114,10 @@ def inv_n(counts: ArrayLike, design: Design) -> Shares:
     >>> inv_n([15, 85], RandomizedResponse(["yes", "no"], truth="3/4"))
     array([0., 1.])
     """
-    if isinstance(design, Channel):
-        shares = np.maximum(_least_squares(counts, design), 0)
-        return np.asarray(shares / shares.sum(axis=-1, keepdims=True))
-    return _shares(counts, design, _inv_n)
+    if isinstance(design, RandomizedResponse):
+        return _shares(counts, design, _inv_n)
+    shares = np.maximum(inv(counts, design), 0)
+    return np.asarray(shares / shares.sum(axis=-1, keepdims=True))
 
 
 def inv_p(counts: ArrayLike, design: Design) -> Shares:
@@ -134,9 +134,9 @@ def inv_p(counts: ArrayLike, design: Design) -> Shares:
     >>> inv_p([20, 35, 45], RandomizedResponse(3, odds=(2, 1)))
     array([0. , 0.3, 0.7])
     """
-    if isinstance(design, Channel):
-        return _projected(_least_squares(counts, design))
-    return _shares(counts, design, _inv_p)
+    if isinstance(design, RandomizedResponse):
+        return _shares(counts, design, _inv_p)
+    return _projected(inv(counts, design))
 
 
 def mle(counts: ArrayLike, design: Design) -> Shares:
@@ -170,13 +170,13 @@ def mle(counts: ArrayLike, design: Design) -> Shares:
     >>> mle([1, 6, 6, 8], RandomizedResponse(4, odds=(2, 1)))
     array([0. , 0.2, 0.2, 0.6])
     """
-    if isinstance(design, Channel):
-        from warner.em import channel_mle  # noqa: PLC0415 - a step to the right, for convenience
+    if isinstance(design, RandomizedResponse):
+        return _shares(counts, design, _mle)
+    from warner.em import channel_mle  # noqa: PLC0415 - a step to the right, for convenience
 
-        array = validated(counts, design).counts
-        rows = [channel_mle(row, design).shares for row in array.reshape(-1, array.shape[-1])]
-        return np.array(rows).reshape(*array.shape[:-1], design.k)
-    return _shares(counts, design, _mle)
+    array = validated(counts, design).counts
+    rows = [channel_mle(row, design).shares for row in array.reshape(-1, array.shape[-1])]
+    return np.array(rows).reshape(*array.shape[:-1], design.k)
 
 
 # The four lines. `m` and `s` are the number and the total count of the answers with a positive share.
@@ -221,6 +221,15 @@ def validated(counts: ArrayLike, design: Design) -> Histograms:
             msg = "the design must have rows that differ: with epsilon 0 reports carry no information on the answers"
             raise ValueError(msg)
         refuse_impossible(found.counts, design.weights.max(axis=0) == 0, design.outputs)
+        return found
+    if isinstance(design, Pooled):
+        found = histograms(counts, len(design.outputs), "outputs of the designs")
+        for part, own in zip(design.parts, design.split(found.counts), strict=True):
+            if own.sum() and isinstance(part, Channel):
+                refuse_impossible(own, part.weights.max(axis=0) == 0, part.outputs)
+        if design.epsilon == 0:
+            msg = "at least one of the designs must carry information on the answers: all have epsilon 0"
+            raise ValueError(msg)
         return found
     found = histograms(counts, design.k, "answers of the design")
     if design.odds == (1, 1):
@@ -314,6 +323,27 @@ def _least_squares(counts: ArrayLike, design: Channel) -> Shares:
         )
         raise ValueError(msg)
     return np.asarray(found.T.reshape(*array.shape[:-1], design.k))
+
+
+def _combined(counts: ArrayLike, design: Pooled) -> Shares:
+    """Average what the parts say, each with the weight of its precision if all answers were equally common."""
+    array = validated(counts, design).counts
+    told = [
+        (inv(own, part), own.sum(axis=-1, keepdims=True) / _noise(part))
+        for part, own in zip(design.parts, design.split(array), strict=True)
+        if own.sum() and part.epsilon > 0
+    ]
+    return np.asarray(sum(shares * weight for shares, weight in told) / sum(weight for _, weight in told))
+
+
+def _noise(design: RandomizedResponse | Channel) -> float:
+    """Give the variance that one report leaves in the shares, summed, if all answers are equally common."""
+    if isinstance(design, RandomizedResponse):
+        return (1 - 1 / design.k) / (design.p - design.q) ** 2
+    matrix = design.channel()
+    expected = matrix.mean(axis=0)
+    inverse = np.linalg.pinv(matrix)
+    return float(expected @ (inverse**2).sum(axis=1) - ((expected @ inverse) ** 2).sum())
 
 
 def _projected(shares: Shares) -> Shares:

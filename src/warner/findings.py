@@ -11,27 +11,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from warner.design import Channel, RandomizedResponse
 from warner.intervals import (
     ENOUGH,
     Difference,
     Reading,
     adjusted,
     certain_ranks,
+    check_power,
     difference,
     difference_between,
     each_group,
-    presence,
     rates,
-    share_interval,
-    smallest_share,
-    suited,
 )
 from warner.labels import positions
+from warner.views import absence, limits, normal_difference, views
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from warner.design import RandomizedResponse
+    from warner.design import Design
     from warner.tally import Tally
 
     Array = NDArray[np.float64]
@@ -83,11 +82,13 @@ class Comparison:
     ratio_low, ratio_high : float or ndarray
         Confidence interval of first over second; infinite where the second may be zero.
     p_value : float or ndarray
-        Of "both shares in the population are equal", by an exact test.
+        Of "both shares in the population are equal".
     reading : Reading
         The level, and whose shares are meant.
     approximate : bool
         Whether the interval of the difference holds only about at its level.
+    test : str
+        Whether the p-value is of an ``exact`` or of an approximate, ``normal``, test.
     groups : tuple of tuple
         The groups, where there is one comparison for each.
     """
@@ -102,6 +103,7 @@ class Comparison:
     p_value: Any
     reading: Reading
     approximate: bool
+    test: str = "exact"
     groups: tuple[tuple[Any, ...], ...] = ()
 
     def __repr__(self) -> str:
@@ -112,7 +114,7 @@ class Comparison:
         head = f"{self.first} against {self.second}, {'approximate ' if self.approximate else ''}{self.reading}"
         rows = np.transpose([np.atleast_1d(getattr(self, name)) for name in _COMPARED])
         names = [f"{_group(group)}: " for group in self.groups] or [""]
-        return "\n".join([head, *(f"{name}{_told(*row)}" for name, row in zip(names, rows, strict=True))])
+        return "\n".join([head, *(f"{name}{_told(*row, self.test)}" for name, row in zip(names, rows, strict=True))])
 
     def to_dict(self) -> dict[str, Any]:
         """Give what JSON can hold; an infinite ratio, and what a group without reports has, as None."""
@@ -246,37 +248,24 @@ def interval(
     tally: Tally, answers: Any, reading: Reading, *, method: str | None = None, cumulative: bool = False
 ) -> Interval:
     """Give the intervals of all shares, of one answer, of a set of answers, or of the cumulative shares."""
-    design = tally.design
-    counts, n = tally.scaled()
-    rate, shape = rates(design), tally.counts.shape
+    shape = (*tally.counts.shape[:-1], tally.design.k)
+    sets = None
     if answers is not None and cumulative:
         msg = "give answers or cumulative=True (the shares of all answers up to each), not both"
         raise TypeError(msg)
-    if cumulative:
-        counts, rate = counts.cumsum(axis=-1), rates(design, np.arange(1, design.k + 1))
-    elif answers is not None:
+    if answers is not None:
         one = isinstance(answers, str | int | np.integer)
-        chosen = _positions([answers] if one else list(answers), design)
+        chosen = _positions([answers] if one else list(answers), tally.design)
         if len(set(chosen)) < len(chosen) or not chosen:
             msg = f"answers must be different answers, at least one, but got {answers!r}"
             raise ValueError(msg)
         if not one and reading.simultaneous:
             msg = "simultaneous intervals are for every answer, or cumulative; for one set of answers leave it out"
             raise ValueError(msg)
-        counts, rate = counts[:, chosen].sum(axis=-1, keepdims=True), rates(design, len(chosen))
-        shape = shape[:-1]
-    if cumulative:  # every answer has rates of its own, so equal counts do not have equal intervals
-        counts = counts.astype(np.float64)
-    tail = reading.tail(design.k)
-    low, high = each_group(lambda c, total: share_interval(c, total, rate, tail, reading.target, method), counts, n)
-    if np.any(whole := np.broadcast_to(rate.base >= design.k * design.q, counts.shape[-1:])):
-        low[:, whole] = high[:, whole] = np.where(n > 0, 1.0, np.nan)  # all answers together: known
-    some = n[:, 0] > 0
-    used = method or ("score" if suited(n[some], rate, reading.target).all() else "clopper_pearson")
-    if method is None and used == "clopper_pearson" and suited(n[some], rate, reading.target).any():
-        used = "score or clopper_pearson"
-    about = used != "clopper_pearson" or tally.squares is not None
-    return Interval(low.reshape(shape)[()], high.reshape(shape)[()], reading, used, about)
+        sets, shape = [chosen], shape[:-1]
+    found = limits(tally, reading, sets=sets, cumulative=cumulative, method=method)
+    about = found.approximate or found.method != "clopper_pearson" or tally.squares is not None
+    return Interval(found.low.reshape(shape)[()], found.high.reshape(shape)[()], reading, found.method, about)
 
 
 def compare(tally: Tally, first: Any, second: Any, reading: Reading) -> Comparison:
@@ -287,6 +276,11 @@ def compare(tally: Tally, first: Any, second: Any, reading: Reading) -> Comparis
         msg = f"two different answers must be compared, but got {first!r} twice"
         raise ValueError(msg)
     _refuse_simultaneous(reading)
+    names = repr(design.domain[i]), repr(design.domain[j])
+    if not isinstance(design, RandomizedResponse):
+        normal = normal_difference(tally, (i, j), reading)
+        values = Difference(*(normal if tally.by else (np.asarray(number)[0] for number in normal)))
+        return Comparison(*names, *values, reading, approximate=True, test="normal", groups=tally.groups)
     counts, n = tally.scaled()
     chosen, rate = counts[:, [i, j]].astype(np.float64), rates(design)
 
@@ -297,7 +291,7 @@ def compare(tally: Tally, first: Any, second: Any, reading: Reading) -> Comparis
     found = Difference(*(numbers if tally.by else (number[0] for number in numbers)))
     few = bool((chosen.min(axis=-1)[n[:, 0] > 0] < ENOUGH).all())
     about = not few or tally.squares is not None
-    return Comparison(repr(design.domain[i]), repr(design.domain[j]), *found, reading, about, tally.groups)
+    return Comparison(*names, *found, reading, about, groups=tally.groups)
 
 
 def compare_groups(tally: Tally, answer: Any, between: tuple[Any, Any], reading: Reading) -> Comparison:
@@ -322,8 +316,16 @@ def compare_groups(tally: Tally, answer: Any, between: tuple[Any, Any], reading:
     if min(totals) == 0:
         msg = f"both groups must have reports, but {_group(keys[int(np.argmin(totals))])} has none"
         raise ValueError(msg)
-    first, second = (float(counts[row, position]) for row in rows)
-    found = difference_between(first, second, totals, rates(tally.design), reading.tail(1), reading.target)
+    if isinstance(tally.design, RandomizedResponse):
+        binomial, rate = counts[:, position], rates(tally.design)
+    else:
+        (view,) = views(tally.design, [[position]]) if isinstance(tally.design, Channel) else (None,)
+        if view is None or view.rate is None:
+            msg = "groups can be compared where an answer's share is read off one binomial count; not under this design"
+            raise ValueError(msg)
+        binomial, rate = counts[:, view.reports].sum(axis=-1), view.rate
+    first, second = (float(binomial[row]) for row in rows)
+    found = difference_between(first, second, totals, rate, reading.tail(1), reading.target)
     names = [f"{tally.design.domain[position]!r} in {_group(key)}" for key in keys]
     about = min(first, second) >= ENOUGH or tally.squares is not None
     return Comparison(names[0], names[1], *found, reading, about)
@@ -336,7 +338,7 @@ def top(tally: Tally, k: int, reading: Reading) -> Ranking:
         raise ValueError(msg)
     at_once = Reading(reading.level, reading.target, simultaneous=True)
     found = interval(tally, None, at_once)
-    shape = tally.counts.shape
+    shape = (*tally.counts.shape[:-1], tally.design.k)
     certain, possible = np.zeros((2, *shape), dtype=bool).reshape(2, -1, shape[-1])
     for row, (low, high) in enumerate(zip(np.atleast_2d(found.low), np.atleast_2d(found.high), strict=True)):
         if not np.isnan(low[0]):
@@ -349,11 +351,10 @@ def present(tally: Tally, *, alpha: float, correction: str, power: float) -> Pre
     if not 0 < alpha < 1:
         msg = f"alpha must be between 0 and 1, such as 0.05, but got {alpha!r}"
         raise ValueError(msg)
-    counts, n = tally.scaled()
-    (plain,) = each_group(lambda c, total: (presence(c, total, tally.design),), counts, n)
+    check_power(power)
+    plain, least = absence(tally, alpha / tally.design.k, power)
     corrected = adjusted(plain, correction)
-    least = [smallest_share(total, tally.design, alpha, power) if total > 0 else np.nan for total in n[:, 0]]
-    shape = tally.counts.shape
+    shape = (*tally.counts.shape[:-1], tally.design.k)
     return Presence(
         plain.reshape(shape),
         corrected.reshape(shape),
@@ -366,7 +367,7 @@ def present(tally: Tally, *, alpha: float, correction: str, power: float) -> Pre
     )
 
 
-def _positions(answers: list[Any], design: RandomizedResponse) -> list[int]:
+def _positions(answers: list[Any], design: Design) -> list[int]:
     found: list[int] = positions(answers, design.domain).tolist()
     for answer, position in zip(answers, found, strict=True):
         if position < 0:
@@ -384,7 +385,7 @@ def _refuse_simultaneous(reading: Reading) -> None:
 
 
 def _rows(tally: Tally, first: Any, second: Any) -> Any:
-    """Go through the groups: the words for one, two masks and the counts."""
+    """Go through the groups: the words for one, two masks, and the counts of the answers (or of all reports)."""
     names = [f"{_group(group)}: " for group in tally.groups] if tally.by else ["  "]
     return zip(names, np.atleast_2d(first), np.atleast_2d(second), np.atleast_2d(tally.counts), strict=True)
 
@@ -393,15 +394,16 @@ def _group(group: tuple[Any, ...]) -> str:
     return " / ".join(map(str, group))
 
 
-def _labels(design: RandomizedResponse, mask: NDArray[np.bool_]) -> list[Any]:
+def _labels(design: Design, mask: NDArray[np.bool_]) -> list[Any]:
     return [design.domain[i] for i in np.flatnonzero(mask)]
 
 
-def _names(design: RandomizedResponse, mask: NDArray[np.bool_], counts: NDArray[Any]) -> str:
+def _names(design: Design, mask: NDArray[np.bool_], counts: NDArray[Any]) -> str:
     """List the answers, the most reported first (the least, if lies are likelier than the truth)."""
     chosen = np.flatnonzero(mask)
-    sign = 1 if design.p < design.q else -1
-    chosen = chosen[np.argsort(sign * counts[chosen], kind="stable")]
+    if isinstance(design, RandomizedResponse):
+        sign = 1 if design.p < design.q else -1
+        chosen = chosen[np.argsort(sign * counts[chosen], kind="stable")]
     more = f" and {chosen.size - SHOWN:,} more" if chosen.size > SHOWN else ""
     return ", ".join(str(design.domain[i]) for i in chosen[:SHOWN]) + more
 
@@ -410,13 +412,15 @@ def _weighted(tally: Tally) -> str:
     return "" if tally.squares is None else "; approximate, because of weights"
 
 
-def _told(middle: float, low: float, high: float, ratio_low: float, ratio_high: float, p_value: float) -> str:
+def _told(
+    middle: float, low: float, high: float, ratio_low: float, ratio_high: float, p_value: float, test: str
+) -> str:
     if np.isnan(middle):
         return "no reports"
     times = f"{ratio_low:.3g} times or more" if np.isinf(ratio_high) else f"{ratio_low:.3g} to {ratio_high:.3g} times"
     ratio = "" if ratio_low == 0 and np.isinf(ratio_high) else f"; {times}"
     points = f"{100 * middle:+.2f} points, {100 * low:+.2f} to {100 * high:+.2f}{ratio}"
-    return f"{points}; equal with p = {p_value:.2g} (exact test, population)"
+    return f"{points}; equal with p = {p_value:.2g} ({test} test, population)"
 
 
 def _percent(share: float) -> str:

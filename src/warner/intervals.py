@@ -66,17 +66,17 @@ class Rates(NamedTuple):
     """How reports follow a share: a report names the answers in question with probability base + gain * share."""
 
     base: Any
-    gain: float
+    gain: Any
 
     @property
     def lowest(self) -> Any:
         """The probability of such a report where it is the least."""
-        return self.base + min(self.gain, 0)
+        return self.base + np.minimum(self.gain, 0)
 
     @property
     def highest(self) -> Any:
         """The probability of such a report where it is the most."""
-        return self.base + max(self.gain, 0)
+        return self.base + np.maximum(self.gain, 0)
 
     def spread(self, share: Any) -> Any:
         """Give the variance of one report, if the share among these very people is given."""
@@ -209,6 +209,8 @@ def _ends(c: Array, n: Any, rate: Rates, tail: float, target: str, method: str |
     below = np.minimum(c, np.ceil(n * rate.highest * (1 - HAIR)))
     above = np.minimum(np.maximum(c, np.floor(n * rate.lowest * (1 + HAIR))), n)
     ends = [np.clip(end, 0, 1) for end in _unclipped(below, above, n, rate, tail, target, method)]
+    if np.ndim(rate.gain):
+        return np.where(rate.gain > 0, ends[0], ends[1]), np.where(rate.gain > 0, ends[1], ends[0])
     return (ends[0], ends[1]) if rate.gain > 0 else (ends[1], ends[0])
 
 
@@ -248,7 +250,7 @@ def _score(c: Array, n: Any, rate: Rates, tail: float, side: int) -> Array:
     slope = rate.spread(1.0) - rate.spread(0.0)
     middle = 2 * inverse + factor * slope
     root = np.sqrt(np.maximum(middle**2 - 4 * (inverse**2 - factor * rate.spread(0.0)), 0))
-    return np.asarray((middle + side * math.copysign(1, rate.gain) * root) / 2)
+    return np.asarray((middle + side * np.copysign(1, rate.gain) * root) / 2)
 
 
 def _standard_error(c: Array, n: Any, rate: Rates, target: str) -> Array:
@@ -342,9 +344,7 @@ def _compared(
     )
     middle, low, high = approximate
     few = np.minimum(first, second) < ENOUGH
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio_low = np.where(high2 > 0, low1 / high2, 0.0)
-        ratio_high = np.where(low2 > 0, high1 / low2, np.inf)
+    ratio_low, ratio_high = ratio_limits(low1, high1, low2, high2)
     return Difference(
         np.asarray(middle)[()],
         np.clip(np.where(few, low1 - high2, low), -1, 1)[()],
@@ -355,14 +355,20 @@ def _compared(
     )
 
 
+def ratio_limits(low1: Any, high1: Any, low2: Any, high2: Any) -> tuple[Any, Any]:
+    """Give what the ratio of two shares can be if each lies in its interval; infinite where the second may be zero."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(high2 > 0, low1 / high2, 0.0), np.where(low2 > 0, high1 / low2, np.inf)
+
+
 def _sign_test(first: Any, second: Any) -> Any:
     """Give the two-sided p-value of P(Bin(first + second, 1/2)) at `first`."""
-    more = _at_least(first, first + second, 0.5)
-    fewer = _at_least(second, first + second, 0.5)
+    more = at_least(first, first + second, 0.5)
+    fewer = at_least(second, first + second, 0.5)
     return np.minimum(1, 2 * np.minimum(more, fewer))[()]
 
 
-def _at_least(c: Any, n: Any, probability: Any) -> Array:
+def at_least(c: Any, n: Any, probability: Any) -> Array:
     """Give P(Bin(n, probability) >= c) = I(probability; c, n - c + 1), which is 1 for c = 0."""
     return np.where(c > 0, betainc(np.maximum(c, SMALLEST), n - c + 1, probability), 1.0)
 
@@ -396,12 +402,12 @@ def certain_ranks(low: Array, high: Array, k: int) -> tuple[NDArray[np.bool_], N
     return as_large < k, larger < k
 
 
-def presence(counts: NDArray[Any], n: Any, design: RandomizedResponse) -> Array:
+def presence(counts: NDArray[Any], n: Any, rate: Rates) -> Array:
     r"""Give for each answer the p-value of "nobody holds it", under which its count is :math:`\text{Bin}(N, q)`."""
-    if design.p > design.q:
-        return each_count(lambda c, total: (_at_least(c, total, design.q),), counts, n)[0]
+    if rate.gain > 0:
+        return each_count(lambda c, total: (at_least(c, total, rate.base),), counts, n)[0]
     # If the truth is the rarer report, an answer that somebody holds shows by a count that is too low.
-    return each_count(lambda c, total: (_at_least(total - c, total, 1 - design.q),), counts, n)[0]
+    return each_count(lambda c, total: (at_least(total - c, total, 1 - rate.base),), counts, n)[0]
 
 
 def adjusted(p_values: Array, correction: str) -> Array:
@@ -426,37 +432,39 @@ def adjusted(p_values: Array, correction: str) -> Array:
     return result
 
 
-def smallest_share(n: float, design: RandomizedResponse, alpha: float = 0.05, power: float = 0.8) -> float:
+def smallest_share(n: float, rate: Rates, alpha: float, power: float) -> float:
     r"""Give the share that an answer must have to be found among n people with this probability.
 
-    Found means: so many reports that noise alone has them with probability at most alpha/K. For many reports it
-    is near :math:`(z_{1-\alpha/K} + z_{\text{power}}) \sqrt{q(1-q)/n} / (p-q)`; here both steps are exact, because with
-    a few expected reports of each answer that formula promises too much. Above 1 where no share is enough.
+    Found means: so many reports that noise alone has them with probability at most alpha (alpha/K, where K answers are
+    tested). For many reports it is near :math:`(z_{1-\alpha} + z_{\text{power}}) \sqrt{q(1-q)/n} / (p-q)`; here both
+    steps are exact, because with a few expected reports of each answer that formula promises too much. Above 1 where no
+    share is enough.
 
     Examples
     --------
     Without noise an answer is found once it is reported: with 80 % power if 1 - (1 - share)^n = 0.8.
 
-    >>> from warner import RandomizedResponse
-    >>> round(smallest_share(10, RandomizedResponse(5, odds=(1, 0))), 6) == round(1 - 0.2**0.1, 6)
+    >>> round(smallest_share(10, Rates(0.0, 1.0), 0.01, 0.8), 6) == round(1 - 0.2**0.1, 6)
     True
     """
     check_power(power)
-    # For p < q an answer is found by having few reports: count those of all the others.
-    noise = design.q if design.p > design.q else 1 - design.q
-    quantile, error = float(-ndtri(alpha / design.k)), math.sqrt(noise * (1 - noise) / n)
+    # Where the share makes a report rarer, an answer is found by having few: count those of all the others.
+    noise = float(rate.base if rate.gain > 0 else 1 - rate.base)
+    quantile, error = float(-ndtri(alpha)), math.sqrt(noise * (1 - noise) / n)
     if n * min(noise, 1 - noise) > MANY:
-        return (quantile + float(ndtri(power))) * error / abs(design.p - design.q)
+        return (quantile + float(ndtri(power))) * error / abs(float(rate.gain))
     start = n * (noise + quantile * error)
-    critical = _smallest_whole(lambda c: float(betainc(c, n - c + 1, noise)) <= alpha / design.k, math.floor(n), start)
+    critical = _smallest_whole(lambda c: float(betainc(c, n - c + 1, noise)) <= alpha, math.floor(n), start)
     if critical > n:
         return math.inf
-    return (float(betaincinv(critical, n - critical + 1, power)) - noise) / abs(design.p - design.q)
+    return (float(betaincinv(critical, n - critical + 1, power)) - noise) / abs(float(rate.gain))
 
 
 def _smallest_whole(holds: Callable[[int], bool], n: int, start: float) -> int:
     """Find the smallest whole number from 1 to n from which on something holds, or n + 1."""
     low, high = 0, min(max(1, math.ceil(start)), n)
+    if n < 1:
+        return 1
     step = 1
     while not holds(high):
         if high >= n:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import rel_entr, xlogy
 
-from warner.design import Channel
+from warner.design import Channel, RandomizedResponse
 from warner.estimators import validated
 
 if TYPE_CHECKING:
@@ -83,13 +83,22 @@ def negative_log_likelihood(shares: ArrayLike, counts: ArrayLike, design: Design
     if theta.shape != (*array.shape[:-1], design.k):
         msg = f"shares must have the shape of counts, {(*array.shape[:-1], design.k)}, but got {theta.shape}"
         raise ValueError(msg)
-    expected = theta @ design.channel() if isinstance(design, Channel) else design.q + (design.p - design.q) * theta
+    expected = _expected(theta, design)
     negative = theta.min(axis=-1) < 0
     if (expected > 0).all():
         fit = -np.vecdot(array, np.log(expected, out=expected)) / totals
     else:
         fit = -xlogy(array / totals[..., np.newaxis], np.maximum(expected, 0)).sum(axis=-1)
     return np.where(negative, np.nan, fit)[()]
+
+
+def _expected(theta: NDArray[np.float64], design: Design) -> NDArray[np.float64]:
+    """Give the probability of each report; of pooled designs, given the design that it went through."""
+    if isinstance(design, RandomizedResponse):
+        return design.q + (design.p - design.q) * theta
+    if isinstance(design, Channel):
+        return np.asarray(theta @ design.channel())
+    return np.concatenate([_expected(theta, part) for part in design.parts], axis=-1)
 
 
 def _difference(shares: ArrayLike, truth: ArrayLike) -> NDArray[np.float64]:

@@ -26,7 +26,7 @@ from scipy.special import ndtri
 
 from warner.design import Domain, Number, RandomizedResponse
 from warner.estimators import LARGEST_TOTAL
-from warner.intervals import MANY, binomial_limits, check_level, check_power, smallest_share
+from warner.intervals import MANY, binomial_limits, check_level, check_power, rates, smallest_share
 from warner.population import population_shares, tally_of
 from warner.risk import SURVEYS, predicted_errors
 from warner.shuffle import shuffled
@@ -532,7 +532,7 @@ def _planned(
         half_width=goal.half_width(design, people),
         standard_error=math.sqrt(reported * (1 - reported) / people) / abs(design.p - design.q),
         error=goal.error(design, people),
-        smallest_share=smallest_share(people, design, 1 - goal.level, power),
+        smallest_share=smallest_share(people, rates(design), (1 - goal.level) / design.k, power),
         population=goal.population,
         errors=errors,
         delta=delta,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.design import TOTAL_LIMIT, Channel
+from warner.design import TOTAL_LIMIT, Channel, Pooled
 from warner.labels import labelled, positions
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from warner.design import Design
+    from warner.design import Design, RandomizedResponse
 
 CHUNK = 2**14  # reports drawn at a time: the arithmetic stays in the processor's cache
 SHOWN = 5  # positions named in an error
@@ -52,6 +52,8 @@ def randomize(answers: Any, design: Design, *, codes: bool = False) -> Any:
     >>> RandomizedResponse(["yes", "no"], odds=(1, 0)).randomize(["no", "yes", "no"])
     ['no', 'yes', 'no']
     """
+    if isinstance(design, Pooled):
+        design.randomize(answers)  # refuses
     if isinstance(answers, np.generic):
         answers = answers.item()  # one label of NumPy's own type is one label
     several = isinstance(answers, list | tuple) or hasattr(answers, "__array__")
@@ -68,7 +70,9 @@ def randomize(answers: Any, design: Design, *, codes: bool = False) -> Any:
     return named if several else named[0]
 
 
-def _draw(truth: NDArray[np.int64], design: Design, random_bytes: Callable[[int], bytes]) -> NDArray[np.int64]:
+def _draw(
+    truth: NDArray[np.int64], design: RandomizedResponse | Channel, random_bytes: Callable[[int], bytes]
+) -> NDArray[np.int64]:
     reports = np.empty_like(truth)
     running = design.weights.cumsum(axis=1) if isinstance(design, Channel) else None
     odds = (0, 0) if isinstance(design, Channel) else design.odds
@@ -111,7 +115,7 @@ def _wide_uniform(size: int, total: int, random_bytes: Callable[[int], bytes]) -
 
 def _one_or_a_lie(truth: NDArray[np.int64], drawn: NDArray[Any], a: int, b: int) -> NDArray[np.int64]:
     whole: Any = np.uint64 if drawn.dtype != object else int
-    honest = (drawn < whole(a)).astype(bool)
+    honest = (drawn < whole(a)).astype(bool, copy=False)
     # Where the report is honest the subtraction wraps around (or is below zero) and the quotient is not used.
     lies: NDArray[np.int64] = ((drawn - whole(a)) // whole(max(b, 1))).astype(np.int64)
     lies += lies >= truth  # in domain order, skipping the truth
@@ -126,7 +130,7 @@ def _column(truth: NDArray[np.int64], drawn: NDArray[Any], running: NDArray[Any]
     found = np.zeros_like(truth)
     for power in reversed(range(columns.bit_length())):
         trial = np.minimum(found + 2**power, columns)
-        found = np.where((running[truth, trial - 1] <= drawn).astype(bool), trial, found)
+        found = np.where((running[truth, trial - 1] <= drawn).astype(bool, copy=False), trial, found)
     return found
 
 

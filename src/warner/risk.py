@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from warner.design import RandomizedResponse
+    from warner.design import Design
 
-    Estimator = Callable[[Any, RandomizedResponse], NDArray[np.float64]]
+    Estimator = Callable[[Any, Design], NDArray[np.float64]]
 
 VALID: dict[str, Estimator] = {"mle": mle, "inv_p": inv_p, "inv_n": inv_n}  # in the order in which ties are broken
 SURVEYS = 20
@@ -30,7 +30,7 @@ SURVEYS = 20
 def predicted_errors(
     shares: ArrayLike,
     n: int,
-    design: RandomizedResponse,
+    design: Design,
     *,
     rng: np.random.Generator,
     surveys: int = SURVEYS,
@@ -68,7 +68,7 @@ class Choice(NamedTuple):
 
 
 def choice(
-    counts: ArrayLike, design: RandomizedResponse, *, n: float | None = None, rng: np.random.Generator | None = None
+    counts: ArrayLike, design: Design, *, n: float | None = None, rng: np.random.Generator | None = None
 ) -> Choice:
     """Choose the valid estimator with the smallest predicted error for reports like these; `mle` if in doubt.
 

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from warner.design import Channel
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from warner.design import RandomizedResponse
+    from warner.design import Design, RandomizedResponse
 
 
 def uniform(k: int) -> NDArray[np.float64]:
@@ -48,7 +50,7 @@ def zipf(k: int, s: float) -> NDArray[np.float64]:
 def reports_of_population(
     shares: ArrayLike,
     n: int,
-    design: RandomizedResponse,
+    design: Design,
     *,
     rng: np.random.Generator,
     size: int | tuple[int, ...] | None = None,
@@ -63,7 +65,7 @@ def reports_of_population(
         True shares of the population.
     n : int
         Number of people.
-    design : RandomizedResponse
+    design : RandomizedResponse or Channel
         What every answer goes through.
     rng : numpy.random.Generator
         Where the randomness comes from.
@@ -72,7 +74,7 @@ def reports_of_population(
 
     Returns
     -------
-    ndarray of shape (*size, k)
+    ndarray of shape (*size, k), or (*size, outputs) for a channel
 
     Examples
     --------
@@ -88,7 +90,7 @@ def reports_of_population(
         )
         raise ValueError(msg)
     _check(n, rng)
-    reported = design.q + (design.p - design.q) * theta
+    reported = theta @ design.channel() if isinstance(design, Channel) else design.q + (design.p - design.q) * theta
     return rng.multinomial(n, reported / reported.sum(), size=size)
 
 

@@ -1,0 +1,109 @@
+r"""The most likely shares of people whose answers went through randomized responses of different strengths.
+
+With :math:`E_g = p_g/q_g - 1` for the design of collection g, the log-likelihood is a sum over the answers,
+
+.. math:: \sum_i f_i(\theta_i), \qquad f_i(\theta) = \sum_g c_{gi} \ln(1 + E_g \theta),
+
+of concave functions that only the sum of the shares ties together. So each share follows from one number, the price
+:math:`\lambda` of a share: :math:`f_i'(\theta_i) = \lambda`, or 0 where even :math:`f_i'(0)` is below. The price is
+where the shares sum to one: the root of one decreasing function.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+STEPS = 200  # far more than are needed: Newton's method, or a bracket that is halved
+CLOSE = 1e-15  # of the sum of the shares, and of the price
+STILL = 1e-12  # a Newton step this small against 1/E + theta leaves nothing to do: the next would be its square
+
+
+def separable_mle(counts: Array, gains: Array) -> Array:
+    """Give the most likely shares.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (designs, k)
+        Number of reports of each answer under each design.
+    gains : ndarray of shape (designs,)
+        What a share adds to the odds of its report, E = p/q - 1: at least -1, and not 0.
+    """
+    used = counts.sum(axis=1) > 0
+    counts, column = counts[used].astype(np.float64), gains[used, np.newaxis]
+    upright = bool((column > 0).all())
+    at_nothing = _slope(counts, column, np.zeros(counts.shape[1]))
+    # The price is the sum of theta f'(theta) = sum c E theta / (1 + E theta) at the maximum.
+    best = column.max()
+    high = min(float(counts.sum() * best / (1 + best)), float(at_nothing.max())) if upright else float(at_nothing.max())
+    low = 0.0 if upright else min(2 * high, -1.0)
+    while not upright and _in_bracket(counts, column, low).sum() < 1:
+        low *= 2
+    price = high if upright else (low + high) / 2
+    theta = np.zeros(counts.shape[1])
+    for _ in range(STEPS):
+        theta = (
+            _from_below(counts, column, price, at_nothing > price, theta)
+            if upright
+            else _in_bracket(counts, column, price)
+        )
+        excess = float(theta.sum()) - 1
+        low, high = (price, high) if excess > 0 else (low, price)
+        if abs(excess) <= CLOSE or high - low <= CLOSE * abs(price):
+            break
+        middle, held = (low + high) / 2, theta > 0
+        if upright and held.any():
+            # Newton's method in 1/price, of which the sum is piecewise linear if there is one design only.
+            rate = -float((1 / _bend(counts[:, held], column, theta[held])).sum()) * price**2
+            step = 1 / price - excess / rate
+            middle = 1 / step if step > 0 and low < 1 / step < high else middle
+        price = middle
+    return np.asarray(theta / theta.sum())
+
+
+def _slope(counts: Array, column: Array, theta: Array) -> Array:
+    """Give f'(theta)."""
+    return np.asarray((counts * (column / (1 + column * theta))).sum(axis=0))
+
+
+def _bend(counts: Array, column: Array, theta: Array) -> Array:
+    """Give f''(theta)."""
+    return np.asarray(-(counts * (column / (1 + column * theta)) ** 2).sum(axis=0))
+
+
+def _from_below(counts: Array, column: Array, price: float, held: NDArray[np.bool_], theta: Array) -> Array:
+    """Solve f'(theta) = price by Newton's method on 1/f', which is concave: its second step and later come from below.
+
+    For one design 1/f' is linear, and the first step is the answer.
+    """
+    result = np.zeros_like(theta)
+    part, share = counts[:, held], theta[held]
+    for _ in range(STEPS):
+        slope = _slope(part, column, share)
+        # 1/f' + h (-f''/f'^2) = 1/price
+        step = slope * (slope - price) / (-_bend(part, column, share) * price)
+        share = np.maximum(share + step, 0)
+        if np.all(np.abs(step) <= STILL * (share + 1 / column.max())):
+            break
+    result[held] = np.minimum(share, 1)
+    return result
+
+
+def _in_bracket(counts: Array, column: Array, price: float) -> Array:
+    """Solve f'(theta) = price between 0 and 1 by halving: with designs of both kinds f' has no better shape."""
+    low, high = np.zeros((2, counts.shape[1]))
+    high += 1
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for _ in range(60):
+            middle = (low + high) / 2
+            above = _slope(counts, column, middle) > price
+            low, high = np.where(above, middle, low), np.where(above, high, middle)
+        full = _slope(counts, column, np.ones_like(low)) >= price
+    zero = _slope(counts, column, np.zeros_like(low)) <= price
+    return np.where(zero, 0.0, np.where(full, 1.0, (low + high) / 2))
