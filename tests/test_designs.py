@@ -37,6 +37,7 @@ TABLE = [
     (designs.forced_response(truth="3/4", yes="1/6"), "11/12", "1/6"),
     (designs.forced_response(truth="3/4", yes=0), "3/4", "0"),
     (designs.unrelated_question(p="1/2", prevalence="1/12"), "13/24", "1/24"),
+    (designs.unrelated_question(p="2/3", prevalence="1/4"), "3/4", "1/12"),
     (designs.mangat_singh(0.55, 0.7), "865/1000", "135/1000"),
     (designs.mangat(0.7), "1", "3/10"),
 ]

@@ -16,6 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from test_designs import printed
 from warner import Channel, RandomizedResponse, Tally, designs, inv, mle
+from warner.design import Pooled
 from warner.honesty import (
     TwoSamples,
     anchored_crosswise,
@@ -385,7 +386,10 @@ def test_bad_input_to_sensitivity(arguments: tuple[Any, ...], complaint: str) ->
         sensitivity(tally, *arguments)
 
 
-def test_sensitivity_takes_one_group_at_a_time() -> None:
+def test_sensitivity_takes_one_design_and_one_group_at_a_time() -> None:
+    both = Pooled((designs.warner("1/6"), designs.warner("1/3")))
+    with pytest.raises(TypeError, match="one part at a time"):
+        sensitivity(Tally(both, [10, 20, 10, 20]), 1)
     tally = Tally(designs.warner("1/6"), [[10, 20], [10, 20]], by=("region",), groups=(("north",), ("south",)))
     with pytest.raises(ValueError, match="one group at a time"):
         sensitivity(tally, "no")

@@ -86,7 +86,10 @@ def _main(
     pass
 
 
-@app.command("design", epilog="Example: warner design never once often --epsilon 1 -o survey.json")
+@app.command(
+    "design",
+    epilog="Example: warner design never once often --epsilon 1 -o survey.json; or: warner design --crosswise 1/4",
+)
 def design_command(
     labels: Annotated[list[str] | None, typer.Argument(help="The possible answers, in order.")] = None,
     *,

@@ -191,7 +191,7 @@ def sensitivity(
     cheating : sequence of numbers
         Shares to assume, each at least 0 and below 1.
     level : float
-        Confidence level of the intervals, which are exact (`warner.intervals.share_interval`), given c.
+        Confidence level of the intervals, which are exact (inverted Clopper-Pearson), given c.
 
     Returns
     -------
@@ -218,6 +218,9 @@ def sensitivity(
     if tally.by:
         msg = "sensitivity needs a tally without groups, but got one with groups; take one group at a time"
         raise ValueError(msg)
+    if not isinstance(tally.design, RandomizedResponse | Channel):
+        msg = "sensitivity needs reports of one design, but got pooled ones; take one part at a time"
+        raise TypeError(msg)
     column = int(positions([safe], tally.design.outputs)[0])
     if column < 0:
         msg = f"safe must be a possible report of the design, but {safe!r} is none of {list(tally.design.outputs)[:10]}"
