@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import inspect
 import io
 import json
 import os
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from warner import RandomizedResponse, check, estimate, plan, tally
+from warner import Channel, RandomizedResponse, check, designs, estimate, plan, tally
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,6 +80,46 @@ def test_design_and_show(tmp_path: Path) -> None:
     (tmp_path / "labels.txt").write_text("7\n-3\n", encoding="utf-8")
     printed = succeeds(tmp_path, "design", "--domain-file", "labels.txt", "--integers", "--truth", "3/4")
     assert RandomizedResponse.from_json(printed) == RandomizedResponse([7, -3], truth="3/4")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        (("--warner", "1/6"), designs.warner("1/6")),
+        (("--forced-response", "truth=3/4,yes=1/6"), designs.forced_response(truth="3/4", yes="1/6")),
+        (
+            ("--forced-response", "truth=7/10, a=1/10, b=1/5"),
+            designs.forced_response(truth="7/10", forced={"a": "1/10", "b": "1/5"}),
+        ),
+        (("user", "other", "--kuk", "r1=0.6,r2=0.2,draws=5"), designs.kuk(0.6, 0.2, 5, answers=("user", "other"))),
+        (("--mangat-singh", "truth=0.55,p=0.7"), designs.mangat_singh(0.55, 0.7)),
+        (("--unrelated-question", "p=1/2,prevalence=1/12"), designs.unrelated_question(p="1/2", prevalence="1/12")),
+        (("--crosswise", "p=1/4"), designs.crosswise("1/4")),
+    ],
+)
+def test_survey_designs_have_options_of_their_names(
+    tmp_path: Path, arguments: tuple[str, ...], wanted: Channel
+) -> None:
+    printed = Channel.from_json(succeeds(tmp_path, "design", *arguments))
+    assert printed == wanted
+    assert printed.procedure == wanted.procedure
+
+
+def test_every_survey_design_has_an_option(folder: Path) -> None:
+    told = succeeds(folder, "design", "--help", env={**os.environ, "COLUMNS": "200"})
+    made = [name for name, value in vars(designs).items() if inspect.isfunction(value) and not name.startswith("_")]
+    for name in set(made) - {"probability"}:
+        assert f"--{name.replace('_', '-')} " in told
+
+
+def test_a_survey_from_its_card_to_its_reports(tmp_path: Path) -> None:
+    succeeds(tmp_path, "design", "--crosswise", "1/4", "-o", "survey.json")
+    assert "For the respondent: Think of two questions" in succeeds(tmp_path, "show", "survey.json")
+    (tmp_path / "answers.csv").write_text("answer\n" + "yes\n" * 50 + "no\n" * 50)
+    said = succeeds(tmp_path, "randomize", "answers.csv", "-d", "survey.json", "-o", "reports.csv")
+    assert "100 reports, epsilon 1.099 each" in said
+    reports = (tmp_path / "reports.csv").read_text().split("\n")[1:-1]
+    assert set(reports) == {"same", "differ"}
 
 
 def test_the_same_numbers_in_every_form(folder: Path) -> None:
@@ -384,6 +425,15 @@ def test_running_out_of_room(folder: Path, ending: str) -> None:
         (("estimate", "latin.csv", "-d", "survey.json"), "cannot be read"),
         (("estimate", "colons.csv", "-d", "survey.json", "-c", "answer"), "The columns are: 'id:answer'"),
         (("design", "a", "b"), "exactly one of epsilon, truth, redraw and odds"),
+        (("design", "--warner", "1/2"), "p must be such that reports carry information, but with p = 1/2"),
+        (("design", "--warner", "p=1/6,p=1/6"), "--warner must be given as p=..., each name once"),
+        (("design", "--kuk", "0.6"), "--kuk must be given as r1=...,r2=...,draws=..., each name once, but got '0.6'"),
+        (("design", "--kuk", "r1=0.6,r2=0.2"), "--kuk must be given as r1=...,r2=...,draws=..., but got"),
+        (("design", "--kuk", "r1=0.6,r2=0.2,draws=x"), "draws must be a whole number of at least 1, but got 'x'"),
+        (("design", "--forced-response", "yes=1/6"), "or truth=... and a probability for each of at least two answers"),
+        (("design", "--warner", "1/6", "--epsilon", "1"), "--warner makes a whole design, so it must stand alone"),
+        (("design", "--warner", "1/6", "--mangat", "1/6"), "so it must stand alone, but got --warner, --mangat"),
+        (("design", "a", "b", "c", "--warner", "1/6"), "answers must be two labels"),
         (("design", "--epsilon", "1"), "in one way (labels, --domain-file or --size), but got none"),
         (("design", "a", "a", "--epsilon", "1"), "distinct labels"),
         (("design", "a", "b", "--epsilon", "0"), "epsilon must be positive"),

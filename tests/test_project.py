@@ -30,7 +30,9 @@ PUBLIC = {
         "certificate",
         "channel_mle",
         "check",
+        "designs",
         "estimate",
+        "honesty",
         "ibu",
         "inv",
         "inv_n",
@@ -54,6 +56,7 @@ PUBLIC = {
         "k",
         "load",
         "outputs",
+        "procedure",
         "randomize",
         "restricted",
         "save",
@@ -169,6 +172,25 @@ PUBLIC = {
         "wanted",
         "worst_case",
     ],
+    "designs": [
+        "crosswise",
+        "disguised",
+        "forced_response",
+        "kuk",
+        "mangat",
+        "mangat_singh",
+        "mirrored",
+        "triangular",
+        "unrelated_question",
+        "warner",
+    ],
+    "honesty": [
+        "anchored_crosswise",
+        "cheating_detection",
+        "sensitivity",
+        "stochastic_lie_detector",
+        "unrelated_question",
+    ],
     "metrics": [
         "kl_divergence",
         "negative_log_likelihood",
@@ -188,7 +210,7 @@ def test_the_public_names_are_frozen() -> None:
     planned = warner.plan(survey, people=9)
     for value in (survey, channel, tally, warner.estimate(tally), warner.check(tally), planned):
         assert [name for name in dir(value) if not name.startswith("_")] == PUBLIC[type(value).__name__]
-    for module in (warner.metrics, warner.simulate):
+    for module in (warner.designs, warner.honesty, warner.metrics, warner.simulate):
         short = module.__name__.removeprefix("warner.")
         own = [
             name

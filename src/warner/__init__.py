@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from warner import metrics, simulate
+from warner import designs, honesty, metrics, simulate
 from warner.check import Check, check
 from warner.design import Channel, RandomizedResponse, load_design
 from warner.em import Certificate, ChannelOperator, Fit, certificate, channel_mle, ibu
@@ -27,7 +27,9 @@ __all__ = [
     "certificate",
     "channel_mle",
     "check",
+    "designs",
     "estimate",
+    "honesty",
     "ibu",
     "inv",
     "inv_n",

@@ -38,6 +38,20 @@ Redraw = Annotated[str | None, typer.Option(help="The probability of a uniform r
 Odds = Annotated[str | None, typer.Option(help="Truth against each lie, as a:b.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file, whole or not at all.")]
 
+# Survey designs by name (`warner.designs`), each with the parameters that its option takes:
+SURVEYS = {
+    "warner": ("p",),
+    "forced_response": ("truth", "yes"),
+    "unrelated_question": ("p", "prevalence"),
+    "crosswise": ("p",),
+    "triangular": ("p",),
+    "mangat": ("p",),
+    "mangat_singh": ("truth", "p"),
+    "kuk": ("r1", "r2", "draws"),
+    "mirrored": ("p",),
+    "disguised": ("p",),
+}
+
 # What every command that reads reports takes:
 Reports = Annotated[
     str, typer.Argument(help="Reports: a CSV, Parquet or JSON-lines file or pattern, a database URL, or -.")
@@ -72,7 +86,10 @@ def _main(
     pass
 
 
-@app.command("design", epilog="Example: warner design never once often --epsilon 1 -o survey.json")
+@app.command(
+    "design",
+    epilog="Example: warner design never once often --epsilon 1 -o survey.json; or: warner design --crosswise 1/4",
+)
 def design_command(
     labels: Annotated[list[str] | None, typer.Argument(help="The possible answers, in order.")] = None,
     *,
@@ -83,9 +100,77 @@ def design_command(
     domain_file: Annotated[Path | None, typer.Option(help="Read the answers from a file, one a line.")] = None,
     size: Annotated[int | None, typer.Option(help="As many answers, with the labels 0, 1, 2, ...")] = None,
     integers: Annotated[bool, typer.Option("--integers", help="The labels are integers, not text.")] = False,
+    warner: Annotated[str | None, typer.Option(help="Warner's: P(asked for the trait itself), as 1/6.")] = None,
+    forced_response: Annotated[
+        str | None,
+        typer.Option(help="truth=3/4,yes=1/6; or, for any answers, truth=7/10,never=1/10,once=1/10,often=1/10."),
+    ] = None,
+    unrelated_question: Annotated[
+        str | None, typer.Option(help="p=1/2,prevalence=1/12: P(asked for the trait), unrelated share of yes.")
+    ] = None,
+    crosswise: Annotated[str | None, typer.Option(help="The prevalence of the unrelated trait, as 1/4.")] = None,
+    triangular: Annotated[str | None, typer.Option(help="The prevalence of the unrelated trait, as 1/4.")] = None,
+    mangat: Annotated[str | None, typer.Option(help="Mangat (1994): P(no | not the trait), as 7/10.")] = None,
+    mangat_singh: Annotated[
+        str | None, typer.Option(help="truth=0.55,p=0.7: P(the truth at once), else Warner's with p.")
+    ] = None,
+    kuk: Annotated[
+        str | None, typer.Option(help="r1=0.6,r2=0.2,draws=5: red shares of the two packs, number of cards.")
+    ] = None,
+    mirrored: Annotated[str | None, typer.Option(help="Mirrored question: as --warner.")] = None,
+    disguised: Annotated[str | None, typer.Option(help="The red share of the yes-stack, as 0.8.")] = None,
     output: Output = None,
 ) -> None:
-    """Write down what every answer will go through, for those who collect and those who analyse."""
+    """Write down what every answer will go through, for those who collect and those who analyse.
+
+    Either a randomized response among given answers, by --epsilon, --truth, --redraw or --odds; or a survey design by
+    its name, --warner to --disguised, for a yes/no question. With these, LABELS are the two answers, that of having the
+    trait first, if they are not to be yes and no.
+    """
+    surveys = {
+        "warner": warner,
+        "forced_response": forced_response,
+        "unrelated_question": unrelated_question,
+        "crosswise": crosswise,
+        "triangular": triangular,
+        "mangat": mangat,
+        "mangat_singh": mangat_singh,
+        "kuk": kuk,
+        "mirrored": mirrored,
+        "disguised": disguised,
+    }
+    named = {name: value for name, value in surveys.items() if value is not None}
+    if named:
+        other = {
+            "--epsilon": epsilon,
+            "--truth": truth,
+            "--redraw": redraw,
+            "--odds": odds,
+            "--domain-file": domain_file,
+            "--size": size,
+            "--integers": integers or None,
+        }
+        made: Design = _survey_design(named, labels, [name for name, value in other.items() if value is not None])
+    else:
+        made = _response(labels, domain_file, size, epsilon, truth, redraw, odds, integers=integers)
+    if output is None:
+        typer.echo(made.to_json())
+    else:
+        made.save(output)
+        typer.echo(f"{output}: {made!r}")
+
+
+def _response(
+    labels: list[str] | None,
+    domain_file: Path | None,
+    size: int | None,
+    epsilon: str | None,
+    truth: str | None,
+    redraw: str | None,
+    odds: str | None,
+    *,
+    integers: bool,
+) -> RandomizedResponse:
     given = [name for name, value in (("labels", labels), ("--domain-file", domain_file), ("--size", size)) if value]
     if len(given) != 1:
         got = " and ".join(given) or "none"
@@ -93,12 +178,46 @@ def design_command(
         raise ValueError(msg)
     texts = _lines(domain_file) if domain_file else labels or []
     domain: Any = size or ([int(text) for text in texts] if integers else texts)
-    made = _designed(domain, epsilon, truth, redraw, odds)
-    if output is None:
-        typer.echo(made.to_json())
-    else:
-        made.save(output)
-        typer.echo(f"{output}: {made!r}")
+    return _designed(domain, epsilon, truth, redraw, odds)
+
+
+def _survey_design(named: dict[str, str], labels: list[str] | None, other: list[str]) -> Design:
+    """Make a survey design from its option, `--kuk r1=0.6,r2=0.2,draws=5`, with none of the other options."""
+    from warner import designs  # noqa: PLC0415
+
+    options = [f"--{name.replace('_', '-')}" for name in named]
+    if len(named) > 1 or other:
+        msg = f"{options[0]} makes a whole design, so it must stand alone, but got {', '.join([*options, *other])}"
+        raise ValueError(msg)
+    ((name, given),) = named.items()
+    wanted = SURVEYS[name]
+    pairs = _named_values(given, options[0], wanted)
+    answers: dict[str, Any] = {"answers": labels} if labels else {}
+    if name == "forced_response" and pairs.keys() != set(wanted):
+        if "truth" in pairs and len(pairs) > len(wanted) and not labels:
+            return designs.forced_response(truth=pairs.pop("truth"), forced=pairs)
+    elif pairs.keys() == set(wanted):
+        if pairs.get("draws", "").isdecimal():
+            return designs.kuk(pairs["r1"], pairs["r2"], int(pairs["draws"]), **answers)
+        made: Design = getattr(designs, name)(**pairs, **answers)
+        return made
+    form = ",".join(f"{parameter}=..." for parameter in wanted)
+    more = ", or truth=... and a probability for each of at least two answers" if name == "forced_response" else ""
+    msg = f"{options[0]} must be given as {form}{more}, but got {given!r}"
+    raise ValueError(msg)
+
+
+def _named_values(given: str, option: str, wanted: tuple[str, ...]) -> dict[str, str]:
+    """Read `a=1/2,b=0.3`; a single value needs no name where one is wanted."""
+    if "=" not in given and len(wanted) == 1:
+        return {wanted[0]: given}
+    parts = [part.rpartition("=") for part in given.split(",")]
+    pairs = {name.strip(): value.strip() for name, _, value in parts}
+    if len(pairs) < len(parts) or "" in pairs:
+        form = ",".join(f"{parameter}=..." for parameter in wanted)
+        msg = f"{option} must be given as {form}, each name once, but got {given!r}"
+        raise ValueError(msg)
+    return pairs
 
 
 @app.command(epilog="Example: warner show survey.json")

@@ -141,10 +141,10 @@ class RandomizedResponse:
         if epsilon is not None:
             a, b = _odds_from_epsilon(epsilon, k)
         elif truth is not None:
-            p = _probability("truth", truth)
+            p = probability("truth", truth)
             a, b = _whole(p * (k - 1), 1 - p)
         elif redraw is not None:
-            rate = _probability("redraw", redraw)
+            rate = probability("redraw", redraw)
             a, b = _whole(k * (1 - rate) + rate, rate)
         else:
             assert odds is not None  # noqa: S101 - narrows the type; one of the four was given
@@ -370,6 +370,9 @@ class Channel:
         The possible answers, all distinct, in the order of every result; or their number.
     outputs : int or sequence of str or of int
         The possible reports, in the order of the columns; or their number.
+    procedure : str
+        What a respondent does, in plain words, for those who read the design. It says nothing that ``matrix`` does not,
+        so designs that differ in it alone are equal.
 
     Attributes
     ----------
@@ -379,6 +382,8 @@ class Channel:
         The whole numbers; of 64 bits, or Python's own where those are too short.
     total : int
         The sum of each row: the number of equally likely draws that decide one report.
+    procedure : str
+        What a respondent does; empty where nobody has said so.
 
     Examples
     --------
@@ -397,18 +402,24 @@ class Channel:
     outputs: Labels
     weights: NDArray[Any]
     total: int
+    procedure: str
 
-    def __init__(self, matrix: Any, inputs: Domain, outputs: Domain) -> None:
+    def __init__(self, matrix: Any, inputs: Domain, outputs: Domain, *, procedure: str = "") -> None:
         rows, columns = _labels(inputs, "inputs"), _labels(outputs, "outputs")
-        self._set(rows, columns, *_whole_rows(matrix, rows, len(columns)))
+        if not isinstance(procedure, str):
+            msg = f"procedure must be a text, but got {reprlib.repr(procedure)}"  # type: ignore[unreachable]
+            raise TypeError(msg)
+        self._set(rows, columns, *_whole_rows(matrix, rows, len(columns)), procedure)
 
     @classmethod
-    def _of_weights(cls, inputs: Domain, outputs: Domain, weights: NDArray[Any], total: int) -> Self:
+    def _of_weights(
+        cls, inputs: Domain, outputs: Domain, weights: NDArray[Any], total: int, procedure: str = ""
+    ) -> Self:
         made = cls.__new__(cls)
-        made._set(_labels(inputs, "inputs"), _labels(outputs, "outputs"), weights, total)  # noqa: SLF001 - its own
+        made._set(_labels(inputs, "inputs"), _labels(outputs, "outputs"), weights, total, procedure)  # noqa: SLF001
         return made
 
-    def _set(self, inputs: Labels, outputs: Labels, weights: NDArray[Any], total: int) -> None:
+    def _set(self, inputs: Labels, outputs: Labels, weights: NDArray[Any], total: int, procedure: str) -> None:
         divisor = math.gcd(*np.unique(weights).tolist()) if weights.dtype != object else math.gcd(*weights.ravel())
         _refuse_wide(total // divisor)
         weights = weights // divisor
@@ -419,6 +430,7 @@ class Channel:
         object.__setattr__(self, "outputs", outputs)
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "total", total // divisor)
+        object.__setattr__(self, "procedure", procedure)
 
     @property
     def domain(self) -> Labels:
@@ -539,6 +551,8 @@ class Channel:
     def in_words(self) -> str:
         """Explain what happens to each answer, what a report reveals, and how deniable an answer is.
 
+        A design that tells its ``procedure`` begins with that.
+
         >>> print(Channel([["11/12", "1/12"], ["1/6", "5/6"]], ["yes", "no"], ["yes", "no"]).in_words())
         Possible answers (2): yes, no
         Possible reports (2): yes, no
@@ -570,8 +584,9 @@ class Channel:
             "How deniable it is: among people for whom all answers were equally likely, no report makes it more than "
             f"{surest:.3g} % sure that an answer is held."
         )
+        does = [f"For the respondent: {self.procedure}"] if self.procedure else []
         lists = (_listed("answers", self.inputs), _listed("reports", self.outputs))
-        return _paragraphs(*lists, *what, reveals, deniable)
+        return _paragraphs(*does, *lists, *what, reveals, deniable)
 
     def to_json(self) -> str:
         r"""Write the design as a small JSON document; whole numbers are decimal strings, as in `RandomizedResponse`.
@@ -595,15 +610,20 @@ class Channel:
                 "outputs": _labels_to_json(self.outputs),
                 "weights": [[str(weight) for weight in row] for row in self.weights.tolist()],
             }
+            | ({"procedure": self.procedure} if self.procedure else {})
         )
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Read what `to_json` wrote; anything else is an error that says what is wrong with it."""
-        fields = parsed(text, FORMAT, VERSION, {"mechanism", "inputs", "outputs", "weights"})
+        fields = parsed(text, FORMAT, VERSION, {"mechanism", "inputs", "outputs", "weights"}, {"procedure"})
         if fields["mechanism"] != "channel":
             msg = f"mechanism must be 'channel', but this design says {fields['mechanism']!r}"
             raise ValueError(msg)
+        procedure = fields.get("procedure", "")
+        if not isinstance(procedure, str):
+            msg = "this design is damaged: procedure must be a text"
+            raise ValueError(msg)  # noqa: TRY004 - in a file that is a wrong value
         try:
             inputs = _labels(_labels_from_json("inputs", fields["inputs"]), "inputs")
             outputs = _labels(_labels_from_json("outputs", fields["outputs"]), "outputs")
@@ -623,7 +643,7 @@ class Channel:
         if len(sums) > 1 or sums == {0}:
             msg = f"this design is damaged: all rows of weights must have one sum above 0, but got {min(sums)}"
             raise ValueError(msg)
-        return cls._of_weights(inputs, outputs, weights, sums.pop())
+        return cls._of_weights(inputs, outputs, weights, sums.pop(), procedure)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the design to a file, whole or not at all."""
@@ -800,7 +820,7 @@ def _restricted(design: OneDesign, allowed: Sequence[Any]) -> Channel:
     labels = _labels(allowed, "allowed")
     whole = _as_channel(design)
     rows = _rows_of(design, labels, "allowed")
-    return Channel._of_weights(labels, whole.outputs, whole.weights[rows], whole.total)  # noqa: SLF001
+    return Channel._of_weights(labels, whole.outputs, whole.weights[rows], whole.total, whole.procedure)  # noqa: SLF001
 
 
 def _rows_of(design: Design, labels: Sequence[Any], name: str) -> list[int]:
@@ -999,7 +1019,8 @@ def _exact(name: str, value: Number) -> Fraction:
     raise ValueError(msg)
 
 
-def _probability(name: str, value: Number) -> Fraction:
+def probability(name: str, value: Number) -> Fraction:
+    """Take a probability as it is written."""
     exact = _exact(name, value)
     if not 0 <= exact <= 1:
         msg = f"{name} must be a probability from 0 to 1, but got {reprlib.repr(value)}"

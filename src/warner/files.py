@@ -58,7 +58,9 @@ def document(fields: dict[str, Any]) -> str:
     return f"{{\n{body}\n}}"
 
 
-def parsed(text: str, kind: str, version: int, names: set[str]) -> dict[str, Any]:
+def parsed(
+    text: str, kind: str, version: int, names: set[str], optional: set[str] | frozenset[str] = frozenset()
+) -> dict[str, Any]:
     """Read a `document` of this kind, with just these names; anything else is an error that says what is wrong."""
     what = kind.removeprefix("warner ")
     try:
@@ -75,7 +77,7 @@ def parsed(text: str, kind: str, version: int, names: set[str]) -> dict[str, Any
             "read it with the warner that wrote it, or a newer one"
         )
         raise ValueError(msg)
-    strange = sorted(fields.keys() ^ (names | {"format", "version"}))
+    strange = sorted((fields.keys() - optional) ^ (names | {"format", "version"}))
     if strange:
         msg = f"this {what} is damaged: the fields {strange} are missing or do not belong there"
         raise ValueError(msg)
