@@ -33,6 +33,7 @@ from warner import (
     inv_n,
     inv_p,
     mle,
+    pool,
     simulate,
     tally,
 )
@@ -315,6 +316,7 @@ def channels() -> Iterator[Line]:
         yield from response_as_channel(n, epsilon, s)
     yield dense_channel()
     yield from circulant_operator()
+    yield from pooled_responses()
 
 
 def response_as_channel(n: int, epsilon: float, s: float) -> Iterator[Line]:
@@ -357,6 +359,20 @@ def dense_channel() -> Line:
     return slower(
         work, "a Cholesky factor", 60, lambda: dpotrf(symmetric, lower=1), lambda: channel_mle(counts, channel), 3
     )
+
+
+def pooled_responses() -> Iterator[Line]:
+    rng = np.random.default_rng(1)
+    designs = [RandomizedResponse(10**5, epsilon=epsilon) for epsilon in (1, 2, 3, 4, 5)]
+    truth = simulate.zipf(10**5, 1.3)
+    together = pool([Tally(one, simulate.reports_of_population(truth, 10**6, one, rng=rng)) for one in designs])
+    copy = together.counts.astype
+    work = "pooled RR, 5 designs, K = 10^5"
+    yield slower(
+        work, "counts.astype(float)", 3000, lambda: copy(float), lambda: mle(together.counts, together.design), 3
+    )
+    peak = peak_bytes(lambda: mle(together.counts, together.design)) / together.counts.nbytes
+    yield Line(f"{work}: peak memory", "its counts", "O(K): <= 20x", peak <= 20, f"{peak:.0f}x", "")
 
 
 def circulant_operator() -> Iterator[Line]:

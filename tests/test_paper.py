@@ -403,3 +403,17 @@ def test_ibu_is_judged_against_the_text() -> None:
     assert found(6_000).verdict == claims.HOLDS
     assert found(2_000).verdict == claims.FAILS
     assert "more than 40,000" in found(-1).measured
+
+
+def test_the_solver_for_any_channel_is_judged_by_its_time_and_distance() -> None:
+    key = "s = 1.3, n = 10, ε = 1"
+    times = {f"mle {key}": 0.001, f"ibu {key}": 5.0, f"channel {key}": 0.1, f"channel distance {key}": 1e-20}
+    (row,) = claims.beyond(claims.Evidence({}, {}, {}, {}, times))
+    assert row.verdict == "yes"
+    assert "50 to 50 times faster than IBU" in row.measured
+    assert "100 to 100 times slower than MLE*" in row.measured
+    (row,) = claims.beyond(claims.Evidence({}, {}, {}, {}, times | {f"channel distance {key}": 0.1}))
+    assert row.verdict == "no"
+    taken = ibu.seconds(ibu.Descent(20, 1.3, 1000, 1.0, 50, 1), 50)
+    assert taken["channel distance"] < 1e-15
+    assert set(taken) == {"mle", "ibu", "channel", "channel distance"}

@@ -70,7 +70,7 @@ def claims(evidence: Evidence) -> list[Claim]:
 
 def beyond(evidence: Evidence) -> list[Claim]:
     """Measure what the paper does not say, but its readers may want to know."""
-    return [*_beyond_grid(evidence.grid)] if evidence.grid else []
+    return [*(_beyond_grid(evidence.grid) if evidence.grid else ()), *_beyond_iteration(evidence.times)]
 
 
 def verdict(*, holds: bool, corrected: bool = False) -> str:
@@ -294,6 +294,23 @@ def _variances(grid: Grid) -> Iterator[Claim]:
         f"measured over printed: {first}; with (p-q)² in the denominator: {second} (median, smallest and largest over "
         "the grid)",
         verdict(holds=abs(float(np.mean(printed)) - 1) < 0.05, corrected=close),  # noqa: PLR2004
+    )
+
+
+def _beyond_iteration(times: Mapping[str, float]) -> Iterator[Claim]:
+    timed = [key for key in _timed(times) if f"channel {key}" in times]
+    if not timed:
+        return
+    gains = [times[f"ibu {key}"] / times[f"channel {key}"] for key in timed]
+    prices = [times[f"channel {key}"] / times[f"mle {key}"] for key in timed]
+    away = max(times[f"channel distance {key}"] for key in timed)
+    yield Claim(
+        "Is there something between MLE* and IBU for designs without a closed form?",
+        "",
+        "an interior-point solver that sees nothing but the matrix ends within a squared distance of "
+        f"{away:.1e} of MLE*, {min(gains):,.0f} to {max(gains):,.0f} times faster than IBU to {NEAR:g} (or all its "
+        f"updates), and {min(prices):,.0f} to {max(prices):,.0f} times slower than MLE*",
+        "yes" if away < NEAR and max(gains) > 1 else "no",
     )
 
 
