@@ -507,14 +507,12 @@ def doubt(tally: Tally) -> str:
     answered = n[:, 0] > 0
     if not answered.any() or _silent(design):
         return ""
+    if not answered.all():
+        counts, n = counts[answered], n[answered]
     if isinstance(design, Channel):
-        rule, smallest = (
-            "fewer or more",
-            2 * counts.shape[-1] * bounds_test(counts[answered], n[answered], design).min(),
-        )
+        rule, smallest = "fewer or more", 2 * counts.shape[-1] * bounds_test(counts, n, design).min()
     else:
-        rule = "fewer" if design.p > design.q else "more"
-        smallest = min_test(counts[answered], n[answered], design).min()
+        rule, smallest = "fewer" if design.p > design.q else "more", min_test(counts, n, design).min()
     p = min(1.0, float(smallest) * int(answered.sum()))
     if p >= DOUBTFUL:
         return ""
