@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from test_designs import printed
-from warner import Channel, RandomizedResponse, Tally, designs, inv, mle
+from warner import Channel, RandomizedResponse, Tally, designs, estimate, honesty, inv, mle
 from warner.design import Pooled
 from warner.honesty import (
     TwoSamples,
@@ -25,6 +25,7 @@ from warner.honesty import (
     stochastic_lie_detector,
     unrelated_question,
 )
+from warner.intervals import binomial_limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -327,16 +328,16 @@ def test_sensitivity_beyond_what_is_possible_is_clipped_in_the_likelihood() -> N
     assert "outside 0 to 100 %" in found.text()
 
 
-def test_sensitivity_leaves_intervals_out_where_no_count_decides() -> None:
+def test_sensitivity_says_where_intervals_are_approximate() -> None:
     design = designs.kuk(0.8, 0.3, 2)
     found = sensitivity(Tally(design, [40, 38, 22]), 0, (0, 0.1))
     assert_allclose(found.shares[0], inv([40, 38, 22], design), atol=1e-12)
     rows = 0.9 * design.channel() + [0.1, 0, 0]
     assert_allclose(found.most_likely[1], mle([40, 38, 22], Channel(rows, ["yes", "no"], 3)), atol=1e-9)
-    assert np.isnan(found.low).all()
-    assert np.isnan(found.high).all()
-    assert "No intervals: with more than two reports" in found.text()
-    assert "95 %" not in found.text()
+    assert found.approximate
+    assert "approximate 95 % interval (population)" in found.text()
+    plain = estimate(Tally(design, [40, 38, 22])).interval()
+    assert_allclose(found.low[0], plain.low)
 
 
 def test_sensitivity_of_weighted_reports_uses_their_effective_number() -> None:
@@ -396,3 +397,25 @@ def test_sensitivity_takes_one_design_and_one_group_at_a_time() -> None:
     with pytest.raises(ValueError, match="level must be between 0 and 1"):
         sensitivity(Tally(designs.warner("1/6"), [10, 20]), "no", level=1)
     assert_array_equal(sensitivity(Tally(designs.warner("1/6"), [10, 20]), "no", [0]).cheating, [0])
+
+
+def test_samples_without_a_yes_are_not_certain() -> None:
+    found = honesty.unrelated_question((0, 0), (10, 10), (0.5, 0.2))
+    assert found.prevalence.low == 0
+    assert found.prevalence.high > 0.2
+    far = honesty.cheating_detection((600, 100), (800, 700), (0.25, 0.75)).prevalence
+    assert far.value > 1
+    assert far.low <= far.most_likely or far.low < 1  # a value beyond 1 does not make 1 certain
+
+
+def test_sensitivity_of_a_forced_response_among_three_is_exact() -> None:
+    design = designs.forced_response(truth="1/2", forced={"a": "1/4", "b": "1/8", "c": "1/8"})
+    found = honesty.sensitivity(Tally(design, [50, 30, 20]), "c", (0, "1/10"))
+    assert not found.approximate
+    # a is reported with probability 0.9 (1/4 + share/2): the exact interval of 50 in 100, carried over
+    low, high = binomial_limits(np.float64(50), np.float64(100), 0.025)
+    assert_allclose([found.low[1, 0], found.high[1, 0]], [(end / 0.9 - 0.25) * 2 for end in (low, high)], rtol=1e-9)
+    with pytest.raises(TypeError, match="cheating must be a sequence of shares"):
+        honesty.sensitivity(Tally(design, [50, 30, 20]), "c", 0.1)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="yes and n must be two numbers each"):
+        honesty.unrelated_question(5, 10, (0.5, 0.2))  # type: ignore[arg-type]

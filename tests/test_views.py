@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binom
 
 import warner
-from warner import Channel, RandomizedResponse, Tally, check, estimate, findings, plan, simulate
+from warner import Channel, RandomizedResponse, Tally, check, designs, estimate, findings, plan, simulate
 from warner.em import channel_mle
 from warner.intervals import Rates, Reading, rates, share_interval
 from warner.pool import pool
@@ -174,6 +174,17 @@ def test_a_binary_channel_is_planned_for() -> None:
     assert plan(FORCED, people=500, population=[0.2, 0.8]).errors["inv"] == pytest.approx(
         np.sqrt((1 / 6 + 0.15) * (5 / 6 - 0.15) / 500) / 0.75
     )
+    kuk = plan(KUK, half_width=0.03)
+    share = kuk.share
+    weights, mixed = views(KUK, [[0]])[0].weights, share * KUK.channel()[0] + (1 - share) * KUK.channel()[1]
+    variance = mixed @ weights**2 - (mixed @ weights) ** 2
+    assert kuk.people == int(np.ceil(1.959963984540054**2 * variance / 0.03**2))
+    assert plan(KUK, people=1000, share=0.3).standard_error == pytest.approx(
+        estimate(Tally(KUK, (1000 * (0.3 * KUK.channel()[0] + 0.7 * KUK.channel()[1])).round().astype(int))).table()[
+            "se"
+        ][0],
+        rel=0.01,
+    )
     with pytest.raises(ValueError, match="binomial count for its first answer"):
         plan(DICE, half_width=0.03)
     with pytest.raises(ValueError, match="RandomizedResponse only"):
@@ -198,10 +209,10 @@ def test_pooled_responses_have_their_certificate(odds: list[tuple[int, int]], k:
         assert_allclose(found.shares, dense.shares, atol=1e-6)
 
 
-@given(st.integers(2, 30), st.sampled_from([(2, 1), (30, 1), (1, 4)]), st.integers(0, 10**6))
+@given(st.integers(2, 30), st.sampled_from([(2, 1), (30, 1), (5, 4)]), st.integers(0, 10**6))
 def test_one_response_alone_is_the_closed_form(k: int, odds: tuple[int, int], seed: int) -> None:
     design = RandomizedResponse(k, odds=odds)
-    counts = np.random.default_rng(seed).poisson(5, k) + (odds[0] < odds[1])
+    counts = np.random.default_rng(seed).poisson(5, k)
     if counts.sum():
         found = separable_mle(counts[np.newaxis].astype(float), np.array([odds[0] / odds[1] - 1]))
         assert_allclose(found, warner.mle(counts, design), atol=1e-12)
@@ -230,8 +241,8 @@ def test_tallies_of_one_design_add_up() -> None:
 
 def test_channels_pool_with_responses() -> None:
     rng, truth = np.random.default_rng(2), [0.2, 0.8]
-    designs: list[Any] = [FORCED, CROSSWISE, RandomizedResponse(YES, odds=(4, 1))]
-    tallies = [Tally(one, simulate.reports_of_population(truth, 4000, one, rng=rng)) for one in designs]
+    made: list[Any] = [FORCED, CROSSWISE, RandomizedResponse(YES, odds=(4, 1))]
+    tallies = [Tally(one, simulate.reports_of_population(truth, 4000, one, rng=rng)) for one in made]
     found = estimate(pool(tallies))
     assert found.certificate is not None
     assert found.certificate.excess <= 1e-9
@@ -249,14 +260,12 @@ POOLS = [
 @pytest.mark.parametrize(("odds", "sizes", "truth"), POOLS)
 def test_pooled_intervals_cover(odds: list[tuple[int, int]], sizes: list[int], truth: list[float]) -> None:
     times, rng = 400, np.random.default_rng(5)
-    designs = [RandomizedResponse(len(truth), odds=one) for one in odds]
-    drawn = [
-        simulate.reports_of_population(truth, n, one, rng=rng, size=times)
-        for one, n in zip(designs, sizes, strict=True)
-    ]
+    made = [RandomizedResponse(len(truth), odds=one) for one in odds]
+    pairs = zip(made, sizes, strict=True)
+    drawn = [simulate.reports_of_population(truth, n, one, rng=rng, size=times) for one, n in pairs]
     low, high, differences = [], [], []
     for rows in zip(*drawn, strict=True):
-        together = pool([Tally(one, row) for one, row in zip(designs, rows, strict=True)])
+        together = pool([Tally(one, row) for one, row in zip(made, rows, strict=True)])
         ends = findings.interval(together, None, Reading())
         low.append(ends.low)
         high.append(ends.high)
@@ -271,13 +280,13 @@ def test_pooled_intervals_cover(odds: list[tuple[int, int]], sizes: list[int], t
 
 
 def test_few_pooled_reports_have_intervals_by_their_exact_parts() -> None:
-    designs = [RandomizedResponse(200, epsilon=4), RandomizedResponse(200, epsilon=6)]
+    made = [RandomizedResponse(200, epsilon=4), RandomizedResponse(200, epsilon=6)]
     counts = np.zeros((2, 200), dtype=int)
     counts[0, :4], counts[1, :3] = [9, 1, 1, 1], [20, 2, 1]
-    found = estimate(pool([Tally(one, row) for one, row in zip(designs, counts, strict=True)])).interval()
+    found = estimate(pool([Tally(one, row) for one, row in zip(made, counts, strict=True)])).interval()
     ends = [
         share_interval(row[np.newaxis], float(row.sum()), rates(one), 0.0125)
-        for one, row in zip(designs, counts, strict=True)
+        for one, row in zip(made, counts, strict=True)
     ]
     assert_allclose(found.low, np.maximum(ends[0][0], ends[1][0])[0])
     assert_allclose(found.high, np.minimum(ends[0][1], ends[1][1])[0])
@@ -312,10 +321,157 @@ def test_what_cannot_be_pooled(tallies: list[Tally], complaint: str) -> None:
         pool(tallies)
 
 
-def test_a_design_that_never_lies_is_not_pooled() -> None:
-    plain = Tally(RandomizedResponse(YES, odds=(1, 0)), [4, 6])
-    with pytest.raises(ValueError, match="never lie"):
-        estimate(pool([plain, Tally(RandomizedResponse(YES, odds=(3, 1)), [4, 6])]))
+def test_a_design_that_never_lies_is_pooled() -> None:
+    # 3 of 10 by direct question, 12 of 30 with truth 3/4, which is (0.4 - 0.25) / 0.5: both say 0.3
+    plain = Tally(RandomizedResponse(YES, odds=(1, 0)), [3, 7])
+    found = estimate(pool([plain, Tally(RandomizedResponse(YES, odds=(3, 1)), [12, 18])]))
+    assert_allclose(found.shares, [0.3, 0.7], rtol=1e-9)
+    assert found.interval("yes").low < 0.3 < found.interval("yes").high
+
+
+@given(STRENGTHS.filter(lambda odds: len(set(odds)) > 1), st.integers(2, 5), st.integers(0, 10**6))
+def test_answers_that_were_reported_in_no_part_are_pooled(odds: list[tuple[int, int]], k: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    tallies = [Tally(RandomizedResponse(k, odds=one), rng.poisson(0.8, k)) for one in sorted(set(odds))]
+    together = pool(tallies)
+    if together.counts.sum():
+        proof = estimate(together).certificate
+        assert proof is not None
+        assert proof.excess <= 1e-9
+
+
+def test_pooled_answers_that_nobody_holds_are_rarely_found() -> None:
+    k, n, times, rng = 100, 100, 300, np.random.default_rng(6)
+    made, truth = [RandomizedResponse(k, epsilon=epsilon) for epsilon in (1, 2)], np.zeros(k)
+    truth[:3] = 1 / 3
+    drawn = [simulate.reports_of_population(truth, n, one, rng=rng, size=times) for one in made]
+    false = [
+        findings.present(
+            pool([Tally(one, row) for one, row in zip(made, rows, strict=True)]),
+            alpha=0.05,
+            correction="holm",
+            power=0.8,
+        )
+        .found[3:]
+        .any()
+        for rows in zip(*drawn, strict=True)
+    ]
+    assert np.mean(false) <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / times)
+
+
+def test_pooled_simultaneous_intervals_hold_all_at_once() -> None:
+    k, n, times, rng = 100, 1000, 200, np.random.default_rng(7)
+    made, truth = [RandomizedResponse(k, epsilon=epsilon) for epsilon in (1, 2)], np.zeros(k)
+    truth[:3] = 1 / 3
+    drawn = [simulate.reports_of_population(truth, n, one, rng=rng, size=times) for one in made]
+    covered = []
+    for rows in zip(*drawn, strict=True):
+        together = pool([Tally(one, row) for one, row in zip(made, rows, strict=True)])
+        ends = findings.interval(together, None, Reading(simultaneous=True))
+        covered.append(((ends.low <= truth) & (truth <= ends.high)).all())
+    assert np.mean(covered) >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / times)
+
+
+def test_pools_with_parts_that_rule_something_out() -> None:
+    mangat, triangular = designs.mangat("7/10"), designs.triangular("1/4")
+    first = estimate(pool([Tally(mangat, [315, 485]), Tally(designs.warner("7/10"), [40, 60])]))
+    assert np.isfinite(first.present().p_values).all()
+    assert np.isfinite(first.table()["se"]).all()
+    second = estimate(pool([Tally(triangular, [100, 0]), Tally(designs.crosswise("1/4"), [60, 40])]))
+    assert second.table()["se"].min() > 0
+    for found in (first, second):
+        assert (found.table()["low"] <= found.table()["high"]).all()
+        assert json.loads(found.to_json())["values"]
+
+
+def test_everything_together_is_known_in_a_pool() -> None:
+    found = estimate(pool([Tally(RandomizedResponse(YES, odds=(o, 1)), [40, 60]) for o in (3, 9)]))
+    whole = found.interval(["yes", "no"])
+    assert (whole.low, whole.high) == (1, 1)
+    assert found.interval(cumulative=True).low[-1] == 1
+
+
+def test_a_pool_with_a_linear_part() -> None:
+    rng, truth = np.random.default_rng(9), [0.3, 0.7]
+    parts: list[Any] = [KUK, RandomizedResponse(YES, odds=(3, 1))]
+    low, high = [], []
+    for _ in range(300):
+        drawn = [Tally(one, simulate.reports_of_population(truth, 500, one, rng=rng)) for one in parts]
+        ends = findings.interval(pool(drawn), "yes", Reading())
+        low.append(ends.low)
+        high.append(ends.high)
+    assert ends.method == "linear"
+    covered = ((np.array(low) <= 0.3) & (np.array(high) >= 0.3)).mean()
+    assert abs(covered - 0.95) <= 0.01 + 4 * np.sqrt(0.95 * 0.05 / 300)
+    found = estimate(pool(drawn))
+    assert "approximate 95 % interval" in repr(found)
+    assert np.isfinite(found.compare("yes", "no").p_value)
+
+
+def test_parts_that_tell_nothing_change_nothing() -> None:
+    telling = Tally(RandomizedResponse(YES, odds=(3, 1)), [4, 6])
+    alone = estimate(pool([telling, Tally(RandomizedResponse(YES, odds=(9, 1)), [3, 7])]))
+    more = [Tally(RandomizedResponse(YES, odds=(1, 1)), [5, 5]), Tally(RandomizedResponse(YES, odds=(1, 0)), [0, 0])]
+    found = estimate(pool([telling, Tally(RandomizedResponse(YES, odds=(9, 1)), [3, 7]), *more]))
+    assert_allclose(found.shares, alone.shares, atol=1e-12)
+    assert_allclose(found.table()["low"], alone.table()["low"])
+    assert_allclose(found.compare("yes", "no").low, alone.compare("yes", "no").low)
+    with pytest.raises(ValueError, match="must carry information"):
+        estimate(pool([more[0], more[1]]))
+    with pytest.raises(TypeError, match='not be "auto" for pooled'):
+        estimate(pool([telling, more[0]]), method="auto")
+
+
+# The same under a channel as under the response that it is
+
+
+def test_presence_and_comparison_of_a_response_as_a_channel() -> None:
+    turned = RandomizedResponse(3, odds=(1, 4))
+    plain, general = (estimate(Tally(one, [100, 450, 450])) for one in (turned, turned.restricted([0, 1, 2])))
+    assert_allclose(general.present().p_values, plain.present().p_values, rtol=1e-9)
+    for counts in ([0, 5], [40, 60], [400, 600]):
+        channel = estimate(Tally(designs.warner("3/4"), counts)).compare("yes", "no")
+        response = estimate(Tally(RandomizedResponse(YES, odds=(3, 1)), counts))
+        # Both are equal if and only if a yes is as likely as a no: the sign test of the response
+        assert channel.p_value == pytest.approx(response.compare("yes", "no").p_value)
+        assert channel.test == "exact"
+        one = response.interval("yes")
+        assert channel.low == pytest.approx(2 * one.low - 1)
+        assert channel.high == pytest.approx(2 * one.high - 1)
+        assert channel.difference == pytest.approx(response.compare("yes", "no").difference)
+
+
+def test_linear_intervals_are_never_empty_and_count_half_a_report() -> None:
+    weights = views(KUK, [[0]])[0].weights
+    counts = np.array([400, 0, 0])
+    found = estimate(Tally(KUK, counts)).interval("yes")
+    observed = (counts + 0.5) / 401.5
+    half = 1.959963984540054 * np.sqrt((observed @ weights**2 - (observed @ weights) ** 2) / 400)
+    share = weights[0]
+    assert share < 0
+    assert_allclose(np.array([found.low, found.high], dtype=float), np.array([0, float(half)]))
+    found = estimate(Tally(KUK, counts[::-1])).interval("yes")
+    assert found.high == 1
+    assert found.low < 1
+
+
+def test_the_fakes_bound_holds_for_channels_with_more_reports_than_answers() -> None:
+    found = check(Tally(KUK, [300, 400, 300]))
+    moved = max(
+        abs(warner.inv(np.add([300, 400, 300], change), KUK) - warner.inv([300, 400, 300], KUK)).max()
+        for change in ([1, -1, 0], [1, 0, -1], [0, 1, -1], [-1, 1, 0], [-1, 0, 1], [0, -1, 1])
+    )
+    assert moved <= found.moved_by(1) * (1 + 1e-9)
+    assert moved == pytest.approx(found.moved_by(1))
+    grouped = check(Tally(FORCED, [[40, 60], [30, 70]], by=("g",), groups=((1,), (2,)))).text()
+    assert "nan" not in grouped
+    assert "inf" not in grouped
+
+
+def test_auto_for_groups_of_a_channel_with_other_reports() -> None:
+    found = estimate(Tally(KUK, [[30, 40, 30], [1, 20, 79]], by=("g",), groups=((1,), (2,))), method="auto")
+    assert found.shares.shape == (2, 2)
+    assert_allclose(found.shares.sum(axis=-1), 1)
 
 
 def test_pooled_limits_grow_with_the_level() -> None:

@@ -29,7 +29,7 @@ import numpy as np
 from scipy.special import xlog1py
 
 from warner.design import Channel, Pooled, RandomizedResponse
-from warner.estimators import SMALLEST, mle, validated
+from warner.estimators import SMALLEST, channel_inverse, mle, validated
 from warner.intervals import at_least, at_most, binomial_limits, check_level, each_count
 from warner.simulate import reports_of_population, seeded_by
 from warner.tally import amount_text
@@ -299,7 +299,9 @@ class Check:
         width = max(len(names[i]) for i in order[:SHOWN])
         reports = np.atleast_1d(self.tally.reports)
         lines = [f"  {'group':{max(width, 5)}}  {'reports':>12}  {'p rarest':>9}  {'p G2':>7}  {'p':>9}  epsilon >="]
-        if isinstance(self.design, RandomizedResponse) and self.design.p < self.design.q:
+        if isinstance(self.design, Channel):
+            lines = [f"  {'group':{max(width, 5)}}  {'reports':>12}  {'p':>9}"]
+        elif self.design.p < self.design.q:
             lines[0] = lines[0].replace("  p rarest", "p commonest")
         for i in order[:SHOWN]:
             about = rows[i]
@@ -307,8 +309,11 @@ class Check:
             if math.isnan(about["p_value"]):
                 lines.append(f"{start}  no reports")
                 continue
-            p = f"{about['p_min']:9.2g}  {about['p_g2']:7.2g}  {about['p_value']:9.2g}"
             verdict = "" if fit[i] else "  does not fit"
+            if isinstance(self.design, Channel):
+                lines.append(f"{start}  {about['p_value']:9.2g}{verdict}")
+                continue
+            p = f"{about['p_min']:9.2g}  {about['p_g2']:7.2g}  {about['p_value']:9.2g}"
             lines.append(f"{start}  {p}  {_down(about['epsilon_at_least']):>10}{verdict}")
         if len(order) > SHOWN:
             lines.append(f"  ... and {len(order) - SHOWN:,} more groups")
@@ -640,7 +645,7 @@ def _silent(design: RandomizedResponse | Channel) -> bool:
 def _strength(design: RandomizedResponse | Channel) -> float:
     """Give the p - q of a response; for a channel one over the most that `inv` moves if all reports were exchanged."""
     if isinstance(design, Channel):
-        return float(1 / np.ptp(np.linalg.pinv(design.channel()), axis=0).max())
+        return float(1 / np.ptp(channel_inverse(design), axis=0).max())
     a, b = design.odds
     return abs(a - b) / design.total
 
@@ -657,7 +662,7 @@ def _written(value: float) -> Any:
 
 def _down(bound: float) -> str:
     """Write a lower bound, rounded down to three decimals."""
-    return f"{math.floor(1000 * bound) / 1000:g}" if math.isfinite(bound) else "inf"
+    return f"{math.floor(1000 * bound) / 1000:g}" if math.isfinite(bound) else "inf" if bound > 0 else ""
 
 
 def _quoted(label: Any) -> str:

@@ -712,6 +712,11 @@ class Pooled:
         """Give the counts of each part."""
         return np.split(counts, np.cumsum([len(part.outputs) for part in self.parts])[:-1], axis=-1)
 
+    def told(self, counts: NDArray[Any]) -> list[tuple[OneDesign, NDArray[Any]]]:
+        """Give the parts that tell something, with their counts: those with reports, and an epsilon above 0."""
+        pairs = zip(self.parts, self.split(counts), strict=True)
+        return [(part, own) for part, own in pairs if part.epsilon > 0 and own.any()]
+
     def channel(self) -> NDArray[np.float64]:
         """Give the matrix of all parts side by side, as if each person went through one of them by lot."""
         return np.hstack([part.channel() for part in self.parts]) / len(self.parts)
@@ -790,6 +795,10 @@ def _as_channel(design: OneDesign) -> Channel:
 
 
 def _chained(first: OneDesign, second: OneDesign) -> OneDesign:
+    given: object = second
+    if not isinstance(given, RandomizedResponse | Channel):
+        msg = f"then must be given a RandomizedResponse or a Channel, but got {type(given).__name__}"
+        raise TypeError(msg)
     if first.outputs != second.domain:
         msg = (
             "the reports of the first design must be the answers of the second, in the same order, but got "
@@ -807,7 +816,9 @@ def _chained(first: OneDesign, second: OneDesign) -> OneDesign:
 
 
 def _coarsened(design: OneDesign, groups: Mapping[Any, Sequence[Any]]) -> Channel:
-    if not isinstance(groups, Mapping) or any(isinstance(members, str | bytes) for members in groups.values()):
+    if not isinstance(groups, Mapping) or any(
+        isinstance(members, str | bytes) or not isinstance(members, Sequence) for members in groups.values()
+    ):
         msg = "groups must map answers of the design to lists of finer answers, such as {'drinks': ['beer', 'wine']}"
         raise TypeError(msg)
     rows = np.repeat(_rows_of(design, list(groups), "groups"), [len(members) for members in groups.values()])

@@ -356,7 +356,7 @@ def channel_mle(counts: ArrayLike, channel: AnyChannel, *, gap: float = 1e-6, it
         msg = f"iterations and gap must be at least 0, but got iterations={iterations!r} and gap={gap!r}"
         raise ValueError(msg)
     observed, n = array / float(total), float(total)
-    if isinstance(channel, Pooled) and all(isinstance(part, RandomizedResponse) for part in channel.parts):
+    if isinstance(channel, Pooled) and _upright(channel, array):
         return _pooled_responses(array, channel)
     if isinstance(channel, ChannelOperator) or channel.k > DENSE_LIMIT:
         return _extrapolated(observed, n, _operator(channel), gap, iterations)
@@ -366,17 +366,17 @@ def channel_mle(counts: ArrayLike, channel: AnyChannel, *, gap: float = 1e-6, it
 
 def _pooled_responses(counts: NDArray[Any], design: Pooled) -> Fit:
     """Solve for people with randomized responses of different strengths: no channel, one price (`warner.separable`)."""
-    odds = [part.odds for part in design.parts if isinstance(part, RandomizedResponse)]
-    own = np.stack(design.split(counts)).astype(np.float64)
-    if any(b == 0 for (_, b), row in zip(odds, own, strict=True) if row.any()):
-        msg = "designs that never lie (odds b = 0) cannot be pooled with others; take their shares as they are"
-        raise ValueError(msg)
-    told = [i for i, (a, b) in enumerate(odds) if a != b]
-    shares = separable_mle(own[told], np.array([(odds[i][0] - odds[i][1]) / odds[i][1] for i in told]))
-    proof = certificate(shares, counts, design)
-    unique = all(a > b for a, b in (odds[i] for i in told)) or bool(proof.unique)
-    gap = float(proof.gap)
-    return Fit(shares, gap=gap, steps=0, history=np.array([gap]), unique=unique)
+    told = [(part.odds, own) for part, own in design.told(counts) if isinstance(part, RandomizedResponse)]
+    shares = separable_mle(np.stack([own for _, own in told]), np.array([(a - b) / b for (a, b), _ in told]))
+    gap = float(certificate(shares, counts, design).gap)
+    return Fit(shares, gap=gap, steps=0, history=np.array([gap]), unique=True)
+
+
+def _upright(design: Pooled, counts: NDArray[Any]) -> bool:
+    """Tell pools of randomized responses in which the truth is the likelier report, but lies are possible."""
+    return all(
+        isinstance(part, RandomizedResponse) and part.odds[0] > part.odds[1] > 0 for part, _ in design.told(counts)
+    )
 
 
 # Interior point and active set (the matrix holds only the reports that were made)

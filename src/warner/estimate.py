@@ -13,7 +13,7 @@ import narwhals as nw
 import numpy as np
 
 from warner.check import doubt
-from warner.design import RandomizedResponse
+from warner.design import Pooled, RandomizedResponse
 from warner.em import Certificate, certificate, ibu, largest_growth
 from warner.estimators import LONG_ROW, SMALLEST, distinct, inv, inv_n, inv_p, mle
 from warner.findings import compare, compare_groups, interval, present, top
@@ -479,11 +479,14 @@ def _estimated(tally: Tally, method: str, rng: np.random.Generator | None = None
 
 def _auto(tally: Tally, rng: np.random.Generator | None) -> Estimate:
     """Take for each group the estimator with the smallest predicted error."""
+    if isinstance(tally.design, Pooled):
+        msg = 'method must not be "auto" for pooled collections, for which no surveys are drawn; take mle'
+        raise TypeError(msg)
     choices = _choices(tally, rng)
     found = {name: _estimated(tally, name) for name in dict.fromkeys(chosen.method for chosen in choices)}
     if len(found) == 1:
         return replace(next(iter(found.values())), method="auto", choices=choices)
-    shares, fits = np.full(tally.counts.shape, np.nan), np.full(len(tally.counts), np.nan)
+    shares, fits = np.full((len(tally.counts), tally.design.k), np.nan), np.full(len(tally.counts), np.nan)
     for row, chosen in zip(np.flatnonzero(tally.reports > 0), choices, strict=True):
         shares[row], fits[row] = found[chosen.method].shares[row], found[chosen.method].log_likelihood[row]
     proof = certificate(shares, tally.counts, tally.design) if len(choices) == len(shares) else None

@@ -31,6 +31,7 @@ positive share and the sum s of their counts. Whole numbers decide who is positi
 from __future__ import annotations
 
 from bisect import bisect_left
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
@@ -53,6 +54,7 @@ CHUNK = 2**15  # doubles worked on at a time in a batch: they stay in the proces
 LONG_ROW = 2**12  # longer histograms of a batch are cheaper one by one: distinct counts are few among many
 UNIT = 2.0**-53
 SMALLEST = 2.0**-1022
+IDENTIFIED = 1e-8  # how nearly an inverse must undo a channel
 
 
 def inv(counts: ArrayLike, design: Design) -> Shares:
@@ -227,8 +229,8 @@ def validated(counts: ArrayLike, design: Design) -> Histograms:
         for part, own in zip(design.parts, design.split(found.counts), strict=True):
             if own.sum() and isinstance(part, Channel):
                 refuse_impossible(own, part.weights.max(axis=0) == 0, part.outputs)
-        if design.epsilon == 0:
-            msg = "at least one of the designs must carry information on the answers: all have epsilon 0"
+        if found.counts.ndim == 1 and not design.told(found.counts):
+            msg = "at least one of the designs that have reports must carry information: all have epsilon 0"
             raise ValueError(msg)
         return found
     found = histograms(counts, design.k, "answers of the design")
@@ -308,31 +310,40 @@ def _refuse_empty(totals: NDArray[Any]) -> None:
         raise ValueError(msg)
 
 
-def _least_squares(counts: ArrayLike, design: Channel) -> Shares:
-    array, totals, _ = validated(counts, design)
+@lru_cache(maxsize=8)
+def channel_inverse(design: Channel) -> NDArray[np.float64]:
+    """Give the weights with which observed shares are turned into those of the answers: a row a report.
+
+    Weighted least squares: each report counts by how often it would be made if all answers were equally common. With
+    these weights the shares sum to one. Where answers cannot be told apart, the nearest that can be done.
+    """
     matrix = design.channel()
-    expected = matrix.mean(axis=0)  # by answers that are all equally common; with these weights the sum is one
+    expected = matrix.mean(axis=0)
     possible = expected > 0
     scale = np.sqrt(expected[possible])
-    observed = (array / totals[..., np.newaxis]).reshape(-1, array.shape[-1])[:, possible]
-    found, _, rank, _ = np.linalg.lstsq((matrix[:, possible] / scale).T, (observed / scale).T)
-    if rank < design.k:
+    inverse = np.zeros(matrix.shape[::-1])
+    inverse[possible] = np.linalg.pinv(matrix[:, possible] / scale) / scale[:, np.newaxis]
+    inverse.flags.writeable = False
+    return inverse
+
+
+def _least_squares(counts: ArrayLike, design: Channel) -> Shares:
+    array, totals, _ = validated(counts, design)
+    inverse = channel_inverse(design)
+    if np.abs(design.channel() @ inverse - np.eye(design.k)).max() > IDENTIFIED:
+        rank = np.linalg.matrix_rank(design.channel())
         msg = (
             f"the design must have linearly independent rows to be undone, but among its {design.k} only {rank} are: "
             "different shares give the same reports. mle still gives a most likely distribution, but not a unique one"
         )
         raise ValueError(msg)
-    return np.asarray(found.T.reshape(*array.shape[:-1], design.k))
+    return np.asarray((array / totals[..., np.newaxis]) @ inverse)
 
 
 def _combined(counts: ArrayLike, design: Pooled) -> Shares:
     """Average what the parts say, each with the weight of its precision if all answers were equally common."""
     array = validated(counts, design).counts
-    told = [
-        (inv(own, part), own.sum(axis=-1, keepdims=True) / _noise(part))
-        for part, own in zip(design.parts, design.split(array), strict=True)
-        if own.sum() and part.epsilon > 0
-    ]
+    told = [(inv(own, part), own.sum() / _noise(part)) for part, own in design.told(array)]
     return np.asarray(sum(shares * weight for shares, weight in told) / sum(weight for _, weight in told))
 
 
@@ -340,9 +351,7 @@ def _noise(design: RandomizedResponse | Channel) -> float:
     """Give the variance that one report leaves in the shares, summed, if all answers are equally common."""
     if isinstance(design, RandomizedResponse):
         return (1 - 1 / design.k) / (design.p - design.q) ** 2
-    matrix = design.channel()
-    expected = matrix.mean(axis=0)
-    inverse = np.linalg.pinv(matrix)
+    expected, inverse = design.channel().mean(axis=0), channel_inverse(design)
     return float(expected @ (inverse**2).sum(axis=1) - ((expected @ inverse) ** 2).sum())
 
 

@@ -26,7 +26,7 @@ from warner.intervals import (
     rates,
 )
 from warner.labels import positions, printable
-from warner.views import absence, limits, normal_difference, views
+from warner.views import absence, difference_of_two, limits, views
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -284,9 +284,12 @@ def compare(tally: Tally, first: Any, second: Any, reading: Reading) -> Comparis
     _refuse_simultaneous(reading)
     names = repr(design.domain[i]), repr(design.domain[j])
     if not isinstance(design, RandomizedResponse):
-        normal = normal_difference(tally, (i, j), reading)
-        values = Difference(*(normal if tally.by else (np.asarray(number)[0] for number in normal)))
-        return Comparison(*names, *values, reading, approximate=True, test="normal", groups=tally.groups)
+        told, test = difference_of_two(tally, (i, j), reading)
+        values = Difference(*(told if tally.by else (np.asarray(number)[0] for number in told)))
+        about = test == "normal" or reading.target == "realised" or tally.squares is not None
+        return Comparison(
+            *names, *values, reading, about, test if tally.squares is None else "approximate", tally.groups
+        )
     counts, n = tally.scaled()
     chosen, rate = counts[:, [i, j]].astype(np.float64), rates(design)
 

@@ -15,7 +15,9 @@ which hardly anything is left after the cut says that the counts fit the design 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,15 +26,16 @@ from scipy.special import ndtri
 from warner.design import Channel, RandomizedResponse, probability
 from warner.em import channel_mle
 from warner.estimators import inv, mle
-from warner.intervals import Rates, check_level, share_interval
+from warner.intervals import Reading, check_level
 from warner.labels import positions
+from warner.views import limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from warner.design import Design, Number
+    from warner.design import Number
     from warner.tally import Tally
 
     Array = NDArray[np.float64]
@@ -107,10 +110,11 @@ class Sensitivity:
     most_likely : ndarray of shape (rows, k)
         The maximum-likelihood shares, by `warner.mle`.
     low, high : ndarray of shape (rows, k)
-        Exact intervals for the shares in the population, given that assumption. NaN where the count of one report does
-        not decide a share: `Channel` designs with more than two reports.
+        Intervals for the shares in the population, given that assumption, as in `Estimate.table`.
     level : float
         Their confidence level.
+    approximate : bool
+        Whether they hold only about at that level: with weights, or where no single count decides a share.
     """
 
     tally: Tally
@@ -121,6 +125,7 @@ class Sensitivity:
     low: Array
     high: Array
     level: float
+    approximate: bool
 
     def table(self) -> dict[str, NDArray[Any]]:
         """Give columns as arrays, a row for each assumed share and answer.
@@ -144,8 +149,7 @@ class Sensitivity:
         """Write the table for people."""
         domain = [str(label) for label in self.tally.design.domain]
         width = max(map(len, [*domain, "value"]))
-        known = not np.isnan(self.low).any()
-        about = f"   {100 * self.level:.6g} % interval (population)" if known else ""
+        about = f"   {'approximate ' if self.approximate else ''}{Reading(self.level)}"
         lines = [
             f"Shares, if so many people reported {self.safe!r} whatever they were told",
             f"ignoring   {'value':{width}}     share  most likely{about}",
@@ -154,12 +158,10 @@ class Sensitivity:
             self.cheating, self.shares, self.most_likely, self.low, self.high, strict=True
         ):
             for i, label in enumerate(domain):
-                ends = f"   {100 * low[i]:6.2f} to {100 * high[i]:6.2f} %" if known else ""
+                ends = f"   {100 * low[i]:6.2f} to {100 * high[i]:6.2f} %"
                 first = f"{100 * cheating:7.2f}%" if i == 0 else 8 * " "
                 lines.append(f"{first}   {label:{width}}   {100 * shares[i]:6.2f}%      {100 * likely[i]:6.2f}%{ends}")
         lines.append("Who ignores the design is taken to be independent of the trait. No count can confirm that.")
-        if not known:
-            lines.append("No intervals: with more than two reports, no single count decides a share.")
         if ((self.shares < 0) | (self.shares > 1)).any():
             lines.append("Shares outside 0 to 100 % are due to chance, or speak against so many such people.")
         return "\n".join(lines)
@@ -191,7 +193,7 @@ def sensitivity(
     cheating : sequence of numbers
         Shares to assume, each at least 0 and below 1.
     level : float
-        Confidence level of the intervals, which are exact (inverted Clopper-Pearson), given c.
+        Confidence level of the intervals, given c.
 
     Returns
     -------
@@ -225,47 +227,37 @@ def sensitivity(
     if column < 0:
         msg = f"safe must be a possible report of the design, but {safe!r} is none of {list(tally.design.outputs)[:10]}"
         raise ValueError(msg)
-    assumed = np.array([float(probability("cheating", share)) for share in cheating])
-    if not assumed.size or (assumed == 1).any():
+    if isinstance(cheating, str) or not isinstance(cheating, Sequence):
+        msg = f"cheating must be a sequence of shares, such as (0, 0.1), but got {cheating!r}"
+        raise TypeError(msg)
+    assumed = [probability("cheating", share) for share in cheating]
+    if not assumed or 1 in assumed:
         msg = f"cheating must be shares of at least 0 and below 1, but got {cheating!r}: if all cheat, nothing is known"
         raise ValueError(msg)
-    designs = [_contaminated(tally.design, column, share) for share in assumed.tolist()]
-    ends = [_contaminated_interval(tally, column, share, (1 - level) / 2) for share in assumed.tolist()]
+    tallies = [replace(tally, design=_contaminated(tally.design, column, share)) for share in assumed]
+    ends = [limits(one, Reading(level)) for one in tallies]
     return Sensitivity(
         tally,
         safe,
-        assumed,
-        np.array([inv(tally.counts, design) for design in designs]),
-        np.array([mle(tally.counts, design) for design in designs]),
-        np.array([low for low, _ in ends]),
-        np.array([high for _, high in ends]),
+        np.array([float(share) for share in assumed]),
+        np.array([inv(tally.counts, one.design) for one in tallies]),
+        np.array([mle(tally.counts, one.design) for one in tallies]),
+        np.array([found.low[0] for found in ends]),
+        np.array([found.high[0] for found in ends]),
         level,
+        approximate=any(found.approximate for found in ends) or tally.squares is not None,
     )
 
 
-def _contaminated(design: Design, safe: int, cheating: float) -> Design:
-    if cheating == 0:
-        return design
-    matrix = (1 - cheating) * design.channel()
-    matrix[:, safe] += cheating
-    return Channel(matrix, design.domain, design.outputs)
-
-
-def _contaminated_interval(tally: Tally, safe: int, cheating: float, tail: float) -> tuple[Array, Array]:
-    """Give intervals for the shares where each follows from one count, which is binomial; NaN elsewhere."""
-    design = tally.design
-    counts, n = tally.scaled()
-    is_safe = np.arange(len(design.outputs)) == safe
+def _contaminated(design: RandomizedResponse | Channel, safe: int, cheating: Fraction) -> Channel:
+    """Give the design in which so many report the safe thing whatever they were told, in whole numbers."""
     if isinstance(design, RandomizedResponse):
-        rate = Rates((1 - cheating) * design.q + cheating * is_safe, (1 - cheating) * (design.p - design.q))
-        low, high = share_interval(counts.astype(np.float64), n, rate, tail)
-        return low[0], high[0]
-    if (design.k, len(design.outputs)) != (2, 2):
-        return np.full(design.k, np.nan), np.full(design.k, np.nan)
-    with_trait, without = design.channel()[:, 0]
-    rate = Rates((1 - cheating) * without + cheating * is_safe[0], (1 - cheating) * (with_trait - without))
-    (low,), (high,) = (end[0] for end in share_interval(counts[:, :1].astype(np.float64), n, rate, tail))
-    return np.array([low, 1 - high]), np.array([high, 1 - low])
+        design = design.restricted(design.domain)  # the same, as a table
+    honest = cheating.denominator - cheating.numerator
+    weights = design.weights.astype(object) * honest
+    weights[:, safe] += cheating.numerator * design.total
+    rows = [[Fraction(weight, design.total * cheating.denominator) for weight in row] for row in weights.tolist()]
+    return Channel(rows, design.domain, design.outputs)
 
 
 def unrelated_question(yes: Sequence[int], n: Sequence[int], p: Sequence[Number], *, level: float = 0.95) -> TwoSamples:
@@ -476,7 +468,7 @@ class Samples(NamedTuple):
 
 
 def _samples(yes: Sequence[int], n: Sequence[int]) -> Samples:
-    if len(yes) != 2 or len(n) != 2:  # noqa: PLR2004
+    if not (isinstance(yes, Sequence) and isinstance(n, Sequence)) or len(yes) != 2 or len(n) != 2:  # noqa: PLR2004
         msg = f"yes and n must be two numbers each, one for each sample, but got {yes!r} and {n!r}"
         raise ValueError(msg)
     for count, size in zip(yes, n, strict=True):
@@ -509,10 +501,16 @@ def _found(
     errors = np.sqrt(np.maximum(np.einsum("is,ij,js->s", slopes, samples.covariance, slopes), 0))
     possible = bool(((values >= 0) & (values <= 1)).all())
     likely = values if possible else np.array(read(_likeliest(kinds, samples)))
-    z = -float(ndtri((1 - level) / 2))
+    # For the ends half a yes and half a no more, or samples without one would be certain. And never empty: a value
+    # beyond 0 or 1 is moved there, for the end on the far side.
+    halved = (f * samples.sizes + 0.5) / (np.array(samples.sizes) + 1)
+    wider = samples.covariance + np.diag(halved * (1 - halved) / samples.sizes - np.diag(samples.covariance))
+    reach = -float(ndtri((1 - level) / 2)) * np.sqrt(np.maximum(np.einsum("is,ij,js->s", slopes, wider, slopes), 0))
     parts = [
-        Part(value, error, min(max(value - z * error, 0.0), 1.0), min(max(value + z * error, 0.0), 1.0), level, best)
-        for value, error, best in zip(values[:2].tolist(), errors.tolist(), likely[:2].tolist(), strict=True)
+        Part(value, error, max(min(value, 1) - half, 0.0), min(max(value, 0) + half, 1.0), level, best)
+        for value, error, half, best in zip(
+            values[:2].tolist(), errors.tolist(), reach.tolist(), likely[:2].tolist(), strict=True
+        )
     ]
     return TwoSamples(*parts)
 
@@ -533,7 +531,7 @@ def _part_of(first: float, second: float) -> tuple[float, float]:
 
 
 def _different(name: str, pair: Sequence[Number]) -> tuple[float, float]:
-    if isinstance(pair, str) or len(pair) != 2:  # noqa: PLR2004
+    if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:  # noqa: PLR2004
         msg = f"{name} must be two probabilities, one for each sample, but got {pair!r}"
         raise ValueError(msg)
     first, second = (probability(name, value) for value in pair)

@@ -22,6 +22,7 @@ from decimal import ROUND_CEILING, Context
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
+from scipy.special import ndtri
 
 from warner.design import Channel, Domain, Number, Pooled, RandomizedResponse
 from warner.estimators import LARGEST_TOTAL
@@ -30,7 +31,7 @@ from warner.population import population_shares, tally_of
 from warner.risk import SURVEYS, predicted_errors
 from warner.shuffle import shuffled
 from warner.simulate import seeded_by
-from warner.views import rate_of
+from warner.views import linear_spread, rate_of, standard_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -405,6 +406,10 @@ class _Goal(NamedTuple):
         """Give the share as given, or the one whose probability of being reported is nearest to 1/2."""
         if self.share is not None:
             return self.share
+        spread = linear_spread(design)
+        if spread is not None:
+            shares = np.linspace(0, 1, 1001) if self.population is None else self.population[:1]
+            return float(shares[spread(shares).argmax()])
         base, gain = rate_of(design)
         if self.population is None:
             return float(min(max((0.5 - base) / gain, 0.0), 1.0)) + 0.0  # no minus zero
@@ -412,9 +417,12 @@ class _Goal(NamedTuple):
         return float(shares[np.abs(base + gain * shares - 0.5).argmin()])
 
     def half_width(self, design: Plannable, n: float) -> float:
+        tail = Reading(self.level, simultaneous=self.simultaneous).tail(design.k)
+        spread = linear_spread(design)
+        if spread is not None:
+            return -float(ndtri(tail)) * math.sqrt(float(spread(self.expected_share(design))) / n)
         base, gain = rate_of(design)
         reported = base + gain * self.expected_share(design)
-        tail = Reading(self.level, simultaneous=self.simultaneous).tail(design.k)
         low, high = binomial_limits(np.float64(min(n * reported, n)), np.float64(n), tail)
         return float((high - low) / 2 / abs(gain))
 
@@ -422,9 +430,8 @@ class _Goal(NamedTuple):
         if isinstance(design, Channel):
             if design.k != 2:  # noqa: PLR2004
                 return math.nan  # of several answers, only the first is read off one binomial count
-            base, gain = rate_of(design)
-            reported = base + gain * (self.expected_share(design) if self.population is None else self.population[0])
-            return float(math.sqrt(reported * (1 - reported) / n) / abs(gain))
+            share = self.expected_share(design) if self.population is None else float(self.population[0])
+            return standard_error(design, share, n)
         p, q = design.p, design.q
         squares = 1 / design.k if self.population is None else float(np.square(q + (p - q) * self.population).sum())
         return math.sqrt(max(1 - squares, 0) / (design.k * n)) / abs(p - q)
@@ -530,11 +537,16 @@ def _planned(
     delta: float | None,
     rng: np.random.Generator | None,
 ) -> Plan:
-    share, rate = goal.expected_share(design), rate_of(design)
-    reported = rate.base + rate.gain * share
+    share, spread = goal.expected_share(design), linear_spread(design)
+    alpha = (1 - goal.level) / design.k
+    least = (
+        smallest_share(people, rate_of(design), alpha, power)
+        if spread is None
+        else float(ndtri(power) - ndtri(alpha)) * standard_error(design, 0.0, people)
+    )
     errors = {}
     if goal.population is not None:
-        seed = np.append(goal.population, [people, rate.base, rate.gain])
+        seed = np.append(goal.population, [people, design.epsilon])
         generator = seeded_by(seed) if rng is None else rng
         squared = predicted_errors(goal.population, people, design, rng=generator)
         errors = {"inv": goal.error(design, people)} | {
@@ -552,9 +564,9 @@ def _planned(
         share=share,
         worst_case=goal.share is None,
         half_width=goal.half_width(design, people),
-        standard_error=math.sqrt(reported * (1 - reported) / people) / abs(rate.gain),
+        standard_error=standard_error(design, share, people),
         error=goal.error(design, people),
-        smallest_share=smallest_share(people, rate, (1 - goal.level) / design.k, power),
+        smallest_share=least,
         population=goal.population,
         errors=errors,
         delta=delta,

@@ -6,7 +6,8 @@ With :math:`E_g = p_g/q_g - 1` for the design of collection g, the log-likelihoo
 
 of concave functions that only the sum of the shares ties together. So each share follows from one number, the price
 :math:`\lambda` of a share: :math:`f_i'(\theta_i) = \lambda`, or 0 where even :math:`f_i'(0)` is below. The price is
-where the shares sum to one: the root of one decreasing function.
+where the shares sum to one: the root of one decreasing function. (With p < q in some of the designs the functions are
+still concave, but an answer that was never reported has no price; such pools go to the solver for any channel.)
 """
 
 from __future__ import annotations
@@ -26,39 +27,29 @@ STILL = 1e-12  # a Newton step this small against 1/E + theta leaves nothing to 
 
 
 def separable_mle(counts: Array, gains: Array) -> Array:
-    """Give the most likely shares.
+    """Give the most likely shares, where the truth is the likelier report in all designs.
 
     Parameters
     ----------
     counts : ndarray of shape (designs, k)
         Number of reports of each answer under each design.
     gains : ndarray of shape (designs,)
-        What a share adds to the odds of its report, E = p/q - 1: at least -1, and not 0.
+        What a share adds to the odds of its report, E = p/q - 1: above 0.
     """
-    used = counts.sum(axis=1) > 0
-    counts, column = counts[used].astype(np.float64), gains[used, np.newaxis]
-    upright = bool((column > 0).all())
+    counts, column = counts.astype(np.float64), gains[:, np.newaxis]
     at_nothing = _slope(counts, column, np.zeros(counts.shape[1]))
-    # The price is the sum of theta f'(theta) = sum c E theta / (1 + E theta) at the maximum.
-    best = column.max()
-    high = min(float(counts.sum() * best / (1 + best)), float(at_nothing.max())) if upright else float(at_nothing.max())
-    low = 0.0 if upright else min(2 * high, -1.0)
-    while not upright and _in_bracket(counts, column, low).sum() < 1:
-        low *= 2
-    price = high if upright else (low + high) / 2
-    theta = np.zeros(counts.shape[1])
+    # The price is the sum of theta f'(theta) = sum c E theta / (1 + E theta) at the maximum, hence at most `high`.
+    best = float(column.max())
+    low, high = 0.0, min(float(counts.sum()) * best / (1 + best), float(at_nothing.max()))
+    price, theta = high, np.zeros(counts.shape[1])
     for _ in range(STEPS):
-        theta = (
-            _from_below(counts, column, price, at_nothing > price, theta)
-            if upright
-            else _in_bracket(counts, column, price)
-        )
+        theta = _from_below(counts, column, price, at_nothing > price, theta)
         excess = float(theta.sum()) - 1
         low, high = (price, high) if excess > 0 else (low, price)
-        if abs(excess) <= CLOSE or high - low <= CLOSE * abs(price):
+        if abs(excess) <= CLOSE or high - low <= CLOSE * price:
             break
         middle, held = (low + high) / 2, theta > 0
-        if upright and held.any():
+        if held.any():
             # Newton's method in 1/price, of which the sum is piecewise linear if there is one design only.
             rate = -float((1 / _bend(counts[:, held], column, theta[held])).sum()) * price**2
             step = 1 / price - excess / rate
@@ -93,17 +84,3 @@ def _from_below(counts: Array, column: Array, price: float, held: NDArray[np.boo
             break
     result[held] = np.minimum(share, 1)
     return result
-
-
-def _in_bracket(counts: Array, column: Array, price: float) -> Array:
-    """Solve f'(theta) = price between 0 and 1 by halving: with designs of both kinds f' has no better shape."""
-    low, high = np.zeros((2, counts.shape[1]))
-    high += 1
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for _ in range(60):
-            middle = (low + high) / 2
-            above = _slope(counts, column, middle) > price
-            low, high = np.where(above, middle, low), np.where(above, high, middle)
-        full = _slope(counts, column, np.ones_like(low)) >= price
-    zero = _slope(counts, column, np.zeros_like(low)) <= price
-    return np.where(zero, 0.0, np.where(full, 1.0, (low + high) / 2))

@@ -17,15 +17,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import gammaincc, ndtr, ndtri
 
 from warner.design import Channel, Pooled, RandomizedResponse
+from warner.estimators import IDENTIFIED, channel_inverse
 from warner.intervals import (
     ENOUGH,
+    FEW,
     Difference,
     Rates,
     Reading,
     at_least,
+    at_most,
     each_group,
     interval_and_error,
     presence,
@@ -37,7 +40,7 @@ from warner.intervals import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -46,7 +49,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 AS_GOOD = 1.05  # an exact view is taken if its variance is at most so many times that of the best linear one
-IDENTIFIED = 1e-8
 HALVINGS = 60
 
 
@@ -133,12 +135,8 @@ def _limits_of_response(
 
 def views(design: Channel, sets: Sequence[Sequence[int]]) -> list[View]:
     """Find for each set of answers how its share is read off."""
-    matrix = design.channel()
+    matrix, inverse = design.channel(), channel_inverse(design)
     expected = matrix.mean(axis=0)
-    possible = expected > 0
-    scale = np.sqrt(expected[possible])
-    inverse = np.zeros((len(design.outputs), design.k))
-    inverse[possible] = np.linalg.pinv(matrix[:, possible] / scale) / scale[:, np.newaxis]
     found = []
     for chosen in sets:
         members = np.zeros(design.k, dtype=bool)
@@ -164,6 +162,27 @@ def rate_of(design: RandomizedResponse | Channel) -> Rates:
         msg = "the design must have a binomial count for its first answer, as one with two possible reports has"
         raise ValueError(msg)
     return view.rate
+
+
+def linear_spread(design: RandomizedResponse | Channel) -> Callable[[Any], Any] | None:
+    """Give the variance that one report leaves in the first of two shares, by that share; None for binomial counts."""
+    if isinstance(design, RandomizedResponse) or design.k != 2:  # noqa: PLR2004
+        return None
+    (view,) = views(design, [[0]])
+    if view.rate is not None or not view.identified:
+        return None
+    mean, square = design.channel() @ view.weights, design.channel() @ view.weights**2
+    return lambda share: square[1] + (square[0] - square[1]) * share - (mean[1] + (mean[0] - mean[1]) * share) ** 2
+
+
+def standard_error(design: RandomizedResponse | Channel, share: float, n: float) -> float:
+    """Give the standard error of the unbiased estimate of the first answer's share, if that is the true one."""
+    spread = linear_spread(design)
+    if spread is not None:
+        return float(np.sqrt(spread(share) / n))
+    base, gain = rate_of(design)
+    reported = base + gain * share
+    return float(np.sqrt(reported * (1 - reported) / n) / abs(gain))
 
 
 def _binomial(design: Channel, members: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Rates | None]:
@@ -214,7 +233,7 @@ def linear(design: Channel, counts: NDArray[Any], n: Any, weights: Array, target
     else:
         matrix = design.channel()
         each = matrix @ weights**2 - (matrix @ weights) ** 2  # of one report, by the answer that was given
-        held = np.maximum((counts / n) @ np.linalg.pinv(matrix), 0)
+        held = np.maximum((counts / n) @ channel_inverse(design), 0)
         variance = held @ each / np.maximum(held.sum(axis=-1), IDENTIFIED)
     return share, np.sqrt(np.maximum(variance, 0)[:, np.newaxis] / n)
 
@@ -231,23 +250,34 @@ def _pooled_limits(
     if method is not None:
         msg = f"method must be left out for pooled collections, but got {method!r}"
         raise ValueError(msg)
-    c, n, base, gain = _parts(design, counts, sets)
-    tail = reading.tail(design.k)
+    whole = np.array([len(chosen) == design.k for chosen in sets])
+    some = [chosen for chosen, known in zip(sets, whole, strict=True) if not known]
+    low, high, error = np.ones(len(sets)), np.ones(len(sets)), np.zeros(len(sets))
+    name = "score"
+    if some:
+        parts = binomial_parts(design, counts, some)
+        tail = reading.tail(design.k)
+        name = "score" if parts is not None else "linear"
+        found = _combined(design, counts, some, tail) if parts is None else _scored(*parts, tail)
+        low[~whole], high[~whole], error[~whole] = found
+    return Limits(low[np.newaxis], high[np.newaxis], error[np.newaxis], name, approximate=True)
+
+
+def _scored(c: Array, n: Array, base: Array, gain: Array, tail: float) -> tuple[Array, Array, Array]:
     z = -float(ndtri(tail))
-    low, high = np.zeros((2, c.shape[1]))
     nothing, everything = base, base + gain
     # Never empty, as for one collection: counts beyond what the shares 0 and 1 explain are moved there.
-    beyond = _score(c, n, base, gain, np.zeros_like(low)) < 0
+    beyond = _score(c, n, base, gain, np.zeros(c.shape[1])) < 0
     high = _crossing(np.where(beyond, n * nothing, c), n, base, gain, -z)
-    beyond = _score(c, n, base, gain, np.ones_like(low)) > 0
+    beyond = _score(c, n, base, gain, np.ones(c.shape[1])) > 0
     low = _crossing(np.where(beyond, n * everything, c), n, base, gain, z)
-    enough = (n * np.minimum(nothing * (1 - nothing), everything * (1 - everything))).sum(axis=0) >= ENOUGH
+    least = (n * np.minimum(nothing * (1 - nothing), everything * (1 - everything))).sum(axis=0)
+    enough = (least >= ENOUGH) & (tail >= FEW)
     if not enough.all():
         exact = _all_at_once(c, n, Rates(base, gain), tail)
         low, high = np.where(enough, low, exact[0]), np.where(enough, high, exact[1])
-    middle = np.clip(_crossing(c, n, base, gain, 0.0), 0, 1)
-    error = 1 / np.sqrt(_information(n, base, gain, middle))
-    return Limits(low[np.newaxis], high[np.newaxis], error[np.newaxis], "score", approximate=True)
+    middle = _crossing(c, n, base, gain, 0.0)
+    return low, high, 1 / np.sqrt(_information(n, base, gain, middle))
 
 
 def _all_at_once(c: Array, n: Array, rate: Rates, tail: float) -> tuple[Array, Array]:
@@ -260,12 +290,46 @@ def _all_at_once(c: Array, n: Array, rate: Rates, tail: float) -> tuple[Array, A
     )
 
 
+def _combined(
+    design: Pooled, counts: NDArray[Any], sets: Sequence[Sequence[int]], tail: float
+) -> tuple[Array, Array, Array]:
+    """Combine unbiased estimates of the collections by their precision, where not all are binomial counts."""
+    told = [_linear_parts(part, own, sets) for part, own in design.told(counts)]
+    precision = np.array([1 / error**2 for _, error in told])  # none where a collection does not tell a share
+    total = precision.sum(axis=0)
+    known = total > 0
+    shares = np.array([share for share, _ in told])
+    middle = np.divide((shares * precision).sum(axis=0), total, out=np.zeros(len(sets)), where=known)
+    error = np.divide(1, np.sqrt(total), out=np.full(len(sets), np.inf), where=known)
+    half = -float(ndtri(tail)) * error
+    low, high = np.clip(np.minimum(middle, 1) - half, 0, 1), np.clip(np.maximum(middle, 0) + half, 0, 1)
+    return np.where(known, low, 0.0), np.where(known, high, 1.0), error
+
+
+def _linear_parts(
+    design: RandomizedResponse | Channel, counts: NDArray[Any], sets: Sequence[Sequence[int]]
+) -> tuple[Array, Array]:
+    n = np.array([[float(counts.sum())]])
+    if isinstance(design, RandomizedResponse):
+        rate = rates(design, np.array([len(chosen) for chosen in sets]))
+        c = np.array([counts[list(chosen)].sum() for chosen in sets], dtype=np.float64)
+        seen = (c + 0.5) / (n[0] + 1)
+        return (c / n[0] - rate.base) / rate.gain, np.sqrt(seen * (1 - seen) / n[0]) / abs(rate.gain)
+    ends = [
+        linear(design, counts[np.newaxis], n, view.weights, "population") if view.identified else (0.0, np.inf)
+        for view in views(design, sets)
+    ]
+    return np.array([float(np.squeeze(share)) for share, _ in ends]), np.array(
+        [float(np.squeeze(error)) for _, error in ends]
+    )
+
+
 def binomial_parts(
     design: Pooled, counts: NDArray[Any], sets: Sequence[Sequence[int]]
 ) -> tuple[Array, Array, Array, Array] | None:
     """Give for every collection and set the binomial count, its size, and base and gain; shape (collections, sets)."""
     rows = []
-    for part, own in zip(design.parts, design.split(counts), strict=True):
+    for part, own in design.told(counts):
         n = float(own.sum())
         if isinstance(part, RandomizedResponse):
             sizes = np.array([len(chosen) for chosen in sets])
@@ -284,19 +348,21 @@ def binomial_parts(
     return np.stack(counted), np.array(sizes_of_all)[:, np.newaxis], np.stack(bases), np.stack(gains)
 
 
-def _variance(base: Array, gain: Array, theta: Array) -> tuple[Array, Array]:
+def _variance(n: Array, base: Array, gain: Array, theta: Array) -> tuple[Array, Array]:
+    """Give the probability of a report, and its variance; half a report away from impossible and from certain."""
     reported = base + gain * theta
-    return reported, np.maximum(reported * (1 - reported), np.finfo(np.float64).tiny)
+    inside = np.clip(reported, 0.5 / n, 1 - 0.5 / n)
+    return reported, inside * (1 - inside)
 
 
 def _information(n: Array, base: Array, gain: Array, theta: Array) -> Array:
-    _, variance = _variance(base, gain, theta)
+    _, variance = _variance(n, base, gain, theta)
     return np.asarray((n * gain**2 / variance).sum(axis=0))
 
 
 def _score(c: Array, n: Array, base: Array, gain: Array, theta: Array) -> Array:
     """Give how many standard deviations the counts are above what this share leads to."""
-    reported, variance = _variance(base, gain, theta)
+    reported, variance = _variance(n, base, gain, theta)
     return np.asarray((gain * (c - n * reported) / variance).sum(axis=0) / np.sqrt(_information(n, base, gain, theta)))
 
 
@@ -329,43 +395,68 @@ def absence(tally: Tally, alpha: float, power: float) -> tuple[Array, Array]:
     deviations = float(ndtri(power) - ndtri(alpha))
     sets = [[i] for i in range(design.k)]
     if isinstance(design, Pooled):
-        c, size, base, gain = _parts(design, counts[0], sets)
-        nothing = np.zeros(design.k)
-        above = _score(c, size, base, gain, nothing)
-        error = 1 / np.sqrt(_information(size, base, gain, nothing))
-        return ndtr(-above)[np.newaxis], np.array([deviations * error.max()])
-    found = views(design, sets)
-    each = each_group(lambda c, total: _absent(design, c, total, found, alpha, power, deviations), counts, n)
+        told = [_absent(part, own[np.newaxis], alpha, power) for part, own in design.told(counts[0])]
+        # Fisher's combination: under absence each p-value is at least as large as a uniform one, independently.
+        logs = -sum(np.log(np.maximum(p_values, np.finfo(np.float64).tiny)) for p_values, _ in told)
+        together = gammaincc(len(told), logs)
+        _, error = _combined(design, counts[0], sets, 0.5)[1:]
+        return together, np.array([deviations * error.max()])
+    each = each_group(lambda c, total: _absent(design, c, alpha, power, total), counts, n)
     return each[0], each[1].max(axis=-1)
 
 
 def _absent(
-    design: Channel, counts: NDArray[Any], n: Array, found: list[View], alpha: float, power: float, deviations: float
+    design: RandomizedResponse | Channel, counts: NDArray[Any], alpha: float, power: float, n: Any = None
 ) -> tuple[Array, Array]:
-    p_values, least = np.ones((2, len(counts), len(found)))
-    for place, view in enumerate(found):
+    total = counts.sum(axis=-1, keepdims=True).astype(np.float64) if n is None else n
+    if isinstance(design, RandomizedResponse):
+        return presence(counts, total, rates(design)), np.zeros((len(counts), design.k))
+    p_values, least = np.ones((2, len(counts), design.k))
+    for place, view in enumerate(views(design, [[i] for i in range(design.k)])):
         if view.rate is not None:
-            c = counts[:, view.reports].sum(axis=-1).astype(np.float64)
-            p_values[:, place] = at_least(c, n[:, 0], view.rate.base)
-            least[:, place] = [smallest_share(total, view.rate, alpha, power) for total in n[:, 0]]
+            c = counts[:, view.reports].sum(axis=-1, keepdims=True).astype(np.float64)
+            p_values[:, place] = presence(c, total, view.rate)[:, 0]
+            least[:, place] = [smallest_share(size, view.rate, alpha, power) for size in total[:, 0]]
         elif view.identified:
-            share, error = linear(design, counts, n, view.weights, "population")
-            p_values[:, place], least[:, place] = ndtr(-share / error)[:, 0], deviations * error[:, 0]
+            share, error = linear(design, counts, total, view.weights, "population")
+            p_values[:, place] = ndtr(-_ratio(share, error))[:, 0]
+            least[:, place] = float(ndtri(power) - ndtri(alpha)) * error[:, 0]
         else:
             least[:, place] = np.inf
     return p_values, least
 
 
-def normal_difference(tally: Tally, pair: tuple[int, int], reading: Reading) -> Difference:
-    """Compare two answers under a design whose counts are not those of the answers: all of it approximate.
+def _ratio(share: Array, error: Array) -> Array:
+    """Give how many standard errors a share is from zero; of no error, everything but nothing is far."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(error > 0, share / error, np.sign(share) * np.inf if np.any(share) else 0.0)
 
-    The ratio comes from the intervals of both, each at half the tail.
+
+def difference_of_two(tally: Tally, pair: tuple[int, int], reading: Reading) -> tuple[Difference, str]:
+    """Compare two answers under a design whose counts are not those of the answers; also name the test.
+
+    If there are only two answers, and one binomial count tells them, everything is as exact as for one share: the
+    difference is twice the share minus one. Otherwise it is approximately normal. The ratio comes from the intervals of
+    both, each at half the tail.
     """
     design = tally.design
     counts, n = tally.scaled()
+    wider = Reading(1 - (1 - reading.level) / 2, reading.target)
+    ends = limits(tally, wider, sets=[[pair[0]], [pair[1]]])
+    ratio = ratio_limits(ends.low[:, 0], ends.high[:, 0], ends.low[:, 1], ends.high[:, 1])
+    if isinstance(design, Channel) and design.k == 2 and (view := views(design, [[pair[0]]])[0]).rate is not None:  # noqa: PLR2004
+        one = limits(tally, reading, sets=[[pair[0]]])
+        c = counts[:, view.reports].sum(axis=-1).astype(np.float64)
+        half = view.rate.base + view.rate.gain / 2
+        fewer, more = at_most(c, n[:, 0], half), at_least(c, n[:, 0], half)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            middle = 2 * (c / n[:, 0] - view.rate.base) / view.rate.gain - 1
+        p_value = np.where(n[:, 0] > 0, np.minimum(1, 2 * np.minimum(fewer, more)), np.nan)
+        return Difference(middle, 2 * one.low[:, 0] - 1, 2 * one.high[:, 0] - 1, *ratio, p_value), "exact"
     if isinstance(design, Pooled):
-        own = zip(design.parts, design.split(counts), strict=True)
-        told = [_difference_of_part(part, c, pair, reading.target) for part, c in own if c.sum()]
+        told = [
+            _difference_of_part(part, own[np.newaxis], pair, reading.target) for part, own in design.told(counts[0])
+        ]
         precision = np.array([1 / error**2 for _, error in told])
         middle = (np.array([share for share, _ in told]) * precision).sum(axis=0) / precision.sum(axis=0)
         error = 1 / np.sqrt(precision.sum(axis=0))
@@ -373,12 +464,10 @@ def normal_difference(tally: Tally, pair: tuple[int, int], reading: Reading) -> 
         middle, error = each_group(
             lambda c, total: _difference_of_part(design, c, pair, reading.target, total), counts, n
         )
-    half = -float(ndtri(reading.tail(1))) * error
-    wider = Reading(1 - (1 - reading.level) / 2, reading.target)
-    ends = limits(tally, wider, sets=[[pair[0]], [pair[1]]])
-    ratio_low, ratio_high = ratio_limits(ends.low[:, 0], ends.high[:, 0], ends.low[:, 1], ends.high[:, 1])
-    low, high = np.clip(middle - half, -1, 1), np.clip(middle + half, -1, 1)
-    return Difference(middle, low, high, ratio_low, ratio_high, 2 * ndtr(-np.abs(middle) / error))
+    half_width = -float(ndtri(reading.tail(1))) * error
+    low, high = np.minimum(middle, 1) - half_width, np.maximum(middle, -1) + half_width
+    p_value = np.where(np.isnan(middle), np.nan, 2 * ndtr(-np.abs(_ratio(middle, error))))
+    return Difference(middle, np.clip(low, -1, 1), np.clip(high, -1, 1), *ratio, p_value), "normal"
 
 
 def _difference_of_part(
@@ -399,11 +488,3 @@ def _difference_of_part(
         raise ValueError(msg)
     share, error = linear(design, counts, total, one.weights - two.weights, target)
     return share[:, 0], error[:, 0]
-
-
-def _parts(design: Pooled, counts: NDArray[Any], sets: Sequence[Sequence[int]]) -> tuple[Array, Array, Array, Array]:
-    parts = binomial_parts(design, counts, sets)
-    if parts is None:
-        msg = "shares must be read off binomial counts in every part of a pooled design, but one of them has none"
-        raise ValueError(msg)
-    return parts
