@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import warner
-from warner import RandomizedResponse, Tally, estimate
+from warner import RandomizedResponse, Tally, designs, estimate, pool
 from warner.report import report
 
 if TYPE_CHECKING:
@@ -259,3 +259,14 @@ def test_a_failure_leaves_the_old_page(tmp_path: Path) -> None:
 def test_labels_that_cannot_be_encoded(tmp_path: Path) -> None:
     found = estimate(Tally(RandomizedResponse(["\ud800", "b\x01"], epsilon=1), [3, 4]))
     assert len(page(found, tmp_path).rows) == 3
+
+
+def test_a_page_on_a_survey_design_tells_what_respondents_did(tmp_path: Path) -> None:
+    crossed = designs.crosswise("1/4")
+    seen = page(estimate(Tally(crossed, [198, 112])), tmp_path).text
+    assert "For the respondent: Think of two questions" in seen
+    assert "Estimated shares" in seen
+    assert "reported shares" not in seen
+    assert "Channel from 2 answers" in seen
+    pooled = pool([Tally(crossed, [198, 112]), Tally(designs.warner("1/6"), [60, 40])])
+    assert "the score interval, which is approximate" in page(estimate(pooled), tmp_path).text

@@ -173,12 +173,13 @@ def _page(estimate: Estimate, reading: dict[str, Any], title: str | None, questi
     read = Reading(**reading)
     table, level = estimate.table(**reading), read.level
     heading = title or question or DEFAULT_TITLE
-    picture = svg(estimate, **reading, title="Estimated and reported shares")
+    shown = "Estimated and reported shares" if "reports" in table else "Estimated shares"
+    picture = svg(estimate, **reading, title=shown)
     asked = f"<p>The question: <q>{escape(question)}</q></p>" if question and title else ""
     sections = [
         f"<h1>{escape(heading)}</h1>\n<p class='facts'>{escape(_facts(estimate))}</p>\n{asked}",
         f"<div class='headline'>{_doubted(estimate)}{_headline(estimate, table, level)}</div>",
-        f"<figure role='img' aria-label='Estimated and reported shares; the table has the numbers'>{picture}</figure>",
+        f"<figure role='img' aria-label='{shown}; the table has the numbers'>{picture}</figure>",
         f"<h2>What every answer went through</h2>{_design_told(estimate.design)}",
         f"<h2>All numbers</h2>{_table_shown(estimate, table, level)}",
         f"<h2>What was left out</h2>{_left_out(estimate)}",
