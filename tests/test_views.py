@@ -481,3 +481,49 @@ def test_pooled_limits_grow_with_the_level() -> None:
         assert (wide <= narrow).all()
     with pytest.raises(ValueError, match="target must be population"):
         found.interval(target="realised")
+
+
+def test_collections_that_contradict_each_other_leave_everything_between_them_open() -> None:
+    made = [RandomizedResponse(YES, odds=(99, 1)), RandomizedResponse(YES, odds=(199, 1))]
+    tallies = [Tally(one, counts) for one, counts in zip(made, ([0, 20], [20, 0]), strict=True)]
+    found = findings.interval(pool(tallies), "yes", Reading())
+    ends = [
+        share_interval(tally.counts[np.newaxis, :1], 20.0, rates(one), 0.0125)
+        for one, tally in zip(made, tallies, strict=True)
+    ]
+    assert ends[0][1][0, 0] < ends[1][0][0, 0]  # they have nothing in common
+    assert_allclose(np.array([found.low, found.high]), np.array([ends[0][0][0, 0], ends[1][1][0, 0]]))
+
+
+def test_pooled_counts_below_the_noise_leave_room() -> None:
+    made = [RandomizedResponse(YES, odds=(3, 1)), RandomizedResponse(YES, odds=(9, 1))]
+    found = findings.interval(pool([Tally(one, [5, 995]) for one in made]), None, Reading())
+    exact = findings.interval(
+        pool([Tally(one, [n, 1000 - n]) for one, n in zip(made, (250, 100), strict=True)]), None, Reading()
+    )
+    assert_allclose(found.high[0], exact.high[0], rtol=1e-9)  # as if there were as many as noise alone gives
+    assert_allclose(found.low[1], exact.low[1], rtol=1e-9)
+
+
+def test_a_ratio_comes_from_both_intervals_each_at_half_the_tail() -> None:
+    found = estimate(Tally(DICE, [400, 350, 250]))
+    one, two = (found.interval(label, level=0.975) for label in ("a", "b"))
+    compared = found.compare("a", "b")
+    assert compared.ratio_low == pytest.approx(one.low / two.high)
+    assert compared.ratio_high == pytest.approx(one.high / two.low)
+
+
+def test_the_smallest_share_of_a_linear_design() -> None:
+    found = estimate(Tally(KUK, [300, 380, 320])).present()
+    errors = estimate(Tally(KUK, [300, 380, 320])).table()["se"]
+    assert found.smallest == pytest.approx((1.959963984540054 + 0.8416212335729143) * errors.max(), rel=1e-3)
+
+
+def test_the_design_of_a_pool_in_words_and_json() -> None:
+    together = pool([Tally(FORCED, [4, 6]), Tally(CROSSWISE, [4, 6])])
+    assert together.design.shown_epsilon() == FORCED.shown_epsilon()
+    assert together.design.epsilon == max(FORCED.epsilon, CROSSWISE.epsilon)
+    text = json.loads(together.design.to_json())
+    text["parts"][1]["inputs"] = ["no", "yes"]
+    with pytest.raises(ValueError, match="designs with the same answers"):
+        warner.design.design_from_json(json.dumps(text))
