@@ -148,6 +148,7 @@ def test_the_checks_find_what_is_known() -> None:
     assert found["threshold"]["as sketched"] == found["threshold"]["cases"] > 0
     assert found["threshold"]["as printed"] < found["threshold"]["cases"]
     assert found["order"]["out of order"] == found["order"]["moved"] == found["smallest"]["worse"] == 0
+    assert found["order"]["apart, though counts are equal"] == 0 < found["order"]["tied, though counts differ"]
     assert found["collinearity"]["residual"] < 1e-12
     assert max(found["continuity"].values()) <= 1 + 1e-9
     # By hand: K = 5, e^1.2 = 3.3201, so q = 1/7.3201, p - q = 2.3201/7.3201; MATH has .00144, .00455 and .00518.
@@ -272,6 +273,7 @@ def test_everything_at_once(tmp_path: Path, data: Path, monkeypatch: pytest.Monk
     assert table.count("\n| ") == len(rows["claims"]) + len(rows["beyond"]) + 4
     assert {row[3] for row in rows["claims"]} <= {claims.HOLDS, claims.CORRECTED, claims.FAILS}
     assert "nan" not in table
+    assert table.count("\n- ") == text.count("<li>") - 2 == len(claims.MISPRINTS)  # two data sets are missing
     # Again, from another way in: nothing is computed twice, the figures are the same files.
     before = {path: path.read_bytes() for path in (tmp_path / "results" / "figures").glob("overview*.svg")}
     files = {path: path.stat().st_mtime_ns for path in (tmp_path / "results").rglob("*.parquet")}
@@ -353,15 +355,16 @@ def test_verdicts_follow_the_numbers() -> None:
     assert judged(good, "INVN is the best in squared error").verdict == claims.FAILS
     assert judged(good, "ranking of INVP and INVN flips").verdict == claims.FAILS
     assert judged(good, "lowest negative log-likelihood").verdict == claims.FAILS  # 1 + error: INVP's is lower
-    assert judged(good, "bias of MLE* is between").verdict == claims.HOLDS
     bad = claims.claims(evidence(mle=9.0, inv_p=2.0, inv_n=1.0))
     assert judged(bad, "sandwiched").verdict == claims.FAILS
     assert "in 6 of 6 configurations" in judged(bad, "sandwiched").measured
     assert judged(bad, "close to the best in all").verdict == claims.FAILS
     assert "9.0 times" in judged(bad, "close to the best in all").measured
     assert judged(bad, "INVN is the best in squared error").verdict == claims.HOLDS
-    assert judged(bad, "bias of MLE* is between").verdict == claims.FAILS
     assert judged(claims.claims(evidence(mle=1.0, inv_p=1.0, inv_n=1.0)), "sandwiched").verdict == claims.HOLDS
+    between = "bias of MLE*, too, between"
+    assert judged(claims.beyond(evidence(mle=1.5, inv_p=1.0, inv_n=2.0)), between).verdict == "yes"
+    assert judged(claims.beyond(evidence(mle=9.0, inv_p=2.0, inv_n=1.0)), between).verdict == "no"
     # A bias of INV of the size that chance leaves, 1/R of the variance, is none; a larger one would be seen.
     assert judged(claims.beyond(evidence(mle=9.0, inv_p=2.0, inv_n=1.0)), "plain INV").verdict == "no"
     assert judged(claims.beyond(evidence(mle=1.0, inv_p=2.0, inv_n=1.0)), "plain INV").verdict == "yes"
@@ -379,6 +382,11 @@ def test_verdicts_on_theory_follow_the_numbers() -> None:
     assert judged(verdicts(), "threshold").verdict == claims.CORRECTED
     cases = found["threshold"]["cases"]
     assert judged(verdicts(threshold={"as printed": cases}), "threshold").verdict == claims.HOLDS
+    assert judged(verdicts(), "if and only if").verdict == claims.CORRECTED
+    assert judged(verdicts(order={"tied, though counts differ": 0}), "if and only if").verdict == claims.HOLDS
+    assert judged(verdicts(order={"apart, though counts are equal": 1}), "if and only if").verdict == claims.FAILS
+    assert judged(verdicts(), "PUMA codes").verdict == claims.CORRECTED
+    assert "λ falls with n" in judged(verdicts(), "as small as possible").measured
     assert judged(verdicts(), "Var(INV_i)").verdict == claims.CORRECTED
     same = {"people drawn": found["variance"]["printed"]}
     assert judged(verdicts(variance=same), "Var(INV_i)").verdict == claims.HOLDS
@@ -403,6 +411,52 @@ def test_ibu_is_judged_against_the_text() -> None:
     assert found(6_000).verdict == claims.HOLDS
     assert found(2_000).verdict == claims.FAILS
     assert "more than 40,000" in found(-1).measured
+
+
+def test_ibu_must_come_near_to_converge() -> None:
+    def found(*last: float) -> str:
+        ways = {
+            ibu.Descent(500, s, 10_000, 1.0, 40_000, 3): ibu.Path(
+                np.array([0, 1]), np.array([[1.0] * 3, [end] * 3]), np.ones((2, 3)), np.full(3, 1)
+            )
+            for s, end in enumerate(last)
+        }
+        return judged(claims.claims(claims.Evidence({}, {}, ways, {}, {})), "converges to 0").verdict
+
+    assert found(0.01, 0.001) == claims.HOLDS
+    assert found(0.01, 0.001, 0.02) == claims.CORRECTED
+    assert found(0.02, 0.02) == claims.FAILS
+    assert found(0.001, 1.1) == claims.FAILS
+
+
+def test_a_difference_within_chance_is_level() -> None:
+    # Paired differences over 10 seeds: mean 0.1, standard deviation (ddof 1) 0.1054: standard error 1/30, and 3 of them.
+    noise = np.tile([0.2, 0.0], 5)
+    base = outcome(1.0)
+    each = {"mle": base, "inv_p": base._replace(squared_error=1 + noise), "inv_n": base}
+    assert claims._beaten(each, "inv_p")  # noqa: SLF001
+    assert not claims._beaten(each, "inv_n")  # noqa: SLF001
+    # Mean 0.1, standard deviation 0.527, standard error 0.167: six tenths of one.
+    each["inv_p"] = base._replace(squared_error=1 + np.tile([0.6, -0.4], 5))
+    assert not claims._beaten(each, "inv_p")  # noqa: SLF001
+
+
+def test_real_data_are_judged_on_the_columns_of_the_paper() -> None:
+    def found(names: tuple[str, ...]) -> list[claims.Claim]:
+        results: real.Real = {}
+        for name in names:
+            data = real.Histogram(name, name, 0, 3, np.array([0, 1, 2]), np.array([5, 3, 2]), "some")
+            error = 9.0 if name == "retail" else 1.5
+            each = {"mle": outcome(error), "inv_p": outcome(1.0), "inv_n": outcome(2.0), "inv": outcome(3.0)}
+            results[name] = {real.RealSurvey(data, epsilon, 10): each for epsilon in (1, 2)}
+        return claims.claims(claims.Evidence({}, results, {}, {}, {}))
+
+    both = found(("kosarak", "retail"))
+    assert judged(both, "never the worst").verdict == judged(both, "consistently remains").verdict == claims.HOLDS
+    assert "in 0 of 2 settings; apart from the paper, retail: 2 of 2" in judged(both, "never the worst").measured
+    assert "apart from the paper, retail 9 " in judged(both, "consistently remains").measured
+    assert "N is 0.0% of the published one" in judged(both, "best on Kosarak").measured
+    assert not [claim for claim in found(("retail",)) if "real data" in claim.statement]
 
 
 def test_the_solver_for_any_channel_is_judged_by_its_time_and_distance() -> None:
