@@ -430,7 +430,7 @@ def test_ibu_must_come_near_to_converge() -> None:
 
 
 def test_a_difference_within_chance_is_level() -> None:
-    # Paired differences over 10 seeds: mean 0.1, standard deviation (ddof 1) 0.1054: standard error 1/30, and 3 of them.
+    # Paired differences over 10 seeds: mean 0.1, standard deviation (ddof 1) 0.1054, so three standard errors of 1/30.
     noise = np.tile([0.2, 0.0], 5)
     base = outcome(1.0)
     each = {"mle": base, "inv_p": base._replace(squared_error=1 + noise), "inv_n": base}

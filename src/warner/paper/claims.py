@@ -14,7 +14,7 @@ import numpy as np
 
 from warner.design import RandomizedResponse
 from warner.paper.ibu import NEAR
-from warner.paper.real import SESSIONS
+from warner.paper.real import PUBLISHED, SESSIONS
 from warner.paper.repetition import ESTIMATORS, NAMES, VALID
 from warner.simulate import reports_of_population, zipf
 
@@ -35,7 +35,6 @@ SIGMAS = 4.0
 PAIRED = 2.0  # standard errors of a paired difference: less is level
 HALF = 0.5
 MOSTLY = 0.9
-PAPER_COLUMNS = ("kosarak", "acs_puma", "acs_pincp")
 ABOVE = 1.05  # a mean squared error that exceeds another by less may do so by chance
 PRINTED_STEPS = {(10_000, 1.0): 7_000, (10_000, 0.5): 25_000, (500_000, 1.0): 20_000, (500_000, 0.5): math.inf}
 
@@ -55,16 +54,14 @@ MISPRINTS = (
     ),
     (
         "Published code",
-        "the mean squared error is a mean over the K answers, but squared bias and variance are sums over them; so "
-        "these two add up to K times the error that is shown.",
+        "the squared error is a mean over the K answers, squared bias and variance are sums: K times as much in all.",
     ),
     ("Published code", "`assert p >= q` lets p = q pass, which then divides by zero; p > q is what is needed."),
     ("Definition of φ", "the index u counts people, so it runs from 1 to N; it is printed as u = 1..K."),
     ("Equation for τ*", "the minimum is one over the observed shares; over all real numbers it is not attained."),
     (
         "Supplement, proof of Theorem 4",
-        "the components outside the support are θ_β = 0, not θ_β > 0; there may be m ≤ K others, not m < K only; and "
-        "the divergence that is minimized is the one from M(θ), not from θ.",
+        "θ_β = 0 is meant, not θ_β > 0; m ≤ K, not m < K; and the divergence is that to M(θ), not to θ.",
     ),
     (
         "Supplement, Lemma 3(d)",
@@ -455,8 +452,8 @@ def _real_together(real: Real) -> Iterator[Claim]:
         settings[name] = len(errors)
         ratios = {epsilon: each["mle"] / min(each[v] for v in VALID) for epsilon, each in errors.items()}
         far[name] = max((ratio, epsilon) for epsilon, ratio in ratios.items())
-    judged = [name for name in real if name in PAPER_COLUMNS]
-    others = [name for name in real if name not in PAPER_COLUMNS]
+    judged = [name for name in real if name in PUBLISHED]
+    others = [name for name in real if name not in PUBLISHED]
     if not judged:
         return
     failures, total = sum(worst[name] for name in judged), sum(settings[name] for name in judged)

@@ -175,8 +175,8 @@ def figures(paths: dict[Descent, Path]) -> dict[str, tuple[Figure, str]]:
             f"IBU from the uniform distribution, {one.steps:,} updates, K = {one.k}, Zipf exponent {s:g}, n = {n:,}. "
             f"Left: squared distance to MLE*, a sum over the answers; the dotted line is at {NEAR:g}. Right: the "
             "certified gap, a proven bound on the log-likelihood that IBU still lacks, in nats for the whole sample; "
-            f"below the dotted line at 0.01 it is of no statistical consequence. Lines: median of {one.runs} runs; "
-            f"{BAND}."
+            f"below the dotted line at 0.01 it is of no statistical consequence. Step 0, the start, is drawn at "
+            f"the left edge. Lines: median of {one.runs} runs; {BAND.replace('seeds', 'runs')}."
         )
         drawn[f"ibu s={s:g} n={n}"] = (drawing, caption)
     return drawn
