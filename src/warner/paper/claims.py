@@ -493,8 +493,16 @@ def _theory(checks: Mapping[str, Mapping[str, float]], times: Mapping[str, float
         "consistency": _consistency,
     }
     for name, judge in judges.items():
-        if name in checks:
-            yield from judge(checks[name])
+        if name not in checks:
+            continue
+        try:
+            found = list(judge(checks[name]))
+        except KeyError as error:
+            msg = (
+                f"checks/{name}.parquet in the results is damaged or older (it has no {error}); delete it and run again"
+            )
+            raise ValueError(msg) from None
+        yield from found
     slopes = {name: times[f"slope {name}"] for name in ESTIMATORS if f"slope {name}" in times}
     if slopes:
         said = ", ".join(f"{NAMES[name]} K^{slope:.2f}" for name, slope in slopes.items())

@@ -14,6 +14,7 @@ import io
 import re
 import zlib
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,8 @@ import numpy as np
 
 from warner.design import RandomizedResponse
 from warner.paper.drawing import BAND, STYLES, band, draw_legend, figure, named
-from warner.paper.repetition import generator, outcomes, repeated
-from warner.paper.results import load, needed
+from warner.paper.repetition import generator, outcomes_of, repeated
+from warner.paper.results import needed, understood
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -377,15 +378,16 @@ def read(folder: Path, wanted: list[RealSurvey]) -> Real:
     """Read the outcomes of configurations that were computed, by dataset."""
     found: Real = {}
     for survey in wanted:
-        found.setdefault(survey.histogram.name, {})[survey] = outcomes(load(folder, survey))
+        parse = partial(outcomes_of, seeds=survey.seeds)
+        found.setdefault(survey.histogram.name, {})[survey] = understood(folder, survey, parse)
     return found
 
 
 def figures(real: Real) -> dict[str, tuple[Figure, str]]:
     """Draw, for each column, the true histogram beside the mean squared error against epsilon."""
     drawn = {}
-    for name, outcomes_of in real.items():
-        ordered = sorted(outcomes_of, key=lambda survey: survey.epsilon)
+    for name, by_survey in real.items():
+        ordered = sorted(by_survey, key=lambda survey: survey.epsilon)
         data = ordered[0].histogram
         drawing, ((left, right),) = figure(9.4, 3.8, 1, 2, across=1.05)
         left.plot(data.values, data.counts / data.n, ".", color="black", markersize=2.5, alpha=0.4, rasterized=True)
@@ -402,7 +404,7 @@ def figures(real: Real) -> dict[str, tuple[Figure, str]]:
         epsilons = [survey.epsilon for survey in ordered]
         handles: dict[str, Any] = {}
         for estimator in ESTIMATORS:
-            values = np.array([outcomes_of[survey][estimator].squared_error / data.k for survey in ordered])
+            values = np.array([by_survey[survey][estimator].squared_error / data.k for survey in ordered])
             colour, marker = STYLES[estimator]
             style = "--" if estimator == "inv" else "-"
             handles[estimator] = band(right, epsilons, values, colour, marker, mean=True, style=style)
