@@ -375,6 +375,10 @@ def test_no_scheduler_at_the_address(tmp_path: Path, monkeypatch: pytest.MonkeyP
         results.compute(folder, grid.surveys(TINY), workers=Workers(0))
 
 
+def drawn(axes: Any) -> list[list[float]]:
+    return [line.get_ydata().tolist() for line in axes.get_lines()]
+
+
 def test_figures_show_means_over_the_answers() -> None:
     pytest.importorskip("matplotlib", reason="figures need Matplotlib, which is not installed")
     # Errors are stored as sums over the K answers; the figures have squared error / K, bias and variance as they are.
@@ -383,22 +387,21 @@ def test_figures_show_means_over_the_answers() -> None:
     surveys = dict.fromkeys(grid.surveys(size), each)
     for metric, factor in (("mse", 1 / 40), ("bias", 1 / 8), ("variance", 7 / 8)):
         drawing, _ = overview.figures(surveys, size, (metric,))[f"overview {metric} by N"]
-        heights = [float(line.get_ydata()[0]) for line in drawing.axes[0].get_lines()]
+        heights = [values[0] for values in drawn(drawing.axes[0])]
         expected = sorted(factor * each[name].squared_error[0] for name in overview.SHOWN[metric])
         assert sorted(heights) == pytest.approx(expected)
         assert ("mean over the K answers" in drawing.axes[0].get_ylabel()) == (metric == "mse")
     drawing, _ = complete.figures(surveys, size, ("mse",))["complete mse s=1.3"]
     panels = [axes for axes in drawing.axes if axes.get_title() != "true share"]
-    rows = sorted(
-        {float(line.get_ydata()[0]) for axes in panels for line in axes.get_lines() if len(line.get_ydata()) == 2}
-    )
+    rows = sorted({values[0] for axes in panels for values in drawn(axes) if len(values) == 2})
     assert rows == pytest.approx(sorted({error / k for k in (20, 40) for error in (1.0, 2.0, 3.0, 4.0)}))
     data = real.Histogram("kosarak", "K", 1, 50, np.array([1, 2, 9]), np.array([5, 3, 2]), "", "page", "sessions")
     drawing, caption = real.figures({"kosarak": {real.RealSurvey(data, 3, 10): each}})["real kosarak"]
     left, right = drawing.axes
-    assert sorted(float(line.get_ydata()[0]) for line in right.get_lines()) == pytest.approx([0.02, 0.04, 0.06, 0.08])
-    assert left.get_lines()[0].get_ydata().tolist() == [0.5, 0.3, 0.2]
-    assert left.get_xlim()[0] < 1 < 50 < left.get_xlim()[1]  # the whole domain
+    assert sorted(values[0] for values in drawn(right)) == pytest.approx([0.02, 0.04, 0.06, 0.08])
+    assert drawn(left) == [[0.5, 0.3, 0.2]]
+    assert left.get_xlim()[0] < 1  # the whole domain
+    assert left.get_xlim()[1] > 50
     assert (left.get_xlabel(), left.get_ylabel()) == ("page", "share of the sessions")
     assert "equal bins" in caption
     drawing, caption = real.figures({"retail": {real.RealSurvey(replace(data, name="retail"), 3, 10): each}})[

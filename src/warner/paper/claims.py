@@ -41,12 +41,12 @@ PRINTED_STEPS = {(10_000, 1.0): 7_000, (10_000, 0.5): 25_000, (500_000, 1.0): 20
 
 MISPRINTS_NOTE = (
     "Slips that a reader who checks the formulas or runs the published code may stumble over, and that no claim above "
-    "mentions. No result of the paper depends on them."
+    "mentions. None of the theorems depends on them."
 )
 MISPRINTS = (
     (
         "Captions of the overview figures",
-        "the largest exponent is given as s = 5.0; the text and the figures themselves have s = 2.5.",
+        "the largest exponent is given as s = 5.0; the text and the supplement have s = 2.5.",
     ),
     (
         "Experiments, setup",
@@ -54,7 +54,7 @@ MISPRINTS = (
     ),
     (
         "Published code",
-        "the squared error is a mean over the K answers, squared bias and variance are sums: K times as much in all.",
+        "the squared error is a mean over K answers, squared bias and variance are sums: they add up to K times it.",
     ),
     ("Published code", "`assert p >= q` lets p = q pass, which then divides by zero; p > q is what is needed."),
     ("Definition of φ", "the index u counts people, so it runs from 1 to N; it is printed as u = 1..K."),
@@ -569,8 +569,8 @@ def _order(found: Mapping[str, float]) -> Iterator[Claim]:
 
 def _smallest(found: Mapping[str, float]) -> Iterator[Claim]:
     repair = (
-        "; λ falls with n, as Lemma 3(c) has it, and the ratio in δ_i is that of λ with n zeros to λ with n-1, the "
-        "other way up than printed, so at most 1. The proof needs another line: the estimate with n-1 zeros maximizes "
+        "; λ falls with n, as Lemma 3(c) has it, but the ratio in δ_i is upside down in print: it is λ with n zeros over "
+        "λ with n-1, hence at most 1. The proof needs another line: the estimate with n-1 zeros maximizes "
         "the likelihood over a set that contains the one with n"
     )
     yield Claim(

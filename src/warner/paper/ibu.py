@@ -154,7 +154,7 @@ def figures(paths: dict[Descent, Path]) -> dict[str, tuple[Figure, str]]:
     drawn = {}
     for s, n in sorted({(one.s, one.n) for one in paths}):
         shown = {one.epsilon: (one, way) for one, way in paths.items() if (one.s, one.n) == (s, n)}
-        drawing, ((left, right),) = figure(8.4, 3.9, 1, 2)
+        drawing, ((left, right),) = figure(8.8, 3.9, 1, 2, across=1.05)
         handles = {}
         for (epsilon, (_, way)), (colour, marker) in zip(sorted(shown.items()), LINES, strict=False):
             steps = np.maximum(way.step, 0.7)  # the start, step 0, at the left edge of a logarithmic axis

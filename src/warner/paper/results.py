@@ -165,10 +165,11 @@ def remembered(path: Path, empty: Value, *, names: tuple[str, ...] = ()) -> Valu
     if not path.exists():
         return empty
     try:
-        found: Any = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(_damaged(path, str(error))) from None
-    if not isinstance(found, type(empty)) or any(name not in found for name in names):
+    missing = [name for name in names if name not in found]
+    if not isinstance(found, type(empty)) or missing:
         raise ValueError(_damaged(path, "it is not as warner writes it"))
     return found
 
