@@ -569,9 +569,9 @@ def _order(found: Mapping[str, float]) -> Iterator[Claim]:
 
 def _smallest(found: Mapping[str, float]) -> Iterator[Claim]:
     repair = (
-        "; λ falls with n, as Lemma 3(c) has it, but the ratio in δ_i is upside down in print: it is λ with n zeros over "
-        "λ with n-1, hence at most 1. The proof needs another line: the estimate with n-1 zeros maximizes "
-        "the likelihood over a set that contains the one with n"
+        "; λ falls with n, as Lemma 3(c) has it, but the ratio in δ_i is upside down in print: it is λ with n zeros "
+        "over λ with n-1, hence at most 1. The proof needs another line: the estimate with n-1 zeros maximizes the "
+        "likelihood over a set that contains the one with n"
     )
     yield Claim(
         "The number n of zeros is as small as possible, as every term δ_i of its proof is at least 0",

@@ -202,17 +202,17 @@ def _results(configurations: Sequence[Configuration], workers: Workers) -> Itera
     joblib = needed("joblib")
     if workers.dask is None:
         parallel = joblib.Parallel(workers.jobs, return_as="generator_unordered", batch_size=1)
-        with _closed_quietly(parallel(joblib.delayed(_alone)(*task) for task in tasks)) as ready:
+        with closed_quietly(parallel(joblib.delayed(_alone)(*task) for task in tasks)) as ready:
             yield ready
         return
     with _client(workers.dask) as client, joblib.parallel_config("dask", client=client):
         parallel = joblib.Parallel(return_as="generator_unordered", batch_size=1)
-        with _closed_quietly(parallel(joblib.delayed(_alone)(*task) for task in tasks)) as ready:
+        with closed_quietly(parallel(joblib.delayed(_alone)(*task) for task in tasks)) as ready:
             yield ready
 
 
 @contextmanager
-def _closed_quietly(ready: Any) -> Iterator[Any]:
+def closed_quietly(ready: Any) -> Iterator[Any]:
     """Close a generator of joblib without its warning on what was not fetched: whoever stops a run knows."""
     try:
         yield ready

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from warner.files import save_text
 from warner.paper import bias_variance, checks, claims, complete, grid, ibu, overview, page, real
 from warner.paper.drawing import save
-from warner.paper.results import Clock, Workers, compute, needed, opened, remembered, understood
+from warner.paper.results import Clock, Workers, closed_quietly, compute, needed, opened, remembered, understood
 from warner.paper.scale import scale as scaled
 
 if TYPE_CHECKING:
@@ -163,8 +163,9 @@ class _Run:
             files = joblib.Parallel(self.workers.jobs, return_as="generator_unordered")(
                 joblib.delayed(save)(figure, self.folder / "figures", name) for name, (figure, _) in drawn.items()
             )
-            for number, _ in enumerate(files, 1):
-                self.tell("figures", number, len(drawn))
+            with closed_quietly(files):
+                for number, _ in enumerate(files, 1):
+                    self.tell("figures", number, len(drawn))
             captions |= {name: caption for name, (_, caption) in drawn.items()}
             if captions:
                 save_text(self.folder / "figures" / "captions.json", json.dumps(captions, indent=1, ensure_ascii=False))
