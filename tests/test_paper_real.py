@@ -65,18 +65,36 @@ def test_person_records_are_kept_as_folktables_keeps_them(tmp_path: Path) -> Non
         "d,00104,40,5000,,10",  # no hours of work
         "e,00105,40,5000,40,0",  # no weight
         "f,00101,40,7000,1,1",
+        "g,00109,17,101,1,1",
     ]
     (tmp_path / "psam_p01.csv").write_text("\n".join(rows[:5]) + "\n")
     (tmp_path / "psam_p02.csv.gz").write_bytes(gzip.compress("\n".join([rows[0], *rows[5:]]).encode()))
-    assert as_dict(real.histogram("acs_puma", tmp_path)) == {101: 2}
-    assert as_dict(real.histogram("acs_pincp", tmp_path)) == {5000: 1, 7000: 1}
+    assert as_dict(real.histogram("acs_puma", tmp_path)) == {101: 2, 109: 1}
+    assert as_dict(real.histogram("acs_pincp", tmp_path)) == {101: 1, 5000: 1, 7000: 1}
+
+
+def test_records_that_are_there_twice_count_once(tmp_path: Path) -> None:
+    content = b"PUMA,PINCP\n101,5000\n102,7000\n"
+    (tmp_path / "psam_pums_p01.csv").write_bytes(content)  # fits two patterns
+    assert as_dict(real.histogram("acs_puma", tmp_path)) == {101: 1, 102: 1}
+    (tmp_path / "psam_pums_p01.csv.gz").write_bytes(gzip.compress(content))
+    assert as_dict(real.histogram("acs_puma", tmp_path)) == {101: 1, 102: 1}
+    (tmp_path / "usa_pums.csv").write_bytes(content)  # fits a later pattern only
+    assert as_dict(real.histogram("acs_puma", tmp_path)) == {101: 1, 102: 1}
+    (tmp_path / "psam_p02.csv.gz").write_bytes(gzip.compress(content))  # another state
+    assert as_dict(real.histogram("acs_puma", tmp_path)) == {101: 2, 102: 2}
+    # The table that folktables makes holds what the files of the Census hold.
+    (tmp_path / "ACSIncome.csv").write_text("PUMA,PINCP\n105,5000\n106,5000\n")
+    assert as_dict(real.histogram("acs_puma", tmp_path)) == {105: 1, 106: 1}
 
 
 def test_a_table_without_the_other_columns_is_taken_whole(tmp_path: Path) -> None:
-    table = pa.table({"PINCP": [5000.0, 90.0, None, 5000.0], "PUMA": ["00101", "00102", "00101", "00101"]})
+    table = pa.table(
+        {"PINCP": [5000.0, 90.0, None, 5000.0, 5001.0], "PUMA": ["00101", "00102", "00101", "00101", "00103"]}
+    )
     __import__("pyarrow.parquet").parquet.write_table(table, tmp_path / "ACSIncome.parquet")
-    assert as_dict(real.histogram("acs_pincp", tmp_path)) == {5000: 2}
-    assert as_dict(real.histogram("acs_puma", tmp_path)) == {101: 2}
+    assert as_dict(real.histogram("acs_pincp", tmp_path)) == {5000: 2, 5001: 1}
+    assert as_dict(real.histogram("acs_puma", tmp_path)) == {101: 2, 103: 1}
     # Income is among the rules, and it is there: the second row has too little, the third none.
 
 
@@ -104,6 +122,10 @@ def test_known_files_are_told_by_their_content(tmp_path: Path, monkeypatch: pyte
         ("retail_items.csv.gz", gzip.compress(b"value,count\n1,1\n" * 99)[:-9], "(?i)end"),
         ("retail.dat", b"1 2\n3 x\n", "byte 6 is b'x'"),
         ("retail.dat", b"\n\n", "empty"),
+        ("retail_items.csv", b"value,count\n5,1\n", "span from 2 to 100,000,000 answers, but from 5 on they span 1"),
+        ("retail_items.csv", b"value,count\n1,1\n900000000000,1\n", "they span 900,000,000,000"),
+        ("retail_items.csv", b"value,count\n1,99999999999999999999\n", "(?i)too large|out of bounds|overflow"),
+        ("kosarak.dat", b"99999999999999999999\n", "(?i)too large|out of bounds|overflow"),
         ("kosarak.dat", b"0 2\n", "from 1 to 41270"),
         ("kosarak.dat", b"41271\n", "from 1 to 41270"),
         ("ACSIncome.csv", b"PUMA\n1.5\n", "whole numbers"),

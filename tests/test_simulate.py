@@ -37,6 +37,22 @@ def test_every_histogram_holds_every_report(size: Any) -> None:
         assert (reports >= 0).all()
 
 
+@pytest.mark.parametrize("odds", [(1, 0), (9, 1), (10_000, 1)])
+@pytest.mark.parametrize("size", [0, (2, 0), (0, 3), 2])
+@pytest.mark.parametrize("k", [4, 1_500])
+def test_no_histograms_and_certain_answers_are_drawn_for_any_number_of_answers(odds: Any, size: Any, k: int) -> None:
+    # 7 in 10 answers are held by one person each: many are held, and fewer are kept than there are answers.
+    people = (np.arange(k) < 0.7 * k).astype(int)
+    shape = (size,) if isinstance(size, int) else size
+    design = RandomizedResponse(k, odds=odds)
+    of_people = simulate.reports_of_people(people, design, rng=RNG, size=size)
+    of_population = simulate.reports_of_population(people / people.sum(), 900, design, rng=RNG, size=size)
+    assert of_people.shape == of_population.shape == (*shape, k)
+    assert of_people.dtype == of_population.dtype == np.int64
+    if odds == (1, 0):  # everybody tells the truth
+        assert_array_equal(of_people, np.broadcast_to(people, (*shape, k)))
+
+
 def test_any_integer_type_will_do() -> None:
     people = np.array([7, 1, 1, 1], dtype=np.uint64)
     assert simulate.reports_of_people(people, DESIGN, rng=RNG, size=np.int64(3)).sum() == 30  # type: ignore[arg-type]

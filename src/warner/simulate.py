@@ -195,7 +195,7 @@ def _kept(
 ) -> NDArray[np.int64]:
     """Draw how many of the people with each answer keep it: binomial counts."""
     n = int(people.sum())
-    if people.size < LONG or not 0 < n * keep < people.size:
+    if people.size < LONG or keep >= 1 or not 0 < n * keep < people.size:
         return rng.binomial(people, keep, size=(*shape, people.size))
     # Few keep theirs. With all people in a row, those who do are a geometric number of places apart.
     rate = -math.log1p(-keep)  # an exponential waiting time with this rate, rounded up, is geometric
@@ -220,6 +220,8 @@ def _uniform_histograms(totals: NDArray[np.int64], k: int, rng: np.random.Genera
     if k < LONG:
         return rng.multinomial(totals, np.full(k, 1 / k))
     rows = np.zeros((np.size(totals), k), dtype=np.int64)
+    if not rows.size:
+        return rows.reshape(*np.shape(totals), k)
     # Independent Poisson counts are multinomial given their total, whatever that total is. So we aim a little below
     # the total that is wanted, draw again in the rare case of too many, and then draw those that are missing.
     least = float(np.min(totals))

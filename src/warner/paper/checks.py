@@ -220,15 +220,23 @@ def threshold(cases: int, rng: np.random.Generator) -> Numbers:
 
 def order(cases: int, rng: np.random.Generator) -> Numbers:
     """See if estimates are in the order of the counts, and indifferent to the names of the answers."""
-    out_of_order, tied, moved = 0, 0, 0
+    out_of_order, apart, tied, moved = 0, 0, 0, 0
     for design, counts in random_histograms(cases, rng):
         shares = mle(counts, design)
         more = counts[:, np.newaxis] > counts
         out_of_order += int((more & (shares[:, np.newaxis] < shares)).any())
+        equal = counts[:, np.newaxis] == counts
+        apart += int((equal & (shares[:, np.newaxis] != shares)).any())
         tied += int((more & (shares[:, np.newaxis] == shares)).any())
         turn = rng.permutation(design.k)
         moved += int((mle(counts[turn], design) != shares[turn]).any())
-    return {"cases": cases, "out of order": out_of_order, "tied, though counts differ": tied, "moved": moved}
+    return {
+        "cases": cases,
+        "out of order": out_of_order,
+        "apart, though counts are equal": apart,
+        "tied, though counts differ": tied,
+        "moved": moved,
+    }
 
 
 def smallest(cases: int, rng: np.random.Generator) -> Numbers:

@@ -14,6 +14,7 @@ import numpy as np
 
 from warner.design import RandomizedResponse
 from warner.paper.ibu import NEAR
+from warner.paper.real import PUBLISHED, SESSIONS
 from warner.paper.repetition import ESTIMATORS, NAMES, VALID
 from warner.simulate import reports_of_population, zipf
 
@@ -31,9 +32,47 @@ HOLDS, CORRECTED, FAILS = "holds", "holds with a correction", "does not hold"
 EQUAL = 1e-9  # relative: closer than this, two errors are the same number, rounded
 CLOSE = 2.0  # "close to the best": within this factor of it
 SIGMAS = 4.0
+PAIRED = 2.0  # standard errors of a paired difference: less is level
 HALF = 0.5
+MOSTLY = 0.9
 ABOVE = 1.05  # a mean squared error that exceeds another by less may do so by chance
 PRINTED_STEPS = {(10_000, 1.0): 7_000, (10_000, 0.5): 25_000, (500_000, 1.0): 20_000, (500_000, 0.5): math.inf}
+
+
+MISPRINTS_NOTE = (
+    "Slips that a reader who checks the formulas or runs the published code may stumble over, and that no claim above "
+    "mentions. None of the theorems depends on them."
+)
+MISPRINTS = (
+    (
+        "Captions of the overview figures",
+        "the largest exponent is given as s = 5.0; the text and the supplement have s = 2.5.",
+    ),
+    (
+        "Experiments, setup",
+        "the text has 100 seeds for each configuration; the published code, as it stands, runs 10.",
+    ),
+    (
+        "Published code",
+        "the squared error is a mean over K answers, squared bias and variance are sums: they add up to K times it.",
+    ),
+    ("Published code", "`assert p >= q` lets p = q pass, which then divides by zero; p > q is what is needed."),
+    ("Definition of φ", "the index u counts people, so it runs from 1 to N; it is printed as u = 1..K."),
+    ("Equation for τ*", "the minimum is one over the observed shares; over all real numbers it is not attained."),
+    (
+        "Supplement, proof of Theorem 4",
+        "θ_β = 0 is meant, not θ_β > 0; m ≤ K, not m < K; and the divergence is that to M(θ), not to θ.",
+    ),
+    (
+        "Supplement, Lemma 3(d)",
+        "its proof takes φ_n = φ_{n+1}; the statement, one index too low, has φ_{n-1} = φ_n.",
+    ),
+    (
+        "Supplement, Theorem 7",
+        "φ is f_σ(φ′), not f_σ(φ); n runs from 0 to K-1; and at the end φ_n ≠ φ_{n+1} is meant, as in Lemma 3(d).",
+    ),
+    ("Supplement, Theorem 8", "in the formulas for INVN and MLE* the index on the left is i, not n."),
+)
 
 
 class Claim(NamedTuple):
@@ -87,6 +126,17 @@ def _best(errors: Mapping[str, float], name: str) -> bool:
     return errors[name] <= (1 + EQUAL) * min(errors[other] for other in VALID)
 
 
+def _beaten(outcomes: Mapping[str, Outcome], name: str) -> bool:
+    """Tell if another valid estimator has a smaller error by more than chance: seed by seed, on the same reports."""
+    own = outcomes[name].squared_error
+    for other in VALID:
+        behind = own - outcomes[other].squared_error
+        error = float(behind.std(ddof=1)) / behind.size**0.5
+        if behind.mean() > max(PAIRED * error, EQUAL * float(own.mean())):
+            return True
+    return False
+
+
 def _worst(errors: Mapping[str, float], name: str) -> bool:
     return errors[name] > (1 + EQUAL) * max(errors[other] for other in VALID if other != name)
 
@@ -135,15 +185,15 @@ def _ranking(grid: Grid) -> Iterator[Claim]:
     within = sum(ratio <= CLOSE for ratio in ratios.values())
     yield Claim(
         "MLE* is close to the best in all scenarios",
-        "Experiments, box “MLE* as a robust default estimator”; Conclusion",
+        "Experiments, box “MLE* as a robust default estimator”; Supplement, discussion of the complete results",
         f"its mean squared error is at most twice that of the best of the three in {within} of {total} configurations, "
         f"and {ratios[far]:.1f} times that of the best at worst ({_at(far)}); “close” is taken as a factor of two",
         verdict(holds=within == total, corrected=ratios[far] <= 3 * CLOSE),
     )
-    yield from _by_population(errors)
+    yield from _by_population(grid, errors)
 
 
-def _by_population(errors: Mapping[Survey, Mapping[str, float]]) -> Iterator[Claim]:
+def _by_population(grid: Grid, errors: Mapping[Survey, Mapping[str, float]]) -> Iterator[Claim]:
     for s, name, regime in (
         (2.5, "inv_p", "high concentration (s = 2.5)"),
         (0.01, "inv_n", "the near-uniform regime (s = 0.01)"),
@@ -151,14 +201,15 @@ def _by_population(errors: Mapping[Survey, Mapping[str, float]]) -> Iterator[Cla
         chosen = {survey: each for survey, each in errors.items() if survey.s == s}
         if not chosen:
             continue
-        wins = sum(_best(each, name) for each in chosen.values())
+        wins = sum(not _beaten(grid[survey], name) for survey in chosen)
         behind = {survey: each[name] / min(each[other] for other in VALID) for survey, each in chosen.items()}
         far = max(behind, key=behind.__getitem__)
         other = "" if wins == len(chosen) else f"; at worst {behind[far]:.2f} times the best, at {_at(far)}"
         yield Claim(
             f"{NAMES[name]} is the best in squared error under {regime}",
             "Experiments, discussion of the overview",
-            f"the best of the three, or level with it, in {wins} of {len(chosen)} configurations{other}",
+            f"the best of the three, or level with it (not behind by more than two standard errors of the paired "
+            f"difference over the seeds), in {wins} of {len(chosen)} configurations{other}",
             verdict(holds=wins == len(chosen), corrected=wins >= len(chosen) / 2),
         )
     middle = {survey: each for survey, each in errors.items() if survey.s not in {0.01, 2.5}}
@@ -224,18 +275,6 @@ def _bias(grid: Grid) -> Iterator[Claim]:
         f"its squared bias over {seeds} seeds, relative to what chance alone leaves, is {ratios.mean():.3f} ± "
         f"{error:.3f} on average over the configurations; 1 is expected of an unbiased estimator",
         verdict(holds=abs(float(ratios.mean()) - 1) <= SIGMAS * error),
-    )
-    inside, level = 0, 0
-    for each in grid.values():
-        parts = sorted(each[name].squared_bias for name in ("inv_p", "inv_n"))
-        inside += parts[0] * (1 - EQUAL) <= each["mle"].squared_bias <= parts[1] * (1 + EQUAL)
-        level += parts[1] <= parts[0] * (1 + EQUAL)
-    yield Claim(
-        "The bias of MLE* is between those of INVP and INVN",
-        "Conclusion (the bias-variance analysis of the repository)",
-        f"its squared bias, chance over {seeds} seeds included, is between the two in {inside} of {total} "
-        f"configurations (in {level} all are equal)",
-        verdict(holds=inside == total, corrected=inside >= 0.9 * total),
     )
     yield from _variances(grid)
     lower = sum(
@@ -331,6 +370,7 @@ def _beyond_grid(grid: Grid) -> Iterator[Claim]:
         f"{over[far]:.2f} times ({_at(far)})",
         "no" if beaten else "yes",
     )
+    yield _bias_between(grid)
     chosen = {
         survey: each["auto"] / min(each[name] for name in VALID) for survey, each in errors.items() if "auto" in each
     }
@@ -352,6 +392,21 @@ def _beyond_grid(grid: Grid) -> Iterator[Claim]:
         )
 
 
+def _bias_between(grid: Grid) -> Claim:
+    total, inside, level = len(grid), 0, 0
+    for each in grid.values():
+        parts = sorted(each[name].squared_bias for name in ("inv_p", "inv_n"))
+        inside += parts[0] * (1 - EQUAL) <= each["mle"].squared_bias <= parts[1] * (1 + EQUAL)
+        level += parts[1] <= parts[0] * (1 + EQUAL)
+    return Claim(
+        "Is the bias of MLE*, too, between those of INVP and INVN?",
+        "",
+        f"its squared bias, chance over {next(iter(grid)).seeds} seeds included, is between the two in {inside} of "
+        f"{total} configurations (in {level} all are equal)",
+        "yes" if inside == total else "mostly" if inside >= MOSTLY * total else "no",
+    )
+
+
 def _geometric(values: list[float]) -> float:
     return math.exp(sum(math.log(value) for value in values) / len(values))
 
@@ -368,10 +423,12 @@ def _real(real: Real) -> Iterator[Claim]:
         counted = ", ".join(f"{NAMES[each]} at {len(epsilons)}" for each, epsilons in wins.items())
         of = f"of {len(ordered)} values of ε (N = {data.n:,}, K = {data.k:,}; {data.coverage})"
         if name == "kosarak":
+            fewer = data.n != SESSIONS
             yield Claim(
                 "INVP performs best on Kosarak",
                 "Experiments on real-world data",
-                f"best or level: {counted} {of}",
+                f"best or level: {counted} {of}"
+                + (f"; N is {data.n / SESSIONS:.1%} of the published one, and the verdict is for that N" * fewer),
                 verdict(holds=len(wins["inv_p"]) == len(ordered), corrected=2 * len(wins["inv_p"]) > len(ordered)),
             )
         elif name.startswith("acs"):
@@ -386,28 +443,37 @@ def _real(real: Real) -> Iterator[Claim]:
 
 
 def _real_together(real: Real) -> Iterator[Claim]:
-    worst, total, said, largest = 0, 0, [], 1.0
+    """Judge on the three columns of the paper; say of other data what was found there."""
+    worst = dict.fromkeys(real, 0)
+    settings, far = dict(worst), {}
     for name, outcomes_of in real.items():
         errors = {survey.epsilon: _mean(outcomes) for survey, outcomes in outcomes_of.items()}
-        worst += sum(_worst(each, "mle") for each in errors.values())
-        total += len(errors)
+        worst[name] = sum(_worst(each, "mle") for each in errors.values())
+        settings[name] = len(errors)
         ratios = {epsilon: each["mle"] / min(each[v] for v in VALID) for epsilon, each in errors.items()}
-        far = max(ratios, key=ratios.__getitem__)
-        largest = max(largest, ratios[far])
-        said.append(f"{name} {ratios[far]:.3g} (at ε = {far})")
-    if not real:
+        far[name] = max((ratio, epsilon) for epsilon, ratio in ratios.items())
+    judged = [name for name in real if name in PUBLISHED]
+    others = [name for name in real if name not in PUBLISHED]
+    if not judged:
         return
+    failures, total = sum(worst[name] for name in judged), sum(settings[name] for name in judged)
     yield Claim(
         "On real data, too, MLE* is never the worst of the three",
         "Experiments on real-world data; Conclusion",
-        f"the worst by the mean over the seeds in {worst} of {total} settings",
-        verdict(holds=worst == 0, corrected=worst <= total / 20),
+        f"the worst by the mean over the seeds in {failures} of {total} settings"
+        + "".join(f"; apart from the paper, {name}: {worst[name]} of {settings[name]}" for name in others),
+        verdict(holds=failures == 0, corrected=failures <= total / 20),
     )
+
+    def said(name: str) -> str:
+        return f"{name} {far[name][0]:.3g} (at ε = {far[name][1]})"
+
+    largest = max(far[name][0] for name in judged)
     yield Claim(
         "On real data, too, MLE* consistently remains close to the best estimator",
         "Experiments on real-world data",
-        f"its mean squared error over that of the best of the three, at worst: {', '.join(said)}; “close” is taken as "
-        "a factor of two",
+        f"its mean squared error over that of the best of the three, at worst: {', '.join(map(said, judged))}; “close” "
+        "is taken as a factor of two" + "".join(f"; apart from the paper, {said(name)}" for name in others),
         verdict(holds=largest <= CLOSE, corrected=largest <= 3 * CLOSE),
     )
 
@@ -427,8 +493,16 @@ def _theory(checks: Mapping[str, Mapping[str, float]], times: Mapping[str, float
         "consistency": _consistency,
     }
     for name, judge in judges.items():
-        if name in checks:
-            yield from judge(checks[name])
+        if name not in checks:
+            continue
+        try:
+            found = list(judge(checks[name]))
+        except KeyError as error:
+            msg = (
+                f"checks/{name}.parquet in the results is damaged or older (it has no {error}); delete it and run again"
+            )
+            raise ValueError(msg) from None
+        yield from found
     slopes = {name: times[f"slope {name}"] for name in ESTIMATORS if f"slope {name}" in times}
     if slopes:
         said = ", ".join(f"{NAMES[name]} K^{slope:.2f}" for name, slope in slopes.items())
@@ -473,15 +547,16 @@ def _threshold(found: Mapping[str, float]) -> Iterator[Claim]:
 
 
 def _order(found: Mapping[str, float]) -> Iterator[Claim]:
+    ordered = found["out of order"] == 0 and found["apart, though counts are equal"] == 0
     yield Claim(
         "The entries of the MLE are in the order of the observed shares: θ_i ≤ θ_j if and only if φ_i ≤ φ_j",
-        "proof sketch of Theorem 1; Supplement, Theorem 6",
-        f"against “if” (out of order) {found['out of order']:,.0f} of {found['cases']:,.0f} random cases; against "
-        "“only if” (different observed shares, equal estimates, as zeros are) "
-        f"{found['tied, though counts differ']:,.0f}",
+        "proof sketch of Theorem 1; Supplement, Theorem 6, has the “if” alone",
+        f"against “if” {found['out of order']:,.0f} (out of order) and {found['apart, though counts are equal']:,.0f} "
+        f"(equal observed shares, different estimates) of {found['cases']:,.0f} random cases; against “only if” "
+        f"(different observed shares, equal estimates, as zeros are) {found['tied, though counts differ']:,.0f}",
         verdict(
-            holds=found["out of order"] == 0 and found["tied, though counts differ"] == 0,
-            corrected=found["out of order"] == 0,
+            holds=ordered and found["tied, though counts differ"] == 0,
+            corrected=ordered,
         ),
     )
     yield Claim(
@@ -494,8 +569,9 @@ def _order(found: Mapping[str, float]) -> Iterator[Claim]:
 
 def _smallest(found: Mapping[str, float]) -> Iterator[Claim]:
     repair = (
-        "; so λ grows with n, and the proof needs another line: the estimate with n-1 zeros maximizes the likelihood "
-        "over a set that contains the one with n"
+        "; λ falls with n, as Lemma 3(c) has it, but the ratio in δ_i is upside down in print: it is λ with n zeros "
+        "over λ with n-1, hence at most 1. The proof needs another line: the estimate with n-1 zeros maximizes the "
+        "likelihood over a set that contains the one with n"
     )
     yield Claim(
         "The number n of zeros is as small as possible, as every term δ_i of its proof is at least 0",
@@ -610,15 +686,18 @@ def _consistency(found: Mapping[str, float]) -> Iterator[Claim]:
 
 
 def _iteration(ibu: Mapping[Descent, Path], times: Mapping[str, float]) -> Iterator[Claim]:
-    falling = all((np.diff(np.median(path.squared_distance, axis=-1)) <= 1e-9).all() for path in ibu.values())  # noqa: PLR2004
-    last = max(float(np.median(path.squared_distance[-1])) for path in ibu.values())
-    worst = max(ibu, key=lambda one: float(np.median(ibu[one].squared_distance[-1])))
+    medians = {one: np.median(path.squared_distance, axis=-1) for one, path in ibu.items()}
+    falling = all((np.diff(median) <= 1e-9).all() for median in medians.values())  # noqa: PLR2004
+    arrived = sum(bool(median[-1] <= median[0] / 100) for median in medians.values())
+    worst = max(medians, key=lambda one: float(medians[one][-1]))
     yield Claim(
         "The error of IBU against MLE* converges to 0",
         "The exact MLE vs. IBU’s approximation",
-        f"its median over the runs {'never rises' if falling else 'rises at times'}; after {worst.steps:,} updates it "
-        f"is still {last:.1e} in the slowest setting (s = {worst.s:g}, n = {worst.n:,}, ε = {worst.epsilon:g})",
-        verdict(holds=falling),
+        f"its median over the runs {'never rises' if falling else 'rises at times'}, and falls to a hundredth of the "
+        f"first or less within {worst.steps:,} updates in {arrived} of {len(medians)} settings; in the slowest (s = "
+        f"{worst.s:g}, n = {worst.n:,}, ε = {worst.epsilon:g}) it is still {medians[worst][-1]:.1e} of "
+        f"{medians[worst][0]:.1e} then",
+        verdict(holds=falling and arrived == len(medians), corrected=falling and arrived > HALF * len(medians)),
     )
     yield from _steps(ibu)
     ratios = {key: times[f"ibu {key}"] / times[f"mle {key}"] for key in _timed(times)}
@@ -685,12 +764,17 @@ def _arithmetic() -> Iterator[Claim]:
         f"{better:,} of {tried:,} such cases, by a factor of up to {gain:.2f} (ε = {where[0]:g}, K = {where[1]})",
         verdict(holds=wrong == 0 and better == 0, corrected=wrong == 0),
     )
+    printed = 70_201, 1_423_000
     codes, dollars = len(range(100, 70_301 + 1)), len(range(100, 1_423_000 + 1))
     yield Claim(
         "PUMA codes from 100 to 70,301 give K = 70,201; incomes from 100 to 1,423,000 give K = 1,423,000",
         "Experiments on real-world data",
         f"by counting, {codes:,} and {dollars:,} values; in the published code K is a number of equal bins",
-        verdict(holds=codes == 70_201 and dollars == 1_423_000, corrected=True),  # noqa: PLR2004
+        verdict(
+            holds=(codes, dollars) == printed,
+            # Miscounted, not mistaken: a thousandth at most.
+            corrected=all(abs(n / text - 1) < 1e-3 for n, text in zip((codes, dollars), printed, strict=True)),  # noqa: PLR2004
+        ),
     )
 
 
@@ -758,6 +842,8 @@ def markdown(found: list[Claim], more: list[Claim], note: str) -> str:
     if more:
         lines += ["", "## Beyond the paper", "", "| question | measured | answer |", "| --- | --- | --- |"]
         lines += [f"| {_cell(one.statement)} | {_cell(one.measured)} | **{one.verdict}** |" for one in more]
+    lines += ["", "## Misprints", "", MISPRINTS_NOTE, ""]
+    lines += [f"- {place}: {text}" for place, text in MISPRINTS]
     return "\n".join(lines)
 
 

@@ -31,14 +31,16 @@ QUANTILES = (0.05, 0.95)
 BAND = "bands: from the 5 % to the 95 % quantile over the seeds"
 
 
-def figure(width: float, height: float, rows: int, columns: int, left: float = 0.95) -> tuple[Figure, NDArray[Any]]:
-    """Make a figure with a grid of panels, in inches, free of any display.
+def figure(
+    width: float, height: float, rows: int, columns: int, left: float = 0.95, across: float = 0.66
+) -> tuple[Figure, NDArray[Any]]:
+    """Make a figure with a grid of panels, in inches, free of any display; ``across`` is the space between columns.
 
     The margins are fixed: measuring every label, as Matplotlib's own layouts do, takes longer than drawing them.
     """
     from matplotlib.figure import Figure  # noqa: PLC0415
 
-    right, top, bottom, across, down = 0.12, 0.62, 0.9, 0.66, 0.34
+    right, top, bottom, down = 0.12, 0.62, 0.9, 0.34
     drawing = Figure(figsize=(width, height))
     panels = drawing.subplots(
         rows,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from warner.design import RandomizedResponse
-from warner.paper.repetition import generator, outcomes, repeated
-from warner.paper.results import load
+from warner.paper.repetition import generator, outcomes_of, repeated
+from warner.paper.results import understood
 from warner.simulate import zipf
 
 if TYPE_CHECKING:
@@ -92,4 +93,7 @@ def surveys(scale: Scale) -> list[Survey]:
 
 def read(folder: Path, wanted: list[Survey]) -> Grid:
     """Read the outcomes of configurations that were computed."""
-    return {survey: outcomes(load(folder, survey)) for survey in wanted}
+    return {
+        survey: understood(folder, survey, partial(outcomes_of, seeds=survey.seeds, auto=survey.auto))
+        for survey in wanted
+    }

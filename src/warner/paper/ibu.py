@@ -154,7 +154,7 @@ def figures(paths: dict[Descent, Path]) -> dict[str, tuple[Figure, str]]:
     drawn = {}
     for s, n in sorted({(one.s, one.n) for one in paths}):
         shown = {one.epsilon: (one, way) for one, way in paths.items() if (one.s, one.n) == (s, n)}
-        drawing, ((left, right),) = figure(8.4, 3.9, 1, 2)
+        drawing, ((left, right),) = figure(8.8, 3.9, 1, 2, across=1.05)
         handles = {}
         for (epsilon, (_, way)), (colour, marker) in zip(sorted(shown.items()), LINES, strict=False):
             steps = np.maximum(way.step, 0.7)  # the start, step 0, at the left edge of a logarithmic axis
@@ -175,8 +175,8 @@ def figures(paths: dict[Descent, Path]) -> dict[str, tuple[Figure, str]]:
             f"IBU from the uniform distribution, {one.steps:,} updates, K = {one.k}, Zipf exponent {s:g}, n = {n:,}. "
             f"Left: squared distance to MLE*, a sum over the answers; the dotted line is at {NEAR:g}. Right: the "
             "certified gap, a proven bound on the log-likelihood that IBU still lacks, in nats for the whole sample; "
-            f"below the dotted line at 0.01 it is of no statistical consequence. Lines: median of {one.runs} runs; "
-            f"{BAND}."
+            f"below the dotted line at 0.01 it is of no statistical consequence. Step 0, the start, is drawn at "
+            f"the left edge. Lines: median of {one.runs} runs; {BAND.replace('seeds', 'runs')}."
         )
         drawn[f"ibu s={s:g} n={n}"] = (drawing, caption)
     return drawn

@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from warner.files import save_text
+from warner.paper.claims import MISPRINTS, MISPRINTS_NOTE
 from warner.report import STYLE
 
 if TYPE_CHECKING:
@@ -33,7 +34,14 @@ SECTIONS = {
     "complete-bias": "Complete results: squared bias",
     "complete-variance": "Complete results: variance",
 }
-MARKS = {"holds": "good", "yes": "good", "holds with a correction": "fair", "does not hold": "poor", "no": "poor"}
+MARKS = {
+    "holds": "good",
+    "yes": "good",
+    "mostly": "fair",
+    "holds with a correction": "fair",
+    "does not hold": "poor",
+    "no": "poor",
+}
 MORE_STYLE = """
 body { max-width: 76rem; }
 figure img { display: block; width: 100%; height: auto; background: #fff; border-radius: 4px; }
@@ -64,6 +72,7 @@ def write(
         parts.append(
             "<h2>The claims</h2>" + _claims(found) + ("<h2>Beyond the paper</h2>" + _claims(more) if more else "")
         )
+        parts.append(_misprints())
     left = dict(captions)
     for prefix, title in SECTIONS.items():
         named = [name for name in left if name.startswith(prefix)]
@@ -104,6 +113,11 @@ def _claims(found: list[Claim]) -> str:
     )
     heads = "<th scope='col'>statement</th><th scope='col'>measured</th><th scope='col'>verdict</th>"
     return f"<div class='wide'><table class='claims'><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+
+
+def _misprints() -> str:
+    rows = "".join(f"<li>{escape(place)}: {escape(text)}</li>" for place, text in MISPRINTS)
+    return f"<h2>Misprints</h2><p>{escape(MISPRINTS_NOTE)}</p><ul>{rows}</ul>"
 
 
 def _place(place: str) -> str:

@@ -14,6 +14,7 @@ import io
 import re
 import zlib
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,8 @@ import numpy as np
 
 from warner.design import RandomizedResponse
 from warner.paper.drawing import BAND, STYLES, band, draw_legend, figure, named
-from warner.paper.repetition import generator, outcomes, repeated
-from warner.paper.results import load, needed
+from warner.paper.repetition import generator, outcomes_of, repeated
+from warner.paper.results import needed, understood
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,6 +41,8 @@ CACHE = Path.home() / ".cache" / "warner"
 SESSIONS, PAGES = 990_002, 41_270  # of the whole Kosarak file
 ACS_PEOPLE = 1_664_500  # of ACSIncome, all states, 2018
 KEPT = {"AGEP": 16, "PINCP": 100, "WKHP": 0, "PWGTP": 0}  # ACSIncome of folktables: each above this
+PUBLISHED = ("kosarak", "acs_puma", "acs_pincp")  # the columns of the paper; others are ours
+FEWEST, MOST = 2, 10**8  # answers: a histogram of more would not fit the memory of most machines
 ESTIMATORS = ("mle", "inv_p", "inv_n", "inv")
 
 # Files that we have seen, by the SHA-256 of their content, unpacked: what they cover. Others are judged by their size.
@@ -65,6 +68,8 @@ class Histogram:
     values: NDArray[np.int64]
     counts: NDArray[np.int64]
     coverage: str
+    axis: str = "value"
+    unit: str = "people"
 
     @property
     def n(self) -> int:
@@ -139,6 +144,8 @@ class Dataset:
     what: str
     domain: Callable[[NDArray[np.int64]], tuple[int, int]]
     coverage: Callable[[int], str]
+    axis: str
+    unit: str
 
 
 def _kosarak_domain(values: NDArray[np.int64]) -> tuple[int, int]:
@@ -149,7 +156,11 @@ def _kosarak_domain(values: NDArray[np.int64]) -> tuple[int, int]:
 
 
 def _observed_range(values: NDArray[np.int64]) -> tuple[int, int]:
-    return int(values[0]), int(values[-1] - values[0] + 1)
+    first, k = int(values[0]), int(values[-1]) - int(values[0]) + 1
+    if not FEWEST <= k <= MOST:
+        msg = f"the values must span from {FEWEST} to {MOST:,} answers, but from {first} on they span {k:,}"
+        raise ValueError(msg)
+    return first, k
 
 
 def _part_of(whole: int, unit: str) -> Callable[[int], str]:
@@ -173,6 +184,8 @@ DATASETS = {
         "the click stream of a news portal: kosarak.dat from http://fimi.uantwerpen.be/data/",
         _kosarak_domain,
         _part_of(SESSIONS, "sessions"),
+        "page",
+        "sessions",
     ),
     "acs_puma": Dataset(
         "ACS, place of living (PUMA code)",
@@ -182,6 +195,8 @@ DATASETS = {
         CENSUS,
         _observed_range,
         _part_of(ACS_PEOPLE, "people"),
+        "PUMA code",
+        "people",
     ),
     "acs_pincp": Dataset(
         "ACS, personal income in dollars (PINCP)",
@@ -191,6 +206,8 @@ DATASETS = {
         CENSUS,
         _observed_range,
         _part_of(ACS_PEOPLE, "people"),
+        "income in dollars",
+        "people",
     ),
     "retail": Dataset(
         "Retail, items in supermarket baskets",
@@ -200,6 +217,8 @@ DATASETS = {
         "baskets of a Belgian supermarket: retail.dat from http://fimi.uantwerpen.be/data/",
         _observed_range,
         _part_of(908_576, "items"),
+        "item number",
+        "items",
     ),
 }
 
@@ -230,7 +249,7 @@ def histogram(name: str, folder: str | Path) -> Histogram:
     dataset = DATASETS[name]
     place = Path(folder)
     ready = [path for path in (place / dataset.histogram, place / f"{dataset.histogram}.gz") if path.is_file()]
-    raw = [path for pattern in dataset.files for end in ("", ".gz") for path in sorted(place.glob(pattern + end))]
+    raw = _sources(place, dataset.files)
     if not ready and not raw:
         msg = (
             f"{name} is left out: {place} holds neither {dataset.histogram} nor {dataset.files[0]} (or the like, "
@@ -246,11 +265,22 @@ def histogram(name: str, folder: str | Path) -> Histogram:
         else:
             values, counts, digest = _records(raw, dataset.column)
         first, k = dataset.domain(values)
-    except (ValueError, OSError, EOFError, zlib.error) as error:
+    except (ValueError, OSError, EOFError, OverflowError, zlib.error) as error:
         msg = f"{name} is left out: {path} is damaged or no such file ({error}). It should be {dataset.what}"
         raise ValueError(msg) from None
     n = int(counts.sum())
-    return Histogram(name, dataset.title, first, k, values, counts, KNOWN.get(digest) or dataset.coverage(n))
+    coverage = KNOWN.get(digest) or dataset.coverage(n)
+    return Histogram(name, dataset.title, first, k, values, counts, coverage, dataset.axis, dataset.unit)
+
+
+def _sources(place: Path, patterns: tuple[str, ...]) -> list[Path]:
+    """List the files of the first pattern that any file fits, each once: what is there twice must not count twice."""
+    for pattern in patterns:
+        found = {path.name: path for path in sorted(place.glob(f"{pattern}.gz"))}
+        unpacked = {f"{path.name}.gz": path for path in sorted(place.glob(pattern))}
+        if found or unpacked:
+            return [path for _, path in sorted((found | unpacked).items())]
+    return []
 
 
 def _content(path: Path) -> tuple[bytes, str]:
@@ -296,12 +326,8 @@ def _transactions(path: Path, *, every: bool) -> tuple[NDArray[np.int64], NDArra
 def _records(paths: list[Path], column: str) -> tuple[NDArray[np.int64], NDArray[np.int64], str]:
     """Count a column of person records, kept as ACSIncome keeps them as far as the columns for that are there."""
     totals: dict[int, int] = {}
-    digest, kind = "", ""
+    digest = ""
     for path in paths:
-        ending = path.name.removesuffix(".gz").rpartition(".")[2]
-        kind = kind or ending
-        if ending != kind:  # the same records in two formats must not count twice
-            continue
         table = _table(path, column)
         digest = _content(path)[1] if len(paths) == 1 else ""
         for value, count in zip(*(part.tolist() for part in np.unique(table, return_counts=True)), strict=True):
@@ -352,30 +378,33 @@ def read(folder: Path, wanted: list[RealSurvey]) -> Real:
     """Read the outcomes of configurations that were computed, by dataset."""
     found: Real = {}
     for survey in wanted:
-        found.setdefault(survey.histogram.name, {})[survey] = outcomes(load(folder, survey))
+        parse = partial(outcomes_of, seeds=survey.seeds)
+        found.setdefault(survey.histogram.name, {})[survey] = understood(folder, survey, parse)
     return found
 
 
 def figures(real: Real) -> dict[str, tuple[Figure, str]]:
     """Draw, for each column, the true histogram beside the mean squared error against epsilon."""
     drawn = {}
-    for name, outcomes_of in real.items():
-        ordered = sorted(outcomes_of, key=lambda survey: survey.epsilon)
+    for name, by_survey in real.items():
+        ordered = sorted(by_survey, key=lambda survey: survey.epsilon)
         data = ordered[0].histogram
-        drawing, ((left, right),) = figure(9.0, 3.8, 1, 2)
+        drawing, ((left, right),) = figure(9.4, 3.8, 1, 2, across=1.05)
         left.plot(data.values, data.counts / data.n, ".", color="black", markersize=2.5, alpha=0.4, rasterized=True)
         left.set_yscale("log")
         if data.first > 0 and name == "acs_pincp":
             left.set_xscale("log")
-        named(left, "value", "share of the people")
+        named(left, data.axis, f"share of the {data.unit}")
         left.set_title("True histogram", fontsize=10)
         if name != "acs_pincp":
             left.ticklabel_format(axis="x", style="plain")
             left.locator_params(axis="x", nbins=5)
+            last = data.first + data.k - 1  # all of the domain, though its ends may be held by nobody
+            left.set_xlim(data.first - 0.03 * data.k, last + 0.03 * data.k)
         epsilons = [survey.epsilon for survey in ordered]
         handles: dict[str, Any] = {}
         for estimator in ESTIMATORS:
-            values = np.array([outcomes_of[survey][estimator].squared_error / data.k for survey in ordered])
+            values = np.array([by_survey[survey][estimator].squared_error / data.k for survey in ordered])
             colour, marker = STYLES[estimator]
             style = "--" if estimator == "inv" else "-"
             handles[estimator] = band(right, epsilons, values, colour, marker, mean=True, style=style)
@@ -384,11 +413,15 @@ def figures(real: Real) -> dict[str, tuple[Figure, str]]:
         named(right, "ε", "mean over the K answers")
         right.set_title("Mean squared error", fontsize=10)
         draw_legend(drawing, handles, f"{data.title}:  K = {data.k:,}, N = {data.n:,}")
+        binned = (
+            "; the published code cuts each column into K equal bins instead, so two codes can share one there"
+            if name in PUBLISHED
+            else ""
+        )
         caption = (
             f"{data.title}: K = {data.k:,}, N = {data.n:,}, {data.values.size:,} values seen. Data: {data.coverage}. A "
             f"category is one code or number from {data.first:,} to {data.first + data.k - 1:,}, whether it was seen "
-            "or not; the published code cuts each column into K equal bins instead, so two codes can share one there. "
-            "Left: true shares. Right: mean squared error (mean over the K answers). Lines: mean over "
+            f"or not{binned}. Left: true shares. Right: mean squared error (mean over the K answers). Lines: mean over "
             f"{ordered[0].seeds} seeds; {BAND}."
         )
         drawn[f"real {name}"] = (drawing, caption)

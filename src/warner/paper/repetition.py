@@ -166,3 +166,13 @@ def outcomes(columns: Columns) -> dict[str, Outcome]:
         values = [columns[field][rows] for field in Outcome._fields]
         found[name] = Outcome(*values[:-2], *(float(value[0]) for value in values[-2:]))
     return found
+
+
+def outcomes_of(columns: Columns, *, seeds: int, auto: bool = False) -> dict[str, Outcome]:
+    """Take the columns of a stored configuration apart; they must hold every estimator, and every seed."""
+    found = outcomes(columns)
+    for name in (*ESTIMATORS, "auto") if auto else ESTIMATORS:
+        if found[name].squared_error.shape != (seeds,):
+            msg = f"it has {found[name].squared_error.size} seeds of {name}, not {seeds}"
+            raise ValueError(msg)
+    return found

@@ -8,11 +8,13 @@ workers, on this machine or on a Dask cluster, ends with the same files to the l
 from __future__ import annotations
 
 import json
+import re
 import time
+import warnings
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -24,8 +26,11 @@ if TYPE_CHECKING:
     from warner.paper.repetition import Columns
     from warner.paper.scale import Scale
 
+Value = TypeVar("Value")
+
 FORMAT, VERSION = "warner paper results", 1
 EXTRA = "reproducing the paper needs {name}: pip install 'warner[paper,cli]'"
+NAMED = 3  # settings that differ, in one line
 PATIENCE = 10  # seconds for a Dask scheduler to answer
 
 
@@ -69,15 +74,23 @@ def opened(folder: str | Path, scale: Scale) -> Path:
         found = loaded(settings, lambda text: parsed(text, FORMAT, VERSION, names))
         other = [name for name in wanted if found[name] != wanted[name]]
         if other:
-            said = "; ".join(f"{name} {found[name]} there, {wanted[name]} asked for" for name in other)
+            said = "; ".join(f"{name} {found[name]} there, {wanted[name]} asked for" for name in other[:NAMED])
+            said += f"; and {len(other) - NAMED} more" * (len(other) > NAMED)
             msg = f"{path} holds results of other settings ({said}); give another folder with -o, or those settings"
             raise ValueError(msg)
+    elif path.exists() and not path.is_dir():
+        msg = f"the results need a folder, but {path} is a file; give another name with -o"
+        raise ValueError(msg)
     elif path.is_dir() and any(path.iterdir()):
         msg = f"{path} is not empty and holds no settings.json of earlier results; give another folder with -o"
         raise ValueError(msg)
     else:
-        path.mkdir(parents=True, exist_ok=True)
-        save_text(settings, document({"format": FORMAT, "version": VERSION, **wanted}))
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            save_text(settings, document({"format": FORMAT, "version": VERSION, **wanted}))
+        except OSError as error:
+            msg = f"{path} cannot be written to ({error.strerror or error}); give another folder with -o"
+            raise OSError(msg) from None
     return path
 
 
@@ -129,15 +142,40 @@ def save(path: Path, columns: Columns) -> None:
 
 def load(folder: Path, configuration: Configuration) -> Columns:
     """Read the columns of a configuration."""
+    return understood(folder, configuration, lambda columns: columns)
+
+
+def understood(folder: Path, configuration: Configuration, parse: Callable[[Columns], Value]) -> Value:
+    """Read a configuration, and make of its columns what ``parse`` makes; say which file it is if that cannot be."""
     path = place(folder, configuration)
     try:
         table = needed("pyarrow.parquet").read_table(path)
+        return parse({name: table[name].to_numpy() for name in table.column_names})
     except FileNotFoundError:
         raise
-    except (OSError, ValueError) as error:
-        msg = f"{path} is damaged ({str(error).splitlines()[0]}); delete it and run again"
-        raise ValueError(msg) from None
-    return {name: table[name].to_numpy() for name in table.column_names}
+    except KeyError as error:
+        reason = f"it has no {error}"
+    except (OSError, ValueError, TypeError, IndexError) as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+    raise ValueError(_damaged(path, reason))
+
+
+def remembered(path: Path, empty: Value, *, names: tuple[str, ...] = ()) -> Value:
+    """Read a JSON file of this folder, or give ``empty`` if there is none; it must be of the same kind."""
+    if not path.exists():
+        return empty
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(_damaged(path, str(error))) from None
+    missing = [name for name in names if name not in found]
+    if not isinstance(found, type(empty)) or missing:
+        raise ValueError(_damaged(path, "it is not as warner writes it"))
+    return found
+
+
+def _damaged(path: Path, reason: str) -> str:
+    return f"{path} is damaged ({reason}); delete it and run again"
 
 
 def needed(name: str) -> Any:
@@ -164,11 +202,24 @@ def _results(configurations: Sequence[Configuration], workers: Workers) -> Itera
     joblib = needed("joblib")
     if workers.dask is None:
         parallel = joblib.Parallel(workers.jobs, return_as="generator_unordered", batch_size=1)
-        yield parallel(joblib.delayed(_alone)(*task) for task in tasks)
+        with closed_quietly(parallel(joblib.delayed(_alone)(*task) for task in tasks)) as ready:
+            yield ready
         return
     with _client(workers.dask) as client, joblib.parallel_config("dask", client=client):
         parallel = joblib.Parallel(return_as="generator_unordered", batch_size=1)
-        yield parallel(joblib.delayed(_alone)(*task) for task in tasks)
+        with closed_quietly(parallel(joblib.delayed(_alone)(*task) for task in tasks)) as ready:
+            yield ready
+
+
+@contextmanager
+def closed_quietly(ready: Any) -> Iterator[Any]:
+    """Close a generator of joblib without its warning on what was not fetched: whoever stops a run knows."""
+    try:
+        yield ready
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ready.close()
 
 
 def _alone(index: int, configuration: Configuration) -> tuple[int, Columns]:
@@ -180,6 +231,10 @@ def _alone(index: int, configuration: Configuration) -> tuple[int, Columns]:
 @contextmanager
 def _client(address: str) -> Iterator[Any]:
     distributed = needed("distributed")
+    if not re.fullmatch(r"(\w+://)?[^\s/]+:\d+/?|inproc://\S+", address):
+        # Dask finds that out later, and then leaves half a client behind, which complains on its own.
+        msg = f"--dask must be the address of a scheduler, such as tcp://127.0.0.1:8786, but got {address!r}"
+        raise ValueError(msg)
     try:
         client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
@@ -198,7 +253,9 @@ class Clock:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "running_time.json"
-        self.seconds: dict[str, float] = json.loads(self.path.read_text()) if self.path.exists() else {}
+        self.seconds: dict[str, float] = remembered(self.path, {})
+        if not all(isinstance(value, int | float) for value in self.seconds.values()):
+            raise ValueError(_damaged(self.path, "it must hold numbers of seconds"))
 
     @contextmanager
     def running(self, name: str) -> Iterator[None]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from warner.files import save_text
 from warner.paper import bias_variance, checks, claims, complete, grid, ibu, overview, page, real
 from warner.paper.drawing import save
-from warner.paper.results import Clock, Workers, compute, load, needed, opened
+from warner.paper.results import Clock, Workers, closed_quietly, compute, needed, opened, remembered, understood
 from warner.paper.scale import scale as scaled
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class _Run:
         self.clock = Clock(folder)
 
     def all_of(self, what: str, data: str | Path | None, say: Say) -> Path:
+        self.captions(), self.judged()  # if one of them is damaged, nobody should wait for that news
         scale = self.scale
         everything = what in {"claims", "all"}
         notes: list[str] = []
@@ -111,15 +113,17 @@ class _Run:
         evidence = claims.Evidence(
             grid=grid.read(self.folder, surveys),
             real=real.read(self.folder, real_surveys),
-            ibu={one: ibu.path(load(self.folder, one), one.runs) for one in descents},
-            checks={one.name: _numbers(load(self.folder, one)) for one in tests},
+            ibu={one: understood(self.folder, one, partial(ibu.path, runs=one.runs)) for one in descents},
+            checks={one.name: understood(self.folder, one, _numbers) for one in tests},
             times={},
         )
         self.draw(what, evidence)
         if everything:
             evidence = evidence._replace(times=self.times(evidence))
             self.judge(evidence, notes)
-        return self.page(notes)
+        if everything or (what == "real" and not (self.folder / "claims.json").exists()):
+            save_text(self.folder / "notes.json", json.dumps(notes, indent=1, ensure_ascii=False))
+        return self.page()
 
     def compute(self, stage: str, configurations: list[Any]) -> None:
         with self.clock.running(stage):
@@ -131,7 +135,7 @@ class _Run:
             )
 
     def draw(self, what: str, evidence: claims.Evidence) -> None:
-        """Draw the figures that belong to an experiment; `all` has them all, `grid` and `claims` none."""
+        """Draw the figures that belong to an experiment: `all` has them all, `grid` none, `claims` its data again."""
         makers: dict[str, Callable[[], dict[str, tuple[Figure, str]]]] = {
             "overview": lambda: overview.figures(evidence.grid, self.scale),
             "complete": lambda: complete.figures(evidence.grid, self.scale),
@@ -140,6 +144,16 @@ class _Run:
             "ibu": lambda: ibu.figures(dict(evidence.ibu)),
         }
         wanted = [maker for name, maker in makers.items() if what in {name, "all"}]
+        captions = self.captions()
+        if what in {"claims", "all"}:  # figures of data that the claims are not about must not stand beside them
+            captions = {
+                name: caption
+                for name, caption in captions.items()
+                if not name.startswith("real-") or name.removeprefix("real-") in evidence.real
+            }
+            if what == "claims" and captions:
+                again = {name: each for name, each in evidence.real.items() if f"real-{name}" in captions}
+                wanted = [lambda: real.figures(again)]
         if not wanted:
             return
         with self.clock.running("figures"):
@@ -149,16 +163,30 @@ class _Run:
             files = joblib.Parallel(self.workers.jobs, return_as="generator_unordered")(
                 joblib.delayed(save)(figure, self.folder / "figures", name) for name, (figure, _) in drawn.items()
             )
-            for number, _ in enumerate(files, 1):
-                self.tell("figures", number, len(drawn))
-            captions = self.captions() | {name: caption for name, (_, caption) in drawn.items()}
-            if drawn:
+            with closed_quietly(files):
+                for number, _ in enumerate(files, 1):
+                    self.tell("figures", number, len(drawn))
+            captions |= {name: caption for name, (_, caption) in drawn.items()}
+            if captions:
                 save_text(self.folder / "figures" / "captions.json", json.dumps(captions, indent=1, ensure_ascii=False))
 
     def captions(self) -> dict[str, str]:
-        path = self.folder / "figures" / "captions.json"
-        found: dict[str, str] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        return found
+        """Give the captions of all figures that are there."""
+        folder = self.folder / "figures"
+        found: dict[str, str] = remembered(folder / "captions.json", {})
+        return {name: caption for name, caption in found.items() if (folder / f"{name}.png").is_file()}
+
+    def judged(self) -> tuple[list[claims.Claim], list[claims.Claim]]:
+        """Give the claims as they were judged last, and what goes beyond the paper."""
+        path = self.folder / "claims.json"
+        empty: dict[str, list[list[str]]] = {"claims": [], "beyond": []}
+        rows = remembered(path, empty, names=("claims", "beyond"))
+        try:
+            found, more = ([claims.Claim(*row) for row in rows[name]] for name in ("claims", "beyond"))
+        except TypeError:
+            msg = f"{path} is damaged (a claim has four parts); delete it and run again"
+            raise ValueError(msg) from None
+        return found, more
 
     def times(self, evidence: claims.Evidence) -> dict[str, float]:
         """Time what the claims on speed need. Seconds are never the same twice, so they are no Parquet."""
@@ -184,17 +212,19 @@ class _Run:
         rows = {"claims": [list(one) for one in found], "beyond": [list(one) for one in more]}
         save_text(self.folder / "claims.json", json.dumps(rows, indent=1, ensure_ascii=False))
 
-    def page(self, notes: list[str]) -> Path:
-        path = self.folder / "claims.json"
-        rows = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"claims": [], "beyond": []}
+    def page(self) -> Path:
+        captions = self.captions()
+        nothing: list[str] = []
+        notes = remembered(self.folder / "notes.json", nothing)
+        found, more = self.judged()
         return page.write(
             self.folder,
-            captions=self.captions(),
+            captions=captions,
             scale=self.scale,
             seconds=self.clock.seconds,
-            found=[claims.Claim(*row) for row in rows["claims"]],
-            more=[claims.Claim(*row) for row in rows["beyond"]],
-            notes=notes,
+            found=found,
+            more=more,
+            notes=[note for note in notes if f"real-{note.split(' ')[0]}" not in captions],
         )
 
 
