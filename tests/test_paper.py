@@ -361,7 +361,8 @@ def test_bad_requests(tmp_path: Path) -> None:
     folder = str(tmp_path / "results")
     assert "must be one of grid, overview" in refused("everything", "-o", folder)
     assert "seeds must be at least 2" in refused("grid", "--seeds", "1", "-o", folder)
-    assert "--dask must be the address" in refused("grid", "--quick", "-o", folder, "--dask", "garbage")
+    for address in ("garbage", "foo://x:1"):
+        assert "--dask must be the address" in refused("grid", "--quick", "-o", folder, "--dask", address)
     assert "--data must be a folder" in refused("real", "--quick", "-o", folder, "--data", str(tmp_path / "nowhere"))
 
 

@@ -231,7 +231,7 @@ def _alone(index: int, configuration: Configuration) -> tuple[int, Columns]:
 @contextmanager
 def _client(address: str) -> Iterator[Any]:
     distributed = needed("distributed")
-    if not re.fullmatch(r"(\w+://)?[^\s/]+:\d+/?|inproc://\S+", address):
+    if not re.fullmatch(r"((tcp|tls|ucx|wss?)://)?[^\s/]+:\d+/?|inproc://\S+", address):
         # Dask finds that out later, and then leaves half a client behind, which complains on its own.
         msg = f"--dask must be the address of a scheduler, such as tcp://127.0.0.1:8786, but got {address!r}"
         raise ValueError(msg)
