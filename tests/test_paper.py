@@ -531,8 +531,8 @@ def test_ibu_must_come_near_to_converge() -> None:
         return judged(claims.claims(claims.Evidence({}, {}, ways, {}, {})), "converges to 0").verdict
 
     assert found(0.01, 0.001) == claims.HOLDS
-    assert found(0.01, 0.001, 0.02) == claims.CORRECTED
-    assert found(0.02, 0.02) == claims.FAILS
+    assert found(0.01, 0.4) == claims.HOLDS  # slow, as the paper says of some settings
+    assert found(0.01, 1.0) == claims.FAILS  # standing still is no convergence
     assert found(0.001, 1.1) == claims.FAILS
 
 
@@ -571,8 +571,8 @@ def test_the_solver_for_any_channel_is_judged_by_its_time_and_distance() -> None
     times = {f"mle {key}": 0.001, f"ibu {key}": 5.0, f"channel {key}": 0.1, f"channel distance {key}": 1e-20}
     (row,) = claims.beyond(claims.Evidence({}, {}, {}, {}, times))
     assert row.verdict == "yes"
-    assert "50 to 50 times faster than IBU" in row.measured
-    assert "100 to 100 times slower than MLE*" in row.measured
+    assert "50 to 50 times as fast as IBU" in row.measured
+    assert "100 to 100 times as long as MLE*" in row.measured
     (row,) = claims.beyond(claims.Evidence({}, {}, {}, {}, times | {f"channel distance {key}": 0.1}))
     assert row.verdict == "no"
     taken = ibu.seconds(ibu.Descent(20, 1.3, 1000, 1.0, 50, 1), 50)
