@@ -429,7 +429,7 @@ def test_running_out_of_room(folder: Path, ending: str) -> None:
         (("design", "--warner", "p=1/6,p=1/6"), "--warner must be given as p=..., each name once"),
         (("design", "--kuk", "0.6"), "--kuk must be given as r1=...,r2=...,draws=..., each name once, but got '0.6'"),
         (("design", "--kuk", "r1=0.6,r2=0.2"), "--kuk must be given as r1=...,r2=...,draws=..., but got"),
-        (("design", "--kuk", "r1=0.6,r2=0.2,draws=x"), "draws must be a whole number of at least 1, but got 'x'"),
+        (("design", "--kuk", "r1=0.6,r2=0.2,draws=x"), "draws must be a whole number from 1 to 300, but got 'x'"),
         (("design", "--forced-response", "yes=1/6"), "or truth=... and a probability for each of at least two answers"),
         (("design", "--warner", "1/6", "--epsilon", "1"), "--warner makes a whole design, so it must stand alone"),
         (("design", "--warner", "1/6", "--mangat", "1/6"), "so it must stand alone, but got --warner, --mangat"),

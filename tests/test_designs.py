@@ -187,8 +187,9 @@ def test_answers_and_reports_have_names_of_ones_own() -> None:
         (lambda: designs.forced_response(truth="3/4", forced={"a": "1/4", "b": "1/4"}), r"sum to 1 - truth = 1/4, but"),
         (lambda: designs.forced_response(truth="3/4", forced={"a": "1/4", "b": "-1/4"}), r"forced\['b'\] must be"),
         (lambda: designs.forced_response(truth="3/4", forced={"a": "1/4"}), "inputs must have at least 2"),
-        (lambda: designs.kuk(0.5, 0.2, 0), "draws must be a whole number of at least 1, but got 0"),
-        (lambda: designs.kuk(0.5, 0.2, 2.5), "draws must be a whole number of at least 1, but got 2.5"),  # type: ignore[arg-type]
+        (lambda: designs.kuk(0.5, 0.2, 0), "draws must be a whole number from 1 to 300, but got 0"),
+        (lambda: designs.kuk(0.5, 0.2, 2.5), "draws must be a whole number from 1 to 300, but got 2.5"),  # type: ignore[arg-type]
+        (lambda: designs.kuk(0.5, 0.2, 10_000), "draws must be a whole number from 1 to 300, but got 10000"),
         (
             lambda: designs.warner("1/6", answers=("a", "b", "c")),
             "answers must be two labels, that of having the trait",

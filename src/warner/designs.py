@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from warner.design import Number
 
 YES_NO = ("yes", "no")
+MOST_DRAWS = 300  # exact probabilities of more would not fit in the whole numbers of a design
 
 
 def warner(p: Number, *, answers: Sequence[str] = YES_NO, reports: Sequence[str] = YES_NO) -> Channel:
@@ -454,8 +455,8 @@ def kuk(r1: Number, r2: Number, draws: int = 1, *, answers: Sequence[str] = YES_
            [0.49, 0.42, 0.09]])
     """
     first, second = probability("r1", r1), probability("r2", r2)
-    if isinstance(draws, bool) or not isinstance(draws, int) or draws < 1:
-        msg = f"draws must be a whole number of at least 1, but got {draws!r}"
+    if isinstance(draws, bool) or not isinstance(draws, int) or not 1 <= draws <= MOST_DRAWS:
+        msg = f"draws must be a whole number from 1 to {MOST_DRAWS}, but got {draws!r}"
         raise ValueError(msg)
     _refuse_useless(first, second, {"r1": r1, "r2": r2}, "a red card")
     rows = [
