@@ -527,3 +527,10 @@ def test_the_design_of_a_pool_in_words_and_json() -> None:
     text["parts"][1]["inputs"] = ["no", "yes"]
     with pytest.raises(ValueError, match="designs with the same answers"):
         warner.design.design_from_json(json.dumps(text))
+
+
+def test_the_smallest_share_of_a_pool_is_that_above_the_noise_of_all() -> None:
+    made = [RandomizedResponse(YES, odds=(3, 1)), RandomizedResponse(YES, odds=(9, 1))]  # q = 1/4 and 1/10
+    found = findings.present(pool([Tally(one, [500, 500]) for one in made]), alpha=0.05, correction="holm", power=0.8)
+    precision = 1000 * 0.5**2 / (0.25 * 0.75) + 1000 * 0.8**2 / (0.1 * 0.9)
+    assert found.smallest == pytest.approx((1.959963984540054 + 0.8416212335729143) / np.sqrt(precision))

@@ -399,7 +399,12 @@ def absence(tally: Tally, alpha: float, power: float) -> tuple[Array, Array]:
         # Fisher's combination: under absence each p-value is at least as large as a uniform one, independently.
         logs = -sum(np.log(np.maximum(p_values, np.finfo(np.float64).tiny)) for p_values, _ in told)
         together = gammaincc(len(told), logs)
-        _, error = _combined(design, counts[0], sets, 0.5)[1:]
+        parts = binomial_parts(design, counts[0], sets)
+        if parts is None:
+            error = _combined(design, counts[0], sets, alpha)[2]
+        else:  # that of an answer which nobody holds
+            _, size, base, gain = parts
+            error = 1 / np.sqrt(_information(size, base, gain, np.zeros(design.k)))
         return together, np.array([deviations * error.max()])
     each = each_group(lambda c, total: _absent(design, c, alpha, power, total), counts, n)
     return each[0], each[1].max(axis=-1)
