@@ -170,14 +170,14 @@ def simulating() -> Iterator[Line]:
 
 def importing() -> Iterator[Line]:
     def run(code: str) -> object:
-        return subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603
+        return subprocess.run([sys.executable, "-c", code], check=True)
 
     base = "import numpy, scipy.special"
     yield slower("import warner", base, 1.7, lambda: run(base), lambda: run("import warner"), rounds=7)
 
 
 def counting() -> Iterator[Line]:
-    import duckdb  # noqa: PLC0415 - only this group needs it
+    import duckdb
 
     design = RandomizedResponse(1000, epsilon=1)
     codes = np.random.default_rng(1).integers(0, 1000, 10**7)
@@ -195,7 +195,7 @@ def counting() -> Iterator[Line]:
 
         def bare() -> object:
             with duckdb.connect() as connection:
-                return connection.sql(f"select v, count(*) from '{path}' group by v").fetchall()  # noqa: S608
+                return connection.sql(f"select v, count(*) from '{path}' group by v").fetchall()
 
         work = f"tally of a Parquet file, {rows:.0e} rows"
         yield slower(work, "the bare DuckDB group-by", 1.15, bare, lambda: tally(path, design), rounds=5)
@@ -205,10 +205,10 @@ def counting() -> Iterator[Line]:
 
 
 def made_up_reports(path: Path, rows: int) -> None:
-    import duckdb  # noqa: PLC0415
+    import duckdb
 
     with duckdb.connect() as connection:
-        connection.execute(f"copy (select (random() * 999)::bigint as v from range({rows})) to '{path}'")  # noqa: S608
+        connection.execute(f"copy (select (random() * 999)::bigint as v from range({rows})) to '{path}'")
 
 
 def peak_resident(command: list[str]) -> float:
@@ -217,13 +217,13 @@ def peak_resident(command: list[str]) -> float:
         "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); "
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
     )
-    done = subprocess.run([sys.executable, "-c", measure, *command], check=True, capture_output=True, text=True)  # noqa: S603
+    done = subprocess.run([sys.executable, "-c", measure, *command], check=True, capture_output=True, text=True)
     return int(done.stdout) / 1024
 
 
 def commanding() -> Iterator[Line]:
     def run(*command: str) -> object:
-        return subprocess.run([sys.executable, *command], check=True, capture_output=True)  # noqa: S603
+        return subprocess.run([sys.executable, *command], check=True, capture_output=True)
 
     base = "import numpy, scipy.special"
     yield slower("warner --help", base, 2.5, lambda: run("-c", base), lambda: run("-m", "warner", "--help"), rounds=7)
@@ -347,7 +347,7 @@ def response_as_channel(n: int, epsilon: float, s: float) -> Iterator[Line]:
 
 
 def dense_channel() -> Line:
-    from scipy.linalg.lapack import dpotrf  # noqa: PLC0415 - only this line needs it
+    from scipy.linalg.lapack import dpotrf
 
     k = 2000
     rng = np.random.default_rng(2)
@@ -409,9 +409,9 @@ def circulant_operator() -> Iterator[Line]:
 
 def reproducing() -> Iterator[Line]:
     """One repetition of a configuration of the paper's grid, of a hundred that are done at once."""
-    from threadpoolctl import threadpool_limits  # noqa: PLC0415 - only this group needs it
+    from threadpoolctl import threadpool_limits
 
-    from warner.paper.repetition import ESTIMATORS, VALID, repeated  # noqa: PLC0415
+    from warner.paper.repetition import ESTIMATORS, VALID, repeated
 
     rng = np.random.default_rng(1)
     seeds, three = 100, {name: ESTIMATORS[name] for name in VALID}

@@ -1,4 +1,3 @@
-# ruff: noqa: INP001 - Sphinx wants a file, not a package
 """How the site is built: MyST pages, and the reference from the docstrings."""
 
 from __future__ import annotations

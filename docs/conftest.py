@@ -1,4 +1,3 @@
-# ruff: noqa: INP001 - pytest wants a file, not a package
 """The examples on these pages write files: each page runs in a folder of its own."""
 
 from __future__ import annotations

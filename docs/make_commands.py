@@ -3,7 +3,6 @@
 `make docs` runs it; a test fails when the page and the commands disagree.
 """
 
-# ruff: noqa: INP001
 from __future__ import annotations
 
 import os
@@ -32,7 +31,7 @@ def page() -> str:
     parts = [OPENING]
     for command in COMMANDS:
         words = ["warner", *command.split()]
-        done = subprocess.run(  # noqa: S603
+        done = subprocess.run(
             [sys.executable, "-m", *words, "--help"],
             capture_output=True,
             text=True,

@@ -6,13 +6,13 @@ import gzip
 import json
 import shutil
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
 Table = dict[str, list[Any]]
 
@@ -34,11 +34,11 @@ def in_engine(engine: str, table: Table, folder: Path) -> Any:
     return ENGINES[engine](table, folder)
 
 
-def _pandas(table: Table, folder: Path) -> Any:  # noqa: ARG001
+def _pandas(table: Table, folder: Path) -> Any:
     return pytest.importorskip("pandas").DataFrame(table).convert_dtypes()
 
 
-def _pandas_plain(table: Table, folder: Path) -> Any:  # noqa: ARG001
+def _pandas_plain(table: Table, folder: Path) -> Any:
     """Columns of Python objects where something is missing, as pandas had them before it had nullable types."""
     pandas = pytest.importorskip("pandas")
     kinds = {
@@ -47,7 +47,7 @@ def _pandas_plain(table: Table, folder: Path) -> Any:  # noqa: ARG001
     return pandas.DataFrame({name: pandas.Series(values, dtype=kinds[name]) for name, values in table.items()})
 
 
-def _polars(table: Table, folder: Path) -> Any:  # noqa: ARG001
+def _polars(table: Table, folder: Path) -> Any:
     return pytest.importorskip("polars").DataFrame(table)
 
 
@@ -55,7 +55,7 @@ def _polars_lazy(table: Table, folder: Path) -> Any:
     return _polars(table, folder).lazy()
 
 
-def _pyarrow(table: Table, folder: Path) -> Any:  # noqa: ARG001
+def _pyarrow(table: Table, folder: Path) -> Any:
     return pytest.importorskip("pyarrow").table(table)
 
 
@@ -84,7 +84,7 @@ def _sql_type(values: list[Any]) -> str:
 
 
 def _csv(table: Table, folder: Path) -> str:
-    import csv  # noqa: PLC0415
+    import csv
 
     path = folder / "reports.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
@@ -96,7 +96,7 @@ def _csv(table: Table, folder: Path) -> str:
 
 def _csv_gz(table: Table, folder: Path) -> str:
     plain = _csv(table, folder)
-    with gzip.open(f"{plain}.gz", "wb") as file, open(plain, "rb") as source:  # noqa: PTH123
+    with gzip.open(f"{plain}.gz", "wb") as file, Path(plain).open("rb") as source:
         shutil.copyfileobj(source, file)
     return f"{plain}.gz"
 

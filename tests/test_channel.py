@@ -116,7 +116,7 @@ def test_equal_designs_are_equal_and_have_one_hash() -> None:
     same = Channel([[Fraction(11, 12), "1/12"], ["2/12", "10/12"]], ["yes", "no"], ["yes", "no"])
     assert same == FORCED
     assert hash(same) == hash(FORCED)
-    assert pickle.loads(pickle.dumps(FORCED)) == FORCED  # noqa: S301
+    assert pickle.loads(pickle.dumps(FORCED)) == FORCED
     assert Channel(FORCED.channel(), ["yes", "no"], ["yes", "no"]) != FORCED  # doubles are other fractions
     assert Channel([["11/12", "1/12"], ["1/6", "5/6"]], ["yes", "no"], ["y", "n"]) != FORCED
     assert RandomizedResponse(["yes", "no"], truth="3/4") != FORCED
@@ -275,7 +275,7 @@ def test_a_tally_of_a_channel_counts_outputs() -> None:
 
 def test_files_of_answers_and_reports_have_their_own_labels(tmp_path: Path) -> None:
     pytest.importorskip("duckdb", reason="files are read by DuckDB, which is not installed")
-    from warner.streams import randomize_file  # noqa: PLC0415
+    from warner.streams import randomize_file
 
     swap = Channel([[0, 1], [1, 0]], ["yes", "no"], [7, 9])
     (tmp_path / "answers.csv").write_text("a\nyes\nno\nyes\n")

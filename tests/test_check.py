@@ -66,7 +66,7 @@ def test_the_rarest_answer_by_hand() -> None:
 
 @pytest.mark.parametrize("inverted", [False, True])
 @given(data=st.data())
-def test_the_rarest_answer_is_a_sum_of_binomials(data: st.DataObject, inverted: bool) -> None:  # noqa: FBT001
+def test_the_rarest_answer_is_a_sum_of_binomials(data: st.DataObject, inverted: bool) -> None:
     k = data.draw(st.integers(2, 6))
     counts = data.draw(st.lists(st.integers(0, 12), min_size=k, max_size=k).filter(any))
     design = data.draw(designs_of(k, inverted=inverted))
@@ -96,7 +96,7 @@ def test_reference_values(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("inverted", [False, True])
 @given(data=st.data())
-def test_the_statistic_is_twice_the_likelihood_left_on_the_table(data: st.DataObject, inverted: bool) -> None:  # noqa: FBT001
+def test_the_statistic_is_twice_the_likelihood_left_on_the_table(data: st.DataObject, inverted: bool) -> None:
     counts, design = data.draw(surveys(inverted=inverted))
     n = sum(counts)
     saturated = sum(c * log(c / n) for c in counts if c)
@@ -108,7 +108,7 @@ def test_the_statistic_is_twice_the_likelihood_left_on_the_table(data: st.DataOb
 
 @pytest.mark.parametrize("inverted", [False, True])
 @given(data=st.data())
-def test_the_statistic_in_fifty_digits(data: st.DataObject, inverted: bool) -> None:  # noqa: FBT001
+def test_the_statistic_in_fifty_digits(data: st.DataObject, inverted: bool) -> None:
     counts, design = data.draw(surveys(inverted=inverted, most=5))
     p, q = probabilities(design)
     with mpmath.workdps(50):
@@ -266,7 +266,7 @@ def test_the_epsilon_that_was_spent_is_at_least_the_bound(odds: tuple[int, int],
 
 @pytest.mark.parametrize("inverted", [False, True])
 @given(data=st.data())
-def test_nothing_is_said_against_reports_that_fit(data: st.DataObject, inverted: bool) -> None:  # noqa: FBT001
+def test_nothing_is_said_against_reports_that_fit(data: st.DataObject, inverted: bool) -> None:
     counts, design = data.draw(surveys(inverted=inverted))
     found = check(Tally(design, counts), simulations=1)
     if found.fits:

@@ -42,7 +42,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(  # noqa: S603
+    return subprocess.run(
         [*COMMAND, *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=100, **options
     )
 
@@ -194,10 +194,10 @@ def test_answers_that_hold_commas_are_compared(folder: Path) -> None:
 def test_a_misfit_is_warned_of_beside_what_programs_read(folder: Path) -> None:
     RandomizedResponse(["never", "once", "often"], odds=(1, 3)).save(folder / "wrong.json")
     command = [*COMMAND, *ESTIMATE[:-1], "wrong.json"]
-    done = subprocess.run([*command, "--csv"], cwd=folder, capture_output=True, text=True, check=True)  # noqa: S603
+    done = subprocess.run([*command, "--csv"], cwd=folder, capture_output=True, text=True, check=True)
     assert done.stderr.startswith("warner: warning: the reports do not seem to fit the design")
     assert "warning" not in done.stdout
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)  # noqa: S603
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     assert "\nwarning: the reports do not seem to fit the design" in done.stdout
 
@@ -342,7 +342,7 @@ def test_kept_columns_have_the_types_of_their_source(folder: Path) -> None:
 
 def test_a_device_is_written_to_not_replaced(folder: Path) -> None:
     os.mkfifo(folder / "pipe.csv")
-    with subprocess.Popen(["cat", folder / "pipe.csv"], stdout=subprocess.PIPE, text=True) as reader:  # noqa: S603, S607
+    with subprocess.Popen(["cat", folder / "pipe.csv"], stdout=subprocess.PIPE, text=True) as reader:
         succeeds(folder, *ESTIMATE, "-o", "pipe.csv")
         assert reader.communicate()[0].startswith("value,reports")
     assert (folder / "pipe.csv").is_fifo()
@@ -350,7 +350,7 @@ def test_a_device_is_written_to_not_replaced(folder: Path) -> None:
 
 def test_interrupting_leaves_nothing_under_the_final_name(folder: Path) -> None:
     options = ["randomize", "-", "-c", "v", "-d", "survey.json", "-o", "out.csv"]
-    with subprocess.Popen(  # noqa: S603
+    with subprocess.Popen(
         [*COMMAND, *options], cwd=folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdin is not None
@@ -368,7 +368,7 @@ def test_interrupting_leaves_nothing_under_the_final_name(folder: Path) -> None:
 
 def test_a_killed_randomize_leaves_nothing_under_the_final_name(folder: Path) -> None:
     options = ["randomize", "-", "-c", "v", "-d", "survey.json", "-o", "out.csv"]
-    with subprocess.Popen([*COMMAND, *options], cwd=folder, stdin=subprocess.PIPE, text=True) as process:  # noqa: S603
+    with subprocess.Popen([*COMMAND, *options], cwd=folder, stdin=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         process.stdin.write("v\n" + "never\n" * 200_000)
         process.stdin.flush()
@@ -471,7 +471,7 @@ def test_a_closed_pipe_is_quiet(folder: Path) -> None:
     RandomizedResponse(50_000, epsilon=1).save(folder / "wide.json")
     (folder / "wide.csv").write_text("v\n1\n2\n")
     command = [*COMMAND, "estimate", "wide.csv", "-d", "wide.json", "--csv"]
-    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         assert process.stdout.readline().startswith("value,")
@@ -482,7 +482,7 @@ def test_a_closed_pipe_is_quiet(folder: Path) -> None:
 
 def test_a_missing_extra_is_one_line(folder: Path) -> None:
     code = "import sys; sys.modules['typer'] = None; from warner.__main__ import main; main()"
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == "warner: the command line needs typer: pip install 'warner[cli]'\n"
 

@@ -211,7 +211,7 @@ def test_the_channel_is_refused_where_it_would_fill_the_memory() -> None:
         (lambda: RandomizedResponse([1.5, 2.5], epsilon=1), TypeError, "all strings or all integers, but got float"),  # type: ignore[arg-type]
         (lambda: RandomizedResponse([True, False], epsilon=1), TypeError, "but got bool"),
         (lambda: RandomizedResponse(["a", None], epsilon=1), TypeError, "but got NoneType, str"),  # type: ignore[arg-type]
-        (lambda: RandomizedResponse(True, epsilon=1), TypeError, "number of answers or a list of labels, but got True"),  # noqa: FBT003
+        (lambda: RandomizedResponse(True, epsilon=1), TypeError, "number of answers or a list of labels, but got True"),
         (lambda: RandomizedResponse("yes", epsilon=1), TypeError, "list of labels, but got 'yes'"),
         (lambda: RandomizedResponse({"a", "b"}, epsilon=1), TypeError, "list of labels"),  # type: ignore[arg-type]
         (lambda: RandomizedResponse(2.0, epsilon=1), TypeError, "but got 2.0"),  # type: ignore[arg-type]
@@ -329,7 +329,7 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.M
     def half(self: Path, text: str, encoding: str) -> int:
         with self.open("w", encoding=encoding) as file:
             file.write(text[: len(text) // 2])
-        raise OSError("no space left on device")  # noqa: EM101, TRY003
+        raise OSError("no space left on device")
 
     monkeypatch.setattr(Path, "write_text", half)
     with pytest.raises(OSError, match="no space"):

@@ -327,7 +327,7 @@ def test_ibu_of_a_channel_is_the_papers_update(seed: int, steps: int) -> None:
 def by_a_conic_solver(matrix: Any, counts: Any) -> Any:
     """Maximise the log-likelihood with an independent library: exponential cones t <= ln(theta C)."""
     clarabel = pytest.importorskip("clarabel", reason="the independent solver is not installed")
-    from scipy import sparse  # noqa: PLC0415
+    from scipy import sparse
 
     inputs, outputs = matrix.shape
     observed = np.array(counts) / sum(counts)

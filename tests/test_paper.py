@@ -143,7 +143,7 @@ def test_ibu_goes_its_way() -> None:
 
 
 def test_the_checks_find_what_is_known() -> None:
-    found = {one.name: run._numbers(one.columns()) for one in checks.checks(replace(TINY, cases=60))}  # noqa: SLF001
+    found = {one.name: run._numbers(one.columns()) for one in checks.checks(replace(TINY, cases=60))}
     assert found["likelihood"]["largest excess"] < 1e-12
     assert found["threshold"]["as sketched"] == found["threshold"]["cases"] > 0
     assert found["threshold"]["as printed"] < found["threshold"]["cases"]
@@ -252,7 +252,7 @@ def test_an_older_check_is_named() -> None:
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["killed", "Ctrl-C"])
 def test_a_run_that_was_stopped_goes_on(tmp_path: Path, how: signal.Signals) -> None:
     arguments = [*COMMAND, "grid", "--quick", "--seeds", "150", "--jobs", "2", "-o", str(tmp_path / "stopped")]
-    started = subprocess.Popen(arguments, start_new_session=True, stderr=subprocess.PIPE, text=True)  # noqa: S603
+    started = subprocess.Popen(arguments, start_new_session=True, stderr=subprocess.PIPE, text=True)
     patience = time.monotonic() + 60
     while len(contents(tmp_path / "stopped")) < 3 and time.monotonic() < patience:
         time.sleep(0.01)
@@ -350,7 +350,7 @@ def test_each_experiment_alone(what: str, tmp_path: Path, data: Path, monkeypatc
 
 
 def refused(*arguments: str) -> str:
-    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False, timeout=60)  # noqa: S603
+    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2
     assert done.stderr.startswith("warner: ")
     assert len(done.stderr.splitlines()) == 1
@@ -422,7 +422,7 @@ def test_the_repaired_variance_has_the_square() -> None:
         survey: {"inv": outcome(6 / survey.n * 0.9 * factor)}
         for survey, factor in zip(surveys, (0.99, 1.01), strict=True)
     }
-    (row,) = claims._variances(measured)  # noqa: SLF001
+    (row,) = claims._variances(measured)
     assert "measured over printed: 3 (2.97 to 3.03); with (p-q)² in the denominator: 1 (0.99 to 1.01)" in row.measured
     assert row.verdict == claims.CORRECTED
 
@@ -478,7 +478,7 @@ def test_verdicts_follow_the_numbers() -> None:
 
 
 def test_verdicts_on_theory_follow_the_numbers() -> None:
-    found = {one.name: run._numbers(one.columns()) for one in checks.checks(TINY)}  # noqa: SLF001
+    found = {one.name: run._numbers(one.columns()) for one in checks.checks(TINY)}
 
     def verdicts(**changed: dict[str, float]) -> list[claims.Claim]:
         numbers = {name: {**values, **changed.get(name, {})} for name, values in found.items()}
@@ -505,8 +505,8 @@ def test_verdicts_on_theory_follow_the_numbers() -> None:
 
 def test_subset_selection_with_one_element_is_randomized_response() -> None:
     # K = 10, e = 3: p = 3/12, q = 1/12; q (1 - q) / (p - q)^2 = (11/144) / (4/144) = 2.75 = (e + K - 2)/(e - 1)^2.
-    assert claims._subset_selection(10, 1, 3.0) == pytest.approx(2.75)  # noqa: SLF001
-    assert claims._subset_selection(3, 3, 3.0) == math.inf  # noqa: SLF001
+    assert claims._subset_selection(10, 1, 3.0) == pytest.approx(2.75)
+    assert claims._subset_selection(3, 3, 3.0) == math.inf
 
 
 def test_ibu_is_judged_against_the_text() -> None:
@@ -541,11 +541,11 @@ def test_a_difference_within_chance_is_level() -> None:
     noise = np.tile([0.2, 0.0], 5)
     base = outcome(1.0)
     each = {"mle": base, "inv_p": base._replace(squared_error=1 + noise), "inv_n": base}
-    assert claims._beaten(each, "inv_p")  # noqa: SLF001
-    assert not claims._beaten(each, "inv_n")  # noqa: SLF001
+    assert claims._beaten(each, "inv_p")
+    assert not claims._beaten(each, "inv_n")
     # Mean 0.1, standard deviation 0.527, standard error 0.167: six tenths of one.
     each["inv_p"] = base._replace(squared_error=1 + np.tile([0.6, -0.4], 5))
-    assert not claims._beaten(each, "inv_p")  # noqa: SLF001
+    assert not claims._beaten(each, "inv_p")
 
 
 def test_real_data_are_judged_on_the_columns_of_the_paper() -> None:

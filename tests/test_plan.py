@@ -47,7 +47,7 @@ def test_people_by_hand() -> None:
 @pytest.mark.parametrize("simultaneous", [False, True])
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.4, 1.0])
 @pytest.mark.parametrize(("k", "odds"), [(2, (3, 1)), (10, (5, 1)), (300, (60, 1)), (3, (1, 4)), (4, (1, 0))])
-def test_the_smallest_number_of_people(k: int, odds: tuple[int, int], share: float, simultaneous: bool) -> None:  # noqa: FBT001
+def test_the_smallest_number_of_people(k: int, odds: tuple[int, int], share: float, simultaneous: bool) -> None:
     design = RandomizedResponse(k, odds=odds)
     if odds == (1, 0) and share in {0.0, 1.0}:
         return  # no chance at all
@@ -452,9 +452,9 @@ def test_the_table_holds_what_single_plans_say(population: Any, share: float | N
 
 def test_the_picture_has_the_plan_and_its_target(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    from matplotlib.figure import Figure  # noqa: PLC0415
+    from matplotlib.figure import Figure
 
-    from warner.plot import plot_plan, saved_plan  # noqa: PLC0415
+    from warner.plot import plot_plan, saved_plan
 
     made = plan(6, epsilon=1.9, half_width=0.05)
     ax = plot_plan(made, ax=Figure().subplots(), title="Ours: $5 a head")

@@ -44,7 +44,7 @@ TWELVE = [
 @pytest.fixture(autouse=True)
 def _no_display() -> Iterator[None]:
     mpl.use("Agg")
-    import matplotlib.pyplot as plt  # noqa: PLC0415 - after the backend is chosen
+    import matplotlib.pyplot as plt
 
     yield
     plt.close("all")
@@ -184,7 +184,7 @@ def test_nothing_above_the_picture_overlaps(found: Estimate) -> None:
     figure.canvas.draw()
     legend = ax.get_legend()
     assert legend is not None
-    title: Any = ax._left_title  # type: ignore[attr-defined]  # noqa: SLF001 - the only way to its place
+    title: Any = ax._left_title  # type: ignore[attr-defined]
     boxes = [part.get_window_extent() for part in (ax.patch, legend, ax.texts[0], title)]
     for lower, upper in pairwise(boxes):
         assert lower.y1 <= upper.y0 + 1
@@ -199,7 +199,7 @@ def test_files_are_what_their_endings_say(found: Estimate, tmp_path: Path) -> No
     pixels = mpimg.imread(tmp_path / "picture.png")
     assert pixels.shape[1] == 1200
     assert pixels[..., :3].std() > 0.01
-    assert ET.parse(tmp_path / "picture.SVG").getroot().tag == "{http://www.w3.org/2000/svg}svg"  # noqa: S314 - our own
+    assert ET.parse(tmp_path / "picture.SVG").getroot().tag == "{http://www.w3.org/2000/svg}svg"
     assert (tmp_path / "picture.pdf").read_bytes().startswith(b"%PDF-")
     assert len(list(tmp_path.iterdir())) == 3
 
@@ -215,7 +215,7 @@ def test_labels_that_no_font_or_svg_has(tmp_path: Path) -> None:
     design = RandomizedResponse(["多次", "line\nbreak\x01", "\ud800", " "], epsilon=1)
     saved(estimate(Tally(design, [5, 6, 7, 8])), tmp_path / "picture.svg")
     text = (tmp_path / "picture.svg").read_text(encoding="utf-8")
-    assert ET.fromstring(text) is not None  # noqa: S314 - our own
+    assert ET.fromstring(text) is not None
     assert "多次" in text
     assert "line break" in text
 
@@ -231,7 +231,7 @@ def test_a_failure_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 def test_saving_opens_no_figure_of_pyplot(tmp_path: Path) -> None:
-    import matplotlib.pyplot as plt  # noqa: PLC0415 - after the backend is chosen
+    import matplotlib.pyplot as plt
 
     saved(of_size(2), tmp_path / "picture.png")
     assert plt.get_fignums() == []

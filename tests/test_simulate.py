@@ -108,7 +108,7 @@ def fits(drawn: NDArray[np.int64], law: Any) -> bool:
 
 @pytest.mark.parametrize("mean", [12.3, 80.0, 900.0])
 def test_the_table_of_poisson_counts(mean: float) -> None:
-    drawn = simulate._poisson(mean)(100_000, np.random.default_rng(1))  # noqa: SLF001
+    drawn = simulate._poisson(mean)(100_000, np.random.default_rng(1))
     assert fits(drawn, stats.poisson(mean))
     assert not fits(drawn, stats.poisson(1.01 * mean))  # the test has power
 
@@ -120,13 +120,13 @@ def test_long_histograms_are_multinomial(few: int, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(simulate, "LONG", 2)
     monkeypatch.setattr(simulate, "FEW", few)
     totals = np.full(15_000, 60)
-    drawn = simulate._uniform_histograms(totals, 3, np.random.default_rng(2))  # noqa: SLF001
+    drawn = simulate._uniform_histograms(totals, 3, np.random.default_rng(2))
     assert (drawn.sum(axis=1) == 60).all()
     assert fits(drawn[:, 0], stats.binom(60, 1 / 3))
     assert not fits(drawn[:, 0], stats.binom(62, 1 / 3))
     usual = drawn[drawn[:, 0] == 20, 1]
     assert fits(usual, stats.binom(40, 1 / 2))
-    different = simulate._uniform_histograms(np.array([60, 3, 200]), 3, np.random.default_rng(2))  # noqa: SLF001
+    different = simulate._uniform_histograms(np.array([60, 3, 200]), 3, np.random.default_rng(2))
     assert different.sum(axis=1).tolist() == [60, 3, 200]
 
 
@@ -135,7 +135,7 @@ def test_few_people_who_keep_their_answer(rows: int, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(simulate, "LONG", 2)
     people = np.tile([1, 4], 30)  # 150 people with 60 answers, of whom 6 keep theirs on average
     rng = np.random.default_rng(3)
-    kept = np.concatenate([simulate._kept(people, 0.04, (rows,), rng) for _ in range(20_000 // rows)])  # noqa: SLF001
+    kept = np.concatenate([simulate._kept(people, 0.04, (rows,), rng) for _ in range(20_000 // rows)])
     assert fits(kept.sum(axis=1), stats.binom(150, 0.04))
     assert not fits(kept.sum(axis=1), stats.binom(150, 0.042))
     for answer in (0, 1, 58, 59):

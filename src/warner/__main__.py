@@ -12,7 +12,7 @@ STOPPED = "interrupted; nothing was written"
 def main() -> None:
     """Run the command line."""
     try:
-        from warner.cli import app  # noqa: PLC0415 - the extra may not be there
+        from warner.cli import app
     except ImportError as error:
         _fail(f"the command line needs {error.name}: pip install 'warner[cli]'")
     try:
@@ -42,7 +42,7 @@ def _say(error: Exception) -> None:
 
 
 def _fail(message: str, code: int = 2) -> None:
-    print(f"warner: {message}", file=sys.stderr)  # noqa: T201
+    sys.stderr.write(f"warner: {message}\n")
     sys.exit(code)
 
 

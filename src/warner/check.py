@@ -143,8 +143,7 @@ class Check:
         0.1
         """
         if not 0 <= fakes < math.inf:
-            msg = f"fakes must be a number of reports, at least 0, but got {fakes!r}"
-            raise ValueError(msg)
+            raise ValueError(f"fakes must be a number of reports, at least 0, but got {fakes!r}")
         reports = np.asarray(self.tally.reports, dtype=np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
             moved = fakes / (reports * _strength(self.design))
@@ -346,7 +345,7 @@ class Check:
             )
         if isinstance(design, Channel):
             return text + " That holds for inv."
-        if design.p < design.q and design.k > 2:  # noqa: PLR2004
+        if design.p < design.q and design.k > 2:
             text += " That holds for inv, inv_n and inv_p; mle has no such bound for a design with p < q."
         return text
 
@@ -407,8 +406,7 @@ def check(
     _check_options(level, simulations, rng, fakes)
     design = tally.design
     if isinstance(design, Pooled):
-        msg = "check each collection on its own: pooled reports have no one design that they could fit"
-        raise TypeError(msg)
+        raise TypeError("check each collection on its own: pooled reports have no one design that they could fit")
     counts, n = tally.scaled()
     answered = n[:, 0] > 0
     # Refuses p = q, and a tally without any report.
@@ -489,14 +487,11 @@ def _spread(
 def _check_options(level: float, simulations: Any, rng: Any, fakes: Any) -> None:
     check_level(level)
     if isinstance(simulations, bool) or not isinstance(simulations, int | np.integer) or simulations < 1:
-        msg = f"simulations must be a whole number of at least 1, but got {simulations!r}"
-        raise ValueError(msg)
+        raise ValueError(f"simulations must be a whole number of at least 1, but got {simulations!r}")
     if rng is not None and not isinstance(rng, np.random.Generator):
-        msg = f"rng must be a numpy.random.Generator, such as numpy.random.default_rng(1), but got {rng!r}"
-        raise TypeError(msg)
+        raise TypeError(f"rng must be a numpy.random.Generator, such as numpy.random.default_rng(1), but got {rng!r}")
     if fakes is not None and (not isinstance(fakes, int | np.integer) or fakes < 0):
-        msg = f"fakes must be a whole number of reports, at least 0, but got {fakes!r}"
-        raise ValueError(msg)
+        raise ValueError(f"fakes must be a whole number of reports, at least 0, but got {fakes!r}")
 
 
 def doubt(tally: Tally) -> str:

@@ -68,9 +68,9 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Seed = Annotated[int | None, typer.Option(help="Of the simulation; from the counts if not given.", min=0)]
 
 
-def _version(show: bool) -> None:  # noqa: FBT001 - Typer's callback
+def _version(show: bool) -> None:
     if show:
-        from warner import __version__  # noqa: PLC0415
+        from warner import __version__
 
         typer.echo(f"warner {__version__}")
         raise typer.Exit
@@ -174,8 +174,7 @@ def _response(
     given = [name for name, value in (("labels", labels), ("--domain-file", domain_file), ("--size", size)) if value]
     if len(given) != 1:
         got = " and ".join(given) or "none"
-        msg = f"give the possible answers in one way (labels, --domain-file or --size), but got {got}"
-        raise ValueError(msg)
+        raise ValueError(f"give the possible answers in one way (labels, --domain-file or --size), but got {got}")
     texts = _lines(domain_file) if domain_file else labels or []
     domain: Any = size or ([int(text) for text in texts] if integers else texts)
     return _designed(domain, epsilon, truth, redraw, odds)
@@ -183,12 +182,13 @@ def _response(
 
 def _survey_design(named: dict[str, str], labels: list[str] | None, other: list[str]) -> Design:
     """Make a survey design from its option, `--kuk r1=0.6,r2=0.2,draws=5`, with none of the other options."""
-    from warner import designs  # noqa: PLC0415
+    from warner import designs
 
     options = [f"--{name.replace('_', '-')}" for name in named]
     if len(named) > 1 or other:
-        msg = f"{options[0]} makes a whole design, so it must stand alone, but got {', '.join([*options, *other])}"
-        raise ValueError(msg)
+        raise ValueError(
+            f"{options[0]} makes a whole design, so it must stand alone, but got {', '.join([*options, *other])}"
+        )
     ((name, given),) = named.items()
     wanted = SURVEYS[name]
     pairs = _named_values(given, options[0], wanted)
@@ -203,8 +203,7 @@ def _survey_design(named: dict[str, str], labels: list[str] | None, other: list[
         return made
     form = ",".join(f"{parameter}=..." for parameter in wanted)
     more = ", or truth=... and a probability for each of at least two answers" if name == "forced_response" else ""
-    msg = f"{options[0]} must be given as {form}{more}, but got {given!r}"
-    raise ValueError(msg)
+    raise ValueError(f"{options[0]} must be given as {form}{more}, but got {given!r}")
 
 
 def _named_values(given: str, option: str, wanted: tuple[str, ...]) -> dict[str, str]:
@@ -215,15 +214,14 @@ def _named_values(given: str, option: str, wanted: tuple[str, ...]) -> dict[str,
     pairs = {name.strip(): value.strip() for name, _, value in parts}
     if len(pairs) < len(parts) or "" in pairs:
         form = ",".join(f"{parameter}=..." for parameter in wanted)
-        msg = f"{option} must be given as {form}, each name once, but got {given!r}"
-        raise ValueError(msg)
+        raise ValueError(f"{option} must be given as {form}, each name once, but got {given!r}")
     return pairs
 
 
 @app.command(epilog="Example: warner show survey.json")
 def show(design: Annotated[Path, typer.Argument(help="A design file.")]) -> None:
     """Explain a design in plain words."""
-    from warner.design import load_design  # noqa: PLC0415
+    from warner.design import load_design
 
     typer.echo(load_design(design).in_words())
 
@@ -244,8 +242,8 @@ def randomize(
     ] = "-",
 ) -> None:
     """Randomize true answers into reports, with exact probabilities from the operating system's randomness."""
-    from warner.design import load_design  # noqa: PLC0415
-    from warner.streams import randomize_file  # noqa: PLC0415
+    from warner.design import load_design
+    from warner.streams import randomize_file
 
     survey = load_design(design)
     with _progress() as progress:
@@ -296,12 +294,11 @@ def estimate(
     report: Annotated[Path | None, typer.Option(help="Write a page for others to this HTML file.")] = None,
 ) -> None:
     """Estimate what people would have answered, with confidence intervals."""
-    from warner.estimate import estimate as estimated  # noqa: PLC0415
-    from warner.tally import tally  # noqa: PLC0415
+    from warner.estimate import estimate as estimated
+    from warner.tally import tally
 
     if as_json and as_csv:
-        msg = "give --json or --csv, not both"
-        raise ValueError(msg)
+        raise ValueError("give --json or --csv, not both")
     survey = _survey(design, domain, epsilon, truth, redraw, odds)
     with _reports(file, table, input_format) as reports:
         counted = tally(reports, survey, column=column, by=by or None, weights=weights, counts=counts, unknown=unknown)
@@ -313,11 +310,9 @@ def estimate(
     reading: dict[str, Any] = {"level": level, "target": target, "simultaneous": simultaneous}
     pairs = [_pair(given, survey, between) for given in compare or []]
     if (as_csv or (output is not None and output.suffix.lower() != ".json")) and (compare or top_certain or present):
-        msg = "--compare, --top-certain and --present are answered in the printed table and in JSON only"
-        raise ValueError(msg)
+        raise ValueError("--compare, --top-certain and --present are answered in the printed table and in JSON only")
     if between is not None and not pairs:
-        msg = "--between needs --compare with the answer to compare"
-        raise ValueError(msg)
+        raise ValueError("--between needs --compare with the answer to compare")
     asked: dict[str, list[Any]] = {
         "comparisons": [found.compare(*pair, between=groups, level=level, target=target) for pair, groups in pairs],
         "top": [] if top_certain is None else [found.top(top_certain, level=level, target=target)],
@@ -326,11 +321,11 @@ def estimate(
     if output is not None:
         _write(found, output, reading, asked)
     if plot is not None:
-        from warner.plot import saved  # noqa: PLC0415
+        from warner.plot import saved
 
         saved(found, plot, **reading)
     if report is not None:
-        from warner.report import report as reported  # noqa: PLC0415
+        from warner.report import report as reported
 
         reported(found, report, **reading)
     if as_json:
@@ -369,13 +364,12 @@ def check(
     ] = None,
 ) -> None:
     """Check whether reports fit the design that they claim: exit code 0 if they do, 1 if not, 2 for bad input."""
-    from warner.check import check as checked  # noqa: PLC0415
-    from warner.files import save_text  # noqa: PLC0415
-    from warner.tally import tally  # noqa: PLC0415
+    from warner.check import check as checked
+    from warner.files import save_text
+    from warner.tally import tally
 
     if output is not None and output.suffix.lower() not in {".json", ".txt"}:
-        msg = f"the output must end in .json or .txt, but got {output}"
-        raise ValueError(msg)
+        raise ValueError(f"the output must end in .json or .txt, but got {output}")
     survey = _survey(design, domain, epsilon, truth, redraw, odds)
     with _reports(file, table, input_format) as reports:
         counted = tally(reports, survey, column=column, by=by or None, weights=weights, counts=counts, unknown=unknown)
@@ -430,20 +424,18 @@ def plan_command(
 
     With a pilot, its own epsilon counts as given unless people and a target are.
     """
-    from warner.design import load_design  # noqa: PLC0415
-    from warner.files import save_text  # noqa: PLC0415
-    from warner.plan import plan  # noqa: PLC0415
-    from warner.tally import tally  # noqa: PLC0415
+    from warner.design import load_design
+    from warner.files import save_text
+    from warner.plan import plan
+    from warner.tally import tally
 
     options = (("--size", size), ("--domain-file", domain_file), ("--design", design))
     given = [name for name, value in options if value is not None]
     if len(given) != 1:
         got = " and ".join(given) or "none"
-        msg = f"give the possible answers in one way (--size, --domain-file or --design), but got {got}"
-        raise ValueError(msg)
+        raise ValueError(f"give the possible answers in one way (--size, --domain-file or --design), but got {got}")
     if pilot is not None and design is None:
-        msg = "--pilot needs --design, the design that its reports went through"
-        raise ValueError(msg)
+        raise ValueError("--pilot needs --design, the design that its reports went through")
     survey: Any = None if design is None else load_design(design)
     reports = None if pilot is None or survey is None else tally(pilot, survey, column=column)
     made = plan(
@@ -463,7 +455,7 @@ def plan_command(
     )
     text = made.to_json() if as_json else "\n\n".join([made.text(), *([made.grid_text()] if grid else [])])
     if plot is not None:
-        from warner.plot import saved_plan  # noqa: PLC0415
+        from warner.plot import saved_plan
 
         saved_plan(made, plot)
     if output is None:
@@ -499,7 +491,7 @@ def reproduce(
 
     What is finished is in the folder, so that an interrupted run goes on where it stopped.
     """
-    from warner.paper.run import reproduce as reproduced  # noqa: PLC0415
+    from warner.paper.run import reproduce as reproduced
 
     try:
         with _stages() as (tell, say):
@@ -515,7 +507,7 @@ def reproduce(
 
 
 def _designed(domain: Any, epsilon: Any, truth: Any, redraw: Any, odds: Any) -> RandomizedResponse:
-    from warner.design import RandomizedResponse  # noqa: PLC0415
+    from warner.design import RandomizedResponse
 
     return RandomizedResponse(domain, epsilon=epsilon, truth=truth, redraw=redraw, odds=odds)
 
@@ -528,20 +520,20 @@ def _survey(
     redraw: str | None,
     odds: str | None,
 ) -> Design:
-    from warner.design import load_design  # noqa: PLC0415
+    from warner.design import load_design
 
     named = [value for value in (domain, epsilon, truth, redraw, odds) if value is not None]
     if design is not None and not named:
         return load_design(design)
     if design is not None:
-        msg = "give a design file, or its parts (--domain with --epsilon, --truth, --redraw or --odds), not both"
-        raise ValueError(msg)
+        raise ValueError(
+            "give a design file, or its parts (--domain with --epsilon, --truth, --redraw or --odds), not both"
+        )
     if domain is None:
-        msg = (
+        raise ValueError(
             "give --design, or --domain with --epsilon: the possible answers must be known beforehand, because those "
             "that nobody happened to report count as well"
         )
-        raise ValueError(msg)
     return _designed([label.strip() for label in domain.split(",")], epsilon, truth, redraw, odds)
 
 
@@ -550,28 +542,25 @@ def _reports(file: str, table: str | None, input_format: str) -> Iterator[Any]:
     """Give what `tally` takes: a path, a table of a database, or standard input as a file of its own."""
     if "://" in file:
         try:
-            import ibis  # noqa: PLC0415 - only databases need it
+            import ibis
         except ImportError:
-            msg = "a database URL needs Ibis: pip install 'warner[sql]'"
-            raise ImportError(msg) from None
+            raise ImportError("a database URL needs Ibis: pip install 'warner[sql]'") from None
         if table is None:
-            msg = "--table must name the table of the database"
-            raise ValueError(msg)
+            raise ValueError("--table must name the table of the database")
         scheme, _, place = file.partition("://")
         if scheme in {"sqlite", "duckdb"} and not Path(place).is_file():  # or an empty one would be made
-            msg = f"there is no database file {place}"
-            raise ValueError(msg)
+            raise ValueError(f"there is no database file {place}")
         try:
             opened = ibis.connect(file).table(table)
-        except Exception as error:  # noqa: BLE001 - every database has errors of its own
-            msg = f"{table!r} cannot be read from {scheme}: {type(error).__name__}: {str(error).splitlines()[0]}"
-            raise ValueError(msg) from None
+        except Exception as error:  # noqa: BLE001 - each engine has errors of its own
+            raise ValueError(
+                f"{table!r} cannot be read from {scheme}: {type(error).__name__}: {str(error).splitlines()[0]}"
+            ) from None
         yield opened
     elif file == "-":
         # Reports are public, so a file may hold them for a moment; engines do not read a pipe reliably.
         if input_format not in {"csv", "tsv", "parquet", "jsonl"}:
-            msg = f"--format must be csv, tsv, parquet or jsonl, but got {input_format!r}"
-            raise ValueError(msg)
+            raise ValueError(f"--format must be csv, tsv, parquet or jsonl, but got {input_format!r}")
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"standard input.{input_format}"
             with path.open("wb") as spool:
@@ -585,12 +574,12 @@ def _reports(file: str, table: str | None, input_format: str) -> Iterator[Any]:
 def _progress() -> Iterator[Any]:
     """Show the rows done on long work, if somebody is watching."""
     if not sys.stderr.isatty():
-        yield lambda rows: None  # noqa: ARG005
+        yield lambda rows: None
         return
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.completed:,} rows"), TimeElapsedColumn())
-    from rich.console import Console  # noqa: PLC0415
+    from rich.console import Console
 
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("rows", total=None)
@@ -600,33 +589,31 @@ def _progress() -> Iterator[Any]:
 def _generator(seed: int | None) -> Any:
     if seed is None:
         return None
-    from numpy.random import default_rng  # noqa: PLC0415
+    from numpy.random import default_rng
 
     return default_rng(seed)
 
 
 def _pair(given: str, survey: Design, between: str | None) -> tuple[tuple[Any, ...], Any]:
     """Read `a,b` as two answers, which may hold commas themselves; or one answer, and two groups."""
-    from warner.labels import from_text  # noqa: PLC0415
+    from warner.labels import from_text
 
     if between is not None:
         groups = between.split(",")
-        if len(groups) != 2:  # noqa: PLR2004
-            msg = f"--between must name two groups, as a,b, but got {between!r}"
-            raise ValueError(msg)
+        if len(groups) != 2:
+            raise ValueError(f"--between must name two groups, as a,b, but got {between!r}")
         return tuple(from_text([given], survey.domain)), tuple(group.strip() for group in groups)
     parts = given.split(",")
     cuts = [(",".join(parts[:i]).strip(), ",".join(parts[i:]).strip()) for i in range(1, len(parts))]
     read = [tuple(from_text(list(cut), survey.domain)) for cut in cuts]
     known = [pair for pair in read if all(label in survey.domain for label in pair)]
     if len(cuts) != 1 and len(known) != 1:
-        msg = f"--compare must name two answers, as a,b, but got {given!r}"
-        raise ValueError(msg)
+        raise ValueError(f"--compare must name two answers, as a,b, but got {given!r}")
     return (known or read)[0], None
 
 
 def _json(found: Estimate, reading: dict[str, Any], asked: dict[str, list[Any]]) -> str:
-    import json  # noqa: PLC0415
+    import json
 
     answers = {name: [answer.to_dict() for answer in given] for name, given in asked.items() if given}
     single = {name: given if name == "comparisons" else given[0] for name, given in answers.items()}
@@ -636,12 +623,12 @@ def _json(found: Estimate, reading: dict[str, Any], asked: dict[str, list[Any]])
 @contextmanager
 def _stages() -> Iterator[Any]:
     """Show the stage of long work and the time left, and lines on what is left out."""
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
     if not sys.stderr.isatty():
-        yield (lambda stage, done, total: None), (lambda line: typer.echo(f"warner: {line}", err=True))  # noqa: ARG005
+        yield (lambda stage, done, total: None), (lambda line: typer.echo(f"warner: {line}", err=True))
         return
     columns = (TextColumn("{task.description:8}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, speed_estimate_period=60) as bar:
@@ -656,15 +643,14 @@ def _stages() -> Iterator[Any]:
 
 
 def _write(found: Estimate, output: Path, reading: dict[str, Any], asked: dict[str, list[Any]]) -> None:
-    from warner.files import written_whole  # noqa: PLC0415
+    from warner.files import written_whole
 
     ending = output.suffix.lower()
     if ending not in {".csv", ".json", ".parquet"}:
-        msg = f"the output must end in .csv, .json or .parquet, but got {output}"
-        raise ValueError(msg)
+        raise ValueError(f"the output must end in .csv, .json or .parquet, but got {output}")
     with written_whole(output) as part:
         if ending == ".parquet":
-            import pyarrow.parquet as pq  # noqa: PLC0415
+            import pyarrow.parquet as pq
 
             pq.write_table(found.to_frame("pyarrow", **reading), part)
         else:

@@ -134,8 +134,7 @@ class RandomizedResponse:
         named = [name for name, value in given.items() if value is not None]
         if len(named) != 1:
             what = f"got {' and '.join(named)}" if named else "got none of them"
-            msg = f"a design needs exactly one of epsilon, truth, redraw and odds, but {what}"
-            raise TypeError(msg)
+            raise TypeError(f"a design needs exactly one of epsilon, truth, redraw and odds, but {what}")
         labels = _labels(domain)
         k = len(labels)
         if epsilon is not None:
@@ -147,15 +146,14 @@ class RandomizedResponse:
             rate = probability("redraw", redraw)
             a, b = _whole(k * (1 - rate) + rate, rate)
         else:
-            assert odds is not None  # noqa: S101 - narrows the type; one of the four was given
+            assert odds is not None
             a, b = _odds_as_given(odds)
         total = a + (k - 1) * b
         if total >= TOTAL_LIMIT:
-            msg = (
+            raise ValueError(
                 f"{named[0]} must give odds a : b with a + (K-1) b below 2^62, so that one 64-bit draw can decide, "
                 f"but got about 10^{len(hex(max(a, b))) * 1.2:.0f}; give fewer digits, or use epsilon="
             )
-            raise ValueError(msg)
         object.__setattr__(self, "domain", labels)
         object.__setattr__(self, "odds", (a, b))
 
@@ -221,11 +219,10 @@ class RandomizedResponse:
                [0.25, 0.75]])
         """
         if self.k > CHANNEL_LIMIT:
-            msg = (
+            raise ValueError(
                 f"the channel of K = {self.k} answers would hold {self.k**2:,} numbers; it is given up to "
                 f"K = {CHANNEL_LIMIT}. Beyond, p and q say all of it"
             )
-            raise ValueError(msg)
         matrix = np.full((self.k, self.k), self.q)
         np.fill_diagonal(matrix, self.p)
         return matrix
@@ -242,7 +239,7 @@ class RandomizedResponse:
     def randomize(self, answers: np.ndarray[Any, Any], *, codes: bool = False) -> np.ndarray[Any, Any]: ...
     def randomize(self, answers: Any, *, codes: bool = False) -> Any:
         """Randomize true answers into reports; see `warner.randomize.randomize`."""
-        from warner.randomize import randomize  # noqa: PLC0415 - a step to the right, for convenience
+        from warner.randomize import randomize
 
         return randomize(answers, self, codes=codes)
 
@@ -328,13 +325,11 @@ class RandomizedResponse:
         """Read what `to_json` wrote; anything else is an error that says what is wrong with it."""
         fields = parsed(text, FORMAT, VERSION, {"mechanism", "domain", "odds"})
         if fields["mechanism"] != "randomized response":
-            msg = f"mechanism must be 'randomized response', but this design says {fields['mechanism']!r}"
-            raise ValueError(msg)
+            raise ValueError(f"mechanism must be 'randomized response', but this design says {fields['mechanism']!r}")
         try:
             return cls._of_odds(_labels_from_json("domain", fields["domain"]), *_odds_from_json(fields["odds"]))
         except TypeError as error:  # labels of other types: in a file that is a wrong value
-            msg = f"this design is damaged: {error}"
-            raise ValueError(msg) from None
+            raise ValueError(f"this design is damaged: {error}") from None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the design to a file, whole or not at all."""
@@ -407,8 +402,7 @@ class Channel:
     def __init__(self, matrix: Any, inputs: Domain, outputs: Domain, *, procedure: str = "") -> None:
         rows, columns = _labels(inputs, "inputs"), _labels(outputs, "outputs")
         if not isinstance(procedure, str):
-            msg = f"procedure must be a text, but got {reprlib.repr(procedure)}"  # type: ignore[unreachable]
-            raise TypeError(msg)
+            raise TypeError(f"procedure must be a text, but got {reprlib.repr(procedure)}")
         self._set(rows, columns, *_whole_rows(matrix, rows, len(columns)), procedure)
 
     @classmethod
@@ -416,7 +410,7 @@ class Channel:
         cls, inputs: Domain, outputs: Domain, weights: NDArray[Any], total: int, procedure: str = ""
     ) -> Self:
         made = cls.__new__(cls)
-        made._set(_labels(inputs, "inputs"), _labels(outputs, "outputs"), weights, total, procedure)  # noqa: SLF001
+        made._set(_labels(inputs, "inputs"), _labels(outputs, "outputs"), weights, total, procedure)
         return made
 
     def _set(self, inputs: Labels, outputs: Labels, weights: NDArray[Any], total: int, procedure: str) -> None:
@@ -483,7 +477,7 @@ class Channel:
     def randomize(self, answers: np.ndarray[Any, Any], *, codes: bool = False) -> np.ndarray[Any, Any]: ...
     def randomize(self, answers: Any, *, codes: bool = False) -> Any:
         """Randomize true answers into reports; see `warner.randomize.randomize`."""
-        from warner.randomize import randomize  # noqa: PLC0415 - a step to the right, for convenience
+        from warner.randomize import randomize
 
         return randomize(answers, self, codes=codes)
 
@@ -618,31 +612,27 @@ class Channel:
         """Read what `to_json` wrote; anything else is an error that says what is wrong with it."""
         fields = parsed(text, FORMAT, VERSION, {"mechanism", "inputs", "outputs", "weights"}, {"procedure"})
         if fields["mechanism"] != "channel":
-            msg = f"mechanism must be 'channel', but this design says {fields['mechanism']!r}"
-            raise ValueError(msg)
+            raise ValueError(f"mechanism must be 'channel', but this design says {fields['mechanism']!r}")
         procedure = fields.get("procedure", "")
         if not isinstance(procedure, str):
-            msg = "this design is damaged: procedure must be a text"
-            raise ValueError(msg)  # noqa: TRY004 - in a file that is a wrong value
+            raise ValueError("this design is damaged: procedure must be a text")
         try:
             inputs = _labels(_labels_from_json("inputs", fields["inputs"]), "inputs")
             outputs = _labels(_labels_from_json("outputs", fields["outputs"]), "outputs")
         except TypeError as error:  # labels of other types: in a file that is a wrong value
-            msg = f"this design is damaged: {error}"
-            raise ValueError(msg) from None
+            raise ValueError(f"this design is damaged: {error}") from None
         rows = fields["weights"]
         shaped = isinstance(rows, list) and len(rows) == len(inputs)
         if not shaped or not all(isinstance(row, list) and len(row) == len(outputs) for row in rows):
-            msg = f"this design is damaged: weights must be {len(inputs)} lists of {len(outputs)}"
-            raise ValueError(msg)
+            raise ValueError(f"this design is damaged: weights must be {len(inputs)} lists of {len(outputs)}")
         if not all(map(_is_decimal, chain.from_iterable(rows))):
-            msg = "this design is damaged: weights must be whole numbers as decimal strings"
-            raise ValueError(msg)
+            raise ValueError("this design is damaged: weights must be whole numbers as decimal strings")
         weights = np.array([[int(part) for part in row] for row in rows], dtype=object)
         sums = set(weights.sum(axis=1).tolist())
         if len(sums) > 1 or sums == {0}:
-            msg = f"this design is damaged: all rows of weights must have one sum above 0, but got {min(sums)}"
-            raise ValueError(msg)
+            raise ValueError(
+                f"this design is damaged: all rows of weights must have one sum above 0, but got {min(sums)}"
+            )
         return cls._of_weights(inputs, outputs, weights, sums.pop(), procedure)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -737,18 +727,16 @@ class Pooled:
         read = [design_from_json(json.dumps(part)) for part in parts] if isinstance(parts, list) else []
         plain = tuple(part for part in read if not isinstance(part, Pooled))
         if not plain or len(plain) < len(read) or any(part.domain != plain[0].domain for part in plain):
-            msg = "this design is damaged: parts must be designs with the same answers"
-            raise ValueError(msg)
+            raise ValueError("this design is damaged: parts must be designs with the same answers")
         return cls(plain)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the designs to a file, whole or not at all."""
         save_text(path, self.to_json())
 
-    def randomize(self, answers: Any, *, codes: bool = False) -> NoReturn:  # noqa: ARG002 - as in the other designs
+    def randomize(self, answers: Any, *, codes: bool = False) -> NoReturn:
         """Refuse: each person goes through one of the parts, which must be chosen."""
-        msg = "a pooled design randomizes nobody; use the part that the person goes through"
-        raise TypeError(msg)
+        raise TypeError("a pooled design randomizes nobody; use the part that the person goes through")
 
     def __repr__(self) -> str:
         return (
@@ -786,52 +774,52 @@ def _as_channel(design: OneDesign) -> Channel:
     if isinstance(design, Channel):
         return design
     if design.k > CHANNEL_LIMIT:
-        msg = f"the design must have at most {CHANNEL_LIMIT} answers to be written as a matrix, but got {design.k:,}"
-        raise ValueError(msg)
+        raise ValueError(
+            f"the design must have at most {CHANNEL_LIMIT} answers to be written as a matrix, but got {design.k:,}"
+        )
     a, b = design.odds
     weights = np.full((design.k, design.k), b, dtype=np.int64 if design.total < TOTAL_LIMIT else object)
     np.fill_diagonal(weights, a)
-    return Channel._of_weights(design.domain, design.domain, weights, design.total)  # noqa: SLF001
+    return Channel._of_weights(design.domain, design.domain, weights, design.total)
 
 
 def _chained(first: OneDesign, second: OneDesign) -> OneDesign:
     given: object = second
     if not isinstance(given, RandomizedResponse | Channel):
-        msg = f"then must be given a RandomizedResponse or a Channel, but got {type(given).__name__}"
-        raise TypeError(msg)
+        raise TypeError(f"then must be given a RandomizedResponse or a Channel, but got {type(given).__name__}")
     if first.outputs != second.domain:
-        msg = (
+        raise ValueError(
             "the reports of the first design must be the answers of the second, in the same order, but got "
             f"{_first_and_last(first.outputs)} and {_first_and_last(second.domain)}"
         )
-        raise ValueError(msg)
     if isinstance(first, RandomizedResponse) and isinstance(second, RandomizedResponse):
         (a, b), (c, d), k = first.odds, second.odds, first.k
-        return RandomizedResponse._of_odds(first.domain, a * c + (k - 1) * b * d, a * d + b * c + (k - 2) * b * d)  # noqa: SLF001
+        return RandomizedResponse._of_odds(first.domain, a * c + (k - 1) * b * d, a * d + b * c + (k - 2) * b * d)
     one, two = _as_channel(first), _as_channel(second)
     total = one.total * two.total
     kind = np.int64 if total < TOTAL_LIMIT else object  # no sum of the product exceeds the total
     weights = one.weights.astype(kind) @ two.weights.astype(kind)
-    return Channel._of_weights(one.inputs, two.outputs, weights, total)  # noqa: SLF001
+    return Channel._of_weights(one.inputs, two.outputs, weights, total)
 
 
 def _coarsened(design: OneDesign, groups: Mapping[Any, Sequence[Any]]) -> Channel:
     if not isinstance(groups, Mapping) or any(
         isinstance(members, str | bytes) or not isinstance(members, Sequence) for members in groups.values()
     ):
-        msg = "groups must map answers of the design to lists of finer answers, such as {'drinks': ['beer', 'wine']}"
-        raise TypeError(msg)
+        raise TypeError(
+            "groups must map answers of the design to lists of finer answers, such as {'drinks': ['beer', 'wine']}"
+        )
     rows = np.repeat(_rows_of(design, list(groups), "groups"), [len(members) for members in groups.values()])
     whole = _as_channel(design)
     finer = list(chain.from_iterable(groups.values()))
-    return Channel._of_weights(_labels(finer, "groups"), whole.outputs, whole.weights[rows], whole.total)  # noqa: SLF001
+    return Channel._of_weights(_labels(finer, "groups"), whole.outputs, whole.weights[rows], whole.total)
 
 
 def _restricted(design: OneDesign, allowed: Sequence[Any]) -> Channel:
     labels = _labels(allowed, "allowed")
     whole = _as_channel(design)
     rows = _rows_of(design, labels, "allowed")
-    return Channel._of_weights(labels, whole.outputs, whole.weights[rows], whole.total, whole.procedure)  # noqa: SLF001
+    return Channel._of_weights(labels, whole.outputs, whole.weights[rows], whole.total, whole.procedure)
 
 
 def _rows_of(design: Design, labels: Sequence[Any], name: str) -> list[int]:
@@ -840,8 +828,7 @@ def _rows_of(design: Design, labels: Sequence[Any], name: str) -> list[int]:
     wanted = [(int if isinstance(x, np.integer) else str if isinstance(x, np.str_) else type(x), x) for x in labels]
     strange = [label for kind, label in wanted if (kind, label) not in place]
     if strange:
-        msg = f"{name} must name answers of the design, but {strange[0]!r} is none of them"
-        raise ValueError(msg)
+        raise ValueError(f"{name} must name answers of the design, but {strange[0]!r} is none of them")
     return [place[pair] for pair in wanted]
 
 
@@ -856,9 +843,10 @@ def _whole_rows(matrix: Any, inputs: Labels, columns: int) -> tuple[NDArray[Any]
     except ValueError:  # rows of different lengths
         array = np.empty(0)
     if array.shape != shape:
-        got = f"shape {array.shape}" if array.ndim == 2 else "rows of different lengths"  # noqa: PLR2004
-        msg = f"matrix must have {shape[0]} rows, one for each answer, and {shape[1]} columns, but got {got}"
-        raise ValueError(msg)
+        got = f"shape {array.shape}" if array.ndim == 2 else "rows of different lengths"
+        raise ValueError(
+            f"matrix must have {shape[0]} rows, one for each answer, and {shape[1]} columns, but got {got}"
+        )
     if array.dtype.kind == "f":
         return _rounded(array.astype(np.float64), inputs), FLOAT_TOTAL
     rows = [_fractions(row, inputs[i]) for i, row in enumerate(array.tolist())]
@@ -874,41 +862,39 @@ def _fractions(row: list[Any], label: str | int) -> list[Fraction]:
     if min(exact) < 0:
         _refuse_negative(label, float(min(exact)))
     if sum(exact) != 1:
-        msg = f"every row of matrix must sum to one, but that of the answer {label!r} sums to {sum(exact)}"
-        raise ValueError(msg)
+        raise ValueError(f"every row of matrix must sum to one, but that of the answer {label!r} sums to {sum(exact)}")
     return exact
 
 
 def _rounded(rows: NDArray[np.float64], inputs: Labels) -> NDArray[np.int64]:
     """Round rows of doubles to whole numbers over 2^52, what is left over going to the largest entry."""
     sums = rows.sum(axis=1)
-    wrong = np.flatnonzero(~(np.abs(sums - 1) <= 1e-9))  # noqa: PLR2004 - far above rounding; NaN is wrong, too
+    wrong = np.flatnonzero(~(np.abs(sums - 1) <= 1e-9))
     if (rows < 0).any():
         where = int(np.argwhere(rows < 0)[0, 0])
         _refuse_negative(inputs[where], float(rows[where].min()))
     if wrong.size:
-        msg = (
+        raise ValueError(
             f"every row of matrix must sum to one, but that of the answer {inputs[wrong[0]]!r} sums to "
             f"{sums[wrong[0]]:.12g}"
         )
-        raise ValueError(msg)
     weights = np.rint(rows * FLOAT_TOTAL).astype(np.int64)
     weights[np.arange(len(rows)), rows.argmax(axis=1)] += FLOAT_TOTAL - weights.sum(axis=1)
     return weights
 
 
 def _refuse_negative(label: str | int, value: float) -> NoReturn:
-    msg = f"matrix must hold probabilities of at least 0, but the row of the answer {label!r} has {value:.12g}"
-    raise ValueError(msg)
+    raise ValueError(
+        f"matrix must hold probabilities of at least 0, but the row of the answer {label!r} has {value:.12g}"
+    )
 
 
 def _refuse_wide(total: int) -> None:
     if total >= WIDEST_TOTAL:
-        msg = (
+        raise ValueError(
             f"the design must be in whole numbers whose sum is below 2^320, but it needs about 2^{total.bit_length()}; "
             "give fewer digits, or chain fewer designs"
         )
-        raise ValueError(msg)
 
 
 # Epsilon, rounded up
@@ -972,20 +958,17 @@ def _labels(domain: Domain, name: str = "domain") -> Labels:
     ordered = domain.ndim == 1 if isinstance(domain, np.ndarray) else isinstance(domain, Sequence)
     ordered = ordered and not isinstance(domain, str | bytes)
     if isinstance(domain, bool) or not (ordered or isinstance(domain, int | np.integer)):
-        msg = f"{name} must be the number of answers or a list of labels, but got {reprlib.repr(domain)}"
-        raise TypeError(msg)
+        raise TypeError(f"{name} must be the number of answers or a list of labels, but got {reprlib.repr(domain)}")
     if isinstance(domain, int | np.integer):
         domain = range(int(domain))
     labels = domain if isinstance(domain, range) and domain.step == 1 else _distinct_labels(list(domain), name)
     k = labels.stop - labels.start if isinstance(labels, range) else len(labels)  # len(range) gives up at 2^63
-    if not 2 <= k < TOTAL_LIMIT:  # noqa: PLR2004 - with one answer there is nothing to protect, and q is undefined
-        msg = f"{name} must have at least 2 answers (and fewer than 2^62), but got {k}"
-        raise ValueError(msg)
+    if not 2 <= k < TOTAL_LIMIT:
+        raise ValueError(f"{name} must have at least 2 answers (and fewer than 2^62), but got {k}")
     ends = (labels[0], labels[-1]) if isinstance(labels, range) else labels
     large = [label for label in ends if isinstance(label, int) and not -(2**63) <= label < 2**63]
     if large:
-        msg = f"{name} must hold integers of 64 bits, but got {large[0]}; use strings"
-        raise ValueError(msg)
+        raise ValueError(f"{name} must hold integers of 64 bits, but got {large[0]}; use strings")
     return labels
 
 
@@ -994,8 +977,9 @@ def _distinct_labels(domain: list[Any], name: str) -> Labels:
     if all(isinstance(label, str) for label in domain):
         labels = tuple(map(str, domain))
         if any("\0" in label or not label for label in labels):
-            msg = f"{name} must hold labels that are not empty (a file would have them missing) and without NUL"
-            raise ValueError(msg)
+            raise ValueError(
+                f"{name} must hold labels that are not empty (a file would have them missing) and without NUL"
+            )
     elif all(isinstance(label, int | np.integer) and not isinstance(label, bool) for label in domain):
         labels = tuple(map(int, domain))
         consecutive = range(labels[0], labels[0] + len(labels))
@@ -1003,39 +987,34 @@ def _distinct_labels(domain: list[Any], name: str) -> Labels:
             return consecutive
     else:
         kinds = ", ".join(sorted({type(label).__name__ for label in domain}))
-        msg = f"{name} must hold labels that are all strings or all integers, but got {kinds}"
-        raise TypeError(msg)
+        raise TypeError(f"{name} must hold labels that are all strings or all integers, but got {kinds}")
     label, times = Counter[str | int](labels).most_common(1)[0] if labels else ("", 1)
     if times > 1:
-        msg = f"{name} must hold distinct labels, but {label!r} stands there {times} times"
-        raise ValueError(msg)
+        raise ValueError(f"{name} must hold distinct labels, but {label!r} stands there {times} times")
     return labels
 
 
 def _exact(name: str, value: Number) -> Fraction:
     """Take a number as it is written: the double 0.9 is 9/10."""
     if isinstance(value, bool) or not isinstance(value, int | float | str | Fraction | Decimal | np.number):
-        msg = f'{name} must be a number, a fraction or a string such as "3/4", but got {reprlib.repr(value)}'
-        raise TypeError(msg)
+        raise TypeError(f'{name} must be a number, a fraction or a string such as "3/4", but got {reprlib.repr(value)}')
     text = str(value).strip()
     try:
         if "/" in text:
             return Fraction(text)
         decimal = Decimal(text)
-        if abs(decimal.adjusted()) < 1000:  # noqa: PLR2004 - 1e999999999 as a fraction would fill the memory
+        if abs(decimal.adjusted()) < 1000:
             return Fraction(decimal)
     except (ArithmeticError, ValueError):  # among them infinity, NaN, and what is no number
         pass
-    msg = f'{name} must be a finite number or a string such as "3/4", but got {reprlib.repr(value)}'
-    raise ValueError(msg)
+    raise ValueError(f'{name} must be a finite number or a string such as "3/4", but got {reprlib.repr(value)}')
 
 
 def probability(name: str, value: Number) -> Fraction:
     """Take a probability as it is written."""
     exact = _exact(name, value)
     if not 0 <= exact <= 1:
-        msg = f"{name} must be a probability from 0 to 1, but got {reprlib.repr(value)}"
-        raise ValueError(msg)
+        raise ValueError(f"{name} must be a probability from 0 to 1, but got {reprlib.repr(value)}")
     return exact
 
 
@@ -1048,13 +1027,13 @@ def _whole(first: Fraction, second: Fraction) -> tuple[int, int]:
 
 def _odds_as_given(odds: tuple[Number, Number] | str) -> tuple[int, int]:
     parts = odds.split(":") if isinstance(odds, str) else odds
-    if not isinstance(parts, Sequence) or len(parts) != 2:  # noqa: PLR2004
-        msg = f'odds must be a pair (a, b) or a string "a:b", truth against each lie, but got {reprlib.repr(odds)}'
-        raise TypeError(msg)
+    if not isinstance(parts, Sequence) or len(parts) != 2:
+        raise TypeError(
+            f'odds must be a pair (a, b) or a string "a:b", truth against each lie, but got {reprlib.repr(odds)}'
+        )
     first, second = (_exact("odds", part) for part in parts)
     if first < 0 or second < 0 or first == second == 0:
-        msg = f"odds must be two numbers of at least 0, not both 0, but got {reprlib.repr(odds)}"
-        raise ValueError(msg)
+        raise ValueError(f"odds must be two numbers of at least 0, not both 0, but got {reprlib.repr(odds)}")
     return _whole(first, second)
 
 
@@ -1065,11 +1044,10 @@ def _odds_from_epsilon(epsilon: Number, k: int) -> tuple[int, int]:
         exact = min(exact, Fraction(float(epsilon)))  # as written or as stored, whichever is less
     low, high = EPSILON_RANGE
     if not low <= exact <= high:
-        msg = (
+        raise ValueError(
             f"epsilon must be positive, from {float(low)} to {float(high)}, but got {reprlib.repr(epsilon)}; below, "
             "reports say nothing; above, they are the truth: odds=(1, 0) says so"
         )
-        raise ValueError(msg)
     with localcontext(Context(prec=60)):
         exponent = Decimal(exact.numerator) / Decimal(exact.denominator)
         # Quotient and exponential are each half a unit off at most, and the exponent is at most 40.
@@ -1080,11 +1058,10 @@ def _odds_from_epsilon(epsilon: Number, k: int) -> tuple[int, int]:
             if a + (k - 1) * b < TOTAL_LIMIT:
                 break
     if a <= b:
-        msg = (
+        raise ValueError(
             f"epsilon must be at least about {1 / b:.1g} for K = {k} answers, because odds finer than that cannot "
             f"be drawn from 64 bits, but got {reprlib.repr(epsilon)}"
         )
-        raise ValueError(msg)
     return _whole(Fraction(a), Fraction(b))
 
 
@@ -1099,8 +1076,7 @@ def _labels_from_json(name: str, domain: object) -> Domain:
             return range(first, first + size)
     elif isinstance(domain, list):
         return domain
-    msg = f'this design is damaged: {name} must be a list of labels or {{"first": ..., "size": ...}}'
-    raise ValueError(msg)
+    raise ValueError(f'this design is damaged: {name} must be a list of labels or {{"first": ..., "size": ...}}')
 
 
 def _odds_from_json(odds: object) -> tuple[int, int]:
@@ -1108,9 +1084,8 @@ def _odds_from_json(odds: object) -> tuple[int, int]:
         a, b = odds
         if all(map(_is_decimal, odds)):
             return int(a), int(b)
-    msg = "this design is damaged: odds must be two whole numbers as decimal strings"
-    raise ValueError(msg)
+    raise ValueError("this design is damaged: odds must be two whole numbers as decimal strings")
 
 
 def _is_decimal(part: object) -> bool:
-    return isinstance(part, str) and part.isascii() and part.isdigit() and len(part) < 100  # noqa: PLR2004
+    return isinstance(part, str) and part.isascii() and part.isdigit() and len(part) < 100

@@ -284,20 +284,19 @@ def forced_response(
     """
     if (yes is None) == (forced is None):
         got = "got neither" if yes is None else "got both"
-        msg = f"a forced response needs yes, or forced with a probability for each answer, but {got}"
-        raise TypeError(msg)
+        raise TypeError(f"a forced response needs yes, or forced with a probability for each answer, but {got}")
     told = probability("truth", truth)
     if forced is not None:
         if answers is not None or reports is not None:
-            msg = "answers and reports go with yes; those of forced are its own keys"
-            raise TypeError(msg)
+            raise TypeError("answers and reports go with yes; those of forced are its own keys")
         return _forced(told, truth, forced)
     answers, reports = _pairs(answers or YES_NO, reports or YES_NO)
     says_yes = probability("yes", yes)  # type: ignore[arg-type]
     says_no = 1 - told - says_yes
     if says_no < 0:
-        msg = f"truth and yes must sum to at most 1, because the rest is the forced no, but got {truth!r} and {yes!r}"
-        raise ValueError(msg)
+        raise ValueError(
+            f"truth and yes must sum to at most 1, because the rest is the forced no, but got {truth!r} and {yes!r}"
+        )
     does = (
         f"let chance decide, unseen, what to do: with probability {told} answer truthfully, with probability "
         f"{says_yes} report '{reports[0]}', with probability {says_no} report '{reports[1]}', whatever the truth is."
@@ -456,8 +455,7 @@ def kuk(r1: Number, r2: Number, draws: int = 1, *, answers: Sequence[str] = YES_
     """
     first, second = probability("r1", r1), probability("r2", r2)
     if isinstance(draws, bool) or not isinstance(draws, int) or not 1 <= draws <= MOST_DRAWS:
-        msg = f"draws must be a whole number from 1 to {MOST_DRAWS}, but got {draws!r}"
-        raise ValueError(msg)
+        raise ValueError(f"draws must be a whole number from 1 to {MOST_DRAWS}, but got {draws!r}")
     _refuse_useless(first, second, {"r1": r1, "r2": r2}, "a red card")
     rows = [
         [math.comb(draws, red) * share**red * (1 - share) ** (draws - red) for red in range(draws + 1)]
@@ -475,16 +473,16 @@ def kuk(r1: Number, r2: Number, draws: int = 1, *, answers: Sequence[str] = YES_
 
 def _forced(told: Fraction, truth: Number, forced: Mapping[Any, Number]) -> Channel:
     if not isinstance(forced, Mapping):
-        msg = f"forced must map each answer to a probability, such as {{'a': '1/6', 'b': '1/6'}}, but got {forced!r}"  # type: ignore[unreachable]
-        raise TypeError(msg)
+        raise TypeError(
+            f"forced must map each answer to a probability, such as {{'a': '1/6', 'b': '1/6'}}, but got {forced!r}"
+        )
     labels = list(forced)
     shares = [probability(f"forced[{label!r}]", share) for label, share in forced.items()]
     if sum(shares) != 1 - told:
-        msg = (
+        raise ValueError(
             f"the probabilities of forced must sum to 1 - truth = {1 - told}, but they sum to {sum(shares)}; write "
             'fractions as strings, such as "1/3"'
         )
-        raise ValueError(msg)
     _refuse_useless(told, Fraction(0), {"truth": truth}, "an honest report")
     rows = [
         [share + (told if row == column else 0) for column, share in enumerate(shares)] for row in range(len(shares))
@@ -515,17 +513,15 @@ def _refuse_useless(with_trait: Fraction, without: Fraction, given: dict[str, An
     names = " and ".join(given)
     values = ", ".join(f"{name} = {value}" for name, value in given.items())
     if with_trait == without:
-        msg = (
+        raise ValueError(
             f"{names} must be such that reports carry information, but with {values} {what} has probability {without} "
             "with the trait and without it: nothing could be estimated"
         )
-        raise ValueError(msg)
     if {with_trait, without} == {0, 1}:
-        msg = (
+        raise ValueError(
             f"{names} must leave something to chance, but with {values} every report gives the true answer away; to "
             "ask without protection needs no design"
         )
-        raise ValueError(msg)
 
 
 def _pairs(answers: Sequence[str], reports: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
@@ -533,10 +529,9 @@ def _pairs(answers: Sequence[str], reports: Sequence[str]) -> tuple[Sequence[str
 
 
 def _pair(name: str, labels: Sequence[str]) -> Sequence[str]:
-    if isinstance(labels, str) or not isinstance(labels, Sequence) or len(labels) != 2:  # noqa: PLR2004
+    if isinstance(labels, str) or not isinstance(labels, Sequence) or len(labels) != 2:
         first = {"answers": "that of having the trait", "reports": "the design's first report"}[name]
-        msg = f"{name} must be two labels, {first} first, but got {reprlib.repr(labels)}"
-        raise ValueError(msg)
+        raise ValueError(f"{name} must be two labels, {first} first, but got {reprlib.repr(labels)}")
     return labels
 
 

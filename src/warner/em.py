@@ -151,15 +151,13 @@ def certificate(shares: ArrayLike, counts: ArrayLike, design: AnyChannel) -> Cer
     theta = np.asarray(shares, dtype=np.float64)
     shape = (*array.shape[:-1], _operator(design).shape[0] if isinstance(design, ChannelOperator) else design.k)
     if theta.shape != shape:
-        msg = f"shares must have the shape of counts, {shape}, but got {theta.shape}"
-        raise ValueError(msg)
+        raise ValueError(f"shares must have the shape of counts, {shape}, but got {theta.shape}")
     sums = theta.sum(axis=-1)
-    if not (theta >= 0).all() or not (np.abs(sums - 1) <= 1e-9).all():  # noqa: PLR2004 - far above rounding
-        msg = (
+    if not (theta >= 0).all() or not (np.abs(sums - 1) <= 1e-9).all():
+        raise ValueError(
             f"shares must be distributions, but the smallest entry is {theta.min():.3g} and a sum is "
             f"{sums.flat[np.abs(sums - 1).argmax()]:.12g}; what inv gives cannot be certified"
         )
-        raise ValueError(msg)
     # Divided by the sums: a sum a hair above one would pass for a likelihood that no distribution has.
     theta = theta / sums[..., np.newaxis]
     if isinstance(design, RandomizedResponse):
@@ -262,8 +260,7 @@ def ibu(
     """
     array, total = _one_histogram(counts, design)
     if iterations < 0 or not gap >= 0:
-        msg = f"iterations and gap must be at least 0, but got iterations={iterations!r} and gap={gap!r}"
-        raise ValueError(msg)
+        raise ValueError(f"iterations and gap must be at least 0, but got iterations={iterations!r} and gap={gap!r}")
     n = float(total)
     if not isinstance(design, RandomizedResponse):
         operator = _operator(design)
@@ -353,8 +350,7 @@ def channel_mle(counts: ArrayLike, channel: AnyChannel, *, gap: float = 1e-6, it
     """
     array, total = _one_histogram(counts, channel)
     if iterations < 0 or not gap >= 0:
-        msg = f"iterations and gap must be at least 0, but got iterations={iterations!r} and gap={gap!r}"
-        raise ValueError(msg)
+        raise ValueError(f"iterations and gap must be at least 0, but got iterations={iterations!r} and gap={gap!r}")
     observed, n = array / float(total), float(total)
     if isinstance(channel, Pooled) and _upright(channel, array):
         return _pooled_responses(array, channel)
@@ -442,7 +438,7 @@ def _longest(x: Doubles, dx: Doubles) -> float:
 
 def _hessian(matrix: Doubles, observed: Doubles, expected: Doubles) -> Doubles:
     """Give C diag(phi / mu^2) C', its lower triangle."""
-    from scipy.linalg.blas import dsyrk  # noqa: PLC0415 - a slow import, that few commands need
+    from scipy.linalg.blas import dsyrk
 
     scaled = matrix * (np.sqrt(observed) / np.maximum(expected, SMALLEST))
     return np.asarray(dsyrk(1.0, scaled.T, trans=1, lower=1))
@@ -450,7 +446,7 @@ def _hessian(matrix: Doubles, observed: Doubles, expected: Doubles) -> Doubles:
 
 def _cholesky(matrix: Doubles, diagonal: Doubles) -> Callable[[Doubles], Doubles] | None:
     """Add to the diagonal (in place), factor, and give the solver; None where the sum is singular to doubles."""
-    from scipy.linalg.lapack import dpotrf, dpotrs  # noqa: PLC0415
+    from scipy.linalg.lapack import dpotrf, dpotrs
 
     matrix.ravel(order="K")[:: len(matrix) + 1] += diagonal
     largest = matrix.ravel(order="K")[:: len(matrix) + 1].copy()
@@ -488,7 +484,7 @@ def _polished(matrix: Doubles, observed: Doubles, shares: Doubles, active: NDArr
         falling = dx < 0
         reach = float((x[falling] / -dx[falling]).min(initial=math.inf))
         length = min(1.0, reach)
-        while length > 1e-10 and _rise(matrix, observed, expected, x, length * dx) > 1e-15:  # noqa: PLR2004
+        while length > 1e-10 and _rise(matrix, observed, expected, x, length * dx) > 1e-15:
             length /= 2
         x = np.maximum(x + length * dx, 0)
         if length == reach:
@@ -530,7 +526,7 @@ def _unique_maximum(matrix: Doubles, observed: Doubles, expected: Doubles, growt
     except np.linalg.LinAlgError:
         pivots = np.zeros(1)
     # Pivots are distances from the rows before; small ones are told from rounding by singular values.
-    return bool(pivots.min() > 1e-5 or np.linalg.matrix_rank(rows) == len(rows))  # noqa: PLR2004
+    return bool(pivots.min() > 1e-5 or np.linalg.matrix_rank(rows) == len(rows))
 
 
 # Extrapolated IBU
@@ -631,20 +627,19 @@ def _one_histogram(counts: ArrayLike, channel: AnyChannel) -> tuple[NDArray[Any]
     array, total, _ = _checked(counts, channel)
     if array.ndim != 1:
         shape = array.shape[-1:]
-        msg = f"counts must be one histogram of shape {shape}, but got shape {array.shape}; fit them one by one"
-        raise ValueError(msg)
+        raise ValueError(
+            f"counts must be one histogram of shape {shape}, but got shape {array.shape}; fit them one by one"
+        )
     return array, total
 
 
 def _positive_prior(prior: ArrayLike, k: int) -> Shares:
     start = np.array(prior, dtype=np.float64)
     if start.shape != (k,):
-        msg = f"prior must have one entry for each of the {k} answers, but got shape {start.shape}"
-        raise ValueError(msg)
+        raise ValueError(f"prior must have one entry for each of the {k} answers, but got shape {start.shape}")
     wrong = start[~(start > 0) | np.isinf(start)]
     if wrong.size:
-        msg = f"prior must be positive and finite, for a share of zero stays zero, but got {wrong[0]:.3g}"
-        raise ValueError(msg)
+        raise ValueError(f"prior must be positive and finite, for a share of zero stays zero, but got {wrong[0]:.3g}")
     if start.max() > np.finfo(np.float64).max / k:
         start /= start.max()  # or the sum would overflow
     start /= start.sum()

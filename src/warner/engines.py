@@ -65,16 +65,16 @@ def counted(source: Source, columns: Columns, labels: Labels, *, codes: bool, dr
     if len(found["value"]) <= limit and len(set(found["value"])) <= most:
         return found
     if not drop:
-        msg = (
+        raise ValueError(
             f"column {columns.value!r} holds more than {len(labels) + FOREIGN:,} different values, but the domain has "
             f'{len(labels):,}: is this the right column? With unknown="drop" the others are left out'
         )
-        raise ValueError(msg)
     known: Any = range(len(labels)) if codes else labels
     found = _fetched(_query(source.frame, schema, columns, only=[str(x) for x in known] if source.text else known))
     if len(found["value"]) > ROWS_LIMIT:
-        msg = f"there are more than {ROWS_LIMIT:,} groups and values; tally some groups at a time, or by fewer columns"
-        raise ValueError(msg)
+        raise ValueError(
+            f"there are more than {ROWS_LIMIT:,} groups and values; tally some groups at a time, or by fewer columns"
+        )
     return found
 
 
@@ -136,16 +136,14 @@ def chosen(
         rest = [name for name in names if name not in named]
         if len(rest) != 1:
             told = "" if secret else f": {_listed(rest)}"
-            msg = f"column must be given unless there is just one to count, but there are {len(rest)}{told}"
-            raise ValueError(msg)
+            raise ValueError(f"column must be given unless there is just one to count, but there are {len(rest)}{told}")
         column = rest[0]
     for name in (column, *named):
         if name not in names:
             near = difflib.get_close_matches(str(name), names, n=1)
             guess = f"did you mean {near[0]!r}? " if near and not secret else ""
             told = f"There are {len(names)}" if secret else f"The columns are: {_listed(names)}"
-            msg = f"there is no column {name!r}; {guess}{told}"
-            raise ValueError(msg)
+            raise ValueError(f"there is no column {name!r}; {guess}{told}")
     return Columns(column, groups, weights, counts)
 
 
@@ -162,36 +160,35 @@ def _refuse_types(schema: dict[str, Any], columns: Columns, labels: Labels, *, c
     else:
         wanted, fits = "strings", dtype in {nw.String, nw.Categorical, nw.Enum}
     if not fits and not vague:
-        msg = f"column {columns.value!r} must hold {wanted}, as the domain does, but holds {dtype}; convert it first"
-        raise TypeError(msg)
+        raise TypeError(
+            f"column {columns.value!r} must hold {wanted}, as the domain does, but holds {dtype}; convert it first"
+        )
     if columns.weights is not None and not schema[columns.weights].is_numeric():
-        msg = f"weights must be a column of numbers, but {columns.weights!r} holds {schema[columns.weights]}"
-        raise TypeError(msg)
+        raise TypeError(f"weights must be a column of numbers, but {columns.weights!r} holds {schema[columns.weights]}")
     if columns.counts is not None and not schema[columns.counts].is_integer():
-        msg = f"counts must be a column of whole numbers, but {columns.counts!r} holds {schema[columns.counts]}"
-        raise TypeError(msg)
+        raise TypeError(
+            f"counts must be a column of whole numbers, but {columns.counts!r} holds {schema[columns.counts]}"
+        )
 
 
 def opened(path: str | os.PathLike[str], *, secret: bool = False) -> Source:
     """Open a file, or all files of a pattern; with ``secret``, errors tell nothing of what is in them."""
     name = os.fspath(path)
     try:
-        import duckdb  # noqa: PLC0415 - only files need it
+        import duckdb
     except ImportError:
-        msg = "reading files needs DuckDB: pip install 'warner[cli]'"
-        raise ImportError(msg) from None
+        raise ImportError("reading files needs DuckDB: pip install 'warner[cli]'") from None
     pattern = glob.has_magic(name) and not Path(name).exists()
-    files = sorted(glob.glob(name, recursive=True)) if pattern else [name]  # noqa: PTH207 - may be absolute
+    files = sorted(glob.glob(name, recursive=True)) if pattern else [name]
     if not files or not Path(files[0]).exists():
-        msg = f"there is no file {name}"
-        raise FileNotFoundError(msg)
+        raise FileNotFoundError(f"there is no file {name}")
     if Path(files[0]).is_dir():
-        msg = f"{name} is a folder; give a file, or a pattern such as {name.rstrip('/')}/*.csv"
-        raise IsADirectoryError(msg)
+        raise IsADirectoryError(f"{name} is a folder; give a file, or a pattern such as {name.rstrip('/')}/*.csv")
     kinds = {kind_of(file) for file in files}
     if len(kinds) > 1:
-        msg = f"{name} matches files of different kinds ({', '.join(sorted(kinds))}); give one kind at a time"
-        raise ValueError(msg)
+        raise ValueError(
+            f"{name} matches files of different kinds ({', '.join(sorted(kinds))}); give one kind at a time"
+        )
     kind = kinds.pop()
     connection: Any = duckdb.connect()
 
@@ -210,8 +207,9 @@ def opened(path: str | os.PathLike[str], *, secret: bool = False) -> Source:
         for file in files[1:]:
             # DuckDB matches the columns of several files by their position: they must be the same, in the same order.
             if (other := relation_of([file])).columns != first.columns or other.types != first.types:
-                msg = f"{file} must have the same columns as {files[0]}, in the same order and of the same types"
-                raise ValueError(msg)
+                raise ValueError(
+                    f"{file} must have the same columns as {files[0]}, in the same order and of the same types"
+                )
         return Source(nw.from_native(relation_of(files)), text=kind in {"csv", "tsv"})
 
 
@@ -231,8 +229,7 @@ def readable(name: str, *, secret: bool = False) -> Iterator[None]:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         unicode = [line for line in lines if "unicode" in line.lower() or "not utf-8" in line.lower()]
         telling = " ".join(unicode[:1] or lines[:1])
-        msg = f"{name} cannot be read" + ("" if secret else f": {telling}")
-        raise ValueError(msg) from None
+        raise ValueError(f"{name} cannot be read" + ("" if secret else f": {telling}")) from None
 
 
 def _delimiter(name: str) -> str:
@@ -241,14 +238,11 @@ def _delimiter(name: str) -> str:
         with gzip.open(name, "rb") if name.lower().endswith(".gz") else Path(name).open("rb") as file:
             header = file.readline(2**16)
     except (gzip.BadGzipFile, EOFError, zlib.error):
-        msg = f"{name} ends in .gz, but is not gzipped, or damaged"
-        raise ValueError(msg) from None
+        raise ValueError(f"{name} ends in .gz, but is not gzipped, or damaged") from None
     if not header.strip():
-        msg = f"{name} is empty: there is not even a header"
-        raise ValueError(msg)
+        raise ValueError(f"{name} is empty: there is not even a header")
     if b"\0" in header:
-        msg = f"{name} is not a CSV file: its first line is binary"
-        raise ValueError(msg)
+        raise ValueError(f"{name} is not a CSV file: its first line is binary")
     return delimiter_of(header.decode("utf-8", "replace"))
 
 
@@ -262,5 +256,6 @@ def refuse_headless(names: list[str], labels: Labels) -> None:
     texts = set(map(str, labels)) if not isinstance(labels, range) else None
     for name in names:
         if name in texts if texts is not None else name.lstrip("-").isdecimal() and int(name[:20]) in labels:
-            msg = "the first line must name the columns, but one of the names is an answer of the domain: add a header"
-            raise ValueError(msg)
+            raise ValueError(
+                "the first line must name the columns, but one of the names is an answer of the domain: add a header"
+            )

@@ -205,8 +205,7 @@ class Estimate:
         """
         reading = Reading(level, target)
         if (second is None) == (between is None):
-            msg = "compare needs a second answer, or between=(group, group)"
-            raise TypeError(msg)
+            raise TypeError("compare needs a second answer, or between=(group, group)")
         if between is not None:
             return compare_groups(self.tally, first, between, reading)
         return compare(self.tally, first, second, reading)
@@ -259,13 +258,11 @@ class Estimate:
             ``level``, ``target`` and ``simultaneous``, as for `table`.
         """
         if backend is not None and backend not in BACKENDS:
-            msg = f"backend must be one of {', '.join(BACKENDS)}, but got {backend!r}"
-            raise ValueError(msg)
+            raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, but got {backend!r}")
         installed = [name for name in BACKENDS if importlib.util.find_spec(name)]
         chosen = backend or self.tally.backend or next(iter(installed), "polars, pandas or pyarrow")
         if chosen not in installed:
-            msg = f"a data frame needs {chosen}, which is not installed"
-            raise ImportError(msg)
+            raise ImportError(f"a data frame needs {chosen}, which is not installed")
         table = self.table(**reading)
         columns: Any = {name: column.tolist() if column.dtype == object else column for name, column in table.items()}
         library: Any = chosen
@@ -318,7 +315,7 @@ class Estimate:
         lines = [self._heading(), f"{'value':{width}}{head}  {'share':>7}  {about}{read}"]
         for label, i in zip(labels, order, strict=True):
             share = table["share"][i]
-            if share != share:  # noqa: PLR0124 - NaN
+            if share != share:
                 lines.append(f"{label:{width}}  no reports")
                 continue
             bar = "█" * round(BAR * max(share, 0) / largest)
@@ -342,7 +339,7 @@ class Estimate:
 
     def plot(self, **options: Any) -> Any:
         """Draw the estimate beside the raw reports; see `warner.plot.plot`."""
-        from warner.plot import plot  # noqa: PLC0415 - a step to the right, for convenience
+        from warner.plot import plot
 
         return plot(self, **options)
 
@@ -443,8 +440,7 @@ def estimate(tally: Tally, *, method: str = "mle", rng: np.random.Generator | No
     yes            40   30.00%   10.66 to  50.56 %   ██████████
     """
     if method not in METHODS and method != "auto":
-        msg = f"method must be one of {', '.join(METHODS)}, auto, but got {method!r}"
-        raise ValueError(msg)
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, auto, but got {method!r}")
     found = _estimated(tally, method, rng)
     if said := doubt(tally):
         warnings.warn(said, stacklevel=2)
@@ -456,8 +452,7 @@ def _estimated(tally: Tally, method: str, rng: np.random.Generator | None = None
     answered = np.asarray(tally.reports) > 0
     if not answered.any():
         left_out = f" ({int(np.sum(tally.missing)):,} were missing, {int(np.sum(tally.unknown)):,} unknown)"
-        msg = f"the tally must hold at least one report, but there is none{left_out}"
-        raise ValueError(msg)
+        raise ValueError(f"the tally must hold at least one report, but there is none{left_out}")
     if method == "auto":
         return _auto(tally, rng)
     solver = METHODS[method]
@@ -480,8 +475,7 @@ def _estimated(tally: Tally, method: str, rng: np.random.Generator | None = None
 def _auto(tally: Tally, rng: np.random.Generator | None) -> Estimate:
     """Take for each group the estimator with the smallest predicted error."""
     if isinstance(tally.design, Pooled):
-        msg = 'method must not be "auto" for pooled collections, for which no surveys are drawn; take mle'
-        raise TypeError(msg)
+        raise TypeError('method must not be "auto" for pooled collections, for which no surveys are drawn; take mle')
     choices = _choices(tally, rng)
     found = {name: _estimated(tally, name) for name in dict.fromkeys(chosen.method for chosen in choices)}
     if len(found) == 1:
@@ -538,4 +532,4 @@ def _evidence_by_count(
 
 def _finite(value: Any) -> Any:
     """Write what is not a number, such as the share of a group without reports, as null."""
-    return None if isinstance(value, float) and value != value else value  # noqa: PLR0124
+    return None if isinstance(value, float) and value != value else value

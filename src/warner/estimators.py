@@ -174,7 +174,7 @@ def mle(counts: ArrayLike, design: Design) -> Shares:
     """
     if isinstance(design, RandomizedResponse):
         return _shares(counts, design, _mle)
-    from warner.em import channel_mle  # noqa: PLC0415 - a step to the right, for convenience
+    from warner.em import channel_mle
 
     array = validated(counts, design).counts
     rows = [channel_mle(row, design).shares for row in array.reshape(-1, array.shape[-1])]
@@ -185,7 +185,7 @@ def mle(counts: ArrayLike, design: Design) -> Shares:
 # With doubles for n, m and s no term cancels another where p > q, but for y in _inv_p, which only decides.
 
 
-def _inv(design: RandomizedResponse, n: Any, m: Any, s: Any) -> tuple[Any, Any, Any]:  # noqa: ARG001
+def _inv(design: RandomizedResponse, n: Any, m: Any, s: Any) -> tuple[Any, Any, Any]:
     a, b = design.odds
     return design.total, n * b, (a - b) * n
 
@@ -202,7 +202,7 @@ def _inv_n(design: RandomizedResponse, n: Any, m: Any, s: Any) -> tuple[Any, Any
     return k * design.total, k * n * b, (s * k - m * n) * design.total + m * n * (a - b)
 
 
-def _mle(design: RandomizedResponse, n: Any, m: Any, s: Any) -> tuple[Any, Any, Any]:  # noqa: ARG001
+def _mle(design: RandomizedResponse, n: Any, m: Any, s: Any) -> tuple[Any, Any, Any]:
     a, b = design.odds
     return a + (m - 1) * b, s * b, (a - b) * s
 
@@ -220,8 +220,9 @@ def validated(counts: ArrayLike, design: Design) -> Histograms:
     if isinstance(design, Channel):
         found = histograms(counts, len(design.outputs), "outputs of the design")
         if design.epsilon == 0:
-            msg = "the design must have rows that differ: with epsilon 0 reports carry no information on the answers"
-            raise ValueError(msg)
+            raise ValueError(
+                "the design must have rows that differ: with epsilon 0 reports carry no information on the answers"
+            )
         refuse_impossible(found.counts, design.weights.max(axis=0) == 0, design.outputs)
         return found
     if isinstance(design, Pooled):
@@ -230,13 +231,13 @@ def validated(counts: ArrayLike, design: Design) -> Histograms:
             if own.sum() and isinstance(part, Channel):
                 refuse_impossible(own, part.weights.max(axis=0) == 0, part.outputs)
         if found.counts.ndim == 1 and not design.told(found.counts):
-            msg = "at least one of the designs that have reports must carry information: all have epsilon 0"
-            raise ValueError(msg)
+            raise ValueError("at least one of the designs that have reports must carry information: all have epsilon 0")
         return found
     found = histograms(counts, design.k, "answers of the design")
     if design.odds == (1, 1):
-        msg = "the design must have p != q: with p = q (epsilon 0) reports carry no information on the answers"
-        raise ValueError(msg)
+        raise ValueError(
+            "the design must have p != q: with p = q (epsilon 0) reports carry no information on the answers"
+        )
     return found
 
 
@@ -246,23 +247,23 @@ def refuse_impossible(counts: NDArray[Any], impossible: NDArray[np.bool_], outpu
     where = np.flatnonzero(impossible & (amounts > 0))
     if where.size:
         shown = ", ".join(f"{outputs[j]!r} {amounts[j]:,} times" for j in where[:5].tolist())
-        more = f" and {where.size - 5} more" if where.size > 5 else ""  # noqa: PLR2004
-        msg = f"counts must be of reports that the design can give, but some are impossible under it: {shown}{more}"
-        raise ValueError(msg)
+        more = f" and {where.size - 5} more" if where.size > 5 else ""
+        raise ValueError(
+            f"counts must be of reports that the design can give, but some are impossible under it: {shown}{more}"
+        )
 
 
 def histograms(counts: ArrayLike, width: int, what: str) -> Histograms:
     """Check counts whose last axis has so many entries."""
     if isinstance(counts, np.ma.MaskedArray) and np.ma.getmaskarray(counts).any():
-        msg = "counts must not be masked: give 0 for an answer that was never reported, or leave it out of the domain"
-        raise ValueError(msg)
+        raise ValueError(
+            "counts must not be masked: give 0 for an answer that was never reported, or leave it out of the domain"
+        )
     array = np.asarray(counts)
     if array.dtype.kind not in "iuf":
-        msg = f"counts must be numbers, but got an array of {array.dtype}"
-        raise TypeError(msg)
+        raise TypeError(f"counts must be numbers, but got an array of {array.dtype}")
     if array.shape[-1:] != (width,):
-        msg = f"counts must have one entry for each of the {width} {what}, but got shape {array.shape}"
-        raise ValueError(msg)
+        raise ValueError(f"counts must have one entry for each of the {width} {what}, but got shape {array.shape}")
     return _weighted(array.astype(np.float64)) if array.dtype.kind == "f" else _whole(array)
 
 
@@ -279,8 +280,7 @@ def _whole(array: NDArray[Any]) -> Histograms:
     totals = array.sum(axis=-1)  # overflows only where `roughly` is far too large already
     most = max(roughly, largest, int(totals.max(initial=0)))
     if most > LARGEST_TOTAL:
-        msg = f"counts must sum to at most 2^53 = 9.01e15, the limit of doubles, but got {most:.3g}"
-        raise ValueError(msg)
+        raise ValueError(f"counts must sum to at most 2^53 = 9.01e15, the limit of doubles, but got {most:.3g}")
     _refuse_empty(totals)
     return Histograms(array, totals, largest)
 
@@ -291,23 +291,22 @@ def _weighted(array: NDArray[np.float64]) -> Histograms:
     with np.errstate(over="ignore"):
         totals = array.sum(axis=-1)
     if not np.isfinite(totals).all():
-        msg = "counts must be finite and have a finite sum; rescale them"
-        raise ValueError(msg)
+        raise ValueError("counts must be finite and have a finite sum; rescale them")
     _refuse_empty(totals)
     return Histograms(array, totals, float(array.max(initial=0)))
 
 
 def _bad_counts(rule: str, wrong: NDArray[np.bool_], array: NDArray[Any]) -> NoReturn:
     where = tuple(int(index) for index in np.argwhere(wrong)[0])
-    msg = f"counts {rule}, but got {array[where].item()!r} at position {where[0] if len(where) == 1 else where}"
-    raise ValueError(msg)
+    raise ValueError(
+        f"counts {rule}, but got {array[where].item()!r} at position {where[0] if len(where) == 1 else where}"
+    )
 
 
 def _refuse_empty(totals: NDArray[Any]) -> None:
     if not totals.all():
         where = "" if totals.ndim == 0 else f" in the histogram at position {np.argwhere(totals == 0)[0].tolist()}"
-        msg = f"counts must hold at least one report, but all are zero{where}"
-        raise ValueError(msg)
+        raise ValueError(f"counts must hold at least one report, but all are zero{where}")
 
 
 @lru_cache(maxsize=8)
@@ -332,11 +331,10 @@ def _least_squares(counts: ArrayLike, design: Channel) -> Shares:
     inverse = channel_inverse(design)
     if np.abs(design.channel() @ inverse - np.eye(design.k)).max() > IDENTIFIED:
         rank = np.linalg.matrix_rank(design.channel())
-        msg = (
+        raise ValueError(
             f"the design must have linearly independent rows to be undone, but among its {design.k} only {rank} are: "
             "different shares give the same reports. mle still gives a most likely distribution, but not a unique one"
         )
-        raise ValueError(msg)
     return np.asarray((array / totals[..., np.newaxis]) @ inverse)
 
 
@@ -398,7 +396,7 @@ def _exact(
         return bool((int(values[j]) * x - y) * (1 if a > b else -1) <= 0)
 
     # Once one count is cut off, so is every one after it: G of the theory page is monotone.
-    kept = bisect_left(range(len(values)), True, key=cut_off) if cut else len(values)  # noqa: FBT003
+    kept = bisect_left(range(len(values)), True, key=cut_off) if cut else len(values)
     table = np.zeros(slots.max() + 1)
     if kept:
         x, y, z = line(design, n, int(m[kept - 1]), int(s[kept - 1]))

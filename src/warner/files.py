@@ -48,8 +48,7 @@ def loaded(path: str | os.PathLike[str], parse: Callable[[str], Value]) -> Value
     try:
         return parse(Path(path).read_text(encoding="utf-8"))
     except ValueError as error:  # UnicodeDecodeError is one
-        msg = f"{path}: {error}"
-        raise ValueError(msg) from None
+        raise ValueError(f"{path}: {error}") from None
 
 
 def document(fields: dict[str, Any]) -> str:
@@ -66,27 +65,22 @@ def parsed(
     try:
         fields = json.loads(text, object_pairs_hook=_without_repeats)
     except (ValueError, RecursionError) as error:
-        msg = f"a {what} must be JSON as warner writes it, but this cannot be read: {error}"
-        raise ValueError(msg) from None
+        raise ValueError(f"a {what} must be JSON as warner writes it, but this cannot be read: {error}") from None
     if not isinstance(fields, dict) or fields.get("format") != kind:
-        msg = f'a {what} must say "format": "{kind}"; this JSON does not, so it is something else'
-        raise ValueError(msg)
+        raise ValueError(f'a {what} must say "format": "{kind}"; this JSON does not, so it is something else')
     if fields.get("version") is True or fields.get("version") != version:
-        msg = (
+        raise ValueError(
             f"this {what} is of version {fields.get('version')!r}, but this warner reads version {version}; "
             "read it with the warner that wrote it, or a newer one"
         )
-        raise ValueError(msg)
     strange = sorted((fields.keys() - optional) ^ (names | {"format", "version"}))
     if strange:
-        msg = f"this {what} is damaged: the fields {strange} are missing or do not belong there"
-        raise ValueError(msg)
+        raise ValueError(f"this {what} is damaged: the fields {strange} are missing or do not belong there")
     return fields
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
-        msg = "a field stands there twice"
-        raise ValueError(msg)
+        raise ValueError("a field stands there twice")
     return fields

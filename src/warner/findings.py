@@ -257,17 +257,16 @@ def interval(
     shape = (*tally.counts.shape[:-1], tally.design.k)
     sets = None
     if answers is not None and cumulative:
-        msg = "give answers or cumulative=True (the shares of all answers up to each), not both"
-        raise TypeError(msg)
+        raise TypeError("give answers or cumulative=True (the shares of all answers up to each), not both")
     if answers is not None:
         one = isinstance(answers, str) or not isinstance(answers, Iterable)
         chosen = _positions([answers] if one else list(answers), tally.design)
         if len(set(chosen)) < len(chosen) or not chosen:
-            msg = f"answers must be different answers, at least one, but got {answers!r}"
-            raise ValueError(msg)
+            raise ValueError(f"answers must be different answers, at least one, but got {answers!r}")
         if not one and reading.simultaneous:
-            msg = "simultaneous intervals are for every answer, or cumulative; for one set of answers leave it out"
-            raise ValueError(msg)
+            raise ValueError(
+                "simultaneous intervals are for every answer, or cumulative; for one set of answers leave it out"
+            )
         sets, shape = [chosen], shape[:-1]
     found = limits(tally, reading, sets=sets, cumulative=cumulative, method=method)
     about = found.approximate or found.method != "clopper_pearson" or tally.squares is not None
@@ -279,8 +278,7 @@ def compare(tally: Tally, first: Any, second: Any, reading: Reading) -> Comparis
     design = tally.design
     i, j = _positions([first, second], design)
     if i == j:
-        msg = f"two different answers must be compared, but got {first!r} twice"
-        raise ValueError(msg)
+        raise ValueError(f"two different answers must be compared, but got {first!r} twice")
     _refuse_simultaneous(reading)
     names = repr(design.domain[i]), repr(design.domain[j])
     if not isinstance(design, RandomizedResponse):
@@ -306,34 +304,31 @@ def compare(tally: Tally, first: Any, second: Any, reading: Reading) -> Comparis
 def compare_groups(tally: Tally, answer: Any, between: tuple[Any, Any], reading: Reading) -> Comparison:
     """Compare one answer between two groups."""
     if not tally.by:
-        msg = "between needs groups: tally the reports with by="
-        raise ValueError(msg)
+        raise ValueError("between needs groups: tally the reports with by=")
     names = {_group(group): group for group in tally.groups}
     keys = [key if isinstance(key, tuple) else (key,) for key in between]
     keys = [key if key in tally.groups else names.get(_group(key), key) for key in keys]  # by name, as they are shown
     for key in keys:
         if key not in tally.groups:
             shown = ", ".join(_group(group) for group in tally.groups[:SHOWN])
-            msg = f"between must name two groups, but there is no group {_group(key)}; there are {shown}"
-            raise ValueError(msg)
+            raise ValueError(f"between must name two groups, but there is no group {_group(key)}; there are {shown}")
     if keys[0] == keys[1]:
-        msg = f"two different groups must be compared, but got {_group(keys[0])} twice"
-        raise ValueError(msg)
+        raise ValueError(f"two different groups must be compared, but got {_group(keys[0])} twice")
     _refuse_simultaneous(reading)
     (position,) = _positions([answer], tally.design)
     counts, n = tally.scaled()
     rows = [tally.groups.index(key) for key in keys]
     totals = (n[rows[0], 0], n[rows[1], 0])
     if min(totals) == 0:
-        msg = f"both groups must have reports, but {_group(keys[int(np.argmin(totals))])} has none"
-        raise ValueError(msg)
+        raise ValueError(f"both groups must have reports, but {_group(keys[int(np.argmin(totals))])} has none")
     if isinstance(tally.design, RandomizedResponse):
         binomial, rate = counts[:, position], rates(tally.design)
     else:
         (view,) = views(tally.design, [[position]]) if isinstance(tally.design, Channel) else (None,)
         if view is None or view.rate is None:
-            msg = "groups can be compared where an answer's share is read off one binomial count; not under this design"
-            raise ValueError(msg)
+            raise ValueError(
+                "groups can be compared where an answer's share is read off one binomial count; not under this design"
+            )
         binomial, rate = counts[:, view.reports].sum(axis=-1), view.rate
     first, second = (float(binomial[row]) for row in rows)
     found = difference_between(first, second, totals, rate, reading.tail(1), reading.target)
@@ -345,8 +340,9 @@ def compare_groups(tally: Tally, answer: Any, between: tuple[Any, Any], reading:
 def top(tally: Tally, k: int, reading: Reading) -> Ranking:
     """Tell who is certainly among the k commonest answers, from simultaneous intervals."""
     if not isinstance(k, int | np.integer) or isinstance(k, bool) or not 1 <= k < tally.design.k:
-        msg = f"k must be a whole number from 1 to {tally.design.k - 1:,}, below the number of answers, but got {k!r}"
-        raise ValueError(msg)
+        raise ValueError(
+            f"k must be a whole number from 1 to {tally.design.k - 1:,}, below the number of answers, but got {k!r}"
+        )
     at_once = Reading(reading.level, reading.target, simultaneous=True)
     found = limits(tally, at_once)
     shape = (*tally.counts.shape[:-1], tally.design.k)
@@ -360,8 +356,7 @@ def top(tally: Tally, k: int, reading: Reading) -> Ranking:
 def present(tally: Tally, *, alpha: float, correction: str, power: float) -> Presence:
     """Tell which answers rise above the noise."""
     if not 0 < alpha < 1:
-        msg = f"alpha must be between 0 and 1, such as 0.05, but got {alpha!r}"
-        raise ValueError(msg)
+        raise ValueError(f"alpha must be between 0 and 1, such as 0.05, but got {alpha!r}")
     check_power(power)
     plain, least = absence(tally, alpha / tally.design.k, power)
     corrected = adjusted(plain, correction)
@@ -384,15 +379,15 @@ def _positions(answers: list[Any], design: Design) -> list[int]:
         if position < 0:
             few = 5
             shown = ", ".join(map(repr, design.domain[:few])) + (", ..." if design.k > few else "")
-            msg = f"an answer must be in the domain ({shown}), but got {answer!r}"
-            raise ValueError(msg)
+            raise ValueError(f"an answer must be in the domain ({shown}), but got {answer!r}")
     return found
 
 
 def _refuse_simultaneous(reading: Reading) -> None:
     if reading.simultaneous:
-        msg = "one comparison has no simultaneous interval; raise the level to 1 - alpha/m for m comparisons"
-        raise ValueError(msg)
+        raise ValueError(
+            "one comparison has no simultaneous interval; raise the level to 1 - alpha/m for m comparisons"
+        )
 
 
 def _rows(tally: Tally, first: Any, second: Any) -> Any:

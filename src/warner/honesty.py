@@ -218,22 +218,21 @@ def sensitivity(
     """
     check_level(level)
     if tally.by:
-        msg = "sensitivity needs a tally without groups, but got one with groups; take one group at a time"
-        raise ValueError(msg)
+        raise ValueError("sensitivity needs a tally without groups, but got one with groups; take one group at a time")
     if not isinstance(tally.design, RandomizedResponse | Channel):
-        msg = "sensitivity needs reports of one design, but got pooled ones; take one part at a time"
-        raise TypeError(msg)
+        raise TypeError("sensitivity needs reports of one design, but got pooled ones; take one part at a time")
     column = int(positions([safe], tally.design.outputs)[0])
     if column < 0:
-        msg = f"safe must be a possible report of the design, but {safe!r} is none of {list(tally.design.outputs)[:10]}"
-        raise ValueError(msg)
+        raise ValueError(
+            f"safe must be a possible report of the design, but {safe!r} is none of {list(tally.design.outputs)[:10]}"
+        )
     if isinstance(cheating, str) or not isinstance(cheating, Sequence):
-        msg = f"cheating must be a sequence of shares, such as (0, 0.1), but got {cheating!r}"
-        raise TypeError(msg)
+        raise TypeError(f"cheating must be a sequence of shares, such as (0, 0.1), but got {cheating!r}")
     assumed = [probability("cheating", share) for share in cheating]
     if not assumed or 1 in assumed:
-        msg = f"cheating must be shares of at least 0 and below 1, but got {cheating!r}: if all cheat, nothing is known"
-        raise ValueError(msg)
+        raise ValueError(
+            f"cheating must be shares of at least 0 and below 1, but got {cheating!r}: if all cheat, nothing is known"
+        )
     tallies = [replace(tally, design=_contaminated(tally.design, column, share)) for share in assumed]
     ends = [limits(one, Reading(level)) for one in tallies]
     return Sensitivity(
@@ -431,17 +430,17 @@ def anchored_crosswise(
     """
     question, anchor = float(probability("p", p)), float(probability("p_anchor", p_anchor))
     for name, value in (("p", question), ("p_anchor", anchor)):
-        if value == 0.5:  # noqa: PLR2004
-            msg = f"{name} must not be 1/2: then same and differ are equally likely for everybody, and say nothing"
-            raise ValueError(msg)
+        if value == 0.5:
+            raise ValueError(
+                f"{name} must not be 1/2: then same and differ are equally likely for everybody, and say nothing"
+            )
     samples = _samples((same, anchor_same), (n, n))
     if both_same is not None:
         if not 0 <= both_same <= min(same, anchor_same) or same + anchor_same - both_same > n:
-            msg = (
+            raise ValueError(
                 f"both_same must be at most same and anchor_same, and leave at most n people, but got {both_same!r} "
                 f"with {same!r}, {anchor_same!r} and {n!r}"
             )
-            raise ValueError(msg)
         f = samples.observed
         samples.covariance[0, 1] = samples.covariance[1, 0] = (both_same / n - f[0] * f[1]) / n
 
@@ -468,14 +467,14 @@ class Samples(NamedTuple):
 
 
 def _samples(yes: Sequence[int], n: Sequence[int]) -> Samples:
-    if not (isinstance(yes, Sequence) and isinstance(n, Sequence)) or len(yes) != 2 or len(n) != 2:  # noqa: PLR2004
-        msg = f"yes and n must be two numbers each, one for each sample, but got {yes!r} and {n!r}"
-        raise ValueError(msg)
+    if not (isinstance(yes, Sequence) and isinstance(n, Sequence)) or len(yes) != 2 or len(n) != 2:
+        raise ValueError(f"yes and n must be two numbers each, one for each sample, but got {yes!r} and {n!r}")
     for count, size in zip(yes, n, strict=True):
         whole = all(isinstance(part, int | np.integer) and not isinstance(part, bool) for part in (count, size))
         if not whole or size < 1 or not 0 <= count <= size:
-            msg = f"counts must be whole numbers from 0 to the size of the sample, but got {count!r} of {size!r}"
-            raise ValueError(msg)
+            raise ValueError(
+                f"counts must be whole numbers from 0 to the size of the sample, but got {count!r} of {size!r}"
+            )
     sizes = tuple(map(int, n))
     f = np.array([int(count) / size for count, size in zip(yes, sizes, strict=True)])
     return Samples(f, np.diag(f * (1 - f) / np.array(sizes, dtype=np.float64)), sizes)
@@ -496,8 +495,9 @@ def _found(
         # A step in the imaginary direction: exact derivatives of rational functions.
         slopes = np.array([np.imag(solved(f + 1j * step))[:2] / TINY for step in TINY * np.eye(2)])
     if not (np.isfinite(values).all() and np.isfinite(slopes).all()):
-        msg = "these counts give no estimate: the equations have no solution there (a share in a denominator is zero)"
-        raise ValueError(msg)
+        raise ValueError(
+            "these counts give no estimate: the equations have no solution there (a share in a denominator is zero)"
+        )
     errors = np.sqrt(np.maximum(np.einsum("is,ij,js->s", slopes, samples.covariance, slopes), 0))
     possible = bool(((values >= 0) & (values <= 1)).all())
     likely = values if possible else np.array(read(_likeliest(kinds, samples)))
@@ -531,11 +531,9 @@ def _part_of(first: float, second: float) -> tuple[float, float]:
 
 
 def _different(name: str, pair: Sequence[Number]) -> tuple[float, float]:
-    if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:  # noqa: PLR2004
-        msg = f"{name} must be two probabilities, one for each sample, but got {pair!r}"
-        raise ValueError(msg)
+    if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+        raise ValueError(f"{name} must be two probabilities, one for each sample, but got {pair!r}")
     first, second = (probability(name, value) for value in pair)
     if first == second:
-        msg = f"{name} must differ between the samples, or they say the same, but got {pair[0]!r} twice"
-        raise ValueError(msg)
+        raise ValueError(f"{name} must differ between the samples, or they say the same, but got {pair[0]!r} twice")
     return float(first), float(second)

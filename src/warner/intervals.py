@@ -49,8 +49,7 @@ class Reading:
     def __post_init__(self) -> None:
         check_level(self.level)
         if self.target not in TARGETS:
-            msg = f"target must be one of {', '.join(TARGETS)}, but got {self.target!r}"
-            raise ValueError(msg)
+            raise ValueError(f"target must be one of {', '.join(TARGETS)}, but got {self.target!r}")
 
     def tail(self, k: int) -> float:
         """Give the chance of a miss on either side; that of one of k intervals, if they are to hold all at once.
@@ -168,8 +167,7 @@ def binomial_limits(c: Any, n: Any, tail: Any) -> tuple[Array, Array]:
 def check_level(level: float) -> None:
     """Refuse what is no confidence level."""
     if not isinstance(level, float | int | np.floating) or not 0 < level < 1:
-        msg = f"level must be between 0 and 1, such as 0.95, but got {level!r}"
-        raise ValueError(msg)
+        raise ValueError(f"level must be between 0 and 1, such as 0.95, but got {level!r}")
 
 
 def suited(n: Any, rate: Rates, target: str, tail: float) -> NDArray[np.bool_]:
@@ -233,8 +231,7 @@ def _unclipped(
     """Give the share at the lower limit for the count `below`, and at the upper limit for the count `above`."""
     allowed = {"population": ("clopper_pearson", "wilson"), "realised": ("clopper_pearson", "score")}[target]
     if method is not None and method not in allowed:
-        msg = f"method must be one of {', '.join(allowed)} for the {TARGETS[target]}, but got {method!r}"
-        raise ValueError(msg)
+        raise ValueError(f"method must be one of {', '.join(allowed)} for the {TARGETS[target]}, but got {method!r}")
     if method == "wilson":
         _refuse_few(n * np.minimum(rate.lowest, 1 - rate.highest), "wilson", "expected reports of an absent answer")
         return _wilson(below, n, rate, tail, -1), _wilson(above, n, rate, tail, 1)
@@ -277,11 +274,10 @@ def _standard_error(c: Array, n: Any, rate: Rates, target: str) -> Array:
 
 def _refuse_few(found: Any, method: str, what: str) -> None:
     if not np.all(found >= ENOUGH):
-        msg = (
+        raise ValueError(
             f"method {method!r} needs at least {ENOUGH} {what}, but there are {np.min(found):.3g}; use "
             "'clopper_pearson', which holds for any number"
         )
-        raise ValueError(msg)
 
 
 # Two shares against each other
@@ -446,8 +442,7 @@ def adjusted(p_values: Array, correction: str) -> Array:
     Benjamini and Hochberg is not proven for counts, which are negatively dependent; simulations have not broken it.
     """
     if correction not in {"holm", "bh"}:
-        msg = f'correction must be "holm" or "bh", but got {correction!r}'
-        raise ValueError(msg)
+        raise ValueError(f'correction must be "holm" or "bh", but got {correction!r}')
     k = p_values.shape[-1]
     order = np.argsort(p_values, axis=-1)
     ranked = np.take_along_axis(p_values, order, axis=-1)
@@ -507,5 +502,4 @@ def _smallest_whole(holds: Callable[[int], bool], n: int, start: float) -> int:
 def check_power(power: float) -> None:
     """Refuse what is no power of a test."""
     if not 0 < power < 1:
-        msg = f"power must be between 0 and 1, such as 0.8, but got {power!r}"
-        raise ValueError(msg)
+        raise ValueError(f"power must be between 0 and 1, such as 0.8, but got {power!r}")

@@ -38,8 +38,9 @@ def positions(values: Any, labels: Labels, *, codes: bool = False, what: str = "
         flat = [_position(value, labels, index) for value in array.ravel().tolist()]
         found = np.array(flat, dtype=np.int64).reshape(array.shape)
     else:
-        msg = f"{what} must be {wanted}, as the domain is, but got an array of {array.dtype}; convert it first"
-        raise TypeError(msg)
+        raise TypeError(
+            f"{what} must be {wanted}, as the domain is, but got an array of {array.dtype}; convert it first"
+        )
     if isinstance(values, np.ma.MaskedArray):
         found = np.where(np.ma.getmaskarray(values), MISSING, found)
     return found
@@ -66,7 +67,7 @@ def is_missing(value: object) -> bool:
     """Tell null, NaN and the missing values of data-frame libraries."""
     if value is None or type(value).__name__ in {"NAType", "NaTType"}:
         return True
-    return isinstance(value, float) and value != value  # noqa: PLR0124 - NaN is the one float that differs from itself
+    return isinstance(value, float) and value != value
 
 
 @lru_cache(maxsize=8)

@@ -60,11 +60,11 @@ def kl_divergence(first: ArrayLike, second: ArrayLike) -> NDArray[np.float64]:
     """
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if a.shape[-1:] != b.shape[-1:]:
-        msg = f"first and second must be over the same answers, but got shapes {a.shape} and {b.shape}"
-        raise ValueError(msg)
+        raise ValueError(f"first and second must be over the same answers, but got shapes {a.shape} and {b.shape}")
     if not (a >= 0).all() or not (b >= 0).all():
-        msg = f"first and second must not be negative, but the smallest entry is {min(a.min(), b.min()):.3g}"
-        raise ValueError(msg)
+        raise ValueError(
+            f"first and second must not be negative, but the smallest entry is {min(a.min(), b.min()):.3g}"
+        )
     return rel_entr(a, b).sum(axis=-1)  # type: ignore[no-any-return]
 
 
@@ -83,8 +83,9 @@ def negative_log_likelihood(shares: ArrayLike, counts: ArrayLike, design: Design
     array, totals, _ = validated(counts, design)
     theta = np.asarray(shares, dtype=np.float64)
     if theta.shape != (*array.shape[:-1], design.k):
-        msg = f"shares must have the shape of counts, {(*array.shape[:-1], design.k)}, but got {theta.shape}"
-        raise ValueError(msg)
+        raise ValueError(
+            f"shares must have the shape of counts, {(*array.shape[:-1], design.k)}, but got {theta.shape}"
+        )
     negative = theta.min(axis=-1) < 0
     if negative.all():
         return np.full(negative.shape, np.nan)[()]
@@ -110,6 +111,7 @@ def _expected(theta: NDArray[np.float64], design: Design) -> NDArray[np.float64]
 def _difference(shares: ArrayLike, truth: ArrayLike) -> NDArray[np.float64]:
     first, second = np.asarray(shares, dtype=np.float64), np.asarray(truth, dtype=np.float64)
     if first.shape[-1:] != second.shape[-1:]:
-        msg = f"shares and truth must be over the same answers, but got shapes {first.shape} and {second.shape}"
-        raise ValueError(msg)
+        raise ValueError(
+            f"shares and truth must be over the same answers, but got shapes {first.shape} and {second.shape}"
+        )
     return first - second

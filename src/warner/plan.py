@@ -185,7 +185,7 @@ class Plan:
 
     def plot(self, **options: Any) -> Any:
         """Draw the half-width (or the error) over people and epsilon; see `warner.plot.plot_plan`."""
-        from warner.plot import plot_plan  # noqa: PLC0415 - a step to the right, for convenience
+        from warner.plot import plot_plan
 
         return plot_plan(self, **options)
 
@@ -258,7 +258,7 @@ class Plan:
         )
 
     def _shuffled(self) -> str:
-        assert self.shuffled_epsilon is not None  # noqa: S101 - narrows the type
+        assert self.shuffled_epsilon is not None
         if self.shuffled_epsilon == self.design.epsilon:
             return (
                 f"Shuffled: no better than epsilon {self.design.shown_epsilon()} can be proven at delta {self.delta:g}."
@@ -360,14 +360,11 @@ def plan(
     check_level(level)
     check_power(power)
     if share is not None and not 0 <= share <= 1:
-        msg = f"share must be from 0 to 1, but got {share!r}"
-        raise ValueError(msg)
+        raise ValueError(f"share must be from 0 to 1, but got {share!r}")
     if pilot is not None and population is not None:
-        msg = "give a population or a pilot, not both"
-        raise TypeError(msg)
+        raise TypeError("give a population or a pilot, not both")
     if half_width is not None and error is not None:
-        msg = "give half_width or error, not both"
-        raise TypeError(msg)
+        raise TypeError("give half_width or error, not both")
     if people is not None:
         _check_people(people)
     wanted, target = ("half_width", half_width) if error is None else ("error", error)
@@ -377,11 +374,9 @@ def plan(
     shares = None if expected is None else population_shares(expected, design)
     goal = _Goal(wanted, level, simultaneous, share, shares)
     if known and design.epsilon == 0:
-        msg = "the design must have an epsilon above 0: with p = q, reports say nothing, however many"
-        raise ValueError(msg)
-    if isinstance(design, Channel) and (delta is not None or (wanted == "error" and design.k > 2)):  # noqa: PLR2004
-        msg = "delta, and error with more than two answers, can be planned for a RandomizedResponse only"
-        raise ValueError(msg)
+        raise ValueError("the design must have an epsilon above 0: with p = q, reports say nothing, however many")
+    if isinstance(design, Channel) and (delta is not None or (wanted == "error" and design.k > 2)):
+        raise ValueError("delta, and error with more than two answers, can be planned for a RandomizedResponse only")
     if target is not None:
         _check_target(wanted, target)
     if people is None:
@@ -428,7 +423,7 @@ class _Goal(NamedTuple):
 
     def error(self, design: Plannable, n: float) -> float:
         if isinstance(design, Channel):
-            if design.k != 2:  # noqa: PLR2004
+            if design.k != 2:
                 return math.nan  # of several answers, only the first is read off one binomial count
             share = self.expected_share(design) if self.population is None else float(self.population[0])
             return standard_error(design, share, n)
@@ -451,21 +446,21 @@ def _known(
     if domain is None and reports is not None:
         # With people and a target, epsilon is the question; otherwise it is the pilot's unless given.
         if isinstance(reports.design, Pooled):
-            msg = "pilot must have gone through one design, but was pooled from several"
-            raise TypeError(msg)
-        own = reports.design if epsilon is None and len(others) < 2 else None  # noqa: PLR2004
+            raise TypeError("pilot must have gone through one design, but was pooled from several")
+        own = reports.design if epsilon is None and len(others) < 2 else None
         domain = reports.design.domain
     elif domain is None:
-        msg = "plan needs the possible answers: their number, their labels, or a design"
-        raise TypeError(msg)
+        raise TypeError("plan needs the possible answers: their number, their labels, or a design")
     elif own is not None and epsilon is not None:
-        msg = "give a design, whose epsilon is known, or the possible answers with epsilon, not a design and epsilon"
-        raise TypeError(msg)
+        raise TypeError(
+            "give a design, whose epsilon is known, or the possible answers with epsilon, not a design and epsilon"
+        )
     named = ["a design"] if own is not None else ["epsilon"] if epsilon is not None else []
-    if len(named) + len(others) != 2:  # noqa: PLR2004
+    if len(named) + len(others) != 2:
         got = " and ".join([*named, *others]) or "none of them"
-        msg = f"give two of epsilon (or a design), people, and half_width or error, to get the third; but got {got}"
-        raise TypeError(msg)
+        raise TypeError(
+            f"give two of epsilon (or a design), people, and half_width or error, to get the third; but got {got}"
+        )
     if own is not None:
         return own, True
     labels: Any = domain
@@ -483,12 +478,11 @@ def _people(design: Plannable, goal: _Goal, target: float) -> int:
     high = 1
     while not meets(high):
         if high >= LARGEST_TOTAL:
-            msg = (
+            raise ValueError(
                 f"no number of people up to 2^53 reaches {_named(goal.wanted)} of {_points(target)} at epsilon "
                 f"{design.shown_epsilon()}; 2^53 people would reach {_points(goal.measured(design, LARGEST_TOTAL))}. "
                 "Allow a larger epsilon or a wider interval"
             )
-            raise ValueError(msg)
         high = min(4 * high, LARGEST_TOTAL)
     low = high // 4  # does not meet it, or is 0
     while high - low > 1:
@@ -508,15 +502,14 @@ def _epsilon(base: Plannable, people: int, goal: _Goal, target: float) -> Random
     if not meets(LARGEST_EPSILON):
         open_design = _with_epsilon(k, LARGEST_EPSILON)
         best = goal.measured(open_design, float(people))
-        msg = (
+        raise ValueError(
             f"no epsilon up to {LARGEST_EPSILON:g} lets {people:,} people reach {_named(goal.wanted)} of "
             f"{_points(target)}: chance in who is asked is more than that. They can reach {_points(best, up=True)} at "
             f"best; {_points(target)} takes {_people(open_design, goal, target):,} people even with hardly any noise"
         )
-        raise ValueError(msg)
     if meets(SMALLEST_EPSILON):
         high = low
-    while high - low > 1e-10:  # noqa: PLR2004 - in the logarithm: relative
+    while high - low > 1e-10:
         middle = (low + high) / 2
         low, high = (low, middle) if meets(math.exp(middle)) else (middle, high)
     return RandomizedResponse(base.domain, epsilon=math.exp(high))
@@ -602,7 +595,7 @@ def other_protocol(design: RandomizedResponse) -> tuple[float, int]:
        USENIX Security 2017.
     """
     a, b = design.odds
-    if a <= b or b == 0 or design.k == 2:  # noqa: PLR2004
+    if a <= b or b == 0 or design.k == 2:
         return 1.0, 1
     k, growth = design.k, a / b
     own = design.q * (1 - design.q) / (design.p - design.q) ** 2
@@ -620,15 +613,15 @@ def other_protocol(design: RandomizedResponse) -> tuple[float, int]:
 
 def _check_people(people: Any) -> None:
     if isinstance(people, bool) or not isinstance(people, int | np.integer) or not 1 <= people <= LARGEST_TOTAL:
-        msg = f"people must be a whole number from 1 to 2^53, but got {people!r}"
-        raise ValueError(msg)
+        raise ValueError(f"people must be a whole number from 1 to 2^53, but got {people!r}")
 
 
 def _check_target(wanted: str, target: float) -> None:
     most = 0.5 if wanted == "half_width" else 1.0
     if not isinstance(target, float | int | np.floating) or not 0 < target < most:
-        msg = f"{wanted} must be above 0 and below {most:g}, as a share (0.02 is two points), but got {target!r}"
-        raise ValueError(msg)
+        raise ValueError(
+            f"{wanted} must be above 0 and below {most:g}, as a share (0.02 is two points), but got {target!r}"
+        )
 
 
 def _named(wanted: str) -> str:

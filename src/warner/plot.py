@@ -79,7 +79,7 @@ def plot(
     """
     _needs_matplotlib()
     if ax is None:
-        import matplotlib.pyplot as plt  # noqa: PLC0415 - an extra, and slow to import
+        import matplotlib.pyplot as plt
 
         ax = plt.figure(figsize=_size(estimate, top), layout="constrained").subplots()
     _checked(top)
@@ -137,7 +137,7 @@ def plot_plan(plan: Plan, *, title: str | None = None, ax: Axes | None = None) -
     """
     _needs_matplotlib()
     if ax is None:
-        import matplotlib.pyplot as plt  # noqa: PLC0415 - an extra, and slow to import
+        import matplotlib.pyplot as plt
 
         ax = plt.figure(figsize=PLAN_SIZE, layout="constrained").subplots()
     own = plan.people
@@ -193,8 +193,7 @@ def saved_plan(plan: Plan, path: str | os.PathLike[str], *, title: str | None = 
 def _ending(path: str | os.PathLike[str]) -> str:
     ending = Path(path).suffix.lower().removeprefix(".")
     if ending not in FORMATS:
-        msg = f"the picture's name must end in .{', .'.join(FORMATS)}, but got {str(path)!r}"
-        raise ValueError(msg)
+        raise ValueError(f"the picture's name must end in .{', .'.join(FORMATS)}, but got {str(path)!r}")
     return ending
 
 
@@ -224,8 +223,8 @@ def _rendered(
     draw: Callable[[Axes], object], size: tuple[float, float], ending: str, *, transparent: bool = False
 ) -> bytes:
     _needs_matplotlib()
-    import matplotlib as mpl  # noqa: PLC0415
-    from matplotlib.figure import Figure  # noqa: PLC0415
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
 
     # No pyplot: nothing to close, no display asked for. The salt and the missing date make equal pictures equal files.
     figure: Figure = Figure(figsize=size, layout="constrained")
@@ -244,16 +243,14 @@ def _rendered(
 
 def _needs_matplotlib() -> None:
     try:
-        import matplotlib as mpl  # noqa: F401, PLC0415
+        import matplotlib as mpl  # noqa: F401 - asked whether it is there
     except ImportError:
-        msg = "drawing needs Matplotlib: pip install 'warner[plot]'"
-        raise ImportError(msg) from None
+        raise ImportError("drawing needs Matplotlib: pip install 'warner[plot]'") from None
 
 
 def _checked(top: int) -> None:
     if top < 1:
-        msg = f"top must be at least 1, but got {top!r}"
-        raise ValueError(msg)
+        raise ValueError(f"top must be at least 1, but got {top!r}")
 
 
 def _percents(estimate: Estimate, read: Reading) -> _Percents:

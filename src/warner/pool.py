@@ -37,24 +37,21 @@ def pool(tallies: Iterable[Tally]) -> Tally:
     """
     given = list(tallies)
     if not given or not all(isinstance(one, Tally) for one in given):
-        msg = "tallies must be a list of at least one Tally"
-        raise TypeError(msg)
+        raise TypeError("tallies must be a list of at least one Tally")
     for one in given:
         if one.by:
-            msg = "tallies must be without groups to be pooled; pool those of each group"
-            raise ValueError(msg)
+            raise ValueError("tallies must be without groups to be pooled; pool those of each group")
         if one.squares is not None:
-            msg = "tallies must be without weights to be pooled"
-            raise ValueError(msg)
+            raise ValueError("tallies must be without weights to be pooled")
         if one.design.domain != given[0].design.domain:
             mine, other = (
                 f"{len(each.design.domain)} answers from {each.design.domain[0]!r}" for each in (given[0], one)
             )
-            msg = f"tallies must be about the same answers, in the same order, to be pooled, but got {mine} and {other}"
-            raise ValueError(msg)
+            raise ValueError(
+                f"tallies must be about the same answers, in the same order, to be pooled, but got {mine} and {other}"
+            )
         if isinstance(one.design, Pooled):
-            msg = "tallies must not be pooled already; pool all of them at once"
-            raise TypeError(msg)
+            raise TypeError("tallies must not be pooled already; pool all of them at once")
     merged: list[Tally] = []
     for one in given:
         same = next((i for i, other in enumerate(merged) if other.design == one.design), None)

@@ -45,22 +45,22 @@ def population_shares(population: Population, design: RandomizedResponse | Chann
         return _shares_of_pilot(tally_of(population), design)
     if isinstance(population, str) and population.startswith("zipf:"):
         return _zipf(design.k, population.removeprefix("zipf:"))
-    if isinstance(population, tuple) and len(population) == 2 and population[0] == "zipf":  # noqa: PLR2004
+    if isinstance(population, tuple) and len(population) == 2 and population[0] == "zipf":
         return _zipf(design.k, population[1])
     if isinstance(population, str) and population == "uniform":
         return uniform(design.k)
     if isinstance(population, str | os.PathLike):
         if Path(population).suffix.lower() != ".csv":
-            msg = f"population must be uniform, zipf:s, a file that ends in .csv, or shares, but got {population!s:.60}"
-            raise ValueError(msg)
+            raise ValueError(
+                f"population must be uniform, zipf:s, a file that ends in .csv, or shares, but got {population!s:.60}"
+            )
         return _shares_of_file(Path(population), design)
     shares = np.asarray(population, dtype=np.float64)
-    if shares.shape != (design.k,) or not (shares >= 0).all() or not abs(shares.sum() - 1) <= 1e-6:  # noqa: PLR2004
-        msg = (
+    if shares.shape != (design.k,) or not (shares >= 0).all() or not abs(shares.sum() - 1) <= 1e-6:
+        raise ValueError(
             f"population must be {design.k:,} shares of at least 0 that sum to 1, but got shape {shares.shape}, "
             f"sum {shares.sum():.6g}"
         )
-        raise ValueError(msg)
     return np.asarray(shares / shares.sum())
 
 
@@ -68,8 +68,7 @@ def tally_of(pilot: Estimate | Tally) -> Tally:
     """Give the reports of a pilot."""
     found: Any = pilot.tally if isinstance(pilot, Estimate) else pilot
     if not isinstance(found, Tally):
-        msg = f"pilot must be an Estimate or a Tally, but got {type(pilot).__name__}"
-        raise TypeError(msg)
+        raise TypeError(f"pilot must be an Estimate or a Tally, but got {type(pilot).__name__}")
     return found
 
 
@@ -77,14 +76,12 @@ def _zipf(k: int, s: Any) -> NDArray[np.float64]:
     try:
         return zipf(k, float(s))
     except (TypeError, ValueError):
-        msg = f"population zipf must have a finite number for s, such as zipf:1.3, but got {s!r}"
-        raise ValueError(msg) from None
+        raise ValueError(f"population zipf must have a finite number for s, such as zipf:1.3, but got {s!r}") from None
 
 
 def _shares_of_pilot(reports: Tally, design: RandomizedResponse | Channel) -> NDArray[np.float64]:
     if reports.design.domain != design.domain:
-        msg = f"pilot must be about the same {design.k:,} answers as the plan, but is about others"
-        raise ValueError(msg)
+        raise ValueError(f"pilot must be about the same {design.k:,} answers as the plan, but is about others")
     return inv_p(reports.counts.reshape(-1, reports.counts.shape[-1]).sum(axis=0), reports.design)
 
 
@@ -94,19 +91,18 @@ def _shares_of_file(path: Path, design: RandomizedResponse | Channel) -> NDArray
         names = list(rows.fieldnames or ())
         amount = next((name for name in ("share", "count") if name in names), "")
         if not amount or "value" not in names:
-            msg = f"{path} must have the columns value and share (or count), but has {', '.join(names) or 'none'}"
-            raise ValueError(msg)
+            raise ValueError(
+                f"{path} must have the columns value and share (or count), but has {', '.join(names) or 'none'}"
+            )
         pairs = [(row["value"], row[amount]) for row in rows]
     where = positions(from_text([value for value, _ in pairs], design.domain), design.domain)
     if (where < 0).any():
         wrong = pairs[int(np.argmax(where < 0))][0]
-        msg = f"{path} must hold values of the domain, but {reprlib.repr(wrong)} is not in it"
-        raise ValueError(msg)
+        raise ValueError(f"{path} must hold values of the domain, but {reprlib.repr(wrong)} is not in it")
     try:
         amounts = np.array([float(text) for _, text in pairs])
     except (TypeError, ValueError):
         amounts = np.array([np.nan])
     if not (np.isfinite(amounts) & (amounts >= 0)).all() or not amounts.sum() > 0:
-        msg = f"{path} must hold numbers of at least 0 in the column {amount}, not all of them 0"
-        raise ValueError(msg)
+        raise ValueError(f"{path} must hold numbers of at least 0 in the column {amount}, not all of them 0")
     return np.asarray(np.bincount(where, amounts, design.k) / amounts.sum())

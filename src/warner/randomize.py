@@ -58,8 +58,7 @@ def randomize(answers: Any, design: Design, *, codes: bool = False) -> Any:
         answers = answers.item()  # one label of NumPy's own type is one label
     several = isinstance(answers, list | tuple) or hasattr(answers, "__array__")
     if not several and isinstance(answers, Iterable) and not isinstance(answers, str | bytes):
-        msg = f"answers must be one label, a list, a tuple or an array, but got a {type(answers).__name__}"
-        raise TypeError(msg)
+        raise TypeError(f"answers must be one label, a list, a tuple or an array, but got a {type(answers).__name__}")
     truth = positions(answers if several else [answers], design.domain, codes=codes, what="answers")
     _refuse(truth < 0)
     reports = _draw(truth.ravel(), design, os.urandom).reshape(truth.shape)
@@ -140,8 +139,7 @@ def _refuse(wrong: NDArray[np.bool_]) -> None:
     if not where.size:
         return
     shown = ", ".join(map(str, where[:SHOWN].tolist())) + (", ..." if where.size > SHOWN else "")
-    msg = (
+    raise ValueError(
         f"answers must all be in the domain, but {where.size} of {wrong.size} are missing or not in it, at "
         f"position {shown} counted from 0; nothing was randomized. Leave them out, or add them to the domain"
     )
-    raise ValueError(msg)

@@ -236,7 +236,7 @@ def _leader(table: Table, rows: NDArray[np.intp], level: float, kind: str, start
 
     tied = int((shares == shares.max()).sum())
     if tied > 1:
-        rest = "one more answer is" if tied == 2 else f"{tied - 1:,} more answers are"  # noqa: PLR2004
+        rest = "one more answer is" if tied == 2 else f"{tied - 1:,} more answers are"
         return f"<p class='{kind}'>{start}A leading answer is {told(int(first))}; {rest} level with it.</p>"
     lead = f"<p class='{kind}'>{start}The leading answer is {told(int(first))}.</p>"
     overlap = table["low"][first] <= table["high"][second]

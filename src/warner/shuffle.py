@@ -82,11 +82,9 @@ def shuffled(design: RandomizedResponse, n: int, delta: float) -> float:
     True
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        msg = f"n must be a whole number of people, at least 1, but got {n!r}"
-        raise ValueError(msg)
+        raise ValueError(f"n must be a whole number of people, at least 1, but got {n!r}")
     if not 0 < delta < 1:
-        msg = f"delta must be between 0 and 1, such as 1e-9, but got {delta!r}"
-        raise ValueError(msg)
+        raise ValueError(f"delta must be between 0 and 1, such as 1e-9, but got {delta!r}")
     a, b = design.odds
     if 0 in (a, b):
         return math.inf
@@ -158,7 +156,7 @@ def _grid(pair: _Pair, n: int, tail: float) -> _Grid:
     get smaller when probability moves from inside a cell to the cell's two ends in a way that keeps the mean.
     """
     other, weights = _spread(n, pair.blanket, tail, NODES[0])
-    if pair.k == 2:  # noqa: PLR2004 - no third answer
+    if pair.k == 2:
         return _Grid(other, np.zeros_like(other), weights)
     chance = (pair.k - 2) * pair.blanket / (1 - pair.blanket)
     parts = [

@@ -49,8 +49,7 @@ def zipf(k: int, s: float) -> NDArray[np.float64]:
     array([6., 3., 2.])
     """
     if k < 1 or not np.isfinite(s):
-        msg = f"k must be at least 1 and s finite, but got k={k!r} and s={s!r}"
-        raise ValueError(msg)
+        raise ValueError(f"k must be at least 1 and s finite, but got k={k!r} and s={s!r}")
     weights: NDArray[np.float64] = np.arange(1, k + 1, dtype=np.float64) ** -float(s)
     weights /= weights.sum()
     return weights
@@ -93,15 +92,13 @@ def reports_of_population(
     1000
     """
     theta = np.asarray(shares, dtype=np.float64)
-    if theta.shape != (design.k,) or not (theta >= 0).all() or not abs(theta.sum() - 1) <= 1e-9:  # noqa: PLR2004
-        msg = (
+    if theta.shape != (design.k,) or not (theta >= 0).all() or not abs(theta.sum() - 1) <= 1e-9:
+        raise ValueError(
             f"shares must be a distribution over {design.k} answers, but got shape {theta.shape}, sum {theta.sum():.9g}"
         )
-        raise ValueError(msg)
     _check(n, rng)
     if isinstance(design, Pooled):
-        msg = "pooled designs must be drawn from part by part, each with its own number of people"
-        raise TypeError(msg)
+        raise TypeError("pooled designs must be drawn from part by part, each with its own number of people")
     if isinstance(design, Channel):
         reported = theta @ design.channel()
         return rng.multinomial(n, reported / reported.sum(), size=size)
@@ -153,14 +150,14 @@ def reports_of_people(
     """
     people = np.asarray(true_counts)
     if people.dtype.kind not in "iu" or people.shape != (design.k,) or (people < 0).any():
-        msg = (
+        raise ValueError(
             f"true_counts must be {design.k} whole numbers of at least 0, one for each answer, but got "
             f"shape {people.shape} of {people.dtype}"
         )
-        raise ValueError(msg)
     if design.odds[0] < design.odds[1]:
-        msg = "the design must have p >= q to be read as keep or redraw; use reports_of_population for p < q"
-        raise ValueError(msg)
+        raise ValueError(
+            "the design must have p >= q to be read as keep or redraw; use reports_of_population for p < q"
+        )
     _check(1, rng)
     people = people.astype(np.int64)
     held = np.flatnonzero(people)  # of many answers, most may be held by nobody
@@ -269,8 +266,6 @@ def _poisson(mean: float) -> Callable[[int, np.random.Generator], NDArray[np.int
 
 def _check(n: int, rng: Any) -> None:
     if not isinstance(rng, np.random.Generator):
-        msg = f"rng must be a numpy.random.Generator, such as numpy.random.default_rng(1), but got {rng!r}"
-        raise TypeError(msg)
+        raise TypeError(f"rng must be a numpy.random.Generator, such as numpy.random.default_rng(1), but got {rng!r}")
     if not isinstance(n, int | np.integer) or n < 0:
-        msg = f"n must be a whole number of people, at least 0, but got {n!r}"
-        raise ValueError(msg)
+        raise ValueError(f"n must be a whole number of people, at least 0, but got {n!r}")

@@ -42,7 +42,7 @@ def randomize_file(
     *,
     column: str | None = None,
     keep: Sequence[str] = (),
-    progress: Callable[[int], None] = lambda rows: None,  # noqa: ARG005
+    progress: Callable[[int], None] = lambda rows: None,
 ) -> int:
     """Randomize a column of a file into another file, and give the number of rows.
 
@@ -68,13 +68,13 @@ def randomize_file(
         For an answer outside the domain, or a missing one: it names the row, not the answer.
     """
     if Path(target).exists() and Path(source).exists() and Path(target).samefile(source):
-        msg = f"{os.fspath(target)} holds the true answers, which would be lost; write the reports to another file"
-        raise ValueError(msg)
+        raise ValueError(
+            f"{os.fspath(target)} holds the true answers, which would be lost; write the reports to another file"
+        )
     pieces, types, text = _pieces(source, design, column, keep)
     first = next(pieces, None)
     if first is None:
-        msg = f"{os.fspath(source)} holds no answers"
-        raise ValueError(msg)
+        raise ValueError(f"{os.fspath(source)} holds no answers")
     name = next(iter(first))
     done = 0
     undone = "what was printed is not to be used" if os.fspath(target) == "-" else "nothing was written"
@@ -84,11 +84,10 @@ def randomize_file(
             codes = positions(from_text(answers, design.domain) if text else answers, design.domain)
             if (codes < 0).any():
                 row = done + int(np.flatnonzero(codes < 0)[0]) + 1
-                msg = (
+                raise ValueError(
                     f"column {name!r} must hold answers of the domain, but in row {row:,} it is missing or not in it; "
                     f"{undone}. Leave such rows out, or add the answer to the domain"
                 )
-                raise ValueError(msg)
             reports = labelled(randomize(codes, design, codes=True), design.outputs).tolist()
             write({name: reports} | piece)
             done += len(reports)
@@ -127,30 +126,25 @@ def _csv_pieces(lines: TextIO, design: Design, column: str | None, keep: Sequenc
         yield from _csv_rows(lines, design, column, keep)
     except (csv.Error, UnicodeDecodeError) as error:
         what = "not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
-        msg = f"standard input cannot be read as CSV: {what}"
-        raise ValueError(msg) from None
+        raise ValueError(f"standard input cannot be read as CSV: {what}") from None
 
 
 def _csv_rows(lines: TextIO, design: Design, column: str | None, keep: Sequence[str]) -> Iterator[Piece]:
     first = lines.readline()
     if not first.strip():
-        msg = "standard input is empty: there is not even a header"
-        raise ValueError(msg)
+        raise ValueError("standard input is empty: there is not even a header")
     reader = csv.reader(itertools.chain([first], lines), delimiter=delimiter_of(first))
     header = next(reader)
     refuse_headless(header, design.domain)
     if len(set(header)) < len(header):
-        msg = "the columns must have different names"
-        raise ValueError(msg)
+        raise ValueError("the columns must have different names")
     rest = [name for name in header if name not in keep]
     if column is None and len(rest) != 1:
-        msg = f"column must be given unless there is just one, but there are {len(rest)}"
-        raise ValueError(msg)
+        raise ValueError(f"column must be given unless there is just one, but there are {len(rest)}")
     wanted = [column if column is not None else rest[0], *keep]
     for name in wanted:
         if name not in header:
-            msg = f"there is no column {name!r}; There are {len(header)}"
-            raise ValueError(msg)
+            raise ValueError(f"there is no column {name!r}; There are {len(header)}")
     places = [header.index(name) for name in wanted]
     filled = (row for row in reader if row or len(header) == 1)  # a blank line is no row, but of a single column
     while rows := list(itertools.islice(filled, PIECE)):
@@ -192,8 +186,9 @@ def _writer(target: str | os.PathLike[str], types: dict[str, Any]) -> Iterator[C
                 with _csv_writer(file, "\t" if ending == ".tsv" else ",") as write:
                     yield write
             else:
-                msg = f"the output must end in .csv, .tsv, .parquet or .jsonl (.gz may follow), but got {name}"
-                raise ValueError(msg)
+                raise ValueError(
+                    f"the output must end in .csv, .tsv, .parquet or .jsonl (.gz may follow), but got {name}"
+                )
 
 
 @contextmanager
@@ -213,8 +208,8 @@ def _csv_writer(file: Any, delimiter: str = ",") -> Iterator[Callable[[Piece], N
 
 @contextmanager
 def _parquet_writer(path: Path, types: dict[str, Any]) -> Iterator[Callable[[Piece], None]]:
-    import pyarrow as pa  # noqa: PLC0415 - only this format needs it
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     writer: Any = None
 

@@ -81,32 +81,25 @@ class Tally:
         array = np.asarray(self.counts)
         shape = (len(self.groups), len(self.design.outputs)) if self.by else (len(self.design.outputs),)
         if array.shape != shape:
-            msg = (
+            raise ValueError(
                 f"counts must have shape {shape}, one for each possible report (and group), but got shape {array.shape}"
             )
-            raise ValueError(msg)
         if array.dtype.kind not in "iuf" or not array.min(initial=0) >= 0 or not np.isfinite(array.max(initial=0)):
-            msg = "counts must be finite numbers of at least 0"
-            raise ValueError(msg)
+            raise ValueError("counts must be finite numbers of at least 0")
         if self.squares is None and array.dtype.kind == "f":
-            msg = "counts must be whole numbers, or come with squares, the sum of the squared weights"
-            raise ValueError(msg)
+            raise ValueError("counts must be whole numbers, or come with squares, the sum of the squared weights")
         if array.size and array.sum(axis=-1, dtype=np.float64).max() > LARGEST_TOTAL:
-            msg = "counts must sum to at most 2^53"
-            raise ValueError(msg)
+            raise ValueError("counts must sum to at most 2^53")
         if clash := RESULTS & set(self.by):
-            msg = f"by must not name a group {min(clash)!r}, which is a column of the result; rename it"
-            raise ValueError(msg)
+            raise ValueError(f"by must not name a group {min(clash)!r}, which is a column of the result; rename it")
         if any(len(group) != len(self.by) for group in self.groups) or len(set(self.groups)) < len(self.groups):
-            msg = "groups must be distinct, with one value for each name in by"
-            raise ValueError(msg)
+            raise ValueError("groups must be distinct, with one value for each name in by")
         if (
             np.min(self.missing) < 0
             or np.min(self.unknown) < 0
             or (self.squares is not None and np.min(self.squares) < 0)
         ):
-            msg = "missing, unknown and squares must be at least 0"
-            raise ValueError(msg)
+            raise ValueError("missing, unknown and squares must be at least 0")
         array = array.astype(np.int64 if self.squares is None else np.float64)
         array.flags.writeable = False
         object.__setattr__(self, "counts", array)
@@ -149,8 +142,7 @@ class Tally:
             ("use of weights", self.squares is not None, other.squares is not None),
         ):
             if mine != theirs:
-                msg = f"tallies must have the same {name} to add up, but got {mine!r} and {theirs!r}"
-                raise ValueError(msg)
+                raise ValueError(f"tallies must have the same {name} to add up, but got {mine!r} and {theirs!r}")
         groups = tuple(sorted({*self.groups, *other.groups}, key=_group_order))
         place = {group: position for position, group in enumerate(groups)}
 
@@ -206,8 +198,7 @@ class Tally:
                 squares=squares,
             )
         except (TypeError, ValueError) as error:
-            msg = f"this tally is damaged: {error}"
-            raise ValueError(msg) from None
+            raise ValueError(f"this tally is damaged: {error}") from None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the tally to a file, whole or not at all."""
@@ -283,28 +274,24 @@ def tally(
     <Tally of 3 reports among 2 answers: 1 'yes', 2 'no'; 1 missing>
     """
     if unknown not in {"error", "drop"}:
-        msg = f'unknown must be "error" or "drop", but got {unknown!r}'
-        raise ValueError(msg)
+        raise ValueError(f'unknown must be "error" or "drop", but got {unknown!r}')
     if weights is not None and counts is not None:
-        msg = "give weights (how much a report stands for) or counts (how often it was made), not both"
-        raise TypeError(msg)
+        raise TypeError("give weights (how much a report stands for) or counts (how often it was made), not both")
     options = _Options(by, weights, counts, codes, unknown)
     if isinstance(reports, str | os.PathLike):
         with readable(os.fspath(reports)):
             return _tally_source(opened(reports), design, column, options)
     if isinstance(reports, list | tuple | range | np.ndarray):
         if column is not None:
-            msg = f"column must be left out for a sequence of reports, but got {column!r}"
-            raise TypeError(msg)
+            raise TypeError(f"column must be left out for a sequence of reports, but got {column!r}")
         return _tally_array(reports, design, options)
     try:
         frame: Any = nw.from_native(reports, allow_series=True)
     except TypeError:
-        msg = (
+        raise TypeError(
             "reports must be a sequence, an array, a data frame, a table or the path of a file, but got "
             f"{type(reports).__module__}.{type(reports).__name__}"
-        )
-        raise TypeError(msg) from None
+        ) from None
     if isinstance(frame, nw.Series):
         frame = frame.alias(column or frame.name or "report").to_frame()
     found = _tally_source(Source(frame, text=False), design, column, options)
@@ -334,11 +321,10 @@ def _assembled(design: Design, by: tuple[str, ...], groups: tuple[Group, ...], r
     size = max(len(groups), 1)
     kinds = len(design.outputs)
     if size * kinds > CELLS_LIMIT:
-        msg = (
+        raise ValueError(
             f"{size:,} groups of {kinds:,} answers are more than fit in memory; tally some groups at a time, or by "
             "fewer columns"
         )
-        raise ValueError(msg)
     group = rows.group
 
     def summed(where: NDArray[np.bool_] | None, amount: NDArray[Any] | None, *, cells: bool = False) -> NDArray[Any]:
@@ -379,8 +365,9 @@ def _tally_array(reports: Any, design: Design, options: _Options) -> Tally:
     if options.counts is not None:
         number = _same_length("counts", options.counts, found.size)
         if number.dtype.kind not in "iu" or (number < 0).any():
-            msg = f"counts must be whole numbers of at least 0, but got {number.min()} in an array of {number.dtype}"
-            raise ValueError(msg)
+            raise ValueError(
+                f"counts must be whole numbers of at least 0, but got {number.min()} in an array of {number.dtype}"
+            )
         _refuse_overflow(number.sum(dtype=np.float64))
         number = number.astype(np.int64)
     if options.weights is not None:
@@ -403,8 +390,7 @@ def _tally_array(reports: Any, design: Design, options: _Options) -> Tally:
 def _same_length(name: str, values: Any, n: int) -> NDArray[Any]:
     array = np.asarray(values)
     if array.shape != (n,):
-        msg = f"{name} must have one value for each of the {n} reports, but got shape {array.shape}"
-        raise ValueError(msg)
+        raise ValueError(f"{name} must have one value for each of the {n} reports, but got shape {array.shape}")
     return array
 
 
@@ -413,8 +399,7 @@ def _values(name: str, values: Any, n: int) -> list[Any]:
     if not isinstance(values, list | tuple):
         return list(_same_length(name, values, n).tolist())
     if len(values) != n:
-        msg = f"{name} must have one value for each of the {n} reports, but got {len(values)}"
-        raise ValueError(msg)
+        raise ValueError(f"{name} must have one value for each of the {n} reports, but got {len(values)}")
     return list(values)
 
 
@@ -487,20 +472,17 @@ def _tally_objects(frame: Any, design: Design, columns: Columns, options: _Optio
 
 def _refuse_unknown(values: list[Any], number: int) -> None:
     shown = ", ".join(map(repr, values)) + (", ..." if len(values) == SHOWN else "")
-    msg = (
+    raise ValueError(
         f"reports must be in the domain, but {number:,} are not: {shown}. Add these values to the domain if they were "
         'possible answers, or leave them out with unknown="drop"'
     )
-    raise ValueError(msg)
 
 
 def _refuse_overflow(total: float) -> None:
     if total > LARGEST_TOTAL:
-        msg = f"counts must sum to at most 2^53, but sum to about {total:.3g}"
-        raise ValueError(msg)
+        raise ValueError(f"counts must sum to at most 2^53, but sum to about {total:.3g}")
 
 
 def _refuse_amounts(name: str, bad: int) -> None:
     if bad:
-        msg = f"{name} must be finite numbers of at least 0, but {bad:,} are negative or missing"
-        raise ValueError(msg)
+        raise ValueError(f"{name} must be finite numbers of at least 0, but {bad:,} are negative or missing")

@@ -159,14 +159,15 @@ def rate_of(design: RandomizedResponse | Channel) -> Rates:
         return rates(design)
     (view,) = views(design, [[0]])
     if view.rate is None:
-        msg = "the design must have a binomial count for its first answer, as one with two possible reports has"
-        raise ValueError(msg)
+        raise ValueError(
+            "the design must have a binomial count for its first answer, as one with two possible reports has"
+        )
     return view.rate
 
 
 def linear_spread(design: RandomizedResponse | Channel) -> Callable[[Any], Any] | None:
     """Give the variance that one report leaves in the first of two shares, by that share; None for binomial counts."""
-    if isinstance(design, RandomizedResponse) or design.k != 2:  # noqa: PLR2004
+    if isinstance(design, RandomizedResponse) or design.k != 2:
         return None
     (view,) = views(design, [[0]])
     if view.rate is not None or not view.identified:
@@ -212,8 +213,9 @@ def _channel_limits(
         binomial = counts[:, view.reports].sum(axis=-1, keepdims=True).astype(np.float64)
         return interval_and_error(binomial, n, view.rate, tail, target, method)
     if method is not None:
-        msg = f"method must be left out for this design, whose intervals are linear combinations, but got {method!r}"
-        raise ValueError(msg)
+        raise ValueError(
+            f"method must be left out for this design, whose intervals are linear combinations, but got {method!r}"
+        )
     if not view.identified:
         return np.zeros((len(n), 1)), np.ones((len(n), 1)), np.full((len(n), 1), np.inf)
     share, error = linear(design, counts, n, view.weights, target)
@@ -245,11 +247,9 @@ def _pooled_limits(
     design: Pooled, counts: NDArray[Any], sets: Sequence[Sequence[int]], reading: Reading, method: str | None
 ) -> Limits:
     if reading.target != "population":
-        msg = "target must be population for pooled collections: they were answered by different people"
-        raise ValueError(msg)
+        raise ValueError("target must be population for pooled collections: they were answered by different people")
     if method is not None:
-        msg = f"method must be left out for pooled collections, but got {method!r}"
-        raise ValueError(msg)
+        raise ValueError(f"method must be left out for pooled collections, but got {method!r}")
     whole = np.array([len(chosen) == design.k for chosen in sets])
     some = [chosen for chosen, known in zip(sets, whole, strict=True) if not known]
     low, high, error = np.ones(len(sets)), np.ones(len(sets)), np.zeros(len(sets))
@@ -449,7 +449,7 @@ def difference_of_two(tally: Tally, pair: tuple[int, int], reading: Reading) -> 
     wider = Reading(1 - (1 - reading.level) / 2, reading.target)
     ends = limits(tally, wider, sets=[[pair[0]], [pair[1]]])
     ratio = ratio_limits(ends.low[:, 0], ends.high[:, 0], ends.low[:, 1], ends.high[:, 1])
-    if isinstance(design, Channel) and design.k == 2 and (view := views(design, [[pair[0]]])[0]).rate is not None:  # noqa: PLR2004
+    if isinstance(design, Channel) and design.k == 2 and (view := views(design, [[pair[0]]])[0]).rate is not None:
         one = limits(tally, reading, sets=[[pair[0]]])
         c = counts[:, view.reports].sum(axis=-1).astype(np.float64)
         half = view.rate.base + view.rate.gain / 2
@@ -489,7 +489,6 @@ def _difference_of_part(
         return share[:, 0], error[:, 0]
     one, two = views(design, [[i], [j]])
     if not (one.identified and two.identified):
-        msg = "the design must tell the two shares apart from each other, but under it they cannot be known"
-        raise ValueError(msg)
+        raise ValueError("the design must tell the two shares apart from each other, but under it they cannot be known")
     share, error = linear(design, counts, total, one.weights - two.weights, target)
     return share[:, 0], error[:, 0]

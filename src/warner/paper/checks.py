@@ -140,7 +140,7 @@ def divergence(cases: int, rng: np.random.Generator) -> Numbers:
         divergences = np.array([kl_divergence(observed, one) for one in expected])
         entropy = -np.sum(observed[observed > 0] * np.log(observed[observed > 0]))
         largest = max(largest, float(np.abs(likelihoods - divergences - entropy).max()))
-        apart = np.abs(likelihoods[:, np.newaxis] - likelihoods) > 1e-12  # noqa: PLR2004 - else they are tied
+        apart = np.abs(likelihoods[:, np.newaxis] - likelihoods) > 1e-12
         signs = (likelihoods[:, np.newaxis] < likelihoods) != (divergences[:, np.newaxis] < divergences)
         disagreements += int((signs & apart).any())
     return {"cases": cases, "disagreements": disagreements, "largest difference": largest}
@@ -256,9 +256,9 @@ def smallest(cases: int, rng: np.random.Generator) -> Numbers:
                 steps += 1
                 used = observed > 0
                 logs = observed[used] * np.log(before[used] / expected[used])
-                worse += int(logs.sum() < -1e-12)  # noqa: PLR2004 - rounding
+                worse += int(logs.sum() < -1e-12)
                 later = np.flatnonzero(used) >= n
-                negative += int((logs[later] < -1e-15).any())  # noqa: PLR2004
+                negative += int((logs[later] < -1e-15).any())
             before = expected
     return {"steps": steps, "worse": worse, "with a negative term": negative}
 

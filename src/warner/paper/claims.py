@@ -297,9 +297,9 @@ def _absent(grid: Grid) -> Iterator[Claim]:
             continue
         rate = float(each["inv"].absent_negatives.mean()) / absent
         expected = survey.n * survey.design.q
-        if expected >= 10:  # noqa: PLR2004
+        if expected >= 10:
             many.append(rate)
-        elif expected <= 0.1:  # noqa: PLR2004
+        elif expected <= 0.1:
             few.append(rate)
     if not many or not few:
         return
@@ -310,8 +310,8 @@ def _absent(grid: Grid) -> Iterator[Claim]:
         f"configurations), and {np.mean(few):.3f} where Nq ≤ 0.1 ({len(few)} configurations), as INV is negative for "
         "every answer that was not reported",
         verdict(
-            holds=max(abs(float(np.mean(rates)) - 0.5) for rates in (many, few)) < 0.1,  # noqa: PLR2004
-            corrected=abs(float(np.mean(many)) - 0.5) < 0.1,  # noqa: PLR2004
+            holds=max(abs(float(np.mean(rates)) - 0.5) for rates in (many, few)) < 0.1,
+            corrected=abs(float(np.mean(many)) - 0.5) < 0.1,
         ),
     )
 
@@ -332,7 +332,7 @@ def _variances(grid: Grid) -> Iterator[Claim]:
         "Supplement, proof of Theorem 9; from the variance formula (eq. var)",
         f"measured over printed: {first}; with (p-q)² in the denominator: {second} (median, smallest and largest over "
         "the grid)",
-        verdict(holds=abs(float(np.mean(printed)) - 1) < 0.05, corrected=close),  # noqa: PLR2004
+        verdict(holds=abs(float(np.mean(printed)) - 1) < 0.05, corrected=close),
     )
 
 
@@ -499,10 +499,9 @@ def _theory(checks: Mapping[str, Mapping[str, float]], times: Mapping[str, float
         try:
             found = list(judge(checks[name]))
         except KeyError as error:
-            msg = (
+            raise ValueError(
                 f"checks/{name}.parquet in the results is damaged or older (it has no {error}); delete it and run again"
-            )
-            raise ValueError(msg) from None
+            ) from None
         yield from found
     slopes = {name: times[f"slope {name}"] for name in ESTIMATORS if f"slope {name}" in times}
     if slopes:
@@ -512,7 +511,7 @@ def _theory(checks: Mapping[str, Mapping[str, float]], times: Mapping[str, float
             "Table 1; Theoretical comparison, Complexity (which has O(K) for INVP)",
             f"time grows as {said}, from K = {times['slope from']:,.0f} to {times['slope to']:,.0f}, here; counts are "
             "whole numbers, so no sort is needed, and all four are O(K)",
-            verdict(holds=max(slopes.values()) < 1.3),  # noqa: PLR2004 - K log K would be 1.1 here
+            verdict(holds=max(slopes.values()) < 1.3),
         )
 
 
@@ -523,7 +522,7 @@ def _likelihood(found: Mapping[str, float]) -> Iterator[Claim]:
         f"on {found['cases']:,.0f} random histograms ({found['with zeros']:,.0f} of them with zeros in the estimate) "
         f"the certificate leaves {found['largest excess']:.1e} at most, and Algorithm 1 as printed agrees within "
         f"{found['largest difference']:.1e}",
-        verdict(holds=found["largest excess"] < 1e-12 and found["largest difference"] < 1e-9),  # noqa: PLR2004
+        verdict(holds=found["largest excess"] < 1e-12 and found["largest difference"] < 1e-9),
     )
 
 
@@ -533,7 +532,7 @@ def _uniqueness(found: Mapping[str, float]) -> Iterator[Claim]:
         "Theorem 1",
         f"IBU from {found['starts']:.0f} random starts ended within {found['largest squared distance to MLE*']:.1e} of "
         f"MLE* in squared distance (K = 20; {found['zeros']:.0f} of its shares at zero)",
-        verdict(holds=found["largest squared distance to MLE*"] < 1e-9),  # noqa: PLR2004
+        verdict(holds=found["largest squared distance to MLE*"] < 1e-9),
     )
 
 
@@ -603,7 +602,7 @@ def _collinearity(found: Mapping[str, float]) -> Iterator[Claim]:
         "Theorem 2; Supplement, Theorem 8",
         f"in {found['cases']:,.0f} random cases INVN - INVP = t (MLE* - INVP) within {found['residual']:.1e}, and t ≥ "
         f"{found['smallest t']:.3f} > 1",
-        verdict(holds=found["residual"] < 1e-9 and found["smallest t"] > 1),  # noqa: PLR2004
+        verdict(holds=found["residual"] < 1e-9 and found["smallest t"] > 1),
     )
 
 
@@ -635,7 +634,7 @@ def _vertex(found: Mapping[str, float]) -> Iterator[Claim]:
         "Theoretical comparison, Unbiasedness (example)",
         f"the share of reports of that answer is {reported:.4f} on average; p - q = {found['p - q']:.4f}, p = "
         f"{found['p']:.4f}",
-        verdict(holds=abs(reported - found["p - q"]) < 0.01, corrected=abs(reported - found["p"]) < 0.01),  # noqa: PLR2004
+        verdict(holds=abs(reported - found["p - q"]) < 0.01, corrected=abs(reported - found["p"]) < 0.01),
     )
 
 
@@ -671,7 +670,7 @@ def _consistency(found: Mapping[str, float]) -> Iterator[Claim]:
         "Theoretical comparison, MSE, TV and consistency; Supplement, Theorem 9",
         f"squared error falls as {said} from N = 10^8 to 10^12 (K = 100, ε = 1, s = 1.3); total variation at N = 10^12 "
         f"is {max(ends.values()):.1e} at most",
-        verdict(holds=all(abs(slope + 1) < 0.1 for slope in slopes.values()) and max(ends.values()) < 1e-3),  # noqa: PLR2004
+        verdict(holds=all(abs(slope + 1) < 0.1 for slope in slopes.values()) and max(ends.values()) < 1e-3),
     )
     sizes = (10, 100, 1_000, 10_000)
     errors = [found[f"inv squared error at K={k}"] for k in sizes]
@@ -682,13 +681,13 @@ def _consistency(found: Mapping[str, float]) -> Iterator[Claim]:
         f"for fixed ε the squared error of INV grows as K^{slope:.2f} (K = 10 to 10,000, ε = 1, N = 10^9); with p - q "
         f"about (e^ε - 1)/K, theory has K²/(N (e^ε - 1)²). The squared error falls with N as N^{slopes['inv']:.2f}, "
         f"hence the norm, of which the proof speaks, as N^{slopes['inv'] / 2:.2f}",
-        verdict(holds=slope < 1.1, corrected=abs(slope - 2) < 0.1),  # noqa: PLR2004
+        verdict(holds=slope < 1.1, corrected=abs(slope - 2) < 0.1),
     )
 
 
 def _iteration(ibu: Mapping[Descent, Path], times: Mapping[str, float]) -> Iterator[Claim]:
     medians = {one: np.median(path.squared_distance, axis=-1) for one, path in ibu.items()}
-    falling = all((np.diff(median) <= 1e-9).all() for median in medians.values())  # noqa: PLR2004
+    falling = all((np.diff(median) <= 1e-9).all() for median in medians.values())
     arrived = sum(bool(median[-1] <= median[0] / 100) for median in medians.values())
     worst = max(medians, key=lambda one: float(medians[one][-1]))
     yield Claim(
@@ -775,7 +774,7 @@ def _arithmetic() -> Iterator[Claim]:
         verdict(
             holds=(codes, dollars) == printed,
             # Miscounted, not mistaken: a thousandth at most.
-            corrected=all(abs(n / text - 1) < 1e-3 for n, text in zip((codes, dollars), printed, strict=True)),  # noqa: PLR2004
+            corrected=all(abs(n / text - 1) < 1e-3 for n, text in zip((codes, dollars), printed, strict=True)),
         ),
     )
 

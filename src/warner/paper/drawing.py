@@ -38,7 +38,7 @@ def figure(
 
     The margins are fixed: measuring every label, as Matplotlib's own layouts do, takes longer than drawing them.
     """
-    from matplotlib.figure import Figure  # noqa: PLC0415
+    from matplotlib.figure import Figure
 
     right, top, bottom, down = 0.12, 0.62, 0.9, 0.34
     drawing = Figure(figsize=(width, height))
@@ -121,7 +121,7 @@ def draw_legend(drawing: Figure, handles: dict[str, Any], title: str) -> None:
 
 def save(drawing: Figure, folder: Path, name: str) -> None:
     """Write a figure as PNG and as SVG."""
-    import matplotlib as mpl  # noqa: PLC0415
+    import matplotlib as mpl
 
     folder.mkdir(parents=True, exist_ok=True)
     nothing: dict[str, Any] = {"Date": None, "Creator": None, "Format": None, "Type": None}

@@ -150,16 +150,14 @@ class Dataset:
 
 def _kosarak_domain(values: NDArray[np.int64]) -> tuple[int, int]:
     if values[0] < 1 or values[-1] > PAGES:
-        msg = f"page ids must be from 1 to {PAGES}, but they go from {values[0]} to {values[-1]}"
-        raise ValueError(msg)
+        raise ValueError(f"page ids must be from 1 to {PAGES}, but they go from {values[0]} to {values[-1]}")
     return 1, PAGES
 
 
 def _observed_range(values: NDArray[np.int64]) -> tuple[int, int]:
     first, k = int(values[0]), int(values[-1]) - int(values[0]) + 1
     if not FEWEST <= k <= MOST:
-        msg = f"the values must span from {FEWEST} to {MOST:,} answers, but from {first} on they span {k:,}"
-        raise ValueError(msg)
+        raise ValueError(f"the values must span from {FEWEST} to {MOST:,} answers, but from {first} on they span {k:,}")
     return first, k
 
 
@@ -233,8 +231,7 @@ def histograms(folder: str | Path | None) -> tuple[list[Histogram], list[str]]:
     """
     place = CACHE if folder is None else Path(folder)
     if folder is not None and not place.is_dir():
-        msg = f"--data must be a folder, but there is none at {place}"
-        raise ValueError(msg)
+        raise ValueError(f"--data must be a folder, but there is none at {place}")
     found, complaints = [], []
     for name in DATASETS:
         try:
@@ -251,11 +248,10 @@ def histogram(name: str, folder: str | Path) -> Histogram:
     ready = [path for path in (place / dataset.histogram, place / f"{dataset.histogram}.gz") if path.is_file()]
     raw = _sources(place, dataset.files)
     if not ready and not raw:
-        msg = (
+        raise FileNotFoundError(
             f"{name} is left out: {place} holds neither {dataset.histogram} nor {dataset.files[0]} (or the like, "
             f"gzipped or not). It is {dataset.what}"
         )
-        raise FileNotFoundError(msg)
     path = (ready or raw)[0]
     try:
         if ready:
@@ -266,8 +262,9 @@ def histogram(name: str, folder: str | Path) -> Histogram:
             values, counts, digest = _records(raw, dataset.column)
         first, k = dataset.domain(values)
     except (ValueError, OSError, EOFError, OverflowError, zlib.error) as error:
-        msg = f"{name} is left out: {path} is damaged or no such file ({error}). It should be {dataset.what}"
-        raise ValueError(msg) from None
+        raise ValueError(
+            f"{name} is left out: {path} is damaged or no such file ({error}). It should be {dataset.what}"
+        ) from None
     n = int(counts.sum())
     coverage = KNOWN.get(digest) or dataset.coverage(n)
     return Histogram(name, dataset.title, first, k, values, counts, coverage, dataset.axis, dataset.unit)
@@ -293,17 +290,14 @@ def _counted(path: Path) -> tuple[NDArray[np.int64], NDArray[np.int64], str]:
     content, digest = _content(path)
     rows = csv.reader(io.StringIO(content.decode("utf-8-sig")))
     if next(rows, None) != ["value", "count"]:
-        msg = "the first line must be value,count"
-        raise ValueError(msg)
+        raise ValueError("the first line must be value,count")
     pairs = [row for row in rows if row]
-    if any(len(row) != 2 for row in pairs) or not pairs:  # noqa: PLR2004
-        msg = "every line must hold a value and a count"
-        raise ValueError(msg)
+    if any(len(row) != 2 for row in pairs) or not pairs:
+        raise ValueError("every line must hold a value and a count")
     table = np.array(pairs).astype(np.int64)
     table = table[np.argsort(table[:, 0])]
     if (table[:, 1] < 0).any() or (np.diff(table[:, 0]) == 0).any() or not table[:, 1].any():
-        msg = "counts must be at least 0 and not all 0, and no value may stand there twice"
-        raise ValueError(msg)
+        raise ValueError("counts must be at least 0 and not all 0, and no value may stand there twice")
     table = table[table[:, 1] > 0]
     return table[:, 0], table[:, 1], digest
 
@@ -313,12 +307,10 @@ def _transactions(path: Path, *, every: bool) -> tuple[NDArray[np.int64], NDArra
     content, digest = _content(path)
     strange = re.search(rb"[^\d\s]", content)
     if strange:
-        msg = f"a line must hold whole numbers only, but byte {strange.start()} is {strange.group()!r}"
-        raise ValueError(msg)
+        raise ValueError(f"a line must hold whole numbers only, but byte {strange.start()} is {strange.group()!r}")
     words = content.split() if every else [line.split(None, 1)[0] for line in content.splitlines() if line.strip()]
     if not words:
-        msg = "it is empty"
-        raise ValueError(msg)
+        raise ValueError("it is empty")
     values, counts = np.unique(np.array(words).astype(np.int64), return_counts=True)
     return values, counts, digest
 
@@ -333,8 +325,7 @@ def _records(paths: list[Path], column: str) -> tuple[NDArray[np.int64], NDArray
         for value, count in zip(*(part.tolist() for part in np.unique(table, return_counts=True)), strict=True):
             totals[value] = totals.get(value, 0) + count
     if not totals:
-        msg = f"no row has a value of {column}"
-        raise ValueError(msg)
+        raise ValueError(f"no row has a value of {column}")
     values = np.array(sorted(totals), dtype=np.int64)
     return values, np.array([totals[value] for value in values.tolist()]), digest
 
@@ -350,8 +341,7 @@ def _table(path: Path, column: str) -> NDArray[np.int64]:
         table = reader.read_csv(path)  # PyArrow unpacks .gz by its name
         table = table.select([name for name in names if name in table.column_names])
     if column not in table.column_names:
-        msg = f"{path.name} has no column {column}"
-        raise ValueError(msg)
+        raise ValueError(f"{path.name} has no column {column}")
     numbers = {}
     for name in table.column_names:
         values = table[name]
@@ -364,8 +354,7 @@ def _table(path: Path, column: str) -> NDArray[np.int64]:
             keep &= numbers[name] > least
     kept = numbers[column][keep]
     if (kept != np.rint(kept)).any():
-        msg = f"{column} must hold whole numbers"
-        raise ValueError(msg)
+        raise ValueError(f"{column} must hold whole numbers")
     return kept.astype(np.int64)
 
 

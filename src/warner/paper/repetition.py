@@ -173,6 +173,5 @@ def outcomes_of(columns: Columns, *, seeds: int, auto: bool = False) -> dict[str
     found = outcomes(columns)
     for name in (*ESTIMATORS, "auto") if auto else ESTIMATORS:
         if found[name].squared_error.shape != (seeds,):
-            msg = f"it has {found[name].squared_error.size} seeds of {name}, not {seeds}"
-            raise ValueError(msg)
+            raise ValueError(f"it has {found[name].squared_error.size} seeds of {name}, not {seeds}")
     return found

@@ -76,21 +76,23 @@ def opened(folder: str | Path, scale: Scale) -> Path:
         if other:
             said = "; ".join(f"{name} {found[name]} there, {wanted[name]} asked for" for name in other[:NAMED])
             said += f"; and {len(other) - NAMED} more" * (len(other) > NAMED)
-            msg = f"{path} holds results of other settings ({said}); give another folder with -o, or those settings"
-            raise ValueError(msg)
+            raise ValueError(
+                f"{path} holds results of other settings ({said}); give another folder with -o, or those settings"
+            )
     elif path.exists() and not path.is_dir():
-        msg = f"the results need a folder, but {path} is a file; give another name with -o"
-        raise ValueError(msg)
+        raise ValueError(f"the results need a folder, but {path} is a file; give another name with -o")
     elif path.is_dir() and any(path.iterdir()):
-        msg = f"{path} is not empty and holds no settings.json of earlier results; give another folder with -o"
-        raise ValueError(msg)
+        raise ValueError(
+            f"{path} is not empty and holds no settings.json of earlier results; give another folder with -o"
+        )
     else:
         try:
             path.mkdir(parents=True, exist_ok=True)
             save_text(settings, document({"format": FORMAT, "version": VERSION, **wanted}))
         except OSError as error:
-            msg = f"{path} cannot be written to ({error.strerror or error}); give another folder with -o"
-            raise OSError(msg) from None
+            raise OSError(
+                f"{path} cannot be written to ({error.strerror or error}); give another folder with -o"
+            ) from None
     return path
 
 
@@ -104,7 +106,7 @@ def compute(
     configurations: Sequence[Configuration],
     *,
     workers: Workers,
-    tell: Callable[[float, float], None] = lambda done, total: None,  # noqa: ARG005
+    tell: Callable[[float, float], None] = lambda done, total: None,
 ) -> int:
     """Compute what is not in the folder yet; give the number of configurations that were.
 
@@ -180,21 +182,19 @@ def _damaged(path: Path, reason: str) -> str:
 
 def needed(name: str) -> Any:
     """Import a library of the extra `paper`, or say where to get it."""
-    from importlib import import_module  # noqa: PLC0415
+    from importlib import import_module
 
     try:
         return import_module(name)
     except ImportError:
-        msg = EXTRA.format(name=name.partition(".")[0])
-        raise ImportError(msg) from None
+        raise ImportError(EXTRA.format(name=name.partition(".")[0])) from None
 
 
 @contextmanager
 def _results(configurations: Sequence[Configuration], workers: Workers) -> Iterator[Iterable[tuple[int, Columns]]]:
     """Give an iterator over the results, in the order in which they are ready, with their places."""
     if workers.jobs < 1:
-        msg = f"jobs must be at least 1, but got {workers.jobs!r}"
-        raise ValueError(msg)
+        raise ValueError(f"jobs must be at least 1, but got {workers.jobs!r}")
     tasks = list(enumerate(configurations))
     if workers.dask is None and (workers.jobs == 1 or len(tasks) <= 1):
         yield (_alone(*task) for task in tasks)
@@ -233,18 +233,17 @@ def _client(address: str) -> Iterator[Any]:
     distributed = needed("distributed")
     if not re.fullmatch(r"((tcp|tls|ucx|wss?)://)?[^\s/]+:\d+/?|inproc://\S+", address):
         # Dask finds that out later, and then leaves half a client behind, which complains on its own.
-        msg = f"--dask must be the address of a scheduler, such as tcp://127.0.0.1:8786, but got {address!r}"
-        raise ValueError(msg)
+        raise ValueError(
+            f"--dask must be the address of a scheduler, such as tcp://127.0.0.1:8786, but got {address!r}"
+        )
     try:
         client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        msg = f"no Dask scheduler answers at {address!r} ({reason}); start one with: dask scheduler"
-        raise OSError(msg) from None
+        raise OSError(f"no Dask scheduler answers at {address!r} ({reason}); start one with: dask scheduler") from None
     with client:
         if not client.scheduler_info()["workers"]:
-            msg = f"the Dask scheduler at {address} has no workers; start one with: dask worker {address}"
-            raise OSError(msg)
+            raise OSError(f"the Dask scheduler at {address} has no workers; start one with: dask worker {address}")
         yield client
 
 
@@ -269,6 +268,6 @@ class Clock:
 
 
 def _version(name: str) -> str:
-    from importlib.metadata import version  # noqa: PLC0415
+    from importlib.metadata import version
 
     return version(name)

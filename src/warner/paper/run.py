@@ -36,8 +36,8 @@ def reproduce(
     data: str | Path | None = None,
     dask: str | None = None,
     quick: bool = False,
-    tell: Tell = lambda stage, done, total: None,  # noqa: ARG005
-    say: Say = lambda line: None,  # noqa: ARG005
+    tell: Tell = lambda stage, done, total: None,
+    say: Say = lambda line: None,
 ) -> Path:
     """Run an experiment of the paper, or all of them, and write its numbers, figures, claims and a page to a folder.
 
@@ -70,8 +70,7 @@ def reproduce(
         The page.
     """
     if what not in EXPERIMENTS:
-        msg = f"the experiment must be one of {', '.join(EXPERIMENTS)}, but got {what!r}"
-        raise ValueError(msg)
+        raise ValueError(f"the experiment must be one of {', '.join(EXPERIMENTS)}, but got {what!r}")
     for library in ("pyarrow", "matplotlib", "threadpoolctl", "joblib"):
         needed(library)
     chosen = scaled(quick=quick, seeds=seeds)
@@ -184,8 +183,7 @@ class _Run:
         try:
             found, more = ([claims.Claim(*row) for row in rows[name]] for name in ("claims", "beyond"))
         except TypeError:
-            msg = f"{path} is damaged (a claim has four parts); delete it and run again"
-            raise ValueError(msg) from None
+            raise ValueError(f"{path} is damaged (a claim has four parts); delete it and run again") from None
         return found, more
 
     def times(self, evidence: claims.Evidence) -> dict[str, float]:

@@ -69,7 +69,6 @@ def scale(*, quick: bool = False, seeds: int | None = None) -> Scale:
     chosen = TOY if quick else PUBLISHED
     if seeds is None:
         return chosen
-    if seeds < 2:  # noqa: PLR2004 - a variance needs two
-        msg = f"seeds must be at least 2, for a variance, but got {seeds!r}"
-        raise ValueError(msg)
+    if seeds < 2:
+        raise ValueError(f"seeds must be at least 2, for a variance, but got {seeds!r}")
     return replace(chosen, seeds=seeds, ibu_runs=min(chosen.ibu_runs, seeds))
