@@ -411,7 +411,7 @@ def reproducing() -> Iterator[Line]:
     """One repetition of a configuration of the paper's grid, of a hundred that are done at once."""
     from threadpoolctl import threadpool_limits
 
-    from warner.paper.repetition import ESTIMATORS, VALID, repeated
+    from warner.papers.pinzon2026.repetition import ESTIMATORS, VALID, repeated
 
     rng = np.random.default_rng(1)
     seeds, three = 100, {name: ESTIMATORS[name] for name in VALID}

@@ -210,7 +210,7 @@ def test_the_public_names_are_frozen() -> None:
     planned = warner.plan(survey, people=9)
     for value in (survey, channel, tally, warner.estimate(tally), warner.check(tally), planned):
         assert [name for name in dir(value) if not name.startswith("_")] == PUBLIC[type(value).__name__]
-    for module in (warner.designs, warner.honesty, warner.metrics, warner.simulate):
+    for module in (warner.surveys, warner.noncompliance, warner.metrics, warner.simulate):
         short = module.__name__.removeprefix("warner.")
         own = [
             name

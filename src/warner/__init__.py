@@ -2,15 +2,15 @@
 
 from importlib.metadata import version
 
-from warner import designs, honesty, metrics, simulate
-from warner.check import Check, check
-from warner.design import Channel, RandomizedResponse, load_design
-from warner.em import Certificate, ChannelOperator, Fit, certificate, channel_mle, ibu
-from warner.estimate import Estimate, estimate
+from warner import metrics, noncompliance, simulate, surveys
+from warner.designs import Channel, RandomizedResponse, load_design
+from warner.estimation import Estimate, estimate
 from warner.estimators import inv, inv_n, inv_p, mle
-from warner.plan import Plan, plan
-from warner.pool import pool
-from warner.tally import Tally, tally
+from warner.estimators.likelihood import Certificate, ChannelOperator, Fit, certificate, channel_mle, ibu
+from warner.inference.fit import Check, check
+from warner.planning.plans import Plan, plan
+from warner.reports.pooling import pool
+from warner.reports.tallies import Tally, tally
 
 __version__ = version("warner")
 
@@ -27,9 +27,7 @@ __all__ = [
     "certificate",
     "channel_mle",
     "check",
-    "designs",
     "estimate",
-    "honesty",
     "ibu",
     "inv",
     "inv_n",
@@ -37,8 +35,10 @@ __all__ = [
     "load_design",
     "metrics",
     "mle",
+    "noncompliance",
     "plan",
     "pool",
     "simulate",
+    "surveys",
     "tally",
 ]

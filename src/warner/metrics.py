@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import rel_entr, xlogy
 
-from warner.design import Channel, RandomizedResponse
+from warner.designs import Channel, RandomizedResponse
 from warner.estimators import validated
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from warner.design import Design
+    from warner.designs import Design
 
 
 def squared_error_sum(shares: ArrayLike, truth: ArrayLike) -> NDArray[np.float64]:

@@ -1,7 +1,7 @@
 """Made-up populations and the report histograms that they would give, without simulating people.
 
 A histogram costs O(K) draws whatever the number of people. Everything random takes a `numpy.random.Generator`, so
-that a simulation can be repeated; a real answer never comes this way (see `warner.randomize`).
+that a simulation can be repeated; a real answer never comes this way (see `warner.reports.randomizing`).
 
 Two readings, which differ in their variance and must not be mixed up:
 
@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import pdtr
 
-from warner.design import Channel, Pooled, RandomizedResponse
+from warner.designs import Channel, Pooled, RandomizedResponse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
-    from warner.design import Design
+    from warner.designs import Design
 
 # A histogram of fewer than LONG answers costs less than the Python around it. Reports for each answer, on average: up
 # to FEW they are drawn one by one; from FEW to MANY, a table of Poisson counts is worth making.

@@ -1,0 +1,1 @@
+"""How sure: what can be said of shares, and whether reports fit their design."""

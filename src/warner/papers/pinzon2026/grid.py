@@ -1,0 +1,99 @@
+"""The grid: made-up populations after Zipf's law, over epsilon, the number of people, of answers, and the exponent."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+from functools import partial
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warner.designs import RandomizedResponse
+from warner.papers.pinzon2026.repetition import generator, outcomes_of, repeated
+from warner.papers.pinzon2026.results import understood
+from warner.simulate import zipf
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from warner.papers.pinzon2026.repetition import Columns, Outcome
+    from warner.papers.pinzon2026.scale import Scale
+
+    Grid = dict["Survey", dict[str, Outcome]]
+
+EXPERIMENT = "grid"
+
+
+@dataclass(frozen=True, order=True)
+class Survey:
+    """One configuration of the grid: K answers, Zipf exponent s, N people, epsilon."""
+
+    k: int
+    s: float
+    n: int
+    epsilon: int
+    seeds: int
+    auto: bool = False
+
+    @property
+    def experiment(self) -> str:
+        """The folder of its file."""
+        return EXPERIMENT
+
+    @property
+    def name(self) -> str:
+        """The name of its file."""
+        return f"K={self.k} s={self.s} N={self.n} epsilon={self.epsilon}"
+
+    @property
+    def cost(self) -> float:
+        """About how many milliseconds it takes."""
+        each = 2e-4 * self.k * (1.5 if self.n > 10 * self.k else 1)
+        return self.seeds * (0.05 + each * (12 if self.auto else 1))
+
+    @property
+    def design(self) -> RandomizedResponse:
+        """What every answer goes through."""
+        return RandomizedResponse(self.k, epsilon=self.epsilon)
+
+    def people(self, rng: np.random.Generator | None = None) -> NDArray[np.int64]:
+        """Draw the people: the truth of this configuration, the same each time."""
+        drawn: NDArray[np.int64] = (rng or self._rng()).multinomial(self.n, zipf(self.k, self.s))
+        return drawn
+
+    @property
+    def absent(self) -> int:
+        """The number of answers that nobody holds."""
+        return int((self.people() == 0).sum())
+
+    def columns(self) -> Columns:
+        """Randomize the people for each seed, and measure every estimator."""
+        rng = self._rng()
+        people = self.people(rng)
+        measured = repeated(people, self.design, seeds=self.seeds, rng=rng, auto=self.auto)
+        size = measured["seed"].size
+        settings = {"k": self.k, "s": self.s, "n": self.n, "epsilon": self.epsilon, "absent": int((people == 0).sum())}
+        return {name: np.full(size, value) for name, value in settings.items()} | measured
+
+    def _rng(self) -> np.random.Generator:
+        return generator(EXPERIMENT, *astuple(self)[:4])
+
+
+def surveys(scale: Scale) -> list[Survey]:
+    """List the whole grid."""
+    found = []
+    for k, s, n, epsilon in product(scale.answers, scale.exponents, scale.people, scale.epsilons):
+        overview = k == max(scale.answers) and (epsilon == scale.epsilon or n == max(scale.people))
+        found.append(Survey(k, s, n, epsilon, scale.seeds, auto=overview))
+    return found
+
+
+def read(folder: Path, wanted: list[Survey]) -> Grid:
+    """Read the outcomes of configurations that were computed."""
+    return {
+        survey: understood(folder, survey, partial(outcomes_of, seeds=survey.seeds, auto=survey.auto))
+        for survey in wanted
+    }

@@ -1,0 +1,273 @@
+"""A folder of results: each finished configuration is a Parquet file, whole or not there at all.
+
+A configuration is a frozen value with an experiment, a name and a function that computes its columns; its seed comes
+from what it is, never from when or where it runs. So a run that was stopped goes on where it was, and any number of
+workers, on this machine or on a Dask cluster, ends with the same files to the last byte.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import warnings
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import numpy as np
+
+from warner.documents import document, loaded, parsed, save_text, written_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from warner.papers.pinzon2026.repetition import Columns
+    from warner.papers.pinzon2026.scale import Scale
+
+Value = TypeVar("Value")
+
+FORMAT, VERSION = "warner paper results", 1
+EXTRA = "reproducing the paper needs {name}: pip install 'warner[paper,cli]'"
+NAMED = 3  # settings that differ, in one line
+PATIENCE = 10  # seconds for a Dask scheduler to answer
+
+
+class Configuration(Protocol):
+    """What can be computed on its own."""
+
+    @property
+    def experiment(self) -> str:
+        """The folder of its file."""
+
+    @property
+    def name(self) -> str:
+        """The name of its file."""
+
+    @property
+    def cost(self) -> float:
+        """About how much work it is, in any unit: for the time left."""
+
+    def columns(self) -> Columns:
+        """Compute it."""
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Who computes: so many processes of this machine, or a Dask cluster at an address."""
+
+    jobs: int = 1
+    dask: str | None = None
+
+
+def opened(folder: str | Path, scale: Scale) -> Path:
+    """Make a folder for results of this scale, or check that an older one is of the same.
+
+    Results also depend on the versions of warner and NumPy, whose random numbers may change; they are never mixed.
+    """
+    path = Path(folder)
+    wanted = {"warner": _version("warner"), "numpy": np.__version__, **json.loads(json.dumps(asdict(scale)))}
+    settings = path / "settings.json"
+    if settings.exists():
+        names = set(wanted)
+        found = loaded(settings, lambda text: parsed(text, FORMAT, VERSION, names))
+        other = [name for name in wanted if found[name] != wanted[name]]
+        if other:
+            said = "; ".join(f"{name} {found[name]} there, {wanted[name]} asked for" for name in other[:NAMED])
+            said += f"; and {len(other) - NAMED} more" * (len(other) > NAMED)
+            raise ValueError(
+                f"{path} holds results of other settings ({said}); give another folder with -o, or those settings"
+            )
+    elif path.exists() and not path.is_dir():
+        raise ValueError(f"the results need a folder, but {path} is a file; give another name with -o")
+    elif path.is_dir() and any(path.iterdir()):
+        raise ValueError(
+            f"{path} is not empty and holds no settings.json of earlier results; give another folder with -o"
+        )
+    else:
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            save_text(settings, document({"format": FORMAT, "version": VERSION, **wanted}))
+        except OSError as error:
+            raise OSError(
+                f"{path} cannot be written to ({error.strerror or error}); give another folder with -o"
+            ) from None
+    return path
+
+
+def place(folder: Path, configuration: Configuration) -> Path:
+    """Say where the file of a configuration is, or will be."""
+    return folder / configuration.experiment / f"{configuration.name}.parquet"
+
+
+def compute(
+    folder: Path,
+    configurations: Sequence[Configuration],
+    *,
+    workers: Workers,
+    tell: Callable[[float, float], None] = lambda done, total: None,
+) -> int:
+    """Compute what is not in the folder yet; give the number of configurations that were.
+
+    Parameters
+    ----------
+    folder : Path
+        As `opened` gives it.
+    configurations : sequence of Configuration
+        What is wanted.
+    workers : Workers
+        Who computes.
+    tell : function
+        Called with the work done and the work in all, in units of cost, whenever a configuration is on disk.
+    """
+    missing = [one for one in configurations if not place(folder, one).exists()]
+    missing.sort(key=lambda one: -one.cost)  # the largest first: no worker is left alone with one at the end
+    total, done = sum(one.cost for one in missing), 0.0
+    tell(done, total)
+    for one in {one.experiment for one in missing}:
+        (folder / one).mkdir(exist_ok=True)
+    with _results(missing, workers) as results:
+        for index, columns in results:
+            save(place(folder, missing[index]), columns)
+            done += missing[index].cost
+            tell(done, total)
+    return len(missing)
+
+
+def save(path: Path, columns: Columns) -> None:
+    """Write columns as a Parquet file."""
+    pa, pq = needed("pyarrow"), needed("pyarrow.parquet")
+    with written_whole(path) as part:
+        pq.write_table(pa.table(columns), part, compression="zstd")
+
+
+def load(folder: Path, configuration: Configuration) -> Columns:
+    """Read the columns of a configuration."""
+    return understood(folder, configuration, lambda columns: columns)
+
+
+def understood(folder: Path, configuration: Configuration, parse: Callable[[Columns], Value]) -> Value:
+    """Read a configuration, and make of its columns what ``parse`` makes; say which file it is if that cannot be."""
+    path = place(folder, configuration)
+    try:
+        table = needed("pyarrow.parquet").read_table(path)
+        return parse({name: table[name].to_numpy() for name in table.column_names})
+    except FileNotFoundError:
+        raise
+    except KeyError as error:
+        reason = f"it has no {error}"
+    except (OSError, ValueError, TypeError, IndexError) as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+    raise ValueError(_damaged(path, reason))
+
+
+def remembered(path: Path, empty: Value, *, names: tuple[str, ...] = ()) -> Value:
+    """Read a JSON file of this folder, or give ``empty`` if there is none; it must be of the same kind."""
+    if not path.exists():
+        return empty
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(_damaged(path, str(error))) from None
+    missing = [name for name in names if name not in found]
+    if not isinstance(found, type(empty)) or missing:
+        raise ValueError(_damaged(path, "it is not as warner writes it"))
+    return found
+
+
+def _damaged(path: Path, reason: str) -> str:
+    return f"{path} is damaged ({reason}); delete it and run again"
+
+
+def needed(name: str) -> Any:
+    """Import a library of the extra `paper`, or say where to get it."""
+    from importlib import import_module
+
+    try:
+        return import_module(name)
+    except ImportError:
+        raise ImportError(EXTRA.format(name=name.partition(".")[0])) from None
+
+
+@contextmanager
+def _results(configurations: Sequence[Configuration], workers: Workers) -> Iterator[Iterable[tuple[int, Columns]]]:
+    """Give an iterator over the results, in the order in which they are ready, with their places."""
+    if workers.jobs < 1:
+        raise ValueError(f"jobs must be at least 1, but got {workers.jobs!r}")
+    tasks = list(enumerate(configurations))
+    if workers.dask is None and (workers.jobs == 1 or len(tasks) <= 1):
+        yield (_alone(*task) for task in tasks)
+        return
+    joblib = needed("joblib")
+    if workers.dask is None:
+        parallel = joblib.Parallel(workers.jobs, return_as="generator_unordered", batch_size=1)
+        with closed_quietly(parallel(joblib.delayed(_alone)(*task) for task in tasks)) as ready:
+            yield ready
+        return
+    with _client(workers.dask) as client, joblib.parallel_config("dask", client=client):
+        parallel = joblib.Parallel(return_as="generator_unordered", batch_size=1)
+        with closed_quietly(parallel(joblib.delayed(_alone)(*task) for task in tasks)) as ready:
+            yield ready
+
+
+@contextmanager
+def closed_quietly(ready: Any) -> Iterator[Any]:
+    """Close a generator of joblib without its warning on what was not fetched: whoever stops a run knows."""
+    try:
+        yield ready
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ready.close()
+
+
+def _alone(index: int, configuration: Configuration) -> tuple[int, Columns]:
+    # One thread for linear algebra: two would add the same numbers in another order, and change the last bit.
+    with needed("threadpoolctl").threadpool_limits(1):
+        return index, configuration.columns()
+
+
+@contextmanager
+def _client(address: str) -> Iterator[Any]:
+    distributed = needed("distributed")
+    if not re.fullmatch(r"((tcp|tls|ucx|wss?)://)?[^\s/]+:\d+/?|inproc://\S+", address):
+        # Dask finds that out later, and then leaves half a client behind, which complains on its own.
+        raise ValueError(
+            f"--dask must be the address of a scheduler, such as tcp://127.0.0.1:8786, but got {address!r}"
+        )
+    try:
+        client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise OSError(f"no Dask scheduler answers at {address!r} ({reason}); start one with: dask scheduler") from None
+    with client:
+        if not client.scheduler_info()["workers"]:
+            raise OSError(f"the Dask scheduler at {address} has no workers; start one with: dask worker {address}")
+        yield client
+
+
+class Clock:
+    """Seconds spent on each experiment, kept in the folder and added up over all runs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "running_time.json"
+        self.seconds: dict[str, float] = remembered(self.path, {})
+        if not all(isinstance(value, int | float) for value in self.seconds.values()):
+            raise ValueError(_damaged(self.path, "it must hold numbers of seconds"))
+
+    @contextmanager
+    def running(self, name: str) -> Iterator[None]:
+        """Add the time that the body takes."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+            save_text(self.path, json.dumps({key: round(value, 2) for key, value in self.seconds.items()}))
+
+
+def _version(name: str) -> str:
+    from importlib.metadata import version
+
+    return version(name)

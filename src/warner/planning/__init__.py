@@ -1,0 +1,1 @@
+"""Before anybody is asked: how many people, which epsilon."""

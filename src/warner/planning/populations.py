@@ -1,0 +1,108 @@
+"""The shares that one expects before asking: by name, as numbers, from a file, or from a pilot survey."""
+
+from __future__ import annotations
+
+import csv
+import os
+import reprlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warner.designs.labels import from_text, positions
+from warner.estimation import Estimate
+from warner.estimators import inv_p
+from warner.reports.tallies import Tally
+from warner.simulate import uniform, zipf
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from warner.designs import Channel, RandomizedResponse
+
+    Population = str | tuple[str, float] | os.PathLike[str] | ArrayLike | Estimate | Tally
+
+
+def population_shares(population: Population, design: RandomizedResponse | Channel) -> NDArray[np.float64]:
+    """Give the shares that a population stands for, in the domain's order.
+
+    Parameters
+    ----------
+    population : str, tuple, path, array_like, Estimate or Tally
+        ``"uniform"``; ``("zipf", s)`` or ``"zipf:s"``; a CSV file with the columns value and share (or count), where
+        answers that are not named have none; K shares; or a pilot, of which `inv_p` is taken, its groups together.
+    design : RandomizedResponse
+        For the possible answers.
+
+    Examples
+    --------
+    >>> from warner import RandomizedResponse
+    >>> population_shares("zipf:1", RandomizedResponse(3, odds=(2, 1))) * 11
+    array([6., 3., 2.])
+    """
+    if isinstance(population, Estimate | Tally):
+        return _shares_of_pilot(tally_of(population), design)
+    if isinstance(population, str) and population.startswith("zipf:"):
+        return _zipf(design.k, population.removeprefix("zipf:"))
+    if isinstance(population, tuple) and len(population) == 2 and population[0] == "zipf":
+        return _zipf(design.k, population[1])
+    if isinstance(population, str) and population == "uniform":
+        return uniform(design.k)
+    if isinstance(population, str | os.PathLike):
+        if Path(population).suffix.lower() != ".csv":
+            raise ValueError(
+                f"population must be uniform, zipf:s, a file that ends in .csv, or shares, but got {population!s:.60}"
+            )
+        return _shares_of_file(Path(population), design)
+    shares = np.asarray(population, dtype=np.float64)
+    if shares.shape != (design.k,) or not (shares >= 0).all() or not abs(shares.sum() - 1) <= 1e-6:
+        raise ValueError(
+            f"population must be {design.k:,} shares of at least 0 that sum to 1, but got shape {shares.shape}, "
+            f"sum {shares.sum():.6g}"
+        )
+    return np.asarray(shares / shares.sum())
+
+
+def tally_of(pilot: Estimate | Tally) -> Tally:
+    """Give the reports of a pilot."""
+    found: Any = pilot.tally if isinstance(pilot, Estimate) else pilot
+    if not isinstance(found, Tally):
+        raise TypeError(f"pilot must be an Estimate or a Tally, but got {type(pilot).__name__}")
+    return found
+
+
+def _zipf(k: int, s: Any) -> NDArray[np.float64]:
+    try:
+        return zipf(k, float(s))
+    except (TypeError, ValueError):
+        raise ValueError(f"population zipf must have a finite number for s, such as zipf:1.3, but got {s!r}") from None
+
+
+def _shares_of_pilot(reports: Tally, design: RandomizedResponse | Channel) -> NDArray[np.float64]:
+    if reports.design.domain != design.domain:
+        raise ValueError(f"pilot must be about the same {design.k:,} answers as the plan, but is about others")
+    return inv_p(reports.counts.reshape(-1, reports.counts.shape[-1]).sum(axis=0), reports.design)
+
+
+def _shares_of_file(path: Path, design: RandomizedResponse | Channel) -> NDArray[np.float64]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = csv.DictReader(file)
+        names = list(rows.fieldnames or ())
+        amount = next((name for name in ("share", "count") if name in names), "")
+        if not amount or "value" not in names:
+            raise ValueError(
+                f"{path} must have the columns value and share (or count), but has {', '.join(names) or 'none'}"
+            )
+        pairs = [(row["value"], row[amount]) for row in rows]
+    where = positions(from_text([value for value, _ in pairs], design.domain), design.domain)
+    if (where < 0).any():
+        wrong = pairs[int(np.argmax(where < 0))][0]
+        raise ValueError(f"{path} must hold values of the domain, but {reprlib.repr(wrong)} is not in it")
+    try:
+        amounts = np.array([float(text) for _, text in pairs])
+    except (TypeError, ValueError):
+        amounts = np.array([np.nan])
+    if not (np.isfinite(amounts) & (amounts >= 0)).all() or not amounts.sum() > 0:
+        raise ValueError(f"{path} must hold numbers of at least 0 in the column {amount}, not all of them 0")
+    return np.asarray(np.bincount(where, amounts, design.k) / amounts.sum())

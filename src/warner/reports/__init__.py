@@ -1,0 +1,1 @@
+"""Answers to reports to counts."""

@@ -1,0 +1,261 @@
+"""Counting where the reports are: data frames, tables and files.
+
+One query, written with Narwhals, serves pandas, Polars, PyArrow, DuckDB, Ibis, Dask and Spark. Files (CSV, Parquet,
+JSON lines, gzipped or globbed) are opened by DuckDB, which reads them out of core. Group and count first, then look at
+the labels: a filter over the labels would be many times slower on every engine, and only counted rows come back.
+"""
+
+from __future__ import annotations
+
+import difflib
+import glob
+import gzip
+import os
+import zlib
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import narwhals as nw
+
+from warner.designs.labels import MISSING, OUTSIDE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from warner.designs import Labels
+
+Found = dict[str, list[Any]]  # the counted rows, by column: value, number, by0, by1, ..., weight, square, bad, kind
+
+FOREIGN = 1_000  # so many values outside the domain are counted before the column is thought to be the wrong one
+ROWS_LIMIT = 2**25  # counted rows of a grouped query that are fetched at the most
+SHOWN = 20
+KNOWN = 0
+ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".tsv": "tsv"}
+
+
+class Columns(NamedTuple):
+    """Which columns play which part."""
+
+    value: str
+    by: tuple[str, ...]
+    weights: str | None
+    counts: str | None
+
+
+class Source(NamedTuple):
+    """A frame that Narwhals can query; `text` if all its columns are strings, as in a CSV file."""
+
+    frame: Any
+    text: bool
+
+
+def counted(source: Source, columns: Columns, labels: Labels, *, codes: bool, drop: bool) -> Found:
+    """Count the values of a column, for each group, in the engine that holds it.
+
+    With `drop`, too many different values are not an error: those outside the domain are lumped together.
+    """
+    schema = dict(source.frame.collect_schema())
+    if not source.text:
+        _refuse_types(schema, columns, labels, codes=codes)
+    # One row more than can be right tells that there are too many, without fetching them all.
+    most = len(labels) + FOREIGN + 1
+    limit = ROWS_LIMIT if columns.by else most
+    found = _fetched(_query(source.frame, schema, columns).head(limit + 1))
+    if len(found["value"]) <= limit and len(set(found["value"])) <= most:
+        return found
+    if not drop:
+        raise ValueError(
+            f"column {columns.value!r} holds more than {len(labels) + FOREIGN:,} different values, but the domain has "
+            f'{len(labels):,}: is this the right column? With unknown="drop" the others are left out'
+        )
+    known: Any = range(len(labels)) if codes else labels
+    found = _fetched(_query(source.frame, schema, columns, only=[str(x) for x in known] if source.text else known))
+    if len(found["value"]) > ROWS_LIMIT:
+        raise ValueError(
+            f"there are more than {ROWS_LIMIT:,} groups and values; tally some groups at a time, or by fewer columns"
+        )
+    return found
+
+
+def _query(frame: Any, schema: dict[str, Any], columns: Columns, only: Any = None) -> Any:
+    def key(name: str) -> Any:
+        if schema[name] in {nw.Categorical, nw.Enum}:
+            return nw.col(name).cast(nw.String)
+        # DuckDB takes large numbers in JSON for 128 bits, and gives those back as decimals.
+        return nw.col(name).cast(nw.Int64) if schema[name] in {nw.Int128, nw.UInt128} else nw.col(name)
+
+    value = key(columns.value)
+    keys = {"value": value, **{f"by{i}": key(name) for i, name in enumerate(columns.by)}}
+    if only is not None:
+        # Some label stands for what has none, and a flag tells: a null among integers would make floats of them all.
+        inside = value.is_between(only[0], only[-1]) if isinstance(only, range) else value.is_in(list(only))
+        keys["value"] = nw.when(inside).then(value).otherwise(nw.lit(only[0]))
+        flag = nw.when(inside).then(nw.lit(KNOWN)).otherwise(nw.lit(OUTSIDE))
+        keys["kind"] = nw.when(value.is_null()).then(nw.lit(MISSING)).otherwise(flag)
+    amounts: dict[str, Any] = {}
+    sums = [nw.len().alias("number")]
+    if columns.counts is not None:
+        column = nw.col(columns.counts)
+        amount = (
+            column if schema[columns.counts] == nw.Int64 else column.cast(nw.Int64)
+        )  # smaller integers would overflow
+        amounts = {"number": amount, "roughly": amount.cast(nw.Float64)}
+        sums = [nw.col("number").sum(), nw.col("roughly").sum()]
+    if columns.weights is not None:
+        amount = nw.col(columns.weights).cast(nw.Float64)
+        amounts, sums = (
+            {"weight": amount, "square": amount * amount},
+            [*sums, nw.col("weight").sum(), nw.col("square").sum()],
+        )
+    if amounts:  # a missing amount is not at least 0 either
+        good = amount >= 0
+        if columns.counts is not None and schema[columns.counts] == nw.String:  # "1.5" would be rounded
+            good = good & nw.col(columns.counts).str.contains("^[0-9]+$")
+        amounts["bad"] = nw.when(good).then(nw.lit(0)).otherwise(nw.lit(1))
+        sums.append(nw.col("bad").sum())
+    return frame.select(**keys, **amounts).group_by(*keys).agg(*sums)
+
+
+def _fetched(query: Any) -> Found:
+    rows = query.collect() if isinstance(query, nw.LazyFrame) else query
+    return {name: rows[name].to_list() for name in rows.columns}
+
+
+def chosen(
+    source: Source, column: str | None, by: Any, weights: str | None, counts: str | None, *, secret: bool = False
+) -> Columns:
+    """Check that the columns are there; where there is only one left to count, it need not be named.
+
+    With `secret` the names are not told in errors: in a file without a header they are somebody's answers.
+    """
+    names = list(source.frame.collect_schema())
+    groups = () if by is None else (by,) if isinstance(by, str) else tuple(by)
+    named = [name for name in (*groups, weights, counts) if name is not None]
+    if column is None:
+        rest = [name for name in names if name not in named]
+        if len(rest) != 1:
+            told = "" if secret else f": {_listed(rest)}"
+            raise ValueError(f"column must be given unless there is just one to count, but there are {len(rest)}{told}")
+        column = rest[0]
+    for name in (column, *named):
+        if name not in names:
+            near = difflib.get_close_matches(str(name), names, n=1)
+            guess = f"did you mean {near[0]!r}? " if near and not secret else ""
+            told = f"There are {len(names)}" if secret else f"The columns are: {_listed(names)}"
+            raise ValueError(f"there is no column {name!r}; {guess}{told}")
+    return Columns(column, groups, weights, counts)
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(map(repr, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
+
+
+def _refuse_types(schema: dict[str, Any], columns: Columns, labels: Labels, *, codes: bool) -> None:
+    """Look at the schema before anything is run: engines differ in what they silently convert."""
+    dtype = schema[columns.value]
+    vague = dtype == nw.Unknown  # a column of nothing but nulls
+    if codes or isinstance(labels[0], int):
+        wanted, fits = "integers", dtype.is_integer()
+    else:
+        wanted, fits = "strings", dtype in {nw.String, nw.Categorical, nw.Enum}
+    if not fits and not vague:
+        raise TypeError(
+            f"column {columns.value!r} must hold {wanted}, as the domain does, but holds {dtype}; convert it first"
+        )
+    if columns.weights is not None and not schema[columns.weights].is_numeric():
+        raise TypeError(f"weights must be a column of numbers, but {columns.weights!r} holds {schema[columns.weights]}")
+    if columns.counts is not None and not schema[columns.counts].is_integer():
+        raise TypeError(
+            f"counts must be a column of whole numbers, but {columns.counts!r} holds {schema[columns.counts]}"
+        )
+
+
+def opened(path: str | os.PathLike[str], *, secret: bool = False) -> Source:
+    """Open a file, or all files of a pattern; with ``secret``, errors tell nothing of what is in them."""
+    name = os.fspath(path)
+    try:
+        import duckdb
+    except ImportError:
+        raise ImportError("reading files needs DuckDB: pip install 'warner[cli]'") from None
+    pattern = glob.has_magic(name) and not Path(name).exists()
+    files = sorted(glob.glob(name, recursive=True)) if pattern else [name]
+    if not files or not Path(files[0]).exists():
+        raise FileNotFoundError(f"there is no file {name}")
+    if Path(files[0]).is_dir():
+        raise IsADirectoryError(f"{name} is a folder; give a file, or a pattern such as {name.rstrip('/')}/*.csv")
+    kinds = {kind_of(file) for file in files}
+    if len(kinds) > 1:
+        raise ValueError(
+            f"{name} matches files of different kinds ({', '.join(sorted(kinds))}); give one kind at a time"
+        )
+    kind = kinds.pop()
+    connection: Any = duckdb.connect()
+
+    def relation_of(paths: list[str]) -> Any:
+        exactly = [glob.escape(file) for file in paths]  # or DuckDB would take [ and ? in a name for a pattern
+        if kind == "parquet":
+            return connection.read_parquet(exactly)
+        if kind == "json":
+            return connection.read_json(exactly, format="newline_delimited", sample_size=-1)
+        # Every column as text, or a sniffer would turn labels such as 007 into numbers.
+        mark = "\t" if kind == "tsv" else _delimiter(paths[0])
+        return connection.read_csv(exactly, header=True, all_varchar=True, delimiter=mark, quotechar='"')
+
+    with readable(name, secret=secret):
+        first = relation_of(files[:1])
+        for file in files[1:]:
+            # DuckDB matches the columns of several files by their position: they must be the same, in the same order.
+            if (other := relation_of([file])).columns != first.columns or other.types != first.types:
+                raise ValueError(
+                    f"{file} must have the same columns as {files[0]}, in the same order and of the same types"
+                )
+        return Source(nw.from_native(relation_of(files)), text=kind in {"csv", "tsv"})
+
+
+def kind_of(name: str) -> str:
+    """Tell the format by the ending, .gz left aside; what has no known ending is taken as CSV."""
+    return ENDINGS.get(Path(name.lower().removesuffix(".gz")).suffix, "csv")
+
+
+@contextmanager
+def readable(name: str, *, secret: bool = False) -> Iterator[None]:
+    """Turn an engine's error on a file into a plain one that names the file; no word of it where that is secret."""
+    try:
+        yield
+    except Exception as error:
+        if type(error).__module__.split(".")[0] not in {"duckdb", "_duckdb", "narwhals"}:
+            raise
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        unicode = [line for line in lines if "unicode" in line.lower() or "not utf-8" in line.lower()]
+        telling = " ".join(unicode[:1] or lines[:1])
+        raise ValueError(f"{name} cannot be read" + ("" if secret else f": {telling}")) from None
+
+
+def _delimiter(name: str) -> str:
+    """Take the delimiter from the header alone: guessing it from the values goes wrong for a single column."""
+    try:
+        with gzip.open(name, "rb") if name.lower().endswith(".gz") else Path(name).open("rb") as file:
+            header = file.readline(2**16)
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise ValueError(f"{name} ends in .gz, but is not gzipped, or damaged") from None
+    if not header.strip():
+        raise ValueError(f"{name} is empty: there is not even a header")
+    if b"\0" in header:
+        raise ValueError(f"{name} is not a CSV file: its first line is binary")
+    return delimiter_of(header.decode("utf-8", "replace"))
+
+
+def delimiter_of(header: str) -> str:
+    """Give the delimiter that stands in the header most often; a comma where none does."""
+    return max(",\t;|", key=header.count)
+
+
+def refuse_headless(names: list[str], labels: Labels) -> None:
+    """Refuse a text file whose first line is an answer: its names are told to nobody, they are somebody's."""
+    texts = set(map(str, labels)) if not isinstance(labels, range) else None
+    for name in names:
+        if name in texts if texts is not None else name.lstrip("-").isdecimal() and int(name[:20]) in labels:
+            raise ValueError(
+                "the first line must name the columns, but one of the names is an answer of the domain: add a header"
+            )

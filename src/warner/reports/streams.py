@@ -1,0 +1,229 @@
+"""Files of answers to files of reports, a piece at a time.
+
+True answers pass through memory in pieces of bounded size and are written nowhere: what reaches the output is the
+randomized column, and only those other columns that are asked for by name.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import itertools
+import json
+import os
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+import numpy as np
+
+from warner.designs.labels import from_text, labelled, positions
+from warner.documents import written_whole
+from warner.reports.engines import chosen, delimiter_of, opened, readable, refuse_headless
+from warner.reports.randomizing import randomize
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from warner.designs import Design
+
+PIECE = 2**16  # rows in memory at a time
+csv.field_size_limit(2**27)  # a label or a kept text may be long
+
+Piece = dict[str, list[Any]]
+
+
+def randomize_file(
+    source: str | os.PathLike[str],
+    design: Design,
+    target: str | os.PathLike[str],
+    *,
+    column: str | None = None,
+    keep: Sequence[str] = (),
+    progress: Callable[[int], None] = lambda rows: None,
+) -> int:
+    """Randomize a column of a file into another file, and give the number of rows.
+
+    Parameters
+    ----------
+    source : path
+        A CSV, Parquet or JSON-lines file of true answers; ``-`` for CSV on standard input.
+    design : RandomizedResponse
+        What every answer goes through.
+    target : path
+        Where the reports go, as CSV, Parquet or JSON lines by its ending; written whole or not at all. ``-`` for CSV on
+        standard output.
+    column : str, optional
+        The column of answers; may be left out where there is only one.
+    keep : sequence of str
+        Other columns to carry along. The true answers never are.
+    progress : callable
+        Told the number of rows done, now and then.
+
+    Raises
+    ------
+    ValueError
+        For an answer outside the domain, or a missing one: it names the row, not the answer.
+    """
+    if Path(target).exists() and Path(source).exists() and Path(target).samefile(source):
+        raise ValueError(
+            f"{os.fspath(target)} holds the true answers, which would be lost; write the reports to another file"
+        )
+    pieces, types, text = _pieces(source, design, column, keep)
+    first = next(pieces, None)
+    if first is None:
+        raise ValueError(f"{os.fspath(source)} holds no answers")
+    name = next(iter(first))
+    done = 0
+    undone = "what was printed is not to be used" if os.fspath(target) == "-" else "nothing was written"
+    with _writer(target, types) as write:
+        for piece in itertools.chain([first], pieces):
+            answers = piece.pop(name)
+            codes = positions(from_text(answers, design.domain) if text else answers, design.domain)
+            if (codes < 0).any():
+                row = done + int(np.flatnonzero(codes < 0)[0]) + 1
+                raise ValueError(
+                    f"column {name!r} must hold answers of the domain, but in row {row:,} it is missing or not in it; "
+                    f"{undone}. Leave such rows out, or add the answer to the domain"
+                )
+            reports = labelled(randomize(codes, design, codes=True), design.outputs).tolist()
+            write({name: reports} | piece)
+            done += len(reports)
+            progress(done)
+    return done
+
+
+def _pieces(
+    source: str | os.PathLike[str], design: Design, column: str | None, keep: Sequence[str]
+) -> tuple[Iterator[Piece], dict[str, Any], bool]:
+    """Read the wanted columns, the answers first; also the Arrow types of the others, and whether all is text."""
+    if os.fspath(source) == "-":
+        standard_input = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline="")
+        return _csv_pieces(standard_input, design, column, keep), {}, True
+    name = os.fspath(source)
+    file = opened(source, secret=True)
+    if file.text:
+        refuse_headless(list(file.frame.collect_schema()), design.domain)
+    wanted = [chosen(file, column, list(keep) or None, None, None, secret=True).value, *keep]
+    relation = file.frame.select(*wanted).to_native()
+    with readable(name, secret=True):
+        schema = relation.limit(0).to_arrow_table().schema
+    types = {kept: schema.field(kept).type for kept in keep}
+
+    def batches() -> Iterator[Piece]:
+        with readable(name, secret=True):
+            for batch in relation.to_arrow_reader(PIECE):
+                if batch.num_rows:
+                    yield dict(zip(wanted, (batch.column(i).to_pylist() for i in range(len(wanted))), strict=True))
+
+    return batches(), types, file.text
+
+
+def _csv_pieces(lines: TextIO, design: Design, column: str | None, keep: Sequence[str]) -> Iterator[Piece]:
+    try:
+        yield from _csv_rows(lines, design, column, keep)
+    except (csv.Error, UnicodeDecodeError) as error:
+        what = "not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+        raise ValueError(f"standard input cannot be read as CSV: {what}") from None
+
+
+def _csv_rows(lines: TextIO, design: Design, column: str | None, keep: Sequence[str]) -> Iterator[Piece]:
+    first = lines.readline()
+    if not first.strip():
+        raise ValueError("standard input is empty: there is not even a header")
+    reader = csv.reader(itertools.chain([first], lines), delimiter=delimiter_of(first))
+    header = next(reader)
+    refuse_headless(header, design.domain)
+    if len(set(header)) < len(header):
+        raise ValueError("the columns must have different names")
+    rest = [name for name in header if name not in keep]
+    if column is None and len(rest) != 1:
+        raise ValueError(f"column must be given unless there is just one, but there are {len(rest)}")
+    wanted = [column if column is not None else rest[0], *keep]
+    for name in wanted:
+        if name not in header:
+            raise ValueError(f"there is no column {name!r}; There are {len(header)}")
+    places = [header.index(name) for name in wanted]
+    filled = (row for row in reader if row or len(header) == 1)  # a blank line is no row, but of a single column
+    while rows := list(itertools.islice(filled, PIECE)):
+        # A short row has no answer: it is missing, and will be refused by its number.
+        yield {
+            name: [row[place] if place < len(row) and row[place] else None for row in rows]
+            for name, place in zip(wanted, places, strict=True)
+        }
+
+
+@contextmanager
+def _writer(target: str | os.PathLike[str], types: dict[str, Any]) -> Iterator[Callable[[Piece], None]]:
+    name = os.fspath(target)
+    if name == "-":
+        standard_output = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="", write_through=True)
+        try:
+            with _csv_writer(standard_output) as write:
+                yield write
+        finally:
+            standard_output.detach()
+        return
+    ending = Path(name.removesuffix(".gz")).suffix.lower()
+    with written_whole(target) as part:
+        if ending in {".parquet", ".pq"}:
+            with _parquet_writer(part, types) as write:
+                yield write
+            return
+        with (
+            gzip.open(part, "wt", encoding="utf-8", newline="")
+            if name.endswith(".gz")
+            else part.open("w", encoding="utf-8", newline="") as file
+        ):
+            if ending in {".json", ".jsonl", ".ndjson"}:
+                yield lambda piece: file.writelines(
+                    json.dumps(dict(zip(piece, row, strict=True)), ensure_ascii=False, default=str) + "\n"
+                    for row in zip(*piece.values(), strict=True)
+                )
+            elif ending in {".csv", ".tsv", ".txt", ""}:
+                with _csv_writer(file, "\t" if ending == ".tsv" else ",") as write:
+                    yield write
+            else:
+                raise ValueError(
+                    f"the output must end in .csv, .tsv, .parquet or .jsonl (.gz may follow), but got {name}"
+                )
+
+
+@contextmanager
+def _csv_writer(file: Any, delimiter: str = ",") -> Iterator[Callable[[Piece], None]]:
+    writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+    started = False
+
+    def write(piece: Piece) -> None:
+        nonlocal started
+        if not started:
+            writer.writerow(piece)
+            started = True
+        writer.writerows(zip(*piece.values(), strict=True))
+
+    yield write
+
+
+@contextmanager
+def _parquet_writer(path: Path, types: dict[str, Any]) -> Iterator[Callable[[Piece], None]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    writer: Any = None
+
+    def write(piece: Piece) -> None:
+        nonlocal writer
+        if writer is None:
+            # From the source's own types, not from what the first piece happens to hold.
+            reports = pa.int64() if isinstance(next(iter(piece.values()))[0], int) else pa.string()
+            fields = [(name, types.get(name, reports if i == 0 else pa.string())) for i, name in enumerate(piece)]
+            writer = pq.ParquetWriter(path, pa.schema(fields))
+        writer.write_table(pa.table(piece, schema=writer.schema))
+
+    try:
+        yield write
+    finally:
+        if writer is not None:
+            writer.close()

@@ -1,0 +1,399 @@
+from __future__ import annotations
+
+import json
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from strategies import epsilons
+from warner import RandomizedResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "reference_values.json").read_text())["cases"]
+sizes = st.one_of(st.integers(2, 50), st.sampled_from([2, 10**3, 10**6, 10**7]))
+
+
+def exact_epsilon(design: RandomizedResponse) -> Any:
+    a, b = design.odds
+    return mpmath.log(mpmath.mpf(a) / mpmath.mpf(b))
+
+
+# Odds and epsilon
+
+
+@pytest.mark.parametrize("case", [c for c in REFERENCE if c["kind"] == "odds"], ids=lambda c: str(c["id"]))
+def test_odds_from_epsilon_match_the_reference(case: dict[str, Any]) -> None:
+    expected = case["expected"]
+    design = RandomizedResponse(case["input"]["K"], epsilon=case["input"]["epsilon"])
+    a, b = design.odds
+    assert Fraction(a, b) == Fraction(int(expected["a"]), case["input"]["c"])
+    assert design.p == pytest.approx(expected["p"]["float"], rel=1e-15)
+    assert design.q == pytest.approx(expected["q"]["float"], rel=1e-15)
+    with mpmath.workdps(60):
+        assert design.epsilon >= exact_epsilon(design)
+        assert design.epsilon - exact_epsilon(design) < 2.3e-16
+
+
+@pytest.mark.parametrize("case", [c for c in REFERENCE if c["kind"] == "odds_from"], ids=lambda c: str(c["id"]))
+def test_other_parametrisations_match_the_reference(case: dict[str, Any]) -> None:
+    given = dict(case["input"])
+    design = RandomizedResponse(given.pop("K"), **given)
+    expected = case["expected"]
+    a, b = design.odds
+    assert [a, b] == expected["odds"]
+    assert Fraction(a, design.total) == Fraction(expected["p"])
+    assert Fraction(b, design.total) == Fraction(expected["q"])
+    assert Fraction(a - b, design.total) == Fraction(expected["keep"])
+    assert 1 - Fraction(a - b, design.total) == Fraction(expected["redraw"])
+
+
+@given(epsilon=epsilons, k=sizes)
+def test_never_more_epsilon_is_spent_than_asked_and_hardly_less(epsilon: float, k: int) -> None:
+    design = RandomizedResponse(k, epsilon=epsilon)
+    a, b = design.odds
+    assert a + (k - 1) * b < 2**62
+    with mpmath.workdps(60):
+        asked, spent = min(mpmath.mpf(str(epsilon)), mpmath.mpf(epsilon)), exact_epsilon(design)
+        assert 0 <= asked - spent < mpmath.mpf(b) / a * 2 ** -min(52, 61 - (a // b + k).bit_length())
+        assert spent <= design.epsilon <= epsilon
+        assert mpmath.mpf(design.shown_epsilon()) >= spent
+
+
+@given(odds=st.tuples(st.integers(1, 2**30), st.integers(1, 2**30)), digits=st.integers(1, 25))
+def test_shown_epsilon_is_rounded_up_by_less_than_one_digit(odds: tuple[int, int], digits: int) -> None:
+    design = RandomizedResponse(2, odds=odds)
+    with mpmath.workdps(60):
+        spent, shown = abs(exact_epsilon(design)), mpmath.mpf(design.shown_epsilon(digits))
+        assert spent <= shown <= spent * (1 + mpmath.mpf(10) ** (1 - digits))
+        assert spent <= design.epsilon < spent * (1 + mpmath.mpf(2) ** -51) + mpmath.mpf(2) ** -1000
+
+
+def test_probabilities_by_hand() -> None:
+    design = RandomizedResponse(["never", "once", "often"], odds=(3, 1))
+    assert (design.k, design.odds, design.p, design.q) == (3, (3, 1), 0.6, 0.2)
+    assert design.epsilon == pytest.approx(np.log(3), rel=1e-15)
+    assert_array_equal(design.channel(), [[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "odds"),
+    [
+        ({"truth": 0.9}, (18, 1)),  # 9/10 against 1/20 each: as written, not the nearest double
+        ({"truth": "3/4"}, (6, 1)),
+        ({"truth": Decimal("0.5")}, (2, 1)),
+        ({"truth": np.float32(0.9)}, (18, 1)),
+        ({"truth": Fraction(1, 3)}, (1, 1)),
+        ({"truth": 1}, (1, 0)),
+        ({"truth": 0}, (0, 1)),
+        ({"truth": " 1e-1 "}, (2, 9)),
+        ({"redraw": 0}, (1, 0)),
+        ({"redraw": 1}, (1, 1)),
+        ({"redraw": "0.3"}, (8, 1)),  # truth 7/10 + 1/10, each lie 1/10
+        ({"odds": (6, 4)}, (3, 2)),
+        ({"odds": "3:2"}, (3, 2)),
+        ({"odds": (1.5, 0.5)}, (3, 1)),
+        ({"odds": (0, 7)}, (0, 1)),
+        ({"odds": [np.int64(4), np.int64(2)]}, (2, 1)),
+    ],
+)
+def test_numbers_are_taken_as_written(parameters: dict[str, Any], odds: tuple[int, int]) -> None:
+    assert RandomizedResponse(3, **parameters).odds == odds
+
+
+def test_legal_extremes() -> None:
+    assert RandomizedResponse(3, truth=1).epsilon == float("inf")
+    assert RandomizedResponse(3, truth=0).epsilon == float("inf")
+    assert RandomizedResponse(3, odds=(1, 1)).epsilon == 0.0
+    assert RandomizedResponse(2, odds=(1, 3)).epsilon == RandomizedResponse(2, odds=(3, 1)).epsilon
+    assert RandomizedResponse(3, truth=1).shown_epsilon() == "inf"
+    assert RandomizedResponse(3, odds=(1, 1)).shown_epsilon() == "0"
+
+
+@pytest.mark.parametrize("epsilon", ["1e-9", 1e-9, 40, "0.1", 0.1, 2.5])
+@pytest.mark.parametrize("k", [2, 10**7])
+def test_the_shown_epsilon_of_a_round_request_is_that_request_or_less(epsilon: Any, k: int) -> None:
+    assert float(RandomizedResponse(k, epsilon=epsilon).shown_epsilon()) <= float(epsilon)
+
+
+# Domains
+
+
+def test_ten_million_answers_cost_no_object_a_label() -> None:
+    design = RandomizedResponse(10**7, epsilon=1)
+    assert isinstance(design.domain, range)
+    assert len(pickle.dumps(design)) < 300
+    assert len(design.to_json()) < 300
+
+
+@pytest.mark.parametrize("domain", [3, range(3), [0, 1, 2], (0, 1, 2), np.arange(3), np.arange(3, dtype="u1")])
+def test_a_domain_is_equal_however_it_is_given(domain: Any) -> None:
+    design = RandomizedResponse(domain, epsilon=1)
+    assert design == RandomizedResponse(3, epsilon=1)
+    assert hash(design) == hash(RandomizedResponse(3, epsilon=1))
+    assert design.domain == range(3)
+
+
+def test_order_labels_and_odds_tell_designs_apart() -> None:
+    designs = [
+        RandomizedResponse(["a", "b"], odds=(3, 1)),
+        RandomizedResponse(["b", "a"], odds=(3, 1)),
+        RandomizedResponse(["0", "1"], odds=(3, 1)),
+        RandomizedResponse([0, 1], odds=(3, 1)),
+        RandomizedResponse([1, 0], odds=(3, 1)),
+        RandomizedResponse([0, 1], odds=(1, 3)),
+        RandomizedResponse(range(1, 3), odds=(3, 1)),
+        RandomizedResponse(range(0, 4, 2), odds=(3, 1)),
+    ]
+    assert len(set(designs)) == len(designs)
+
+
+def test_a_design_is_frozen() -> None:
+    with pytest.raises(AttributeError):
+        RandomizedResponse(2, epsilon=1).odds = (1, 1)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("design", "text"),
+    [
+        (
+            RandomizedResponse(["yes", "no"], odds=(3, 1)),
+            "2 answers ('yes', 'no'): truth 0.75, each lie 0.25, epsilon 1.099>",
+        ),
+        (RandomizedResponse(4, odds=(5, 1)), "4 answers (0, 1, 2, 3): truth 0.625, each lie 0.125, epsilon 1.61>"),
+        (
+            RandomizedResponse(100, epsilon=40),
+            "100 answers (0, 1, 2, ..., 99): truth 1, each lie 4.248e-18, epsilon 40>",
+        ),
+    ],
+)
+def test_repr_says_what_a_respondent_does(design: RandomizedResponse, text: str) -> None:
+    assert repr(design) == f"<RandomizedResponse among {text}"
+
+
+def test_the_channel_is_refused_where_it_would_fill_the_memory() -> None:
+    assert_allclose(RandomizedResponse(4096, epsilon=1).channel().sum(axis=1), 1, rtol=1e-12)
+    with pytest.raises(ValueError, match=r"K = 4097.*16,785,409 numbers.*up to K = 4096"):
+        RandomizedResponse(4097, epsilon=1).channel()
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "complaint"),
+    [
+        (lambda: RandomizedResponse(3), TypeError, "exactly one of epsilon, truth, redraw and odds, but got none"),
+        (lambda: RandomizedResponse(3, epsilon=1, truth=0.5), TypeError, "but got epsilon and truth"),
+        (lambda: RandomizedResponse(1, epsilon=1), ValueError, "domain must have at least 2 answers .*but got 1"),
+        (lambda: RandomizedResponse(0, epsilon=1), ValueError, "at least 2 answers .*but got 0"),
+        (lambda: RandomizedResponse(-5, epsilon=1), ValueError, "at least 2 answers .*but got -5"),
+        (lambda: RandomizedResponse([], epsilon=1), ValueError, "at least 2 answers .*but got 0"),
+        (lambda: RandomizedResponse(["yes"], epsilon=1), ValueError, "at least 2 answers .*but got 1"),
+        (
+            lambda: RandomizedResponse(["a", "b", "a"], epsilon=1),
+            ValueError,
+            "distinct labels, but 'a' stands there 2 times",
+        ),
+        (lambda: RandomizedResponse([1, 2, 2], epsilon=1), ValueError, "distinct labels, but 2 stands there 2 times"),
+        (lambda: RandomizedResponse(["a", 1], epsilon=1), TypeError, "all strings or all integers, but got int, str"),  # type: ignore[arg-type]
+        (lambda: RandomizedResponse([1.5, 2.5], epsilon=1), TypeError, "all strings or all integers, but got float"),  # type: ignore[arg-type]
+        (lambda: RandomizedResponse([True, False], epsilon=1), TypeError, "but got bool"),
+        (lambda: RandomizedResponse(["a", None], epsilon=1), TypeError, "but got NoneType, str"),  # type: ignore[arg-type]
+        (lambda: RandomizedResponse(True, epsilon=1), TypeError, "number of answers or a list of labels, but got True"),
+        (lambda: RandomizedResponse("yes", epsilon=1), TypeError, "list of labels, but got 'yes'"),
+        (lambda: RandomizedResponse({"a", "b"}, epsilon=1), TypeError, "list of labels"),  # type: ignore[arg-type]
+        (lambda: RandomizedResponse(2.0, epsilon=1), TypeError, "but got 2.0"),  # type: ignore[arg-type]
+        (lambda: RandomizedResponse([0, 2**63], epsilon=1), ValueError, "integers of 64 bits.*use strings"),
+        (lambda: RandomizedResponse(2, epsilon=0), ValueError, "epsilon must be positive.*but got 0"),
+        (lambda: RandomizedResponse(2, epsilon=-1), ValueError, "epsilon must be positive.*but got -1"),
+        (lambda: RandomizedResponse(2, epsilon=9e-10), ValueError, "from 1e-09 to 40.*but got 9e-10"),
+        (lambda: RandomizedResponse(2, epsilon="40.0001"), ValueError, "but got '40.0001'"),
+        (lambda: RandomizedResponse(2, epsilon=10**400), ValueError, "epsilon must be"),
+        (lambda: RandomizedResponse(10**24, odds=(1, 1)), ValueError, "fewer than 2.62"),
+        (
+            lambda: RandomizedResponse(2, odds=(10**3000, 1)),
+            ValueError,
+            r"odds must be a finite number.*got 10+\.\.\.0+$",
+        ),
+        (lambda: RandomizedResponse(["a", "a\0"], epsilon=1), ValueError, "without NUL"),
+        (lambda: RandomizedResponse(["", "b"], epsilon=1), ValueError, "labels that are not empty"),
+        (lambda: RandomizedResponse(2, epsilon="1e999999999"), ValueError, "epsilon must be a finite number"),
+        (lambda: RandomizedResponse(range(2**63 - 1, 2**63 + 1), epsilon=1), ValueError, "integers of 64 bits"),
+        (lambda: RandomizedResponse(2, epsilon=float("nan")), ValueError, "epsilon must be a finite number.*got nan"),
+        (lambda: RandomizedResponse(2, epsilon=float("inf")), ValueError, "epsilon must be a finite number.*got inf"),
+        (lambda: RandomizedResponse(2, epsilon="strong"), ValueError, "epsilon must be.*got 'strong'"),
+        (lambda: RandomizedResponse(2, truth="1/0"), ValueError, "truth must be.*got '1/0'"),
+        (lambda: RandomizedResponse(2, epsilon=True), TypeError, "epsilon must be a number"),
+        (lambda: RandomizedResponse(2, epsilon=[1]), TypeError, "epsilon must be a number"),  # type: ignore[arg-type]
+        (lambda: RandomizedResponse(2, epsilon=1j), TypeError, "epsilon must be a number"),  # type: ignore[arg-type]
+        (lambda: RandomizedResponse(2, truth=1.1), ValueError, "truth must be a probability from 0 to 1, but got 1.1"),
+        (
+            lambda: RandomizedResponse(2, redraw=-0.1),
+            ValueError,
+            "redraw must be a probability from 0 to 1, but got -0.1",
+        ),
+        (lambda: RandomizedResponse(2, odds=(0, 0)), ValueError, "odds must be two numbers of at least 0, not both 0"),
+        (lambda: RandomizedResponse(2, odds=(-1, 2)), ValueError, "odds must be two numbers of at least 0"),
+        (lambda: RandomizedResponse(2, odds="3"), TypeError, "odds must be a pair"),
+        (lambda: RandomizedResponse(2, odds=(1, 2, 3)), TypeError, "odds must be a pair"),  # type: ignore[arg-type]
+        (lambda: RandomizedResponse(2, odds=5), TypeError, "odds must be a pair"),  # type: ignore[arg-type]
+        (
+            lambda: RandomizedResponse(2, odds=(2**62, 1)),
+            ValueError,
+            r"odds must give.*below 2\^62.*fewer digits, or use epsilon",
+        ),
+        (lambda: RandomizedResponse(3, truth="0.12345678901234567891"), ValueError, r"truth must give.*below 2\^62"),
+        (
+            lambda: RandomizedResponse(2**40, epsilon=1e-9),
+            ValueError,
+            "epsilon must be at least about .* for K = 1099511627776",
+        ),
+    ],
+)
+def test_bad_designs(make: Callable[[], object], error: type[Exception], complaint: str) -> None:
+    with pytest.raises(error, match=complaint):
+        make()
+
+
+# The file
+
+
+domains = st.one_of(
+    st.integers(2, 10**7),
+    st.lists(
+        st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=8),
+        min_size=2,
+        max_size=6,
+        unique=True,
+    ),
+    st.lists(st.integers(-(2**63), 2**63 - 1), min_size=2, max_size=6, unique=True),
+)
+
+
+@given(domain=domains, epsilon=epsilons)
+def test_a_design_survives_its_json(domain: Any, epsilon: float) -> None:
+    design = RandomizedResponse(domain, epsilon=epsilon)
+    assert RandomizedResponse.from_json(design.to_json()) == design
+
+
+def test_the_json_format_is_as_documented() -> None:
+    document = json.loads(RandomizedResponse([5, 6, 7], odds="5:2").to_json())
+    assert document == {
+        "format": "warner design",
+        "version": 1,
+        "mechanism": "randomized response",
+        "domain": {"first": 5, "size": 3},
+        "odds": ["5", "2"],
+    }
+
+
+def test_a_design_survives_its_file(tmp_path: Path) -> None:
+    design = RandomizedResponse(["ja", "nein", "weiß nicht"], epsilon="0.7")
+    design.save(tmp_path / "survey.json")
+    assert RandomizedResponse.load(tmp_path / "survey.json") == design
+    design.save(str(tmp_path / "survey.json"))  # over the old one
+    assert [path.name for path in tmp_path.iterdir()] == ["survey.json"]
+    assert "weiß nicht" in (tmp_path / "survey.json").read_text(encoding="utf-8")
+
+
+def test_a_reader_never_sees_half_a_design(tmp_path: Path) -> None:
+    path = tmp_path / "survey.json"
+    designs = [RandomizedResponse([f"{i} {'x' * 2000}" for i in range(200)], odds=(n, 1)) for n in (2, 3)]
+    designs[0].save(path)
+    with ThreadPoolExecutor(3) as threads:  # two writers, and this reader
+        writing = [threads.submit(lambda d=d: [d.save(path) for _ in range(60)]) for d in designs]  # type: ignore[misc]
+        while not all(job.done() for job in writing):
+            assert RandomizedResponse.load(path) in designs
+        for job in writing:
+            job.result()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["survey.json"]
+
+
+def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "survey.json"
+    old = RandomizedResponse(2, odds=(3, 1))
+    old.save(path)
+
+    def half(self: Path, text: str, encoding: str) -> int:
+        with self.open("w", encoding=encoding) as file:
+            file.write(text[: len(text) // 2])
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(Path, "write_text", half)
+    with pytest.raises(OSError, match="no space"):
+        RandomizedResponse(2, odds=(5, 1)).save(path)
+    assert RandomizedResponse.load(path) == old
+    assert [entry.name for entry in tmp_path.iterdir()] == ["survey.json"]
+
+
+def test_a_design_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "survey.json").mkdir()  # a folder stands where the file should go
+    with pytest.raises(OSError, match=r"survey\.json"):
+        RandomizedResponse(2, epsilon=1).save(tmp_path / "survey.json")
+    assert [path.name for path in tmp_path.iterdir()] == ["survey.json"]
+    with pytest.raises(FileNotFoundError):
+        RandomizedResponse(2, epsilon=1).save(tmp_path / "nowhere" / "survey.json")
+
+
+GOOD = json.loads(RandomizedResponse(["a", "b"], odds=(3, 1)).to_json())
+
+
+@pytest.mark.parametrize(
+    ("document", "complaint"),
+    [
+        ("", "cannot be read"),
+        ('{"format": "warner des', "cannot be read"),
+        ("[1, 2]", 'must say "format": "warner design"'),
+        ("{}", 'must say "format": "warner design"'),
+        ({**GOOD, "format": "other"}, 'must say "format": "warner design"'),
+        ({**GOOD, "version": 2}, "of version 2, but this warner reads version 1; .* or a newer one"),
+        ({**GOOD, "version": "1"}, "of version '1'"),
+        ({**GOOD, "version": True}, "of version True"),
+        (json.dumps(GOOD)[:-1] + ', "odds": ["9", "1"]}', "a field stands there twice"),
+        ("[" * 100_000, "cannot be read"),
+        ({**GOOD, "domain": {"first": 0, "size": 10**24}}, "fewer than 2.62"),
+        ({**GOOD, "mechanism": "unary encoding"}, "'randomized response', but this design says 'unary encoding'"),
+        ({key: value for key, value in GOOD.items() if key != "odds"}, r"damaged: the fields \['odds'\]"),
+        ({**GOOD, "epsilon": 1}, r"damaged: the fields \['epsilon'\]"),
+        ({**GOOD, "odds": [3, 1]}, "odds must be two whole numbers as decimal strings"),
+        ({**GOOD, "odds": ["3", "-1"]}, "odds must be two whole numbers"),
+        ({**GOOD, "odds": ["3", "1", "1"]}, "odds must be two whole numbers"),
+        ({**GOOD, "odds": ["3", "½"]}, "odds must be two whole numbers"),
+        ({**GOOD, "odds": ["9" * 5000, "1"]}, "odds must be two whole numbers"),
+        ({**GOOD, "odds": ["0", "0"]}, "not both 0"),
+        ({**GOOD, "odds": ["9" * 99, "1"]}, r"below 2\^320"),
+        ({**GOOD, "domain": "ab"}, "domain must be a list of labels"),
+        ({**GOOD, "domain": {"first": 0}}, "domain must be a list of labels"),
+        ({**GOOD, "domain": {"first": 0, "size": "3"}}, "domain must be a list of labels"),
+        ({**GOOD, "domain": {"first": 0, "size": True}}, "domain must be a list of labels"),
+        ({**GOOD, "domain": {"first": 0, "size": 1}}, "at least 2 answers"),
+        ({**GOOD, "domain": ["a", "a"]}, "distinct labels"),
+        ({**GOOD, "domain": ["a", 1]}, "all strings or all integers"),
+        ({**GOOD, "domain": {"first": 2**63, "size": 3}}, "64 bits"),
+    ],
+)
+def test_foreign_and_damaged_designs(document: Any, complaint: str, tmp_path: Path) -> None:
+    text = document if isinstance(document, str) else json.dumps(document)
+    with pytest.raises(ValueError, match=complaint):
+        RandomizedResponse.from_json(text)
+    (tmp_path / "broken.json").write_text(text)
+    with pytest.raises(ValueError, match=r"broken\.json: .*" + complaint):
+        RandomizedResponse.load(tmp_path / "broken.json")
+
+
+def test_a_file_that_is_not_text(tmp_path: Path) -> None:
+    (tmp_path / "picture.json").write_bytes(b"\x89PNG\xff\xfe")
+    with pytest.raises(ValueError, match=r"picture\.json"):
+        RandomizedResponse.load(tmp_path / "picture.json")

@@ -1,0 +1,491 @@
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+import oracle
+import warner
+from strategies import surveys
+from warner import RandomizedResponse, certificate, inv, inv_n, inv_p, mle, simulate
+
+ULP_OF_ONE = 2.0**-52
+ESTIMATORS = {"inv": inv, "inv_n": inv_n, "inv_p": inv_p, "mle": mle}
+VALID = {"inv_n": inv_n, "inv_p": inv_p, "mle": mle}
+REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "reference_values.json").read_text())["cases"]
+RR_CASES = {case["id"]: case for case in REFERENCE if case["kind"] == "rr"}
+
+every_estimator = pytest.mark.parametrize("name", ESTIMATORS)
+every_valid_estimator = pytest.mark.parametrize("name", VALID)
+
+
+def reference_design(case: dict[str, Any]) -> RandomizedResponse:
+    given = case["input"]
+    k = given["K"]
+    return RandomizedResponse(k, truth=given["p"]) if "p" in given else RandomizedResponse(k, epsilon=given["epsilon"])
+
+
+# Numbers anyone can redo
+
+
+def test_inv_matches_warner_by_hand() -> None:
+    # 40 of 100 report yes, truth told with probability 3/4: (0.40 - 0.25) / (0.75 - 0.25) = 0.30
+    assert_array_equal(inv([40, 60], RandomizedResponse(["yes", "no"], odds=(3, 1))), [0.3, 0.7])
+
+
+def test_mle_by_hand() -> None:
+    # E = 1, K = 4. All: s/(E+m) = 21/5 > 1, drop the first; then 20/4 = 5 < 6, keep. c/5 - 1.
+    assert_array_equal(mle([1, 6, 6, 8], RandomizedResponse(4, odds=(2, 1))), [0, 1 / 5, 1 / 5, 3 / 5])
+
+
+def test_a_count_exactly_at_the_threshold_is_zero() -> None:
+    # E = 1: 10 * (1 + 4) = 50 = s, so the first is at the threshold, not above it.
+    shares = mle([10, 12, 13, 15], RandomizedResponse(4, odds=(2, 1)))
+    assert_array_equal(shares, [0, 0.2, 0.3, 0.5])
+
+
+@every_estimator
+def test_without_noise_every_estimator_gives_the_observed_shares(name: str) -> None:
+    assert_array_equal(ESTIMATORS[name]([1, 2, 3, 4], RandomizedResponse(4, odds=(1, 0))), [0.1, 0.2, 0.3, 0.4])
+
+
+# Outside references
+
+
+@pytest.mark.parametrize("case", RR_CASES.values(), ids=RR_CASES)
+def test_reference_values(case: dict[str, Any]) -> None:
+    design = reference_design(case)
+    counts, expected = case["input"]["counts"], case["expected"]
+    for name, estimator in ESTIMATORS.items():
+        shares = estimator(counts, design)
+        assert_allclose(shares, expected[name.replace("_", "").upper()]["float"], rtol=0, atol=1e-12)
+        if name != "inv":
+            assert (shares == 0).sum() == expected[f"n_zero_{name.replace('_', '').upper()}"]
+    for name in ("mle", "inv_p", "inv_n"):
+        key = name.replace("_", "").upper()
+        if key in expected["loglik_at"]:
+            fit = -sum(counts) * warner.metrics.negative_log_likelihood(
+                ESTIMATORS[name](counts, design), counts, design
+            )
+            assert_allclose(fit, float(expected["loglik_at"][key]["str"]), rtol=1e-12)
+    assert certificate(mle(counts, design), counts, design).unique == expected["MLE_unique"]
+
+
+# The exact rational oracle: equality to the last bit
+
+
+@every_estimator
+@given(survey=surveys())
+def test_one_histogram_is_the_correctly_rounded_exact_answer(
+    name: str, survey: tuple[list[int], RandomizedResponse]
+) -> None:
+    exact = [float(share) for share in getattr(oracle, name)(*survey)]
+    assert_array_equal(ESTIMATORS[name](*survey), exact)
+
+
+@every_estimator
+@given(survey=surveys(inverted=True))
+def test_inverted_designs_are_correctly_rounded_too(name: str, survey: tuple[list[int], RandomizedResponse]) -> None:
+    exact = [float(share) for share in getattr(oracle, name)(*survey)]
+    assert_array_equal(ESTIMATORS[name](*survey), exact)
+
+
+@every_estimator
+@given(data=st.data())
+def test_a_batch_equals_its_rows(name: str, data: st.DataObject) -> None:
+    counts, design = data.draw(st.one_of(surveys(), surveys(inverted=True)))
+    others = data.draw(st.lists(st.permutations(counts), max_size=3))
+    more = [[c + i * j for j, c in enumerate(counts)] for i in range(3)]
+    rows = np.array([counts, *others, *more])
+    batch = ESTIMATORS[name](rows, design)
+    one_by_one = np.array([ESTIMATORS[name](row, design) for row in rows])
+    assert (np.abs(batch - one_by_one) <= 4 * ULP_OF_ONE * np.maximum(1, np.abs(one_by_one))).all()
+    if name != "inv":
+        assert_array_equal(batch == 0, one_by_one == 0)
+
+
+def test_a_batch_is_precise_where_one_answer_was_reported_by_nearly_all() -> None:
+    # E = e - 1, K = 6, m = 1: x c / z is 4.5, so the plain form of INVP would lose digits.
+    counts = [2882028, 0, 0, 0, 0, 37]
+    design = RandomizedResponse(6, odds=(6121026514868073, 2251799813685248))
+    for name in ESTIMATORS:
+        shares, exact = batch_and_oracle(name, counts, design)
+        assert_allclose(shares, exact, rtol=4 * ULP_OF_ONE, atol=4 * ULP_OF_ONE)
+
+
+def batch_and_oracle(name: str, counts: list[int], design: RandomizedResponse) -> tuple[Any, list[float]]:
+    return ESTIMATORS[name](np.array([counts] * 2), design)[1], [
+        float(x) for x in getattr(oracle, name)(counts, design)
+    ]
+
+
+@pytest.mark.parametrize("nudge", [-1, 0, 1])
+def test_a_batch_decides_what_doubles_cannot_by_whole_numbers(nudge: int) -> None:
+    # Counts (v, 2v + 1, 0), m = 2: v is kept iff v (a + b) > (3v + 1) b. With a = 2b + 1 that is v > b, but the two
+    # sides differ by one part in 2^92 when v is next to b.
+    b = 2**45 + 1
+    v = b + nudge
+    shares, exact = batch_and_oracle("mle", [v, 2 * v + 1, 0], RandomizedResponse(3, odds=(2 * b + 1, b)))
+    assert_array_equal(shares > 0, [nudge > 0, True, False])
+    assert_array_equal(shares, exact)
+
+
+def test_a_share_too_small_for_the_arithmetic_of_a_batch_is_still_not_zero() -> None:
+    # Epsilon 20, m = 2: one report is kept while the other count is below e^20 = 485165195.4; its share is 2e-18.
+    shares, exact = batch_and_oracle("mle", [1, 485165195, 0], RandomizedResponse(3, epsilon=20))
+    assert 0 < exact[0] < 1e-17
+    assert_array_equal(shares > 0, [True, True, False])
+    assert_allclose(shares, exact, rtol=0, atol=4 * ULP_OF_ONE)
+
+
+@every_estimator
+def test_a_batch_keeps_its_precision_with_huge_counts_and_tiny_epsilon(name: str) -> None:
+    huge = 2**51
+    for counts in ([huge + 5, huge + 2, huge - 7], [huge + 1, huge, huge]):
+        shares, exact = batch_and_oracle(name, counts, RandomizedResponse(3, odds=(10**9 + 1, 10**9)))
+        assert_allclose(shares, exact, rtol=4 * ULP_OF_ONE, atol=4 * ULP_OF_ONE)
+
+
+# Laws, for all inputs with p > q
+
+
+@given(survey=surveys())
+def test_inv_p_majorizes_mle_majorizes_inv_n(survey: tuple[list[int], RandomizedResponse]) -> None:
+    sums = [np.cumsum(np.sort(VALID[name](*survey))[::-1]) for name in ("inv_p", "mle", "inv_n")]
+    assert (sums[0] >= sums[1] - 1e-14).all()
+    assert (sums[1] >= sums[2] - 1e-14).all()
+    supports = [set(np.flatnonzero(VALID[name](*survey))) for name in ("inv_p", "mle", "inv_n")]
+    assert supports[0] <= supports[1] <= supports[2]
+
+
+@given(survey=surveys())
+def test_estimates_with_the_same_zeros_lie_on_a_line_with_mle_in_the_middle(
+    survey: tuple[list[int], RandomizedResponse],
+) -> None:
+    exact = [getattr(oracle, name)(*survey) for name in ("inv_p", "mle", "inv_n")]
+    if len({tuple(share > 0 for share in shares) for shares in exact}) > 1:
+        return
+    m = sum(share > 0 for share in exact[0])
+    # From the uniform distribution on the support, each is a multiple of the first; the multiples shrink to INVN's.
+    factors = []
+    for shares in exact:
+        ratios = {
+            (share - Fraction(1, m)) / (first - Fraction(1, m))
+            for share, first in zip(shares, exact[0], strict=True)
+            if first > 0 and first != Fraction(1, m)
+        }
+        assert len(ratios) <= 1
+        factors.append(ratios.pop() if ratios else Fraction(1))
+    assert 1 == factors[0] >= factors[1] >= factors[2] > 0
+    for name, shares in zip(("inv_p", "mle", "inv_n"), exact, strict=True):  # and the library gives these very points
+        assert_array_equal(VALID[name](*survey), [float(share) for share in shares])
+
+
+@given(
+    below=st.integers(0, 9),
+    others=st.lists(st.integers(11, 30), min_size=2, max_size=5),
+)
+def test_the_collinearity_theorem_of_the_paper(below: int, others: list[int]) -> None:
+    # Thm 8: one count below N q, the second smallest at least (K q - phi_min)/(K - 1): the three are collinear.
+    counts = [below, *others]
+    k, n = len(counts), sum(counts)
+    design = RandomizedResponse(k, truth=Fraction(1, k) + Fraction(1, 10 * k))
+    q = Fraction(design.odds[1], design.total)
+    smallest, second = Fraction(below, n), Fraction(min(others), n)
+    if not (smallest < q and second >= (k * q - smallest) / (k - 1)):
+        return
+    projected, likely, rescaled = (getattr(oracle, name)(counts, design) for name in ("inv_p", "mle", "inv_n"))
+    along = [u - v for u, v in zip(rescaled, projected, strict=True)]
+    part = [u - v for u, v in zip(likely, projected, strict=True)]
+    ratios = {b / a for a, b in zip(along, part, strict=True) if a}
+    assert len(ratios) <= 1
+    assert all(0 <= ratio <= 1 for ratio in ratios)
+    assert all(b == 0 for a, b in zip(along, part, strict=True) if not a)
+    for estimator, shares in ((inv_p, projected), (mle, likely), (inv_n, rescaled)):  # the library gives these points
+        assert_array_equal(estimator(counts, design), [float(share) for share in shares])
+
+
+@every_valid_estimator
+@given(survey=surveys(), data=st.data())
+def test_one_report_moves_an_estimate_by_at_most_its_influence(
+    name: str, survey: tuple[list[int], RandomizedResponse], data: st.DataObject
+) -> None:
+    counts, design = survey
+    source = data.draw(st.sampled_from([i for i, c in enumerate(counts) if c]))
+    target = data.draw(st.integers(0, len(counts) - 1))
+    moved = list(counts)
+    moved[source] -= 1
+    moved[target] += 1
+    change = np.abs(VALID[name](counts, design) - VALID[name](moved, design)).sum()
+    a, b = design.odds
+    assert change <= Fraction(2 * design.total, sum(counts) * (a - b)) * (1 + Fraction(1, 10**12)) + Fraction(1, 10**15)
+
+
+@given(survey=surveys())
+def test_all_agree_when_no_count_is_below_the_noise_floor(survey: tuple[list[int], RandomizedResponse]) -> None:
+    counts, design = survey
+    floor = Fraction(design.odds[1], design.total) * sum(counts)
+    if min(counts) >= floor:
+        for estimator in VALID.values():
+            assert_array_equal(estimator(counts, design), inv(counts, design))
+
+
+@every_estimator
+@given(survey=st.one_of(surveys(), surveys(inverted=True)), data=st.data())
+def test_permuting_the_answers_permutes_the_shares(
+    name: str, survey: tuple[list[int], RandomizedResponse], data: st.DataObject
+) -> None:
+    counts, design = survey
+    order = data.draw(st.permutations(range(len(counts))))
+    shares = ESTIMATORS[name](counts, design)
+    assert_array_equal(ESTIMATORS[name]([counts[i] for i in order], design), shares[order])
+
+
+@every_estimator
+@given(survey=surveys())
+def test_more_reports_never_mean_a_smaller_share(name: str, survey: tuple[list[int], RandomizedResponse]) -> None:
+    counts, design = survey
+    by_count = ESTIMATORS[name](counts, design)[np.argsort(counts)]
+    assert (np.diff(by_count) >= 0).all()
+
+
+@given(
+    counts=st.lists(st.integers(0, 50), min_size=2, max_size=2).filter(any), b=st.integers(1, 9), a=st.integers(0, 9)
+)
+def test_an_inverted_binary_design_is_the_upright_one_with_answers_swapped(counts: list[int], a: int, b: int) -> None:
+    if a != b:
+        for estimator in ESTIMATORS.values():
+            upright = estimator(counts, RandomizedResponse(2, odds=(a, b)))
+            swapped = estimator(counts[::-1], RandomizedResponse(2, odds=(b, a)))
+            assert_array_equal(upright, swapped)
+
+
+@given(weights=st.lists(st.integers(1, 1000), min_size=2, max_size=8), epsilon=st.floats(0.1, 8))
+def test_inv_undoes_the_channel(weights: list[int], epsilon: float) -> None:
+    truth = np.array(weights) / sum(weights)
+    design = RandomizedResponse(len(truth), epsilon=epsilon)
+    assert_allclose(inv(1e6 * truth @ design.channel(), design), truth, atol=1e-9)
+
+
+# Weighted counts, layouts and scale
+
+
+@every_estimator
+@given(survey=st.one_of(surveys(), surveys(inverted=True)))
+def test_weights_that_are_whole_numbers_agree_with_counts(
+    name: str, survey: tuple[list[int], RandomizedResponse]
+) -> None:
+    counts, design = survey
+    exact = ESTIMATORS[name](counts, design)
+    weighted = ESTIMATORS[name](np.array(counts, dtype=float), design)
+    e = abs(design.odds[0] - design.odds[1]) / max(min(design.odds), 1)
+    assert_allclose(weighted, exact, rtol=1e-12 / min(1, e), atol=1e-12 / min(1, e))
+    if name != "inv":
+        assert weighted.sum() == pytest.approx(1, abs=1e-12)
+        assert (weighted >= 0).all()
+
+
+@every_estimator
+def test_weights_need_no_particular_scale(name: str) -> None:
+    design = RandomizedResponse(4, epsilon=1)
+    counts = np.array([50.5, 30.25, 15.0, 0.0])
+    for scale in (1e-200, 1e-3, 1e250):
+        assert_allclose(ESTIMATORS[name](counts * scale, design), ESTIMATORS[name](counts, design), atol=1e-14)
+
+
+@every_estimator
+def test_layout_and_integer_type_do_not_matter(name: str) -> None:
+    design = RandomizedResponse(6, epsilon=1)
+    counts = [60, 22, 10, 8, 0, 17]
+    expected = ESTIMATORS[name](counts, design)
+    wide = np.zeros((6, 3), dtype=np.int64)
+    wide[:, 1] = counts
+    layouts: list[Any] = [np.array(counts, dtype=kind) for kind in ("i1", "u1", "i4", ">i4", "u4", "i8", "u8")]
+    layouts += [tuple(counts), wide[:, 1], np.array(counts[::-1])[::-1]]
+    for layout in layouts:
+        assert_array_equal(ESTIMATORS[name](layout, design), expected)
+    batch = ESTIMATORS[name](np.stack([wide[:, 1]] * 4).reshape(2, 2, 6), design)
+    assert batch.shape == (2, 2, 6)
+    assert_allclose(batch, np.broadcast_to(expected, (2, 2, 6)), rtol=0, atol=4 * ULP_OF_ONE)
+    assert ESTIMATORS[name](np.zeros((0, 6), dtype=int), design).shape == (0, 6)
+
+
+@every_estimator
+def test_input_is_left_as_it_was(name: str) -> None:
+    for counts in (np.array([5, 0, 9]), np.array([[5, 0, 9], [1, 2, 3]]), np.array([5.0, 0.5, 9.0])):
+        before = counts.copy()
+        counts.flags.writeable = False
+        ESTIMATORS[name](counts, RandomizedResponse(3, epsilon=1))
+        assert_array_equal(counts, before)
+
+
+@every_estimator
+def test_wide_ranges_of_counts_take_the_sorted_path_to_the_same_answer(name: str) -> None:
+    # Counts far apart (no table of them fits), and far from zero but close together (a table from the smallest).
+    design = RandomizedResponse(5, epsilon=2)
+    for counts in ([10**12, 7, 10**6, 0, 3], [10**9 + i for i in (5, 0, 3, 3, 9)]):
+        assert_array_equal(ESTIMATORS[name](counts, design), [float(x) for x in getattr(oracle, name)(counts, design)])
+
+
+@every_estimator
+def test_a_few_heavy_answers_among_many_rare_ones(name: str) -> None:
+    # Counts far beyond the length of the table, tied and single, beside thousands of small ones.
+    k = 6000
+    counts = np.random.default_rng(2).integers(0, 30, k)
+    counts[[5, 77, 4000, 5999]] = [10**9, 7000, 10**9, 6000]
+    for shift in (0, 10**12):
+        design = RandomizedResponse(k, epsilon=8)
+        shares = ESTIMATORS[name](counts + shift, design)
+        one_by_one = ESTIMATORS[name](np.array([counts + shift]), design)[0]
+        assert_array_equal(shares, one_by_one)
+        values = np.unique(counts)
+        assert len({float(x) for x in shares[np.isin(counts, values[:1])]}) == 1
+        assert abs(shares.sum() - 1) < 1e-12
+        assert shares[5] == shares[4000] > shares[77] >= shares[5999]
+        assert_allclose(shares, ESTIMATORS[name]((counts + shift).astype(float), design), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("design", "counts"),
+    [
+        (RandomizedResponse(3, epsilon=40), [1, 10**6, 10**12]),
+        (RandomizedResponse(3, epsilon=30), [3, 7, 10**12]),
+        (RandomizedResponse(4, epsilon=20), [1, 10, 10**8, 10**9]),
+        (RandomizedResponse(3, odds=(1, 0)), [3, 10**6, 10**9]),
+        (RandomizedResponse(5, epsilon=3), [0, 2, 10**5, 10**9, 10**12]),
+    ],
+)
+def test_rare_answers_beside_very_common_ones_are_certified_on_every_path(
+    design: RandomizedResponse, counts: list[int]
+) -> None:
+    for shares in (mle(counts, design), mle([counts, counts], design)[0], mle(np.array(counts, dtype=float), design)):
+        assert certificate(shares, counts, design).excess <= 1e-12
+
+
+def test_weights_that_nothing_can_be_told_from_still_give_a_distribution() -> None:
+    weights = np.array([3143613993105745.0, 3143613993105746.0])
+    design = RandomizedResponse(2, odds=(9646426414205790, 9646426414205789))
+    for estimator in VALID.values():
+        shares = estimator(weights, design)
+        assert shares.sum() == pytest.approx(1, abs=1e-12)
+        assert (shares >= 0).all()
+
+
+@every_valid_estimator
+@pytest.mark.parametrize("epsilon", [1e-9, 0.01, 1, 4, 40])
+def test_ten_million_answers_sum_to_one(name: str, epsilon: float) -> None:
+    k = 10**7
+    counts = np.random.default_rng(1).integers(0, 25, k)
+    shares = VALID[name](counts, RandomizedResponse(k, epsilon=epsilon))
+    assert abs(shares.sum() - 1) <= 1e-12
+
+
+def test_equal_counts_give_equal_shares_without_cancellation() -> None:
+    # All counts 100, K = 10^7, epsilon 0.01: the plain formula sums to one only within about 1e-7.
+    k = 10**7
+    design = RandomizedResponse(k, epsilon="0.01")
+    assert (mle(np.full(k, 100), design) == 1 / k).all()
+    weighted = mle(np.full((1, k), 100.0), design)
+    assert abs(weighted.sum() - 1) <= 1e-12
+
+
+@pytest.mark.parametrize("k", [2, 50, 10**3, 10**6])
+@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1, 4, 20])
+def test_mle_carries_its_certificate_and_a_perturbed_one_does_not(k: int, epsilon: float) -> None:
+    rng = np.random.default_rng([k, int(epsilon * 1e6)])
+    design = RandomizedResponse(k, epsilon=epsilon)
+    counts = simulate.reports_of_population(simulate.zipf(k, 1.3), 5 * k + 100, design, rng=rng)
+    for shares in (mle(counts, design), mle(counts[np.newaxis], design)[0], mle(counts.astype(float), design)):
+        assert certificate(shares, counts, design).excess <= 1e-12
+    perturbed = 0.9 * mle(counts, design)
+    perturbed[counts.argmin()] += 0.1
+    expected_loss = (1 - 1 / design.odds[0] * design.odds[1]) * 1e-2 / k  # E-sized, as the likelihood is
+    assert certificate(perturbed, counts, design).excess > min(1e-6, expected_loss)
+
+
+# Bad input
+
+SURVEY = RandomizedResponse(3, epsilon=1)
+
+
+@every_estimator
+@pytest.mark.parametrize(
+    ("counts", "complaint"),
+    [
+        ([1, 2], r"one entry for each of the 3 answers.*got shape \(2,\)"),
+        (5, r"one entry for each of the 3 answers.*got shape \(\)"),
+        ([[1, 2, 3, 4]], r"got shape \(1, 4\)"),
+        ([1, -2, 3], "must not be negative, but got -2 at position 1"),
+        ([[1, 2, 3], [4, 5, -6]], r"must not be negative, but got -6 at position \(1, 2\)"),
+        ([1.0, -0.5, 3.0], "at least 0, but got -0.5 at position 1"),
+        ([1.0, float("nan"), 3.0], "at least 0, but got nan at position 1"),
+        ([1.0, float("inf"), 3.0], "finite sum"),
+        ([0, 0, 0], "at least one report, but all are zero$"),
+        ([0.0, 0.0, 0.0], "at least one report, but all are zero$"),
+        ([[1, 2, 3], [0, 0, 0]], r"all are zero in the histogram at position \[1\]"),
+        ([2**53, 1, 0], r"at most 2\^53 = 9.01e15.*but got 9.01e\+15"),
+        ([2**52] * 3, r"at most 2\^53 .*but got 1.35e\+16"),
+        ([2**62, 2**62, 2**62], r"at most 2\^53 .*but got 1.38e\+19"),
+        ([1e308] * 3, "finite sum"),
+        (np.ma.array([40, 60, 999], mask=[False, False, True]), "must not be masked"),
+        (np.array([2**64 - 1, 1, 1], dtype=np.uint64), r"at most 2\^53"),
+    ],
+)
+def test_bad_counts(name: str, counts: Any, complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        ESTIMATORS[name](counts, SURVEY)
+
+
+@every_estimator
+@pytest.mark.parametrize("counts", [["a", "b", "c"], [True, False, True], [None, 1, 2], [1j, 2, 3], [2**70, 1, 1]])
+def test_counts_that_are_not_numbers(name: str, counts: Any) -> None:
+    with pytest.raises(TypeError, match="counts must be numbers"):
+        ESTIMATORS[name](counts, SURVEY)
+
+
+@every_estimator
+def test_a_total_of_exactly_two_to_the_53_is_fine(name: str) -> None:
+    assert ESTIMATORS[name]([2**53 - 1, 1, 0], SURVEY)[0] > 0.99
+
+
+@every_estimator
+def test_a_design_without_information(name: str) -> None:
+    with pytest.raises(ValueError, match="p != q"):
+        ESTIMATORS[name]([1, 2, 3], RandomizedResponse(3, odds=(1, 1)))
+
+
+# Statistics with derived tolerances
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("k", "epsilon", "n"), [(2, 0.5, 200), (5, 1.2, 400), (50, 2, 2000)])
+def test_inv_is_unbiased_with_the_stated_variance(k: int, epsilon: float, n: int) -> None:
+    repeats = 40_000
+    design = RandomizedResponse(k, epsilon=epsilon)
+    truth = simulate.zipf(k, 1.3)
+    kappa = design.p - design.q
+    reports = simulate.reports_of_population(truth, n, design, rng=np.random.default_rng(7), size=repeats)
+    estimates = inv(reports, design)
+    reported = design.q + kappa * truth
+    variance = reported * (1 - reported) / (n * kappa**2)
+    # Means within 5 standard errors (k of them), variances within 5 of theirs, sqrt(2/R) for nearly normal ones.
+    assert (np.abs(estimates.mean(axis=0) - truth) <= 5 * np.sqrt(variance / repeats)).all()
+    assert_allclose(estimates.var(axis=0), variance, rtol=5 * np.sqrt(2.2 / repeats))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("s", [0.01, 1.3, 2.5])
+def test_projection_never_raises_the_squared_error(s: float) -> None:
+    # Projection onto a convex set that holds the truth brings every single estimate nearer to it.
+    design = RandomizedResponse(100, epsilon=1)
+    truth = simulate.zipf(100, s)
+    reports = simulate.reports_of_population(truth, 10**4, design, rng=np.random.default_rng(3), size=5_000)
+    error = {name: warner.metrics.squared_error_sum(ESTIMATORS[name](reports, design), truth) for name in ESTIMATORS}
+    assert (error["inv_p"] <= error["inv"] * (1 + 1e-12)).all()

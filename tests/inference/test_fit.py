@@ -1,0 +1,555 @@
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from importlib import import_module
+from itertools import product
+from math import comb, factorial, log, prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import beta
+
+import oracle
+from oracle import probabilities
+from strategies import designs_of, surveys
+from warner import RandomizedResponse, Tally, check, inv, inv_n, inv_p, mle, simulate, tally
+from warner.inference.fit import likelihood_ratio, min_test
+from warner.metrics import negative_log_likelihood
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from warner import Check
+
+REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "reference_values.json").read_text())["cases"]
+RR_CASES = {case["id"]: case for case in REFERENCE if case["kind"] == "rr"}
+COIN = RandomizedResponse(["yes", "no"], truth="3/4")
+THREE = RandomizedResponse(["never", "once", "often"], odds=(3, 1))
+
+
+def statistic(counts: Any, design: RandomizedResponse) -> float:
+    return float(likelihood_ratio(np.array(counts), [np.sum(counts)], design))
+
+
+def rarest(counts: Any, design: RandomizedResponse) -> float:
+    return float(min_test(np.array(counts), [np.sum(counts)], design))
+
+
+def histograms(n: int, k: int) -> Iterator[tuple[int, ...]]:
+    """Give every way in which n reports can fall on k answers."""
+    return (counts for counts in product(range(n + 1), repeat=k) if sum(counts) == n)
+
+
+def chance(counts: tuple[int, ...], reported: list[Fraction]) -> Fraction:
+    """Give the multinomial probability, exactly."""
+    orders = factorial(sum(counts)) // prod(map(factorial, counts))
+    return orders * prod((r**c for r, c in zip(reported, counts, strict=True)), start=Fraction(1))
+
+
+# --- the rarest answer
+
+
+def test_the_rarest_answer_by_hand() -> None:
+    # Truth 3/4, none of 4 reports says yes: 2 * (3/4)^4. One does: 2 * ((3/4)^4 + 4 * 1/4 * (3/4)^3), above one.
+    assert rarest([0, 4], COIN) == pytest.approx(162 / 256, rel=1e-14)
+    assert rarest([1, 3], COIN) == 1
+    # Truth 1/4, so q = 3/4: all four say no, 2 * (3/4)^4 again.
+    assert rarest([0, 4], RandomizedResponse(2, truth="1/4")) == pytest.approx(162 / 256, rel=1e-14)
+
+
+@pytest.mark.parametrize("inverted", [False, True])
+@given(data=st.data())
+def test_the_rarest_answer_is_a_sum_of_binomials(data: st.DataObject, inverted: bool) -> None:
+    k = data.draw(st.integers(2, 6))
+    counts = data.draw(st.lists(st.integers(0, 12), min_size=k, max_size=k).filter(any))
+    design = data.draw(designs_of(k, inverted=inverted))
+    _, q = probabilities(design)
+    n = sum(counts)
+    range_ = range(max(counts), n + 1) if inverted else range(min(counts) + 1)
+    exact = k * sum(comb(n, i) * q**i * (1 - q) ** (n - i) for i in range_)
+    assert rarest(counts, design) == pytest.approx(min(1, float(exact)), rel=1e-9)
+
+
+def test_the_rarest_answer_of_many_groups_at_once() -> None:
+    counts = np.array([[5, 9, 6], [0, 30, 9]])
+    both = min_test(counts, counts.sum(axis=-1, keepdims=True), THREE)
+    assert both.shape == (2,)
+    assert_allclose(both, [rarest(row, THREE) for row in counts], rtol=1e-14)
+
+
+# --- all answers together
+
+
+@pytest.mark.parametrize("case", RR_CASES.values(), ids=RR_CASES)
+def test_reference_values(case: dict[str, Any]) -> None:
+    known = {"truth": case["input"]["p"]} if "p" in case["input"] else {"epsilon": case["input"]["epsilon"]}
+    design = RandomizedResponse(case["input"]["K"], **known)
+    assert_allclose(statistic(case["input"]["counts"], design), case["expected"]["G2"]["float"], rtol=1e-12)
+
+
+@pytest.mark.parametrize("inverted", [False, True])
+@given(data=st.data())
+def test_the_statistic_is_twice_the_likelihood_left_on_the_table(data: st.DataObject, inverted: bool) -> None:
+    counts, design = data.draw(surveys(inverted=inverted))
+    n = sum(counts)
+    saturated = sum(c * log(c / n) for c in counts if c)
+    left = 2 * (saturated + n * float(negative_log_likelihood(mle(counts, design), counts, design)))
+    # The brute difference loses digits to n times the logarithms; ours does not.
+    scale = n * (1 + abs(log(design.q or 1))) + abs(saturated)
+    assert statistic(counts, design) == pytest.approx(left, rel=1e-9, abs=1e-9 + 1e-14 * scale)
+
+
+@pytest.mark.parametrize("inverted", [False, True])
+@given(data=st.data())
+def test_the_statistic_in_fifty_digits(data: st.DataObject, inverted: bool) -> None:
+    counts, design = data.draw(surveys(inverted=inverted, most=5))
+    p, q = probabilities(design)
+    with mpmath.workdps(50):
+        exact = mpmath.mpf(0)
+        for c, share in zip(counts, oracle.mle(counts, design), strict=True):
+            ratio = Fraction(c, sum(counts)) / (q + (p - q) * share) if c else Fraction(1)
+            exact += 2 * c * mpmath.log(mpmath.mpf(ratio.numerator) / ratio.denominator)
+    assert statistic(counts, design) == pytest.approx(float(exact), rel=1e-9, abs=2e-9)  # below 1e-9 it is 0
+
+
+def test_long_histograms_by_distinct_counts_and_batches_agree() -> None:
+    for odds in ((30, 1), (1, 30)):
+        design = RandomizedResponse(6000, odds=odds)
+        counts = np.random.default_rng(4).poisson(3, (2, 6000))
+        n = counts.sum(axis=-1, keepdims=True)
+        saturated = (counts * np.log(np.maximum(counts, 1) / n)).sum(axis=-1)
+        brute = 2 * (saturated + n[:, 0] * negative_log_likelihood(mle(counts, design), counts, design))
+        assert_allclose(likelihood_ratio(counts, n, design), brute, rtol=1e-10)
+        assert_allclose([statistic(row, design) for row in counts], brute, rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "counts", [[480, 300, 220], [600, 200, 200], [200, 600, 200], [400, 400, 200]], ids=["inside", "v", "w", "edge"]
+)
+def test_reports_as_expected_fit_perfectly(counts: list[int]) -> None:
+    # N = 1000, q = 1/5, p = 3/5: each of these is N (q + (p-q) theta) for a distribution theta.
+    found = check(Tally(THREE, counts))
+    assert (found.g2, found.p_g2, found.p_value, found.fits) == (0, 1, 1, True)
+    assert not found.misfits.any()
+    assert found.epsilon_at_least < THREE.epsilon
+
+
+@given(surveys())
+def test_the_statistic_is_zero_just_where_nothing_is_rarer_than_noise(survey: tuple[list[int], Any]) -> None:
+    counts, design = survey
+    _, q = probabilities(design)
+    shortfall = max(q * sum(counts) - min(counts), Fraction(0))
+    # Each term is at least (c - e)^2 / (2 e), and below 1e-9 it counts as nothing.
+    if shortfall**2 > 2 * q * sum(counts) * 10**-8:
+        assert statistic(counts, design) > 0
+    elif shortfall == 0:
+        assert statistic(counts, design) == 0
+
+
+@pytest.mark.parametrize(
+    ("counts", "design"),
+    [
+        ([2, 4, 6], RandomizedResponse(3, odds=(2, 1))),
+        ([1, 4, 7], RandomizedResponse(3, odds=(2, 1))),
+        ([7, 4, 1], RandomizedResponse(3, odds=(1, 3))),
+        ([2, 9], RandomizedResponse(2, odds=(2, 1))),
+        ([9, 2], RandomizedResponse(2, odds=(1, 2))),
+    ],
+)
+def test_the_simulated_p_value_is_the_exact_one_at_a_vertex(counts: list[int], design: RandomizedResponse) -> None:
+    # Ties are common among so few reports: equal histograms, in whatever order, must count as reached.
+    p, q = probabilities(design)
+    observed = statistic(counts, design)
+    every = histograms(sum(counts), design.k)
+    reached = [other for other in every if statistic(other, design) >= observed - 1e-9]
+    exact = float(sum(chance(other, [p] + [q] * (design.k - 1)) for other in reached))
+    simulations = 4000
+    found = check(Tally(design, counts), simulations=simulations).p_g2
+    assert 0.02 < exact < 0.9
+    assert abs(found - exact) <= 4 * np.sqrt(exact * (1 - exact) / simulations) + 1 / simulations
+
+
+def test_the_simulated_p_value_counts_the_observed_survey() -> None:
+    # Nothing simulated comes near: (1 + 0) / (1 + 39), and twice that.
+    found = check(Tally(COIN, [0, 1000]), simulations=39)
+    assert found.p_g2 == 1 / 40
+    assert found.p_value == 2 * found.p_min < 1 / 40
+
+
+def test_blocks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    design = RandomizedResponse(50, epsilon=1)
+    counts = simulate.reports_of_population(simulate.zipf(50, 1.3), 2000, design, rng=np.random.default_rng(1))
+    whole = check(Tally(design, counts), simulations=99)
+    assert 0.1 < whole.p_g2 < 1
+    for cells in (1, 700):
+        monkeypatch.setattr(import_module("warner.inference.fit"), "CELLS", cells)  # the function hides the module
+        assert check(Tally(design, counts), simulations=99).p_g2 == whole.p_g2
+
+
+def test_seeds() -> None:
+    design = RandomizedResponse(20, epsilon=1)
+    counts = simulate.reports_of_population(simulate.zipf(20, 1.3), 500, design, rng=np.random.default_rng(2))
+    survey = Tally(design, counts)
+    assert check(survey).p_g2 == check(survey).p_g2
+    seeded = [check(survey, rng=np.random.default_rng(seed)).p_g2 for seed in (1, 1, 2, 3, 4)]
+    assert seeded[0] == seeded[1]
+    assert len(set(seeded)) > 1
+
+
+# --- the verdict and what it says
+
+
+def test_a_whole_check_by_hand() -> None:
+    # 10 of 100 say yes where noise alone gives 25.
+    found = check(Tally(COIN, [10, 90]))
+    tail = sum(comb(100, i) * Fraction(1, 4) ** i * Fraction(3, 4) ** (100 - i) for i in range(11))
+    assert found.p_min == pytest.approx(float(2 * tail), rel=1e-12)
+    assert found.g2 == pytest.approx(2 * (10 * log(10 / 25) + 90 * log(90 / 75)), rel=1e-12)
+    assert found.p_g2 == 1 / 1000
+    assert found.p_value == found.overall_p_value == 2 * found.p_min
+    # The level is shared by two tests and two answers: q is at most the upper limit with 0.05 / 4 above it.
+    upper = beta.ppf(1 - 0.05 / 4, 11, 90)
+    assert found.epsilon_at_least == pytest.approx(log(1 / upper - 1), rel=1e-12)
+    assert found.epsilon_at_least > COIN.epsilon
+    assert not found.fits
+    assert found.group_fits is False
+    assert_array_equal(found.misfits, [True, False])
+
+
+def test_an_inverted_design_is_the_upright_one_with_answers_swapped() -> None:
+    for counts in ([10, 90], [30, 70], [20, 80]):
+        upright = check(Tally(RandomizedResponse(2, odds=(3, 1)), counts))
+        inverted = check(Tally(RandomizedResponse(2, odds=(1, 3)), counts[::-1]))
+        for name in ("p_min", "g2", "epsilon_at_least"):
+            assert getattr(inverted, name) == pytest.approx(getattr(upright, name), rel=1e-9)
+        # The commonest answer is found beyond the ceiling, where upright the other one is below the floor.
+        assert_array_equal(inverted.misfits, upright.misfits)
+        assert inverted.fits == upright.fits
+        assert abs(inverted.p_g2 - upright.p_g2) <= 4 * np.sqrt(2 * 0.25 / 999)
+
+
+def test_the_epsilon_of_an_inverted_design() -> None:
+    # 45 of 100 name one of three answers: q is at least L, and q/p = q / (1 - 2 q).
+    found = check(Tally(RandomizedResponse(3, odds=(1, 2)), [45, 30, 25]), level=0.5)
+    lower = beta.ppf(0.5 / 6, 45, 56)
+    assert found.epsilon_at_least == pytest.approx(log(lower / (1 - 2 * lower)), rel=1e-12)
+    # 90 of 100: no q up to 1/2 explains that.
+    beyond = check(Tally(RandomizedResponse(3, odds=(1, 2)), [90, 5, 5]))
+    assert beyond.epsilon_at_least == np.inf
+    assert "no amount of noise" in beyond.text()
+    assert json.loads(beyond.to_json())["groups"][0]["epsilon_at_least"] == "inf"
+    assert check(Tally(RandomizedResponse(3, odds=(1, 2)), [34, 33, 33])).epsilon_at_least == 0
+
+
+@pytest.mark.parametrize("odds", [(5, 1), (2, 1), (1, 3), (0, 1)])
+@pytest.mark.parametrize("truth", [(1, 0, 0), (0, "1/2", "1/2"), ("1/3", "1/3", "1/3"), ("3/4", "1/4", 0)])
+def test_the_epsilon_that_was_spent_is_at_least_the_bound(odds: tuple[int, int], truth: tuple[Any, ...]) -> None:
+    # Exactly, over all 496 histograms of 30 reports, at a level where a bound without its share of it would fail.
+    level = 0.8
+    spent = RandomizedResponse(3, odds=odds)
+    claimed = RandomizedResponse(3, odds=(2, 1) if odds[0] > odds[1] else (1, 2))  # only its direction matters
+    p, q = probabilities(spent)
+    reported = [q + (p - q) * Fraction(share) for share in truth]
+    covered = Fraction(0)
+    for counts in histograms(30, 3):
+        bound = check(Tally(claimed, counts), level=level, simulations=1).epsilon_at_least
+        covered += chance(counts, reported) * (bound <= spent.epsilon)
+    assert covered >= level
+
+
+@pytest.mark.parametrize("inverted", [False, True])
+@given(data=st.data())
+def test_nothing_is_said_against_reports_that_fit(data: st.DataObject, inverted: bool) -> None:
+    counts, design = data.draw(surveys(inverted=inverted))
+    found = check(Tally(design, counts), simulations=1)
+    if found.fits:
+        assert not found.misfits.any()
+        assert found.epsilon_at_least <= design.epsilon * (1 + 1e-9)
+    if found.misfits.any():
+        assert found.epsilon_at_least >= design.epsilon * (1 - 1e-9)
+    assert (found.misfits_alone | ~found.misfits).all()
+
+
+def test_of_many_absent_answers_few_are_named() -> None:
+    # Everybody holds one of a thousand answers. One by one, a few are below the floor by chance; none is named.
+    design = RandomizedResponse(1000, epsilon=3)
+    counts = simulate.reports_of_population(np.eye(1000)[0], 10**6, design, rng=np.random.default_rng(3))
+    found = check(Tally(design, counts))
+    assert not found.misfits.any()
+    alone = int(found.misfits_alone.sum())
+    assert 0 < alone <= 25 + 4 * np.sqrt(25)
+    assert f"Judged one by one, {alone} of 1,000 are" in " ".join(found.text().split())
+    counts[7:10] = 0
+    assert_array_equal(np.flatnonzero(check(Tally(design, counts)).misfits), [7, 8, 9])
+
+
+def test_without_noise_nothing_can_be_tested() -> None:
+    found = check(Tally(RandomizedResponse(3, odds=(1, 0)), [0, 0, 9]))
+    assert (found.p_min, found.g2, found.p_g2, found.fits) == (1, 0, 1, True)
+    assert found.text().startswith("Nothing can be tested: this design adds no noise")
+
+
+# --- groups and weights
+
+
+def test_groups_are_checked_apart_and_an_empty_one_says_so() -> None:
+    counts = [[480, 300, 220], [0, 0, 0], [700, 200, 100], [60, 25, 15]]
+    found = check(Tally(THREE, counts, by=("region",), groups=(("a",), ("b",), ("c",), (None,))), fakes=6)
+    alone = [check(Tally(THREE, row)) for row in counts if any(row)]
+    some = [0, 2, 3]
+    for name in ("p_min", "g2", "p_g2", "p_value"):
+        assert_allclose(getattr(found, name)[some], [getattr(one, name) for one in alone], rtol=1e-12)
+        assert np.isnan(getattr(found, name)[1])
+    assert found.overall_p_value == pytest.approx(3 * min(one.p_value for one in alone))
+    assert not found.fits
+    assert_array_equal(found.group_fits, [True, True, False, True])
+    assert found.misfits.shape == (4, 3)
+    assert_array_equal(np.argwhere(found.misfits), [[2, 2]])
+    # Shared by two tests, three groups with reports and three answers: 1/q - 2 at the upper limit of 100 in 1000.
+    assert found.epsilon_at_least[2] == pytest.approx(log(1 / beta.ppf(1 - 0.05 / 18, 101, 900) - 2), rel=1e-12)
+    assert_allclose(found.moved_by(6), [6 / (1000 * 0.4), np.nan, 6 / (1000 * 0.4), 6 / (100 * 0.4)])
+    lines = found.text().splitlines()
+    assert lines[0].startswith("The reports of 1 of 3 groups do not fit the design: p = ")
+    assert any(line.split()[:2] == ["c", "1,000"] and line.endswith("does not fit") for line in lines)
+    assert any(line.split() == ["b", "0", "no", "reports"] for line in lines)
+    assert any("c: Answers below the noise floor" in line and "'often'" in line for line in lines)
+    assert "15 percentage points (in the smallest group)" in " ".join(found.text().split())
+    rows = json.loads(found.to_json())["groups"]
+    assert [row["group"]["region"] for row in rows] == ["a", "b", "c", None]
+    assert [row["fits"] for row in rows] == [True, None, False, True]
+    assert (rows[1]["p_value"], rows[1]["reports"], rows[2]["misfits"]) == (None, 0, ["often"])
+
+
+def test_one_bad_chance_in_many_groups_is_no_misfit() -> None:
+    # Forty groups of 20: in one of them 12 % of surveys would look worse, and that is what one expects of forty.
+    rows = [[10, 10]] * 39 + [[2, 18]]
+    alone = check(Tally(COIN, [2, 18]), level=0.75)
+    assert not alone.fits
+    found = check(Tally(COIN, rows, by=("g",), groups=tuple((i,) for i in range(40))), level=0.75)
+    assert found.fits
+    assert found.overall_p_value == 1
+    assert found.text().startswith("The reports fit the design in all 40 groups")
+    assert "... and 20 more groups" in found.text()
+
+
+def test_too_few_simulations_are_told() -> None:
+    rows = Tally(COIN, [[10, 10]] * 30, by=("g",), groups=tuple((i,) for i in range(30)))
+    assert (
+        "At this level and 30 groups, 999 simulations are too few for G2 to refuse anything; it takes 1,200."
+        in " ".join(check(rows).text().split())
+    )
+    assert "too few" not in check(rows, simulations=1200).text()
+    assert "39 simulations are too few" not in check(Tally(COIN, [5, 5]), simulations=40).text()
+    assert "it takes 40" in check(Tally(COIN, [5, 5]), simulations=39).text()
+
+
+def test_weights_count_as_their_effective_number() -> None:
+    reports = ["yes"] * 10 + ["no"] * 90
+    plain, doubled = check(tally(reports, COIN)), check(tally(reports, COIN, weights=np.full(100, 2.0)))
+    for name in ("p_min", "g2", "p_g2", "epsilon_at_least"):
+        assert getattr(doubled, name) == pytest.approx(getattr(plain, name), rel=1e-9)
+    assert "approximate" in doubled.text()
+    assert "worth 100 equally weighted ones" in doubled.text()
+    # Half weigh 1, half 3: (50 + 150)^2 / (50 + 450) = 80 reports' worth, 8 of them yes.
+    uneven = check(tally(reports, COIN, weights=np.tile([1.0, 3.0], 50)))
+    assert uneven.p_min == pytest.approx(rarest([8, 72], COIN), rel=1e-9)
+    assert uneven.g2 == pytest.approx(statistic([8, 72], COIN), rel=1e-9)
+    assert uneven.moved_by(2) == pytest.approx(2 / (200 * 0.5))
+
+
+# --- fakes
+
+
+@pytest.mark.parametrize("estimator", [inv, inv_n, inv_p, mle])
+@given(data=st.data())
+def test_fakes_move_no_share_further_than_the_bound(data: st.DataObject, estimator: Any) -> None:
+    inverted = estimator is not mle and data.draw(st.booleans())
+    k = data.draw(st.integers(2, 6))
+    # Some reports are honest, and others were replaced by fakes; or there would be nothing in their place.
+    honest, replaced, fake = (
+        np.array(data.draw(st.lists(st.integers(0, 30), min_size=k, max_size=k))) for _ in range(3)
+    )
+    fake[0] += max(replaced.sum() - fake.sum(), 0)
+    honest[data.draw(st.integers(0, k - 1))] += 1
+    design = data.draw(designs_of(k, inverted=inverted))
+    n, fakes = int(honest.sum() + fake.sum()), int(fake.sum())
+    bound = fakes / (n * abs(design.p - design.q))
+    assert check(Tally(design, honest + fake), simulations=1).moved_by(fakes) == pytest.approx(bound)
+    replaced[0] += fakes - replaced.sum()
+    with_fakes = estimator(honest + fake, design)
+    for without in (honest + replaced, honest):
+        moved = np.abs(with_fakes - estimator(without, design))
+        assert moved.sum() <= 2 * bound * (1 + 1e-9) + 1e-12
+        assert moved.max() <= bound * (1 + 1e-9) + 1e-12
+
+
+def test_the_bound_on_fakes_is_reached() -> None:
+    # 5 of 100 reports moved from one answer to the other: 5 / (100 * 1/2) = 0.1 for each, whatever the estimator.
+    for estimator in (inv, inv_n, inv_p, mle):
+        moved = estimator([45, 55], COIN) - estimator([40, 60], COIN)
+        assert_allclose(moved, [0.1, -0.1], atol=1e-15)
+    assert check(Tally(COIN, [45, 55])).moved_by(5) == 0.1
+
+
+def test_with_p_below_q_one_report_can_move_the_most_likely_shares_by_half() -> None:
+    design = RandomizedResponse(3, odds=(1, 3))
+    moved = mle([0, 0, 1000], design) - mle([1, 0, 999], design)
+    assert_array_equal(moved, [0.5, -0.5, 0])
+    found = check(Tally(design, [0, 0, 1000]), fakes=1)
+    assert found.moved_by(1) < 0.004
+    assert "mle has no such bound" in found.text()
+    assert "mle has no such bound" not in check(Tally(RandomizedResponse(2, odds=(1, 3)), [4, 5])).text()
+
+
+# --- what people read
+
+
+def test_what_people_read_when_it_fits() -> None:
+    found = check(Tally(THREE, [480, 300, 220], missing=4))
+    text = found.text()
+    assert repr(found) == text
+    assert text.startswith(
+        "The reports fit the design: p = 1, not below 0.05.\n1,000 reports among 3 answers, 4 missing"
+    )
+    assert "Rarest answer: 'often' has 220 reports. By the noise alone no answer has fewer than 200.0" in text
+    assert "no contradiction to the 1.099" in " ".join(text.split())
+    assert "below the noise floor (reported less often than the design can explain): none." in text
+    assert "every 1 % of fakes among the reports can have moved any one share by up to 2.5 percentage points" in text
+    assert "What may have happened" not in text
+    last = " ".join(text.split("\n\n")[-1].split())
+    assert last.startswith("What no such check can see: more noise than claimed, reports made up uniformly at random")
+    assert max(map(len, text.splitlines())) <= 120
+
+
+def test_what_people_read_when_it_does_not_fit() -> None:
+    design = RandomizedResponse([f"site {i}" for i in range(40)], epsilon=1)
+    counts = np.full(40, 10_000)
+    counts[:12] = 0
+    text = check(Tally(design, counts), fakes=1234).text()
+    assert text.startswith("The reports do not fit the design: p < 1e-300, below 0.05.")
+    joined = " ".join(text.split())
+    assert "explain): 'site 0', 'site 1'," in joined
+    assert "'site 9' and 2 more." in joined
+    assert "1,234 fakes among the reports" in joined
+    for cause in ("less noise than claimed", "never offered", "constant or otherwise made up", "wrong design file"):
+        assert cause in joined
+    assert "more than the 1 that the design claims" in joined
+    assert "What no such check can see" in text.split("\n\n")[-1]
+
+
+def test_labels_play_no_tricks() -> None:
+    design = RandomizedResponse(["\x1b[31mred", "y" * 300], epsilon=4)
+    text = check(Tally(design, [0, 1000])).text()
+    assert "\x1b" not in text
+    assert "'\\x1b[31mred'" in text
+    grouped = check(Tally(COIN, [[0, 1000]], by=("g",), groups=(("\x1b[2J" + "z" * 300,),))).text()
+    assert "\x1b" not in grouped
+    assert max(map(len, grouped.splitlines())) <= 130
+
+
+def test_json() -> None:
+    found = check(Tally(COIN, [10, 90], missing=3), fakes=5)
+    document = json.loads(found.to_json())
+    assert RandomizedResponse.from_json(json.dumps(document["design"])) == COIN
+    assert (document["fits"], document["level"], document["missing"]) == (False, 0.95, 3)
+    (row,) = document["groups"]
+    for name in ("p_min", "g2", "p_g2", "p_value", "epsilon_at_least"):
+        assert row[name] == getattr(found, name)
+    assert (row["misfits"], row["misfits_alone"], row["moved_by_fakes"], row["reports"]) == (["yes"], 1, 0.1, 100)
+
+
+@pytest.mark.parametrize(
+    ("counts", "options", "error", "complaint"),
+    [
+        ([1, 2], {"level": 95}, ValueError, "level must be between 0 and 1"),
+        ([1, 2], {"simulations": 0}, ValueError, "simulations must be a whole number of at least 1, but got 0"),
+        ([1, 2], {"simulations": 9.5}, ValueError, "simulations must be a whole number"),
+        ([1, 2], {"rng": 1}, TypeError, "default_rng"),
+        ([1, 2], {"fakes": -1}, ValueError, "fakes must be a whole number of reports, at least 0, but got -1"),
+        ([1, 2], {"fakes": 0.5}, ValueError, "fakes must be a whole number"),
+        ([0, 0], {}, ValueError, "at least one report"),
+    ],
+)
+def test_bad_input(counts: list[int], options: dict[str, Any], error: type[Exception], complaint: str) -> None:
+    with pytest.raises(error, match=complaint):
+        check(Tally(COIN, counts), **options)
+
+
+def test_bad_designs_and_amounts() -> None:
+    with pytest.raises(ValueError, match="p != q"):
+        check(Tally(RandomizedResponse(2, odds=(1, 1)), [1, 2]))
+    with pytest.raises(ValueError, match="at least one report"):
+        check(Tally(COIN, [[0, 0]], by=("g",), groups=((1,),)))
+    with pytest.raises(ValueError, match="fakes must be a number of reports"):
+        check(Tally(COIN, [1, 2])).moved_by(-3)
+
+
+# --- how often it errs, and what it finds
+
+TRUTHS: dict[str, Callable[[int], Any]] = {
+    "everybody alike": lambda k: np.eye(k)[0],
+    "uniform": simulate.uniform,
+    "Zipf": lambda k: simulate.zipf(k, 1.3),
+    "half absent": lambda k: np.repeat([2 / k, 0], k // 2),
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("truth", TRUTHS)
+@pytest.mark.parametrize("n", [100, 10_000])
+@pytest.mark.parametrize("odds", ["2:1", "20:1", "1:2"])
+@pytest.mark.parametrize("k", [2, 10, 100])
+def test_reports_that_fit_pass_at_least_at_the_level(k: int, odds: str, n: int, truth: str) -> None:
+    design, samples, rng = RandomizedResponse(k, odds=odds), 300, np.random.default_rng(5)
+    drawn = simulate.reports_of_population(TRUTHS[truth](k), n, design, rng=rng, size=samples)
+    found = [check(Tally(design, counts), simulations=199) for counts in drawn]
+    most = 0.05 + 4 * np.sqrt(0.05 * 0.95 / samples)
+    assert np.mean([not one.fits for one in found]) <= most
+    assert np.mean([one.p_min < 0.05 for one in found]) <= most
+    assert np.mean([one.p_g2 <= 0.05 for one in found]) <= most
+    assert np.mean([one.misfits.any() for one in found]) <= most
+
+
+def table_of_power() -> dict[str, tuple[float, float, float, Any]]:
+    """Give what happened, with the claimed epsilon, the power of G2 and of the rarest answer, and the reports' law."""
+    truth = simulate.zipf(100, 1.3)
+
+    def used(epsilon: float, shares: Any = truth) -> Any:
+        design = RandomizedResponse(100, epsilon=epsilon)
+        return design.q + (design.p - design.q) * shares
+
+    constant = np.eye(100)[-1]
+    offered = np.arange(100) >= 10
+    return {
+        "less noise, 1.3": (1, 0.08, 0.10, used(1.3)),
+        "less noise, 2": (1, 1.0, 0.67, used(2)),
+        "more noise, 1.8": (2, 0, 0, used(1.8)),
+        "more noise, 1": (2, 0, 0, used(1)),
+        "2 % constant": (1, 1.0, 0.20, 0.98 * used(1) + 0.02 * constant),
+        "5 % constant": (1, 1.0, 0.97, 0.95 * used(1) + 0.05 * constant),
+        "10 % junk": (1, 0, 0, 0.9 * used(1) + 0.1 / 100),
+        "ten never offered": (1, 1.0, 1.0, used(1) * offered / (used(1) @ offered)),
+    }
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("happened", table_of_power())
+def test_power_is_that_of_the_table(happened: str) -> None:
+    claimed, expected_g2, expected_min, reported = table_of_power()[happened]
+    design, samples, theirs = RandomizedResponse(100, epsilon=claimed), 200, 60
+    drawn = np.random.default_rng(6).multinomial(10**5, reported, size=samples)
+    found: list[Check] = [check(Tally(design, counts), simulations=199) for counts in drawn]
+    for expected, power in (
+        (expected_g2, np.mean([one.p_g2 <= 0.05 for one in found])),
+        (expected_min, np.mean([one.p_min <= 0.05 for one in found])),
+    ):
+        # Four standard errors of the difference of two proportions; one more success and failure keep them from zero.
+        both = (expected * theirs + power * samples + 1) / (theirs + samples + 2)
+        assert abs(power - expected) <= 4 * np.sqrt(both * (1 - both) * (1 / theirs + 1 / samples))

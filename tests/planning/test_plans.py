@@ -1,0 +1,488 @@
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import beta, binom, norm
+
+import warner
+from warner import Plan, RandomizedResponse, Tally, estimate, inv, inv_p, plan
+from warner.inference.binomial import rates, smallest_share
+from warner.planning.plans import other_protocol
+from warner.simulate import reports_of_population, uniform, zipf
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WARNER = RandomizedResponse(["yes", "no"], odds=(3, 1))
+
+
+def half_width(design: RandomizedResponse, n: float, share: float, tail: float = 0.025) -> float:
+    """Write the exact interval anew, with SciPy's distributions, at the expected number of reports."""
+    count = n * (design.q + (design.p - design.q) * share)
+    low = beta.ppf(tail, count, n - count + 1)
+    high = beta.ppf(1 - tail, count + 1, n - count)
+    return float(high - low) / 2 / abs(design.p - design.q)
+
+
+def test_people_by_hand() -> None:
+    # p = 3/4, q = 1/4; worst at phi = 1/2. The usual formula gives (1.959964 / 0.02)^2 / 4 / (1/2)^2 = 9,603.6. Either
+    # end of the exact interval is about 1/(2n) further out on the scale of phi, so 1/n on that of shares, which is
+    # 1/192 of 0.02: that part more people, twice. Corrections of higher order are of the size of z^2.
+    made = plan(WARNER, half_width=0.02)
+    assert abs(made.people - 9603.6 * (1 + 2 / (0.02 * 9604))) < 1.96**2
+    assert made.share == 0.5
+    assert_allclose(made.standard_error, 0.5 / math.sqrt(made.people) / 0.5, rtol=1e-12)
+    # Without a population the error is that of equal shares: variances 1/4 / (n / 4) each.
+    assert_allclose(made.error, math.sqrt(1 / made.people), rtol=1e-12)
+
+
+@pytest.mark.parametrize("simultaneous", [False, True])
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.4, 1.0])
+@pytest.mark.parametrize(("k", "odds"), [(2, (3, 1)), (10, (5, 1)), (300, (60, 1)), (3, (1, 4)), (4, (1, 0))])
+def test_the_smallest_number_of_people(k: int, odds: tuple[int, int], share: float, simultaneous: bool) -> None:
+    design = RandomizedResponse(k, odds=odds)
+    if odds == (1, 0) and share in {0.0, 1.0}:
+        return  # no chance at all
+    tail = 0.05 / (k if simultaneous else 1)
+    made = plan(design, half_width=0.03, share=share, level=0.9, simultaneous=simultaneous)
+    assert half_width(design, made.people, share, tail) <= 0.03 * (1 + 1e-9)
+    assert half_width(design, made.people - 1, share, tail) > 0.03 * (1 - 1e-9)
+    assert_allclose(made.half_width, half_width(design, made.people, share, tail), rtol=1e-9)
+    # Never fewer than the usual formula says, and seldom many more.
+    reported = design.q + (design.p - design.q) * share
+    usual = (norm.ppf(1 - tail) / 0.03 / (design.p - design.q)) ** 2 * reported * (1 - reported)
+    assert usual <= made.people <= 1.3 * usual + 200
+
+
+@given(st.integers(2, 200), st.floats(0.2, 6), st.floats(0.005, 0.3))
+def test_the_worst_case_is_the_worst_case(k: int, epsilon: float, target: float) -> None:
+    made = plan(k, epsilon=epsilon, half_width=target)
+    for share in (0, 0.1, 0.3, 0.5, 0.8, 1):
+        assert plan(k, epsilon=epsilon, people=made.people, share=share).half_width <= target * (1 + 1e-6)
+
+
+@given(st.integers(2, 500), st.integers(20, 10**6), st.floats(0.01, 0.3), st.sampled_from([None, 0.0, 0.02, 0.6]))
+def test_the_smallest_epsilon(k: int, people: int, target: float, share: float | None) -> None:
+    best = plan(k, people=people, epsilon=20, share=share).half_width
+    if best > target:
+        with pytest.raises(ValueError, match="no epsilon"):
+            plan(k, people=people, half_width=target, share=share)
+        return
+    made = plan(k, people=people, half_width=target, share=share)
+    assert made.found == "epsilon"
+    assert made.half_width <= target  # of the very design that is returned
+    assert plan(k, people=people, epsilon=made.epsilon * (1 - 1e-6), share=share).half_width > target
+    # What is shown is rounded up, and reaches the target as well.
+    assert plan(k, people=people, epsilon=made.design.shown_epsilon(), share=share).half_width <= target
+    assert made.epsilon <= float(made.design.shown_epsilon())
+
+
+@pytest.mark.parametrize("k", [2, 30])
+def test_very_many_people_are_no_matter_of_rounding(k: int) -> None:
+    # Where the beta distribution gives way to the normal one, nothing jumps; beyond, widths go with the root of n.
+    design = RandomizedResponse(k, epsilon=1)
+    for share in (0.0, 0.4):
+        least = 1e8 / (design.q + (design.p - design.q) * share)
+        below, above, far = (plan(design, people=int(n), share=share) for n in (0.999 * least, 1.001 * least, 2**53))
+        root = math.sqrt(above.people / below.people)
+        assert_allclose(below.half_width, root * above.half_width, rtol=1e-6)
+        assert_allclose(far.half_width * math.sqrt(far.people / above.people), above.half_width, rtol=1e-4)
+        assert far.half_width > norm.ppf(0.975) * far.standard_error
+        assert_allclose(below.smallest_share, root * above.smallest_share, rtol=1e-3)
+    solved = plan(3, people=2**53, half_width=0.01)
+    assert solved.half_width > norm.ppf(0.975) * solved.standard_error
+
+
+def test_any_two_give_the_third() -> None:
+    by_people = plan(7, epsilon=1.25, half_width=0.04)
+    by_width = plan(7, epsilon=1.25, people=by_people.people)
+    by_epsilon = plan(7, people=by_people.people, half_width=by_width.half_width)
+    assert [made.found for made in (by_people, by_width, by_epsilon)] == ["people", "half_width", "epsilon"]
+    assert_allclose(by_width.half_width, 0.04, rtol=1e-3)
+    assert_allclose(by_epsilon.epsilon, 1.25, rtol=1e-9)
+    by_error = plan(7, epsilon=1.25, error=by_width.error)
+    assert by_error.people == by_people.people
+    assert_allclose(plan(7, people=by_people.people, error=by_width.error).epsilon, 1.25, rtol=1e-9)
+
+
+def unclipped(counts: Any, n: int, design: RandomizedResponse) -> Any:
+    """Give the half-widths of the interval for whole counts, before it is cut at 0 and 1."""
+    low = np.where(counts > 0, beta.ppf(0.025, np.maximum(counts, 1), n - counts + 1), 0)
+    high = np.where(counts < n, beta.ppf(0.975, counts + 1, np.maximum(n - counts, 1)), 1)
+    return (high - low) / 2 / abs(design.p - design.q)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.05, 0.5, 1.0, None])
+@pytest.mark.parametrize("target", [0.3, 0.1, 0.02])
+@pytest.mark.parametrize(("k", "epsilon"), [(2, 0.5), (2, 4), (20, 1), (20, 5), (1000, 2), (1000, 7)])
+def test_the_average_half_width_is_as_promised(k: int, epsilon: float, target: float, share: float | None) -> None:
+    made = plan(k, epsilon=epsilon, half_width=target, share=share)
+    n, design = made.people, made.design
+    reported = design.q + (design.p - design.q) * made.share
+    middle, spread = n * reported, math.sqrt(n * reported * (1 - reported))
+    counts = np.arange(max(0, math.floor(middle - 7 * spread - 9)), min(n, math.ceil(middle + 7 * spread + 9)) + 1)
+    counts = counts if counts.size < 20_000 else counts[:: counts.size // 10_000]
+    chances = binom.pmf(counts, n, reported)
+    average = chances @ unclipped(counts, n, design) / chances.sum()
+    # With a handful of reports the average is below the promise, by more than 5 %.
+    few = n * min(reported, 1 - reported) < 5
+    assert (0.8 if few else 0.95) * target <= average <= 1.01 * target
+
+
+@pytest.mark.parametrize(("k", "epsilon", "target"), [(2, 1, 0.05), (12, 2, 0.03), (200, 4, 0.01)])
+def test_simulated_surveys_of_the_planned_size_keep_the_promise(k: int, epsilon: float, target: float) -> None:
+    truth = zipf(k, 1.3)
+    made = plan(k, epsilon=epsilon, half_width=target, share=truth[0])
+    rng = np.random.default_rng(5)
+    counts = reports_of_population(truth, made.people, made.design, rng=rng, size=300)
+    assert_allclose(unclipped(counts[:, 0], made.people, made.design).mean(), target, rtol=0.05)
+    # And it is the interval that an estimate gives, where that is not cut.
+    table = estimate(Tally(made.design, counts[0])).table()
+    if table["low"][0] > 0 and table["high"][0] < 1:
+        assert_allclose((table["high"][0] - table["low"][0]) / 2, unclipped(counts[0, 0], made.people, made.design))
+
+
+@pytest.mark.parametrize("population", ["uniform", ("zipf", 1.5)])
+def test_the_error_is_that_of_the_unbiased_shares(population: Any) -> None:
+    k, n = 12, 3000
+    made = plan(k, epsilon=1.5, people=n, population=population)
+    truth = uniform(k) if population == "uniform" else zipf(k, 1.5)
+    rng = np.random.default_rng(8)
+    surveys = inv(reports_of_population(truth, n, made.design, rng=rng, size=4000), made.design)
+    squared = np.square(surveys - truth).mean(axis=1)
+    four = 4 * squared.std() / math.sqrt(squared.size)
+    assert abs(squared.mean() - made.error**2) < four
+    assert made.errors["inv"] == made.error
+
+
+@given(st.lists(st.floats(0, 1), min_size=3, max_size=12).filter(lambda shares: sum(shares) > 0))
+def test_without_a_population_the_error_is_the_largest(shares: list[float]) -> None:
+    truth = np.array(shares) / sum(shares)
+    worst = plan(truth.size, epsilon=1, people=1000)
+    assert plan(truth.size, epsilon=1, people=1000, population=truth).error <= worst.error * (1 + 1e-12)
+
+
+def test_with_a_population_the_half_width_is_the_widest_of_its_answers() -> None:
+    shares = [0.02, 0.08, 0.2, 0.7]
+    made = plan(4, epsilon=2, people=1000, population=shares)
+    widths = [half_width(made.design, 1000, share) for share in shares]
+    assert_allclose(made.half_width, max(widths), rtol=1e-9)
+    assert made.share == shares[int(np.argmax(widths))]
+
+
+def test_the_number_of_people_for_an_error() -> None:
+    # (1 - 1/K) / (K error^2 kappa^2), odds 5 : 1 among 4: p = 5/8, q = 1/8, kappa = 1/2: 0.75 / (4 * 0.0001 / 4) = 7500
+    assert plan(RandomizedResponse(4, odds=(5, 1)), error=0.01).people == 7500
+    # Everybody holds the first: phi = (5, 1, 1, 1)/8, sum of squares 28/64: 36/64 / 0.0001 = 5625
+    assert plan(RandomizedResponse(4, odds=(5, 1)), error=0.01, population=[1, 0, 0, 0]).people == 5625
+
+
+@pytest.mark.parametrize(("k", "odds"), [(2, (3, 1)), (10, (20, 1)), (1000, (50, 1)), (3, (1, 5)), (2, (1, 3))])
+@pytest.mark.parametrize("n", [500, 20_000])
+def test_the_smallest_share_is_found_with_its_power(k: int, odds: tuple[int, int], n: int) -> None:
+    design = RandomizedResponse(k, odds=odds)
+    share = smallest_share(n, rates(design), 0.05 / k, 0.9)
+    p, q = design.p, design.q
+    counts = np.arange(n + 1)
+    # Few or many reports speak for the answer; reject where the probability under noise is at most alpha / K.
+    chance = binom.sf(counts - 1, n, q) if p > q else binom.cdf(counts, n, q)
+    found = chance <= 0.05 / k
+    assert found.any()
+    if share > 1:
+        assert binom.pmf(counts, n, p)[found].sum() < 0.9
+        return
+    assert_allclose(binom.pmf(counts, n, q + (p - q) * share)[found].sum(), 0.9, rtol=1e-8)
+    usual = (norm.ppf(1 - 0.05 / k) + norm.ppf(0.9)) * math.sqrt(q * (1 - q) / n) / abs(p - q)
+    if n * min(q, 1 - q) > 1000:
+        assert_allclose(share, usual, rtol=0.1)
+
+
+def test_the_smallest_share_is_the_usual_formula_for_many_reports() -> None:
+    design, n = RandomizedResponse(10, epsilon=2), 10**10
+    usual = (norm.ppf(1 - 0.05 / 10) + norm.ppf(0.8)) * math.sqrt(design.q * (1 - design.q) / n)
+    assert_allclose(smallest_share(n, rates(design), 0.05 / 10, 0.8), usual / (design.p - design.q), rtol=1e-3)
+
+
+def test_too_few_people_find_nothing() -> None:
+    made = plan(1000, epsilon=1, people=3)
+    assert made.smallest_share > 1
+    assert "no answer, however common" in made.text()
+
+
+def subset_selection(k: int, size: int, growth: float) -> tuple[float, float]:
+    """List all subsets: one that holds the truth is e^epsilon times as likely as one that does not."""
+    subsets = list(itertools.combinations(range(k), size))
+    weights = np.array([growth if 0 in subset else 1 for subset in subsets])
+    weights = weights / weights.sum()
+    return tuple(float(weights[[answer in subset for subset in subsets]].sum()) for answer in (0, 1))  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("k", "odds"), [(5, (3, 2)), (8, (2, 1)), (8, (5, 1)), (9, (6, 5)), (11, (2, 1)), (4, (50, 1))]
+)
+def test_the_other_protocol_by_listing_all_subsets(k: int, odds: tuple[int, int]) -> None:
+    design = RandomizedResponse(k, odds=odds)
+    growth = odds[0] / odds[1]
+
+    def variance(held: float, not_held: float) -> float:
+        return not_held * (1 - not_held) / (held - not_held) ** 2
+
+    each = [variance(*subset_selection(k, size, growth)) for size in range(1, k)]
+    ratio, size = other_protocol(design)
+    assert_allclose(ratio, min(each) / variance(design.p, design.q), rtol=1e-12)
+    assert_allclose(each[size - 1], min(each), rtol=1e-12)
+    unary = variance(0.5, 1 / (growth + 1))
+    assert ratio * variance(design.p, design.q) <= unary * (1 + 1e-12)
+
+
+def test_another_protocol_is_named_only_where_it_is_clearly_better() -> None:
+    # Randomized response beats unary encoding while K < 3 e^epsilon + 2, which is 10.2 for epsilon 1.
+    assert plan(2, epsilon=1, people=100).advice == ()
+    assert plan(10, epsilon=5, people=100).advice == ()
+    (said,) = plan(1000, epsilon=1, people=100).advice
+    # Unary encoding needs 4e / (e + 998) = 1.09 % of the people, and the best subsets hardly fewer.
+    assert "about 1.1 % of the people" in said
+    assert plan(RandomizedResponse(10, odds=(1, 0)), people=10).advice == ()
+    assert plan(RandomizedResponse(10, odds=(1, 2)), people=10).advice == ()
+
+
+def test_a_pilot_is_the_population() -> None:
+    survey = RandomizedResponse(["a", "b", "c"], epsilon=1)
+    tally = Tally(survey, [300, 220, 180])
+    made = plan(pilot=tally, people=5000)
+    assert made.design == survey
+    assert_array_equal(made.population, inv_p([300, 220, 180], survey))
+    assert made.errors.keys() == {"inv", "mle", "inv_p", "inv_n"}
+    assert plan(pilot=estimate(tally), people=5000).errors == made.errors  # seeded from the plan itself
+    assert plan(pilot=tally, half_width=0.05).design == survey
+    solved = plan(pilot=tally, people=5000, half_width=0.04)
+    assert (solved.found, solved.design.domain) == ("epsilon", survey.domain)
+    assert plan(pilot=tally, epsilon=2, people=10).epsilon <= 2
+    assert plan(RandomizedResponse(["a", "b", "c"], epsilon=3), pilot=tally, people=10).epsilon <= 3
+    groups = Tally(survey, [[100, 120, 100], [200, 100, 80]], by=("region",), groups=(("n",), ("s",)))
+    assert_array_equal(plan(pilot=groups, people=5000).population, made.population)
+    with pytest.raises(ValueError, match="same 4 answers"):
+        plan(4, pilot=tally, people=5, epsilon=1)
+    wrong: Any = [300, 220, 180]
+    with pytest.raises(TypeError, match="pilot must be an Estimate or a Tally"):
+        plan(pilot=wrong, people=5)
+
+
+def test_the_predicted_errors_are_those_of_simulated_surveys() -> None:
+    truth = zipf(50, 1.5)
+    made = plan(50, epsilon=2, people=2000, population=truth, rng=np.random.default_rng(3))
+    rng = np.random.default_rng(4)
+    counts = reports_of_population(truth, 2000, made.design, rng=rng, size=2000)
+    for name in ("mle", "inv_p", "inv_n"):
+        squared = np.square(getattr(warner, name)(counts, made.design) - truth).mean(axis=1)
+        # Twenty surveys against two thousand: five standard errors of the mean of twenty.
+        assert abs(made.errors[name] ** 2 - squared.mean()) < 5 * squared.std() / math.sqrt(20)
+    assert made.errors["inv_p"] < made.errors["inv"]
+    assert plan(50, epsilon=2, people=2000, population=truth).errors == (
+        plan(50, epsilon=2, people=2000, population=("zipf", 1.5)).errors
+    )
+
+
+def test_populations_by_name_and_from_files(tmp_path: Path) -> None:
+    def shares(population: Any, domain: Any = 3) -> Any:
+        return plan(domain, epsilon=1, people=10, population=population).population
+
+    assert_allclose(shares("zipf:1"), np.array([6, 3, 2]) / 11)
+    assert_array_equal(shares(("zipf", 1)), shares("zipf:1"))
+    assert_allclose(shares("uniform"), [1 / 3] * 3)
+    assert_allclose(shares([0.5, 0.25, 0.25]), [0.5, 0.25, 0.25])
+    file = tmp_path / "people.csv"
+    file.write_text("value,count\n2,30\n0,10\n")
+    assert_allclose(shares(file), [0.25, 0, 0.75])
+    file.write_text("share,value\n0.5,b\n0.3,a\n0.2,b\n", encoding="utf-8-sig")
+    assert_allclose(shares(str(file), ["a", "b"]), [0.3, 0.7])
+    for text, said in (
+        ("value,people\na,1\n", "columns value and share"),
+        ("", "but has none"),
+        ("value,count\na,1\nc,2\n", "'c' is not in it"),
+        ("value,count\na,many\n", "numbers of at least 0"),
+        ("value,count\na,-1\n", "numbers of at least 0"),
+        ("value,count\na,0\n", "not all of them 0"),
+        ("value,count\na\n", "numbers of at least 0"),
+    ):
+        file.write_text(text)
+        with pytest.raises(ValueError, match=said):
+            shares(file, ["a", "b"])
+    for wrong in ("pareto", "zipf:", "zipf:many", ("zipf", math.inf), [0.5, 0.5], [0.7, 0.7, -0.4], [1, 1, 1]):
+        with pytest.raises(ValueError, match="population"):
+            shares(wrong)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, "two of epsilon .* none of them"),
+        ({"people": 10}, "but got people"),
+        ({"epsilon": 1}, "but got epsilon"),
+        ({"epsilon": 1, "people": 10, "half_width": 0.1}, "epsilon and people and half_width"),
+        ({"half_width": 0.1, "error": 0.1}, "half_width or error, not both"),
+        ({"epsilon": 1, "people": 10, "population": "uniform", "pilot": 3}, "population or a pilot"),
+    ],
+)
+def test_two_of_three_must_be_given(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        plan(3, **options)
+    with pytest.raises(TypeError, match="possible answers"):
+        plan(people=10, half_width=0.1)
+    with pytest.raises(TypeError, match="not a design and epsilon"):
+        plan(WARNER, epsilon=1, people=10)
+    with pytest.raises(TypeError, match="a design and people and error"):
+        plan(WARNER, people=10, error=0.1)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"people": 0}, "people must be a whole number from 1"),
+        ({"people": 2.5}, "people must be"),
+        ({"people": True}, "people must be"),
+        ({"people": 2**53 + 2}, "2\\^53"),
+        ({"half_width": 0}, "half_width must be above 0 and below 0.5"),
+        ({"half_width": -0.1}, "half_width must be"),
+        ({"half_width": 0.5}, "half_width must be"),
+        ({"half_width": math.nan}, "half_width must be"),
+        ({"error": 1}, "error must be above 0 and below 1"),
+        ({"people": 10, "share": 1.2}, "share must be from 0 to 1"),
+        ({"people": 10, "share": math.nan}, "share must be"),
+        ({"people": 10, "level": 1}, "level must be between 0 and 1"),
+        ({"people": 10, "power": 0}, "power must be between 0 and 1"),
+        ({"people": 10, "delta": 2}, "delta must be between 0 and 1"),
+    ],
+)
+def test_bad_input_is_told(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        plan(3, epsilon=1, **options)
+
+
+def test_a_design_without_information_cannot_be_planned_with() -> None:
+    with pytest.raises(ValueError, match="an epsilon above 0"):
+        plan(RandomizedResponse(3, odds=(1, 1)), people=10)
+
+
+def test_what_no_epsilon_can_do_comes_with_what_can_be_done() -> None:
+    with pytest.raises(ValueError, match="no epsilon up to 20") as caught:
+        plan(2, people=100, half_width=0.05)
+    said = str(caught.value)
+    # 100 people without noise: 50 of 100, from 39.83 to 60.17 %; half is 10.17, rounded up. For 5 points: 402 people.
+    assert "10.2 percentage points at best" in said
+    assert "5 percentage points takes 403 people" in said or "5 percentage points takes 402 people" in said
+    assert plan(2, people=403, half_width=0.05).epsilon < 20
+    assert plan(2, people=100, half_width=0.1018).epsilon <= 20
+
+
+def test_what_no_number_of_people_can_do_comes_with_what_can_be_done() -> None:
+    with pytest.raises(ValueError, match=r"no number of people up to 2\^53 .* would reach") as caught:
+        plan(10, epsilon=1e-6, half_width=0.001)
+    reach = float(str(caught.value).split("would reach ")[1].split()[0]) / 100
+    assert plan(10, epsilon=1e-6, half_width=reach * 1.01).people <= 2**53
+
+
+def test_a_design_that_never_lies() -> None:
+    made = plan(RandomizedResponse(3, odds=(1, 0)), half_width=0.05, delta=1e-6)
+    assert made.shuffled_epsilon == math.inf
+    assert json.loads(made.to_json())["shuffled_epsilon"] is None
+    assert "no better than epsilon inf" in made.text()
+    assert made.table()["epsilon"].max() == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "first"),
+    [
+        (
+            {"epsilon": 1, "half_width": 0.03},
+            "people are needed for a half-width of the interval of 3 percentage points",
+        ),
+        ({"people": 50_000, "half_width": 0.03}, "is the smallest with which 50,000 people reach a half-width"),
+        ({"people": 50_000, "epsilon": 1}, "50,000 people at epsilon 1 give a half-width of the interval of"),
+        ({"people": 50_000, "error": 0.01}, "reach a root-mean-square error of 1 percentage point."),
+    ],
+)
+def test_the_first_line_answers_the_question(options: dict[str, Any], first: str) -> None:
+    made = plan(10, **options, delta=1e-9, population="zipf:1")
+    lines = repr(made).splitlines()
+    assert first in lines[0]
+    assert max(map(len, lines)) <= 120
+    assert "central epsilon of at" in repr(made)
+    assert "never larger" in repr(made)
+    assert "percentage points" in repr(made)
+
+
+def test_json_holds_every_number() -> None:
+    made = plan(["a", "b"], epsilon=1, half_width=0.05, population="uniform", delta=1e-6)
+    document = json.loads(made.to_json())
+    assert RandomizedResponse.from_json(json.dumps(document["design"])) == made.design
+    for name in ("people", "half_width", "error", "smallest_share", "errors", "shuffled_epsilon", "share", "target"):
+        assert document[name] == getattr(made, name)
+    assert document["population"] == [0.5, 0.5]
+    assert made.design.domain == ("a", "b")
+
+
+@pytest.mark.parametrize("population", [None, "zipf:1.2"])
+@pytest.mark.parametrize("share", [None, 0.1])
+def test_the_table_holds_what_single_plans_say(population: Any, share: float | None) -> None:
+    made = plan(6, epsilon=1.3, half_width=0.05, share=share, population=population, simultaneous=True)
+    table = made.table(epsilons=[0.5, 1.3, 3], people=[100, 10_000])
+    assert table["epsilon"].tolist() == [0.5, 0.5, 1.3, 1.3, 3, 3]
+    assert table["people"].tolist() == [100, 10_000] * 3
+    for epsilon, n, width, error in zip(*table.values(), strict=True):
+        single = plan(6, epsilon=epsilon, people=int(n), share=share, population=population, simultaneous=True)
+        assert_allclose([width, error], [single.half_width, single.error], rtol=1e-12)
+    usual = made.table()
+    own = (usual["epsilon"] == made.epsilon) & (usual["people"] == made.people)
+    assert made.epsilon in usual["epsilon"]
+    assert_allclose(usual["half_width"][own], made.half_width)
+    text = made.grid_text([0.5, 3], [100, 10_000])
+    assert f"{100 * table['half_width'][1]:.3g}" in text
+    with pytest.raises(ValueError, match="people must be"):
+        made.table(people=[0])
+
+
+def test_the_picture_has_the_plan_and_its_target(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    from warner.output.plots import plot_plan, saved_plan
+
+    made = plan(6, epsilon=1.9, half_width=0.05)
+    ax = plot_plan(made, ax=Figure().subplots(), title="Ours: $5 a head")
+    assert ax.get_title(loc="left") == "Ours: $5 a head"
+    assert "percentage points" in ax.get_ylabel()
+    lines = [line.get_ydata() for line in ax.lines]
+    assert any(np.allclose(line, 5) for line in lines)  # the target
+    point: Any = ax.lines[-1]
+    assert_allclose([point.get_xdata()[0], point.get_ydata()[0]], [made.people, 100 * made.half_width])
+    named = [text.get_text() for text in ax.texts]
+    assert "ε = 1.9" in named
+    assert "ε = 2" not in named  # too near to be told apart
+    for ending in ("png", "svg", "pdf"):
+        saved_plan(made, tmp_path / f"plan.{ending}")
+        assert (tmp_path / f"plan.{ending}").stat().st_size > 1000
+    saved_plan(plan(6, people=1, error=0.9), tmp_path / "one.png")
+    saved_plan(plan(RandomizedResponse(6, odds=(1, 0)), people=9), tmp_path / "truth.png")
+    with pytest.raises(ValueError, match=r"must end in \.png"):
+        saved_plan(made, tmp_path / "plan.gif")
+    made.plot().figure.clear()
+
+
+def test_plan_and_its_result_are_public() -> None:
+    assert isinstance(warner.plan(2, epsilon=1, people=9), Plan)
+
+
+def test_a_grid_stays_within_what_can_be_counted() -> None:
+    made = plan(10, epsilon=1, people=10**15)
+    assert made.table()["people"].max() <= 2**53
+    assert "1 person" in plan(10, epsilon=1, people=1).text()
+    assert "-0 %" not in plan(RandomizedResponse(2, odds=(0, 1)), people=100).text()

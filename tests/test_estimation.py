@@ -1,0 +1,358 @@
+from __future__ import annotations
+
+import json
+import sys
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import warner
+from engines import in_engine
+from warner import RandomizedResponse, Tally, estimate, tally
+from warner.estimation import METHODS
+from warner.estimators.auto import VALID, choice, predicted_errors
+from warner.inference.binomial import clopper_pearson
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SURVEY = RandomizedResponse(["never", "once", "often"], epsilon=1)
+COUNTS = [520, 285, 195]
+COLUMNS = ["value", "reports", "share", "people", "se", "low", "high", "outside"]
+
+
+@pytest.mark.parametrize("method", ["mle", "inv", "inv_n", "inv_p"])
+def test_an_estimate_is_that_of_the_bare_function(method: str) -> None:
+    found = estimate(Tally(SURVEY, COUNTS), method=method)
+    assert_array_equal(found.shares, METHODS[method](COUNTS, SURVEY))
+    assert found.design is SURVEY
+    assert found.method == method
+    assert (found.certificate is None) == (method == "inv")
+
+
+def test_evidence() -> None:
+    found = estimate(Tally(SURVEY, COUNTS))
+    assert found.certificate is not None
+    assert found.certificate.excess <= 1e-12
+    reported = SURVEY.q + (SURVEY.p - SURVEY.q) * found.shares
+    assert found.log_likelihood == pytest.approx(sum(c * np.log(r) for c, r in zip(COUNTS, reported, strict=True)))
+    assert np.isnan(estimate(Tally(SURVEY, COUNTS), method="inv").log_likelihood)  # a share is negative
+    slow = estimate(Tally(SURVEY, COUNTS), method="ibu")
+    assert_allclose(slow.shares, found.shares, atol=1e-4)
+    assert slow.log_likelihood <= found.log_likelihood + 1e-9
+
+
+@pytest.mark.parametrize("method", ["mle", "inv", "inv_n", "inv_p"])
+@pytest.mark.parametrize("odds", [(30, 1), (1, 30)])
+def test_evidence_of_many_answers_is_that_of_the_bare_functions(method: str, odds: tuple[int, int]) -> None:
+    design = RandomizedResponse(6000, odds=odds)
+    counts = np.random.default_rng(4).poisson(3, 6000)
+    found = estimate(Tally(design, counts), method=method)
+    fit = -counts.sum() * warner.metrics.negative_log_likelihood(found.shares, counts, design)
+    assert_allclose(found.log_likelihood, fit, rtol=1e-12)
+    if method == "inv":
+        assert found.certificate is None
+        return
+    assert found.certificate is not None
+    plain = warner.certificate(found.shares, counts, design)
+    assert_allclose(found.certificate.excess, plain.excess, rtol=1e-9, atol=1e-13)
+    assert_allclose(found.certificate.gap, plain.gap, rtol=1e-9, atol=1e-9)
+    assert found.certificate.unique == plain.unique
+
+
+def test_the_table() -> None:
+    found = estimate(Tally(SURVEY, COUNTS))
+    table = found.table(level=0.9)
+    assert list(table) == COLUMNS
+    low, high = clopper_pearson(np.array(COUNTS), np.array([1000.0]), SURVEY, 0.9)
+    assert_array_equal(table["value"], ["never", "once", "often"])
+    assert_array_equal(table["reports"], COUNTS)
+    assert_array_equal(table["share"], found.shares)
+    assert_allclose(table["people"], 1000 * found.shares)
+    assert_array_equal(table["low"], low)
+    assert_array_equal(table["high"], high)
+    assert_array_equal(table["outside"], [False, False, False])
+    wider = found.table()
+    assert (wider["low"] <= table["low"]).all()
+    assert (wider["high"] >= table["high"]).all()
+
+
+def test_a_share_outside_its_own_interval_is_marked() -> None:
+    # A thousand answers, one holds nearly everything: INVN takes most of it away.
+    design = RandomizedResponse(1000, epsilon=4)
+    counts = warner.simulate.reports_of_population(
+        warner.simulate.zipf(1000, 2.5), 10**6, design, rng=np.random.default_rng(1)
+    )
+    found = estimate(Tally(design, counts), method="inv_n")
+    assert found.table()["outside"][0]
+    assert "%*" in repr(found)
+    assert "* outside its own interval" in repr(found)
+    assert not estimate(Tally(design, counts), method="inv").table()["outside"][0]
+
+
+def test_groups_have_a_row_for_each_value_and_an_empty_one_says_so() -> None:
+    groups = (("north",), ("south",), (None,))
+    found = estimate(Tally(SURVEY, [COUNTS, [0, 0, 0], [9, 1, 5]], by=("region",), groups=groups, missing=[1, 2, 3]))
+    table = found.table()
+    assert list(table) == ["region", *COLUMNS]
+    assert table["region"].tolist() == ["north"] * 3 + ["south"] * 3 + [None] * 3
+    assert_allclose(found.shares[0], warner.mle(COUNTS, SURVEY), atol=1e-15)
+    assert np.isnan(found.shares[1]).all()
+    assert np.isnan(table["low"][3:6]).all()
+    assert not table["outside"][3:6].any()
+    assert_allclose(found.shares[2], warner.mle([9, 1, 5], SURVEY), atol=1e-15)
+    assert np.isnan(found.log_likelihood[1])
+    assert "no reports" in repr(found)
+    assert "6 missing left out" in repr(found)
+    values = json.loads(found.to_json())["values"]
+    assert values[3] == {
+        "group": {"region": "south"},
+        "value": "never",
+        "reports": 0,
+        "share": None,
+        "low": None,
+        "high": None,
+    }
+
+
+@pytest.mark.parametrize("method", ["inv", "ibu"])
+def test_groups_by_other_methods(method: str) -> None:
+    found = estimate(Tally(SURVEY, [COUNTS, [9, 1, 5]], by=("g",), groups=((1,), (2,))), method=method)
+    assert_allclose(found.shares[1], METHODS[method]([9, 1, 5], SURVEY), atol=1e-12)
+
+
+def test_weights_count_as_their_effective_number() -> None:
+    # 1,000 people of whom half weigh 1 and half weigh 3: (500 + 1500)^2 / (500 + 4500) = 800 reports' worth
+    weights = np.tile([1.0, 3.0], 500)
+    reports = np.repeat(SURVEY.domain, [520, 285, 195]).tolist()
+    found = estimate(tally(reports, SURVEY, weights=weights))
+    assert found.tally.effective == pytest.approx(800)
+    table = found.table()
+    low, high = clopper_pearson(found.tally.counts * 0.4, np.array([800.0]), SURVEY, 0.95)
+    assert_allclose(table["low"], low, rtol=1e-12)
+    assert_allclose(table["high"], high, rtol=1e-12)
+    assert_allclose(found.shares, warner.mle(found.tally.counts, SURVEY))
+    assert "2,000.0 weighted reports" in repr(found)
+
+
+def test_a_weighted_group_without_reports_says_so_without_a_warning() -> None:
+    weighted = Tally(SURVEY, [[5.0, 3.0, 2.5], [0.0, 0.0, 0.0]], by=("g",), groups=((1,), (2,)), squares=[20.0, 0.0])
+    assert_allclose(weighted.effective, [10.5**2 / 20, 0])
+    table = estimate(weighted).table()
+    alone = estimate(Tally(SURVEY, [5.0, 3.0, 2.5], squares=20.0)).table()
+    assert_array_equal(table["low"][:3], alone["low"])
+    assert np.isnan(table["high"][3:]).all()
+
+
+@pytest.mark.parametrize("engine", ["pandas", "polars", "polars, lazy", "pyarrow", "dask", "duckdb"])
+def test_a_frame_comes_back_in_the_library_of_the_reports(engine: str, tmp_path: Path) -> None:
+    source = in_engine(engine, {"answer": ["never", "once", None, "never"]}, tmp_path)
+    frame = estimate(tally(source, SURVEY)).to_frame()
+    library = {"polars, lazy": "polars", "dask": "pandas", "duckdb": "polars"}.get(engine, engine)
+    assert type(frame).__module__.split(".")[0] in {library, "pyarrow" if library == "pyarrow" else library}
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+def test_frames_hold_the_table(backend: str) -> None:
+    found = estimate(Tally(SURVEY, [COUNTS, [9, 1, 5]], by=("region",), groups=(("north",), (None,))))
+    frame: Any = found.to_frame(backend, level=0.8)
+    table = found.table(level=0.8)
+    for name in ("share", "low", "high", "reports", "outside"):
+        assert_array_equal(np.array(frame[name]), table[name])
+    assert list(map(str, np.array(frame["value"]))) == table["value"].tolist()
+    assert frame.shape == (6, 9)
+
+
+def test_json() -> None:
+    found = estimate(Tally(SURVEY, COUNTS, missing=4, unknown=2))
+    document = json.loads(found.to_json(level=0.9))
+    names = ["design", "method", "reports", "missing", "unknown", "level", "target", "simultaneous", "approximate"]
+    assert list(document) == [*names, "warnings", "values"]
+    assert RandomizedResponse.from_json(json.dumps(document["design"])) == SURVEY
+    assert [document[name] for name in ("method", "reports", "missing", "unknown", "level")] == ["mle", 1000, 4, 2, 0.9]
+    table = found.table(level=0.9)
+    for i, row in enumerate(document["values"]):
+        assert list(row) == ["value", "reports", "share", "low", "high"]
+        assert [row[name] for name in row] == [table[name][i] for name in row]
+
+
+def test_what_people_see() -> None:
+    text = repr(estimate(Tally(SURVEY, COUNTS, missing=4, unknown=2)))
+    lines = text.splitlines()
+    assert lines[0].endswith("1,000 reports among 3 answers, epsilon 1, 4 missing left out, 2 unknown left out")
+    assert [line.split()[0] for line in lines[2:]] == ["never", "once", "often"]
+    assert "81.59%" in lines[2]
+    many = repr(estimate(Tally(RandomizedResponse(500, epsilon=1), np.arange(500))))
+    assert "... and 480 more" in many
+    long = RandomizedResponse(["x" * 300, "y"], epsilon=1)
+    assert max(map(len, repr(estimate(Tally(long, [5, 6]))).splitlines())) < 130
+
+
+def test_reports_that_cannot_have_gone_through_the_design_are_warned_of() -> None:
+    reports = Tally(SURVEY, [900, 90, 10])  # noise alone gives each answer some 212
+    with pytest.warns(UserWarning, match="do not seem to fit the design: an answer was reported fewer times") as caught:
+        found = estimate(reports)
+    assert caught[0].filename == __file__
+    assert "\nwarning: the reports do not seem to fit the design" in found.text()
+    assert len(found.to_dict()["warnings"]) == 1
+    grouped = Tally(SURVEY, [COUNTS, [900, 90, 10], [0, 0, 0]], by=("g",), groups=((1,), (2,), (3,)))
+    with pytest.warns(UserWarning, match="in some group"):
+        estimate(grouped)
+    with pytest.warns(UserWarning, match="more times"):
+        estimate(Tally(RandomizedResponse(3, odds=(1, 4)), [900, 50, 50]))
+
+
+def test_reports_that_fit_are_not_warned_of() -> None:
+    # The rarest answer has the p-value 2 P(Bin(100, 1/4) <= c): 0.0108 at c = 14, 0.0049 at c = 13.
+    survey = RandomizedResponse(["yes", "no"], odds=(3, 1))
+    estimate(Tally(survey, [14, 86]))
+    with pytest.warns(UserWarning, match=r"\(p = 0.0049\)"):
+        estimate(Tally(survey, [13, 87]))
+    estimate(Tally(RandomizedResponse(2, odds=(1, 0)), [0, 100]))  # without noise everything fits
+
+
+# The choice of an estimator
+
+
+def dominated(k: int = 1000, n: int = 10**6) -> Tally:
+    """A thousand answers of which one holds three quarters: there INVP is far better than the others."""
+    design = RandomizedResponse(k, epsilon=4)
+    truth = warner.simulate.zipf(k, 2.5)
+    return Tally(design, warner.simulate.reports_of_population(truth, n, design, rng=np.random.default_rng(1)))
+
+
+def test_auto_says_what_it_took_and_why() -> None:
+    reports = dominated()
+    found = estimate(reports, method="auto")
+    assert found.method == "auto"
+    assert [one.method for one in found.choices] == ["inv_p"]
+    assert_array_equal(found.shares, warner.inv_p(reports.counts, reports.design))
+    assert found.choices[0].errors["inv_n"] > 10 * found.choices[0].errors["inv_p"]
+    assert found.text().splitlines()[0].startswith("Estimate (auto: inv_p) from")
+    assert "auto took inv_p; predicted squared errors (orders of magnitude): mle " in found.text()
+    assert json.loads(found.to_json())["choices"][0]["method"] == "inv_p"
+
+
+def test_a_printed_table_says_when_auto_would_choose_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    reports = dominated()
+    line = estimate(reports).text().splitlines()[-1]
+    errors = estimate(reports, method="auto").choices[0].errors
+    times = errors["mle"] / errors["inv_p"]
+    assert line == (f'method="auto" would take inv_p: predicted squared error of mle about {times:.2g} times larger')
+    assert times > 5
+    assert "would take" not in estimate(reports, method="inv_p").text()
+    assert "would take" not in estimate(reports, method="inv").text()  # unbiased on purpose
+    monkeypatch.setattr(sys.modules["warner.estimation"], "SECOND_OPINION", 999)
+    assert "would take" not in estimate(reports).text()
+
+
+def test_auto_is_mle_where_all_are_equal() -> None:
+    found = estimate(Tally(SURVEY, [480, 300, 220]), method="auto")
+    assert found.choices[0].method in {"mle", "inv_p", "inv_n"}
+    big = estimate(Tally(SURVEY, [480_000, 300_000, 220_000]), method="auto")  # no survey near these reaches a border
+    assert big.choices[0].method == "mle"
+    assert len(set(big.choices[0].errors.values())) == 1 or max(big.choices[0].errors.values()) == pytest.approx(
+        min(big.choices[0].errors.values()), rel=1e-9
+    )
+
+
+def test_auto_chooses_for_each_group_and_leaves_out_the_empty_one() -> None:
+    reports, rng = dominated(200, 20_000), np.random.default_rng(2)
+    flat = warner.simulate.reports_of_population(np.full(200, 1 / 200), 20_000, reports.design, rng=rng)
+    groups = ((1,), (2,), (3,))
+    found = estimate(
+        Tally(reports.design, [reports.counts, np.zeros(200, int), flat], by=("g",), groups=groups), method="auto"
+    )
+    assert [one.method for one in found.choices] == ["inv_p", "inv_n"]
+    assert_allclose(found.shares[0], warner.inv_p(reports.counts, reports.design), atol=1e-15)
+    assert np.isnan(found.shares[1]).all()
+    assert_allclose(found.shares[2], warner.inv_n(flat, reports.design), atol=1e-15)
+    assert "auto took inv_p in 1, inv_n in 1 of 2 groups" in found.text()
+    assert "group by group: mle " in found.text()
+    whole = estimate(Tally(reports.design, [reports.counts, flat], by=("g",), groups=groups[::2]), method="auto")
+    assert whole.certificate is not None
+    assert_array_equal(whole.shares, found.shares[[0, 2]])
+
+
+def test_an_error_of_nothing_is_no_reason_to_choose() -> None:
+    found = estimate(Tally(RandomizedResponse(4, odds=(100, 1)), [0, 0, 3, 0]), method="inv_p")
+    assert "would take" not in found.text()  # all of them are right in every survey, but for rounding
+
+
+def test_auto_plugs_in_the_nearest_distribution_and_the_effective_number() -> None:
+    counts = np.array([300, 150, 40, 10, 0])
+    design = RandomizedResponse(5, epsilon=2)
+    expected = predicted_errors(warner.inv_p(counts, design), 500, design, rng=warner.simulate.seeded_by(counts))
+    assert choice(counts, design).errors == expected
+    fewer = predicted_errors(warner.inv_p(counts, design), 50, design, rng=warner.simulate.seeded_by(counts))
+    assert choice(counts, design, n=50.2).errors == fewer
+    assert not np.allclose(warner.inv_p(counts, design), warner.mle(counts, design))
+    weighted = Tally(design, counts * 2.0, squares=4.0 * 500 * 10)  # an effective number of 50
+    assert estimate(weighted, method="auto").choices[0].errors == choice(counts * 2.0, design, n=50).errors
+
+
+def test_auto_can_be_repeated_and_seeded() -> None:
+    reports = Tally(SURVEY, COUNTS)
+    first, second = (estimate(reports, method="auto").choices for _ in range(2))
+    assert first == second
+    seeded = estimate(reports, method="auto", rng=np.random.default_rng(5)).choices
+    assert seeded != first
+    assert seeded == estimate(reports, method="auto", rng=np.random.default_rng(5)).choices
+
+
+@pytest.mark.long
+def test_auto_is_close_to_the_best_in_hindsight_on_the_papers_settings() -> None:
+    """72 settings: K = 100, 1000; epsilon 1, 2, 4; N = 1e3 .. 1e6; three populations."""
+    rng, surveys, ratios = np.random.default_rng(11), 30, []
+    for k, epsilon, n, s in product((100, 1000), (1, 2, 4), (10**3, 10**4, 10**5, 10**6), (0.01, 1.3, 2.5)):
+        design, truth = RandomizedResponse(k, epsilon=epsilon), warner.simulate.zipf(k, s)
+        counts = warner.simulate.reports_of_population(truth, n, design, rng=rng, size=surveys)
+        errors = {
+            name: warner.metrics.squared_error_sum(solver(counts, design), truth) for name, solver in VALID.items()
+        }
+        chosen = [choice(row, design).method for row in counts]
+        mine = np.mean([errors[name][i] for i, name in enumerate(chosen)])
+        ratios.append(mine / min(error.mean() for error in errors.values()))
+    assert np.exp(np.mean(np.log(ratios))) <= 1.06
+    assert max(ratios) <= 2
+
+
+def test_large_counts_are_written_in_full() -> None:
+    big = Tally(RandomizedResponse(["yes", "no"], odds=(3, 1)), [12_345_678, 98_765_432])
+    assert "12,345,678 'yes'" in repr(big)
+    assert " 98,765,432 " in repr(estimate(big))
+    assert "<td>98,765,432</td>" in estimate(big)._repr_html_()
+
+
+def test_what_notebooks_see() -> None:
+    design = RandomizedResponse(["<script>", "b & c"], epsilon=1)
+    page = estimate(Tally(design, [60, 40]))._repr_html_()
+    assert "&lt;script&gt;" in page
+    assert "b &amp; c" in page
+    assert "<script>" not in page
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "complaint"),
+    [
+        (
+            lambda: estimate(Tally(SURVEY, COUNTS), method="bayes"),
+            ValueError,
+            "one of mle, inv, inv_n, inv_p, ibu, auto, but got",
+        ),
+        (
+            lambda: estimate(Tally(SURVEY, [0, 0, 0], missing=7)),
+            ValueError,
+            r"at least one report.*\(7 were missing, 0",
+        ),
+        (lambda: estimate(Tally(SURVEY, COUNTS)).table(level=95), ValueError, "level must be between 0 and 1"),
+        (lambda: estimate(Tally(SURVEY, COUNTS)).to_frame("excel"), ValueError, "one of polars, pandas, pyarrow"),
+        (lambda: estimate(Tally(RandomizedResponse(2, odds=(1, 1)), [1, 2])), ValueError, "p != q"),
+    ],
+)
+def test_bad_input(call: Any, error: type[Exception], complaint: str) -> None:
+    with pytest.raises(error, match=complaint):
+        call()

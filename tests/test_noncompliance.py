@@ -1,0 +1,421 @@
+"""People who do not do as they are told: tables that ask what if, and pairs of samples that can tell."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from test_surveys import printed
+from warner import Channel, RandomizedResponse, Tally, estimate, inv, mle, noncompliance, surveys
+from warner.designs import Pooled
+from warner.inference.binomial import binomial_limits
+from warner.noncompliance import (
+    TwoSamples,
+    anchored_crosswise,
+    cheating_detection,
+    sensitivity,
+    stochastic_lie_detector,
+    unrelated_question,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SURVEYS = json.loads((Path(__file__).parent / "reference" / "surveys.json").read_text())
+CASES = {case["id"]: case for case in SURVEYS["cases"]}
+PEERS = {case["id"]: case for case in SURVEYS["peer_outputs"]["cases"]}
+MANY = 10**16  # times as many people: their chance errors are nothing beside those of the other sample
+
+
+def with_less_one(
+    estimate: Callable[..., TwoSamples], yes: list[int], n: list[int], parameters: list[str]
+) -> list[float]:
+    """Give both standard errors with n - 1 instead of n: each sample's own part of the variance is scaled."""
+    variances = np.zeros(2)
+    for s in range(2):
+        rest = [MANY if i != s else 1 for i in range(2)]
+        found = estimate(
+            [y * m for y, m in zip(yes, rest, strict=True)], [y * m for y, m in zip(n, rest, strict=True)], parameters
+        )
+        variances += np.square([found.prevalence.se, found.other.se]) * n[s] / (n[s] - 1)
+    return [math.sqrt(variance) for variance in variances]
+
+
+def counts_of(groups: list[dict[str, int]]) -> tuple[list[int], list[int]]:
+    return [group["yes"] for group in groups], [group["n"] for group in groups]
+
+
+# Published results
+
+
+def test_lie_detector_minarets() -> None:
+    (item,) = CASES["lie_detector_minarets"]["items"]
+    yes, n = counts_of(item["groups"])
+    p = [group["p"] for group in item["groups"]]
+    found, wanted = stochastic_lie_detector(yes, n, p), item["published"]
+    share, honest = found.prevalence.value, found.other.value
+    assert (share, honest) == pytest.approx((item["recomputed"]["prevalence"], item["recomputed"]["t"]), rel=1e-11)
+    errors = with_less_one(stochastic_lie_detector, yes, n, p)
+    assert errors == pytest.approx([item["recomputed"]["se"], item["recomputed"]["t_se"]], rel=1e-10)
+    printed(share, wanted["prevalence"])
+    printed(honest, wanted["t"])
+    printed(errors[0], wanted["se"])
+    printed(errors[1], wanted["t_se"])
+    printed(share / errors[0], wanted["z"])
+    printed((honest - 1) / errors[1], wanted["z_of_t_against_1"])
+
+
+def test_crosswise_with_anchor() -> None:
+    (item,), parameters = CASES["crosswise_with_anchor"]["items"], CASES["crosswise_with_anchor"]["parameters"]
+    n, same, wanted = item["n"], item["same"], item["published"]
+    p, p_anchor = parameters["p_unrelated"], parameters["p_unrelated_anchor"]
+    both = item["cross_table_main_by_anchor"]["same_same"]
+    naive, f = inv([same, n - same], surveys.crosswise(p))[0], same / n
+    error = math.sqrt(f * (1 - f) / (n - 1)) / abs(2 * float(p) - 1)
+    printed(naive, wanted["naive_prevalence"])
+    printed(error, wanted["naive_se"])
+    assert error == pytest.approx(item["recomputed"]["naive_se"], rel=1e-10)
+    for side, end in zip((-1, 1), wanted["naive_ci95"], strict=True):
+        printed(naive + side * 1.96 * error, end)
+    found = anchored_crosswise(same, item["anchor_same"], n, p=p, p_anchor=p_anchor, both_same=both)
+    printed(found.prevalence.value, wanted["bias_corrected_prevalence"])
+    printed(found.other.value, wanted["attentive_rate"])
+    assert found.prevalence.value == pytest.approx(item["recomputed"]["bias_corrected_prevalence"], rel=1e-10)
+    # No target, but of its kind: a bootstrap's standard error is uncertain by several percent.
+    assert found.prevalence.se == pytest.approx(wanted["bias_corrected_se_bootstrap"], rel=0.1)
+    apart = anchored_crosswise(same, item["anchor_same"], n, p=p, p_anchor=p_anchor)
+    assert apart.prevalence.value == found.prevalence.value
+    assert apart.prevalence.se == pytest.approx(found.prevalence.se, rel=0.05)
+    assert apart.prevalence.se != found.prevalence.se
+
+
+def test_peer_unrelated_question_of_unknown_prevalence() -> None:
+    case = PEERS["peer_unrelated_unknown"]
+    yes, n = counts_of(case["counts"])
+    found = unrelated_question(yes, n, case["parameters"]["p"])
+    printed(found.prevalence.value, case["output"]["prevalence"])
+    printed(found.other.value, case["output"]["innocuous"])
+    errors = with_less_one(unrelated_question, yes, n, case["parameters"]["p"])
+    printed(errors[0], case["output"]["se"])
+    printed(errors[1], case["output"]["innocuous_se"])
+
+
+def test_peer_cheating_detection() -> None:
+    case = PEERS["peer_cheating_detection"]
+    yes, n = counts_of(case["counts"])
+    forced, wanted = case["parameters"]["p_forced_yes"], case["output"]
+    found = cheating_detection(yes, n, forced)
+    printed(found.prevalence.value, wanted["honest_yes"])
+    printed(found.other.value, wanted["cheater"])
+    printed(1 - found.prevalence.value - found.other.value, wanted["honest_no"])
+    errors = with_less_one(cheating_detection, yes, n, forced)
+    printed(errors[0], wanted["honest_yes_se"])
+    printed(errors[1], wanted["cheater_se"])
+    # The lie detector is the same arithmetic: honest people without the trait are those who say yes at times.
+    plain = [str(1 - float(share)) for share in forced]
+    printed(1 - stochastic_lie_detector(yes, n, plain).prevalence.value, wanted["honest_no"])
+    printed(with_less_one(stochastic_lie_detector, yes, n, plain)[0], wanted["honest_no_se"])
+
+
+# Two samples: models written down once more, as probabilities of yes from the two shares
+
+
+def unrelated(x: float, w: float) -> list[float]:
+    return [0.7 * x + 0.3 * w, 0.25 * x + 0.75 * w]
+
+
+def cheating(x: float, c: float) -> list[float]:
+    return [x + forced * (1 - x - c) for forced in (0.25, 0.75)]
+
+
+def lying(x: float, t: float) -> list[float]:
+    return [x * t + (1 - x) * (1 - p) for p in (0.2, 0.8)]
+
+
+def anchored(x: float, g: float) -> list[float]:
+    return [g * (0.2 * x + 0.8 * (1 - x)) + (1 - g) / 2, g * 0.85 + (1 - g) / 2]
+
+
+def of_anchored(yes: Any, n: Any, level: float = 0.95) -> TwoSamples:
+    return anchored_crosswise(int(yes[0]), int(yes[1]), int(n[0]), p=0.2, p_anchor=0.15, level=level)
+
+
+MODELS: dict[str, tuple[Callable[..., list[float]], Callable[..., TwoSamples], tuple[float, float]]] = {
+    "unrelated": (unrelated, lambda y, n, level=0.95: unrelated_question(y, n, (0.7, 0.25), level=level), (0.2, 0.4)),
+    "cheating": (cheating, lambda y, n, level=0.95: cheating_detection(y, n, (0.25, 0.75), level=level), (0.3, 0.15)),
+    "lying": (lying, lambda y, n, level=0.95: stochastic_lie_detector(y, n, (0.2, 0.8), level=level), (0.4, 0.7)),
+    "anchored": (anchored, of_anchored, (0.25, 0.8)),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_intervals_of_two_samples_cover(name: str, level: float) -> None:
+    model, estimate, truth = MODELS[name]
+    rng = np.random.default_rng(20_240 + int(100 * level))
+    n, times = 3000, 3000
+    draws = rng.binomial(n, model(*truth), size=(times, 2)).tolist()
+    hits = np.zeros(2)
+    for yes in draws:
+        found = estimate(yes, (n, n), level=level)
+        parts = (found.prevalence, found.other)
+        hits += [part.low <= share <= part.high for part, share in zip(parts, truth, strict=True)]
+    # Four binomial standard errors, and one percent for taking what is nearly normal as normal.
+    allowed = 4 * math.sqrt(level * (1 - level) / times) + 0.01
+    assert (abs(hits / times - level) <= allowed).all()
+
+
+def test_the_anchored_interval_covers_where_answers_depend_on_each_other() -> None:
+    rng = np.random.default_rng(77)
+    n, times, level, (x, g) = 3000, 3000, 0.95, (0.25, 0.4)
+    # same/same, same/differ, differ/same, differ/differ, for attentive people and for the others
+    main, anchor = 0.2 * x + 0.8 * (1 - x), 0.85
+    attentive = np.outer([main, 1 - main], [anchor, 1 - anchor])
+    cells = rng.multinomial(n, (g * attentive + (1 - g) / 4).ravel(), size=times).tolist()
+    hits = np.zeros(2)
+    for both, first, second, _ in cells:
+        found = anchored_crosswise(both + first, both + second, n, p=0.2, p_anchor=0.15, both_same=both)
+        parts = ((found.prevalence, x), (found.other, g))
+        hits += [part.low <= share <= part.high for part, share in parts]
+    assert (abs(hits / times - level) <= 4 * math.sqrt(level * (1 - level) / times) + 0.01).all()
+
+
+def log_likelihood(rates: list[float], yes: list[int], n: tuple[int, int]) -> float:
+    return float(sum(scipy.stats.binom.logpmf(y, size, rate) for y, size, rate in zip(yes, n, rates, strict=True)))
+
+
+@pytest.mark.parametrize("name", MODELS)
+@given(data=st.data())
+def test_most_likely_is_possible_and_nothing_possible_is_likelier(name: str, data: st.DataObject) -> None:
+    model, estimate, _ = MODELS[name]
+    n = (40, 40) if name == "anchored" else (40, 60)
+    yes = [data.draw(st.integers(1, size - 1)) for size in n]
+    try:
+        found = estimate(yes, n)
+    except ValueError as error:
+        assert "give no estimate" in str(error)
+        return
+    x, y = found.prevalence.most_likely, found.other.most_likely
+    if math.isnan(x) or math.isnan(y):
+        return  # nobody left to speak of
+    assert -1e-9 <= min(x, y) <= max(x, y) <= 1 + 1e-9
+    best = log_likelihood(model(x, y), yes, n)
+    simplex = name == "cheating"  # where the two shares have no more than one together
+    for _ in range(10):
+        a, b = data.draw(st.floats(0, 1)), data.draw(st.floats(0, 1))
+        if not simplex or a + b <= 1:
+            assert best >= log_likelihood(model(a, b), yes, n) - 1e-8
+    possible = 0 <= found.prevalence.value <= 1 and 0 <= found.other.value <= 1
+    if possible and not (simplex and found.prevalence.value + found.other.value > 1):
+        assert (x, y) == (found.prevalence.value, found.other.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "yes", "value"),
+    [
+        ("unrelated", [30, 110], "prevalence below 0"),
+        ("cheating", [20, 140], "honest people without the trait above 1"),
+        ("cheating", [180, 120], "honest people without the trait below 0"),
+        ("lying", [190, 20], "prevalence below 0"),
+        ("anchored", [190, 170], "prevalence below 0"),
+    ],
+)
+def test_impossible_solutions_are_replaced_by_the_likeliest(name: str, yes: list[int], value: str) -> None:
+    """Against the likelihood on a fine grid, as the test writes it."""
+    model, estimate, _ = MODELS[name]
+    n = (200, 200)
+    found = estimate(yes, n)
+    x, y = found.prevalence.most_likely, found.other.most_likely
+    assert (x, y) != (found.prevalence.value, found.other.value), value
+    grid = np.linspace(0, 1, 401)
+    a, b = np.meshgrid(grid, grid)
+    rates = np.clip(np.array(model(a, b)), 1e-9, 1 - 1e-9)
+    values = sum(c * np.log(rate) + (size - c) * np.log(1 - rate) for c, size, rate in zip(yes, n, rates, strict=True))
+    values = np.where((a + b <= 1) if name == "cheating" else (a >= 0), values, -np.inf)
+    where = np.unravel_index(values.argmax(), values.shape)
+    assert x == pytest.approx(a[where], abs=0.005)
+    if not math.isnan(y):
+        assert y == pytest.approx(b[where], abs=0.005)
+
+
+def test_parts_say_what_they_are() -> None:
+    found = unrelated_question((260, 340), (1000, 1000), ("0.8", "0.2"))
+    # lambda = 0.26, 0.34; (0.8 * 0.26 - 0.2 * 0.34) / 0.6 = 0.2333; its variance
+    # (0.64 * 0.26 * 0.74 + 0.04 * 0.34 * 0.66) / 1000 / 0.36 = 0.00036698, so its error is 0.019157
+    assert found.prevalence.se == pytest.approx(0.019157, abs=1e-6)
+    assert found.prevalence.low == pytest.approx(0.233333 - 1.959964 * 0.019157, abs=1e-5)
+    assert repr(found.prevalence) == "<23.33 %, se 1.92, approximate 95 % interval 19.58 to 27.09 %>"
+    outside = unrelated_question((30, 500), (1000, 1000), ("0.8", "0.2")).prevalence
+    assert outside.value < 0
+    assert outside.low == 0
+    assert "most likely 0.00 %" in repr(outside)
+    nobody = stochastic_lie_detector((190, 20), (200, 200), (0.2, 0.8))
+    assert nobody.prevalence.most_likely == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("call", "complaint"),
+    [
+        (lambda: unrelated_question((1, 2), (10, 10), (0.5, 0.5)), "p must differ between the samples"),
+        (lambda: unrelated_question((1, 2), (10, 10), ("1/2", 0.5)), "p must differ between the samples"),
+        (lambda: unrelated_question((1, 2), (10, 10), (0.5, 1.5)), "p must be a probability from 0 to 1"),
+        (lambda: unrelated_question((1, 2), (10, 10), (0.5,)), "p must be two probabilities"),
+        (lambda: unrelated_question((1, 2, 3), (10, 10), (0.5, 0.2)), "yes and n must be two numbers each"),
+        (lambda: cheating_detection((11, 2), (10, 10), (0.5, 0.2)), "from 0 to the size of the sample, but got 11"),
+        (lambda: cheating_detection((1.5, 2), (10, 10), (0.5, 0.2)), "counts must be whole numbers"),  # type: ignore[arg-type]
+        (lambda: cheating_detection((1, 2), (10, 10), (0.5, 0.2), level=95), "level must be between 0 and 1"),
+        (lambda: stochastic_lie_detector((8, 2), (10, 10), (0.2, 0.8)), "these counts give no estimate"),
+        (lambda: anchored_crosswise(5, 5, 10, p=0.5, p_anchor=0.2), "p must not be 1/2"),
+        (lambda: anchored_crosswise(5, 5, 10, p=0.2, p_anchor="1/2"), "p_anchor must not be 1/2"),
+        (lambda: anchored_crosswise(6, 5, 10, p=0.2, p_anchor=0.2), "these counts give no estimate"),
+        (lambda: anchored_crosswise(6, 7, 10, p=0.2, p_anchor=0.2, both_same=2), "both_same must be at most same"),
+        (lambda: anchored_crosswise(6, 7, 10, p=0.2, p_anchor=0.2, both_same=7), "both_same must be at most same"),
+    ],
+)
+def test_bad_input_to_two_samples(call: Callable[[], TwoSamples], complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        call()
+
+
+# One sample: what if
+
+
+def test_sensitivity_by_hand() -> None:
+    # forced response, truth 3/4, forced yes 1/6: yes has probability 11/12 and 1/6. If a fifth says no in any case:
+    # 0.8 * 11/12 = 11/15 and 0.8 / 6 = 2/15; 40 of 100 yes: (6/15 - 2/15) / (9/15) = 4/9
+    tally = Tally(surveys.forced_response(truth="3/4", yes="1/6"), [40, 60])
+    found = sensitivity(tally, "no", (0, "1/5"))
+    assert_allclose(found.shares, [[14 / 45, 31 / 45], [4 / 9, 5 / 9]], atol=1e-12)
+    assert_allclose(found.most_likely, found.shares, atol=1e-12)
+    # and if a fifth says yes in any case, 0.2 more for both: (6/15 - 5/15) / (9/15) = 1/9
+    assert sensitivity(tally, "yes", [0.2]).shares[0, 0] == pytest.approx(1 / 9, abs=1e-12)
+    table = found.table()
+    assert list(table) == ["cheating", "value", "share", "most_likely", "low", "high"]
+    assert table["cheating"].tolist() == [0, 0, 0.2, 0.2]
+    assert table["value"].tolist() == ["yes", "no", "yes", "no"]
+    assert "  20.00%   yes      44.44%" in found.text()
+    assert repr(found) == found.text()
+    assert sensitivity(tally, "no").cheating.tolist() == [0, 0.05, 0.1, 0.2, 0.3]
+
+
+def test_sensitivity_with_many_answers_is_the_closed_form() -> None:
+    survey = RandomizedResponse(["a", "b", "c"], odds=(3, 1))
+    counts = np.array([200, 300, 500])
+    found = sensitivity(Tally(survey, counts), "c", (0, 0.1))
+    assert_allclose(found.shares[0], inv(counts, survey), atol=1e-12)
+    # p = 0.6, q = 0.2: with a tenth, bases 0.18, 0.18, 0.28 and gain 0.36
+    assert_allclose(found.shares[1], (counts / 1000 - [0.18, 0.18, 0.28]) / 0.36, atol=1e-12)
+    limits = scipy.stats.beta.ppf(0.025, counts, 1001 - counts), scipy.stats.beta.ppf(0.975, counts + 1, 1000 - counts)
+    for ends, limit in zip((found.low, found.high), limits, strict=True):
+        assert_allclose(ends[1], np.clip((limit - [0.18, 0.18, 0.28]) / 0.36, 0, 1), atol=1e-12)
+
+
+def test_sensitivity_beyond_what_is_possible_is_clipped_in_the_likelihood() -> None:
+    tally = Tally(surveys.warner(0.7), [150, 50])
+    found = sensitivity(tally, "no", (0, 0.2, 0.3))
+    assert found.shares[2, 0] > 1
+    assert_allclose(found.most_likely, np.clip(found.shares, 0, 1), atol=1e-9)
+    assert ((found.low >= 0) & (found.high <= 1) & (found.low <= found.high)).all()
+    assert "outside 0 to 100 %" in found.text()
+
+
+def test_sensitivity_says_where_intervals_are_approximate() -> None:
+    design = surveys.kuk(0.8, 0.3, 2)
+    found = sensitivity(Tally(design, [40, 38, 22]), 0, (0, 0.1))
+    assert_allclose(found.shares[0], inv([40, 38, 22], design), atol=1e-12)
+    rows = 0.9 * design.channel() + [0.1, 0, 0]
+    assert_allclose(found.most_likely[1], mle([40, 38, 22], Channel(rows, ["yes", "no"], 3)), atol=1e-9)
+    assert found.approximate
+    assert "approximate 95 % interval (population)" in found.text()
+    plain = estimate(Tally(design, [40, 38, 22])).interval()
+    assert_allclose(found.low[0], plain.low)
+
+
+def test_sensitivity_of_weighted_reports_uses_their_effective_number() -> None:
+    design = surveys.warner("1/6")
+    weighted = Tally(design, [120.0, 80.0], squares=400.0)  # as good as 100 reports, of which 60 are yes
+    plain = Tally(design, [60, 40])
+    assert_allclose(sensitivity(weighted, "no").shares, sensitivity(plain, "no").shares, atol=1e-12)
+    assert_allclose(sensitivity(weighted, "no").low, sensitivity(plain, "no").low, atol=1e-12)
+
+
+@pytest.mark.parametrize("safe", [0, 1])
+@pytest.mark.parametrize(
+    "design",
+    [
+        surveys.warner("1/6"),
+        surveys.forced_response(truth="3/4", yes="1/6"),
+        RandomizedResponse(["yes", "no"], odds=(3, 1)),
+    ],
+)
+def test_sensitivity_intervals_cover_at_least_at_their_level(design: Any, safe: int) -> None:
+    """Exactly, by summation over all counts: no simulation, no tolerance."""
+    n, c, level = 40, 0.2, 0.9
+    found = [
+        sensitivity(Tally(design, [count, n - count]), design.outputs[safe], [c], level=level) for count in range(n + 1)
+    ]
+    for share in (0, 0.05, 0.3, 0.77, 1):
+        yes = (1 - c) * (np.array([share, 1 - share]) @ design.channel())[0] + c * (safe == 0)
+        chances = scipy.stats.binom.pmf(range(n + 1), n, yes)
+        for answer, true in ((0, share), (1, 1 - share)):
+            hits = [one.low[0, answer] - 1e-12 <= true <= one.high[0, answer] + 1e-12 for one in found]
+            assert chances @ hits >= level
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("maybe",), "safe must be a possible report of the design, but 'maybe' is none"),
+        ((1,), "safe must be a possible report"),
+        (("no", (0.5, 1)), "at least 0 and below 1"),
+        (("no", ()), "at least 0 and below 1"),
+        (("no", (-0.1,)), "cheating must be a probability from 0 to 1"),
+    ],
+)
+def test_bad_input_to_sensitivity(arguments: tuple[Any, ...], complaint: str) -> None:
+    tally = Tally(surveys.warner("1/6"), [10, 20])
+    with pytest.raises(ValueError, match=complaint):
+        sensitivity(tally, *arguments)
+
+
+def test_sensitivity_takes_one_design_and_one_group_at_a_time() -> None:
+    both = Pooled((surveys.warner("1/6"), surveys.warner("1/3")))
+    with pytest.raises(TypeError, match="one part at a time"):
+        sensitivity(Tally(both, [10, 20, 10, 20]), 1)
+    tally = Tally(surveys.warner("1/6"), [[10, 20], [10, 20]], by=("region",), groups=(("north",), ("south",)))
+    with pytest.raises(ValueError, match="one group at a time"):
+        sensitivity(tally, "no")
+    with pytest.raises(ValueError, match="level must be between 0 and 1"):
+        sensitivity(Tally(surveys.warner("1/6"), [10, 20]), "no", level=1)
+    assert_array_equal(sensitivity(Tally(surveys.warner("1/6"), [10, 20]), "no", [0]).cheating, [0])
+
+
+def test_samples_without_a_yes_are_not_certain() -> None:
+    found = noncompliance.unrelated_question((0, 0), (10, 10), (0.5, 0.2))
+    assert found.prevalence.low == 0
+    assert found.prevalence.high > 0.2
+    far = noncompliance.cheating_detection((600, 100), (800, 700), (0.25, 0.75)).prevalence
+    assert far.value > 1
+    assert far.low <= far.most_likely or far.low < 1  # a value beyond 1 does not make 1 certain
+
+
+def test_sensitivity_of_a_forced_response_among_three_is_exact() -> None:
+    design = surveys.forced_response(truth="1/2", forced={"a": "1/4", "b": "1/8", "c": "1/8"})
+    found = noncompliance.sensitivity(Tally(design, [50, 30, 20]), "c", (0, "1/10"))
+    assert not found.approximate
+    # a is reported with probability 0.9 (1/4 + share/2): the exact interval of 50 in 100, carried over
+    low, high = binomial_limits(np.float64(50), np.float64(100), 0.025)
+    assert_allclose([found.low[1, 0], found.high[1, 0]], [(end / 0.9 - 0.25) * 2 for end in (low, high)], rtol=1e-9)
+    with pytest.raises(TypeError, match="cheating must be a sequence of shares"):
+        noncompliance.sensitivity(Tally(design, [50, 30, 20]), "c", 0.1)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="yes and n must be two numbers each"):
+        noncompliance.unrelated_question(5, 10, (0.5, 0.2))  # type: ignore[arg-type]
