@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING
 from warner.papers.pinzon2026 import complete, overview
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from warner.papers.pinzon2026.grid import Grid, Survey
+    from warner.papers.pinzon2026.drawing import Figures
+    from warner.papers.pinzon2026.grid import Grid, ZipfSurvey
     from warner.papers.pinzon2026.scale import Scale
 
 PARTS = ("bias", "variance")
 
 
-def wanted(scale: Scale) -> list[Survey]:
+def wanted(scale: Scale) -> list[ZipfSurvey]:
     """List the configurations that the figures need."""
     return sorted({*overview.wanted(scale), *complete.wanted(scale)})
 
 
-def figures(grid: Grid, scale: Scale) -> dict[str, tuple[Figure, str]]:
+def figures(grid: Grid, scale: Scale) -> Figures:
     """Draw squared bias and variance both ways, and their grids of panels."""
     return overview.figures(grid, scale, PARTS) | complete.figures(grid, scale, PARTS)

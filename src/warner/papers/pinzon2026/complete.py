@@ -2,64 +2,70 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.papers.pinzon2026.drawing import GREY, draw_legend, figure, named
+from warner.papers.pinzon2026.drawing import GREY, CaptionedFigure, draw_legend, label_axes, new_figure
 from warner.papers.pinzon2026.grid import surveys
-from warner.papers.pinzon2026.overview import METRICS, POPULATIONS, draw_lines, explained, scaled
+from warner.papers.pinzon2026.overview import METRICS, POPULATIONS, draw_estimators, lines_explained, scale_axes
 from warner.simulate import zipf
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
-    from warner.papers.pinzon2026.grid import Grid, Survey
+    from warner.papers.pinzon2026.drawing import Figures
+    from warner.papers.pinzon2026.grid import Grid, ZipfSurvey
     from warner.papers.pinzon2026.scale import Scale
 
 
-def wanted(scale: Scale) -> list[Survey]:
+def wanted(scale: Scale) -> list[ZipfSurvey]:
     """List the configurations of the complete figures."""
     return [survey for survey in surveys(scale) if survey.epsilon in scale.columns]
 
 
-def figures(grid: Grid, scale: Scale, metrics: tuple[str, ...] = ("mse", "nll")) -> dict[str, tuple[Figure, str]]:
+def figures(grid: Grid, scale: Scale, metrics: tuple[str, ...] = ("mse", "nll")) -> Figures:
     """Draw each metric in each population, the true histogram on the left, and write the captions."""
-    found = {(one.k, one.s, one.n, one.epsilon): (one, outcome) for one, outcome in grid.items()}
-    drawn = {}
-    for metric in metrics:
-        title, unit = METRICS[metric]
-        for s in scale.exponents:
-            rows, columns = len(scale.answers), 1 + len(scale.columns)
-            drawing, panels = figure(1.2 + 2.1 * columns, 1.6 + 1.7 * rows, rows, columns)
-            handles: dict[str, Any] = {}
-            for row, k in zip(panels, scale.answers, strict=True):
-                _truth(row[0], found[k, s, max(scale.people), scale.columns[0]][0])
-                for panel, epsilon in zip(row[1:], scale.columns, strict=True):
-                    outcomes = [found[k, s, n, epsilon][1] for n in scale.people]
-                    outcomes = [{name: one for name, one in each.items() if name != "auto"} for each in outcomes]
-                    draw_lines(panel, scale.people, outcomes, metric, k, handles)
-                    scaled(panel, metric, by_people=True)
-                    named(panel, "N, people" if k == scale.answers[-1] else None, None)
-                    panel.set_xticks(scale.people)
-                    if k == scale.answers[0]:
-                        panel.set_title(f"ε = {epsilon}", fontsize=11)
-                for panel in row:
-                    panel.minorticks_off()
-                named(row[0], "category" if k == scale.answers[-1] else None, f"K = {k:,}")
-            panels[0][0].set_title("true share", fontsize=11)
-            population = f"s = {s:g}, {POPULATIONS.get(s, 'Zipf')}"
-            draw_legend(drawing, handles, f"{title} ({unit}) against N:  {population}")
-            drawn[f"complete {metric} s={s:g}"] = (
-                drawing,
-                f"{title} ({unit}) against N for {population}. Rows: K; columns: ε. On the left the true shares: grey "
-                f"the law, black the realised histogram of {max(scale.people):,} people (ε = {scale.columns[0]}). "
-                + explained(metric, scale.seeds),
-            )
-    return drawn
+    return {
+        f"complete {metric} s={s:g}": _figure(grid, scale, metric, s) for metric in metrics for s in scale.exponents
+    }
 
 
-def _truth(panel: Any, survey: Survey) -> None:
+def _figure(grid: Grid, scale: Scale, metric: str, s: float) -> CaptionedFigure:
+    cells = {(survey.k, survey.n, survey.epsilon): survey for survey in grid if survey.s == s}
+    title, unit = METRICS[metric]
+    rows, columns = len(scale.answers), 1 + len(scale.columns)
+    figure, panels = new_figure(1.2 + 2.1 * columns, 1.6 + 1.7 * rows, rows, columns)
+    handles: dict[str, Line2D] = {}
+    for row, k in zip(panels, scale.answers, strict=True):
+        _draw_truth(row[0], cells[k, max(scale.people), scale.columns[0]])
+        for panel, epsilon in zip(row[1:], scale.columns, strict=True):
+            along = [
+                {name: outcome for name, outcome in grid[cells[k, n, epsilon]].items() if name != "auto"}
+                for n in scale.people
+            ]
+            draw_estimators(panel, scale.people, along, metric, k, handles)
+            scale_axes(panel, metric, by_people=True)
+            label_axes(panel, "N, people" if k == scale.answers[-1] else None, None)
+            panel.set_xticks(scale.people)
+            if k == scale.answers[0]:
+                panel.set_title(f"ε = {epsilon}", fontsize=11)
+        for panel in row:
+            panel.minorticks_off()
+        label_axes(row[0], "category" if k == scale.answers[-1] else None, f"K = {k:,}")
+    panels[0][0].set_title("true share", fontsize=11)
+    population = f"s = {s:g}, {POPULATIONS.get(s, 'Zipf')}"
+    draw_legend(figure, handles, f"{title} ({unit}) against N:  {population}")
+    return CaptionedFigure(
+        figure,
+        f"{title} ({unit}) against N for {population}. Rows: K; columns: ε. On the left the true shares: grey "
+        f"the law, black the realised histogram of {max(scale.people):,} people (ε = {scale.columns[0]}). "
+        + lines_explained(metric, scale.seeds),
+    )
+
+
+def _draw_truth(panel: Axes, survey: ZipfSurvey) -> None:
     category = np.arange(1, survey.k + 1)
     people = survey.people()
     held = np.flatnonzero(people)

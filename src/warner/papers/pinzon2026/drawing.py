@@ -3,37 +3,48 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from warner.documents import written_whole
 from warner.output.plots import MARKERS, PALETTE
-from warner.papers.pinzon2026.repetition import NAMES
+from warner.papers.pinzon2026.methods import LABELS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
     from numpy.typing import ArrayLike, NDArray
 
-LINES = tuple(zip(PALETTE, MARKERS, strict=True))
 GREY = "#7f7f7f"
-STYLES = {
-    "mle": LINES[0],
-    "inv_p": LINES[1],
-    "inv_n": LINES[2],
-    "auto": LINES[3],
+LINE_STYLES = tuple(zip(PALETTE, MARKERS, strict=True))
+ESTIMATOR_STYLES = {
+    "mle": LINE_STYLES[0],
+    "inv_p": LINE_STYLES[1],
+    "inv_n": LINE_STYLES[2],
+    "auto": LINE_STYLES[3],
     "inv": (GREY, "x"),
 }
-QUANTILES = (0.05, 0.95)
-BAND = "bands: from the 5 % to the 95 % quantile over the seeds"
+BAND_QUANTILES = (0.05, 0.95)
+BAND_CAPTION = "bands: from the 5 % to the 95 % quantile over the seeds"
 
 
-def figure(
+class CaptionedFigure(NamedTuple):
+    """A figure, and the text below it."""
+
+    figure: Figure
+    caption: str
+
+
+Figures: TypeAlias = dict[str, CaptionedFigure]  # by the name of the file, with spaces
+
+
+def new_figure(
     width: float, height: float, rows: int, columns: int, left: float = 0.95, across: float = 0.66
-) -> tuple[Figure, NDArray[Any]]:
+) -> tuple[Figure, NDArray[np.object_]]:
     """Make a figure with a grid of panels, in inches, free of any display; ``across`` is the space between columns.
 
     The margins are fixed: measuring every label, as Matplotlib's own layouts do, takes longer than drawing them.
@@ -41,8 +52,8 @@ def figure(
     from matplotlib.figure import Figure
 
     right, top, bottom, down = 0.12, 0.62, 0.9, 0.34
-    drawing = Figure(figsize=(width, height))
-    panels = drawing.subplots(
+    figure = Figure(figsize=(width, height))
+    panels = figure.subplots(
         rows,
         columns,
         squeeze=False,
@@ -55,10 +66,10 @@ def figure(
             "hspace": down / ((height - top - bottom - (rows - 1) * down) / rows),
         },
     )
-    return drawing, panels
+    return figure, panels
 
 
-def band(
+def draw_band(
     axes: Axes,
     x: ArrayLike,
     values: NDArray[np.float64],
@@ -68,30 +79,25 @@ def band(
     every: int = 1,
     mean: bool = False,
     style: str = "-",
-) -> Any:
+) -> Line2D:
     """Draw the median (or the mean) of values of shape (points, seeds) as a line, in a band of quantiles."""
-    low, high = np.quantile(values, QUANTILES, axis=-1)
+    low, high = np.quantile(values, BAND_QUANTILES, axis=-1)
     centre = values.mean(axis=-1) if mean else np.median(values, axis=-1)
     axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
-    return line(axes, x, centre, colour, marker, every=every, style=style)
+    return draw_line(axes, x, centre, colour, marker, every=every, style=style)
 
 
-def line(axes: Axes, x: ArrayLike, y: ArrayLike, colour: str, marker: str, *, every: int = 1, style: str = "-") -> Any:
+def draw_line(
+    axes: Axes, x: ArrayLike, y: ArrayLike, colour: str, marker: str, *, every: int = 1, style: str = "-"
+) -> Line2D:
     """Draw one line with markers; that of MLE* on top, where lines coincide."""
-    zorder = 4 if colour == STYLES["mle"][0] else 3
+    zorder = 4 if colour == ESTIMATOR_STYLES["mle"][0] else 3
     return axes.plot(
         x, y, style, color=colour, marker=marker, markersize=4.5, linewidth=1.4, markevery=every, zorder=zorder
     )[0]
 
 
-def log_axis(axes: Axes, x: str | None, y: str | None) -> None:
-    """Make both axes logarithmic, and name them."""
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    named(axes, x, y)
-
-
-def named(axes: Axes, x: str | None, y: str | None) -> None:
+def label_axes(axes: Axes, x: str | None, y: str | None) -> None:
     """Name the axes, and take away what carries no information."""
     if x is not None:
         axes.set_xlabel(x, fontsize=10)
@@ -103,14 +109,13 @@ def named(axes: Axes, x: str | None, y: str | None) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def draw_legend(drawing: Figure, handles: dict[str, Any], title: str) -> None:
+def draw_legend(figure: Figure, handles: dict[str, Line2D], title: str) -> None:
     """Give a figure its title and its only legend."""
-    height = drawing.get_size_inches()[1]
-    drawing.suptitle(title, fontsize=11.5, y=1 - 0.1 / height, va="top")
-    labels = [NAMES.get(name, name) for name in handles]
-    drawing.legend(
+    height = figure.get_size_inches()[1]
+    figure.suptitle(title, fontsize=11.5, y=1 - 0.1 / height, va="top")
+    figure.legend(
         list(handles.values()),
-        labels,
+        [LABELS.get(name, name) for name in handles],
         loc="lower center",
         bbox_to_anchor=(0.5, 0.02 / height),
         ncols=len(handles),
@@ -119,16 +124,16 @@ def draw_legend(drawing: Figure, handles: dict[str, Any], title: str) -> None:
     )
 
 
-def save(drawing: Figure, folder: Path, name: str) -> None:
+def save_figure(figure: Figure, folder: Path, name: str) -> None:
     """Write a figure as PNG and as SVG."""
     import matplotlib as mpl
 
     folder.mkdir(parents=True, exist_ok=True)
-    nothing: dict[str, Any] = {"Date": None, "Creator": None, "Format": None, "Type": None}
+    undated: dict[str, str | None] = {"Date": None, "Creator": None, "Format": None, "Type": None}
     # Letters as outlines: a printer needs no font, and nothing moves. The salt makes equal figures equal files.
     with mpl.rc_context({"svg.fonttype": "path", "svg.hashsalt": "warner", "text.usetex": False}):
-        for ending, metadata in (("png", {"Software": None}), ("svg", nothing)):
+        for ending, metadata in (("png", {"Software": None}), ("svg", undated)):
             content = io.BytesIO()
-            drawing.savefig(content, format=ending, dpi=150, metadata=metadata)
+            figure.savefig(content, format=ending, dpi=150, metadata=metadata)
             with written_whole(folder / f"{name}.{ending}") as part:
                 part.write_bytes(content.getvalue())

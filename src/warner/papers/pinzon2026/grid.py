@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass
-from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from warner.designs import RandomizedResponse
-from warner.papers.pinzon2026.repetition import generator, outcomes_of, repeated
-from warner.papers.pinzon2026.results import understood
+from warner import RandomizedResponse
+from warner.papers.pinzon2026.repetition import complete_outcomes, generator, repeated
+from warner.papers.pinzon2026.results import load
 from warner.simulate import zipf
 
 if TYPE_CHECKING:
@@ -22,14 +21,28 @@ if TYPE_CHECKING:
     from warner.papers.pinzon2026.repetition import Columns, Outcome
     from warner.papers.pinzon2026.scale import Scale
 
-    Grid = dict["Survey", dict[str, Outcome]]
+Grid: TypeAlias = "dict[ZipfSurvey, dict[str, Outcome]]"
 
 EXPERIMENT = "grid"
 
 
 @dataclass(frozen=True, order=True)
-class Survey:
-    """One configuration of the grid: K answers, Zipf exponent s, N people, epsilon."""
+class ZipfSurvey:
+    """One configuration of the grid: K answers, Zipf exponent s, N people, epsilon.
+
+    Attributes
+    ----------
+    k, n : int
+        Number of answers, and of people.
+    s : float
+        Exponent of Zipf's law, which the people are drawn from once.
+    epsilon : int
+        Privacy of the design.
+    seeds : int
+        Times that these people are randomized afresh.
+    auto : bool
+        Whether the choice among the estimators is measured as well; it takes ten times as long.
+    """
 
     k: int
     s: float
@@ -51,8 +64,8 @@ class Survey:
     @property
     def cost(self) -> float:
         """About how many milliseconds it takes."""
-        each = 2e-4 * self.k * (1.5 if self.n > 10 * self.k else 1)
-        return self.seeds * (0.05 + each * (12 if self.auto else 1))
+        repetition = 2e-4 * self.k * (1.5 if self.n > 10 * self.k else 1)
+        return self.seeds * (0.05 + repetition * (12 if self.auto else 1))
 
     @property
     def design(self) -> RandomizedResponse:
@@ -78,22 +91,23 @@ class Survey:
         settings = {"k": self.k, "s": self.s, "n": self.n, "epsilon": self.epsilon, "absent": int((people == 0).sum())}
         return {name: np.full(size, value) for name, value in settings.items()} | measured
 
+    def parsed(self, columns: Columns) -> dict[str, Outcome]:
+        """Take the columns apart again, by estimator."""
+        return complete_outcomes(columns, seeds=self.seeds, auto=self.auto)
+
     def _rng(self) -> np.random.Generator:
         return generator(EXPERIMENT, *astuple(self)[:4])
 
 
-def surveys(scale: Scale) -> list[Survey]:
+def surveys(scale: Scale) -> list[ZipfSurvey]:
     """List the whole grid."""
-    found = []
+    listed = []
     for k, s, n, epsilon in product(scale.answers, scale.exponents, scale.people, scale.epsilons):
         overview = k == max(scale.answers) and (epsilon == scale.epsilon or n == max(scale.people))
-        found.append(Survey(k, s, n, epsilon, scale.seeds, auto=overview))
-    return found
+        listed.append(ZipfSurvey(k, s, n, epsilon, scale.seeds, auto=overview))
+    return listed
 
 
-def read(folder: Path, wanted: list[Survey]) -> Grid:
+def read(folder: Path, wanted: list[ZipfSurvey]) -> Grid:
     """Read the outcomes of configurations that were computed."""
-    return {
-        survey: understood(folder, survey, partial(outcomes_of, seeds=survey.seeds, auto=survey.auto))
-        for survey in wanted
-    }
+    return {survey: load(folder, survey) for survey in wanted}

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from warner.papers.pinzon2026.drawing import BAND, STYLES, band, draw_legend, figure, line, named
+from warner.papers.pinzon2026.drawing import (
+    BAND_CAPTION,
+    ESTIMATOR_STYLES,
+    CaptionedFigure,
+    draw_band,
+    draw_legend,
+    draw_line,
+    label_axes,
+    new_figure,
+)
 from warner.papers.pinzon2026.grid import surveys
+from warner.papers.pinzon2026.methods import METHODS, VALID
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
     from numpy.typing import NDArray
 
-    from warner.papers.pinzon2026.grid import Grid, Survey
+    from warner.papers.pinzon2026.drawing import Figures
+    from warner.papers.pinzon2026.grid import Grid, ZipfSurvey
     from warner.papers.pinzon2026.repetition import Outcome
     from warner.papers.pinzon2026.scale import Scale
 
@@ -26,22 +38,110 @@ METRICS = {
     "bias": ("Squared bias", "sum over the K answers"),
     "variance": ("Variance", "sum over the K answers"),
 }
-SHOWN = {
-    "mse": ("mle", "inv_p", "inv_n", "auto", "inv"),
-    "nll": ("mle", "inv_p", "inv_n", "auto"),  # INV has no likelihood where a share is negative
-    "bias": ("mle", "inv_p", "inv_n", "inv"),
-    "variance": ("mle", "inv_p", "inv_n", "inv"),
+ESTIMATORS_DRAWN = {
+    "mse": (*VALID, "auto", "inv"),
+    "nll": (*VALID, "auto"),  # INV has no likelihood where a share is negative
+    "bias": tuple(METHODS),
+    "variance": tuple(METHODS),
 }
+SMALLEST_EXCESS = 1e-9  # nats per report: smaller excesses are drawn there
 
-TINY = 1e-9  # nats per report: excesses below this are drawn there
+
+class Slice(NamedTuple):
+    """A way through the grid on which only N, or only epsilon, varies."""
+
+    word: str  # in the name of the file
+    axis: str
+    fixed: str
+    points: tuple[int, ...]
+    by_people: bool
 
 
-def wanted(scale: Scale) -> list[Survey]:
+def wanted(scale: Scale) -> list[ZipfSurvey]:
     """List the configurations of the overview."""
     return [survey for survey in surveys(scale) if survey.auto]
 
 
-def value(outcome: Outcome, metric: str, k: int) -> NDArray[np.float64]:
+def _slices(scale: Scale) -> Iterator[Slice]:
+    yield Slice("by N", "N, people", f"ε = {scale.epsilon}", scale.people, by_people=True)
+    yield Slice("by epsilon", "ε", f"N = {max(scale.people):,}", scale.epsilons, by_people=False)
+
+
+def figures(grid: Grid, scale: Scale, metrics: tuple[str, ...] = ("mse", "nll")) -> Figures:
+    """Draw each metric both ways, with the populations side by side, and write the captions."""
+    return {
+        f"overview {metric} {way.word}": _figure(grid, scale, metric, way)
+        for metric in metrics
+        for way in _slices(scale)
+    }
+
+
+def _figure(grid: Grid, scale: Scale, metric: str, way: Slice) -> CaptionedFigure:
+    k = max(scale.answers)
+    outcomes_at = {(survey.s, survey.n, survey.epsilon): outcomes for survey, outcomes in grid.items() if survey.k == k}
+    title, unit = METRICS[metric]
+    rows = 2 if metric == "nll" else 1
+    figure, panels = new_figure(9.6, 1.5 + 2.2 * rows, rows, len(scale.exponents))
+    handles: dict[str, Line2D] = {}
+    for column, s in enumerate(scale.exponents):
+        panel = panels[0, column]
+        along = [
+            outcomes_at[(s, point, scale.epsilon) if way.by_people else (s, max(scale.people), point)]
+            for point in way.points
+        ]
+        draw_estimators(panel, way.points, along, metric, k, handles)
+        panel.set_title(f"s = {s:g}, {POPULATIONS.get(s, 'Zipf')}", fontsize=10)
+        scale_axes(panel, metric, by_people=way.by_people)
+        first = s == scale.exponents[0]
+        label_axes(panel, None if metric == "nll" else way.axis, f"{title}\n({unit})" if first else None)
+        if metric == "nll":  # the curves lie on each other: below, what tells them apart
+            _draw_excess(panels[1, column], way.points, along)
+            scale_axes(panels[1, column], "excess", by_people=way.by_people)
+            label_axes(panels[1, column], way.axis, f"Excess over MLE*\n({unit})" if first else None)
+    draw_legend(figure, handles, f"{title}:  K = {k:,}, {way.fixed}")
+    excess = (
+        f"Below, on a logarithmic axis, by how much it exceeds that of MLE* (drawn at {SMALLEST_EXCESS:g} if less)."
+    )
+    caption = (
+        f"{title} ({unit}) against {way.axis.split(',')[0]}, for K = {k:,} and {way.fixed}, in three populations. "
+        + (f"{excess} " if metric == "nll" else "")
+        + lines_explained(metric, scale.seeds)
+    )
+    return CaptionedFigure(figure, caption)
+
+
+def lines_explained(metric: str, seeds: int) -> str:
+    """Say what lines and bands are."""
+    if metric in {"bias", "variance"}:
+        return (
+            f"Over {seeds} seeds; squared bias plus variance is the mean squared error as a sum over the answers. The "
+            "squared bias of the unbiased INV is what is left of its variance in so many seeds."
+        )
+    return f"Lines: mean over {seeds} seeds; {BAND_CAPTION}."
+
+
+def draw_estimators(
+    panel: Axes,
+    points: tuple[int, ...],
+    along: list[dict[str, Outcome]],
+    metric: str,
+    k: int,
+    handles: dict[str, Line2D],
+) -> None:
+    """Draw one line for each estimator, and add it to the handles of the legend."""
+    for name in ESTIMATORS_DRAWN[metric]:
+        if not all(name in outcomes for outcomes in along):
+            continue
+        colour, marker = ESTIMATOR_STYLES[name]
+        style = "--" if name in {"inv", "auto"} else "-"
+        values = np.array([_metric_value(outcomes[name], metric, k) for outcomes in along])
+        if metric in {"bias", "variance"}:
+            handles[name] = draw_line(panel, points, np.maximum(values[:, 0], 1e-20), colour, marker, style=style)
+        else:
+            handles[name] = draw_band(panel, points, values, colour, marker, mean=True, style=style)
+
+
+def _metric_value(outcome: Outcome, metric: str, k: int) -> NDArray[np.float64]:
     """Give what a figure shows of an outcome: an entry for each seed, or one for all."""
     if metric == "mse":
         return outcome.squared_error / k
@@ -50,87 +150,18 @@ def value(outcome: Outcome, metric: str, k: int) -> NDArray[np.float64]:
     return np.array([outcome.squared_bias if metric == "bias" else outcome.variance])
 
 
-def slices(scale: Scale) -> Iterator[tuple[str, str, str, tuple[Any, ...], bool]]:
-    """Give both ways through the grid: a word for the file, the axis, what is fixed, the points, if against N."""
-    fixed = f"N = {max(scale.people):,}"
-    yield "by N", "N, people", f"ε = {scale.epsilon}", scale.people, True
-    yield "by epsilon", "ε", fixed, scale.epsilons, False
-
-
-def figures(grid: Grid, scale: Scale, metrics: tuple[str, ...] = ("mse", "nll")) -> dict[str, tuple[Figure, str]]:
-    """Draw each metric both ways, with the populations side by side, and write the captions."""
-    k = max(scale.answers)
-    found = {(one.s, one.n, one.epsilon): outcome for one, outcome in grid.items() if one.k == k}
-    drawn = {}
-    for metric in metrics:
-        title, unit = METRICS[metric]
-        for word, axis, fixed, points, by_people in slices(scale):
-            rows = 2 if metric == "nll" else 1
-            drawing, panels = figure(9.6, 1.5 + 2.2 * rows, rows, len(scale.exponents))
-            handles: dict[str, Any] = {}
-            for column, s in enumerate(scale.exponents):
-                panel = panels[0, column]
-                row = [
-                    found[(s, point, scale.epsilon) if by_people else (s, max(scale.people), point)] for point in points
-                ]
-                draw_lines(panel, points, row, metric, k, handles)
-                panel.set_title(f"s = {s:g}, {POPULATIONS.get(s, 'Zipf')}", fontsize=10)
-                scaled(panel, metric, by_people=by_people)
-                first = s == scale.exponents[0]
-                named(panel, None if metric == "nll" else axis, f"{title}\n({unit})" if first else None)
-                if metric == "nll":  # the curves lie on each other: below, what tells them apart
-                    draw_excess(panels[1, column], points, row)
-                    scaled(panels[1, column], "excess", by_people=by_people)
-                    named(panels[1, column], axis, f"Excess over MLE*\n({unit})" if first else None)
-            draw_legend(drawing, handles, f"{title}:  K = {k:,}, {fixed}")
-            drawn[f"overview {metric} {word}"] = (
-                drawing,
-                f"{title} ({unit}) against {axis.split(',')[0]}, for K = {k:,} and {fixed}, in three populations. "
-                + (
-                    f"Below, on a logarithmic axis, by how much it exceeds that of MLE* (drawn at {TINY:g} if less). "
-                    if metric == "nll"
-                    else ""
-                )
-                + explained(metric, scale.seeds),
-            )
-    return drawn
-
-
-def explained(metric: str, seeds: int) -> str:
-    """Say what lines and bands are."""
-    if metric in {"bias", "variance"}:
-        return (
-            f"Over {seeds} seeds; squared bias plus variance is the mean squared error as a sum over the answers. The "
-            "squared bias of the unbiased INV is what is left of its variance in so many seeds."
-        )
-    return f"Lines: mean over {seeds} seeds; {BAND}."
-
-
-def draw_lines(
-    panel: Any, points: tuple[Any, ...], row: list[dict[str, Outcome]], metric: str, k: int, handles: dict[str, Any]
-) -> None:
-    """Draw one line for each estimator."""
-    for name in SHOWN[metric]:
-        if not all(name in outcomes for outcomes in row):
-            continue
-        colour, marker = STYLES[name]
-        style = "--" if name in {"inv", "auto"} else "-"
-        values = np.array([value(outcomes[name], metric, k) for outcomes in row])
-        if metric in {"bias", "variance"}:
-            handles[name] = line(panel, points, np.maximum(values[:, 0], 1e-20), colour, marker, style=style)
-        else:
-            handles[name] = band(panel, points, values, colour, marker, mean=True, style=style)
-
-
-def draw_excess(panel: Any, points: tuple[Any, ...], row: list[dict[str, Outcome]]) -> None:
+def _draw_excess(panel: Axes, points: tuple[int, ...], along: list[dict[str, Outcome]]) -> None:
     """Draw by how much each negative log-likelihood exceeds the smallest, that of MLE*."""
     for name in ("inv_p", "inv_n", "auto"):
-        excess = [each[name].negative_log_likelihood - each["mle"].negative_log_likelihood for each in row]
-        colour, marker = STYLES[name]
-        band(panel, points, np.maximum(excess, TINY), colour, marker, mean=True, style="--" if name == "auto" else "-")
+        excess = [
+            outcomes[name].negative_log_likelihood - outcomes["mle"].negative_log_likelihood for outcomes in along
+        ]
+        colour, marker = ESTIMATOR_STYLES[name]
+        style = "--" if name == "auto" else "-"
+        draw_band(panel, points, np.maximum(excess, SMALLEST_EXCESS), colour, marker, mean=True, style=style)
 
 
-def scaled(panel: Any, metric: str, *, by_people: bool) -> None:
+def scale_axes(panel: Axes, metric: str, *, by_people: bool) -> None:
     """Choose the axes: logarithmic, but for epsilon; and for likelihoods, whose curves would else be one line."""
     if by_people:
         panel.set_xscale("log")

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from warner.documents import save_text
 from warner.output.pages import STYLE
-from warner.papers.pinzon2026.claims import MISPRINTS, MISPRINTS_NOTE
+from warner.papers.pinzon2026.misprints import MISPRINTS, MISPRINTS_NOTE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from warner.papers.pinzon2026.claims import Claim
     from warner.papers.pinzon2026.scale import Scale
+    from warner.papers.pinzon2026.verdicts import Claim
 
 LIBRARIES = ("warner", "numpy", "scipy", "pyarrow", "joblib", "distributed", "matplotlib")
 SECTIONS = {
@@ -34,7 +34,7 @@ SECTIONS = {
     "complete-bias": "Complete results: squared bias",
     "complete-variance": "Complete results: variance",
 }
-MARKS = {
+CLASS_OF_VERDICT = {
     "holds": "good",
     "yes": "good",
     "mostly": "fair",
@@ -62,23 +62,22 @@ def write(
     captions: Mapping[str, str],
     scale: Scale,
     seconds: Mapping[str, float],
-    found: list[Claim],
-    more: list[Claim],
+    claims: list[Claim],
+    findings: list[Claim],
     notes: list[str],
 ) -> Path:
     """Write the page from what is in the folder, and give its path."""
     parts = [_opening(scale, notes)]
-    if found:
-        parts.append(
-            "<h2>The claims</h2>" + _claims(found) + ("<h2>Beyond the paper</h2>" + _claims(more) if more else "")
-        )
+    if claims:
+        parts.append("<h2>The claims</h2>" + _table(claims))
+        if findings:
+            parts[-1] += "<h2>Beyond the paper</h2>" + _table(findings)
         parts.append(_misprints())
-    left = dict(captions)
     for prefix, title in SECTIONS.items():
-        named = [name for name in left if name.startswith(prefix)]
-        if named:
-            parts.append(f"<h2>{title}</h2>" + "".join(_figure(folder, name, left.pop(name)) for name in named))
-    parts.append(_how(scale, seconds))
+        names = [name for name in captions if name.startswith(prefix)]
+        if names:
+            parts.append(f"<h2>{title}</h2>" + "".join(_figure(folder, name, captions[name]) for name in names))
+    parts.append(_settings(scale, seconds))
     body = "\n".join(parts)
     target = folder / "index.html"
     save_text(
@@ -92,8 +91,8 @@ def write(
 
 
 def _opening(scale: Scale, notes: list[str]) -> str:
-    said = "".join(f"<li>{escape(note)}</li>" for note in notes)
-    left_out = f"<p>What is missing on this page:</p><ul>{said}</ul>" if notes else ""
+    listed = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    left_out = f"<p>What is missing on this page:</p><ul>{listed}</ul>" if notes else ""
     return (
         "<h1>Estimating the true distribution of data collected with randomized response, reproduced</h1><p "
         "class='facts'>The evaluation of C. A. Pinzón, E. ElSalamouny, L. Massot, A. Miller, H. H. Arcolezi and C. "
@@ -105,11 +104,11 @@ def _opening(scale: Scale, notes: list[str]) -> str:
     )
 
 
-def _claims(found: list[Claim]) -> str:
+def _table(claims: list[Claim]) -> str:
     rows = "".join(
-        f"<tr><td>{escape(one.statement)}{_place(one.place)}</td><td>{escape(one.measured)}</td><td "
-        f"class='{MARKS.get(one.verdict, '')}'>{escape(one.verdict)}</td></tr>"
-        for one in found
+        f"<tr><td>{escape(claim.statement)}{_place(claim.place)}</td><td>{escape(claim.measured)}</td><td "
+        f"class='{CLASS_OF_VERDICT.get(claim.verdict, '')}'>{escape(claim.verdict)}</td></tr>"
+        for claim in claims
     )
     heads = "<th scope='col'>statement</th><th scope='col'>measured</th><th scope='col'>verdict</th>"
     return f"<div class='wide'><table class='claims'><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
@@ -132,8 +131,8 @@ def _figure(folder: Path, name: str, caption: str) -> str:
     )
 
 
-def _how(scale: Scale, seconds: Mapping[str, float]) -> str:
-    settings = {name.replace("_", " "): _shown(value) for name, value in asdict(scale).items()}
+def _settings(scale: Scale, seconds: Mapping[str, float]) -> str:
+    settings = {name.replace("_", " "): _setting(value) for name, value in asdict(scale).items()}
     total = sum(seconds.values())
     times = {name: f"{taken:,.1f} s" for name, taken in seconds.items()} | {"together": f"{total:,.1f} s"}
     versions = {name: _version(name) for name in LIBRARIES} | {
@@ -153,8 +152,8 @@ def _how(scale: Scale, seconds: Mapping[str, float]) -> str:
     )
 
 
-def _shown(value: object) -> str:
-    return ", ".join(f"{each:,}" for each in value) if isinstance(value, tuple) else f"{value:,}"
+def _setting(value: object) -> str:
+    return ", ".join(f"{entry:,}" for entry in value) if isinstance(value, tuple) else f"{value:,}"
 
 
 def _version(name: str) -> str:

@@ -8,29 +8,29 @@ answers, as in the published figures, divides by K.
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from warner.estimators import inv, inv_n, inv_p, mle
+from warner.estimators import estimates
 from warner.estimators.auto import choice
 from warner.metrics import negative_log_likelihood, squared_error_sum, total_variation
+from warner.papers.pinzon2026.methods import ESTIMATORS
 from warner.simulate import reports_of_people
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from warner.designs import RandomizedResponse
-    from warner.estimators.auto import Estimator
+    from warner import RandomizedResponse
+    from warner.arrays import Counts
 
-    Columns = dict[str, NDArray[Any]]
+Columns: TypeAlias = "dict[str, Counts]"
 
-ESTIMATORS: dict[str, Estimator] = {"mle": mle, "inv_p": inv_p, "inv_n": inv_n, "inv": inv}
-VALID = ("mle", "inv_p", "inv_n")
-NAMES = {"mle": "MLE*", "inv_p": "INVP", "inv_n": "INVN", "inv": "INV", "auto": "auto"}
-BLOCK, PART = 2**20, 2**16  # counts that are drawn at once, and counts that are measured at once: these fit a cache
+# Part of the experiment: with other numbers the same seed draws other reports, or sums them in another order. So many
+# counts as are measured at once fit a cache.
+COUNTS_DRAWN_AT_ONCE, COUNTS_MEASURED_AT_ONCE = 2**20, 2**16
 
 
 class Outcome(NamedTuple):
@@ -62,7 +62,7 @@ def repeated(
     seeds: int,
     rng: np.random.Generator,
     auto: bool = False,
-    estimators: Mapping[str, Estimator] = ESTIMATORS,
+    estimators: Sequence[str] = tuple(ESTIMATORS),
 ) -> Columns:
     """Randomize the same people for each seed, estimate, and measure.
 
@@ -78,7 +78,7 @@ def repeated(
         Where the randomness comes from.
     auto : bool
         Also measure the estimator that `warner.estimators.auto.choice` picks for each histogram.
-    estimators : mapping of str to function
+    estimators : sequence of str
         What to measure; all four if not given.
 
     Returns
@@ -90,37 +90,37 @@ def repeated(
     truth = people / people.sum()
     absent = people == 0
     names = [*estimators, "auto"] if auto else list(estimators)
-    parts: dict[str, list[tuple[NDArray[Any], ...]]] = {name: [] for name in names}
+    measures: dict[str, list[tuple[Counts, ...]]] = {name: [] for name in names}
     sums = {name: np.zeros(design.k) for name in names}
     chosen: list[str] = []
     for counts in _drawn(people, design, seeds, rng):
-        shares = {name: estimator(counts, design) for name, estimator in estimators.items()}
+        shares_of = estimates(counts, design, estimators)
         if auto:
-            picked = [choice(row, design).method for row in counts]
-            shares["auto"] = np.stack([shares[name][row] for row, name in enumerate(picked)])
+            picked = [choice(histogram, design).method for histogram in counts]
+            shares_of["auto"] = np.stack([shares_of[name][row] for row, name in enumerate(picked)])
             chosen += picked
-        for name, estimated in shares.items():
-            parts[name].append(
+        for name, shares in shares_of.items():
+            measures[name].append(
                 (
-                    squared_error_sum(estimated, truth),
-                    negative_log_likelihood(estimated, counts, design),
-                    total_variation(estimated, truth),
-                    *_below_zero(estimated, absent),
+                    squared_error_sum(shares, truth),
+                    negative_log_likelihood(shares, counts, design),
+                    total_variation(shares, truth),
+                    *_below_zero(shares, absent),
                 )
             )
-            sums[name] += estimated.sum(axis=0)
-    return _columns(parts, sums, truth, chosen)
+            sums[name] += shares.sum(axis=0)
+    return _columns(measures, sums, truth, chosen)
 
 
 def _drawn(
     people: NDArray[np.int64], design: RandomizedResponse, seeds: int, rng: np.random.Generator
 ) -> Iterator[NDArray[np.int64]]:
-    """Draw all histograms, some at a time."""
-    many, few = max(1, BLOCK // design.k), max(1, PART // design.k)
-    for start in range(0, seeds, many):
-        block = reports_of_people(people, design, rng=rng, size=min(many, seeds - start))
-        for first in range(0, len(block), few):
-            yield block[first : first + few]
+    drawn_rows = max(1, COUNTS_DRAWN_AT_ONCE // design.k)
+    measured_rows = max(1, COUNTS_MEASURED_AT_ONCE // design.k)
+    for start in range(0, seeds, drawn_rows):
+        block = reports_of_people(people, design, rng=rng, size=min(drawn_rows, seeds - start))
+        for first in range(0, len(block), measured_rows):
+            yield block[first : first + measured_rows]
 
 
 def _below_zero(shares: NDArray[np.float64], absent: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -132,24 +132,24 @@ def _below_zero(shares: NDArray[np.float64], absent: NDArray[np.bool_]) -> tuple
 
 
 def _columns(
-    parts: Mapping[str, list[tuple[NDArray[Any], ...]]],
+    measures: Mapping[str, list[tuple[Counts, ...]]],
     sums: Mapping[str, NDArray[np.float64]],
     truth: NDArray[np.float64],
     chosen: list[str],
 ) -> Columns:
     rows = []
-    for name, blocks in parts.items():
-        measured = [np.concatenate(column) for column in zip(*blocks, strict=True)]
-        seeds = measured[0].size
-        bias = float(squared_error_sum(sums[name] / seeds, truth))
+    for name, blocks in measures.items():
+        by_seed = [np.concatenate(column) for column in zip(*blocks, strict=True)]
+        seeds = by_seed[0].size
+        squared_bias = float(squared_error_sum(sums[name] / seeds, truth))
         # The mean of the squares is the square of the mean plus the variance: for each answer, hence for their sum.
-        variance = float(measured[0].mean()) - bias
+        variance = float(by_seed[0].mean()) - squared_bias
         rows.append(
             [
                 np.full(seeds, name, dtype=object),
                 np.arange(seeds),
-                *measured,
-                np.full(seeds, bias),
+                *by_seed,
+                np.full(seeds, squared_bias),
                 np.full(seeds, variance),
                 np.array(chosen if name == "auto" else [name] * seeds, dtype=object),
             ]
@@ -160,18 +160,18 @@ def _columns(
 
 def outcomes(columns: Columns) -> dict[str, Outcome]:
     """Take the columns of `repeated` apart again, by estimator."""
-    found = {}
+    by_estimator = {}
     for name in dict.fromkeys(columns["estimator"].tolist()):
         rows = columns["estimator"] == name
         values = [columns[field][rows] for field in Outcome._fields]
-        found[name] = Outcome(*values[:-2], *(float(value[0]) for value in values[-2:]))
-    return found
+        by_estimator[name] = Outcome(*values[:-2], *(float(value[0]) for value in values[-2:]))
+    return by_estimator
 
 
-def outcomes_of(columns: Columns, *, seeds: int, auto: bool = False) -> dict[str, Outcome]:
+def complete_outcomes(columns: Columns, *, seeds: int, auto: bool = False) -> dict[str, Outcome]:
     """Take the columns of a stored configuration apart; they must hold every estimator, and every seed."""
-    found = outcomes(columns)
+    by_estimator = outcomes(columns)
     for name in (*ESTIMATORS, "auto") if auto else ESTIMATORS:
-        if found[name].squared_error.shape != (seeds,):
-            raise ValueError(f"it has {found[name].squared_error.size} seeds of {name}, not {seeds}")
-    return found
+        if by_estimator[name].squared_error.shape != (seeds,):
+            raise ValueError(f"it has {by_estimator[name].squared_error.size} seeds of {name}, not {seeds}")
+    return by_estimator

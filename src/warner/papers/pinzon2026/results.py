@@ -13,28 +13,32 @@ import time
 import warnings
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from warner.documents import document, loaded, parsed, save_text, written_whole
+from warner.documents import Document, checked, document, loaded, parsed, save_text, written_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+    from types import ModuleType
 
     from warner.papers.pinzon2026.repetition import Columns
     from warner.papers.pinzon2026.scale import Scale
 
 Value = TypeVar("Value")
+Result = TypeVar("Result")
+ResultOf = TypeVar("ResultOf", covariant=True)
 
 FORMAT, VERSION = "warner paper results", 1
-EXTRA = "reproducing the paper needs {name}: pip install 'warner[paper,cli]'"
-NAMED = 3  # settings that differ, in one line
-PATIENCE = 10  # seconds for a Dask scheduler to answer
+DIFFERENCES_NAMED = 3  # of the settings of two folders, in one line
+SCHEDULER_PATIENCE = 10  # seconds for a Dask scheduler to answer
 
 
-class Configuration(Protocol):
+class Configuration(Protocol[ResultOf]):
     """What can be computed on its own."""
 
     @property
@@ -52,33 +56,29 @@ class Configuration(Protocol):
     def columns(self) -> Columns:
         """Compute it."""
 
+    def parsed(self, columns: Columns) -> ResultOf:
+        """Make of its columns what the figures and the claims need."""
+
 
 @dataclass(frozen=True)
 class Workers:
-    """Who computes: so many processes of this machine, or a Dask cluster at an address."""
+    """Who computes: this many processes of this machine, or a Dask cluster at an address."""
 
     jobs: int = 1
     dask: str | None = None
 
 
-def opened(folder: str | Path, scale: Scale) -> Path:
+def open_folder(folder: str | Path, scale: Scale) -> Path:
     """Make a folder for results of this scale, or check that an older one is of the same.
 
     Results also depend on the versions of warner and NumPy, whose random numbers may change; they are never mixed.
     """
     path = Path(folder)
-    wanted = {"warner": _version("warner"), "numpy": np.__version__, **json.loads(json.dumps(asdict(scale)))}
+    wanted = {"warner": version("warner"), "numpy": np.__version__, **json.loads(json.dumps(asdict(scale)))}
     settings = path / "settings.json"
     if settings.exists():
-        names = set(wanted)
-        found = loaded(settings, lambda text: parsed(text, FORMAT, VERSION, names))
-        other = [name for name in wanted if found[name] != wanted[name]]
-        if other:
-            said = "; ".join(f"{name} {found[name]} there, {wanted[name]} asked for" for name in other[:NAMED])
-            said += f"; and {len(other) - NAMED} more" * (len(other) > NAMED)
-            raise ValueError(
-                f"{path} holds results of other settings ({said}); give another folder with -o, or those settings"
-            )
+        stored = loaded(settings, lambda text: checked(parsed(text, FORMAT), FORMAT, VERSION, set(wanted)))
+        _refuse_other_settings(path, stored, wanted)
     elif path.exists() and not path.is_dir():
         raise ValueError(f"the results need a folder, but {path} is a file; give another name with -o")
     elif path.is_dir() and any(path.iterdir()):
@@ -96,14 +96,27 @@ def opened(folder: str | Path, scale: Scale) -> Path:
     return path
 
 
-def place(folder: Path, configuration: Configuration) -> Path:
+def _refuse_other_settings(path: Path, stored: Document, wanted: Document) -> None:
+    differing = [name for name in wanted if stored[name] != wanted[name]]
+    if not differing:
+        return
+    listed = "; ".join(
+        f"{name} {stored[name]} there, {wanted[name]} asked for" for name in differing[:DIFFERENCES_NAMED]
+    )
+    more = f"; and {len(differing) - DIFFERENCES_NAMED} more" if len(differing) > DIFFERENCES_NAMED else ""
+    raise ValueError(
+        f"{path} holds results of other settings ({listed}{more}); give another folder with -o, or those settings"
+    )
+
+
+def file_of(folder: Path, configuration: Configuration[object]) -> Path:
     """Say where the file of a configuration is, or will be."""
     return folder / configuration.experiment / f"{configuration.name}.parquet"
 
 
 def compute(
     folder: Path,
-    configurations: Sequence[Configuration],
+    configurations: Sequence[Configuration[object]],
     *,
     workers: Workers,
     tell: Callable[[float, float], None] = lambda done, total: None,
@@ -113,7 +126,7 @@ def compute(
     Parameters
     ----------
     folder : Path
-        As `opened` gives it.
+        As `open_folder` gives it.
     configurations : sequence of Configuration
         What is wanted.
     workers : Workers
@@ -121,15 +134,16 @@ def compute(
     tell : function
         Called with the work done and the work in all, in units of cost, whenever a configuration is on disk.
     """
-    missing = [one for one in configurations if not place(folder, one).exists()]
-    missing.sort(key=lambda one: -one.cost)  # the largest first: no worker is left alone with one at the end
-    total, done = sum(one.cost for one in missing), 0.0
+    missing = [configuration for configuration in configurations if not file_of(folder, configuration).exists()]
+    # The largest first: no worker is left alone with one at the end.
+    missing.sort(key=lambda configuration: -configuration.cost)
+    total, done = sum(configuration.cost for configuration in missing), 0.0
     tell(done, total)
-    for one in {one.experiment for one in missing}:
-        (folder / one).mkdir(exist_ok=True)
-    with _results(missing, workers) as results:
-        for index, columns in results:
-            save(place(folder, missing[index]), columns)
+    for experiment in {configuration.experiment for configuration in missing}:
+        (folder / experiment).mkdir(exist_ok=True)
+    with _computed(missing, workers) as computed:
+        for index, columns in computed:
+            save(file_of(folder, missing[index]), columns)
             done += missing[index].cost
             tell(done, total)
     return len(missing)
@@ -137,82 +151,78 @@ def compute(
 
 def save(path: Path, columns: Columns) -> None:
     """Write columns as a Parquet file."""
-    pa, pq = needed("pyarrow"), needed("pyarrow.parquet")
+    pa, pq = paper_library("pyarrow"), paper_library("pyarrow.parquet")
     with written_whole(path) as part:
         pq.write_table(pa.table(columns), part, compression="zstd")
 
 
-def load(folder: Path, configuration: Configuration) -> Columns:
-    """Read the columns of a configuration."""
-    return understood(folder, configuration, lambda columns: columns)
-
-
-def understood(folder: Path, configuration: Configuration, parse: Callable[[Columns], Value]) -> Value:
-    """Read a configuration, and make of its columns what ``parse`` makes; say which file it is if that cannot be."""
-    path = place(folder, configuration)
+def load(folder: Path, configuration: Configuration[Result]) -> Result:
+    """Read what a configuration gave, in the form that it is used in; a file that cannot be read is named."""
+    path = file_of(folder, configuration)
     try:
-        table = needed("pyarrow.parquet").read_table(path)
-        return parse({name: table[name].to_numpy() for name in table.column_names})
+        table = paper_library("pyarrow.parquet").read_table(path)
+        return configuration.parsed({name: table[name].to_numpy() for name in table.column_names})
     except FileNotFoundError:
         raise
     except KeyError as error:
         reason = f"it has no {error}"
     except (OSError, ValueError, TypeError, IndexError) as error:
         reason = next(iter(str(error).splitlines()), type(error).__name__)
-    raise ValueError(_damaged(path, reason))
+    raise ValueError(damage(path, reason))
 
 
-def remembered(path: Path, empty: Value, *, names: tuple[str, ...] = ()) -> Value:
-    """Read a JSON file of this folder, or give ``empty`` if there is none; it must be of the same kind."""
+def stored_json(path: Path, kind: type[Value]) -> Value:
+    """Read a JSON file that holds a `kind`, a dict or a list; an empty one if there is no such file."""
     if not path.exists():
-        return empty
+        return kind()
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ValueError(_damaged(path, str(error))) from None
-    missing = [name for name in names if name not in found]
-    if not isinstance(found, type(empty)) or missing:
-        raise ValueError(_damaged(path, "it is not as warner writes it"))
-    return found
+        raise ValueError(damage(path, str(error))) from None
+    if not isinstance(content, kind):
+        raise ValueError(damage(path, "it is not as warner writes it"))
+    return content
 
 
-def _damaged(path: Path, reason: str) -> str:
+def damage(path: Path, reason: str) -> str:
+    """Say that a file of the folder cannot be used, and what to do."""
     return f"{path} is damaged ({reason}); delete it and run again"
 
 
-def needed(name: str) -> Any:
+def paper_library(name: str) -> ModuleType:
     """Import a library of the extra `paper`, or say where to get it."""
-    from importlib import import_module
-
     try:
         return import_module(name)
     except ImportError:
-        raise ImportError(EXTRA.format(name=name.partition(".")[0])) from None
+        library = name.partition(".")[0]
+        raise ImportError(f"reproducing the paper needs {library}: pip install 'warner[paper,cli]'") from None
 
 
 @contextmanager
-def _results(configurations: Sequence[Configuration], workers: Workers) -> Iterator[Iterable[tuple[int, Columns]]]:
-    """Give an iterator over the results, in the order in which they are ready, with their places."""
+def _computed(
+    configurations: Sequence[Configuration[object]], workers: Workers
+) -> Iterator[Iterable[tuple[int, Columns]]]:
+    """Give an iterator over the columns, in the order in which they are ready, with their places."""
     if workers.jobs < 1:
         raise ValueError(f"jobs must be at least 1, but got {workers.jobs!r}")
     tasks = list(enumerate(configurations))
     if workers.dask is None and (workers.jobs == 1 or len(tasks) <= 1):
-        yield (_alone(*task) for task in tasks)
+        yield (_on_one_thread(*task) for task in tasks)
         return
-    joblib = needed("joblib")
+    joblib = paper_library("joblib")
     if workers.dask is None:
         parallel = joblib.Parallel(workers.jobs, return_as="generator_unordered", batch_size=1)
-        with closed_quietly(parallel(joblib.delayed(_alone)(*task) for task in tasks)) as ready:
+        with closed_quietly(parallel(joblib.delayed(_on_one_thread)(*task) for task in tasks)) as ready:
             yield ready
         return
     with _client(workers.dask) as client, joblib.parallel_config("dask", client=client):
         parallel = joblib.Parallel(return_as="generator_unordered", batch_size=1)
-        with closed_quietly(parallel(joblib.delayed(_alone)(*task) for task in tasks)) as ready:
+        with closed_quietly(parallel(joblib.delayed(_on_one_thread)(*task) for task in tasks)) as ready:
             yield ready
 
 
 @contextmanager
-def closed_quietly(ready: Any) -> Iterator[Any]:
+def closed_quietly(ready: Generator[Value, None, None]) -> Iterator[Generator[Value, None, None]]:
     """Close a generator of joblib without its warning on what was not fetched: whoever stops a run knows."""
     try:
         yield ready
@@ -222,22 +232,22 @@ def closed_quietly(ready: Any) -> Iterator[Any]:
             ready.close()
 
 
-def _alone(index: int, configuration: Configuration) -> tuple[int, Columns]:
+def _on_one_thread(index: int, configuration: Configuration[object]) -> tuple[int, Columns]:
     # One thread for linear algebra: two would add the same numbers in another order, and change the last bit.
-    with needed("threadpoolctl").threadpool_limits(1):
+    with paper_library("threadpoolctl").threadpool_limits(1):
         return index, configuration.columns()
 
 
 @contextmanager
 def _client(address: str) -> Iterator[Any]:
-    distributed = needed("distributed")
+    distributed = paper_library("distributed")
     if not re.fullmatch(r"((tcp|tls|ucx|wss?)://)?[^\s/]+:\d+/?|inproc://\S+", address):
         # Dask finds that out later, and then leaves half a client behind, which complains on its own.
         raise ValueError(
             f"--dask must be the address of a scheduler, such as tcp://127.0.0.1:8786, but got {address!r}"
         )
     try:
-        client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
+        client = distributed.Client(address, timeout=SCHEDULER_PATIENCE, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise OSError(f"no Dask scheduler answers at {address!r} ({reason}); start one with: dask scheduler") from None
@@ -252,9 +262,9 @@ class Clock:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "running_time.json"
-        self.seconds: dict[str, float] = remembered(self.path, {})
+        self.seconds: dict[str, float] = stored_json(self.path, dict)
         if not all(isinstance(value, int | float) for value in self.seconds.values()):
-            raise ValueError(_damaged(self.path, "it must hold numbers of seconds"))
+            raise ValueError(damage(self.path, "it must hold numbers of seconds"))
 
     @contextmanager
     def running(self, name: str) -> Iterator[None]:
@@ -265,9 +275,3 @@ class Clock:
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
             save_text(self.path, json.dumps({key: round(value, 2) for key, value in self.seconds.items()}))
-
-
-def _version(name: str) -> str:
-    from importlib.metadata import version
-
-    return version(name)

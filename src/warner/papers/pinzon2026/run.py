@@ -3,37 +3,51 @@
 from __future__ import annotations
 
 import json
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
 
 from warner.documents import save_text
-from warner.papers.pinzon2026 import bias_variance, checks, claims, complete, grid, ibu, overview, page, real
-from warner.papers.pinzon2026.drawing import save
+from warner.papers.pinzon2026 import bias_variance, complete, grid, iteration, overview, page, real, theorems, timing
+from warner.papers.pinzon2026.claims import Evidence, further_findings, markdown, paper_claims
+from warner.papers.pinzon2026.datasets import load_histograms
+from warner.papers.pinzon2026.drawing import save_figure
 from warner.papers.pinzon2026.results import (
     Clock,
     Workers,
     closed_quietly,
     compute,
-    needed,
-    opened,
-    remembered,
-    understood,
+    damage,
+    load,
+    open_folder,
+    paper_library,
+    stored_json,
 )
-from warner.papers.pinzon2026.scale import scale as scaled
+from warner.papers.pinzon2026.scale import requested_scale
+from warner.papers.pinzon2026.verdicts import Claim
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from matplotlib.figure import Figure
-
+    from warner.papers.pinzon2026.datasets import Histogram
+    from warner.papers.pinzon2026.drawing import Figures
+    from warner.papers.pinzon2026.results import Configuration
     from warner.papers.pinzon2026.scale import Scale
 
-    Tell = Callable[[str, float, float], None]
-    Say = Callable[[str], None]
+Tell: TypeAlias = Callable[[str, float, float], None]
+Say: TypeAlias = Callable[[str], None]
 
 EXPERIMENTS = ("grid", "overview", "complete", "bias-variance", "real", "ibu", "claims", "all")
-LARGEST = 4_000_000  # answers, to time the estimators by
+WITH_CLAIMS = {"claims", "all"}
+
+
+def _tell_nobody(stage: str, done: float, total: float) -> None:
+    pass
+
+
+def _say_nothing(line: str) -> None:
+    pass
 
 
 def reproduce(
@@ -45,8 +59,8 @@ def reproduce(
     data: str | Path | None = None,
     dask: str | None = None,
     quick: bool = False,
-    tell: Tell = lambda stage, done, total: None,
-    say: Say = lambda line: None,
+    tell: Tell = _tell_nobody,
+    say: Say = _say_nothing,
 ) -> Path:
     """Run an experiment of the paper, or all of them, and write its numbers, figures, claims and a page to a folder.
 
@@ -78,13 +92,55 @@ def reproduce(
     Path
         The page.
     """
+    scale = requested_scale(quick=quick, seeds=seeds)
+    return reproduce_at(scale, what, output, workers=Workers(jobs, dask), data=data, tell=tell, say=say)
+
+
+def reproduce_at(
+    scale: Scale,
+    what: str,
+    output: str | Path,
+    *,
+    workers: Workers | None = None,
+    data: str | Path | None = None,
+    tell: Tell = _tell_nobody,
+    say: Say = _say_nothing,
+) -> Path:
+    """Do what `reproduce` does, at a scale of your own.
+
+    Parameters
+    ----------
+    scale : Scale
+        The settings of all experiments.
+    what, output, data, tell, say
+        As for `reproduce`.
+    workers : Workers, optional
+        Who computes; this process if not given.
+
+    Returns
+    -------
+    Path
+        The page.
+    """
     if what not in EXPERIMENTS:
         raise ValueError(f"the experiment must be one of {', '.join(EXPERIMENTS)}, but got {what!r}")
     for library in ("pyarrow", "matplotlib", "threadpoolctl", "joblib"):
-        needed(library)
-    chosen = scaled(quick=quick, seeds=seeds)
-    folder = opened(output, chosen)
-    return _Run(folder, chosen, Workers(jobs, dask), tell).all_of(what, data, say)
+        paper_library(library)
+    run = _Run(open_folder(output, scale), scale, workers or Workers(), tell)
+    run.captions(), run.claims_and_findings()  # if one of them is damaged, nobody should wait for that news
+    histograms: list[Histogram] = []
+    notes: list[str] = []
+    if what == "real" or what in WITH_CLAIMS:
+        histograms, notes = load_histograms(data)
+        for note in notes:
+            say(note)
+    evidence = run.computed(what, histograms)
+    run.draw(what, evidence)
+    if what in WITH_CLAIMS:
+        run.judge(replace(evidence, timings=run.timed(evidence)), notes)
+    if what in WITH_CLAIMS or (what == "real" and not run.claims_path.exists()):
+        save_text(run.notes_path, json.dumps(notes, indent=1, ensure_ascii=False))
+    return run.page()
 
 
 class _Run:
@@ -93,47 +149,38 @@ class _Run:
     def __init__(self, folder: Path, scale: Scale, workers: Workers, tell: Tell) -> None:
         self.folder, self.scale, self.workers, self.tell = folder, scale, workers, tell
         self.clock = Clock(folder)
+        self.figures_folder = folder / "figures"
+        self.captions_path = folder / "figures" / "captions.json"
+        self.claims_path = folder / "claims.json"
+        self.notes_path = folder / "notes.json"
 
-    def all_of(self, what: str, data: str | Path | None, say: Say) -> Path:
-        self.captions(), self.judged()  # if one of them is damaged, nobody should wait for that news
-        scale = self.scale
-        everything = what in {"claims", "all"}
-        notes: list[str] = []
-        columns: list[real.Histogram] = []
-        if what == "real" or everything:
-            columns, notes = real.histograms(data)
-            for note in notes:
-                say(note)
-        wanted: dict[str, Callable[[Scale], list[grid.Survey]]] = {
+    def computed(self, what: str, histograms: list[Histogram]) -> Evidence:
+        """Compute what an experiment needs and the folder lacks, and read it all."""
+        wanted: dict[str, Callable[[Scale], list[grid.ZipfSurvey]]] = {
             "overview": overview.wanted,
             "complete": complete.wanted,
             "bias-variance": bias_variance.wanted,
             "real": lambda _: [],
             "ibu": lambda _: [],
         }
-        surveys = wanted.get(what, grid.surveys)(scale)
-        descents = ibu.descents(scale) if what == "ibu" or everything else []
-        tests = checks.checks(scale) if everything else []
-        real_surveys = real.surveys(columns, scale)
-        for stage, configurations in (("grid", surveys), ("real", real_surveys), ("ibu", descents), ("checks", tests)):
-            if configurations:
-                self.compute(stage, configurations)
-        evidence = claims.Evidence(
+        surveys = wanted.get(what, grid.surveys)(self.scale)
+        real_surveys = real.surveys(histograms, self.scale)
+        descents = iteration.descents(self.scale) if what == "ibu" or what in WITH_CLAIMS else []
+        checks = theorems.theorem_checks(self.scale) if what in WITH_CLAIMS else []
+        self._compute("grid", surveys)
+        self._compute("real", real_surveys)
+        self._compute("ibu", descents)
+        self._compute("checks", checks)
+        return Evidence(
             grid=grid.read(self.folder, surveys),
             real=real.read(self.folder, real_surveys),
-            ibu={one: understood(self.folder, one, partial(ibu.path, runs=one.runs)) for one in descents},
-            checks={one.name: understood(self.folder, one, _numbers) for one in tests},
-            times={},
+            trajectories={descent: load(self.folder, descent) for descent in descents},
+            checks={check.name: load(self.folder, check) for check in checks},
         )
-        self.draw(what, evidence)
-        if everything:
-            evidence = evidence._replace(times=self.times(evidence))
-            self.judge(evidence, notes)
-        if everything or (what == "real" and not (self.folder / "claims.json").exists()):
-            save_text(self.folder / "notes.json", json.dumps(notes, indent=1, ensure_ascii=False))
-        return self.page()
 
-    def compute(self, stage: str, configurations: list[Any]) -> None:
+    def _compute(self, stage: str, configurations: Sequence[Configuration[object]]) -> None:
+        if not configurations:
+            return
         with self.clock.running(stage):
             compute(
                 self.folder,
@@ -142,98 +189,97 @@ class _Run:
                 tell=lambda done, total: self.tell(stage, done, total),
             )
 
-    def draw(self, what: str, evidence: claims.Evidence) -> None:
+    def draw(self, what: str, evidence: Evidence) -> None:
         """Draw the figures that belong to an experiment: `all` has them all, `grid` none, `claims` its data again."""
-        makers: dict[str, Callable[[], dict[str, tuple[Figure, str]]]] = {
+        makers: dict[str, Callable[[], Figures]] = {
             "overview": lambda: overview.figures(evidence.grid, self.scale),
             "complete": lambda: complete.figures(evidence.grid, self.scale),
             "bias-variance": lambda: bias_variance.figures(evidence.grid, self.scale),
             "real": lambda: real.figures(evidence.real),
-            "ibu": lambda: ibu.figures(dict(evidence.ibu)),
+            "ibu": lambda: iteration.figures(evidence.trajectories),
         }
-        wanted = [maker for name, maker in makers.items() if what in {name, "all"}]
+        chosen = [maker for name, maker in makers.items() if what in {name, "all"}]
         captions = self.captions()
-        if what in {"claims", "all"}:  # figures of data that the claims are not about must not stand beside them
+        if what in WITH_CLAIMS:  # figures of data that the claims are not about must not stand beside them
             captions = {
                 name: caption
                 for name, caption in captions.items()
                 if not name.startswith("real-") or name.removeprefix("real-") in evidence.real
             }
             if what == "claims" and captions:
-                again = {name: each for name, each in evidence.real.items() if f"real-{name}" in captions}
-                wanted = [lambda: real.figures(again)]
-        if not wanted:
-            return
+                again = {name: outcomes for name, outcomes in evidence.real.items() if f"real-{name}" in captions}
+                chosen = [lambda: real.figures(again)]
+        if chosen:
+            self._draw(chosen, captions)
+
+    def _draw(self, makers: list[Callable[[], Figures]], captions: dict[str, str]) -> None:
         with self.clock.running("figures"):
-            drawn = {name.replace(" ", "-"): each for maker in wanted for name, each in maker().items()}
+            drawn = {name.replace(" ", "-"): figure for maker in makers for name, figure in maker().items()}
             self.tell("figures", 0, len(drawn))
-            joblib = needed("joblib")
-            files = joblib.Parallel(self.workers.jobs, return_as="generator_unordered")(
-                joblib.delayed(save)(figure, self.folder / "figures", name) for name, (figure, _) in drawn.items()
+            joblib = paper_library("joblib")
+            saved = joblib.Parallel(self.workers.jobs, return_as="generator_unordered")(
+                joblib.delayed(save_figure)(figure, self.figures_folder, name) for name, (figure, _) in drawn.items()
             )
-            with closed_quietly(files):
-                for number, _ in enumerate(files, 1):
+            with closed_quietly(saved):
+                for number, _ in enumerate(saved, 1):
                     self.tell("figures", number, len(drawn))
             captions |= {name: caption for name, (_, caption) in drawn.items()}
             if captions:
-                save_text(self.folder / "figures" / "captions.json", json.dumps(captions, indent=1, ensure_ascii=False))
+                save_text(self.captions_path, json.dumps(captions, indent=1, ensure_ascii=False))
 
     def captions(self) -> dict[str, str]:
         """Give the captions of all figures that are there."""
-        folder = self.folder / "figures"
-        found: dict[str, str] = remembered(folder / "captions.json", {})
-        return {name: caption for name, caption in found.items() if (folder / f"{name}.png").is_file()}
+        stored: dict[str, str] = stored_json(self.captions_path, dict)
+        return {name: caption for name, caption in stored.items() if (self.figures_folder / f"{name}.png").is_file()}
 
-    def judged(self) -> tuple[list[claims.Claim], list[claims.Claim]]:
-        """Give the claims as they were judged last, and what goes beyond the paper."""
-        path = self.folder / "claims.json"
-        empty: dict[str, list[list[str]]] = {"claims": [], "beyond": []}
-        rows = remembered(path, empty, names=("claims", "beyond"))
-        try:
-            found, more = ([claims.Claim(*row) for row in rows[name]] for name in ("claims", "beyond"))
-        except TypeError:
-            raise ValueError(f"{path} is damaged (a claim has four parts); delete it and run again") from None
-        return found, more
-
-    def times(self, evidence: claims.Evidence) -> dict[str, float]:
-        """Time what the claims on speed need. Seconds are never the same twice, so they are no Parquet."""
-        found: dict[str, float] = {}
+    def timed(self, evidence: Evidence) -> timing.Timings:
+        """Time what the claims on speed need."""
+        races = {}
         with self.clock.running("timing"):
-            small = self.scale.cases < scaled().cases
-            found |= claims.complexity(LARGEST // 10 if small else LARGEST)
-            for number, (one, path) in enumerate(evidence.ibu.items()):
-                self.tell("timing", number, len(evidence.ibu))
-                steps = path.reached[0]
-                taken = ibu.seconds(one, one.steps if steps < 0 else int(steps))
-                key = f"s = {one.s:g}, n = {one.n:,}, ε = {one.epsilon:g}"
-                found |= {f"{name} {key}": value for name, value in taken.items()}
+            growth = timing.growth(self.scale.timed_answers)
+            for number, (descent, trajectory) in enumerate(evidence.trajectories.items()):
+                self.tell("timing", number, len(evidence.trajectories))
+                steps = int(trajectory.steps_to_near[0])
+                title = f"s = {descent.s:g}, n = {descent.n:,}, ε = {descent.epsilon:g}"
+                races[title] = timing.race(descent, descent.steps if steps < 0 else steps)
             self.tell("timing", 1, 1)
-        save_text(self.folder / "timings.json", json.dumps(found, indent=1, ensure_ascii=False))
-        return found
+        timings = timing.Timings(growth, races)
+        save_text(self.folder / "timings.json", json.dumps(timings.to_dict(), indent=1, ensure_ascii=False))
+        return timings
 
-    def judge(self, evidence: claims.Evidence, notes: list[str]) -> None:
-        found, more = claims.claims(evidence), claims.beyond(evidence)
-        said = f"Measured with {self.scale.seeds} seeds a configuration; the verdicts are computed from the results."
-        said += "".join(f"\n\n{note}." for note in notes)
-        save_text(self.folder / "claims.md", claims.markdown(found, more, said))
-        rows = {"claims": [list(one) for one in found], "beyond": [list(one) for one in more]}
-        save_text(self.folder / "claims.json", json.dumps(rows, indent=1, ensure_ascii=False))
+    def judge(self, evidence: Evidence, notes: list[str]) -> None:
+        """Judge the claims, and write them as a table for people and as one for the page."""
+        claims, findings = paper_claims(evidence), further_findings(evidence)
+        note = f"Measured with {self.scale.seeds} seeds a configuration; the verdicts are computed from the results."
+        note += "".join(f"\n\n{left_out}." for left_out in notes)
+        save_text(self.folder / "claims.md", markdown(claims, findings, note))
+        rows = {"claims": claims, "beyond": findings}
+        save_text(self.claims_path, json.dumps(rows, indent=1, ensure_ascii=False))
+
+    def claims_and_findings(self) -> tuple[list[Claim], list[Claim]]:
+        """Give the claims as they were judged last, and what goes beyond the paper."""
+        if not self.claims_path.exists():
+            return [], []
+        rows: Mapping[str, list[list[str]]] = stored_json(self.claims_path, dict)
+        try:
+            return [Claim(*row) for row in rows["claims"]], [Claim(*row) for row in rows["beyond"]]
+        except KeyError:
+            reason = "it is not as warner writes it"
+        except TypeError:
+            reason = "a claim has four parts"
+        raise ValueError(damage(self.claims_path, reason))
 
     def page(self) -> Path:
+        """Write the page from what is in the folder."""
         captions = self.captions()
-        nothing: list[str] = []
-        notes = remembered(self.folder / "notes.json", nothing)
-        found, more = self.judged()
+        notes: list[str] = stored_json(self.notes_path, list)
+        claims, findings = self.claims_and_findings()
         return page.write(
             self.folder,
             captions=captions,
             scale=self.scale,
             seconds=self.clock.seconds,
-            found=found,
-            more=more,
+            claims=claims,
+            findings=findings,
             notes=[note for note in notes if f"real-{note.split(' ')[0]}" not in captions],
         )
-
-
-def _numbers(columns: dict[str, Any]) -> dict[str, float]:
-    return dict(zip(columns["quantity"].tolist(), columns["value"].tolist(), strict=True))

@@ -1,20 +1,19 @@
 """Small experiments that put the paper's theorems and formulas to the test, each on random cases.
 
-A check is a function of a number of cases and a generator, and gives named numbers; `claims` judges them.
+A check is a function of a number of cases and a generator, and gives named numbers; `theory_claims` judges them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from warner.designs import RandomizedResponse
-from warner.estimators import inv, inv_n, inv_p, mle
-from warner.estimators.likelihood import certificate, ibu
+from warner import RandomizedResponse, certificate, ibu, inv, inv_n, inv_p, mle
 from warner.metrics import kl_divergence, negative_log_likelihood, squared_error_sum, total_variation
-from warner.papers.pinzon2026.repetition import ESTIMATORS, generator
+from warner.papers.pinzon2026.methods import ESTIMATORS
+from warner.papers.pinzon2026.repetition import generator
 from warner.simulate import reports_of_people, reports_of_population, zipf
 
 if TYPE_CHECKING:
@@ -25,14 +24,14 @@ if TYPE_CHECKING:
     from warner.papers.pinzon2026.repetition import Columns
     from warner.papers.pinzon2026.scale import Scale
 
-    Numbers = dict[str, float]
+Numbers: TypeAlias = dict[str, float]
 
 EXPERIMENT = "checks"
 
 
 @dataclass(frozen=True)
-class Check:
-    """One configuration: a check and its number of random cases."""
+class TheoremCheck:
+    """One configuration: a statement of the paper, and the number of random cases that it is tried on."""
 
     name: str
     cases: int
@@ -47,18 +46,26 @@ class Check:
         """About how many milliseconds it takes."""
         return float(self.cases)
 
+    def numbers(self) -> Numbers:
+        """Try all cases."""
+        return CHECKS[self.name](self.cases, generator(EXPERIMENT, self.name))
+
     def columns(self) -> Columns:
-        """Make the check."""
-        numbers = CHECKS[self.name](self.cases, generator(EXPERIMENT, self.name))
+        """Try all cases, and list the numbers with their names."""
+        numbers = self.numbers()
         return {
             "quantity": np.array(list(numbers), dtype=object),
             "value": np.array(list(numbers.values()), dtype=np.float64),
         }
 
+    def parsed(self, columns: Columns) -> Numbers:
+        """Give the numbers by their names again."""
+        return dict(zip(columns["quantity"].tolist(), columns["value"].tolist(), strict=True))
 
-def checks(scale: Scale) -> list[Check]:
+
+def theorem_checks(scale: Scale) -> list[TheoremCheck]:
     """List all checks."""
-    return [Check(name, scale.cases) for name in CHECKS]
+    return [TheoremCheck(name, scale.cases) for name in CHECKS]
 
 
 def vertex(cases: int, rng: np.random.Generator) -> Numbers:
@@ -66,12 +73,12 @@ def vertex(cases: int, rng: np.random.Generator) -> Numbers:
     design = RandomizedResponse(10, epsilon=1)
     people = np.array([1_000] + [0] * 9)
     counts = reports_of_people(people, design, rng=rng, size=10 * cases)
-    found = {"p": design.p, "p - q": design.p - design.q, "reported": float(counts[:, 0].mean()) / 1_000}
+    numbers = {"p": design.p, "p - q": design.p - design.q, "reported": float(counts[:, 0].mean()) / 1_000}
     for name, estimator in ESTIMATORS.items():
         shares = estimator(counts, design)[:, 0]
-        found[f"{name} mean"] = float(shares.mean())
-        found[f"{name} error"] = float(shares.std(ddof=1)) / (10 * cases) ** 0.5
-    return found
+        numbers[f"{name} mean"] = float(shares.mean())
+        numbers[f"{name} error"] = float(shares.std(ddof=1)) / (10 * cases) ** 0.5
+    return numbers
 
 
 def variance(cases: int, rng: np.random.Generator) -> Numbers:
@@ -96,22 +103,22 @@ def variance(cases: int, rng: np.random.Generator) -> Numbers:
 
 def consistency(cases: int, rng: np.random.Generator) -> Numbers:
     """Follow the errors as people, and then as answers, grow in number."""
-    found = {}
+    numbers = {}
     design, theta = RandomizedResponse(100, epsilon=1), zipf(100, 1.3)
     size = max(10, cases // 20)
     for exponent in range(4, 13, 2):
         counts = reports_of_population(theta, 10**exponent, design, rng=rng, size=size)
         for name, estimator in ESTIMATORS.items():
             shares = estimator(counts, design)
-            found[f"{name} squared error at N=1e{exponent}"] = float(squared_error_sum(shares, theta).mean())
-            found[f"{name} total variation at N=1e{exponent}"] = float(total_variation(shares, theta).mean())
+            numbers[f"{name} squared error at N=1e{exponent}"] = float(squared_error_sum(shares, theta).mean())
+            numbers[f"{name} total variation at N=1e{exponent}"] = float(total_variation(shares, theta).mean())
     for k in (10, 100, 1_000, 10_000):
         wide = RandomizedResponse(k, epsilon=1)
         counts = reports_of_population(zipf(k, 1.3), 10**9, wide, rng=rng, size=10)
         for name in ("inv", "inv_p"):
             error = squared_error_sum(ESTIMATORS[name](counts, wide), zipf(k, 1.3)).mean()
-            found[f"{name} squared error at K={k}"] = float(error)
-    return found
+            numbers[f"{name} squared error at K={k}"] = float(error)
+    return numbers
 
 
 def continuity(cases: int, rng: np.random.Generator) -> Numbers:
@@ -137,7 +144,7 @@ def divergence(cases: int, rng: np.random.Generator) -> Numbers:
         tried += list(rng.dirichlet(np.ones(design.k), size=3))
         likelihoods = np.array([negative_log_likelihood(theta, counts, design) for theta in tried])
         expected = [design.q + (design.p - design.q) * theta for theta in tried]
-        divergences = np.array([kl_divergence(observed, one) for one in expected])
+        divergences = np.array([kl_divergence(observed, reported) for reported in expected])
         entropy = -np.sum(observed[observed > 0] * np.log(observed[observed > 0]))
         largest = max(largest, float(np.abs(likelihoods - divergences - entropy).max()))
         apart = np.abs(likelihoods[:, np.newaxis] - likelihoods) > 1e-12
@@ -148,7 +155,7 @@ def divergence(cases: int, rng: np.random.Generator) -> Numbers:
 
 def collinearity(cases: int, rng: np.random.Generator) -> Numbers:
     """Draw histograms as the theorem on collinearity wants them, and test its conclusion."""
-    used, residual, least = 0, 0.0, np.inf
+    used, residual, smallest_t = 0, 0.0, np.inf
     while used < cases:
         design = RandomizedResponse(int(rng.integers(3, 21)), epsilon=float(np.round(rng.uniform(0.5, 3), 3)))
         k, n = design.k, 10**9
@@ -160,11 +167,11 @@ def collinearity(cases: int, rng: np.random.Generator) -> Numbers:
         if not (shares[0] < design.q and shares[1:].min() >= (k * design.q - shares[0]) / (k - 1)):
             continue
         used += 1
-        near, most, flat = (estimator(counts, design) for estimator in (inv_p, mle, inv_n))
+        projected, most_likely, rescaled = (estimator(counts, design) for estimator in (inv_p, mle, inv_n))
         t = (1 - shares[0]) / (design.p - shares[0])
-        residual = max(residual, float(np.abs(flat - near - t * (most - near)).max()))
-        least = min(least, float(t))
-    return {"cases": used, "residual": residual, "smallest t": least}
+        residual = max(residual, float(np.abs(rescaled - projected - t * (most_likely - projected)).max()))
+        smallest_t = min(smallest_t, float(t))
+    return {"cases": used, "residual": residual, "smallest t": smallest_t}
 
 
 def uniqueness(cases: int, rng: np.random.Generator) -> Numbers:
@@ -195,7 +202,7 @@ def likelihood(cases: int, rng: np.random.Generator) -> Numbers:
         shares = mle(counts, design)
         boundary += int((shares == 0).any())
         excess = max(excess, float(certificate(shares, counts, design).excess))
-        difference = max(difference, float(np.abs(listed(counts / counts.sum(), design)[0] - shares).max()))
+        difference = max(difference, float(np.abs(algorithm_1(counts / counts.sum(), design)[0] - shares).max()))
     return {"cases": cases, "with zeros": boundary, "largest excess": excess, "largest difference": difference}
 
 
@@ -204,7 +211,7 @@ def threshold(cases: int, rng: np.random.Generator) -> Numbers:
     used, as_printed, as_sketched = 0, 0, 0
     for design, counts in random_histograms(cases, rng):
         observed = counts / counts.sum()
-        shares, dropped = listed(observed, design)
+        shares, dropped = algorithm_1(observed, design)
         if dropped == 0:
             continue
         used += 1
@@ -228,8 +235,8 @@ def order(cases: int, rng: np.random.Generator) -> Numbers:
         equal = counts[:, np.newaxis] == counts
         apart += int((equal & (shares[:, np.newaxis] != shares)).any())
         tied += int((more & (shares[:, np.newaxis] == shares)).any())
-        turn = rng.permutation(design.k)
-        moved += int((mle(counts[turn], design) != shares[turn]).any())
+        renamed = rng.permutation(design.k)
+        moved += int((mle(counts[renamed], design) != shares[renamed]).any())
     return {
         "cases": cases,
         "out of order": out_of_order,
@@ -272,7 +279,7 @@ def random_histograms(cases: int, rng: np.random.Generator) -> Iterator[tuple[Ra
         yield design, reports_of_population(rng.dirichlet(np.full(k, 0.3)), n, design, rng=rng)
 
 
-def listed(observed: NDArray[np.float64], design: RandomizedResponse) -> tuple[NDArray[np.float64], int]:
+def algorithm_1(observed: NDArray[np.float64], design: RandomizedResponse) -> tuple[NDArray[np.float64], int]:
     """Algorithm 1 of the paper, as it stands there; and the number of answers that it drops."""
     p, q = design.p, design.q
     ranked = np.argsort(observed)
