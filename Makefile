@@ -29,19 +29,24 @@ demo: $(READY)
 	$(BIN)/warner design --domain-file examples/sites.txt --epsilon 5 -o demo/sites.json
 	$(BIN)/warner randomize examples/answers.csv --column site --design demo/sites.json -o demo/sites.parquet
 	@echo
-	$(BIN)/warner estimate demo/sites.parquet --design demo/sites.json --top 8 --report demo/sites.html
+	$(BIN)/warner estimate demo/sites.parquet --design demo/sites.json --rows 8 --report demo/sites.html
+	@echo
+	$(BIN)/warner design "subset selection" --domain-file examples/sites.txt --epsilon 2 -o demo/sets.json
+	$(BIN)/warner randomize examples/answers.csv --column site --design demo/sets.json -o demo/sets.parquet
+	@echo
+	$(BIN)/warner estimate demo/sets.parquet --design demo/sets.json --rows 5
 	@echo; echo "Open demo/report.html in a browser; the picture alone is demo/picture.png"
 
 test: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 test-all: lint
-	$(BIN)/python -m pytest -m 'long or not long'
+	$(BIN)/python -m pytest -n auto -m 'long or not long'
 
 # Spark is large, and needs Java: it is installed for this target only. Elsewhere its tests are skipped, and say so.
 test-spark: $(READY)
 	$(BIN)/python -m pip install --quiet --group spark
-	$(BIN)/python -m pytest -k spark tests/test_tally.py
+	$(BIN)/python -m pytest -k spark tests/reports
 
 # One thread on both sides of every ratio: on a busy machine several wait for each other.
 bench: $(READY)

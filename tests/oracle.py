@@ -18,6 +18,34 @@ if TYPE_CHECKING:
 Shares = list[Fraction]
 
 
+# Support: every answer has a count of its own among n reports, which need not be the sum of the counts
+
+
+def unbiased(counts: Sequence[int], n: int, p: Fraction, q: Fraction) -> Shares:
+    return [(Fraction(c, n) - q) / (p - q) for c in counts]
+
+
+def rescaled(counts: Sequence[int], n: int, p: Fraction, q: Fraction) -> Shares:
+    """Clip and rescale; where no share is positive, nothing tells the answers apart."""
+    clipped = [max(share, Fraction(0)) for share in unbiased(counts, n, p, q)]
+    if not any(clipped):
+        return [Fraction(1, len(counts))] * len(counts)
+    return [share / sum(clipped) for share in clipped]
+
+
+def nearest(counts: Sequence[int], n: int, p: Fraction, q: Fraction) -> Shares:
+    """Project: subtract one constant on the positive set; what is outside would be negative or zero."""
+    raw = unbiased(counts, n, p, q)
+    for positive in subsets(len(raw)):
+        shift = (sum((raw[i] for i in positive), Fraction(0)) - 1) / len(positive)
+        if all((raw[i] > shift) == (i in positive) for i in range(len(raw))):
+            return [max(share - shift, Fraction(0)) for share in raw]
+    raise AssertionError
+
+
+# Randomized response: the counts sum to n
+
+
 def probabilities(design: RandomizedResponse) -> tuple[Fraction, Fraction]:
     a, b = design.odds
     total = a + (design.k - 1) * b
@@ -25,23 +53,15 @@ def probabilities(design: RandomizedResponse) -> tuple[Fraction, Fraction]:
 
 
 def inv(counts: Sequence[int], design: RandomizedResponse) -> Shares:
-    p, q = probabilities(design)
-    return [(Fraction(c, sum(counts)) - q) / (p - q) for c in counts]
+    return unbiased(counts, sum(counts), *probabilities(design))
 
 
 def inv_n(counts: Sequence[int], design: RandomizedResponse) -> Shares:
-    clipped = [max(share, Fraction(0)) for share in inv(counts, design)]
-    return [share / sum(clipped) for share in clipped]
+    return rescaled(counts, sum(counts), *probabilities(design))
 
 
 def inv_p(counts: Sequence[int], design: RandomizedResponse) -> Shares:
-    """Project: subtract one constant on the positive set; what is outside would be negative or zero."""
-    raw = inv(counts, design)
-    for positive in subsets(len(raw)):
-        shift = (sum((raw[i] for i in positive), Fraction(0)) - 1) / len(positive)
-        if all((raw[i] > shift) == (i in positive) for i in range(len(raw))):
-            return [max(share - shift, Fraction(0)) for share in raw]
-    raise AssertionError
+    return nearest(counts, sum(counts), *probabilities(design))
 
 
 def growth(shares: Shares, counts: Sequence[int], design: RandomizedResponse) -> Shares:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from hypothesis import strategies as st
 
-from warner import RandomizedResponse
+from warner import Channel, RandomizedResponse
 
 epsilons = st.floats(-9, 1.6).map(lambda exponent: min(max(10**exponent, 1e-9), 40.0))
 
@@ -27,3 +29,15 @@ def designs_of(k: int, *, inverted: bool = False) -> st.SearchStrategy[Randomize
 
 def surveys(*, inverted: bool = False, most: int = 6) -> st.SearchStrategy[tuple[list[int], RandomizedResponse]]:
     return st.integers(2, most).flatmap(lambda k: st.tuples(counts_of(k), designs_of(k, inverted=inverted)))
+
+
+def channels(answers: int = 4, outputs: int = 4, largest: int = 6) -> st.SearchStrategy[Channel]:
+    """Draw small exact channels, with zeros; every row has the same sum."""
+
+    def filled(shape: tuple[int, int]) -> st.SearchStrategy[Channel]:
+        rows = st.lists(st.integers(0, largest), min_size=shape[1], max_size=shape[1]).filter(any)
+        return st.lists(rows, min_size=shape[0], max_size=shape[0]).map(
+            lambda matrix: Channel([[Fraction(x, sum(row)) for x in row] for row in matrix], *shape)
+        )
+
+    return st.tuples(st.integers(2, answers), st.integers(2, outputs)).flatmap(filled)

@@ -1,4 +1,4 @@
-"""Designs as tables of fractions, and draws from a script: what tests of designs share."""
+"""Designs as tables of fractions, draws from a script, likelihoods in one line: what tests of designs share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import io
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from warner import RandomizedResponse
+import numpy as np
+
+from warner import Channel, RandomizedResponse, metrics
+from warner.inference.binomial import Rates, share_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,3 +24,20 @@ def exact(design: Any) -> list[list[Fraction]]:
 
 def scripted(draws: list[int], width: int = 8) -> Callable[[int], bytes]:
     return io.BytesIO(b"".join(draw.to_bytes(width, "little") for draw in draws)).read
+
+
+def log_likelihood(shares: Any, counts: Any, design: Any) -> float:
+    return -float(sum(counts)) * float(metrics.negative_log_likelihood(shares, counts, design))
+
+
+def random_channel(rng: np.random.Generator, answers: int, outputs: int, concentration: float = 0.5) -> Channel:
+    return Channel(rng.dirichlet(np.full(outputs, concentration), answers), answers, outputs)
+
+
+def rates(design: Any, size: Any = 1) -> Rates:
+    """Give the rates of reports that name one of `size` answers: each of the others leads there with q a piece."""
+    return Rates(size * design.q, design.p - design.q)
+
+
+def clopper_pearson(counts: Any, n: Any, design: Any, level: float) -> tuple[Any, Any]:
+    return share_interval(counts, n, rates(design), (1 - level) / 2)

@@ -9,12 +9,13 @@ from hypothesis import given
 from numpy.testing import assert_allclose
 
 from strategies import surveys
-from warner import RandomizedResponse, metrics, mle
+from warner import Channel, RandomizedResponse, SubsetSelection, metrics, mle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 YES_NO = RandomizedResponse(2, truth="3/4")
+FORCED = Channel([["11/12", "1/12"], ["1/6", "5/6"]], ["yes", "no"], ["yes", "no"])
 
 
 def test_distances_by_hand() -> None:
@@ -33,6 +34,17 @@ def test_negative_log_likelihood_by_hand() -> None:
     honest = RandomizedResponse(2, odds=(1, 0))
     assert metrics.negative_log_likelihood([0, 1], [40, 60], honest) == math.inf
     assert metrics.negative_log_likelihood([0, 1], [0, 60], honest) == 0
+
+
+def test_likelihood_of_a_channel_by_hand() -> None:
+    # shares 1/2, 1/2: yes has probability (11/12 + 1/6)/2 = 13/24
+    wanted = -(0.2 * math.log(13 / 24) + 0.8 * math.log(11 / 24))
+    assert metrics.negative_log_likelihood([0.5, 0.5], [40, 160], FORCED) == pytest.approx(wanted, rel=1e-14)
+
+
+def test_support_counts_have_no_likelihood() -> None:
+    with pytest.raises(TypeError, match="counts have no likelihood of their own"):
+        metrics.negative_log_likelihood(np.full(5, 0.2), [2, 2, 2, 2, 2], SubsetSelection(5, odds=(3, 1), size=2))
 
 
 def test_negative_log_likelihood_is_undefined_for_negative_shares() -> None:

@@ -15,16 +15,27 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from test_surveys import printed
-from warner import Channel, RandomizedResponse, Tally, estimate, inv, mle, noncompliance, surveys
-from warner.designs import Pooled
+from warner import (
+    Channel,
+    RandomizedResponse,
+    SubsetSelection,
+    Tally,
+    estimate,
+    inv,
+    mle,
+    noncompliance,
+    pool,
+    surveys,
+)
 from warner.inference.binomial import binomial_limits
 from warner.noncompliance import (
+    Share,
     TwoSamples,
     anchored_crosswise,
     cheating_detection,
     sensitivity,
     stochastic_lie_detector,
-    unrelated_question,
+    two_sample_unrelated_question,
 )
 
 if TYPE_CHECKING:
@@ -46,8 +57,13 @@ def with_less_one(
         found = estimate(
             [y * m for y, m in zip(yes, rest, strict=True)], [y * m for y, m in zip(n, rest, strict=True)], parameters
         )
-        variances += np.square([found.prevalence.se, found.other.se]) * n[s] / (n[s] - 1)
+        variances += np.square([share.se for share in both(found)]) * n[s] / (n[s] - 1)
     return [math.sqrt(variance) for variance in variances]
+
+
+def both(result: TwoSamples) -> tuple[Share, Share]:
+    first, second = result.shares().values()
+    return first, second
 
 
 def counts_of(groups: list[dict[str, int]]) -> tuple[list[int], list[int]]:
@@ -62,7 +78,7 @@ def test_lie_detector_minarets() -> None:
     yes, n = counts_of(item["groups"])
     p = [group["p"] for group in item["groups"]]
     found, wanted = stochastic_lie_detector(yes, n, p), item["published"]
-    share, honest = found.prevalence.value, found.other.value
+    share, honest = found.prevalence.value, found.honest.value
     assert (share, honest) == pytest.approx((item["recomputed"]["prevalence"], item["recomputed"]["t"]), rel=1e-11)
     errors = with_less_one(stochastic_lie_detector, yes, n, p)
     assert errors == pytest.approx([item["recomputed"]["se"], item["recomputed"]["t_se"]], rel=1e-10)
@@ -88,7 +104,7 @@ def test_crosswise_with_anchor() -> None:
         printed(naive + side * 1.96 * error, end)
     found = anchored_crosswise(same, item["anchor_same"], n, p=p, p_anchor=p_anchor, both_same=both)
     printed(found.prevalence.value, wanted["bias_corrected_prevalence"])
-    printed(found.other.value, wanted["attentive_rate"])
+    printed(found.attentive.value, wanted["attentive_rate"])
     assert found.prevalence.value == pytest.approx(item["recomputed"]["bias_corrected_prevalence"], rel=1e-10)
     # No target, but of its kind: a bootstrap's standard error is uncertain by several percent.
     assert found.prevalence.se == pytest.approx(wanted["bias_corrected_se_bootstrap"], rel=0.1)
@@ -101,10 +117,10 @@ def test_crosswise_with_anchor() -> None:
 def test_peer_unrelated_question_of_unknown_prevalence() -> None:
     case = PEERS["peer_unrelated_unknown"]
     yes, n = counts_of(case["counts"])
-    found = unrelated_question(yes, n, case["parameters"]["p"])
+    found = two_sample_unrelated_question(yes, n, case["parameters"]["p"])
     printed(found.prevalence.value, case["output"]["prevalence"])
-    printed(found.other.value, case["output"]["innocuous"])
-    errors = with_less_one(unrelated_question, yes, n, case["parameters"]["p"])
+    printed(found.unrelated.value, case["output"]["innocuous"])
+    errors = with_less_one(two_sample_unrelated_question, yes, n, case["parameters"]["p"])
     printed(errors[0], case["output"]["se"])
     printed(errors[1], case["output"]["innocuous_se"])
 
@@ -115,8 +131,8 @@ def test_peer_cheating_detection() -> None:
     forced, wanted = case["parameters"]["p_forced_yes"], case["output"]
     found = cheating_detection(yes, n, forced)
     printed(found.prevalence.value, wanted["honest_yes"])
-    printed(found.other.value, wanted["cheater"])
-    printed(1 - found.prevalence.value - found.other.value, wanted["honest_no"])
+    printed(found.cheaters.value, wanted["cheater"])
+    printed(1 - found.prevalence.value - found.cheaters.value, wanted["honest_no"])
     errors = with_less_one(cheating_detection, yes, n, forced)
     printed(errors[0], wanted["honest_yes_se"])
     printed(errors[1], wanted["cheater_se"])
@@ -150,7 +166,11 @@ def of_anchored(yes: Any, n: Any, level: float = 0.95) -> TwoSamples:
 
 
 MODELS: dict[str, tuple[Callable[..., list[float]], Callable[..., TwoSamples], tuple[float, float]]] = {
-    "unrelated": (unrelated, lambda y, n, level=0.95: unrelated_question(y, n, (0.7, 0.25), level=level), (0.2, 0.4)),
+    "unrelated": (
+        unrelated,
+        lambda y, n, level=0.95: two_sample_unrelated_question(y, n, (0.7, 0.25), level=level),
+        (0.2, 0.4),
+    ),
     "cheating": (cheating, lambda y, n, level=0.95: cheating_detection(y, n, (0.25, 0.75), level=level), (0.3, 0.15)),
     "lying": (lying, lambda y, n, level=0.95: stochastic_lie_detector(y, n, (0.2, 0.8), level=level), (0.4, 0.7)),
     "anchored": (anchored, of_anchored, (0.25, 0.8)),
@@ -167,8 +187,7 @@ def test_intervals_of_two_samples_cover(name: str, level: float) -> None:
     hits = np.zeros(2)
     for yes in draws:
         found = estimate(yes, (n, n), level=level)
-        parts = (found.prevalence, found.other)
-        hits += [part.low <= share <= part.high for part, share in zip(parts, truth, strict=True)]
+        hits += [part.low <= share <= part.high for part, share in zip(both(found), truth, strict=True)]
     # Four binomial standard errors, and one percent for taking what is nearly normal as normal.
     allowed = 4 * math.sqrt(level * (1 - level) / times) + 0.01
     assert (abs(hits / times - level) <= allowed).all()
@@ -184,7 +203,7 @@ def test_the_anchored_interval_covers_where_answers_depend_on_each_other() -> No
     hits = np.zeros(2)
     for both, first, second, _ in cells:
         found = anchored_crosswise(both + first, both + second, n, p=0.2, p_anchor=0.15, both_same=both)
-        parts = ((found.prevalence, x), (found.other, g))
+        parts = ((found.prevalence, x), (found.attentive, g))
         hits += [part.low <= share <= part.high for part, share in parts]
     assert (abs(hits / times - level) <= 4 * math.sqrt(level * (1 - level) / times) + 0.01).all()
 
@@ -204,7 +223,7 @@ def test_most_likely_is_possible_and_nothing_possible_is_likelier(name: str, dat
     except ValueError as error:
         assert "give no estimate" in str(error)
         return
-    x, y = found.prevalence.most_likely, found.other.most_likely
+    x, y = (share.most_likely for share in both(found))
     if math.isnan(x) or math.isnan(y):
         return  # nobody left to speak of
     assert -1e-9 <= min(x, y) <= max(x, y) <= 1 + 1e-9
@@ -214,9 +233,9 @@ def test_most_likely_is_possible_and_nothing_possible_is_likelier(name: str, dat
         a, b = data.draw(st.floats(0, 1)), data.draw(st.floats(0, 1))
         if not simplex or a + b <= 1:
             assert best >= log_likelihood(model(a, b), yes, n) - 1e-8
-    possible = 0 <= found.prevalence.value <= 1 and 0 <= found.other.value <= 1
-    if possible and not (simplex and found.prevalence.value + found.other.value > 1):
-        assert (x, y) == (found.prevalence.value, found.other.value)
+    values = [share.value for share in both(found)]
+    if all(0 <= value <= 1 for value in values) and not (simplex and sum(values) > 1):
+        assert [x, y] == values
 
 
 @pytest.mark.parametrize(
@@ -234,8 +253,8 @@ def test_impossible_solutions_are_replaced_by_the_likeliest(name: str, yes: list
     model, estimate, _ = MODELS[name]
     n = (200, 200)
     found = estimate(yes, n)
-    x, y = found.prevalence.most_likely, found.other.most_likely
-    assert (x, y) != (found.prevalence.value, found.other.value), value
+    x, y = (share.most_likely for share in both(found))
+    assert [x, y] != [share.value for share in both(found)], value
     grid = np.linspace(0, 1, 401)
     a, b = np.meshgrid(grid, grid)
     rates = np.clip(np.array(model(a, b)), 1e-9, 1 - 1e-9)
@@ -248,13 +267,13 @@ def test_impossible_solutions_are_replaced_by_the_likeliest(name: str, yes: list
 
 
 def test_parts_say_what_they_are() -> None:
-    found = unrelated_question((260, 340), (1000, 1000), ("0.8", "0.2"))
+    found = two_sample_unrelated_question((260, 340), (1000, 1000), ("0.8", "0.2"))
     # lambda = 0.26, 0.34; (0.8 * 0.26 - 0.2 * 0.34) / 0.6 = 0.2333; its variance
     # (0.64 * 0.26 * 0.74 + 0.04 * 0.34 * 0.66) / 1000 / 0.36 = 0.00036698, so its error is 0.019157
     assert found.prevalence.se == pytest.approx(0.019157, abs=1e-6)
     assert found.prevalence.low == pytest.approx(0.233333 - 1.959964 * 0.019157, abs=1e-5)
     assert repr(found.prevalence) == "<23.33 %, se 1.92, approximate 95 % interval 19.58 to 27.09 %>"
-    outside = unrelated_question((30, 500), (1000, 1000), ("0.8", "0.2")).prevalence
+    outside = two_sample_unrelated_question((30, 500), (1000, 1000), ("0.8", "0.2")).prevalence
     assert outside.value < 0
     assert outside.low == 0
     assert "most likely 0.00 %" in repr(outside)
@@ -263,13 +282,44 @@ def test_parts_say_what_they_are() -> None:
 
 
 @pytest.mark.parametrize(
+    ("result", "model", "second"),
+    [
+        (two_sample_unrelated_question((260, 340), (1000, 1000), ("0.8", "0.2")), "unrelated question", "unrelated"),
+        (cheating_detection((300, 600), (1000, 1000), ("1/4", "3/4")), "cheating detection", "cheaters"),
+        (stochastic_lie_detector((190, 20), (200, 200), (0.2, 0.8)), "stochastic lie detector", "honest"),
+        (anchored_crosswise(620, 700, 1000, p="0.2", p_anchor="0.2"), "anchored crosswise model", "attentive"),
+    ],
+)
+def test_two_samples_say_the_same_in_every_form(result: TwoSamples, model: str, second: str) -> None:
+    share = getattr(result, second)
+    assert list(result.shares()) == ["prevalence", second]
+    table = result.table()
+    assert list(table) == ["quantity", "share", "se", "low", "high", "most_likely"]
+    assert table["quantity"].tolist() == ["prevalence", second]
+    assert table["share"].tolist() == [result.prevalence.value, share.value]
+    document = json.loads(result.to_json())
+    assert document == result.to_dict()
+    assert (document["model"], document["level"]) == (model, 0.95)
+    numbers = {"value": share.value, "se": share.se, "low": share.low, "high": share.high}
+    likely = None if math.isnan(share.most_likely) else share.most_likely
+    assert document[second] == {**numbers, "most_likely": likely}
+    text = result.text()
+    assert repr(result) == text
+    assert text.startswith(model.capitalize())
+    assert f"{100 * share.value:.2f}%" in text
+    assert f"{100 * share.low:6.2f} to {100 * share.high:6.2f} %" in text
+    assert ("undefined" in text) == math.isnan(share.most_likely)
+    assert len(result.to_frame("polars")) == 2
+
+
+@pytest.mark.parametrize(
     ("call", "complaint"),
     [
-        (lambda: unrelated_question((1, 2), (10, 10), (0.5, 0.5)), "p must differ between the samples"),
-        (lambda: unrelated_question((1, 2), (10, 10), ("1/2", 0.5)), "p must differ between the samples"),
-        (lambda: unrelated_question((1, 2), (10, 10), (0.5, 1.5)), "p must be a probability from 0 to 1"),
-        (lambda: unrelated_question((1, 2), (10, 10), (0.5,)), "p must be two probabilities"),
-        (lambda: unrelated_question((1, 2, 3), (10, 10), (0.5, 0.2)), "yes and n must be two numbers each"),
+        (lambda: two_sample_unrelated_question((1, 2), (10, 10), (0.5, 0.5)), "p must differ between the samples"),
+        (lambda: two_sample_unrelated_question((1, 2), (10, 10), ("1/2", 0.5)), "p must differ between the samples"),
+        (lambda: two_sample_unrelated_question((1, 2), (10, 10), (0.5, 1.5)), "p must be a probability from 0 to 1"),
+        (lambda: two_sample_unrelated_question((1, 2), (10, 10), (0.5,)), "p must be two probabilities"),
+        (lambda: two_sample_unrelated_question((1, 2, 3), (10, 10), (0.5, 0.2)), "yes and n must be two numbers each"),
         (lambda: cheating_detection((11, 2), (10, 10), (0.5, 0.2)), "from 0 to the size of the sample, but got 11"),
         (lambda: cheating_detection((1.5, 2), (10, 10), (0.5, 0.2)), "counts must be whole numbers"),  # type: ignore[arg-type]
         (lambda: cheating_detection((1, 2), (10, 10), (0.5, 0.2), level=95), "level must be between 0 and 1"),
@@ -305,6 +355,12 @@ def test_sensitivity_by_hand() -> None:
     assert "  20.00%   yes      44.44%" in found.text()
     assert repr(found) == found.text()
     assert sensitivity(tally, "no").cheating.tolist() == [0, 0.05, 0.1, 0.2, 0.3]
+    document = json.loads(found.to_json())
+    assert document["design"] == tally.design.to_dict()
+    assert (document["safe"], document["level"], document["approximate"]) == ("no", 0.95, False)
+    assert [row["share"] for row in document["values"]] == table["share"].tolist()
+    assert document["values"][2].keys() == table.keys()
+    assert len(found.to_frame("polars")) == 4
 
 
 def test_sensitivity_with_many_answers_is_the_closed_form() -> None:
@@ -388,9 +444,15 @@ def test_bad_input_to_sensitivity(arguments: tuple[Any, ...], complaint: str) ->
 
 
 def test_sensitivity_takes_one_design_and_one_group_at_a_time() -> None:
-    both = Pooled((surveys.warner("1/6"), surveys.warner("1/3")))
-    with pytest.raises(TypeError, match="one part at a time"):
-        sensitivity(Tally(both, [10, 20, 10, 20]), 1)
+    pooled = pool([Tally(surveys.warner("1/6"), [10, 20]), Tally(surveys.warner("1/3"), [10, 20])])
+    with pytest.raises(TypeError, match="but got Pool; take the parts of a pool one part at a time"):
+        sensitivity(pooled, "no")  # type: ignore[arg-type]
+    sets = Tally(SubsetSelection(4, epsilon=1, size=2), [5, 5, 5, 5], n=10)
+    with pytest.raises(TypeError, match="sensitivity needs a design with a table of probabilities: a subset selection"):
+        sensitivity(sets, 1)
+    many = Tally(RandomizedResponse(5000, epsilon=1), np.ones(5000, dtype=int))
+    with pytest.raises(TypeError, match=r"with a table of probabilities: .* at most 4096 answers"):
+        sensitivity(many, 1)
     tally = Tally(surveys.warner("1/6"), [[10, 20], [10, 20]], by=("region",), groups=(("north",), ("south",)))
     with pytest.raises(ValueError, match="one group at a time"):
         sensitivity(tally, "no")
@@ -400,7 +462,7 @@ def test_sensitivity_takes_one_design_and_one_group_at_a_time() -> None:
 
 
 def test_samples_without_a_yes_are_not_certain() -> None:
-    found = noncompliance.unrelated_question((0, 0), (10, 10), (0.5, 0.2))
+    found = noncompliance.two_sample_unrelated_question((0, 0), (10, 10), (0.5, 0.2))
     assert found.prevalence.low == 0
     assert found.prevalence.high > 0.2
     far = noncompliance.cheating_detection((600, 100), (800, 700), (0.25, 0.75)).prevalence
@@ -418,4 +480,4 @@ def test_sensitivity_of_a_forced_response_among_three_is_exact() -> None:
     with pytest.raises(TypeError, match="cheating must be a sequence of shares"):
         noncompliance.sensitivity(Tally(design, [50, 30, 20]), "c", 0.1)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="yes and n must be two numbers each"):
-        noncompliance.unrelated_question(5, 10, (0.5, 0.2))  # type: ignore[arg-type]
+        noncompliance.two_sample_unrelated_question(5, 10, (0.5, 0.2))  # type: ignore[arg-type]

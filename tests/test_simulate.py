@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import stats
 
 from warner import RandomizedResponse, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from numpy.typing import NDArray
 
 DESIGN = RandomizedResponse(4, odds=(5, 1))
 RNG = np.random.default_rng(1)
@@ -94,73 +91,6 @@ def test_both_readings_have_their_mean_and_their_variance(n: int) -> None:
         assert_allclose(reports.var(axis=0), variance, rtol=5 * np.sqrt(2.2 / repeats))
 
 
-def fits(drawn: NDArray[np.int64], law: Any) -> bool:
-    """Compare draws with a law by the chi-square test, cells with fewer than 5 expected put together."""
-    values = np.arange(drawn.max() + 1)
-    expected = law.pmf(values) * drawn.size
-    observed = np.bincount(drawn)
-    many = expected >= 5
-    cells = [*zip(observed[many], expected[many], strict=True)]
-    cells.append((drawn.size - observed[many].sum(), drawn.size - expected[many].sum()))
-    statistic = sum((o - e) ** 2 / e for o, e in cells if e > 0)
-    return bool(stats.chi2.sf(statistic, len(cells) - 1) > 1e-4)
-
-
-@pytest.mark.parametrize("mean", [12.3, 80.0, 900.0])
-def test_the_table_of_poisson_counts(mean: float) -> None:
-    drawn = simulate._poisson(mean)(100_000, np.random.default_rng(1))
-    assert fits(drawn, stats.poisson(mean))
-    assert not fits(drawn, stats.poisson(1.01 * mean))  # the test has power
-
-
-@pytest.mark.parametrize("few", [1, 100], ids=["by Poisson counts", "one by one"])
-def test_long_histograms_are_multinomial(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The ways for many answers, forced on three of them, where the law can be written down: each count is binomial,
-    # and given the first so is the second.
-    monkeypatch.setattr(simulate, "LONG", 2)
-    monkeypatch.setattr(simulate, "FEW", few)
-    totals = np.full(15_000, 60)
-    drawn = simulate._uniform_histograms(totals, 3, np.random.default_rng(2))
-    assert (drawn.sum(axis=1) == 60).all()
-    assert fits(drawn[:, 0], stats.binom(60, 1 / 3))
-    assert not fits(drawn[:, 0], stats.binom(62, 1 / 3))
-    usual = drawn[drawn[:, 0] == 20, 1]
-    assert fits(usual, stats.binom(40, 1 / 2))
-    different = simulate._uniform_histograms(np.array([60, 3, 200]), 3, np.random.default_rng(2))
-    assert different.sum(axis=1).tolist() == [60, 3, 200]
-
-
-@pytest.mark.parametrize("rows", [20_000, 2])
-def test_few_people_who_keep_their_answer(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulate, "LONG", 2)
-    people = np.tile([1, 4], 30)  # 150 people with 60 answers, of whom 6 keep theirs on average
-    rng = np.random.default_rng(3)
-    kept = np.concatenate([simulate._kept(people, 0.04, (rows,), rng) for _ in range(20_000 // rows)])
-    assert fits(kept.sum(axis=1), stats.binom(150, 0.04))
-    assert not fits(kept.sum(axis=1), stats.binom(150, 0.042))
-    for answer in (0, 1, 58, 59):
-        assert fits(kept[:, answer], stats.binom(people[answer], 0.04))
-    # Independent of each other: no correlation beyond chance, 5 / sqrt(draws).
-    assert abs(np.corrcoef(kept[:, 1], kept[:, 3])[0, 1]) < 5 / 141
-
-
-@pytest.mark.parametrize(("epsilon", "held"), [(1, 60), (5, 4)], ids=["few are kept", "few answers are held"])
-def test_a_population_of_many_answers(epsilon: float, held: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    shares = np.concatenate([simulate.zipf(held, 1), np.zeros(60 - held)])
-    design = RandomizedResponse(60, epsilon=epsilon)
-    reported = design.q + (design.p - design.q) * shares
-    monkeypatch.setattr(simulate, "LONG", 2)
-    people = 500 if held == 60 else 2_000
-    assert 2 * min(people * (design.p - design.q), held) <= 60  # or the usual way would be taken
-    drawn = simulate.reports_of_population(shares, people, design, rng=np.random.default_rng(4), size=20_000)
-    assert (drawn.sum(axis=1) == people).all()
-    for answer in (0, 1, 3, 59):
-        assert fits(drawn[:, answer], stats.binom(people, reported[answer]))
-    covariance = np.cov(drawn[:, 0], drawn[:, 1])[0, 1]
-    error = people * np.sqrt(reported[0] * reported[1] / 20_000)  # of a covariance, about
-    assert abs(covariance + people * reported[0] * reported[1]) < 5 * error
-
-
 @pytest.mark.parametrize("k", [1_500, 3_000])
 @pytest.mark.parametrize("n", [40, 10_000, 100_000, 10**9])
 def test_every_way_has_the_mean_and_the_variance(k: int, n: int) -> None:
@@ -194,12 +124,15 @@ def test_person_by_person_and_by_histogram_agree() -> None:
     assert_allclose(counts.var(axis=0), variance, rtol=5 * np.sqrt(2.2 / repeats))
 
 
-def test_inverted_designs_are_simulated_as_a_population_only() -> None:
+def test_inverted_designs_are_simulated_person_by_person() -> None:
     inverted = RandomizedResponse(2, odds=(1, 3))
     reports = simulate.reports_of_population([1, 0], 10**6, inverted, rng=np.random.default_rng(5))
     assert abs(reports[0] / 10**6 - 0.25) < 5 * np.sqrt(0.25 * 0.75 / 10**6)
-    with pytest.raises(ValueError, match="p >= q"):
-        simulate.reports_of_people([1, 1], inverted, rng=RNG)
+    # Nobody can keep or redraw an answer that is reported less than by chance; so people are drawn one by one.
+    people = simulate.reports_of_people([10**6, 0], inverted, rng=np.random.default_rng(5))
+    assert people.sum() == 10**6
+    assert abs(people[0] / 10**6 - 0.25) < 5 * np.sqrt(0.25 * 0.75 / 10**6)
+    assert simulate.reports_of_people([1, 1], inverted, rng=RNG, size=(2, 3)).shape == (2, 3, 2)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 from fractions import Fraction
@@ -16,8 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from tables import exact, scripted
 from warner import Channel, RandomizedResponse, Tally, certificate, channel_mle, inv, load_design, metrics, mle, surveys
-from warner.designs import design_from_json
-from warner.reports.randomizing import _draw
+from warner.designs import MECHANISMS, design_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,7 @@ ALL = [*(design for design, _, _ in TABLE), FOUR, surveys.kuk(0.6, 0.2), surveys
 def test_the_table_of_designs(design: Channel, with_trait: str, without: str) -> None:
     y, z = Fraction(with_trait), Fraction(without)
     assert exact(design) == [[y, 1 - y], [z, 1 - z]]
-    assert design.inputs == ("yes", "no")
+    assert design.domain == ("yes", "no")
 
 
 def test_forced_answers_and_drawn_cards() -> None:
@@ -57,7 +57,7 @@ def test_forced_answers_and_drawn_cards() -> None:
     forced = [tenth, twentieth, twentieth, tenth]
     wanted = [[share + (Fraction(7, 10) if i == j else 0) for j, share in enumerate(forced)] for i in range(4)]
     assert exact(FOUR) == wanted
-    assert FOUR.inputs == FOUR.outputs == ("a", "b", "c", "d")
+    assert FOUR.domain == FOUR.outputs == ("a", "b", "c", "d")
     two = surveys.forced_response(truth="3/4", forced={"yes": "1/6", "no": "1/12"})
     assert two == surveys.forced_response(truth="3/4", yes="1/6")
     cards = surveys.kuk(0.6, 0.2, 25)
@@ -65,6 +65,7 @@ def test_forced_answers_and_drawn_cards() -> None:
     for row, share in zip(cards.channel(), (0.6, 0.2), strict=True):
         assert_allclose(row, scipy.stats.binom.pmf(range(26), 25, share), rtol=1e-12)
     assert exact(surveys.kuk("4/5", "1/5"))[0] == [Fraction(1, 5), Fraction(4, 5)]
+    assert surveys.kuk("4/5", "3/10", "2") == surveys.kuk(0.8, 0.3, 2)  # numbers as written, draws as well
 
 
 @pytest.mark.parametrize("design", ALL)
@@ -80,7 +81,7 @@ def test_every_design_is_exact_and_draws_what_it_says(design: Channel) -> None:
             true = mpmath.log(mpmath.mpf(largest.numerator) / largest.denominator)
             assert true <= mpmath.mpf(design.epsilon) <= true * (1 + mpmath.mpf(2) ** -51)
     for truth in range(design.k):  # every one of the equally likely draws, once
-        drawn = _draw(np.full(design.total, truth), design, scripted(list(range(design.total))))
+        drawn = design.draw(np.full(design.total, truth), scripted(list(range(design.total))))
         assert_array_equal(np.bincount(drawn, minlength=len(design.outputs)), design.weights[truth])
 
 
@@ -104,7 +105,8 @@ def test_the_procedure_stays_with_the_design(design: Channel, tmp_path: Path) ->
     assert isinstance(read, Channel)
     assert read == design
     assert read.procedure == design.procedure
-    assert Tally.from_json(Tally(design, np.ones(len(design.outputs), int)).to_json()).design == design
+    tally = Tally(design, np.ones(len(design.outputs), int))
+    assert Tally.from_json(tally.to_json()) == tally
 
 
 @pytest.mark.parametrize("design", ALL)
@@ -128,7 +130,7 @@ def test_a_procedure_is_no_part_of_what_a_design_does() -> None:
     assert plain == surveys.warner("1/6")
     assert hash(plain) == hash(surveys.warner("1/6"))
     assert surveys.mirrored("1/6") == surveys.warner("1/6")
-    assert (Tally(plain, [1, 2]) + Tally(surveys.warner("1/6"), [1, 2])).reports == 6
+    assert (Tally(plain, [1, 2]) + Tally(surveys.warner("1/6"), [1, 2])).n == 6
     assert surveys.warner("1/6").then(RandomizedResponse(["yes", "no"], truth="3/4")).in_words().startswith("Possible")
     assert FOUR.restricted(["a", "d"]).procedure == FOUR.procedure
     with pytest.raises(TypeError, match="procedure must be a text, but got 5"):
@@ -140,15 +142,23 @@ def test_a_procedure_is_no_part_of_what_a_design_does() -> None:
 
 def test_answers_and_reports_have_names_of_ones_own() -> None:
     design = surveys.warner("1/6", answers=("user", "other"), reports=("ja", "nein"))
-    assert design.inputs == ("user", "other")
+    assert design.domain == ("user", "other")
     assert design.outputs == ("ja", "nein")
     assert "Report 'ja' if" in design.procedure
     assert surveys.crosswise("1/4").outputs == ("same", "differ")
     assert surveys.triangular("1/4").outputs == ("at least one", "neither")
     assert surveys.disguised("1/4").outputs == ("red", "black")
-    assert surveys.kuk("1/4", "1/2", 2, answers=("a", "b")).inputs == ("a", "b")
+    assert surveys.kuk("1/4", "1/2", 2, answers=("a", "b")).domain == ("a", "b")
     german = surveys.forced_response(truth="1/2", yes="1/4", answers=("ja", "nein"), reports=("ja", "nein"))
-    assert german.inputs == german.outputs == ("ja", "nein")
+    assert german.domain == german.outputs == ("ja", "nein")
+
+
+def test_the_registry_holds_every_design_of_the_module_by_its_name() -> None:
+    public = {name for name, value in vars(surveys).items() if inspect.isfunction(value) and not name.startswith("_")}
+    made_here = {name for name in public if getattr(surveys, name).__module__ == surveys.__name__}
+    assert {name.replace(" ", "_") for name in surveys.SURVEYS} == made_here
+    assert all(surveys.SURVEYS[name.replace("_", " ")] is getattr(surveys, name) for name in made_here)
+    assert not surveys.SURVEYS.keys() & MECHANISMS.keys()
 
 
 # Bad input
@@ -186,16 +196,16 @@ def test_answers_and_reports_have_names_of_ones_own() -> None:
         (lambda: surveys.forced_response(truth="3/4", yes="1/3"), "truth and yes must sum to at most 1"),
         (lambda: surveys.forced_response(truth="3/4", forced={"a": "1/4", "b": "1/4"}), r"sum to 1 - truth = 1/4, but"),
         (lambda: surveys.forced_response(truth="3/4", forced={"a": "1/4", "b": "-1/4"}), r"forced\['b'\] must be"),
-        (lambda: surveys.forced_response(truth="3/4", forced={"a": "1/4"}), "inputs must have at least 2"),
+        (lambda: surveys.forced_response(truth="3/4", forced={"a": "1/4"}), "domain must have at least 2"),
         (lambda: surveys.kuk(0.5, 0.2, 0), "draws must be a whole number from 1 to 300, but got 0"),
-        (lambda: surveys.kuk(0.5, 0.2, 2.5), "draws must be a whole number from 1 to 300, but got 2.5"),  # type: ignore[arg-type]
+        (lambda: surveys.kuk(0.5, 0.2, 2.5), "draws must be a whole number from 1 to 300, but got 2.5"),
         (lambda: surveys.kuk(0.5, 0.2, 10_000), "draws must be a whole number from 1 to 300, but got 10000"),
         (
             lambda: surveys.warner("1/6", answers=("a", "b", "c")),
             "answers must be two labels, that of having the trait",
         ),
         (lambda: surveys.warner("1/6", reports="no"), "reports must be two labels, the design's first report first"),
-        (lambda: surveys.warner("1/6", answers=("a", "a")), "inputs must hold distinct labels"),
+        (lambda: surveys.warner("1/6", answers=("a", "a")), "domain must hold distinct labels"),
         (lambda: surveys.warner("one sixth"), 'finite number or a string such as "3/4"'),
     ],
 )
@@ -209,8 +219,12 @@ def test_a_forced_response_is_given_in_one_way() -> None:
         surveys.forced_response(truth="3/4")
     with pytest.raises(TypeError, match="got both"):
         surveys.forced_response(truth="3/4", yes="1/4", forced={"a": "1/8", "b": "1/8"})
-    with pytest.raises(TypeError, match="answers and reports go with yes"):
+    with pytest.raises(TypeError, match="answers and reports must be left out"):
         surveys.forced_response(truth="3/4", forced={"a": "1/8", "b": "1/8"}, answers=("c", "d"))
+    with pytest.raises(ValueError, match=r"must sum to 1 - truth = 1/4, but they sum to 1/3$"):
+        surveys.forced_response(truth="3/4", forced={"a": "1/6", "b": "1/6"})
+    with pytest.raises(ValueError, match="write fractions as strings"):
+        surveys.forced_response(truth="2/3", forced={"a": 0.167, "b": 0.167})
     with pytest.raises(TypeError, match="forced must map each answer to a probability"):
         surveys.forced_response(truth="3/4", forced=["1/8", "1/8"])  # type: ignore[arg-type]
 

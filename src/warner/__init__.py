@@ -3,42 +3,47 @@
 from importlib.metadata import version
 
 from warner import metrics, noncompliance, simulate, surveys
-from warner.designs import Channel, RandomizedResponse, load_design
+from warner.designs import Channel, ChannelOperator, RandomizedResponse, SubsetSelection, load_design
 from warner.estimation import Estimate, estimate
-from warner.estimators import inv, inv_n, inv_p, mle
-from warner.estimators.likelihood import Certificate, ChannelOperator, Fit, certificate, channel_mle, ibu
-from warner.inference.fit import Check, check
+from warner.estimators import Certificate, Fit, certificate, channel_mle, ibu, inv, inv_n, inv_p, mle
+from warner.inference.fit import check
+from warner.inference.verdicts import Check
 from warner.planning.plans import Plan, plan
-from warner.reports.pooling import pool
-from warner.reports.tallies import Tally, tally
+from warner.reports.counting import tally
+from warner.reports.pools import Pool, pool
+from warner.reports.tallies import Tally
 
 __version__ = version("warner")
 
-__all__ = [
-    "Certificate",
-    "Channel",
-    "ChannelOperator",
-    "Check",
-    "Estimate",
-    "Fit",
-    "Plan",
+# The public names, by step of the walk: what happens to an answer; reports and counts; shares; how sure; before and
+# around a survey.
+__all__ = [  # noqa: RUF022 - in the order of the walk, not of the alphabet
     "RandomizedResponse",
+    "Channel",
+    "SubsetSelection",
+    "surveys",
+    "load_design",
+    "tally",
     "Tally",
-    "certificate",
-    "channel_mle",
-    "check",
+    "pool",
+    "Pool",
+    "simulate",
+    "metrics",
     "estimate",
-    "ibu",
+    "Estimate",
     "inv",
     "inv_n",
     "inv_p",
-    "load_design",
-    "metrics",
     "mle",
-    "noncompliance",
+    "ibu",
+    "channel_mle",
+    "ChannelOperator",
+    "Fit",
+    "certificate",
+    "Certificate",
+    "check",
+    "Check",
     "plan",
-    "pool",
-    "simulate",
-    "surveys",
-    "tally",
+    "Plan",
+    "noncompliance",
 ]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 
 INTERRUPTED = 130
 STOPPED = "interrupted; nothing was written"
+KEYWORD = re.compile(r'\b([a-z]+)=(?:"(\w+)"|\((\d+), (\d+)\)|(?=;|$))')  # unknown="drop", odds=(1, 0), by=
 
 
 def main() -> None:
@@ -27,18 +29,33 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except (ValueError, TypeError, OSError, ImportError) as error:
-        _fail(str(error))
+        _fail(in_shell_words(str(error)))
     except Exception as error:
         if type(error).__module__.startswith(("click", "typer")):
             _say(error)
         raise
 
 
+def in_shell_words(message: str) -> str:
+    """Write keywords of the library as options: what the library says is said in Python."""
+
+    def option(found: re.Match[str]) -> str:
+        name, text, first, second = found.groups()
+        value = f"{first}:{second}" if first else text
+        return f"--{name} {value}" if value else f"--{name}"
+
+    return KEYWORD.sub(option, message)
+
+
 def _say(error: Exception) -> None:
-    """Show a wrong option as Click words it; an abort is Ctrl-C at a prompt."""
+    """Show a wrong option as Click words it; no command at all gets the help, and an abort is Ctrl-C at a prompt."""
     if type(error).__name__ == "Abort":
         _fail(STOPPED, INTERRUPTED)
-    _fail(getattr(error, "format_message", lambda: str(error))())
+    message = getattr(error, "format_message", lambda: str(error))()
+    if type(error).__name__ == "NoArgsIsHelpError":
+        sys.stderr.write(f"{message}\n")
+        sys.exit(2)
+    _fail(message)
 
 
 def _fail(message: str, code: int = 2) -> None:

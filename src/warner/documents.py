@@ -6,13 +6,14 @@ import json
 import secrets
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator
 
 Value = TypeVar("Value")
+Document: TypeAlias = dict[str, Any]  # what JSON can hold
 
 
 @contextmanager
@@ -51,21 +52,27 @@ def loaded(path: str | os.PathLike[str], parse: Callable[[str], Value]) -> Value
         raise ValueError(f"{path}: {error}") from None
 
 
-def document(fields: dict[str, Any]) -> str:
+def document(fields: Document) -> str:
     """Write JSON with a line for each field: these files are read by people, too."""
     body = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in fields.items())
     return f"{{\n{body}\n}}"
 
 
-def parsed(
-    text: str, kind: str, version: int, names: set[str], optional: set[str] | frozenset[str] = frozenset()
-) -> dict[str, Any]:
-    """Read a `document` of this kind, with just these names; anything else is an error that says what is wrong."""
+def parsed(text: str, kind: str) -> Document:
+    """Read the JSON of a document of this kind; `checked` looks at its fields."""
     what = kind.removeprefix("warner ")
     try:
         fields = json.loads(text, object_pairs_hook=_without_repeats)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"a {what} must be JSON as warner writes it, but this cannot be read: {error}") from None
+    return fields if isinstance(fields, dict) else {}
+
+
+def checked(
+    fields: Document, kind: str, version: int, names: set[str], optional: frozenset[str] = frozenset()
+) -> Document:
+    """Give the fields of a document of this kind with just these names; anything else is an error that says why."""
+    what = kind.removeprefix("warner ")
     if not isinstance(fields, dict) or fields.get("format") != kind:
         raise ValueError(f'a {what} must say "format": "{kind}"; this JSON does not, so it is something else')
     if fields.get("version") is True or fields.get("version") != version:
@@ -79,7 +86,7 @@ def parsed(
     return fields
 
 
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _without_repeats(pairs: list[tuple[str, Any]]) -> Document:
     fields = dict(pairs)
     if len(fields) < len(pairs):
         raise ValueError("a field stands there twice")

@@ -2,88 +2,83 @@
 
 from __future__ import annotations
 
-import importlib.util
-import json
 import warnings
 from dataclasses import dataclass, replace
-from html import escape
 from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 
-from warner.designs import Pooled, RandomizedResponse
-from warner.designs.labels import all_labels, printable
-from warner.estimators import LONG_ROW, SMALLEST, distinct, inv, inv_n, inv_p, mle
-from warner.estimators.auto import VALID, Choice, choice
-from warner.estimators.likelihood import Certificate, certificate, ibu, largest_growth
-from warner.inference.binomial import Reading
-from warner.inference.comparisons import compare, compare_groups, interval, present, top
+from warner.designs.labels import all_labels
+from warner.estimators import METHODS, Certificate, default_method, fitted, refuse_silent
+from warner.estimators.auto import COMPARED, Choice, choice_for
+from warner.inference.comparisons import compare, compare_groups
 from warner.inference.fit import doubt
-from warner.inference.intervals import limits
-from warner.metrics import negative_log_likelihood
-from warner.reports.tallies import amount_text
+from warner.inference.intervals import Confidence, interval, limits
+from warner.inference.presence import presence
+from warner.inference.ranking import ranking
+from warner.reports.pools import Pool, refuse_uncounted
+from warner.results import Result, as_frame, as_json, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import os
+    from collections.abc import Collection
 
-    from numpy.typing import NDArray
+    from matplotlib.axes import Axes
 
-    from warner.designs import Design
-    from warner.inference.comparisons import Comparison, Interval, Presence, Ranking
-    from warner.reports.tallies import Tally
+    from warner.arrays import Array, Counts, Label, PerGroup
+    from warner.designs.contract import Design
+    from warner.documents import Document
+    from warner.inference.comparisons import Comparison
+    from warner.inference.intervals import Interval, Limits
+    from warner.inference.presence import Presence
+    from warner.inference.ranking import Ranking
+    from warner.reports.pools import Collected
 
-METHODS: dict[str, Callable[[Any, Design], NDArray[np.float64]]] = {
-    "mle": mle,
-    "inv": inv,
-    "inv_n": inv_n,
-    "inv_p": inv_p,
-    "ibu": lambda counts, design: ibu(counts, design).shares,
-}
-BACKENDS = ("polars", "pandas", "pyarrow")
-SHOWN = 20  # rows of a table in a repr
-FEW = 5  # groups whose predicted errors are shown
-BAR = 24  # characters of the longest bar
+ANSWERS_DRAWN = 30  # with a name each
 SECOND_OPINION = 10**5  # cells of a tally up to which a printed table asks whether `auto` would choose otherwise
 WORTH_SAYING = 1.1  # how many times larger the predicted error must be for that
+ROUNDING = 1e-28  # a squared error below this is that of rounding
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Estimate:
+class Estimate(Result):
     """What people would have answered, with what is known of how sure that is.
 
     Attributes
     ----------
-    tally : Tally
+    tally : Tally or Pool
         The counted reports, with their design.
     method : str
         The estimator: mle, inv, inv_n, inv_p, ibu or auto.
     shares : ndarray of shape (k,), or (groups, k)
         The estimated shares, in the domain's order; NaN for a group without reports.
     log_likelihood : float or ndarray of shape (groups,)
-        Of the shares, in nats for all reports, without the multinomial coefficient; NaN if a share is negative.
+        Of the shares, in nats for all reports, without the multinomial coefficient; NaN if a share is negative, or if
+        counts alone have no likelihood, as those of reports that support several answers.
     certificate : Certificate or None
-        How far the shares are from the most likely ones; None for inv, which may not be a distribution, and where a
-        group has no reports.
+        How far the shares are from the most likely ones; None for inv, which may not be a distribution, where a group
+        has no reports, and where counts alone have no likelihood.
     choices : tuple of Choice
         For auto, what was chosen and the predicted errors of all three, for each group (with reports).
     """
 
-    tally: Tally
+    tally: Collected
     method: str
-    shares: NDArray[np.float64]
-    log_likelihood: Any
+    shares: Array
+    log_likelihood: PerGroup
     certificate: Certificate | None
     choices: tuple[Choice, ...] = ()
 
     @property
-    def design(self) -> Any:
-        """What every report went through: a RandomizedResponse or a Channel."""
+    def design(self) -> Design:
+        """What every report went through; of a pool there is one for each part."""
+        if isinstance(self.tally, Pool):
+            raise AttributeError("a pool has several designs: see tally.parts")
         return self.tally.design
 
     def table(
         self, level: float = 0.95, *, target: str = "population", simultaneous: bool = False
-    ) -> dict[str, NDArray[Any]]:
+    ) -> dict[str, Counts]:
         """Give the estimate as columns, a row for each answer (and group), in the domain's order.
 
         Parameters
@@ -109,35 +104,42 @@ class Estimate:
         -----
         With weights the intervals use the effective number of reports, and are approximate.
         """
-        reading = Reading(level, target, simultaneous)
+        return self.columns(self.limits(Confidence(level, target, simultaneous)))
+
+    def limits(self, confidence: Confidence) -> Limits:
+        """Give ends and standard errors of all shares, and the methods by which they were found."""
+        return limits(self.tally, confidence)
+
+    def approximate(self, ends: Limits) -> bool:
+        """Tell whether intervals hold only about at their level: because of weights, or of how they were found."""
+        return self.tally.weighted or not ends.exact
+
+    def columns(self, ends: Limits) -> dict[str, Counts]:
+        """Give the table with these intervals."""
         tally = self.tally
-        groups = len(tally.groups) if tally.by else 1
-        counts = tally.counts.reshape(groups, -1)
-        reports = counts.sum(axis=-1, keepdims=True).astype(np.float64)
+        groups = len(ends.low)
         shares = self.shares.reshape(groups, -1)
-        found = limits(tally, reading)
-        low, high = found.low, found.high
-        values = all_labels(self.design.domain)
-        values = np.tile(values, groups) if groups > 1 else values
-        names: dict[str, NDArray[Any]] = {}
-        for position, name in enumerate(tally.by):
+        values = all_labels(tally.domain)
+        names: dict[str, Counts] = {}
+        for place, name in enumerate(tally.by):
             group = np.empty(groups, dtype=object)
-            group[:] = [key[position] for key in tally.groups]
-            names[name] = np.repeat(group, self.design.k)
+            group[:] = [key[place] for key in tally.groups]
+            names[name] = np.repeat(group, tally.k)
+        reports = {"reports": tally.parts[0].counts.ravel()} if tally.counts_answers else {}
         return names | {
-            "value": values,
-            **({"reports": counts.ravel()} if self.design.outputs == self.design.domain else {}),
+            "value": np.tile(values, groups) if groups > 1 else values,
+            **reports,
             "share": shares.ravel(),
-            "people": (shares * reports).ravel(),
-            "se": found.error.ravel(),
-            "low": low.ravel(),
-            "high": high.ravel(),
-            "outside": np.logical_or(shares < low, shares > high).ravel(),
+            "people": (shares * np.reshape(tally.n, (groups, 1))).ravel(),
+            "se": ends.error.ravel(),
+            "low": ends.low.ravel(),
+            "high": ends.high.ravel(),
+            "outside": np.logical_or(shares < ends.low, shares > ends.high).ravel(),
         }
 
     def interval(
         self,
-        answers: Any = None,
+        answers: Label | Collection[Label] | None = None,
         *,
         level: float = 0.95,
         target: str = "population",
@@ -166,21 +168,21 @@ class Estimate:
         --------
         >>> from warner import RandomizedResponse, Tally
         >>> survey = RandomizedResponse(["never", "once", "often"], odds=(2, 1))
-        >>> found = estimate(Tally(survey, [400, 350, 250]))
-        >>> found.interval("once")
+        >>> result = estimate(Tally(survey, [400, 350, 250]))
+        >>> result.interval("once")
         <28.17 % to 52.19 %, 95 % interval (population), clopper_pearson>
-        >>> found.interval(["once", "often"])  # at least once
+        >>> result.interval(["once", "often"])  # at least once
         <27.55 % to 52.21 %, 95 % interval (population), clopper_pearson>
         """
-        reading = Reading(level, target, simultaneous)
-        return interval(self.tally, answers, reading, method=method, cumulative=cumulative)
+        confidence = Confidence(level, target, simultaneous)
+        return interval(self.tally, answers, confidence, method=method, cumulative=cumulative)
 
     def compare(
         self,
-        first: Any,
-        second: Any = None,
+        first: Label,
+        second: Label | None = None,
         *,
-        between: tuple[Any, Any] | None = None,
+        between: tuple[object, object] | None = None,
         level: float = 0.95,
         target: str = "population",
     ) -> Comparison:
@@ -203,33 +205,34 @@ class Estimate:
         'never' against 'often', approximate 95 % interval (population)
         +60.00 points, +40.36 to +79.64; 3.59 times or more; exact test of equality in the population: p = 4.4e-09
         """
-        reading = Reading(level, target)
+        confidence = Confidence(level, target)
         if (second is None) == (between is None):
             raise TypeError("compare needs a second answer, or between=(group, group)")
         if between is not None:
-            return compare_groups(self.tally, first, between, reading)
-        return compare(self.tally, first, second, reading)
+            return compare_groups(self.tally, first, between, confidence)
+        return compare(self.tally, first, second, confidence)
 
-    def top(self, k: int, *, level: float = 0.95, target: str = "population") -> Ranking:
-        """Tell which answers are certainly among the k commonest, and which may be.
+    def commonest(self, count: int, *, level: float = 0.95, target: str = "population") -> Ranking:
+        """Tell which answers are certainly among the `count` most common ones, and which may be.
 
         Examples
         --------
         >>> from warner import RandomizedResponse, Tally
         >>> survey = RandomizedResponse(["never", "once", "often"], odds=(2, 1))
-        >>> estimate(Tally(survey, [400, 350, 250])).top(2)
+        >>> estimate(Tally(survey, [400, 350, 250])).commonest(2)
         Certainly among the 2 commonest answers (95 % confidence, population):
           never, once
         """
-        return top(self.tally, k, Reading(level, target))
+        return ranking(self.tally, count, Confidence(level, target))
 
-    def present(self, *, alpha: float = 0.05, correction: str = "holm", power: float = 0.8) -> Presence:
+    def present(self, *, level: float = 0.95, correction: str = "holm", power: float = 0.8) -> Presence:
         """Tell which answers somebody holds: those whose reports rise above the noise.
 
         Parameters
         ----------
-        alpha : float
-            How likely any false finding may be (``holm``), or which part of the findings may be false (``bh``).
+        level : float
+            With probability at least ``level`` there is no false finding (``holm``), or at least this part of the
+            findings is right on average (``bh``).
         correction : {"holm", "bh"}
             For the number of answers: Holm's always holds; Benjamini and Hochberg's finds more, and is not proven for
             counts, though no simulation has broken it.
@@ -245,179 +248,168 @@ class Estimate:
           never, once
           a share of 16.65 % would be found with a probability of 80 %
         """
-        return present(self.tally, alpha=alpha, correction=correction, power=power)
+        return presence(self.tally, level=level, correction=correction, power=power)
 
-    def to_frame(self, backend: str | None = None, **reading: Any) -> Any:
+    def to_frame(
+        self,
+        backend: str | None = None,
+        *,
+        level: float = 0.95,
+        target: str = "population",
+        simultaneous: bool = False,
+    ) -> Any:
         """Give the table as a data frame of the library that the reports came in, or of `backend`.
 
         Parameters
         ----------
         backend : {"polars", "pandas", "pyarrow"}, optional
             If not given, the library of the reports, else the first of these that is installed.
-        **reading
-            ``level``, ``target`` and ``simultaneous``, as for `table`.
+        level, target, simultaneous
+            As for `table`.
         """
-        if backend is not None and backend not in BACKENDS:
-            raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, but got {backend!r}")
-        installed = [name for name in BACKENDS if importlib.util.find_spec(name)]
-        chosen = backend or self.tally.backend or next(iter(installed), "polars, pandas or pyarrow")
-        if chosen not in installed:
-            raise ImportError(f"a data frame needs {chosen}, which is not installed")
-        table = self.table(**reading)
-        columns: Any = {name: column.tolist() if column.dtype == object else column for name, column in table.items()}
-        library: Any = chosen
-        return nw.from_dict(columns, backend=library).to_native()
+        return as_frame(self.table(level, target=target, simultaneous=simultaneous), backend, self.tally.backend)
 
-    def to_json(self, **reading: Any) -> str:
+    def to_json(self, *, level: float = 0.95, target: str = "population", simultaneous: bool = False) -> str:
         """Write the estimate as JSON: design, method, reports, what the intervals are, and a list of values."""
-        return json.dumps(self.to_dict(**reading), ensure_ascii=False, indent=1)
+        return as_json(self.to_dict(level=level, target=target, simultaneous=simultaneous))
 
-    def to_dict(self, **reading: Any) -> dict[str, Any]:
-        """Give the estimate as what JSON can hold; ``reading`` as for `table`."""
-        read = Reading(**reading)
-        table = {name: column.tolist() for name, column in self.table(**reading).items()}
-        by = self.tally.by
+    def to_dict(self, *, level: float = 0.95, target: str = "population", simultaneous: bool = False) -> Document:
+        """Give the estimate as what JSON can hold; options as for `table`."""
+        tally = self.tally
+        ends = self.limits(Confidence(level, target, simultaneous))
+        table = {name: column.tolist() for name, column in self.columns(ends).items()}
+        shown = [name for name in ("value", "reports", "share", "low", "high") if name in table]
         rows = []
         for i in range(len(table["value"])):
-            names = ("value", "reports", "share", "low", "high")
-            row = {name: _finite(table[name][i]) for name in names if name in table}
-            rows.append(({"group": {name: table[name][i] for name in by}} if by else {}) | row)
-        chosen = {"choices": [found._asdict() for found in self.choices]} if self.choices else {}
+            group = {"group": {name: table[name][i] for name in tally.by}} if tally.by else {}
+            rows.append(group | {name: plain(table[name][i]) for name in shown})
+        designs = [part.design.to_dict() for part in tally.parts]
         return {
-            "design": json.loads(self.design.to_json()),
+            **({"design": designs[0]} if len(designs) == 1 else {"designs": designs}),
             "method": self.method,
-            **chosen,
-            "reports": np.asarray(self.tally.reports).sum().item(),
-            "missing": int(np.sum(self.tally.missing)),
-            "unknown": int(np.sum(self.tally.unknown)),
-            "level": read.level,
-            "target": read.target,
-            "simultaneous": read.simultaneous,
-            "approximate": self._approximate(read),
-            "warnings": [said] if (said := doubt(self.tally)) else [],
+            **({"choices": [chosen._asdict() for chosen in self.choices]} if self.choices else {}),
+            "reports": np.asarray(tally.n).sum().item(),
+            "missing": int(np.sum(tally.missing)),
+            "unknown": int(np.sum(tally.unknown)),
+            "level": level,
+            "target": target,
+            "simultaneous": simultaneous,
+            "interval": ends.method,
+            "approximate": self.approximate(ends),
+            "warnings": [warning] if (warning := doubt(tally)) else [],
             "values": rows,
         }
 
-    def __repr__(self) -> str:
-        return self.text()
-
-    def text(self, *, rows: int = 20, **reading: Any) -> str:
+    def text(
+        self, *, rows: int = 20, level: float = 0.95, target: str = "population", simultaneous: bool = False
+    ) -> str:
         """Write the estimate as a table for people, the largest shares first, with a bar for each."""
-        read = Reading(**reading)
-        table = self.table(**reading)
-        order = self._order(table, rows)
-        labels = [self._label(table, i) for i in order]
-        width = min(max([len(label) for label in labels] + [5]), 40)
-        largest = np.nanmax(np.append(table["share"], 1e-9))
-        counted = "reports" in table  # where reports are answers
-        about = "approximate " if self._approximate(read) else ""
-        head = f"  {'reports':>10}" if counted else ""
-        lines = [self._heading(), f"{'value':{width}}{head}  {'share':>7}  {about}{read}"]
-        for label, i in zip(labels, order, strict=True):
-            share = table["share"][i]
-            if share != share:
-                lines.append(f"{label:{width}}  no reports")
-                continue
-            bar = "█" * round(BAR * max(share, 0) / largest)
-            mark = "*" if table["outside"][i] else " "
-            interval = f"{100 * table['low'][i]:6.2f} to {100 * table['high'][i]:6.2f} %{mark}"
-            short = label if len(label) <= width else label[: width - 3] + "..."
-            reports = f"  {amount_text(table['reports'][i]):>10}" if counted else ""
-            lines.append(f"{short:{width}}{reports}  {100 * share:6.2f}%  {interval}  {bar}".rstrip())
-        if len(order) < len(table["value"]):
-            lines.append(f"... and {len(table['value']) - len(order):,} more")
-        if table["outside"][order].any():
-            reason = (
-                "a negative share, which no interval holds" if self.method == "inv" else "the bias of this estimator"
-            )
-            lines.append(f"* outside its own interval: {reason}")
-        if self.tally.squares is not None:
-            lines.append(f"intervals are approximate: weights count as {_together(self.tally.effective)} reports")
-        if said := doubt(self.tally):
-            lines.append(f"warning: {said}")
-        return "\n".join(lines + self._second_opinion())
+        from warner.output.tables import estimate_text
 
-    def plot(self, **options: Any) -> Any:
+        return estimate_text(self, Confidence(level, target, simultaneous), rows)
+
+    def _repr_html_(self) -> str:
+        from warner.output.tables import estimate_html
+
+        return estimate_html(self)
+
+    def plot(
+        self,
+        *,
+        level: float = 0.95,
+        target: str = "population",
+        simultaneous: bool = False,
+        rows: int = ANSWERS_DRAWN,
+        title: str | None = None,
+        ax: Axes | None = None,
+    ) -> Axes:
         """Draw the estimate beside the raw reports; see `warner.output.plots.plot`."""
         from warner.output.plots import plot
 
-        return plot(self, **options)
+        return plot(self, level=level, target=target, simultaneous=simultaneous, rows=rows, title=title, ax=ax)
 
-    def _repr_html_(self) -> str:
-        table = self.table()
-        counted = ("reports",) if "reports" in table else ()
-        heads = "".join(f"<th>{name}</th>" for name in ("value", *counted, "share", "low (95 %)", "high"))
-        rows = []
-        for i in self._order(table, SHOWN):
-            percents = (f"{100 * table[name][i]:.2f} %" for name in ("share", "low", "high"))
-            reports = (amount_text(table[name][i]) for name in counted)
-            cells = "".join(f"<td>{text}</td>" for text in (*reports, *percents))
-            rows.append(f"<tr><th scope='row'>{escape(self._label(table, i))}</th>{cells}</tr>")
-        body = f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-        return f"<p>{escape(self._heading())}</p>{body}"
+    def save_plot(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        level: float = 0.95,
+        target: str = "population",
+        simultaneous: bool = False,
+        rows: int = ANSWERS_DRAWN,
+        title: str | None = None,
+    ) -> None:
+        """Draw the estimate to a PNG, SVG or PDF file, whole or not at all; options as for `plot`."""
+        from warner.output.plots import save_plot
 
-    def _heading(self) -> str:
-        tally = self.tally
-        reports = np.asarray(tally.reports).sum()
-        amount = amount_text(reports) + ("" if tally.squares is None else " weighted")
-        left_out = [
-            f"{int(np.sum(number)):,} {name} left out"
-            for name, number in (("missing", tally.missing), ("unknown", tally.unknown))
-            if np.any(number)
-        ]
-        grouped = [f"{len(tally.groups):,} groups by {', '.join(tally.by)}"] if tally.by else []
-        told = f"{amount} reports among {self.design.k:,} answers, epsilon {self.design.shown_epsilon()}"
-        return ", ".join([f"Estimate ({self.name()}) from {told}", *grouped, *left_out])
+        save_plot(self, path, level=level, target=target, simultaneous=simultaneous, rows=rows, title=title)
+
+    def save_page(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        question: str | None = None,
+        level: float = 0.95,
+        target: str = "population",
+        simultaneous: bool = False,
+    ) -> None:
+        """Write one HTML page that says what was found, how sure it is, and how it came about.
+
+        The page stands alone and loads nothing from the network. It is written whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+            Where to write the page.
+        title : str, optional
+            The page's headline.
+        question : str, optional
+            The question that people were asked, word for word.
+        level, target, simultaneous
+            Of the intervals, as for `table`.
+        """
+        from warner.output.pages import save_page
+
+        save_page(self, path, Confidence(level, target, simultaneous), title=title, question=question)
 
     def name(self) -> str:
         """Name the estimator; for auto, also what it chose."""
-        taken = list(dict.fromkeys(found.method for found in self.choices))
+        taken = list(dict.fromkeys(chosen.method for chosen in self.choices))
         return f"{self.method}: {', '.join(taken)}" if taken else self.method
 
-    def _approximate(self, read: Reading) -> bool:
-        """Tell whether intervals hold only about at their level: because of weights, or of how they are computed."""
-        return self.tally.squares is not None or limits(self.tally, read, sets=[[0]]).approximate
+    def second_opinion(self) -> str:
+        """Say that auto would choose another estimator, and what that would gain; nothing if it would not.
 
-    def _second_opinion(self) -> list[str]:
-        """Say what auto went by, or that it would choose otherwise."""
-        if self.choices:
-            return [_predicted(self.choices)]
+        It draws surveys to know, so it is asked for tallies of a moderate size only.
+        """
         method = {"ibu": "mle"}.get(self.method, self.method)
-        plain = isinstance(self.design, RandomizedResponse)
-        if method not in VALID or not plain or self.tally.counts.size > SECOND_OPINION:
-            return []
-        found = _choices(self.tally, None)
-        least = 1e-28  # an error of nothing is the error of rounding
-        pairs = [(other.errors[method], other.errors[other.method]) for other in found if other.method != method]
-        times = [mine / max(best, least) for mine, best in pairs]
+        designs = [part.design for part in self.tally.parts]
+        plainly = len(designs) == 1 and designs[0].symmetry is not None and designs[0].exclusive
+        if self.choices or method not in COMPARED or not plainly or self.shares.size > SECOND_OPINION:
+            return ""
+        options = choices(self.tally, None)
+        others = [option for option in options if option.method != method]
+        times = [option.errors[method] / max(option.errors[option.method], ROUNDING) for option in others]
         if not times or max(times) < WORTH_SAYING:
-            return []
-        names = ", ".join(dict.fromkeys(other.method for other in found if other.method != method))
-        where = f" in {len(times)} of {len(found)} groups" if self.tally.by else ""
+            return ""
+        names = ", ".join(dict.fromkeys(option.method for option in others))
+        where = f" in {len(times)} of {len(options)} groups" if self.tally.by else ""
         factor = f"up to {max(times):.2g}" if len(times) > 1 else f"{max(times):.2g}"
-        told = f"predicted squared error of {method} about {factor} times larger"
-        return [f'method="auto" would take {names}{where}: {told}']
-
-    def _order(self, table: dict[str, NDArray[Any]], rows: int) -> NDArray[np.intp]:
-        """Choose the rows to show: the largest shares first, group by group."""
-        group = np.repeat(np.arange(table["value"].size // self.design.k), self.design.k)
-        return np.lexsort((-table["share"], group))[:rows]
-
-    def _label(self, table: dict[str, NDArray[Any]], row: int) -> str:
-        label = " / ".join(str(table[name][row]) for name in (*self.tally.by, "value"))
-        return printable(label)
+        larger = f"predicted squared error of {method} about {factor} times larger"
+        return f'method="auto" would take {names}{where}: {larger}'
 
 
-def estimate(tally: Tally, *, method: str = "mle", rng: np.random.Generator | None = None) -> Estimate:
+def estimate(tally: Collected, *, method: str | None = None, rng: np.random.Generator | None = None) -> Estimate:
     """Estimate the true shares behind counted reports.
 
     Parameters
     ----------
-    tally : Tally
+    tally : Tally or Pool
         The reports; each group is estimated apart.
-    method : {"mle", "inv", "inv_n", "inv_p", "ibu", "auto"}
+    method : {"mle", "inv", "inv_n", "inv_p", "ibu", "auto"}, optional
         Which estimator; `warner.estimators` says which to use when. ``auto`` draws surveys from what the reports
-        suggest, and takes `mle`, `inv_p` or `inv_n`, in each group, by the smallest error in these.
+        suggest, and takes `mle`, `inv_p` or `inv_n`, in each group, by the smallest error in these. If not given,
+        ``mle``; for reports that support several answers, whose counts alone have no likelihood, ``inv_p``.
     rng : numpy.random.Generator, optional
         The randomness for ``auto``; seeded from the counts if not given, so that the choice can be repeated.
 
@@ -430,106 +422,61 @@ def estimate(tally: Tally, *, method: str = "mle", rng: np.random.Generator | No
     --------
     >>> from warner import RandomizedResponse, Tally
     >>> survey = RandomizedResponse(["yes", "no"], truth="3/4")
-    >>> found = estimate(Tally(survey, [40, 60]))
-    >>> found.shares
+    >>> result = estimate(Tally(survey, [40, 60]))
+    >>> result.shares
     array([0.3, 0.7])
-    >>> found
+    >>> result
     Estimate (mle) from 100 reports among 2 answers, epsilon 1.099
     value     reports    share  95 % interval (population)
     no             60   70.00%   49.44 to  89.34 %   ████████████████████████
     yes            40   30.00%   10.66 to  50.56 %   ██████████
     """
-    if method not in METHODS and method != "auto":
+    refuse_uncounted(tally, "estimate(Tally(design, counts))")
+    if method is not None and method not in METHODS and method != "auto":
         raise ValueError(f"method must be one of {', '.join(METHODS)}, auto, but got {method!r}")
-    found = _estimated(tally, method, rng)
-    if said := doubt(tally):
-        warnings.warn(said, stacklevel=2)
-    return found
+    refuse_silent(tally)
+    chosen = default_method(tally) if method is None else method
+    result = _auto(tally, rng) if chosen == "auto" else _estimated(tally, chosen)
+    if warning := doubt(tally):
+        warnings.warn(warning, stacklevel=2)
+    return result
 
 
-def _estimated(tally: Tally, method: str, rng: np.random.Generator | None = None) -> Estimate:
-    design, counts = tally.design, tally.counts
-    answered = np.asarray(tally.reports) > 0
-    if not answered.any():
-        left_out = f" ({int(np.sum(tally.missing)):,} were missing, {int(np.sum(tally.unknown)):,} unknown)"
-        raise ValueError(f"the tally must hold at least one report, but there is none{left_out}")
-    if method == "auto":
-        return _auto(tally, rng)
-    solver = METHODS[method]
-    if counts.ndim == 1:
-        shares = solver(counts, design)
-        if counts.dtype == np.int64 and design.k > LONG_ROW and isinstance(design, RandomizedResponse):
-            return Estimate(tally, method, shares, *_evidence_by_count(shares, counts, design, valid=method != "inv"))
-        fit = -float(tally.reports) * float(negative_log_likelihood(shares, counts, design))
-        proof = None if method == "inv" else certificate(shares, counts, design)
-        return Estimate(tally, method, shares, fit, proof)
-    shares = np.full((len(counts), design.k), np.nan)
-    fits = np.full(len(counts), np.nan)
-    some = counts[answered]
-    shares[answered] = np.array([solver(row, design) for row in some]) if method == "ibu" else solver(some, design)
-    fits[answered] = -some.sum(axis=-1) * negative_log_likelihood(shares[answered], some, design)
-    proof = certificate(shares, counts, design) if method != "inv" and answered.all() else None
-    return Estimate(tally, method, shares, fits, proof)
+def _estimated(tally: Collected, method: str) -> Estimate:
+    shares, fits, proof = fitted(tally, method)
+    if tally.by:
+        return Estimate(tally, method, shares, fits, proof)
+    if proof is not None:
+        proof = Certificate(float(proof.excess[0]), float(proof.gap[0]), bool(proof.unique[0]))
+    return Estimate(tally, method, shares[0], float(fits[0]), proof)
 
 
-def _auto(tally: Tally, rng: np.random.Generator | None) -> Estimate:
+def _auto(tally: Collected, rng: np.random.Generator | None) -> Estimate:
     """Take for each group the estimator with the smallest predicted error."""
-    if isinstance(tally.design, Pooled):
-        raise TypeError('method must not be "auto" for pooled collections, for which no surveys are drawn; take mle')
-    choices = _choices(tally, rng)
-    found = {name: _estimated(tally, name) for name in dict.fromkeys(chosen.method for chosen in choices)}
-    if len(found) == 1:
-        return replace(next(iter(found.values())), method="auto", choices=choices)
-    shares, fits = np.full((len(tally.counts), tally.design.k), np.nan), np.full(len(tally.counts), np.nan)
-    for row, chosen in zip(np.flatnonzero(tally.reports > 0), choices, strict=True):
-        shares[row], fits[row] = found[chosen.method].shares[row], found[chosen.method].log_likelihood[row]
-    proof = certificate(shares, tally.counts, tally.design) if len(choices) == len(shares) else None
-    return Estimate(tally, "auto", shares, fits, proof, choices)
+    options = choices(tally, rng)
+    estimates = {name: _estimated(tally, name) for name in dict.fromkeys(option.method for option in options)}
+    first = next(iter(estimates.values()))
+    if len(estimates) == 1:
+        return replace(first, method="auto", choices=options)
+    shares, fits = first.shares.copy(), first.log_likelihood.copy()
+    proofs = [getattr(first.certificate, name).copy() for name in _PROOF] if first.certificate is not None else None
+    for group, option in zip(np.flatnonzero(tally.answered), options, strict=True):
+        taken = estimates[option.method]
+        shares[group], fits[group] = taken.shares[group], taken.log_likelihood[group]
+        for proof, name in zip(proofs or (), _PROOF, strict=False):
+            proof[group] = getattr(taken.certificate, name)[group]
+    return Estimate(tally, "auto", shares, fits, None if proofs is None else Certificate(*proofs), options)
 
 
-def _choices(tally: Tally, rng: np.random.Generator | None) -> tuple[Choice, ...]:
-    rows = zip(np.atleast_2d(tally.counts), np.atleast_1d(tally.effective), strict=True)
-    return tuple(choice(counts, tally.design, n=n, rng=rng) for counts, n in rows if n > 0)
+_PROOF = ("excess", "gap", "unique")
 
 
-def _predicted(choices: tuple[Choice, ...]) -> str:
-    """Show predicted errors to one digit: they are no better than orders of magnitude."""
-    if len(choices) == 1:
-        ((name, errors),) = choices
-        listed = ", ".join(f"{other} {error:.0e}" for other, error in errors.items())
-        return f"auto took {name}; predicted squared errors (orders of magnitude): {listed}"
-    taken = [found.method for found in choices]
-    listed = ", ".join(f"{name} in {taken.count(name)}" for name in VALID if name in taken)
-    shown = "; ".join(", ".join(f"{name} {error:.0e}" for name, error in one.errors.items()) for one in choices[:FEW])
-    more = "; ..." if len(choices) > FEW else ""
-    predicted = f"predicted squared errors (orders of magnitude), group by group: {shown}{more}"
-    return f"auto took {listed} of {len(choices)} groups; {predicted}"
-
-
-def _together(effective: Any) -> str:
-    return f"{float(np.sum(effective)):,.1f}"
-
-
-def _evidence_by_count(
-    shares: NDArray[np.float64], counts: NDArray[np.int64], design: RandomizedResponse, *, valid: bool
-) -> tuple[float, Certificate | None]:
-    """Give log-likelihood and certificate from the distinct counts: equal counts have equal shares."""
-    values, repeats, slots, index = distinct(counts, int(counts.max()))
-    table = np.empty(slots[-1] + 1)
-    table[index] = shares
-    share = table[slots]
-    n = repeats @ values
-    fit = np.nan
-    if share.min() >= 0:
-        fit = float((repeats * values) @ np.log(np.maximum(design.q + (design.p - design.q) * share, SMALLEST)))
-    if not valid:
-        return fit, None
-    growth = float(largest_growth(values, share / (repeats @ share), n, design, repeats))
-    a, b = design.odds
-    unique = a > b or int(repeats[values == 0].sum()) <= 1
-    return fit, Certificate(growth - 1, float(n * np.log(max(growth, 1.0))), unique)
-
-
-def _finite(value: Any) -> Any:
-    """Write what is not a number, such as the share of a group without reports, as null."""
-    return None if isinstance(value, float) and value != value else value
+def choices(tally: Collected, rng: np.random.Generator | None) -> tuple[Choice, ...]:
+    """Choose an estimator for each group that has reports, by simulated surveys."""
+    chosen = []
+    for group in np.flatnonzero(tally.answered).tolist():
+        telling = [part for part in tally.parts if part.answered[group] and part.design.epsilon > 0]
+        people = [float(np.atleast_1d(part.effective)[group]) for part in telling]
+        parts = [(part.design, part.histograms([group])) for part in telling]
+        chosen.append(choice_for(parts, people, rng=rng))
+    return tuple(chosen)

@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import rel_entr, xlogy
 
-from warner.designs import Channel, RandomizedResponse
-from warner.estimators import validated
+from warner.arrays import SMALLEST
+from warner.reports.counts import multinomial
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    from warner.designs import Design
+    from warner.arrays import Array, Counts
+    from warner.designs.contract import Design
+    from warner.designs.facts import ChannelOperator
 
 
-def squared_error_sum(shares: ArrayLike, truth: ArrayLike) -> NDArray[np.float64]:
+def squared_error_sum(shares: ArrayLike, truth: ArrayLike) -> Array:
     """Sum the squared differences over the answers.
 
     >>> squared_error_sum([0.3, 0.7], [0.5, 0.5]).round(3)
@@ -31,7 +33,7 @@ def squared_error_sum(shares: ArrayLike, truth: ArrayLike) -> NDArray[np.float64
     return np.square(difference, out=difference).sum(axis=-1)  # type: ignore[no-any-return]
 
 
-def squared_error_mean(shares: ArrayLike, truth: ArrayLike) -> NDArray[np.float64]:
+def squared_error_mean(shares: ArrayLike, truth: ArrayLike) -> Array:
     """Average the squared differences over the answers: the sum divided by K.
 
     >>> squared_error_mean([0.3, 0.7], [0.5, 0.5]).round(3)
@@ -40,7 +42,7 @@ def squared_error_mean(shares: ArrayLike, truth: ArrayLike) -> NDArray[np.float6
     return np.square(_difference(shares, truth)).mean(axis=-1)  # type: ignore[no-any-return]
 
 
-def total_variation(shares: ArrayLike, truth: ArrayLike) -> NDArray[np.float64]:
+def total_variation(shares: ArrayLike, truth: ArrayLike) -> Array:
     """Halve the sum of absolute differences: the largest error in the share of any set of answers.
 
     >>> total_variation([0.3, 0.7], [0.5, 0.5]).round(3)
@@ -50,7 +52,7 @@ def total_variation(shares: ArrayLike, truth: ArrayLike) -> NDArray[np.float64]:
     return np.abs(difference, out=difference).sum(axis=-1) / 2  # type: ignore[no-any-return]
 
 
-def kl_divergence(first: ArrayLike, second: ArrayLike) -> NDArray[np.float64]:
+def kl_divergence(first: ArrayLike, second: ArrayLike) -> Array:
     r"""Give the Kullback-Leibler divergence :math:`\sum_i a_i \ln(a_i/b_i)` of two distributions, in nats.
 
     Infinite where `second` rules out what `first` holds possible. Both must be distributions; `inv` may not be.
@@ -68,7 +70,7 @@ def kl_divergence(first: ArrayLike, second: ArrayLike) -> NDArray[np.float64]:
     return rel_entr(a, b).sum(axis=-1)  # type: ignore[no-any-return]
 
 
-def negative_log_likelihood(shares: ArrayLike, counts: ArrayLike, design: Design) -> NDArray[np.float64]:
+def negative_log_likelihood(shares: ArrayLike, counts: ArrayLike, design: Design) -> Array:
     r"""Give :math:`-\sum_j (c_j/N) \ln \mu_j`: nats per report, no multinomial coefficient.
 
     Here :math:`\mu_j` is the probability of the report j, :math:`q + (p-q)\theta_j`, or that of a `Channel`.
@@ -80,35 +82,39 @@ def negative_log_likelihood(shares: ArrayLike, counts: ArrayLike, design: Design
     >>> negative_log_likelihood([0.5, 0.5], [40, 60], RandomizedResponse(2, truth="3/4")).round(4)  # ln 2
     np.float64(0.6931)
     """
-    array, totals, _ = validated(counts, design)
+    histograms = multinomial(counts, design)
     theta = np.asarray(shares, dtype=np.float64)
-    if theta.shape != (*array.shape[:-1], design.k):
-        raise ValueError(
-            f"shares must have the shape of counts, {(*array.shape[:-1], design.k)}, but got {theta.shape}"
-        )
-    negative = theta.min(axis=-1) < 0
+    shape = (*histograms.n.shape, design.k)
+    if theta.shape != shape:
+        raise ValueError(f"shares must have the shape of counts, {shape}, but got {theta.shape}")
+    fit = log_likelihood_per_report(theta, histograms.counts, histograms.n, design)
+    return np.where(np.isnan(fit), np.nan, -fit)[()]  # a NaN has a sign, which files would keep
+
+
+def log_likelihood_per_report(shares: Array, counts: Counts, n: Counts, design: Design | ChannelOperator) -> Array:
+    """Give what `negative_log_likelihood` negates, for counts that are checked already."""
+    negative = shares.min(axis=-1) < 0
     if negative.all():
         return np.full(negative.shape, np.nan)[()]
-    expected = _expected(theta, design)
+    expected = _expected(shares, design)
     if expected.min() > 0:
-        fit = -np.vecdot(array, np.log(expected, out=expected)) / totals
+        with np.errstate(divide="ignore", invalid="ignore"):  # a group without reports
+            fit = np.vecdot(counts, np.log(expected, out=expected)) / n
     else:
-        fit = -xlogy(array / totals[..., np.newaxis], np.maximum(expected, 0)).sum(axis=-1)
+        fit = xlogy(counts / np.maximum(n, SMALLEST)[..., np.newaxis], np.maximum(expected, 0)).sum(axis=-1)
     return np.where(negative, np.nan, fit)[()]
 
 
-def _expected(theta: NDArray[np.float64], design: Design) -> NDArray[np.float64]:
-    """Give the probability of each report; of pooled designs, given the design that it went through."""
-    if isinstance(design, RandomizedResponse):
-        expected = (design.p - design.q) * theta
-        expected += design.q
-        return expected
-    if isinstance(design, Channel):
-        return np.asarray(theta @ design.channel())
-    return np.concatenate([_expected(theta, part) for part in design.parts], axis=-1)
+def _expected(shares: Array, design: Design | ChannelOperator) -> Array:
+    """Give the probability of each report: in two steps where all answers share p and q, else by the channel."""
+    if design.symmetry is None:
+        return design.operator().forward(shares)
+    expected = design.symmetry.gain * shares
+    expected += design.symmetry.q
+    return expected
 
 
-def _difference(shares: ArrayLike, truth: ArrayLike) -> NDArray[np.float64]:
+def _difference(shares: ArrayLike, truth: ArrayLike) -> Array:
     first, second = np.asarray(shares, dtype=np.float64), np.asarray(truth, dtype=np.float64)
     if first.shape[-1:] != second.shape[-1:]:
         raise ValueError(

@@ -26,7 +26,8 @@ standard error of the prevalence is :math:`\sqrt{f(1-f)/n} / |y - z|` (dividing 
 the trait is absent, so epsilon is infinite: those who have nothing to hide are not protected, those who have are.
 
 Two things that are no design, but nearly: an unrelated question whose prevalence nobody knows
-(`warner.noncompliance.unrelated_question`), and people who do not do as they are told (`warner.noncompliance`).
+(`warner.noncompliance.two_sample_unrelated_question`), and people who do not follow the instructions
+(`warner.noncompliance`).
 
 The table and the formulas follow from the total probability of each report; sources stand with each design.
 """
@@ -34,15 +35,17 @@ The table and the formulas follow from the total probability of each report; sou
 from __future__ import annotations
 
 import math
-import reprlib
-from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from warner.designs import Channel, probability
+from warner.designs.channel import Channel
+from warner.designs.exact import probability, whole_number
+from warner.designs.traits import channel_of_trait, forced_answers, pair_of_labels, refuse_useless, sentence, two_pairs
 
 if TYPE_CHECKING:
-    from warner.designs import Number
+    from collections.abc import Callable, Mapping, Sequence
+
+    from warner.designs.exact import Number
 
 YES_NO = ("yes", "no")
 MOST_DRAWS = 300  # exact probabilities of more would not fit in the whole numbers of a design
@@ -79,13 +82,13 @@ def warner(p: Number, *, answers: Sequence[str] = YES_NO, reports: Sequence[str]
     array([0.3005, 0.6995])
     """
     chance = probability("p", p)
-    answers, reports = _pairs(answers, reports)
+    answers, reports = two_pairs(answers, reports)
     does = (
         "draw one of two statements, so that nobody else sees which: with probability "
         f'{chance} "I have the trait", with probability {1 - chance} "I do not have the trait". '
         f"Report '{reports[0]}' if the statement is true for you, '{reports[1]}' if not."
     )
-    return _two(chance, 1 - chance, {"p": p}, answers, reports, does)
+    return channel_of_trait(chance, 1 - chance, {"p": p}, answers, reports, does)
 
 
 def mirrored(p: Number, *, answers: Sequence[str] = YES_NO, reports: Sequence[str] = YES_NO) -> Channel:
@@ -113,12 +116,12 @@ def mirrored(p: Number, *, answers: Sequence[str] = YES_NO, reports: Sequence[st
     array([0.45, 0.55])
     """
     chance = probability("p", p)
-    answers, reports = _pairs(answers, reports)
+    answers, reports = two_pairs(answers, reports)
     does = (
         f"let chance decide, unseen, which question is yours: with probability {chance} the sensitive one, with "
         f"probability {1 - chance} its opposite. Answer it truthfully, with '{reports[0]}' or '{reports[1]}'."
     )
-    return _two(chance, 1 - chance, {"p": p}, answers, reports, does)
+    return channel_of_trait(chance, 1 - chance, {"p": p}, answers, reports, does)
 
 
 def disguised(p: Number, *, answers: Sequence[str] = YES_NO, reports: Sequence[str] = ("red", "black")) -> Channel:
@@ -149,13 +152,13 @@ def disguised(p: Number, *, answers: Sequence[str] = YES_NO, reports: Sequence[s
     array([0.3, 0.7])
     """
     share = probability("p", p)
-    answers, reports = _pairs(answers, reports)
+    answers, reports = two_pairs(answers, reports)
     does = (
         f"draw, unseen, a card from each of two stacks: in the {answers[0]}-stack a share of {share} of the cards is "
         f"'{reports[0]}', in the {answers[1]}-stack {1 - share}; all others are '{reports[1]}'. Report only the colour "
         "of the card from the stack of your true answer."
     )
-    return _two(share, 1 - share, {"p": p}, answers, reports, does)
+    return channel_of_trait(share, 1 - share, {"p": p}, answers, reports, does)
 
 
 def crosswise(p: Number, *, answers: Sequence[str] = YES_NO, reports: Sequence[str] = ("same", "differ")) -> Channel:
@@ -187,13 +190,13 @@ def crosswise(p: Number, *, answers: Sequence[str] = YES_NO, reports: Sequence[s
     array([0.223, 0.777])
     """
     share = probability("p", p)
-    answers, reports = _pairs(answers, reports)
+    answers, reports = two_pairs(answers, reports)
     does = (
         f"think of two questions, the sensitive one and an unrelated one that a share of {share} of people would "
         f"answer with yes. Report '{reports[0]}' if your answers to both are the same (twice yes, or twice no), "
         f"'{reports[1]}' if they differ. Tell neither answer."
     )
-    return _two(share, 1 - share, {"p": p}, answers, reports, does)
+    return channel_of_trait(share, 1 - share, {"p": p}, answers, reports, does)
 
 
 def triangular(
@@ -225,13 +228,13 @@ def triangular(
     array([0.1911, 0.8089])
     """
     share = probability("p", p)
-    answers, reports = _pairs(answers, reports)
+    answers, reports = two_pairs(answers, reports)
     does = (
         f"think of two questions, the sensitive one and an unrelated one that a share of {share} of people would "
         f"answer with yes. Report '{reports[0]}' if your answer to one of them or to both is yes, '{reports[1]}' if "
         "both answers are no. Do not tell which."
     )
-    return _two(Fraction(1), share, {"p": p}, answers, reports, does)
+    return channel_of_trait(Fraction(1), share, {"p": p}, answers, reports, does)
 
 
 def forced_response(
@@ -285,23 +288,25 @@ def forced_response(
     if (yes is None) == (forced is None):
         got = "got neither" if yes is None else "got both"
         raise TypeError(f"a forced response needs yes, or forced with a probability for each answer, but {got}")
-    told = probability("truth", truth)
+    honest = probability("truth", truth)
     if forced is not None:
         if answers is not None or reports is not None:
-            raise TypeError("answers and reports go with yes; those of forced are its own keys")
-        return _forced(told, truth, forced)
-    answers, reports = _pairs(answers or YES_NO, reports or YES_NO)
+            raise TypeError(
+                "answers and reports must be left out if every answer has a forced probability, which names it already"
+            )
+        return forced_answers(honest, truth, forced)
+    answers, reports = two_pairs(answers or YES_NO, reports or YES_NO)
     says_yes = probability("yes", yes)  # type: ignore[arg-type]
-    says_no = 1 - told - says_yes
+    says_no = 1 - honest - says_yes
     if says_no < 0:
         raise ValueError(
             f"truth and yes must sum to at most 1, because the rest is the forced no, but got {truth!r} and {yes!r}"
         )
     does = (
-        f"let chance decide, unseen, what to do: with probability {told} answer truthfully, with probability "
+        f"let chance decide, unseen, what to do: with probability {honest} answer truthfully, with probability "
         f"{says_yes} report '{reports[0]}', with probability {says_no} report '{reports[1]}', whatever the truth is."
     )
-    return _two(told + says_yes, says_yes, {"truth": truth, "yes": yes}, answers, reports, does)
+    return channel_of_trait(honest + says_yes, says_yes, {"truth": truth, "yes": yes}, answers, reports, does)
 
 
 def unrelated_question(
@@ -311,7 +316,7 @@ def unrelated_question(
 
     With probability p the respondent answers the sensitive question, otherwise one whose share of yes is known, the
     same with the trait and without: P(yes | trait) = p + (1 - p) prevalence, P(yes | not) = (1 - p) prevalence [1]_.
-    Where that share is not known, two samples find it out: `warner.noncompliance.unrelated_question`.
+    Where that share is not known, two samples can tell it: `warner.noncompliance.two_sample_unrelated_question`.
 
     Parameters
     ----------
@@ -337,14 +342,14 @@ def unrelated_question(
     array([0.8406103, 0.1593897])
     """
     chance, common = probability("p", p), probability("prevalence", prevalence)
-    answers, reports = _pairs(answers, reports)
+    answers, reports = two_pairs(answers, reports)
     does = (
         f"let chance decide, unseen, which question is yours: with probability {chance} the sensitive one, with "
         f"probability {1 - chance} an unrelated one that a share of {common} of people would answer with yes. Answer "
         f"it truthfully, with '{reports[0]}' or '{reports[1]}'."
     )
     harmless = (1 - chance) * common
-    return _two(chance + harmless, harmless, {"p": p, "prevalence": prevalence}, answers, reports, does)
+    return channel_of_trait(chance + harmless, harmless, {"p": p, "prevalence": prevalence}, answers, reports, does)
 
 
 def mangat_singh(
@@ -379,16 +384,16 @@ def mangat_singh(
     >>> inv([50, 50], mangat_singh(0.55, 0.7)).round(4)
     array([0.5, 0.5])
     """
-    told, chance = probability("truth", truth), probability("p", p)
-    answers, reports = _pairs(answers, reports)
+    honest, chance = probability("truth", truth), probability("p", p)
+    answers, reports = two_pairs(answers, reports)
     does = (
-        f"let chance decide, unseen: with probability {told} report truthfully, '{reports[0]}' or '{reports[1]}'. "
+        f"let chance decide, unseen: with probability {honest} report truthfully, '{reports[0]}' or '{reports[1]}'. "
         f'Otherwise draw one of two statements, "I have the trait" with probability {chance}, "I do not have the '
         'trait" with '
         f"probability {1 - chance}, and report '{reports[0]}' if it is true for you, '{reports[1]}' if not."
     )
     given = {"truth": truth, "p": p}
-    return _two(told + (1 - told) * chance, (1 - told) * (1 - chance), given, answers, reports, does)
+    return channel_of_trait(honest + (1 - honest) * chance, (1 - honest) * (1 - chance), given, answers, reports, does)
 
 
 def mangat(p: Number, *, answers: Sequence[str] = YES_NO, reports: Sequence[str] = YES_NO) -> Channel:
@@ -417,15 +422,15 @@ def mangat(p: Number, *, answers: Sequence[str] = YES_NO, reports: Sequence[str]
     array([0.1339, 0.8661])
     """
     chance = probability("p", p)
-    answers, reports = _pairs(answers, reports)
+    answers, reports = two_pairs(answers, reports)
     does = (
         f"if you have the trait, report '{reports[0]}'. If not, let chance decide, unseen: report '{reports[1]}' with "
         f"probability {chance}, and '{reports[0]}' with probability {1 - chance}."
     )
-    return _two(Fraction(1), 1 - chance, {"p": p}, answers, reports, does)
+    return channel_of_trait(Fraction(1), 1 - chance, {"p": p}, answers, reports, does)
 
 
-def kuk(r1: Number, r2: Number, draws: int = 1, *, answers: Sequence[str] = YES_NO) -> Channel:
+def kuk(r1: Number, r2: Number, draws: Number = 1, *, answers: Sequence[str] = YES_NO) -> Channel:
     """Kuk's design: draw cards from the pack of the true answer, and report how many are red.
 
     There are two packs, with a share r1 of red cards for those who have the trait and r2 for those who have not. The
@@ -454,86 +459,35 @@ def kuk(r1: Number, r2: Number, draws: int = 1, *, answers: Sequence[str] = YES_
            [0.49, 0.42, 0.09]])
     """
     first, second = probability("r1", r1), probability("r2", r2)
-    if isinstance(draws, bool) or not isinstance(draws, int) or not 1 <= draws <= MOST_DRAWS:
-        raise ValueError(f"draws must be a whole number from 1 to {MOST_DRAWS}, but got {draws!r}")
-    _refuse_useless(first, second, {"r1": r1, "r2": r2}, "a red card")
+    times = whole_number("draws", draws, 1, MOST_DRAWS)
+    refuse_useless(first, second, {"r1": r1, "r2": r2}, "a red card")
     rows = [
-        [math.comb(draws, red) * share**red * (1 - share) ** (draws - red) for red in range(draws + 1)]
+        [math.comb(times, red) * share**red * (1 - share) ** (times - red) for red in range(times + 1)]
         for share in (first, second)
     ]
-    times = "once" if draws == 1 else f"{draws} times"
-    answers = _pair("answers", answers)
+    answers = pair_of_labels("answers", answers)
+    often = "once" if times == 1 else f"{times} times"
     does = (
-        f"draw {times}, unseen, from each of two packs of cards, putting each card back: in the {answers[0]}-pack a "
+        f"draw {often}, unseen, from each of two packs of cards, putting each card back: in the {answers[0]}-pack a "
         f"share of {first} of the cards is red, in the {answers[1]}-pack {second}. Report how many red cards came from "
         "the pack of your true answer."
     )
-    return Channel(rows, answers, draws + 1, procedure=_sentence(does))
+    return Channel(rows, answers, times + 1, procedure=sentence(does))
 
 
-def _forced(told: Fraction, truth: Number, forced: Mapping[Any, Number]) -> Channel:
-    if not isinstance(forced, Mapping):
-        raise TypeError(
-            f"forced must map each answer to a probability, such as {{'a': '1/6', 'b': '1/6'}}, but got {forced!r}"
-        )
-    labels = list(forced)
-    shares = [probability(f"forced[{label!r}]", share) for label, share in forced.items()]
-    if sum(shares) != 1 - told:
-        raise ValueError(
-            f"the probabilities of forced must sum to 1 - truth = {1 - told}, but they sum to {sum(shares)}; write "
-            'fractions as strings, such as "1/3"'
-        )
-    _refuse_useless(told, Fraction(0), {"truth": truth}, "an honest report")
-    rows = [
-        [share + (told if row == column else 0) for column, share in enumerate(shares)] for row in range(len(shares))
-    ]
-    each = ", ".join(f"report {label} with probability {share}" for label, share in zip(labels, shares, strict=True))
-    does = (
-        f"let chance decide, unseen, what to do: answer truthfully with probability {told}, or, whatever the truth is, "
-        f"{each}."
+# The survey designs by name: what the command line offers, with the parameters of each function.
+SURVEYS: dict[str, Callable[..., Channel]] = {
+    survey.__name__.replace("_", " "): survey
+    for survey in (
+        warner,
+        mirrored,
+        disguised,
+        crosswise,
+        triangular,
+        forced_response,
+        unrelated_question,
+        mangat_singh,
+        mangat,
+        kuk,
     )
-    return Channel(rows, labels, labels, procedure=_sentence(does))
-
-
-def _two(
-    with_trait: Fraction,
-    without: Fraction,
-    given: dict[str, Any],
-    answers: Sequence[str],
-    reports: Sequence[str],
-    does: str,
-) -> Channel:
-    """Make the channel of a design with two answers and two reports."""
-    _refuse_useless(with_trait, without, given, f"the report {reports[0]}")
-    rows = [[with_trait, 1 - with_trait], [without, 1 - without]]
-    return Channel(rows, answers, reports, procedure=_sentence(does))
-
-
-def _refuse_useless(with_trait: Fraction, without: Fraction, given: dict[str, Any], what: str) -> None:
-    names = " and ".join(given)
-    values = ", ".join(f"{name} = {value}" for name, value in given.items())
-    if with_trait == without:
-        raise ValueError(
-            f"{names} must be such that reports carry information, but with {values} {what} has probability {without} "
-            "with the trait and without it: nothing could be estimated"
-        )
-    if {with_trait, without} == {0, 1}:
-        raise ValueError(
-            f"{names} must leave something to chance, but with {values} every report gives the true answer away; to "
-            "ask without protection needs no design"
-        )
-
-
-def _pairs(answers: Sequence[str], reports: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    return _pair("answers", answers), _pair("reports", reports)
-
-
-def _pair(name: str, labels: Sequence[str]) -> Sequence[str]:
-    if isinstance(labels, str) or not isinstance(labels, Sequence) or len(labels) != 2:
-        first = {"answers": "that of having the trait", "reports": "the design's first report"}[name]
-        raise ValueError(f"{name} must be two labels, {first} first, but got {reprlib.repr(labels)}")
-    return labels
-
-
-def _sentence(does: str) -> str:
-    return does[0].upper() + does[1:]
+}

@@ -1,6 +1,9 @@
+"""The closed forms: four lines, to the last bit."""
+
 from __future__ import annotations
 
 import json
+import math
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,13 +17,18 @@ from numpy.testing import assert_allclose, assert_array_equal
 import oracle
 import warner
 from strategies import surveys
-from warner import RandomizedResponse, certificate, inv, inv_n, inv_p, mle, simulate
+from warner import RandomizedResponse, SubsetSelection, certificate, inv, inv_n, inv_p, mle, simulate
+from warner.designs import Symmetry
+from warner.estimators import lines
+from warner.reports.counts import Histograms
 
 ULP_OF_ONE = 2.0**-52
 ESTIMATORS = {"inv": inv, "inv_n": inv_n, "inv_p": inv_p, "mle": mle}
 VALID = {"inv_n": inv_n, "inv_p": inv_p, "mle": mle}
 REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "reference_values.json").read_text())["cases"]
 RR_CASES = {case["id"]: case for case in REFERENCE if case["kind"] == "rr"}
+SUPPORT = json.loads((Path(__file__).parents[1] / "reference" / "support.json").read_text())["estimates"]
+SUPPORT_CASES = {case["name"]: case for case in SUPPORT}
 
 every_estimator = pytest.mark.parametrize("name", ESTIMATORS)
 every_valid_estimator = pytest.mark.parametrize("name", VALID)
@@ -410,55 +418,160 @@ def test_mle_carries_its_certificate_and_a_perturbed_one_does_not(k: int, epsilo
     assert certificate(perturbed, counts, design).excess > min(1e-6, expected_loss)
 
 
-# Bad input
+# Support: every answer has a count of its own among n reports, of which the counts are not the sum
 
-SURVEY = RandomizedResponse(3, epsilon=1)
-
-
-@every_estimator
-@pytest.mark.parametrize(
-    ("counts", "complaint"),
-    [
-        ([1, 2], r"one entry for each of the 3 answers.*got shape \(2,\)"),
-        (5, r"one entry for each of the 3 answers.*got shape \(\)"),
-        ([[1, 2, 3, 4]], r"got shape \(1, 4\)"),
-        ([1, -2, 3], "must not be negative, but got -2 at position 1"),
-        ([[1, 2, 3], [4, 5, -6]], r"must not be negative, but got -6 at position \(1, 2\)"),
-        ([1.0, -0.5, 3.0], "at least 0, but got -0.5 at position 1"),
-        ([1.0, float("nan"), 3.0], "at least 0, but got nan at position 1"),
-        ([1.0, float("inf"), 3.0], "finite sum"),
-        ([0, 0, 0], "at least one report, but all are zero$"),
-        ([0.0, 0.0, 0.0], "at least one report, but all are zero$"),
-        ([[1, 2, 3], [0, 0, 0]], r"all are zero in the histogram at position \[1\]"),
-        ([2**53, 1, 0], r"at most 2\^53 = 9.01e15.*but got 9.01e\+15"),
-        ([2**52] * 3, r"at most 2\^53 .*but got 1.35e\+16"),
-        ([2**62, 2**62, 2**62], r"at most 2\^53 .*but got 1.38e\+19"),
-        ([1e308] * 3, "finite sum"),
-        (np.ma.array([40, 60, 999], mask=[False, False, True]), "must not be masked"),
-        (np.array([2**64 - 1, 1, 1], dtype=np.uint64), r"at most 2\^53"),
-    ],
-)
-def test_bad_counts(name: str, counts: Any, complaint: str) -> None:
-    with pytest.raises(ValueError, match=complaint):
-        ESTIMATORS[name](counts, SURVEY)
+LINES = {"inv": lines.unbiased, "inv_n": lines.rescaled, "inv_p": lines.nearest}
+every_line = pytest.mark.parametrize("name", LINES)
+Support = tuple[list[list[int]], list[int], Symmetry]
 
 
-@every_estimator
-@pytest.mark.parametrize("counts", [["a", "b", "c"], [True, False, True], [None, 1, 2], [1j, 2, 3], [2**70, 1, 1]])
-def test_counts_that_are_not_numbers(name: str, counts: Any) -> None:
-    with pytest.raises(TypeError, match="counts must be numbers"):
-        ESTIMATORS[name](counts, SURVEY)
+def supports(*, inverted: bool = False) -> st.SearchStrategy[Support]:
+    """Draw histograms of support with the numbers of reports behind them, and any two probabilities."""
+
+    def of_total(total: int) -> st.SearchStrategy[Symmetry]:
+        pair = st.tuples(st.integers(0, total), st.integers(0, total)).filter(lambda pair: pair[0] > pair[1])
+        return pair.map(lambda pair: Symmetry(*(pair[::-1] if inverted else pair), total=total))
+
+    symmetries = st.one_of(st.integers(1, 30), st.integers(2**40, 2**200)).flatmap(of_total)
+    numbers = st.one_of(st.integers(1, 60), st.integers(1, 10**12))
+
+    def histograms(shape: tuple[int, list[int]]) -> st.SearchStrategy[Support]:
+        k, n = shape
+        row = [st.lists(st.integers(0, number), min_size=k, max_size=k) for number in n]
+        return st.tuples(st.tuples(*row).map(list), st.just(n), symmetries)
+
+    return st.tuples(st.integers(2, 5), st.lists(numbers, min_size=1, max_size=3)).flatmap(histograms)
 
 
-@every_estimator
-def test_a_total_of_exactly_two_to_the_53_is_fine(name: str) -> None:
-    assert ESTIMATORS[name]([2**53 - 1, 1, 0], SURVEY)[0] > 0.99
+def evaluated(name: str, counts: Any, n: Any, symmetry: Symmetry) -> Any:
+    array = np.array(counts)
+    histograms = Histograms(array, np.array(n), array.max())
+    return lines.shares(histograms, symmetry, LINES[name], cut=name != "inv", exclusive=False)
 
 
-@every_estimator
-def test_a_design_without_information(name: str) -> None:
-    with pytest.raises(ValueError, match="p != q"):
-        ESTIMATORS[name]([1, 2, 3], RandomizedResponse(3, odds=(1, 1)))
+def exact_support(name: str, counts: list[int], n: int, symmetry: Symmetry) -> list[Fraction]:
+    solver = {"inv": oracle.unbiased, "inv_n": oracle.rescaled, "inv_p": oracle.nearest}[name]
+    return solver(counts, n, Fraction(symmetry.a, symmetry.total), Fraction(symmetry.b, symmetry.total))
+
+
+@every_line
+@given(survey=st.one_of(supports(), supports(inverted=True)))
+def test_one_histogram_of_support_is_the_correctly_rounded_exact_answer(name: str, survey: Support) -> None:
+    counts, n, symmetry = survey
+    for row, number in zip(counts, n, strict=True):
+        exact = [float(share) for share in exact_support(name, row, number, symmetry)]
+        assert_array_equal(evaluated(name, row, number, symmetry), exact)
+
+
+@every_line
+@pytest.mark.parametrize("inverted", [False, True])
+@given(data=st.data())
+def test_a_batch_of_support_equals_its_rows(name: str, inverted: bool, data: st.DataObject) -> None:
+    counts, n, symmetry = data.draw(supports(inverted=inverted))
+    counts, n = [*counts, counts[0], [0] * len(counts[0])], [*n, n[0], n[0]]
+    batch = evaluated(name, counts, n, symmetry)
+    for row, number, shares in zip(counts, n, batch, strict=True):
+        exact = np.array([float(share) for share in exact_support(name, row, number, symmetry)])
+        assert (np.abs(shares - exact) <= 4 * ULP_OF_ONE * np.maximum(1, np.abs(exact))).all()
+        if name != "inv":
+            assert_array_equal(shares == 0, exact == 0)
+
+
+@every_line
+@given(survey=supports())
+def test_weighted_support_agrees_with_counts(name: str, survey: Support) -> None:
+    counts, n, symmetry = survey
+    if symmetry.gain < 1e-3:
+        return  # beyond, the rounding of c/n alone moves the shares
+    exact = [[float(x) for x in exact_support(name, row, m, symmetry)] for row, m in zip(counts, n, strict=True)]
+    sums = np.array([1.0 if name == "inv" else sum(max(x, 0) for x in row) for row in exact])[:, np.newaxis]
+    raw = [oracle.unbiased(row, m, *exact_rates(symmetry)) for row, m in zip(counts, n, strict=True)]
+    # Clipped shares are divided by their sum, which may be small: rounding errors grow by that.
+    kept = np.array([float(sum(max(x, Fraction(0)) for x in row)) for row in raw])
+    tolerance = 1e-13 / symmetry.gain / np.where((name == "inv_n") & (kept > 0), np.minimum(kept, 1), 1)
+    weighted = evaluated(name, 0.37 * np.array(counts, dtype=float), 0.37 * np.array(n, dtype=float), symmetry)
+    assert_allclose(sums, 1, atol=1e-12)
+    if name == "inv_n" and (kept < 1e-9).any():
+        return  # a share that is positive or zero by less than rounding
+    assert (np.abs(weighted - exact) <= tolerance[:, np.newaxis] + 1e-13 * np.abs(exact)).all()
+
+
+def exact_rates(symmetry: Symmetry) -> tuple[Fraction, Fraction]:
+    return Fraction(symmetry.a, symmetry.total), Fraction(symmetry.b, symmetry.total)
+
+
+@given(survey=surveys())
+def test_counts_that_sum_to_n_are_those_of_randomized_response(survey: tuple[list[int], RandomizedResponse]) -> None:
+    counts, design = survey
+    for name, estimator in (("inv", inv), ("inv_n", inv_n), ("inv_p", inv_p)):
+        assert_array_equal(evaluated(name, counts, sum(counts), design.symmetry), estimator(counts, design))
+
+
+@pytest.mark.parametrize("case", SUPPORT_CASES.values(), ids=SUPPORT_CASES)
+def test_reference_values_of_support(case: dict[str, Any]) -> None:
+    p, q = Fraction(case["p"]), Fraction(case["q"])
+    total = math.lcm(p.denominator, q.denominator)
+    symmetry = Symmetry(int(p * total), int(q * total), total)
+    counts, n = case["support_counts"], sum(case["multiplicity"])
+    for name in LINES:
+        exact = [float(Fraction(share)) for share in case[name]]
+        assert_array_equal(evaluated(name, counts, n, symmetry), exact)
+        assert_allclose(evaluated(name, [counts] * 2, [n] * 2, symmetry)[1], exact, rtol=0, atol=4 * ULP_OF_ONE)
+
+
+def test_subset_selection_by_hand() -> None:
+    # 31 sets of two out of five, p = 2/3 and q = 1/3: inv is 3 c/31 - 1. Only the first two stay positive when all are
+    # lowered: by (38 + 14 - 31)/62 = 21/62, which leaves (76 - 21)/62 and (28 - 21)/62.
+    design, counts = SubsetSelection(5, odds=(3, 1), size=2), [23, 15, 13, 6, 5]
+    assert_array_equal(inv(counts, design, n=31), np.array([38, 14, 8, -13, -16]) / 31)
+    assert_array_equal(inv_n(counts, design, n=31), np.array([38, 14, 8, 0, 0]) / 60)
+    assert_array_equal(inv_p(counts, design, n=31), np.array([55, 7, 0, 0, 0]) / 62)
+    twice = [counts, counts]
+    assert_allclose(inv_p(twice, design, n=[31, 31]), [np.array([55, 7, 0, 0, 0]) / 62] * 2, atol=4 * ULP_OF_ONE)
+
+
+@pytest.mark.parametrize("counts", [[3, 2, 0, 1, 3], [0, 0, 0, 0, 0], [10, 10, 10, 10, 10], [9, 10, 3, 2, 1]])
+def test_support_below_the_noise_tells_nothing_apart(counts: list[int]) -> None:
+    # Noise alone supports each answer in a third of 30 reports: clipped, nothing is left to rescale.
+    symmetry = Symmetry(2, 1, 3)
+    uniform = np.full(5, 1 / 5)
+    assert_array_equal(evaluated("inv_n", counts, 30, symmetry), uniform)
+    assert_array_equal(evaluated("inv_n", [counts] * 3, [30] * 3, symmetry), [uniform] * 3)
+    assert_allclose(evaluated("inv_n", np.array(counts, dtype=float), 30.0, symmetry), uniform, atol=1e-15)
+    # Beside another one that is above: only that row is uniform.
+    both = evaluated("inv_n", [counts, [20, 10, 10, 10, 10]], [30, 30], symmetry)
+    assert_allclose(both[0], uniform, atol=4 * ULP_OF_ONE)
+    assert_allclose(both[1], [1, 0, 0, 0, 0], atol=4 * ULP_OF_ONE)
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.5, 3])
+def test_sets_of_many_answers(epsilon: float) -> None:
+    # By distinct counts and one histogram after the other: the same shares, summing to one.
+    k, n = 5000, 300
+    design = SubsetSelection(k, epsilon=epsilon)
+    counts = simulate.reports_of_population(simulate.zipf(k, 1.3), n, design, rng=np.random.default_rng(1))
+    for estimator in (inv, inv_n, inv_p):
+        shares = estimator(counts, design, n=n)
+        assert_array_equal(estimator(counts[np.newaxis], design, n=[n])[0], shares)
+        assert_array_equal(estimator(np.stack([counts, counts]), design, n=[n, n])[1], shares)
+        weighted = estimator(counts.astype(float), design, n=float(n))
+        assert_allclose(weighted, shares, atol=1e-9 / min(epsilon, 1) if estimator is inv else 1e-9)
+        assert abs(shares.sum() - 1) <= 1e-12 * max(1, np.abs(shares).sum())
+        if estimator is not inv:
+            assert (shares >= 0).all()
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.5, 3])
+def test_batches_of_sets_are_as_precise_as_those_of_single_answers(epsilon: float) -> None:
+    k, n = 40, 1000
+    design = SubsetSelection(k, epsilon=epsilon)
+    counts = simulate.reports_of_population(simulate.zipf(k, 1.3), n, design, rng=np.random.default_rng(2), size=20)
+    for estimator in (inv, inv_n, inv_p):
+        batch = estimator(counts, design, n=[n] * 20)
+        one_by_one = np.array([estimator(row, design, n=n) for row in counts])
+        assert (np.abs(batch - one_by_one) <= 4 * ULP_OF_ONE * np.maximum(1, np.abs(one_by_one))).all()
+        if estimator is not inv:
+            assert_array_equal(batch == 0, one_by_one == 0)
 
 
 # Statistics with derived tolerances

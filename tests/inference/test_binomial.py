@@ -1,3 +1,5 @@
+"""Binomial counts: limits, tails and standard errors of a share that shows in one count."""
+
 from __future__ import annotations
 
 import json
@@ -9,23 +11,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import beta, binom, binomtest, false_discovery_control, fisher_exact, norm
+from scipy.stats import beta, binom
 
+from tables import clopper_pearson, rates
 from warner import RandomizedResponse, simulate
-from warner.inference import binomial as intervals
+from warner.inference import binomial
 from warner.inference.binomial import (
-    Reading,
-    adjusted,
+    Rates,
+    at_least,
+    at_most,
     binomial_limits,
-    certain_ranks,
-    clopper_pearson,
-    difference,
-    difference_between,
-    presence,
-    rates,
+    interval_and_error,
     share_interval,
-    standard_errors,
+    smallest_share,
+    standard_error,
 )
+from warner.inference.intervals import Confidence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +54,7 @@ def test_reference_values(case: dict[str, Any]) -> None:
     assert (low <= np.array(plain["lower"]["float"]) + 1e-10).all()
     assert (high >= np.array(plain["upper"]["float"]) - 1e-10).all()
     assert_allclose(
-        standard_errors(counts, n, rates(design)),
+        standard_error(counts, n, rates(design)),
         case["expected"]["se_INV_iid_plugin"]["float"],
         rtol=1e-12,
         atol=1e-12,
@@ -231,10 +232,10 @@ def test_simultaneous_intervals_hold_all_at_once() -> None:
     design = RandomizedResponse(k, epsilon=2)
     truth = simulate.zipf(k, 1.3)
     counts = simulate.reports_of_population(truth, n, design, rng=np.random.default_rng(5), size=surveys)
-    low, high = share_interval(counts, float(n), rates(design), Reading(0.9, simultaneous=True).tail(k))
+    low, high = share_interval(counts, float(n), rates(design), Confidence(0.9, simultaneous=True).tail(k))
     missed = ((truth < low) | (truth > high)).any(axis=-1).mean()
     assert missed <= 0.1 + 4 * np.sqrt(0.1 * 0.9 / surveys)
-    low, high = share_interval(counts, float(n), rates(design), Reading(0.9).tail(k))
+    low, high = share_interval(counts, float(n), rates(design), Confidence(0.9).tail(k))
     assert ((truth < low) | (truth > high)).any(axis=-1).mean() > 0.3  # one at a time they do not
 
 
@@ -245,7 +246,7 @@ def test_realised_intervals_hold_all_at_once() -> None:
     people[:2] = n // 2, n - n // 2
     counts = simulate.reports_of_people(people, design, rng=np.random.default_rng(2), size=surveys)
     low, high = share_interval(
-        counts, float(n), rates(design), Reading(0.95, "realised", simultaneous=True).tail(k), "realised"
+        counts, float(n), rates(design), Confidence(0.95, "realised", simultaneous=True).tail(k), "realised"
     )
     covered = ((low <= people / n) & (people / n <= high)).all(axis=-1).mean()
     assert covered >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / surveys)
@@ -269,178 +270,57 @@ def test_simulated_coverage_agrees_with_the_sum() -> None:
     assert abs(found - summed) <= 4 * np.sqrt(summed * (1 - summed) / surveys)
 
 
-# Differences
-
-
-@pytest.mark.parametrize(("k", "epsilon", "n", "s"), [(2, 1, 500, 0.5), (10, 2, 3000, 1.3), (100, 3, 20_000, 0.5)])
-@pytest.mark.parametrize("target", ["population", "realised"])
-def test_differences_cover(k: int, epsilon: float, n: int, s: float, target: str) -> None:
-    design, truth, surveys, rng = (
-        RandomizedResponse(k, epsilon=epsilon),
-        simulate.zipf(k, s),
-        3000,
-        np.random.default_rng(8),
-    )
-    if target == "population":
-        counts = simulate.reports_of_population(truth, n, design, rng=rng, size=surveys)
-        real = truth
-    else:
-        people = rng.multinomial(n, truth)
-        counts = simulate.reports_of_people(people, design, rng=rng, size=surveys)
-        real = people / n
-    for j in (1, k - 1):
-        found = difference(counts[:, 0], counts[:, j], n, rates(design), 0.025, target)
-        covered = ((found.low <= real[0] - real[j]) & (real[0] - real[j] <= found.high)).mean()
-        # A normal approximation of a sum of n terms: it is allowed one point besides the four standard errors.
-        assert abs(covered - 0.95) <= 0.01 + 4 * np.sqrt(0.95 * 0.05 / surveys)
-        assert abs(found.difference.mean() - (real[0] - real[j])) <= 4 * found.difference.std() / np.sqrt(surveys)
-        ratio = real[0] / real[j]
-        assert ((found.ratio_low <= ratio) & (ratio <= found.ratio_high)).mean() >= 0.95 - 4 * 0.004
-
-
-def test_a_difference_by_hand() -> None:
-    # 400 and 250 of 1,000 with q = 1/4, p = 1/2: inv gives 0.6 and 0; variance (0.65 - 0.15^2)/1000 / (1/16)
-    found = difference(400.0, 250.0, 1000.0, rates(RandomizedResponse(3, odds=(2, 1))), 0.025, "population")
-    half = 1.959963984540054 * np.sqrt((0.65 - 0.0225) / 1000) * 4
-    assert_allclose([found.difference, found.low, found.high], [0.6, 0.6 - half, 0.6 + half], rtol=1e-12)
-    assert_allclose(found.p_value, binomtest(400, 650).pvalue, rtol=1e-9)
-
-
-@pytest.mark.parametrize("epsilon", [998, 999])
-def test_realised_differences_with_little_noise_cover(epsilon: int) -> None:
-    # K = 2, N = 100, truth told 998 or 999 times in 1,000: hardly any report is a lie, and nothing is normal.
-    design, n, holders = RandomizedResponse(2, truth=f"{epsilon}/1000"), 100, 30
-    law = np.convolve(
-        binom.pmf(np.arange(holders + 1), holders, design.p),
-        binom.pmf(np.arange(n - holders + 1), n - holders, design.q),
-    )
-    counts = np.arange(n + 1.0)
-    found = difference(counts, n - counts, float(n), rates(design), 0.025, "realised")
-    real = (2 * holders - n) / n
-    assert law[(found.low <= real + 1e-12) & (real - 1e-12 <= found.high)].sum() >= 0.95
-    other = [difference_between(c, 50.0, (n, n), rates(design), 0.025, "realised") for c in counts]
-    assert all(one.high - one.low > 0.05 for one in other)
-
-
-def test_rare_answers_are_compared_by_their_exact_intervals() -> None:
-    design = RandomizedResponse(50, epsilon=3)
-    found = difference(40.0, 4.0, 200.0, rates(design), 0.025, "population")
-    (low1, high1), (low2, high2) = (share_interval(np.array([[c]]), 200.0, rates(design), 0.0125) for c in (40, 4))
-    assert_allclose([found.low, found.high], [low1[0, 0] - high2[0, 0], high1[0, 0] - low2[0, 0]])
-    assert found.ratio_high == np.inf
-    assert_allclose(found.ratio_low, low1[0, 0] / high2[0, 0])
-
-
-@pytest.mark.parametrize("odds", [(5, 1), (1, 5)])
-@pytest.mark.parametrize("target", ["population", "realised"])
-def test_differences_between_groups_cover(odds: tuple[int, int], target: str) -> None:
-    design, n, surveys, rng = RandomizedResponse(4, odds=odds), (800, 500), 3000, np.random.default_rng(2)
-    rate, holders = rates(design), (240, 50)
-    shares = [held / size for held, size in zip(holders, n, strict=True)]
-    real = shares[0] - shares[1]
-    counts = [
-        rng.binomial(size, rate.base + rate.gain * share, surveys)
-        if target == "population"
-        else rng.binomial(held, design.p, surveys) + rng.binomial(size - held, design.q, surveys)
-        for held, size, share in zip(holders, n, shares, strict=True)
-    ]
-    found = [difference_between(a, b, n, rate, 0.025, target) for a, b in zip(*counts, strict=True)]
-    covered = np.mean([one.low <= real <= one.high for one in found])
-    assert abs(covered - 0.95) <= 0.01 + 4 * np.sqrt(0.95 * 0.05 / surveys)
-    assert np.mean([one.difference for one in found]) == pytest.approx(real, abs=0.02)
-
-
-@pytest.mark.parametrize(("a", "b", "n"), [(40, 60, (100, 150)), (3, 12, (50, 40)), (0, 5, (10, 10)), (7, 7, (9, 9))])
-def test_equality_between_groups_is_fishers_test(a: int, b: int, n: tuple[int, int]) -> None:
-    table = [[a, n[0] - a], [b, n[1] - b]]
-    tails = [fisher_exact(table, alternative=side).pvalue for side in ("less", "greater")]
-    found = difference_between(float(a), float(b), n, rates(RandomizedResponse(2, odds=(3, 1))), 0.025, "population")
-    assert_allclose(found.p_value, min(1, 2 * min(tails)), rtol=1e-9)
-
-
-@pytest.mark.parametrize("people", [10**12, 10**14])
-def test_fishers_test_of_very_many_people(people: int) -> None:
-    apart = 2 * np.sqrt(0.5 * people)  # two standard errors of the difference of two counts
-    found = difference_between(
-        people / 2, people / 2 + apart, (people, people), rates(RandomizedResponse(2, odds=(3, 1))), 0.025, "population"
-    )
-    assert_allclose(found.p_value, 2 * norm.sf(2), rtol=1e-3)
-
-
-def test_fishers_test_of_many_people_is_that_of_the_normal_law() -> None:
-    n = (10**7, 10**7)
-    found = difference_between(
-        5_000_000.0, 5_004_000.0, n, rates(RandomizedResponse(2, odds=(3, 1))), 0.025, "population"
-    )
-    z = (4000 - 1) / np.sqrt(2 * 10**7 * 0.25)  # with the correction for continuity
-    assert_allclose(found.p_value, 2 * norm.sf(z), rtol=1e-2)
-
-
-# Ranks and presence
-
-
-@given(st.integers(2, 12), st.integers(0, 10**6), st.data())
-def test_certain_ranks_are_those_of_their_definition(k: int, seed: int, data: st.DataObject) -> None:
-    ends = np.sort(np.random.default_rng(seed).integers(0, 8, (2, k)), axis=0) / 8  # with many ties
-    low, high = ends
-    m = data.draw(st.integers(1, k - 1))
-    certain, possible = certain_ranks(low, high, m)
-    for i in range(k):
-        others = [j for j in range(k) if j != i]
-        assert certain[i] == (sum(high[j] >= low[i] for j in others) < m)
-        assert possible[i] == (sum(low[j] > high[i] for j in others) < m)
-
-
-@pytest.mark.parametrize("case", RR_CASES.values(), ids=RR_CASES)
-def test_presence_against_reference_values(case: dict[str, Any]) -> None:
-    design = design_of(case)
-    counts = np.array(case["input"]["counts"])
-    n = float(counts.sum())
-    found = presence(counts, n, rates(design))
-    if "presence_pvalue" in case["expected"]:
-        assert_allclose(found, case["expected"]["presence_pvalue"]["float"], rtol=1e-9, atol=1e-300)
-    elif design.q == 0:  # nothing is randomized: whatever was reported is there
-        assert_array_equal(found, counts == 0)
-    else:  # lies are likelier than the truth: answers that somebody holds are reported less
-        assert_allclose(found, binom.cdf(counts, n, design.q), rtol=1e-9)
-
-
-def test_adjusted_p_values() -> None:
-    p = np.array([0.01, 0.04, 0.03, 0.005])
-    # Holm: 4 * .005, 3 * .01, 2 * .03, then not less than that; BH by an outside function
-    assert_allclose(adjusted(p, "holm"), [0.03, 0.06, 0.06, 0.02])
-    assert_allclose(adjusted(p, "bh"), false_discovery_control(p))
-    many = np.random.default_rng(1).random((3, 50)) ** 3
-    assert_allclose(adjusted(many, "bh"), false_discovery_control(many, axis=-1))
-    with pytest.raises(ValueError, match='correction must be "holm" or "bh", but got \'none\''):
-        adjusted(p, "none")
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("k", [10, 100, 1000])
-@pytest.mark.parametrize("correction", ["holm", "bh"])
-def test_false_findings_are_as_rare_as_promised(k: int, correction: str) -> None:
-    design, surveys, n = RandomizedResponse(k, epsilon=3), 2000, 50 * k
-    truth = np.zeros(k)
-    truth[: k // 2] = simulate.zipf(k // 2, 1)
-    counts = simulate.reports_of_population(truth, n, design, rng=np.random.default_rng(7), size=surveys)
-    found = adjusted(presence(counts, float(n), rates(design)), correction) <= 0.05
-    false, total = found[:, k // 2 :].sum(axis=-1), found.sum(axis=-1)
-    rate = (false > 0).mean() if correction == "holm" else (false / np.maximum(total, 1)).mean()
-    assert rate <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / surveys)
-    assert total.mean() > 1
-
-
 def test_many_answers_are_worked_out_by_distinct_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     design = RandomizedResponse(6000, epsilon=3)
     counts = np.random.default_rng(1).poisson(5, (2, 6000))
     n = counts.sum(axis=-1, keepdims=True).astype(float)
     quick = clopper_pearson(counts, n, design, 0.9)
-    monkeypatch.setattr(intervals, "LONG_ROW", 10**9)
+    monkeypatch.setattr(binomial, "LONG_ROW", 10**9)
     assert_array_equal(quick, clopper_pearson(counts, n, design, 0.9))
 
 
-@pytest.mark.parametrize("level", [0, 1, -0.5, 95, float("nan")])
-def test_levels_that_are_none(level: float) -> None:
-    with pytest.raises(ValueError, match="level must be between 0 and 1"):
-        clopper_pearson(np.array([1, 2]), np.array([3.0]), RandomizedResponse(2, epsilon=1), level)
+def test_interval_and_error_in_one_pass() -> None:
+    counts, n, rate = np.array([[40, 60], [3, 7]]), np.array([[100.0], [10.0]]), Rates(0.25, 0.5)
+    for target in ("population", "realised"):
+        low, high, error = interval_and_error(counts, n, rate, 0.05, target)
+        assert_array_equal([low, high], share_interval(counts, n, rate, 0.05, target))
+        assert_array_equal(error, standard_error(counts, n, rate, target))
+
+
+def test_standard_errors_by_hand() -> None:
+    # 40 of 100 with q = 1/4, p = 3/4: sqrt(0.4 * 0.6 / 100) / 0.5; realised, 0.3 and 0.7 of 3/16 each are 3/16.
+    rate = Rates(0.25, 0.5)
+    assert_allclose(standard_error(np.array([40.0]), 100.0, rate), [np.sqrt(0.24 / 100) * 2])
+    assert_allclose(standard_error(np.array([40.0]), 100.0, rate, "realised"), [np.sqrt(3 / 16 / 100) * 2])
+    # A share beyond 0 or 1 varies as that does; all reports the same leave no spread in the population's.
+    assert_allclose(standard_error(np.array([0.0, 100.0]), 100.0, rate), [0, 0])
+    assert_allclose(standard_error(np.array([0.0]), 100.0, rate, "realised"), [np.sqrt(3 / 16 / 100) * 2])
+
+
+@given(st.integers(1, 60), st.floats(0, 1), st.integers(-3, 70))
+def test_tails_are_sums_of_the_binomial_law(n: int, probability: float, c: int) -> None:
+    assert_allclose(at_least(float(c), float(n), probability), binom.sf(c - 1, n, probability), rtol=1e-9, atol=1e-300)
+    assert_allclose(at_most(float(c), float(n), probability), binom.cdf(c, n, probability), rtol=1e-9, atol=1e-300)
+
+
+@pytest.mark.parametrize("rate", [Rates(0.1, 0.6), Rates(0.02, 0.3), Rates(0.4, -0.35), Rates(0.0, 1.0)])
+@pytest.mark.parametrize("n", [60, 1000, 30_000])
+def test_the_smallest_share_is_found_with_its_power_and_noise_with_its_alpha(rate: Rates, n: int) -> None:
+    alpha, power = 0.01, 0.8
+    share = smallest_share(float(n), rate, alpha, power)
+    counts = np.arange(n + 1)
+    if rate.gain > 0:  # the first count that noise alone has so rarely
+        critical = np.flatnonzero(binom.sf(counts - 1, n, rate.base) <= alpha)[0]
+        chances = [binom.sf(critical - 1, n, rate.base + rate.gain * held) for held in (0, share)]
+    else:
+        critical = np.flatnonzero(binom.cdf(counts, n, rate.base) <= alpha)[-1]
+        chances = [binom.cdf(critical, n, rate.base + rate.gain * held) for held in (0, share)]
+    assert chances[0] <= alpha
+    assert chances[1] == pytest.approx(power, abs=1e-9)
+
+
+def test_the_smallest_share_where_no_share_is_enough() -> None:
+    assert smallest_share(3.0, Rates(0.25, 0.5), 0.001, 0.8) == np.inf
+    for power in (0, 1, -1, float("nan")):
+        with pytest.raises(ValueError, match="power must be between 0 and 1"):
+            smallest_share(100.0, Rates(0.25, 0.5), 0.05, power)

@@ -1,142 +1,145 @@
-"""What can be said with confidence: through `Estimate`, as users ask for it."""
+"""Two shares against each other: two answers of the same people, or one answer in two groups."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import beta, binom
+from scipy.stats import binom, binomtest, fisher_exact, norm
 
-import warner
-from warner import RandomizedResponse, Tally, estimate, simulate
-from warner.inference.binomial import clopper_pearson
+from tables import rates
+from warner import Channel, RandomizedResponse, SubsetSelection, Tally, estimate, simulate, surveys
+from warner.inference.binomial import share_interval
+from warner.inference.comparisons import compare, compare_groups, difference, difference_between
+from warner.inference.intervals import Confidence
 
+YES = ["yes", "no"]
+FORCED = Channel([["11/12", "1/12"], ["1/6", "5/6"]], YES, YES)
+KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], YES, 3)
+DICE = Channel([["4/6", "1/6", "1/6"], ["1/6", "4/6", "1/6"], ["1/12", "1/4", "2/3"]], ["a", "b", "c"], ["a", "b", "c"])
+SETS = SubsetSelection(["a", "b", "c", "d"], odds=(5, 1), size=2)
 SURVEY = RandomizedResponse(["never", "once", "often"], odds=(2, 1))  # p = 1/2, q = 1/4
 FOUND = estimate(Tally(SURVEY, [400, 350, 250]))
 REGIONS = (("north",), ("south",), (None,))
 GROUPED = estimate(Tally(SURVEY, [[400, 350, 250], [0, 0, 0], [30, 50, 20]], by=("region",), groups=REGIONS))
 
 
-def test_the_interval_of_one_answer_is_that_of_the_table() -> None:
-    one, table = FOUND.interval("once", level=0.9), FOUND.table(level=0.9)
-    assert (one.low, one.high) == (table["low"][1], table["high"][1])
-    every = FOUND.interval(level=0.9)
-    assert_array_equal(every.low, table["low"])
-    assert_array_equal(every.high, table["high"])
+def grouped(design: Any, counts: Any, n: int) -> Tally:
+    groups = tuple((i,) for i in range(len(counts)))
+    return Tally(design, counts, n=np.full(len(counts), n), by=("survey",), groups=groups)
 
 
-def test_the_interval_of_a_set_by_an_independent_formula() -> None:
-    # 600 of 1,000 reports are in the set; a report lands there with probability 2/4 + share/4
-    found = FOUND.interval(["once", "often"])
-    ends = beta.ppf([0.025, 0.975], [600, 601], [401, 400])
-    assert_allclose([found.low, found.high], (ends - 0.5) * 4, rtol=1e-9)
+# From counts
 
 
-@given(st.lists(st.integers(0, 300), min_size=3, max_size=6), st.integers(1, 5), st.sampled_from([(4, 1), (1, 4)]))
-def test_the_interval_of_a_set_mirrors_that_of_the_others(counts: list[int], size: int, odds: tuple[int, int]) -> None:
-    if not sum(counts) or size >= len(counts):
-        return
-    found = estimate(Tally(RandomizedResponse(len(counts), odds=odds), counts))
-    for target in ("population", "realised"):
-        inside = found.interval(range(size), target=target)
-        outside = found.interval(range(size, len(counts)), target=target)
-        assert_allclose([inside.low, inside.high], [1 - outside.high, 1 - outside.low], atol=1e-9)
-
-
-def test_cumulative_intervals_are_those_of_the_first_answers() -> None:
-    found = FOUND.interval(cumulative=True)
-    for last in (1, 2):
-        part = FOUND.interval(SURVEY.domain[:last])
-        assert_allclose([found.low[last - 1], found.high[last - 1]], [part.low, part.high], rtol=1e-12)
-    assert (found.low[-1], found.high[-1]) == (1, 1)
-    everyone = FOUND.interval(list(SURVEY.domain))
-    assert (everyone.low, everyone.high) == (1, 1)
-
-
-def test_simultaneous_intervals_are_those_of_a_higher_level() -> None:
-    at_once = FOUND.interval(simultaneous=True, level=0.9)
-    apart = FOUND.interval(level=1 - 0.1 / 3)
-    assert_allclose([at_once.low, at_once.high], [apart.low, apart.high], rtol=1e-9)
-    table = FOUND.table(0.9, simultaneous=True)
-    assert_array_equal(table["low"], at_once.low)
-
-
-def test_what_an_interval_says_of_itself() -> None:
-    assert repr(FOUND.interval("once")).endswith("95 % interval (population), clopper_pearson>")
-    realised = FOUND.interval("once", target="realised")
-    assert realised.method == "score"
-    mixed = estimate(Tally(SURVEY, [[400, 350, 250], [3, 2, 1]], by=("g",), groups=((1,), (2,)))).interval(
-        target="realised"
+@pytest.mark.parametrize(("k", "epsilon", "n", "s"), [(2, 1, 500, 0.5), (10, 2, 3000, 1.3), (100, 3, 20_000, 0.5)])
+@pytest.mark.parametrize("target", ["population", "realised"])
+def test_differences_cover(k: int, epsilon: float, n: int, s: float, target: str) -> None:
+    design, truth, surveys, rng = (
+        RandomizedResponse(k, epsilon=epsilon),
+        simulate.zipf(k, s),
+        3000,
+        np.random.default_rng(8),
     )
-    assert mixed.method == "score or clopper_pearson"
-    assert mixed.approximate
-    assert (
-        FOUND.interval(target="realised", simultaneous=True, level=0.99).method == "clopper_pearson"
-    )  # far in the tails
-    assert realised.approximate
-    assert "approximate 95 % interval (realised), score" in repr(realised)
-    assert not FOUND.interval("once").approximate
-    assert FOUND.interval("once", method="wilson").approximate
-    assert "<3 of 90 % simultaneous interval (population)" in repr(FOUND.interval(level=0.9, simultaneous=True))
-    few = estimate(Tally(SURVEY, [3, 2, 1])).interval(target="realised")
-    assert few.method == "clopper_pearson"
+    if target == "population":
+        counts = simulate.reports_of_population(truth, n, design, rng=rng, size=surveys)
+        real = truth
+    else:
+        people = rng.multinomial(n, truth)
+        counts = simulate.reports_of_people(people, design, rng=rng, size=surveys)
+        real = people / n
+    for j in (1, k - 1):
+        found = difference(counts[:, 0], counts[:, j], n, rates(design), 0.025, target)
+        covered = ((found.low <= real[0] - real[j]) & (real[0] - real[j] <= found.high)).mean()
+        # A normal approximation of a sum of n terms: it is allowed one point besides the four standard errors.
+        assert abs(covered - 0.95) <= 0.01 + 4 * np.sqrt(0.95 * 0.05 / surveys)
+        assert abs(found.difference.mean() - (real[0] - real[j])) <= 4 * found.difference.std() / np.sqrt(surveys)
+        ratio = real[0] / real[j]
+        assert ((found.ratio_low <= ratio) & (ratio <= found.ratio_high)).mean() >= 0.95 - 4 * 0.004
 
 
-def test_groups_have_intervals_each_and_an_empty_one_has_none() -> None:
-    found = GROUPED.interval()
-    assert found.low.shape == (3, 3)
-    assert_allclose(found.low[0], FOUND.interval().low)
-    assert np.isnan(found.low[1]).all()
-    one = GROUPED.interval("once")
-    assert one.low.shape == (3,)
-    assert np.isnan(one.high[1])
+def test_a_difference_by_hand() -> None:
+    # 400 and 250 of 1,000 with q = 1/4, p = 1/2: inv gives 0.6 and 0; variance (0.65 - 0.15^2)/1000 / (1/16)
+    found = difference(400.0, 250.0, 1000.0, rates(RandomizedResponse(3, odds=(2, 1))), 0.025, "population")
+    half = 1.959963984540054 * np.sqrt((0.65 - 0.0225) / 1000) * 4
+    assert_allclose([found.difference, found.low, found.high], [0.6, 0.6 - half, 0.6 + half], rtol=1e-12)
+    assert_allclose(found.p_value, binomtest(400, 650).pvalue, rtol=1e-9)
 
 
-def test_weights_make_everything_approximate_and_count_as_effective() -> None:
-    # Each of 1,000 reports weighs 2, with squares 8,000: 2,000^2 / 8,000 = 500 effective reports
-    found = estimate(Tally(SURVEY, [800.0, 700.0, 500.0], squares=8000.0))
-    half = estimate(Tally(SURVEY, [200, 175, 125]))
-    assert found.interval("once").approximate
-    assert found.interval("once").low == pytest.approx(half.interval("once").low)
-    assert found.compare("never", "once").p_value == pytest.approx(half.compare("never", "once").p_value)
-    assert "approximate, because of weights" in found.top(1).text()
-    assert "approximate, because of weights" in found.present().text()
-    assert "intervals are approximate: weights count as 500.0 reports" in found.text()
-    assert found.to_dict()["approximate"]
+@pytest.mark.parametrize("epsilon", [998, 999])
+def test_realised_differences_with_little_noise_cover(epsilon: int) -> None:
+    # K = 2, N = 100, truth told 998 or 999 times in 1,000: hardly any report is a lie, and nothing is normal.
+    design, n, holders = RandomizedResponse(2, truth=f"{epsilon}/1000"), 100, 30
+    law = np.convolve(
+        binom.pmf(np.arange(holders + 1), holders, design.p),
+        binom.pmf(np.arange(n - holders + 1), n - holders, design.q),
+    )
+    counts = np.arange(n + 1.0)
+    found = difference(counts, n - counts, float(n), rates(design), 0.025, "realised")
+    real = (2 * holders - n) / n
+    assert law[(found.low <= real + 1e-12) & (real - 1e-12 <= found.high)].sum() >= 0.95
+    other = [difference_between(c, 50.0, (n, n), rates(design), 0.025, "realised") for c in counts]
+    assert all(one.high - one.low > 0.05 for one in other)
 
 
-def test_without_noise_shares_are_sample_shares() -> None:
-    found = estimate(Tally(RandomizedResponse(["a", "b", "c"], odds=(1, 0)), [10, 20, 70]))
-    one = found.interval("a")
-    assert_allclose([one.low, one.high], beta.ppf([0.025, 0.975], [10, 11], [91, 90]), rtol=1e-9)
-    assert_allclose(found.interval(cumulative=True).low[1], beta.ppf(0.025, 30, 71), rtol=1e-9)
-    assert found.top(1).to_dict()["certain"] == ["c"]
+def test_rare_answers_are_compared_by_their_exact_intervals() -> None:
+    design = RandomizedResponse(50, epsilon=3)
+    found = difference(40.0, 4.0, 200.0, rates(design), 0.025, "population")
+    (low1, high1), (low2, high2) = (share_interval(np.array([[c]]), 200.0, rates(design), 0.0125) for c in (40, 4))
+    assert_allclose([found.low, found.high], [low1[0, 0] - high2[0, 0], high1[0, 0] - low2[0, 0]])
+    assert found.ratio_high == np.inf
+    assert_allclose(found.ratio_low, low1[0, 0] / high2[0, 0])
 
 
-def test_hardly_any_expected_reports_leave_everything_open() -> None:
-    # 19 reports among 1,000 answers at epsilon 0.1: p N is 0.02, so that even one is more than a share of 1 explains.
-    design = RandomizedResponse(1000, epsilon=0.1)
-    found = estimate(Tally(design, [5] + [1] * 14 + [0] * 985))
-    table = found.table()
-    assert (table["low"] < 0.01).all()
-    assert (table["high"] > 0.99).all()
-    rest = found.interval(range(1, 1000))
-    assert rest.low < 0.01
-    assert rest.high > 0.99
+@pytest.mark.parametrize("odds", [(5, 1), (1, 5)])
+@pytest.mark.parametrize("target", ["population", "realised"])
+def test_differences_between_groups_cover(odds: tuple[int, int], target: str) -> None:
+    design, n, surveys, rng = RandomizedResponse(4, odds=odds), (800, 500), 3000, np.random.default_rng(2)
+    rate, holders = rates(design), (240, 50)
+    shares = [held / size for held, size in zip(holders, n, strict=True)]
+    real = shares[0] - shares[1]
+    counts = [
+        rng.binomial(size, rate.base + rate.gain * share, surveys)
+        if target == "population"
+        else rng.binomial(held, design.p, surveys) + rng.binomial(size - held, design.q, surveys)
+        for held, size, share in zip(holders, n, shares, strict=True)
+    ]
+    found = [difference_between(a, b, n, rate, 0.025, target) for a, b in zip(*counts, strict=True)]
+    covered = np.mean([one.low <= real <= one.high for one in found])
+    assert abs(covered - 0.95) <= 0.01 + 4 * np.sqrt(0.95 * 0.05 / surveys)
+    assert np.mean([one.difference for one in found]) == pytest.approx(real, abs=0.02)
 
 
-def test_names_cannot_play_tricks_with_a_terminal() -> None:
-    design = RandomizedResponse(["a\x1b[31m", "b"], odds=(9, 1))
-    found = estimate(Tally(design, [[90, 10]] * 2, by=("g",), groups=(("x\x1b",), ("y",))))
-    for text in (found.top(1).text(), found.present().text(), found.compare("b", "a\x1b[31m").text(), found.text()):
-        assert "\x1b" not in text
+@pytest.mark.parametrize(("a", "b", "n"), [(40, 60, (100, 150)), (3, 12, (50, 40)), (0, 5, (10, 10)), (7, 7, (9, 9))])
+def test_equality_between_groups_is_fishers_test(a: int, b: int, n: tuple[int, int]) -> None:
+    table = [[a, n[0] - a], [b, n[1] - b]]
+    tails = [fisher_exact(table, alternative=side).pvalue for side in ("less", "greater")]
+    found = difference_between(float(a), float(b), n, rates(RandomizedResponse(2, odds=(3, 1))), 0.025, "population")
+    assert_allclose(found.p_value, min(1, 2 * min(tails)), rtol=1e-9)
 
 
-# Comparisons
+@pytest.mark.parametrize("people", [10**12, 10**14])
+def test_fishers_test_of_very_many_people(people: int) -> None:
+    apart = 2 * np.sqrt(0.5 * people)  # two standard errors of the difference of two counts
+    found = difference_between(
+        people / 2, people / 2 + apart, (people, people), rates(RandomizedResponse(2, odds=(3, 1))), 0.025, "population"
+    )
+    assert_allclose(found.p_value, 2 * norm.sf(2), rtol=1e-3)
+
+
+def test_fishers_test_of_many_people_is_that_of_the_normal_law() -> None:
+    n = (10**7, 10**7)
+    found = difference_between(
+        5_000_000.0, 5_004_000.0, n, rates(RandomizedResponse(2, odds=(3, 1))), 0.025, "population"
+    )
+    z = (4000 - 1) / np.sqrt(2 * 10**7 * 0.25)  # with the correction for continuity
+    assert_allclose(found.p_value, 2 * norm.sf(z), rtol=1e-2)
+
+
+# Through an estimate
 
 
 def test_two_answers_compared() -> None:
@@ -168,25 +171,25 @@ def test_one_answer_compared_between_groups() -> None:
     assert "'once' in north against 'once' in None" in found.text()
     assert found.p_value < 0.01
     assert found.approximate
-    rare = estimate(Tally(SURVEY, [[5, 30, 65], [2, 40, 58]], by=("g",), groups=((1,), (2,))))
+    rare = estimate(Tally(SURVEY, [[5, 8, 7], [2, 9, 9]], by=("g",), groups=((1,), (2,))))
     assert not rare.compare("never", between=(1, 2)).approximate  # few reports: by exact intervals
-    two = Tally(SURVEY, [[5, 30, 65], [2, 40, 58]], by=("g", "h"), groups=(("a", 1), ("b", 2)))
+    two = Tally(SURVEY, [[5, 8, 7], [2, 9, 9]], by=("g", "h"), groups=(("a", 1), ("b", 2)))
     by_name = estimate(two).compare("once", between=("a / 1", "b / 2"))
     assert by_name.difference == estimate(two).compare("once", between=(("a", 1), ("b", 2))).difference
 
 
 def test_a_difference_between_groups_by_hand() -> None:
-    # Newcombe: each side joins the distances to Wilson's limits of 300/1000 and 70/400, here by statsmodels' formula
-    found = estimate(Tally(SURVEY, [[300, 350, 350], [70, 200, 130]], by=("g",), groups=((1,), (2,))))
+    # Newcombe: each side joins the distances to Wilson's limits of 300/1000 and 110/400, here by statsmodels' formula
+    found = estimate(Tally(SURVEY, [[300, 350, 350], [110, 160, 130]], by=("g",), groups=((1,), (2,))))
     compared = found.compare("never", between=(1, 2))
     z2 = 1.959963984540054**2
     limits = [
         ((c + z2 / 2) / (n + z2) + side * np.sqrt(z2 * (c * (n - c) / n + z2 / 4)) / (n + z2))
-        for c, n in ((300, 1000), (70, 400))
+        for c, n in ((300, 1000), (110, 400))
         for side in (-1, 1)
     ]
-    low = 0.3 - 0.175 - np.hypot(0.3 - limits[0], limits[3] - 0.175)
-    high = 0.3 - 0.175 + np.hypot(limits[1] - 0.3, 0.175 - limits[2])
+    low = 0.3 - 0.275 - np.hypot(0.3 - limits[0], limits[3] - 0.275)
+    high = 0.3 - 0.275 + np.hypot(limits[1] - 0.3, 0.275 - limits[2])
     assert_allclose([compared.low, compared.high], [4 * low, 4 * high], rtol=1e-9)
     # The same people under the design turned round, where 1 - c/n and -gain stand for c/n and gain, K = 2
     upright, turned = RandomizedResponse(2, odds=(4, 1)), RandomizedResponse(2, odds=(1, 4))
@@ -206,122 +209,172 @@ def test_equal_shares_are_called_different_as_rarely_as_the_level_says(odds: tup
     assert found.p_value.min() < 0.02  # it can speak
 
 
-# Ranks
+# Under any design
 
 
-def test_certain_ranks() -> None:
-    found = FOUND.top(2)
-    assert found.certain.tolist() == [True, True, False]
-    assert found.to_dict()["certain"] == ["never", "once"]
-    first = FOUND.top(1)
-    assert first.certain.tolist() == [False, False, False]
-    assert first.possible.tolist() == [True, True, False]
-    assert first.text().splitlines()[1:] == ["  none can be named", "  1 of: never, once"]
+def test_presence_and_comparison_of_a_response_as_a_channel() -> None:
+    turned = RandomizedResponse(3, odds=(1, 4))
+    plain, general = (estimate(Tally(one, [100, 450, 450])) for one in (turned, turned.restricted([0, 1, 2])))
+    assert_allclose(general.present().p_values, plain.present().p_values, rtol=1e-9)
+    for counts in ([0, 5], [40, 60], [400, 600]):
+        channel = estimate(Tally(surveys.warner("3/4"), counts)).compare("yes", "no")
+        response = estimate(Tally(RandomizedResponse(YES, odds=(3, 1)), counts))
+        # Both are equal if and only if a yes is as likely as a no: the sign test of the response
+        assert channel.p_value == pytest.approx(response.compare("yes", "no").p_value)
+        assert channel.test == "exact"
+        one = response.interval("yes")
+        assert channel.low == pytest.approx(2 * one.low - 1)
+        assert channel.high == pytest.approx(2 * one.high - 1)
+        assert channel.difference == pytest.approx(response.compare("yes", "no").difference)
 
 
-def test_certain_ranks_are_right_at_their_level() -> None:
-    design, surveys, truth = RandomizedResponse(12, epsilon=3), 1000, simulate.zipf(12, 1)
-    counts = simulate.reports_of_population(truth, 4000, design, rng=np.random.default_rng(6), size=surveys)
-    found = estimate(Tally(design, counts, by=("s",), groups=tuple((i,) for i in range(surveys)))).top(3, level=0.8)
-    wrong = (found.certain[:, 3:].any(axis=-1) | ~found.possible[:, :3].all(axis=-1)).mean()
-    assert wrong <= 0.2 + 4 * np.sqrt(0.2 * 0.8 / surveys)
-    assert found.certain[:, 0].mean() > 0.9  # it can speak
+def test_a_ratio_comes_from_both_intervals_each_at_half_the_tail() -> None:
+    found = estimate(Tally(DICE, [400, 350, 250]))
+    one, two = (found.interval(label, level=0.975) for label in ("a", "b"))
+    compared = found.compare("a", "b")
+    assert compared.ratio_low == pytest.approx(one.low / two.high)
+    assert compared.ratio_high == pytest.approx(one.high / two.low)
 
 
-def test_ranks_hold_for_all_answers_at_once() -> None:
-    found = FOUND.top(2, level=0.9)
-    at_once = FOUND.interval(level=0.9, simultaneous=True)
-    assert found.reading.simultaneous
-    others = [(at_once.high[np.arange(3) != i] >= at_once.low[i]).sum() for i in range(3)]
-    assert_array_equal(found.certain, np.array(others) < 2)
-    # Here one at a time would name the leader, all at once does not.
-    close = estimate(Tally(SURVEY, [3955, 3745, 2300]))
-    apart, together = close.interval(), close.interval(simultaneous=True)
-    assert apart.low[0] > apart.high[1]
-    assert together.low[0] <= together.high[1]
-    assert not close.top(1).certain.any()
+@pytest.mark.parametrize(
+    ("design", "truth"), [(KUK, [0.3, 0.7]), (DICE, [0.5, 0.3, 0.2]), (SETS, [0.5, 0.3, 0.2, 0]), (FORCED, [0.3, 0.7])]
+)
+@pytest.mark.parametrize("target", ["population", "realised"])
+def test_differences_cover_whatever_the_design(design: Any, truth: list[float], target: str) -> None:
+    times, n, rng = 1000, 1000, np.random.default_rng(4)
+    if target == "population":
+        counts = simulate.reports_of_population(truth, n, design, rng=rng, size=times)
+    else:
+        people = np.rint(np.array(truth) * n).astype(int)
+        counts = simulate.reports_of_people(people, design, rng=rng, size=times)
+    first, second = design.domain[:2]
+    found = compare(grouped(design, counts, n), first, second, Confidence(target=target))
+    real = truth[0] - truth[1]
+    covered = ((found.low <= real) & (real <= found.high)).mean()
+    allowed = 0.01 + 4 * np.sqrt(0.95 * 0.05 / times)  # a point for the normal law
+    assert covered >= 0.95 - allowed
+    assert found.test == "exact" or covered <= 0.95 + allowed
+    assert abs(found.difference.mean() - real) <= 4 * found.difference.std() / np.sqrt(times) + 1e-12
+    ratio = truth[0] / truth[1]
+    assert ((found.ratio_low <= ratio) & (ratio <= found.ratio_high)).mean() >= 0.95 - allowed
 
 
-def test_names_come_with_the_commonest_first() -> None:
-    assert "  once, never\n" in estimate(Tally(SURVEY, [350, 400, 250])).present().text()
-    turned = estimate(Tally(RandomizedResponse(["a", "b", "c"], odds=(1, 4)), [300, 200, 500]))
-    assert "  b, a\n" in turned.present().text()  # what is held by most is reported least
+@pytest.mark.parametrize("design", [SETS, DICE, KUK])
+def test_equal_shares_are_called_different_as_rarely_whatever_the_design(design: Any) -> None:
+    times, n = 1500, 600
+    truth = np.full(design.k, 1 / design.k)
+    counts = simulate.reports_of_population(truth, n, design, rng=np.random.default_rng(5), size=times)
+    first, second = design.domain[:2]
+    found = compare(grouped(design, counts, n), first, second, Confidence())
+    assert found.test == "normal"
+    assert (found.p_value <= 0.05).mean() <= 0.05 + 0.01 + 4 * np.sqrt(0.05 * 0.95 / times)  # a point for the law
+    assert found.p_value.min() < 0.02  # it can speak
 
 
-def test_an_empty_group_says_so_in_every_finding() -> None:
-    for found in (GROUPED.top(1), GROUPED.present()):
-        assert "south: no reports" in found.text()
-        assert "north: " in found.text()
+def test_a_difference_from_sets_by_hand() -> None:
+    # M = 12, p = 10/12, q = 14/36, p - q = 4/9. Exactly one of two answers is in a set of two with probability 2/3,
+    # whoever is asked: p + q - 2 * 5/18 for those who hold either, 2 q - 2 * 1/18 for the others. With half a report
+    # more for each, the difference of the two counts is 20/101 of the reports.
+    found = estimate(Tally(SETS, [60, 40, 50, 50], n=100)).compare("a", "b")
+    half = 1.959963984540054 * np.sqrt((2 / 3 - (20 / 101) ** 2) / 100) * 9 / 4
+    assert_allclose([found.difference, found.low, found.high], [0.45, 0.45 - half, 0.45 + half], rtol=1e-12)
+    assert_allclose(found.p_value, 2 * norm.sf(0.45 / half * 1.959963984540054), rtol=1e-9)
+    assert found.test == "normal"
+    assert found.approximate
+    back = estimate(Tally(SETS, [60, 40, 50, 50], n=100)).compare("b", "a")
+    assert_allclose([back.difference, back.low, back.high], [-found.difference, -found.high, -found.low])
 
 
-# Presence
+def test_groups_are_compared_under_a_binary_channel() -> None:
+    found = estimate(Tally(FORCED, [[400, 600], [300, 700]], by=("g",), groups=(("a",), ("b",))))
+    compared = found.compare("yes", between=("a", "b"))
+    assert compared.difference == pytest.approx(0.1 / 0.75)
+    assert compared.test == "exact"
+    fisher = [fisher_exact([[400, 600], [300, 700]], alternative=side).pvalue for side in ("less", "greater")]
+    assert compared.p_value == pytest.approx(min(1, 2 * min(fisher)))
 
 
-def test_presence_by_hand() -> None:
-    found = FOUND.present()
-    assert found.found.tolist() == [True, True, False]
-    assert_allclose(found.p_values, binom.sf(np.array([399, 349, 249]), 1000, 0.25), rtol=1e-9)
-    # About (z(1 - .05/3) + z(.8)) sqrt(.25 * .75 / 1000) * 4, but exactly
-    assert found.smallest == pytest.approx((2.128045 + 0.841621) * np.sqrt(0.1875 / 1000) * 4, rel=0.03)
-    assert f"a share of {100 * found.smallest:.2f} % would be found with a probability of 80 %" in found.text()
-    assert found.to_dict()["found"] == ["never", "once"]
-    assert "not proven" in FOUND.present(correction="bh").text()
+@pytest.mark.parametrize(
+    ("design", "truths"),
+    [
+        (KUK, ([0.3, 0.7], [0.2, 0.8])),
+        (DICE, ([0.5, 0.3, 0.2], [0.2, 0.3, 0.5])),
+        (SETS, ([0.4, 0.6, 0, 0], [0.1, 0.9, 0, 0])),
+    ],
+)
+@pytest.mark.parametrize("target", ["population", "realised"])
+def test_differences_between_groups_cover_whatever_the_design(design: Any, truths: Any, target: str) -> None:
+    times, sizes, rng = 600, (800, 500), np.random.default_rng(6)
+    drawn = [
+        simulate.reports_of_population(truth, n, design, rng=rng, size=times)
+        if target == "population"
+        else simulate.reports_of_people(np.rint(np.array(truth) * n).astype(int), design, rng=rng, size=times)
+        for truth, n in zip(truths, sizes, strict=True)
+    ]
+    found = [
+        compare_groups(
+            Tally(design, rows, n=np.array(sizes), by=("g",), groups=((1,), (2,))),
+            design.domain[0],
+            (1, 2),
+            Confidence(target=target),
+        )
+        for rows in zip(*drawn, strict=True)
+    ]
+    real = truths[0][0] - truths[1][0]
+    covered = np.mean([one.low <= real <= one.high for one in found])
+    allowed = 0.01 + 4 * np.sqrt(0.95 * 0.05 / times)
+    assert abs(covered - 0.95) <= allowed
+    assert np.mean([one.difference for one in found]) == pytest.approx(real, abs=0.02)
 
 
-def test_presence_where_nothing_can_be_found() -> None:
-    found = estimate(Tally(RandomizedResponse(50, epsilon=0.5), [1] * 50)).present()
-    assert not found.found.any()
-    assert "none rises above the noise" in found.text()
-    assert "not even a share of 100 % would be found" in found.text()
+def test_shares_that_cannot_be_told_are_not_compared() -> None:
+    finer = RandomizedResponse(["drinks", "does not"], odds=(3, 1)).coarsened(
+        {"drinks": ["beer", "wine"], "does not": ["water"]}
+    )
+    rows = Tally(finer, [[40, 60], [50, 50]], by=("g",), groups=((1,), (2,)))
+    with pytest.raises(ValueError, match="under it they cannot be known"):
+        compare(rows, "beer", "wine", Confidence())
+    with pytest.raises(ValueError, match="under it that cannot be known"):
+        compare_groups(rows, "beer", (1, 2), Confidence())
 
 
-def test_many_answers_take_one_evaluation_for_each_distinct_count() -> None:
-    design = RandomizedResponse(6000, epsilon=5)
-    counts = np.random.default_rng(3).poisson(4, 6000)
-    counts[7] = 500
-    found = estimate(Tally(design, counts))
-    cumulative = found.interval(cumulative=True)
-    some = found.interval(range(5000))
-    assert_allclose([cumulative.low[4999], cumulative.high[4999]], [some.low, some.high], rtol=1e-9)
-    assert_array_equal(found.interval().low, clopper_pearson(counts, float(counts.sum()), design, 0.95)[0])
-    assert_allclose(found.present().p_values, binom.sf(counts - 1, counts.sum(), design.q), rtol=1e-9)
-    assert found.top(1).certain[7]
+def test_one_comparison_through_every_door() -> None:
+    found = GROUPED.compare("never", "once", level=0.9, target="realised")
+    table = found.table()
+    numbers = ["difference", "low", "high", "ratio_low", "ratio_high", "p_value"]
+    assert list(table) == ["group", *numbers]
+    assert table["group"].tolist() == ["north", "south", "None"]
+    told = json.loads(found.to_json())
+    assert told == found.to_dict()
+    for name in numbers:
+        assert_array_equal(table[name], getattr(found, name))
+        for number, value in zip(getattr(found, name), told[name], strict=True):
+            assert value == (number if np.isfinite(number) else None)
+    assert (told["level"], told["target"], told["test"], told["approximate"]) == (0.9, "realised", "exact", True)
+    assert repr(found) == found.text()
+    assert "approximate 90 % interval (realised)" in found.text()
+    one = FOUND.compare("never", "once")
+    assert list(one.table()) == numbers
+    assert one.table()["low"].shape == (1,)
 
 
 @pytest.mark.parametrize(
     ("call", "complaint"),
     [
-        (
-            lambda: FOUND.interval("sometimes"),
-            r"must be in the domain \('never', 'once', 'often'\), but got 'sometimes'",
-        ),
-        (lambda: FOUND.interval(["once", "once"]), "answers must be different answers, at least one"),
-        (lambda: FOUND.interval([]), "answers must be different answers, at least one"),
-        (lambda: FOUND.interval("once", level=1.5), "level must be between 0 and 1"),
-        (lambda: FOUND.interval("once", target="world"), "target must be one of population, realised, but got 'world'"),
-        (lambda: FOUND.interval("once", cumulative=True), "answers or cumulative=True"),
-        (lambda: FOUND.interval(["once"], simultaneous=True), "simultaneous intervals are for every answer"),
         (lambda: FOUND.compare("once", "once"), "two different answers must be compared, but got 'once' twice"),
+        (lambda: FOUND.compare("once", "twice"), "an answer must be in the domain"),
         (lambda: FOUND.compare("once"), "a second answer, or between="),
+        (lambda: FOUND.compare("once", "never", between=("a", "b")), "a second answer, or between="),
         (lambda: FOUND.compare("once", between=("north", "south")), "between needs groups"),
         (lambda: GROUPED.compare("once", between=("north", "west")), "no group west; there are north, south, None"),
         (lambda: GROUPED.compare("once", between=("north", "north")), "two different groups"),
         (lambda: GROUPED.compare("once", between=("north", "south")), "both groups must have reports, but south"),
-        (lambda: FOUND.top(3), "k must be a whole number from 1 to 2, below the number of answers, but got 3"),
-        (lambda: FOUND.top(0), "k must be a whole number from 1 to 2"),
-        (lambda: FOUND.present(alpha=5), "alpha must be between 0 and 1"),
-        (lambda: FOUND.present(power=1), "power must be between 0 and 1"),
-        (lambda: FOUND.interval(level="x"), "level must be between 0 and 1"),  # type: ignore[arg-type]
-        (lambda: FOUND.interval(1.5), "an answer must be in the domain"),
-        (lambda: FOUND.present(correction="none"), 'correction must be "holm" or "bh"'),
+        (
+            lambda: compare(FOUND.tally, "once", "never", Confidence(simultaneous=True)),
+            "one comparison has no simultaneous interval",
+        ),
     ],
 )
 def test_bad_input(call: Any, complaint: str) -> None:
     with pytest.raises((ValueError, TypeError), match=complaint):
         call()
-
-
-def test_a_design_without_information_has_no_interval() -> None:
-    with pytest.raises(ValueError, match="p != q"):
-        estimate(Tally(RandomizedResponse(2, odds=(1, 1)), [4, 5]))
-    assert warner.estimate(Tally(SURVEY, [1, 0, 0])).interval("never").high == 1

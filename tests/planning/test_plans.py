@@ -13,9 +13,19 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import beta, binom, norm
 
 import warner
-from warner import Plan, RandomizedResponse, Tally, estimate, inv, inv_p, plan
-from warner.inference.binomial import rates, smallest_share
-from warner.planning.plans import other_protocol
+from warner import (
+    Plan,
+    RandomizedResponse,
+    SubsetSelection,
+    Tally,
+    estimate,
+    inv,
+    inv_p,
+    plan,
+    pool,
+    surveys,
+)
+from warner.inference.binomial import Rates, smallest_share
 from warner.simulate import reports_of_population, uniform, zipf
 
 if TYPE_CHECKING:
@@ -24,12 +34,12 @@ if TYPE_CHECKING:
 WARNER = RandomizedResponse(["yes", "no"], odds=(3, 1))
 
 
-def half_width(design: RandomizedResponse, n: float, share: float, tail: float = 0.025) -> float:
+def half_width(design: Any, n: float, share: float, tail: float = 0.025) -> Any:
     """Write the exact interval anew, with SciPy's distributions, at the expected number of reports."""
     count = n * (design.q + (design.p - design.q) * share)
     low = beta.ppf(tail, count, n - count + 1)
     high = beta.ppf(1 - tail, count + 1, n - count)
-    return float(high - low) / 2 / abs(design.p - design.q)
+    return (high - low) / 2 / abs(design.p - design.q)
 
 
 def test_people_by_hand() -> None:
@@ -77,7 +87,7 @@ def test_the_smallest_epsilon(k: int, people: int, target: float, share: float |
             plan(k, people=people, half_width=target, share=share)
         return
     made = plan(k, people=people, half_width=target, share=share)
-    assert made.found == "epsilon"
+    assert made.solved_for == "epsilon"
     assert made.half_width <= target  # of the very design that is returned
     assert plan(k, people=people, epsilon=made.epsilon * (1 - 1e-6), share=share).half_width > target
     # What is shown is rounded up, and reaches the target as well.
@@ -105,7 +115,7 @@ def test_any_two_give_the_third() -> None:
     by_people = plan(7, epsilon=1.25, half_width=0.04)
     by_width = plan(7, epsilon=1.25, people=by_people.people)
     by_epsilon = plan(7, people=by_people.people, half_width=by_width.half_width)
-    assert [made.found for made in (by_people, by_width, by_epsilon)] == ["people", "half_width", "epsilon"]
+    assert [made.solved_for for made in (by_people, by_width, by_epsilon)] == ["people", "half_width", "epsilon"]
     assert_allclose(by_width.half_width, 0.04, rtol=1e-3)
     assert_allclose(by_epsilon.epsilon, 1.25, rtol=1e-9)
     by_error = plan(7, epsilon=1.25, error=by_width.error)
@@ -113,7 +123,7 @@ def test_any_two_give_the_third() -> None:
     assert_allclose(plan(7, people=by_people.people, error=by_width.error).epsilon, 1.25, rtol=1e-9)
 
 
-def unclipped(counts: Any, n: int, design: RandomizedResponse) -> Any:
+def unclipped(counts: Any, n: int, design: Any) -> Any:
     """Give the half-widths of the interval for whole counts, before it is cut at 0 and 1."""
     low = np.where(counts > 0, beta.ppf(0.025, np.maximum(counts, 1), n - counts + 1), 0)
     high = np.where(counts < n, beta.ppf(0.975, counts + 1, np.maximum(n - counts, 1)), 1)
@@ -125,7 +135,8 @@ def unclipped(counts: Any, n: int, design: RandomizedResponse) -> Any:
 @pytest.mark.parametrize(("k", "epsilon"), [(2, 0.5), (2, 4), (20, 1), (20, 5), (1000, 2), (1000, 7)])
 def test_the_average_half_width_is_as_promised(k: int, epsilon: float, target: float, share: float | None) -> None:
     made = plan(k, epsilon=epsilon, half_width=target, share=share)
-    n, design = made.people, made.design
+    n: int = made.people
+    design: Any = made.design
     reported = design.q + (design.p - design.q) * made.share
     middle, spread = n * reported, math.sqrt(n * reported * (1 - reported))
     counts = np.arange(max(0, math.floor(middle - 7 * spread - 9)), min(n, math.ceil(middle + 7 * spread + 9)) + 1)
@@ -189,7 +200,7 @@ def test_the_number_of_people_for_an_error() -> None:
 @pytest.mark.parametrize("n", [500, 20_000])
 def test_the_smallest_share_is_found_with_its_power(k: int, odds: tuple[int, int], n: int) -> None:
     design = RandomizedResponse(k, odds=odds)
-    share = smallest_share(n, rates(design), 0.05 / k, 0.9)
+    share = smallest_share(n, Rates(design.q, design.p - design.q), 0.05 / k, 0.9)
     p, q = design.p, design.q
     counts = np.arange(n + 1)
     # Few or many reports speak for the answer; reject where the probability under noise is at most alpha / K.
@@ -208,7 +219,8 @@ def test_the_smallest_share_is_found_with_its_power(k: int, odds: tuple[int, int
 def test_the_smallest_share_is_the_usual_formula_for_many_reports() -> None:
     design, n = RandomizedResponse(10, epsilon=2), 10**10
     usual = (norm.ppf(1 - 0.05 / 10) + norm.ppf(0.8)) * math.sqrt(design.q * (1 - design.q) / n)
-    assert_allclose(smallest_share(n, rates(design), 0.05 / 10, 0.8), usual / (design.p - design.q), rtol=1e-3)
+    rates = Rates(design.q, design.p - design.q)
+    assert_allclose(smallest_share(n, rates, 0.05 / 10, 0.8), usual / (design.p - design.q), rtol=1e-3)
 
 
 def test_too_few_people_find_nothing() -> None:
@@ -228,30 +240,46 @@ def subset_selection(k: int, size: int, growth: float) -> tuple[float, float]:
 @pytest.mark.parametrize(
     ("k", "odds"), [(5, (3, 2)), (8, (2, 1)), (8, (5, 1)), (9, (6, 5)), (11, (2, 1)), (4, (50, 1))]
 )
-def test_the_other_protocol_by_listing_all_subsets(k: int, odds: tuple[int, int]) -> None:
+def test_the_advice_by_listing_all_subsets(k: int, odds: tuple[int, int]) -> None:
     design = RandomizedResponse(k, odds=odds)
     growth = odds[0] / odds[1]
 
     def variance(held: float, not_held: float) -> float:
         return not_held * (1 - not_held) / (held - not_held) ** 2
 
-    each = [variance(*subset_selection(k, size, growth)) for size in range(1, k)]
-    ratio, size = other_protocol(design)
-    assert_allclose(ratio, min(each) / variance(design.p, design.q), rtol=1e-12)
-    assert_allclose(each[size - 1], min(each), rtol=1e-12)
-    unary = variance(0.5, 1 / (growth + 1))
-    assert ratio * variance(design.p, design.q) <= unary * (1 + 1e-12)
+    listed = [variance(*subset_selection(k, size, growth)) for size in range(1, k)]
+    ratio = min(listed) / variance(design.p, design.q)
+    advice = plan(design, people=100).advice
+    if ratio >= 0.95:
+        assert advice == ()
+        return
+    best = [size for size, own in enumerate(listed, 1) if own < min(listed) * (1 + 1e-12)]  # two sizes may tie
+    assert any(f"subset selection (a report names {size} answers on average)" in advice[0] for size in best)
+    assert f"about {100 * ratio:.2g} % of the people" in advice[0]
 
 
-def test_another_protocol_is_named_only_where_it_is_clearly_better() -> None:
+def test_another_mechanism_is_named_only_where_it_is_clearly_better() -> None:
     # Randomized response beats unary encoding while K < 3 e^epsilon + 2, which is 10.2 for epsilon 1.
     assert plan(2, epsilon=1, people=100).advice == ()
     assert plan(10, epsilon=5, people=100).advice == ()
-    (said,) = plan(1000, epsilon=1, people=100).advice
-    # Unary encoding needs 4e / (e + 998) = 1.09 % of the people, and the best subsets hardly fewer.
+    (said,) = plan(1024, epsilon=1, people=100).advice
+    # Unary encoding needs 4e / (e + 1022) = 1.06 % of the people, and the best subsets hardly fewer.
+    assert "subset selection (a report names 275 answers on average)" in said
     assert "about 1.1 % of the people" in said
+    assert plan(1024, mechanism="subset selection", epsilon=1, people=100).advice == ()
     assert plan(RandomizedResponse(10, odds=(1, 0)), people=10).advice == ()
-    assert plan(RandomizedResponse(10, odds=(1, 2)), people=10).advice == ()
+
+
+def test_randomized_response_itself_may_be_the_advice() -> None:
+    # Sets of 5 out of 10 answers at odds 20 : 1 are far larger than K / (20 + 1).
+    large = SubsetSelection(10, odds=(20, 1), size=5)
+    (said,) = plan(large, people=10).advice
+    best = RandomizedResponse(10, odds=(20, 1))
+    ratio = (best.q * (1 - best.q) / (best.p - best.q) ** 2) / (large.q * (1 - large.q) / (large.p - large.q) ** 2)
+    assert f"randomized response (a report names one answer) would need about {100 * ratio:.2g} %" in said
+    # Odds of 1 : 2 spend as much as 2 : 1: q (1-q) / (p-q)^2 is 2 * 17 against 1 * 10.
+    (said,) = plan(RandomizedResponse(10, odds=(1, 2)), people=10).advice
+    assert "at the same epsilon" in said
 
 
 def test_a_pilot_is_the_population() -> None:
@@ -264,7 +292,7 @@ def test_a_pilot_is_the_population() -> None:
     assert plan(pilot=estimate(tally), people=5000).errors == made.errors  # seeded from the plan itself
     assert plan(pilot=tally, half_width=0.05).design == survey
     solved = plan(pilot=tally, people=5000, half_width=0.04)
-    assert (solved.found, solved.design.domain) == ("epsilon", survey.domain)
+    assert (solved.solved_for, solved.design.domain) == ("epsilon", survey.domain)
     assert plan(pilot=tally, epsilon=2, people=10).epsilon <= 2
     assert plan(RandomizedResponse(["a", "b", "c"], epsilon=3), pilot=tally, people=10).epsilon <= 3
     groups = Tally(survey, [[100, 120, 100], [200, 100, 80]], by=("region",), groups=(("n",), ("s",)))
@@ -272,7 +300,7 @@ def test_a_pilot_is_the_population() -> None:
     with pytest.raises(ValueError, match="same 4 answers"):
         plan(4, pilot=tally, people=5, epsilon=1)
     wrong: Any = [300, 220, 180]
-    with pytest.raises(TypeError, match="pilot must be an Estimate or a Tally"):
+    with pytest.raises(TypeError, match="pilot must be an Estimate, a Tally or a Pool"):
         plan(pilot=wrong, people=5)
 
 
@@ -339,8 +367,11 @@ def test_two_of_three_must_be_given(options: dict[str, Any], said: str) -> None:
         plan(people=10, half_width=0.1)
     with pytest.raises(TypeError, match="not a design and epsilon"):
         plan(WARNER, epsilon=1, people=10)
-    with pytest.raises(TypeError, match="a design and people and error"):
-        plan(WARNER, people=10, error=0.1)
+    with pytest.raises(TypeError, match="not a design and mechanism"):
+        plan(WARNER, mechanism="subset selection", people=10)
+    with pytest.raises(TypeError, match="but got a design"):
+        plan(WARNER)
+    assert plan(WARNER, people=1000, error=0.1).solved_for == "epsilon"  # its mechanism and its answers are given
 
 
 @pytest.mark.parametrize(
@@ -403,10 +434,13 @@ def test_a_design_that_never_lies() -> None:
     [
         (
             {"epsilon": 1, "half_width": 0.03},
-            "people are needed for a half-width of the interval of 3 percentage points",
+            "people are needed for an interval half-width of 3 percentage points",
         ),
-        ({"people": 50_000, "half_width": 0.03}, "is the smallest with which 50,000 people reach a half-width"),
-        ({"people": 50_000, "epsilon": 1}, "50,000 people at epsilon 1 give a half-width of the interval of"),
+        (
+            {"people": 50_000, "half_width": 0.03},
+            "is the smallest with which 50,000 people reach an interval half-width",
+        ),
+        ({"people": 50_000, "epsilon": 1}, "50,000 people at epsilon 1 give an interval half-width of"),
         ({"people": 50_000, "error": 0.01}, "reach a root-mean-square error of 1 percentage point."),
     ],
 )
@@ -424,7 +458,17 @@ def test_json_holds_every_number() -> None:
     made = plan(["a", "b"], epsilon=1, half_width=0.05, population="uniform", delta=1e-6)
     document = json.loads(made.to_json())
     assert RandomizedResponse.from_json(json.dumps(document["design"])) == made.design
-    for name in ("people", "half_width", "error", "smallest_share", "errors", "shuffled_epsilon", "share", "target"):
+    for name in (
+        "people",
+        "half_width",
+        "error",
+        "smallest_share",
+        "errors",
+        "shuffled_epsilon",
+        "share",
+        "goal",
+        "measure",
+    ):
         assert document[name] == getattr(made, name)
     assert document["population"] == [0.5, 0.5]
     assert made.design.domain == ("a", "b")
@@ -450,30 +494,28 @@ def test_the_table_holds_what_single_plans_say(population: Any, share: float | N
         made.table(people=[0])
 
 
-def test_the_picture_has_the_plan_and_its_target(tmp_path: Path) -> None:
+def test_the_picture_has_the_plan_and_its_goal(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     from matplotlib.figure import Figure
 
-    from warner.output.plots import plot_plan, saved_plan
-
     made = plan(6, epsilon=1.9, half_width=0.05)
-    ax = plot_plan(made, ax=Figure().subplots(), title="Ours: $5 a head")
+    ax = made.plot(ax=Figure().subplots(), title="Ours: $5 a head")
     assert ax.get_title(loc="left") == "Ours: $5 a head"
     assert "percentage points" in ax.get_ylabel()
     lines = [line.get_ydata() for line in ax.lines]
-    assert any(np.allclose(line, 5) for line in lines)  # the target
+    assert any(np.allclose(line, 5) for line in lines)  # the goal
     point: Any = ax.lines[-1]
     assert_allclose([point.get_xdata()[0], point.get_ydata()[0]], [made.people, 100 * made.half_width])
     named = [text.get_text() for text in ax.texts]
     assert "ε = 1.9" in named
     assert "ε = 2" not in named  # too near to be told apart
     for ending in ("png", "svg", "pdf"):
-        saved_plan(made, tmp_path / f"plan.{ending}")
+        made.save_plot(tmp_path / f"plan.{ending}")
         assert (tmp_path / f"plan.{ending}").stat().st_size > 1000
-    saved_plan(plan(6, people=1, error=0.9), tmp_path / "one.png")
-    saved_plan(plan(RandomizedResponse(6, odds=(1, 0)), people=9), tmp_path / "truth.png")
+    plan(6, people=1, error=0.9).save_plot(tmp_path / "one.png")
+    plan(RandomizedResponse(6, odds=(1, 0)), people=9).save_plot(tmp_path / "truth.png")
     with pytest.raises(ValueError, match=r"must end in \.png"):
-        saved_plan(made, tmp_path / "plan.gif")
+        made.save_plot(tmp_path / "plan.gif")
     made.plot().figure.clear()
 
 
@@ -484,5 +526,120 @@ def test_plan_and_its_result_are_public() -> None:
 def test_a_grid_stays_within_what_can_be_counted() -> None:
     made = plan(10, epsilon=1, people=10**15)
     assert made.table()["people"].max() <= 2**53
-    assert "1 person" in plan(10, epsilon=1, people=1).text()
+    assert "1 person at epsilon 1 gives" in plan(10, epsilon=1, people=1).text()
     assert "-0 %" not in plan(RandomizedResponse(2, odds=(0, 1)), people=100).text()
+
+
+@pytest.mark.parametrize("by_design", [False, True])
+def test_the_smallest_epsilon_of_a_subset_selection(by_design: bool) -> None:
+    options: dict[str, Any] = {"people": 20_000, "half_width": 0.03}
+    labels = [f"answer {number}" for number in range(50)]
+    if by_design:
+        solved = plan(SubsetSelection(labels, epsilon=3), **options)
+    else:
+        solved = plan(labels, mechanism="subset selection", **options)
+    assert solved.solved_for == "epsilon"
+    assert solved.design.mechanism == "subset selection"
+    assert solved.design.domain == tuple(labels)
+    assert solved.half_width <= 0.03
+    less = SubsetSelection(labels, epsilon=solved.epsilon * (1 - 1e-6))
+    assert plan(less, people=20_000).half_width > 0.03
+    # Randomized response among 50 answers would have to reveal more.
+    assert plan(labels, **options).epsilon > 1.1 * solved.epsilon
+    assert_allclose(solved.table([solved.epsilon], [20_000])["half_width"], [solved.half_width], rtol=1e-15)
+    assert (np.diff(solved.table([0.5, 1, 2, 4], [1000])["half_width"]) < 0).all()
+
+
+def test_only_mechanisms_that_follow_from_epsilon_can_be_solved_for() -> None:
+    kuk = surveys.kuk("4/5", "3/10", 2)
+    with pytest.raises(TypeError, match=r"cannot be planned for a channel.* the possible answers in the place of"):
+        plan(kuk, people=1000, half_width=0.05)
+    with pytest.raises(TypeError, match="cannot be planned for a channel"):
+        plan(kuk, people=1000).table([1.0])
+    with pytest.raises(ValueError, match="follows from epsilon, but a channel does not"):
+        plan(3, mechanism="channel", epsilon=1, people=10)
+    with pytest.raises(ValueError, match=r"one of 'randomized response'.* but got 'geometric'"):
+        plan(3, mechanism="geometric", epsilon=1, people=10)
+    assert set(plan(kuk, people=1000).table()["epsilon"]) == {kuk.epsilon}
+
+
+def test_a_million_answers_cost_no_matrix() -> None:
+    for mechanism in ("randomized response", "subset selection"):
+        made = plan(1_400_000, mechanism=mechanism, epsilon=1, people=10**9)
+        assert 0 < made.half_width < 5
+        assert plan(1_400_000, mechanism=mechanism, people=10**13, half_width=0.1).half_width <= 0.1
+
+
+def test_a_pool_is_a_pilot_for_the_design_that_is_given() -> None:
+    first, second = (RandomizedResponse(["a", "b", "c"], odds=odds) for odds in ((3, 1), (9, 1)))
+    parts = [Tally(first, [300, 220, 180]), Tally(second, [500, 220, 180])]
+    pilot = pool(parts)
+    made = plan(first, pilot=pilot, people=5000)
+    assert_array_equal(made.population, estimate(pilot, method="inv_p").shares)
+    assert_array_equal(plan(first, pilot=estimate(pilot), people=5000).population, made.population)
+    assert plan(first.domain, epsilon=2, pilot=pilot, people=5000).population is not None
+    with pytest.raises(TypeError, match="pooled from several designs; say which design to plan with"):
+        plan(pilot=pilot, people=5000)
+    grouped = pool(
+        [
+            Tally(first, [[100, 120, 100], [200, 100, 80]], by=("region",), groups=(("n",), ("s",))),
+            Tally(second, [[250, 110, 90], [250, 110, 90]], by=("region",), groups=(("n",), ("s",))),
+        ]
+    )
+    assert_array_equal(plan(first, pilot=grouped, people=5000).population, made.population)
+
+
+def test_a_pilot_of_sets_of_answers() -> None:
+    survey = SubsetSelection(5, odds=(3, 1), size=2)
+    reports = Tally(survey, [50, 40, 40, 35, 35], n=100)
+    made = plan(pilot=reports, people=1000)
+    assert made.design == survey
+    assert_array_equal(made.population, estimate(reports).shares)
+    assert made.errors.keys() == {"inv", "inv_p", "inv_n"}  # counts of sets have no likelihood
+    groups = Tally(
+        survey, [[20, 20, 20, 10, 10], [30, 20, 20, 25, 25]], n=[40, 60], by=("region",), groups=(("n",), ("s",))
+    )
+    assert_array_equal(plan(pilot=groups, people=1000).population, made.population)
+    assert plan(pilot=reports, people=10**9).errors.keys() == {"inv"}  # too many to be simulated person by person
+    assert plan(pilot=reports, epsilon=2, people=1000).design == SubsetSelection(5, epsilon=2)
+    other = plan(pilot=reports, mechanism="randomized response", epsilon=2, people=9).design
+    assert other == RandomizedResponse(5, epsilon=2)
+
+
+def test_answers_that_reports_do_not_tell_are_named() -> None:
+    survey = RandomizedResponse(["drinks", "does not"], truth="3/4")
+    finer = survey.coarsened({"drinks": ["beer", "wine"], "does not": ["water"]})
+    made = plan(finer, people=1000, population=[0.25, 0.25, 0.5])
+    assert made.answer == "water"
+    assert_allclose(made.half_width, plan(survey, people=1000, share=0.5).half_width, rtol=1e-12)
+    assert made.error == math.inf
+    assert made.errors.keys() == {"mle"}
+    assert "reports of this design do not tell the shares of 'beer', 'wine'" in made.advice[0]
+    assert json.loads(made.to_json())["error"] is None
+    with pytest.raises(ValueError, match="do not tell that of 'beer'"):
+        plan(finer, people=1000, answer="beer")
+    with pytest.raises(ValueError, match="tells the shares of all answers"):
+        plan(finer, error=0.05)
+
+
+def test_a_plan_speaks_as_every_result_does() -> None:
+    made = plan(["a", "b", "c"], epsilon=1, people=1000, answer="b", share=0.2)
+    assert repr(made) == made.text()
+    assert json.loads(made.to_json()) == made.to_dict()
+    assert made.to_dict()["answer"] == "b"
+    assert "the answer 'b' with a true share of 20 % (as given)" in made.text().replace("\n", " ")
+    frame = made.to_frame()
+    assert list(frame.columns) == list(made.table())
+    for population, answer, said in (
+        (None, None, "an answer with a true share of 79.1 % (the worst case)"),  # (1/2 - 0.2119) / (0.5761 - 0.2119)
+        ("zipf:1", None, "the answer 'a' with a true share of 54.5 % (the widest interval in the population)"),
+        ("zipf:1", "c", "the answer 'c' with a true share of 18.2 % (as in the population)"),
+    ):
+        text = plan(["a", "b", "c"], epsilon=1, people=1000, answer=answer, population=population).text()
+        assert said in text.replace("\n", " ")
+
+
+def test_what_a_shuffler_adds_is_planned_where_it_is_known() -> None:
+    for design in (surveys.kuk("4/5", "3/10", 2), SubsetSelection(5, odds=(3, 1), size=2)):
+        with pytest.raises(ValueError, match=f"such as a randomized response, but got a {design.mechanism}"):
+            plan(design, people=10, delta=1e-6)

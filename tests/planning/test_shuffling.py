@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import brentq
 from scipy.stats import multinomial, norm
 
-from warner import RandomizedResponse
+from warner import Channel, RandomizedResponse, SubsetSelection
 from warner.planning.shuffling import _delta, _grid, _Pair, _smallest_epsilon, shuffled
 
 if TYPE_CHECKING:
@@ -183,3 +183,19 @@ def test_people_must_be_a_number_of_people(n: int) -> None:
 def test_delta_must_be_a_probability(delta: float) -> None:
     with pytest.raises(ValueError, match="delta must be between 0 and 1"):
         shuffled(RandomizedResponse(3, epsilon=1), 100, delta)
+
+
+@pytest.mark.parametrize(
+    "design",
+    [
+        SubsetSelection(5, odds=(3, 1), size=2),
+        Channel([["3/4", "1/4"], ["1/4", "3/4"]], 2, 2),
+    ],
+    ids=["sets", "table"],
+)
+def test_designs_that_the_proof_is_not_for_are_refused(design: SubsetSelection | Channel) -> None:
+    with pytest.raises(ValueError, match=f"reports name one answer each.* but got a {design.mechanism}"):
+        shuffled(design, 100, 1e-6)
+    # Sets of one answer are randomized response: the design is asked for what it does, not for its name.
+    single = SubsetSelection(5, odds=(3, 1), size=1)
+    assert shuffled(single, 1000, 1e-6) == shuffled(RandomizedResponse(5, odds=(3, 1)), 1000, 1e-6)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from warner import RandomizedResponse
-from warner.reports.randomizing import _draw
+from warner.designs import SubsetSelection
+from warner.reports.randomizing import randomize
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +36,7 @@ def test_enumerating_every_draw_gives_exactly_the_odds(k: int, odds: tuple[int, 
     design = RandomizedResponse(k, odds=odds)
     a, b = design.odds
     for truth in range(k):
-        reports = _draw(np.full(design.total, truth), design, scripted(list(range(design.total))))
+        reports = design.draw(np.full(design.total, truth), scripted(list(range(design.total))))
         assert_array_equal(np.bincount(reports, minlength=k), [a if label == truth else b for label in range(k)])
 
 
@@ -52,14 +53,14 @@ def test_every_report_follows_from_its_draw_by_whole_numbers(k: int, epsilon: fl
         u = draw % design.total
         others = (u - a) // b
         expected.append(truth if u < a else others + (others >= truth))
-    assert_array_equal(_draw(np.array(truths), design, scripted(draws)), expected)
+    assert_array_equal(design.draw(np.array(truths), scripted(draws)), expected)
 
 
 def test_draws_beyond_the_last_whole_block_are_thrown_away_and_drawn_again() -> None:
     design = RandomizedResponse(3, odds=(3, 1))  # 5 equally likely draws; 2^64 = 5 * 3689348814741910323 + 1
     last = 2**64 - 1
     assert last % 5 == 0
-    reports = _draw(np.array([0, 1, 2]), design, scripted([3, last, 0, last, 4]))
+    reports = design.draw(np.array([0, 1, 2]), scripted([3, last, 0, last, 4]))
     # Person 1 is drawn again: first thrown away too, then 4, the last lie of answer 1, which is answer 2.
     assert_array_equal(reports, [1, 2, 2])
 
@@ -69,7 +70,7 @@ def test_the_answers_do_not_change_how_much_randomness_is_used() -> None:
     used = []
     for truth in (0, 500, 999):
         source = np.random.default_rng(1)  # the same bytes for everybody
-        _draw(np.full(50_000, truth), design, source.bytes)
+        design.draw(np.full(50_000, truth), source.bytes)
         used.append(source.bit_generator.state)
     assert used[0] == used[1] == used[2]
 
@@ -154,6 +155,38 @@ def test_the_answers_themselves_are_not_touched() -> None:
     assert_array_equal(answers, np.arange(1000))
 
 
+# Sets of answers
+
+TRUTHFUL = SubsetSelection(list("abcdefghij"), odds=(1, 0), size=1)  # the set that holds the answer, and nothing else
+
+
+def test_a_set_is_written_in_hexadecimal_the_first_answer_in_the_highest_bit() -> None:
+    assert TRUTHFUL.randomize("a") == "8000"
+    assert TRUTHFUL.randomize(["h", "i", "j"]) == ["0100", "0080", "0040"]
+    assert TRUTHFUL.randomize(("b",)) == ["4000"]
+    assert TRUTHFUL.randomize([]) == []
+    assert type(TRUTHFUL.randomize(["h"])[0]) is str
+
+
+@pytest.mark.parametrize("kind", [None, object, np.dtypes.StringDType()])
+def test_an_array_of_answers_gives_an_array_of_sets_of_the_same_shape(kind: Any) -> None:
+    reports = TRUTHFUL.randomize(np.array([["a", "b", "c"], ["h", "i", "j"]], dtype=kind))
+    assert reports.tolist() == [["8000", "4000", "2000"], ["0100", "0080", "0040"]]
+    assert TRUTHFUL.randomize(np.array("b")).shape == ()
+    assert TRUTHFUL.randomize(np.array([], dtype="U1")).shape == (0,)
+
+
+def test_codes_of_sets_are_rows_of_packed_bytes() -> None:
+    rows = TRUTHFUL.randomize(np.array([[0, 1, 2], [7, 8, 9]]), codes=True)
+    assert rows.dtype == np.uint8
+    assert_array_equal(rows, [[[128, 0], [64, 0], [32, 0]], [[1, 0], [0, 128], [0, 64]]])
+    assert_array_equal(TRUTHFUL.randomize(9, codes=True), [0, 64])
+    listed = TRUTHFUL.randomize([0, 9], codes=True)
+    assert type(listed) is list
+    assert all(row.dtype == np.uint8 for row in listed)  # as `tally` wants them back
+    assert_array_equal(listed, [[128, 0], [0, 64]])
+
+
 # Bad input: where, never what
 
 SECRET = "hiv-positive"
@@ -175,12 +208,35 @@ SECRET = "hiv-positive"
     ],
 )
 def test_answers_outside_the_domain_are_named_by_position_only(answers: Any, complaint: str) -> None:
-    survey = RandomizedResponse(["a", "b", "c"], epsilon=1)
-    with pytest.raises(ValueError, match=complaint) as caught:
-        survey.randomize(answers)
-    assert SECRET not in str(caught.value)
-    assert SECRET not in "".join(traceback.format_exception_only(caught.value))
-    assert caught.value.__context__ is None
+    for survey in (RandomizedResponse(["a", "b", "c"], epsilon=1), SubsetSelection(["a", "b", "c"], epsilon=1)):
+        with pytest.raises(ValueError, match=complaint) as caught:
+            survey.randomize(answers)
+        assert SECRET not in str(caught.value)
+        assert SECRET not in "".join(traceback.format_exception_only(caught.value))
+        assert caught.value.__context__ is None
+
+
+def test_nothing_is_drawn_before_all_answers_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def counting_bytes(size: int) -> bytes:
+        asked.append(size)
+        return bytes(size)
+
+    monkeypatch.setattr("os.urandom", counting_bytes)
+    for answers in (["a"] * 100_000 + [SECRET], np.array(["a", SECRET])):
+        with pytest.raises(ValueError, match="nothing was randomized"):
+            ABC.randomize(answers)
+    assert asked == []
+    ABC.randomize("a")
+    assert asked
+
+
+@pytest.mark.parametrize("design", [["a", "b"], "a", None, RandomizedResponse])
+def test_data_and_design_that_are_swapped_are_told_so(design: Any) -> None:
+    with pytest.raises(TypeError, match=r"design must be a design, .*: randomize\(answers, design\)") as caught:
+        randomize(ABC, design)
+    assert "'a'" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

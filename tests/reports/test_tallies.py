@@ -1,419 +1,51 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from engines import ENGINES, Table, in_engine
-from warner import RandomizedResponse, Tally, tally
+from warner import Channel, RandomizedResponse, Tally, pool, tally
+from warner.designs import SubsetSelection
+from warner.reports.pools import Pool
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-every_engine = pytest.mark.parametrize("engine", ENGINES)
-LONG = "a label that goes on and on " * 40
-WORDS = ["never", "selten, aber ja", "多次", LONG, 'with "quotes"', "1"]
-SURVEY = RandomizedResponse(WORDS, epsilon=1)
-NUMBERS = RandomizedResponse([3, 1, 40000000000, -5], epsilon=1)
-
-
-def survey_table(n: int = 500) -> Table:
-    rng = np.random.default_rng(3)
-    return {
-        "answer": [None if i % 17 == 0 else WORDS[j] for i, j in enumerate(rng.integers(0, len(WORDS), n).tolist())],
-        "number": [None if i % 19 == 0 else NUMBERS.domain[j] for i, j in enumerate(rng.integers(0, 4, n).tolist())],
-        "region": [None if i % 5 == 0 else "nörd" if i % 3 else "süd" for i in range(n)],
-        "year": [2020 + i % 2 for i in range(n)],
-        "weight": [float(w) for w in rng.integers(1, 9, n) / 4],  # quarters: sums of them are exact
-        "times": rng.integers(0, 5, n).tolist(),
-    }
-
-
-TABLE = survey_table()
-
-
-def plain_counts(column: str, design: RandomizedResponse, rows: list[int], amount: str | None = None) -> list[Any]:
-    """Count in plain Python."""
-    total: Counter[Any] = Counter()
-    for i in rows:
-        if TABLE[column][i] is not None:
-            total[TABLE[column][i]] += 1 if amount is None else TABLE[amount][i]
-    return [total[label] for label in design.domain]
-
-
-EVERYBODY = list(range(500))
-
-
-@every_engine
-@pytest.mark.parametrize(("column", "design"), [("answer", SURVEY), ("number", NUMBERS)])
-def test_every_engine_counts_alike(engine: str, column: str, design: RandomizedResponse, tmp_path: Path) -> None:
-    found = tally(in_engine(engine, TABLE, tmp_path), design, column=column)
-    assert_array_equal(found.counts, plain_counts(column, design, EVERYBODY))
-    assert found.counts.dtype == np.int64
-    assert found.missing == TABLE[column].count(None)
-    assert found.unknown == 0
-    assert found.by == ()
-    assert found.groups == ()
-
-
-@every_engine
-def test_every_engine_groups_alike(engine: str, tmp_path: Path) -> None:
-    found = tally(in_engine(engine, TABLE, tmp_path), SURVEY, column="answer", by=["region", "year"])
-    years: list[Any] = ["2020", "2021"] if engine.startswith("csv") else [2020, 2021]
-    assert found.by == ("region", "year")
-    assert found.groups == tuple((region, year) for region in ("nörd", "süd", None) for year in years)
-    for group, counts, missing in zip(found.groups, found.counts, found.missing, strict=True):
-        rows = [i for i in EVERYBODY if TABLE["region"][i] == group[0] and TABLE["year"][i] == int(group[1])]
-        assert_array_equal(counts, plain_counts("answer", SURVEY, rows))
-        assert missing == [TABLE["answer"][i] for i in rows].count(None)
-
-
-@every_engine
-def test_every_engine_adds_weights_and_counts_alike(engine: str, tmp_path: Path) -> None:
-    source = in_engine(engine, TABLE, tmp_path)
-    weighted = tally(source, NUMBERS, column="number", weights="weight", by="year")
-    for year, counts, squares in zip((2020, 2021), weighted.counts, weighted.squares, strict=True):
-        rows = [i for i in EVERYBODY if TABLE["year"][i] == year]
-        assert_array_equal(counts, plain_counts("number", NUMBERS, rows, "weight"))
-        assert squares == sum(TABLE["weight"][i] ** 2 for i in rows if TABLE["number"][i] is not None)
-    times = tally(source, SURVEY, column="answer", counts="times")
-    assert_array_equal(times.counts, plain_counts("answer", SURVEY, EVERYBODY, "times"))
-    assert times.counts.dtype == np.int64
-    assert times.missing == sum(TABLE["times"][i] for i in EVERYBODY if TABLE["answer"][i] is None)
-
-
-@every_engine
-def test_every_engine_tells_what_is_not_in_the_domain(engine: str, tmp_path: Path) -> None:
-    source = in_engine(engine, TABLE, tmp_path)
-    fewer = RandomizedResponse(["never", "1"], epsilon=1)
-    expected = plain_counts("answer", fewer, EVERYBODY)
-    outside = len(EVERYBODY) - TABLE["answer"].count(None) - sum(expected)
-    with pytest.raises(ValueError, match=f'but {outside} are not: .*unknown="drop"'):
-        tally(source, fewer, column="answer")
-    dropped = tally(source, fewer, column="answer", unknown="drop")
-    assert_array_equal(dropped.counts, expected)
-    assert (dropped.unknown, dropped.missing) == (outside, TABLE["answer"].count(None))
-
-
-@every_engine
-@pytest.mark.parametrize("labels", ["strings", "integers", "range"])
-def test_every_engine_asks_whether_it_is_the_right_column(engine: str, labels: str, tmp_path: Path) -> None:
-    if engine == "pandas, plain types" and labels != "strings":
-        pytest.skip("Python objects are counted one by one, and all that are unknown are found")
-    n = 3000
-    values: list[Any] = [f"id {i}" for i in range(n)] if labels == "strings" else list(range(n))
-    domain: Any = {"strings": ["id 7", "id 1"], "integers": [7, 1], "range": range(6, 9)}[labels]
-    design = RandomizedResponse(domain, epsilon=1)
-    source = in_engine(engine, {"id": [*values, None, values[7]], "of": ["a", "b"] * (n // 2 + 1)}, tmp_path)
-    with pytest.raises(ValueError, match=r"column 'id' holds more than 1,00[23] different values.*right column\?"):
-        tally(source, design, column="id")
-    for by in (None, "of"):
-        dropped = tally(source, design, column="id", unknown="drop", by=by)
-        counts = dropped.counts if by is None else dropped.counts.sum(axis=0)
-        assert_array_equal(counts, [2, 1] if labels != "range" else [1, 2, 1])
-        assert np.sum(dropped.missing) == 1
-        assert np.sum(dropped.unknown) == n + 1 - sum(counts)
-
-
-@every_engine
-def test_text_and_numbers_are_not_the_same(engine: str, tmp_path: Path) -> None:
-    source = in_engine(engine, {"n": [1, 2, 1], "s": ["1", "2", "1"], "f": [1.0, 2.0, 1.5]}, tmp_path)
-    strings, integers = RandomizedResponse(["1", "2"], epsilon=1), RandomizedResponse([1, 2], epsilon=1)
-    if engine.startswith("csv"):  # where all is text
-        assert_array_equal(tally(source, strings, column="n").counts, [2, 1])
-        assert_array_equal(tally(source, integers, column="s").counts, [2, 1])
-        with pytest.raises(ValueError, match=r"3 are not: '[12]\.[05]'"):
-            tally(source, integers, column="f")
-        return
-    assert_array_equal(tally(source, strings, column="s").counts, [2, 1])
-    assert_array_equal(tally(source, integers, column="n").counts, [2, 1])
-    with pytest.raises(TypeError, match="column 'n' must hold strings, as the domain does, but holds Int64"):
-        tally(source, strings, column="n")
-    with pytest.raises(TypeError, match="column 's' must hold integers, as the domain does, but holds String"):
-        tally(source, integers, column="s")
-    with pytest.raises(TypeError, match=r"must hold integers.*but holds Float64"):
-        tally(source, integers, column="f")
-
-
-@every_engine
-def test_bad_weights_and_counts(engine: str, tmp_path: Path) -> None:
-    table: Table = {"v": ["a", "b", "a"], "w": [1.0, -1.0, None], "c": [1, None, -2], "t": ["x", "y", "z"]}
-    source = in_engine(engine, table, tmp_path)
-    design = RandomizedResponse(["a", "b"], epsilon=1)
-    with pytest.raises(ValueError, match="weights must be finite numbers of at least 0, but 2 are negative or missing"):
-        tally(source, design, column="v", weights="w")
-    complaint = "counts must be finite numbers of at least 0, but 2 are negative or missing|'c' holds Object"
-    with pytest.raises((ValueError, TypeError), match=complaint):
-        tally(source, design, column="v", counts="c")
-    with pytest.raises((TypeError, ValueError), match=r"weights must be a column of numbers|cannot be read"):
-        tally(source, design, column="v", weights="t")
-
-
-@every_engine
-def test_columns_that_are_not_there(engine: str, tmp_path: Path) -> None:
-    source = in_engine(engine, {"answer": ["a", "b"], "region": ["x", "y"]}, tmp_path)
-    design = RandomizedResponse(["a", "b"], epsilon=1)
-    with pytest.raises(
-        ValueError, match=r"no column 'anwser'; did you mean 'answer'\? The columns are: 'answer', 'region'"
-    ):
-        tally(source, design, column="anwser")
-    with pytest.raises(ValueError, match="no column 'q'; The columns are"):
-        tally(source, design, column="answer", by="q")
-    with pytest.raises(ValueError, match=r"column must be given unless .* there are 2: 'answer', 'region'"):
-        tally(source, design)
-    assert_array_equal(tally(source, design, by="region").counts, [[1, 0], [0, 1]])
-
-
-@pytest.mark.parametrize("engine", ["pandas", "dask"])
-@pytest.mark.parametrize("by", [None, "g"])
-def test_plain_integers_of_pandas_survive_the_second_query(engine: str, by: str | None) -> None:
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"v": np.arange(5000), "g": ["x", "y"] * 2500})
-    if engine == "dask":
-        frame = pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=2)
-    found = tally(frame, RandomizedResponse(range(3), odds=(3, 1)), column="v", by=by, unknown="drop")
-    assert_array_equal(found.counts.reshape(-1, 3).sum(axis=0), [1, 1, 1])
-    assert np.sum(found.unknown) == 4997
-
-
-@pytest.mark.parametrize("dtype", ["Int32", "UInt32", "Int64", "UInt64"])
-def test_sums_of_counts_do_not_overflow_unnoticed(dtype: str) -> None:
-    polars = pytest.importorskip("polars")
-    design = RandomizedResponse(["a", "b"], epsilon=1)
-    small = polars.DataFrame({"v": ["a"] * 4, "n": polars.Series([2**30] * 4, dtype=getattr(polars, dtype))})
-    assert_array_equal(tally(small, design, column="v", counts="n").counts, [2**32, 0])
-    if dtype.endswith("64"):
-        large = polars.DataFrame({"v": ["a"] * 4, "n": polars.Series([2**62] * 4, dtype=getattr(polars, dtype))})
-        for source in (large, large.to_pandas(), large.to_arrow()):
-            # PyArrow refuses the sum itself, in words of its own
-            with pytest.raises(ValueError, match=r"counts must sum to at most 2\^53|not in range"):
-                tally(source, design, column="v", counts="n")
-        with pytest.raises(ValueError, match=r"counts must sum to at most 2\^53"):
-            tally(["a"] * 4, design, counts=[2**62] * 4)
-
-
-def test_a_group_may_not_be_named_like_a_result() -> None:
-    with pytest.raises(ValueError, match="by must not name a group 'value', which is a column"):
-        tally(["a", "b"], RandomizedResponse(["a", "b"], epsilon=1), by={"value": ["x", "y"]})
-
-
-def test_groups_keep_their_types() -> None:
-    found = tally(["a", "b", "a"], RandomizedResponse(["a", "b"], epsilon=1), by=[1, "1", None])
-    assert found.groups == ((1,), ("1",), (None,))
-
-
-@pytest.mark.parametrize("engine", ["pandas", "polars", "pyarrow", "duckdb"])
-def test_dates_as_groups_are_the_same_everywhere(engine: str, tmp_path: Path) -> None:
-    days = [date(2024, 1, 1), date(2024, 1, 2), date(2024, 1, 1)]
-    table: Table = {"v": ["a", "b", "a"], "day": days}
-    source = in_engine(engine, table, tmp_path)
-    if engine == "pandas":
-        source["day"] = source["day"].astype("datetime64[ns]")
-    found = tally(source, RandomizedResponse(["a", "b"], epsilon=1), column="v", by="day")
-    assert found.groups == (("2024-01-01",), ("2024-01-02",))
-
-
-# Series, sequences and arrays
-
-
-@pytest.mark.parametrize("engine", ["pandas", "polars", "pyarrow"])
-def test_series(engine: str, tmp_path: Path) -> None:
-    series = in_engine(engine, TABLE, tmp_path)["answer"]
-    found = tally(series, SURVEY)
-    assert_array_equal(found.counts, plain_counts("answer", SURVEY, EVERYBODY))
-    assert found.missing == TABLE["answer"].count(None)
-
-
-@pytest.mark.parametrize("kind", [list, tuple, np.array])
-def test_sequences_with_groups_weights_and_counts(kind: Any) -> None:
-    reports = kind(TABLE["answer"])
-    plain = tally(reports, SURVEY)
-    assert_array_equal(plain.counts, plain_counts("answer", SURVEY, EVERYBODY))
-    assert plain.missing == TABLE["answer"].count(None)
-    grouped = tally(reports, SURVEY, by={"region": TABLE["region"], "year": np.array(TABLE["year"])})
-    assert grouped.by == ("region", "year")
-    assert grouped.groups[0] == ("nörd", 2020)
-    assert_array_equal(grouped.counts.sum(axis=0), plain.counts)
-    weighted = tally(reports, SURVEY, weights=TABLE["weight"], by=TABLE["year"])
-    assert weighted.groups == ((2020,), (2021,))
-    assert_array_equal(weighted.counts.sum(axis=0), plain_counts("answer", SURVEY, EVERYBODY, "weight"))
-    times = tally(reports, SURVEY, counts=TABLE["times"])
-    assert_array_equal(times.counts, plain_counts("answer", SURVEY, EVERYBODY, "times"))
-
-
-def test_arrays_of_integers_and_codes() -> None:
-    reports = np.array([5, 6, 6, 7, 5, 6], dtype=np.uint8)
-    assert_array_equal(tally(reports, RandomizedResponse(range(5, 8), epsilon=1)).counts, [2, 3, 1])
-    assert_array_equal(tally(reports - 5, RandomizedResponse(["x", "y", "z"], epsilon=1), codes=True).counts, [2, 3, 1])
-    with pytest.raises(ValueError, match="4 are not"):
-        tally(reports, RandomizedResponse([5, 9], epsilon=1))
-    dropped = tally(np.append(reports, 200), RandomizedResponse(range(5, 7), epsilon=1), unknown="drop")
-    assert_array_equal(dropped.counts, [2, 3])
-    assert dropped.unknown == 2
-    with pytest.raises(TypeError, match="array of float64"):
-        tally(np.array([1.0, np.nan]), RandomizedResponse(3, epsilon=1))
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "complaint"),
-    [
-        ({"unknown": "ignore"}, ValueError, '"error" or "drop"'),
-        ({"weights": [1.0, 2.0], "counts": [1, 2]}, TypeError, "not both"),
-        ({"column": "v"}, TypeError, "column must be left out"),
-        (
-            {"weights": [1.0]},
-            ValueError,
-            r"weights must have one value for each of the 2 reports, but got shape \(1,\)",
-        ),
-        ({"weights": [1.0, float("nan")]}, ValueError, "1 are negative or missing"),
-        ({"weights": [1.0, float("inf")]}, ValueError, "1 are negative or missing"),
-        ({"counts": [1.0, 2.0]}, ValueError, "counts must be whole numbers"),
-        ({"counts": [1, -2]}, ValueError, "got -2"),
-        ({"by": ["x"]}, ValueError, "group must have one value for each"),
-    ],
-)
-def test_bad_options(options: dict[str, Any], error: type[Exception], complaint: str) -> None:
-    with pytest.raises(error, match=complaint):
-        tally(["a", "b"], RandomizedResponse(["a", "b"], epsilon=1), **options)
-
-
-def test_things_that_hold_no_reports() -> None:
-    with pytest.raises(TypeError, match=r"reports must be a sequence, .* but got builtins\.int"):
-        tally(5, SURVEY)
-    assert tally([], SURVEY).reports == 0
-
-
-# Files
-
-
-def test_a_pattern_counts_all_its_files(tmp_path: Path) -> None:
-    for i in range(3):
-        (tmp_path / f"part{i}.csv").write_text("v\na\nb\n")
-    found = tally(tmp_path / "part*.csv", RandomizedResponse(["a", "b"], epsilon=1))
-    assert_array_equal(found.counts, [3, 3])
-
-
-@pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
-def test_delimiters_are_taken_from_the_header(mark: str, tmp_path: Path) -> None:
-    (tmp_path / "r.csv").write_text(mark.join(["id", "v"]) + "\n" + "".join(f"{i}{mark}a b\n" for i in range(5)))
-    assert_array_equal(
-        tally(tmp_path / "r.csv", RandomizedResponse(["a b", "c"], epsilon=1), column="v").counts, [5, 0]
-    )
-
-
-def test_files_of_a_pattern_must_have_the_same_columns(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("q1,q2\nyes,no\n")
-    (tmp_path / "b.csv").write_text("q2,q1\nno,yes\n")
-    design = RandomizedResponse(["yes", "no"], epsilon=1)
-    with pytest.raises(ValueError, match=r"b\.csv must have the same columns as .*a\.csv, in the same order"):
-        tally(tmp_path / "*.csv", design, column="q1")
-    (tmp_path / "b.csv").write_text("q1;q2\nyes;no\n")  # by another delimiter they are one table all the same
-    (tmp_path / "b.csv").rename(tmp_path / "b.parquet")
-    with pytest.raises(ValueError, match=r"different kinds \(csv, parquet\)"):
-        tally(tmp_path / "*", design, column="q1")
-
-
-def test_a_name_with_brackets_is_a_name(tmp_path: Path) -> None:
-    (tmp_path / "z[1].csv").write_text("v\na\n")
-    (tmp_path / "z1.csv").write_text("v\nb\nb\nb\n")
-    (tmp_path / "q?.csv").write_text("v\na\n")
-    (tmp_path / "q1.csv").write_text("v\nb\nb\nb\n")
-    for name in ("z[1].csv", "q?.csv"):
-        assert_array_equal(tally(tmp_path / name, RandomizedResponse(["a", "b"], epsilon=1)).counts, [1, 0])
-
-
-def test_a_file_without_a_header_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "r.csv").write_text("a\nb\na\n")
-    with pytest.raises(ValueError, match=r"first line must name the columns.*add a header"):
-        tally(tmp_path / "r.csv", RandomizedResponse(["a", "b"], epsilon=1))
-    (tmp_path / "n.csv").write_text("1\n2\n1\n")
-    with pytest.raises(ValueError, match="first line must name the columns"):
-        tally(tmp_path / "n.csv", RandomizedResponse(3, epsilon=1))
-
-
-def test_json_of_mixed_types_is_not_converted(tmp_path: Path) -> None:
-    lines = ['{"v": 1}'] * 30_000
-    for odd in ('{"v": "1"}', '{"v": 1.6}'):
-        (tmp_path / "r.jsonl").write_text("\n".join([*lines, odd]))
-        with pytest.raises((TypeError, ValueError), match=r"must hold integers|are not"):
-            tally(tmp_path / "r.jsonl", RandomizedResponse(3, epsilon=1))
-
-
-def test_counts_in_text_are_whole_numbers(tmp_path: Path) -> None:
-    (tmp_path / "r.csv").write_text("v,n\na,1.5\nb,2\n")
-    with pytest.raises(ValueError, match=r"counts must be .*but 1 are negative or missing|cannot be read"):
-        tally(tmp_path / "r.csv", RandomizedResponse(["a", "b"], epsilon=1), column="v", counts="n")
-
-
-def test_one_column_may_hold_any_punctuation(tmp_path: Path) -> None:
-    (tmp_path / "r.csv").write_text("v\na few; times\na|b\na few; times\n")
-    assert_array_equal(tally(tmp_path / "r.csv", RandomizedResponse(["a few; times", "a|b"], epsilon=1)).counts, [2, 1])
-
-
-def test_a_number_has_one_spelling_in_text(tmp_path: Path) -> None:
-    (tmp_path / "r.csv").write_text("v\n7\n07\n 7\n7.0\n+7\n-7\n7\n" + "9" * 5000 + "\n")
-    found = tally(tmp_path / "r.csv", RandomizedResponse([7, -7], epsilon=1), unknown="drop")
-    assert_array_equal(found.counts, [2, 1])
-    assert found.unknown == 5
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "complaint"),
-    [
-        ("empty.csv", b"", "empty.csv is empty: there is not even a header"),
-        ("binary.csv", b"\x00\x01\x02\xff" * 100, "binary.csv is not a CSV file"),
-        ("latin.csv", "v\nä\nb\n".encode("latin-1"), "latin.csv cannot be read: .*(?i:unicode|utf)"),
-        ("broken.parquet", b"PAR1 but not really", "broken.parquet cannot be read"),
-        ("broken.jsonl", b'{"v": "a"}\n{"v": \n', "broken.jsonl cannot be read"),
-        ("picture.csv.gz", b"not gzipped", "picture.csv.gz"),
-    ],
-)
-def test_files_that_are_something_else(name: str, content: bytes, complaint: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises((ValueError, OSError), match=complaint):
-        tally(tmp_path / name, RandomizedResponse(["a", "b"], epsilon=1))
-
-
-def test_a_header_alone_is_a_table_without_reports(tmp_path: Path) -> None:
-    (tmp_path / "r.csv").write_text("v\n")
-    assert tally(tmp_path / "r.csv", SURVEY).reports == 0
-
-
-def test_files_that_are_not_there(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"there is no file .*nothing\.csv"):
-        tally(tmp_path / "nothing.csv", SURVEY)
-    with pytest.raises(FileNotFoundError, match=r"there is no file .*\*\.csv"):
-        tally(tmp_path / "*.csv", SURVEY)
-    with pytest.raises(IsADirectoryError, match=r"is a folder; give a file, or a pattern such as .*/\*\.csv"):
-        tally(tmp_path, SURVEY)
-
-
-# The value
+YES = ["yes", "no"]
+THREE = RandomizedResponse(YES, odds=(3, 1))
+NINE = RandomizedResponse(YES, odds=(9, 1))
+KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], YES, 3)
+SETS = SubsetSelection(["a", "b", "c", "d", "e"], odds=(3, 1), size=2)
+
+# Values
 
 
 def test_tallies_add_up_exactly() -> None:
+    rng = np.random.default_rng(3)
+    n = 300
+    survey = RandomizedResponse(["never", "once", "often"], epsilon=1)
+    reports = [None if i % 17 == 0 else survey.domain[j] for i, j in enumerate(rng.integers(0, 3, n).tolist())]
+    columns: dict[str, list[Any]] = {
+        "region": [None if i % 5 == 0 else "nord" if i % 3 else "süd" for i in range(n)],
+        "year": [2020 + i % 2 for i in range(n)],
+    }
+    weights = [float(w) for w in rng.integers(1, 9, n) / 4]  # quarters: sums of them are exact
+    whole = tally(reports, survey, by=columns, weights=weights)
     halves = [
         tally(
-            TABLE["answer"][part],
-            SURVEY,
-            by={"region": TABLE["region"][part], "year": TABLE["year"][part]},
-            weights=TABLE["weight"][part],
+            reports[part],
+            survey,
+            by={name: values[part] for name, values in columns.items()},
+            weights=weights[part],
         )
         for part in (slice(0, 3), slice(3, None))
     ]
-    whole = tally(
-        TABLE["answer"], SURVEY, by={"region": TABLE["region"], "year": TABLE["year"]}, weights=TABLE["weight"]
-    )
-    added = halves[0] + halves[1]
-    assert added.groups == whole.groups
-    for name in ("counts", "missing", "unknown", "squares"):
-        assert_array_equal(getattr(added, name), getattr(whole, name))
-    assert_array_equal(added.effective, whole.reports**2 / whole.squares)
+    assert len(halves[0].groups) < len(whole.groups)
+    assert halves[0] + halves[1] == whole
+    assert_array_equal((halves[0] + halves[1]).effective, whole.n**2 / whole.squares)
 
 
 def test_unequal_tallies_do_not_add_up() -> None:
@@ -437,16 +69,17 @@ def test_unequal_tallies_do_not_add_up() -> None:
             RandomizedResponse(10, epsilon=1), [[1] * 10, [2**40] * 10], by=("g", "h"), groups=((1, "a"), (None, "b"))
         ),
         Tally(RandomizedResponse(2, epsilon=1), [1.1, 2.7], squares=0.1 + 0.2),
+        Tally(SETS, [7, 2, 0, 3, 8], n=10, missing=1),
+        Tally(SETS, [[0.5] * 5, [0.0] * 5], n=[1.25, 0.0], squares=[1.0, 0.0], by=("g",), groups=((1,), (None,))),
     ],
 )
 def test_a_tally_survives_its_file(example: Tally, tmp_path: Path) -> None:
     example.save(tmp_path / "tally.json")
     again = Tally.load(tmp_path / "tally.json")
-    assert again.design == example.design
-    assert (again.by, again.groups) == (example.by, example.groups)
-    for name in ("counts", "missing", "unknown", "squares"):
-        assert_array_equal(getattr(again, name), getattr(example, name))
+    assert isinstance(again, Tally)
+    assert again == example
     assert again.counts.dtype == example.counts.dtype
+    assert np.asarray(again.n).dtype == np.asarray(example.n).dtype
     assert repr(again) == repr(example)
 
 
@@ -456,10 +89,10 @@ def test_a_tally_survives_its_file(example: Tally, tmp_path: Path) -> None:
         ({"version": 9}, "this tally is of version 9"),
         ({"format": "warner design"}, 'a tally must say "format": "warner tally"'),
         ({"counts": [1]}, "this tally is damaged: counts must have shape"),
-        ({"counts": [1, -1]}, "this tally is damaged: counts must be finite numbers"),
+        ({"counts": [1, -1]}, "this tally is damaged: counts must not be negative"),
         ({"counts": [0.5, 1]}, "this tally is damaged: counts must be whole numbers"),
         ({"design": {}}, "this tally is damaged: a design must say"),
-        ({"missing": -1}, "missing, unknown and squares must be at least 0"),
+        ({"missing": -1}, "must be a number of at least 0"),
         ({"by": ["g"], "groups": [["x"], ["x"]], "counts": [[1, 2], [3, 4]]}, "groups must be distinct"),
         ({"extra": 1}, r"damaged: the fields \['extra'\]"),
     ],
@@ -475,8 +108,8 @@ def test_damaged_tallies(change: dict[str, Any], complaint: str, tmp_path: Path)
     ("counts", "complaint"),
     [
         ([1, 2, 3], r"counts must have shape \(2,\)"),
-        ([1, -2], "at least 0"),
-        ([float("nan"), 1], "finite"),
+        ([1, -2], "must not be negative, but got -2 at position 1"),
+        ([float("nan"), 1], "whole numbers, or come with squares"),
         ([0.5, 1.5], "whole numbers, or come with squares"),
         ([2**53, 2**53], r"2\^53"),
     ],
@@ -486,7 +119,246 @@ def test_bad_counts(counts: Any, complaint: str) -> None:
         Tally(RandomizedResponse(2, epsilon=1), counts)
 
 
+def test_tallies_are_equal_by_value() -> None:
+    grouped: dict[str, Any] = {"by": ("g",), "groups": (("x",), ("y",))}
+    example = Tally(THREE, [[1, 2], [3, 4]], missing=[0, 1], **grouped)
+    again = Tally(RandomizedResponse(YES, truth="3/4"), np.array([[1, 2], [3, 4]]), missing=[0, 1], **grouped)
+    assert example == again
+    assert hash(example) == hash(again)
+    for other in (
+        Tally(NINE, [[1, 2], [3, 4]], missing=[0, 1], **grouped),
+        Tally(THREE, [[1, 2], [3, 5]], missing=[0, 1], **grouped),
+        Tally(THREE, [[1, 2], [3, 4]], missing=[1, 0], **grouped),
+        Tally(THREE, [[1, 2], [3, 4]], missing=[0, 1], unknown=1, **grouped),
+        Tally(THREE, [[1, 2], [3, 4]], missing=[0, 1], squares=[3.0, 7.0], **grouped),
+        Tally(THREE, [[1, 2], [3, 4]], missing=[0, 1], by=("h",), groups=(("x",), ("y",))),
+        Tally(THREE, [[1, 2], [3, 4]], missing=[0, 1], by=("g",), groups=(("x",), ("z",))),
+    ):
+        assert example != other
+    assert example != "a tally"
+    assert Tally(THREE, [1, 2]) in [Tally(THREE, [2, 1]), Tally(THREE, [1, 2])]
+
+
 def test_a_tally_is_frozen() -> None:
     example = Tally(RandomizedResponse(2, epsilon=1), np.array([1, 2]))
     with pytest.raises(ValueError, match="read-only"):
         example.counts[0] = 5
+
+
+@pytest.mark.parametrize("design", [[40, 60], None, "survey.json", RandomizedResponse])
+def test_counts_and_design_that_are_swapped_are_told_so(design: Any) -> None:
+    with pytest.raises(TypeError, match=r"design must be a design, .*: Tally\(design, counts\)"):
+        Tally(design, THREE)
+
+
+# The number of reports
+
+
+def test_counts_of_single_answers_sum_to_the_number_of_reports() -> None:
+    assert Tally(THREE, [40, 60]).n == 100
+    assert Tally(THREE, [40, 60], n=100) == Tally(THREE, [40, 60])
+    assert_array_equal(Tally(THREE, [[1, 2], [3, 4]], by=("g",), groups=((1,), (2,))).n, [3, 7])
+    weighted = Tally(THREE, [0.1, 0.2], n=0.3, squares=0.05)  # 0.1 + 0.2 is not quite 0.3
+    assert weighted.n == 0.3
+    with pytest.raises(ValueError, match=r"n must be the sum of the counts, .* the counts sum to 100 and n is 99"):
+        Tally(THREE, [40, 60], n=99)
+
+
+def test_support_does_not_tell_the_number_of_reports() -> None:
+    with pytest.raises(TypeError, match=r"n must be given, .* a report may support several answers"):
+        Tally(SETS, [7, 2, 0, 3, 8])
+    assert Tally(SETS, [7, 2, 0, 3, 8], n=10).n == 10
+    assert Tally(SubsetSelection(3, odds=(3, 1), size=1), [1, 2, 3]).n == 6  # sets of one answer
+
+
+@pytest.mark.parametrize(
+    ("n", "complaint"),
+    [
+        (20, r"n must be their sum divided by 2, .* the counts sum to 20 and n is 20"),
+        (9, r"n must be their sum divided by 2"),
+        (10.5, "n must be a whole number of reports"),
+        (-1, "n must be a number of reports"),
+        ([10], r"n must be a number of reports for each histogram, of shape \(\)"),
+        (float("nan"), "n must be a number of reports"),
+        (float("inf"), "n must be finite"),
+        ("10", "n must be a number of reports"),
+        (True, "n must be a number of reports"),
+    ],
+)
+def test_a_wrong_number_of_reports_is_refused(n: Any, complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        Tally(SETS, [7, 2, 0, 3, 8], n=n)
+
+
+def test_each_group_has_its_number_of_reports() -> None:
+    grouped: dict[str, Any] = {"by": ("g",), "groups": (("x",), ("y",))}
+    counts = [[1, 1, 0, 0, 0], [2, 2, 0, 1, 1]]
+    example = Tally(SETS, counts, n=[1, 3], **grouped)
+    assert_array_equal((example + example).n, [2, 6])
+    with pytest.raises(ValueError, match="n must be their sum divided by 2"):
+        Tally(SETS, counts, n=[3, 1], **grouped)
+    with pytest.raises(ValueError, match="n must be at least every count"):
+        Tally(SETS, [7, 0, 0, 0, 1], n=4)
+    with pytest.raises(ValueError, match=r"for each histogram, of shape \(2,\), but got 4"):
+        Tally(SETS, counts, n=4, **grouped)
+
+
+def test_a_file_must_tell_the_number_of_reports_of_support(tmp_path: Path) -> None:
+    document = Tally(SETS, [7, 2, 0, 3, 8], n=10).to_dict()
+    assert document["n"] == 10
+    for n in (None, 7, [10], "10"):
+        (tmp_path / "t.json").write_text(json.dumps({**document, "n": n}))
+        with pytest.raises(ValueError, match=r"t\.json: this tally is damaged: n must be"):
+            Tally.load(tmp_path / "t.json")
+    assert "n" not in Tally(THREE, [1, 2]).to_dict()  # as it always was
+
+
+# Pools
+
+
+def test_tallies_of_one_design_add_up() -> None:
+    assert pool([Tally(THREE, [40, 60]), Tally(THREE, [1, 2])]) == Tally(THREE, [41, 62])
+
+
+def test_a_pool_has_a_part_for_each_design() -> None:
+    together = pool(
+        [
+            Tally(THREE, [40, 60], missing=2),
+            Tally(KUK, [1, 2, 3], unknown=4),
+            Tally(RandomizedResponse(YES, truth="3/4"), [1, 2]),
+        ]
+    )
+    assert isinstance(together, Pool)
+    assert together.parts == (Tally(THREE, [41, 62], missing=2), Tally(KUK, [1, 2, 3], unknown=4))
+    assert (together.n, together.missing, together.unknown) == (109, 2, 4)
+    assert (together.domain, together.k, together.by, together.groups) == (("yes", "no"), 2, (), ())
+    assert together.shown_epsilon() == KUK.shown_epsilon()  # 2.506, and ln 3 = 1.099
+    assert not together.weighted
+    assert repr(together).startswith("<Pool of 109 reports of 2 designs among 2 answers:\n  <Tally of 103 reports")
+
+
+def test_support_is_pooled_with_single_answers() -> None:
+    single = Tally(RandomizedResponse(SETS.domain, odds=(3, 1)), [1, 2, 3, 4, 5])
+    together = pool([single, Tally(SETS, [7, 2, 0, 3, 8], n=10)])
+    assert together.n == 25
+
+
+def test_groups_and_weights_are_pooled() -> None:
+    first = Tally(
+        THREE, [[1.5, 2.5], [1.0, 0.0]], squares=[6.0, 1.0], missing=[1, 2], by=("year",), groups=((2020,), (2021,))
+    )
+    second = Tally(NINE, [[3.0, 1.0], [0.5, 0.5]], squares=[5.0, 0.5], by=("year",), groups=((2021,), (2022,)))
+    together = pool([first, second])
+    assert isinstance(together, Pool)
+    assert together.weighted
+    assert (together.by, together.groups) == (("year",), ((2020,), (2021,), (2022,)))
+    assert all(part.groups == together.groups for part in together.parts)
+    assert_array_equal(together.parts[0].counts, [[1.5, 2.5], [1, 0], [0, 0]])
+    assert_array_equal(together.parts[1].squares, [0, 5, 0.5])
+    assert_array_equal(together.n, [4, 5, 1])
+    assert_array_equal(together.missing, [1, 2, 0])
+    # By hand: 4 squared over 6; 1 over 1, and 4 squared over 5; 1 over 0.5.
+    assert_array_equal(together.effective, [16 / 6, 1 + 16 / 5, 2])
+    assert_array_equal(together.answered, [True, True, True])
+    assert_array_equal(together.parts[0].answered, [True, True, False])
+
+
+@pytest.mark.parametrize(
+    ("tallies", "complaint"),
+    [
+        ([], "at least one Tally"),
+        ([Tally(THREE, [1, 2]), Tally(RandomizedResponse(2, odds=(3, 1)), [1, 2])], "about the same answers"),
+        ([Tally(THREE, [1, 2]), Tally(RandomizedResponse(YES[::-1], odds=(9, 1)), [1, 2])], "in the same order"),
+        ([Tally(THREE, [1, 2]), Tally(NINE, [[1, 2]], by=("g",), groups=((1,),))], "the same groups"),
+        ([Tally(THREE, [1, 2]), Tally(NINE, [1.0, 2.0], squares=3.0)], "all with weights or all without"),
+        ([pool([Tally(THREE, [1, 2]), Tally(NINE, [1, 2])])] * 2, "at least one Tally"),
+        ([[1, 2]], "at least one Tally"),
+    ],
+)
+def test_what_cannot_be_pooled(tallies: Any, complaint: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=complaint):
+        pool(tallies)
+
+
+@pytest.mark.parametrize(
+    "tallies",
+    [
+        [Tally(THREE, [4, 6], missing=1), Tally(KUK, [1, 2, 3], unknown=2)],
+        [
+            Tally(THREE, [[1.5, 2.5]], squares=[4.0], by=("g",), groups=(("x",),)),
+            Tally(NINE, [[1.0, 0.5]], squares=[1.0], by=("g",), groups=((None,),)),
+        ],
+        [Tally(SETS, [7, 2, 0, 3, 8], n=10), Tally(RandomizedResponse(SETS.domain, odds=(2, 1)), [1, 2, 3, 4, 5])],
+    ],
+)
+def test_a_pool_survives_its_file(tallies: list[Tally], tmp_path: Path) -> None:
+    together = pool(tallies)
+    assert isinstance(together, Pool)
+    together.save(tmp_path / "pool.json")
+    assert Pool.load(tmp_path / "pool.json") == together
+    assert Tally.load(tmp_path / "pool.json") == together  # one loader for both
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"version": 2}, "this pool is of version 2"),
+        ({"parts": []}, "this pool is damaged: parts must be several tallies"),
+        ({"parts": 3}, "this pool is damaged: parts must be several tallies"),
+        ({"parts": [3, 4]}, "a tally must say"),
+        ({"extra": 1}, r"this pool is damaged: the fields \['extra'\]"),
+    ],
+)
+def test_damaged_pools(change: dict[str, Any], complaint: str, tmp_path: Path) -> None:
+    together = pool([Tally(THREE, [4, 6]), Tally(NINE, [1, 2])])
+    assert isinstance(together, Pool)
+    (tmp_path / "p.json").write_text(json.dumps({**together.to_dict(), **change}))
+    for kind in (Pool, Tally):
+        with pytest.raises(ValueError, match=rf"p\.json: {complaint}"):
+            kind.load(tmp_path / "p.json")
+
+
+def test_a_pool_of_one_design_is_no_pool() -> None:
+    together = pool([Tally(THREE, [4, 6]), Tally(NINE, [1, 2])])
+    assert isinstance(together, Pool)
+    document = together.to_dict()
+    with pytest.raises(ValueError, match="several tallies of different designs"):
+        Pool.from_dict({**document, "parts": [document["parts"][0]] * 2})
+
+
+# What warner.pool([Tally(KUK, [4, 6, 5], missing=3), Tally(THREE, [40, 60], missing=1, unknown=2)]).to_json() gave at
+# commit bace89a, when a pool was a tally with a design of several parts.
+OLD_POOL = """
+{
+  "format": "warner tally",
+  "version": 1,
+  "design": {"format": "warner design", "version": 1, "mechanism": "pooled", "parts": [
+    {"format": "warner design", "version": 1, "mechanism": "channel", "inputs": ["yes", "no"],
+     "outputs": {"first": 0, "size": 3}, "weights": [["4", "32", "64"], ["49", "42", "9"]]},
+    {"format": "warner design", "version": 1, "mechanism": "randomized response", "domain": ["yes", "no"],
+     "odds": ["3", "1"]}]},
+  "counts": [4, 6, 5, 40, 60],
+  "missing": 4,
+  "unknown": 2,
+  "by": [],
+  "groups": [],
+  "squares": null
+}
+"""
+
+
+def test_pools_of_the_first_version_are_still_read(tmp_path: Path) -> None:
+    (tmp_path / "old.json").write_text(OLD_POOL)
+    for kind in (Tally, Pool):
+        again = kind.load(tmp_path / "old.json")
+        assert isinstance(again, Pool)
+        assert [part.design for part in again.parts] == [KUK, THREE]
+        assert [part.counts.tolist() for part in again.parts] == [[4, 6, 5], [40, 60]]
+        assert (again.n, again.missing, again.unknown) == (115, 4, 2)
+
+
+def test_damaged_pools_of_the_first_version_are_refused() -> None:
+    document = json.loads(OLD_POOL)
+    for change in ({"counts": [4, 6, 5, 40]}, {"counts": [4, 6, 5, 40, 60, 7]}, {"counts": [4, 6, 5, 40, -1]}):
+        with pytest.raises(ValueError, match="this tally is damaged: counts must"):
+            Tally.from_dict({**document, **change})

@@ -6,21 +6,28 @@ that is not in the domain `OUTSIDE`; both are negative, so that no array can be 
 
 from __future__ import annotations
 
+import reprlib
+from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from warner.designs.exact import TOTAL_LIMIT
 
-    from warner.designs import Labels
+if TYPE_CHECKING:
+    from warner.arrays import Counts, Dtype, Integers
+
+Labels: TypeAlias = tuple[str, ...] | tuple[int, ...] | range
+Domain: TypeAlias = int | Sequence[str] | Sequence[int] | Sequence[str | int] | np.ndarray[Any, Any]
 
 MISSING = -1
 OUTSIDE = -2
+LISTED = 12  # labels in a sentence
 
 
-def positions(values: Any, labels: Labels, *, codes: bool = False, what: str = "values") -> NDArray[np.int64]:
+def positions(values: Any, labels: Labels, *, codes: bool = False, what: str = "values") -> Integers:
     """Give each value's position among the labels; with `codes` the values are such positions already.
 
     `values` is a list, a tuple or anything with an array interface; `what` names them in errors.
@@ -30,30 +37,31 @@ def positions(values: Any, labels: Labels, *, codes: bool = False, what: str = "
     array = np.asarray(values) if hasattr(values, "__array__") else None
     if array is None:
         index = _index(labels)
-        found = np.array([_position(value, labels, index) for value in values], dtype=np.int64)
+        places = np.array([_position(value, labels, index) for value in values], dtype=np.int64)
     elif array.dtype.kind in "iu" and wanted == "integers":
-        found = _integer_positions(array, labels)
+        places = _integer_positions(array, labels)
     elif array.dtype.kind in "OUT":
         index = _index(labels)
         flat = [_position(value, labels, index) for value in array.ravel().tolist()]
-        found = np.array(flat, dtype=np.int64).reshape(array.shape)
+        places = np.array(flat, dtype=np.int64).reshape(array.shape)
     else:
         raise TypeError(
             f"{what} must be {wanted}, as the domain is, but got an array of {array.dtype}; convert it first"
         )
     if isinstance(values, np.ma.MaskedArray):
-        found = np.where(np.ma.getmaskarray(values), MISSING, found)
-    return found
+        places = np.where(np.ma.getmaskarray(values), MISSING, places)
+    return places
 
 
-def from_text(values: list[Any], labels: Labels, *, codes: bool = False) -> list[Any]:
+def from_text(values: list[object], labels: Labels, *, codes: bool = False) -> list[object]:
     """Read the texts of a CSV as integers where the labels are, in one spelling: not "07", " 7" or "7.0"."""
     if not codes and isinstance(labels[0], str):
         return values
 
-    def read(text: Any) -> Any:
-        whole = isinstance(text, str) and text.isascii() and text.removeprefix("-").isdecimal()
-        return int(text) if whole and str(int(text[:20])) == text else text
+    def read(text: object) -> object:
+        if not isinstance(text, str) or not text.isascii() or not text.removeprefix("-").isdecimal():
+            return text
+        return int(text) if str(int(text[:20])) == text else text
 
     return [read(text) for text in values]
 
@@ -71,12 +79,12 @@ def is_missing(value: object) -> bool:
 
 
 @lru_cache(maxsize=8)
-def _index(labels: Labels) -> dict[Any, int]:
+def _index(labels: Labels) -> dict[object, int]:
     """Look positions up, where they are not arithmetic."""
     return {} if isinstance(labels, range) else {label: position for position, label in enumerate(labels)}
 
 
-def _position(value: object, labels: Labels, index: dict[Any, int]) -> int:
+def _position(value: object, labels: Labels, index: dict[object, int]) -> int:
     if isinstance(value, bool) or not isinstance(value, str | int | np.integer):
         return MISSING if is_missing(value) else OUTSIDE
     if not isinstance(labels, range):
@@ -84,7 +92,7 @@ def _position(value: object, labels: Labels, index: dict[Any, int]) -> int:
     return int(value) - labels.start if not isinstance(value, str) and value in labels else OUTSIDE
 
 
-def _integer_positions(values: NDArray[Any], labels: Any) -> NDArray[np.int64]:
+def _integer_positions(values: Counts, labels: Any) -> Integers:
     low, high = (labels[0], labels[-1]) if isinstance(labels, range) else (min(labels), max(labels))
     outside = None
     if values.size and (values.min() < low or values.max() > high):
@@ -93,16 +101,16 @@ def _integer_positions(values: NDArray[Any], labels: Any) -> NDArray[np.int64]:
         values[outside] = low
     values = values.astype(np.int64, copy=False)  # safe even for uint64: the labels are of 64 bits with a sign
     if isinstance(labels, range):
-        found = values - low if low else values
+        places = values - low if low else values
     else:
         ordered = np.array(labels, dtype=np.int64)
         order = np.argsort(ordered)
-        found = order[np.searchsorted(ordered, values, sorter=order).clip(max=len(labels) - 1)]
-        outside = (ordered[found] != values) if outside is None else outside | (ordered[found] != values)
-    return found if outside is None else np.where(outside, OUTSIDE, found)
+        places = order[np.searchsorted(ordered, values, sorter=order).clip(max=len(labels) - 1)]
+        outside = (ordered[places] != values) if outside is None else outside | (ordered[places] != values)
+    return places if outside is None else np.where(outside, OUTSIDE, places)
 
 
-def labelled(codes: NDArray[np.int64], labels: Labels, like: np.dtype[Any] | None = None) -> NDArray[Any]:
+def labelled(codes: Integers, labels: Labels, like: Dtype | None = None) -> Counts:
     """Give the labels at these positions, as an array of the kind of `like` where that can hold them."""
     if isinstance(labels, range):
         return np.asarray(codes + labels.start)
@@ -110,9 +118,85 @@ def labelled(codes: NDArray[np.int64], labels: Labels, like: np.dtype[Any] | Non
     return np.asarray(names[codes], dtype=names.dtype)
 
 
-def all_labels(labels: Labels, like: np.dtype[Any] | None = None) -> NDArray[Any]:
+def all_labels(labels: Labels, like: Dtype | None = None) -> Counts:
     """Give the labels as an array, of the kind of `like` where that can hold them."""
     if isinstance(labels, range):
         return np.arange(labels.start, labels.stop)
     strings = isinstance(labels[0], str)
     return np.array(labels, dtype=like if like is not None and like.kind in "OT" else None if strings else np.int64)
+
+
+# Canonical form
+
+
+def canonical(domain: Domain, name: str = "domain") -> Labels:
+    """Check labels, of the argument of this name, and hold them in one canonical form."""
+    ordered = domain.ndim == 1 if isinstance(domain, np.ndarray) else isinstance(domain, Sequence)
+    ordered = ordered and not isinstance(domain, str | bytes)
+    if isinstance(domain, bool) or not (ordered or isinstance(domain, int | np.integer)):
+        raise TypeError(f"{name} must be the number of answers or a list of labels, but got {reprlib.repr(domain)}")
+    if isinstance(domain, int | np.integer):
+        domain = range(int(domain))
+    labels = domain if isinstance(domain, range) and domain.step == 1 else _distinct_labels(list(domain), name)
+    k = labels.stop - labels.start if isinstance(labels, range) else len(labels)  # len(range) gives up at 2^63
+    if not 2 <= k < TOTAL_LIMIT:
+        raise ValueError(f"{name} must have at least 2 answers (and fewer than 2^62), but got {k}")
+    ends = (labels[0], labels[-1]) if isinstance(labels, range) else labels
+    large = [label for label in ends if isinstance(label, int) and not -(2**63) <= label < 2**63]
+    if large:
+        raise ValueError(f"{name} must hold integers of 64 bits, but got {large[0]}; use strings")
+    return labels
+
+
+def _distinct_labels(domain: list[Any], name: str) -> Labels:
+    labels: Labels
+    if all(isinstance(label, str) for label in domain):
+        labels = tuple(map(str, domain))
+        if any("\0" in label or not label for label in labels):
+            raise ValueError(
+                f"{name} must hold labels that are not empty (a file would have them missing) and without NUL"
+            )
+    elif all(isinstance(label, int | np.integer) and not isinstance(label, bool) for label in domain):
+        labels = tuple(map(int, domain))
+        consecutive = range(labels[0], labels[0] + len(labels))
+        if labels == tuple(consecutive):
+            return consecutive
+    else:
+        kinds = ", ".join(sorted({type(label).__name__ for label in domain}))
+        raise TypeError(f"{name} must hold labels that are all strings or all integers, but got {kinds}")
+    label, times = Counter[str | int](labels).most_common(1)[0] if labels else ("", 1)
+    if times > 1:
+        raise ValueError(f"{name} must hold distinct labels, but {label!r} stands there {times} times")
+    return labels
+
+
+# In files, and in words
+
+
+def labels_to_json(labels: Labels) -> Any:
+    """Give labels as JSON has them: a list, or the first and the number of consecutive integers."""
+    return {"first": labels.start, "size": len(labels)} if isinstance(labels, range) else list(labels)
+
+
+def labels_from_json(name: str, domain: object) -> Domain:
+    """Read what `labels_to_json` gave; `name` is the field's, for errors."""
+    if isinstance(domain, dict) and domain.keys() == {"first", "size"}:
+        first, size = domain["first"], domain["size"]
+        if type(first) is int and type(size) is int and size >= 0:
+            return range(first, first + size)
+    elif isinstance(domain, list):
+        return domain
+    raise ValueError(f'this design is damaged: {name} must be a list of labels or {{"first": ..., "size": ...}}')
+
+
+def listed(what: str, labels: Labels) -> str:
+    """List labels in a sentence, the first ones of many."""
+    shown = ", ".join(map(str, labels[:LISTED])) + (f", ..., {labels[-1]}" if len(labels) > LISTED else "")
+    return f"Possible {what} ({len(labels):,}): {shown}"
+
+
+def first_and_last(labels: Labels) -> str:
+    """Name the first three labels, and the last."""
+    first = [repr(label) for label in labels[:3]]
+    last = [repr(label) for label in labels[3:][-1:]]
+    return ", ".join(first + ["..."] * (len(labels) > len(first + last)) + last)

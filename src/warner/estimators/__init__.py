@@ -1,4 +1,4 @@
-r"""Counts of reports to shares of true answers: the closed forms.
+r"""Counts of reports to shares of true answers.
 
 **Which estimator to use when**
 
@@ -17,47 +17,59 @@ r"""Counts of reports to shares of true answers: the closed forms.
     When estimates are added up, averaged or compared later on: it alone is unbiased, and confidence intervals are built
     on it. Its shares sum to one but may be negative.
 
+For reports that support several answers, `inv`, `inv_p` and `inv_n` are the same formulas with another p and q; the
+likelihood needs the reports themselves.
+
 Where every count is at least N q (p > q) all four agree. None of them is an interval. With many answers, `mle` and
 `inv_n` take from the frequent answers and give to the rare ones: compare with `inv` to see how much.
 
-**One shape.** All four are lines that are cut off at zero,
-
-.. math:: \hat\theta_i = \max\left(0, \frac{x c_i - y}{z}\right),
-
-with three whole numbers x, y, z that depend on the counts only through N, the number m of answers with a
-positive share and the sum s of their counts. Whole numbers decide who is positive, so zeros are reproducible.
+`METHODS` is the one list of them.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from warner.designs import Channel, Pooled, RandomizedResponse
+from warner.estimators import lines
+from warner.estimators.ibu import ibu, updated
+from warner.estimators.least_squares import clipped, least_squares, projected, variance_of_one_report
+from warner.estimators.likelihood import Certificate, Fit, Parts, certificate, evidence
+from warner.estimators.newton import channel_mle, most_likely
+from warner.metrics import log_likelihood_per_report
+from warner.reports.counts import Histograms, checked, multinomial
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    from warner.designs import Design, Labels
+    from warner.arrays import Array
+    from warner.designs.contract import Design
+    from warner.reports.pools import Collected
 
-Shares: TypeAlias = "NDArray[np.float64]"
-# (design, N, m, s) -> (x, y, z); whole numbers in, whole numbers out; or arrays of doubles in and out.
-Line: TypeAlias = "Callable[[RandomizedResponse, Any, Any, Any], tuple[Any, Any, Any]]"
+__all__ = [
+    "METHODS",
+    "Certificate",
+    "Fit",
+    "Fitted",
+    "Method",
+    "certificate",
+    "channel_mle",
+    "default_method",
+    "estimates",
+    "fitted",
+    "ibu",
+    "inv",
+    "inv_n",
+    "inv_p",
+    "mle",
+    "refuse_silent",
+]
 
-LARGEST_TOTAL = 2**53  # beyond, a double cannot hold every count
-CHUNK = 2**15  # doubles worked on at a time in a batch: they stay in the processor's cache
-LONG_ROW = 2**12  # longer histograms of a batch are cheaper one by one: distinct counts are few among many
-UNIT = 2.0**-53
-SMALLEST = 2.0**-1022
-IDENTIFIED = 1e-8  # how nearly an inverse must undo a channel
 
-
-def inv(counts: ArrayLike, design: Design) -> Shares:
+def inv(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> Array:
     r"""Estimate the true shares by undoing the randomization.
 
     A report names answer i with probability :math:`\phi_i = q + (p-q)\theta_i`; solving for :math:`\theta_i` and
@@ -75,9 +87,12 @@ def inv(counts: ArrayLike, design: Design) -> Shares:
     ----------
     counts : array_like of shape (..., k)
         Number of reports that named each answer; leading axes are separate surveys. Integers take the exact
-        path, floats are weighted counts. For a `Channel` there is an entry for each output.
-    design : RandomizedResponse or Channel
+        path, floats are weighted counts. For a `Channel` there is an entry for each output; for reports that are
+        sets, the number of those that hold the answer.
+    design : Design
         What every respondent's answer went through.
+    n : array_like of shape (...), optional
+        Number of reports, where a report may support several answers, so that the counts do not sum to it.
 
     Returns
     -------
@@ -98,12 +113,10 @@ def inv(counts: ArrayLike, design: Design) -> Shares:
     >>> inv([40, 60], RandomizedResponse(["yes", "no"], truth="3/4"))
     array([0.3, 0.7])
     """
-    if isinstance(design, RandomizedResponse):
-        return _shares(counts, design, _inv, cut=False)
-    return _least_squares(counts, design) if isinstance(design, Channel) else _combined(counts, design)
+    return _undone(checked(counts, design, n), design)
 
 
-def inv_n(counts: ArrayLike, design: Design) -> Shares:
+def inv_n(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> Array:
     """Estimate the true shares by `inv`, negative shares set to zero and the others rescaled to sum to one.
 
     Known as INVN, or norm-mul. Parameters and precision as for `inv`.
@@ -116,13 +129,13 @@ def inv_n(counts: ArrayLike, design: Design) -> Shares:
     >>> inv_n([15, 85], RandomizedResponse(["yes", "no"], truth="3/4"))
     array([0., 1.])
     """
-    if isinstance(design, RandomizedResponse):
-        return _shares(counts, design, _inv_n)
-    shares = np.maximum(inv(counts, design), 0)
-    return np.asarray(shares / shares.sum(axis=-1, keepdims=True))
+    histograms = checked(counts, design, n)
+    if design.symmetry is not None:
+        return lines.shares(histograms, design.symmetry, lines.rescaled, exclusive=design.exclusive)
+    return clipped(least_squares(histograms, design))
 
 
-def inv_p(counts: ArrayLike, design: Design) -> Shares:
+def inv_p(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> Array:
     """Estimate the true shares by the distribution that is nearest to `inv` in Euclidean distance.
 
     Known as INVP, or norm-sub: every share of `inv` is lowered by one constant and cut off at zero. Parameters
@@ -136,12 +149,13 @@ def inv_p(counts: ArrayLike, design: Design) -> Shares:
     >>> inv_p([20, 35, 45], RandomizedResponse(3, odds=(2, 1)))
     array([0. , 0.3, 0.7])
     """
-    if isinstance(design, RandomizedResponse):
-        return _shares(counts, design, _inv_p)
-    return _projected(inv(counts, design))
+    histograms = checked(counts, design, n)
+    if design.symmetry is not None:
+        return lines.shares(histograms, design.symmetry, lines.nearest, exclusive=design.exclusive)
+    return projected(least_squares(histograms, design))
 
 
-def mle(counts: ArrayLike, design: Design) -> Shares:
+def mle(counts: ArrayLike, design: Design) -> Array:
     r"""Estimate the true shares by the distribution that makes the observed counts most likely.
 
     With :math:`E = e^\varepsilon - 1` and A the answers with a positive share, m of them with s reports together,
@@ -172,314 +186,250 @@ def mle(counts: ArrayLike, design: Design) -> Shares:
     >>> mle([1, 6, 6, 8], RandomizedResponse(4, odds=(2, 1)))
     array([0. , 0.2, 0.2, 0.6])
     """
-    if isinstance(design, RandomizedResponse):
-        return _shares(counts, design, _mle)
-    from warner.estimators.likelihood import channel_mle
-
-    array = validated(counts, design).counts
-    rows = [channel_mle(row, design).shares for row in array.reshape(-1, array.shape[-1])]
-    return np.array(rows).reshape(*array.shape[:-1], design.k)
-
-
-# The four lines. `m` and `s` are the number and the total count of the answers with a positive share.
-# With doubles for n, m and s no term cancels another where p > q, but for y in _inv_p, which only decides.
+    histograms = multinomial(counts, design)
+    if design.symmetry is not None:
+        return lines.shares(histograms, design.symmetry, lines.most_likely)
+    flat = histograms.rows()
+    rows = [most_likely([(design, flat.row(place))]).shares for place in range(len(flat.n))]
+    return np.array(rows).reshape(*histograms.n.shape, design.k)
 
 
-def _inv(design: RandomizedResponse, n: Any, m: Any, s: Any) -> tuple[Any, Any, Any]:
-    a, b = design.odds
-    return design.total, n * b, (a - b) * n
+def _undone(histograms: Histograms, design: Design) -> Array:
+    if design.symmetry is not None:
+        return lines.shares(histograms, design.symmetry, lines.unbiased, cut=False, exclusive=design.exclusive)
+    return least_squares(histograms, design)
 
 
-def _inv_p(design: RandomizedResponse, n: Any, m: Any, s: Any) -> tuple[Any, Any, Any]:
-    a, b = design.odds
-    return m * design.total, s * design.total - (a - b) * n, (a - b) * n * m
+def estimates(counts: ArrayLike, design: Design, methods: Sequence[str]) -> dict[str, Array]:
+    """Estimate by several methods at once: the counts are checked once, and their distinct values found once.
 
+    Parameters
+    ----------
+    counts : array_like of shape (..., k)
+        As for `inv`.
+    design : Design
+        What every respondent's answer went through.
+    methods : sequence of str
+        Names of `METHODS`.
 
-def _inv_n(design: RandomizedResponse, n: Any, m: Any, s: Any) -> tuple[Any, Any, Any]:
-    a, b = design.odds
-    k = design.k
-    # z = K (s (a + (K-1) b) - m n b), written as a sum of two terms of one sign.
-    return k * design.total, k * n * b, (s * k - m * n) * design.total + m * n * (a - b)
-
-
-def _mle(design: RandomizedResponse, n: Any, m: Any, s: Any) -> tuple[Any, Any, Any]:
-    a, b = design.odds
-    return a + (m - 1) * b, s * b, (a - b) * s
-
-
-class Histograms(NamedTuple):
-    """Checked counts: int64 or float64 of shape (..., k), their sums over the last axis, and the largest."""
-
-    counts: NDArray[Any]
-    totals: NDArray[Any]
-    largest: float
-
-
-def validated(counts: ArrayLike, design: Design) -> Histograms:
-    """Check counts at the public border; everything behind it trusts them."""
-    if isinstance(design, Channel):
-        found = histograms(counts, len(design.outputs), "outputs of the design")
-        if design.epsilon == 0:
-            raise ValueError(
-                "the design must have rows that differ: with epsilon 0 reports carry no information on the answers"
-            )
-        refuse_impossible(found.counts, design.weights.max(axis=0) == 0, design.outputs)
-        return found
-    if isinstance(design, Pooled):
-        found = histograms(counts, len(design.outputs), "outputs of the designs")
-        for part, own in zip(design.parts, design.split(found.counts), strict=True):
-            if own.sum() and isinstance(part, Channel):
-                refuse_impossible(own, part.weights.max(axis=0) == 0, part.outputs)
-        if found.counts.ndim == 1 and not design.told(found.counts):
-            raise ValueError("at least one of the designs that have reports must carry information: all have epsilon 0")
-        return found
-    found = histograms(counts, design.k, "answers of the design")
-    if design.odds == (1, 1):
-        raise ValueError(
-            "the design must have p != q: with p = q (epsilon 0) reports carry no information on the answers"
-        )
-    return found
-
-
-def refuse_impossible(counts: NDArray[Any], impossible: NDArray[np.bool_], outputs: Labels) -> None:
-    """Refuse reports that no answer leads to: which, and how often."""
-    amounts = counts.reshape(-1, counts.shape[-1]).sum(axis=0)
-    where = np.flatnonzero(impossible & (amounts > 0))
-    if where.size:
-        shown = ", ".join(f"{outputs[j]!r} {amounts[j]:,} times" for j in where[:5].tolist())
-        more = f" and {where.size - 5} more" if where.size > 5 else ""
-        raise ValueError(
-            f"counts must be of reports that the design can give, but some are impossible under it: {shown}{more}"
-        )
-
-
-def histograms(counts: ArrayLike, width: int, what: str) -> Histograms:
-    """Check counts whose last axis has so many entries."""
-    if isinstance(counts, np.ma.MaskedArray) and np.ma.getmaskarray(counts).any():
-        raise ValueError(
-            "counts must not be masked: give 0 for an answer that was never reported, or leave it out of the domain"
-        )
-    array = np.asarray(counts)
-    if array.dtype.kind not in "iuf":
-        raise TypeError(f"counts must be numbers, but got an array of {array.dtype}")
-    if array.shape[-1:] != (width,):
-        raise ValueError(f"counts must have one entry for each of the {width} {what}, but got shape {array.shape}")
-    return _weighted(array.astype(np.float64)) if array.dtype.kind == "f" else _whole(array)
-
-
-def _whole(array: NDArray[Any]) -> Histograms:
-    # One pass finds both the largest and any negative count: seen as unsigned, that one is above 2^63.
-    signed = array.dtype.kind == "i"
-    array = array.astype(np.int64 if signed else np.uint64, copy=False)
-    largest = int(array.view(np.uint64).max(initial=0))
-    if signed and largest >= 2**63:
-        _bad_counts("must not be negative", array < 0, array)
-    array = array.view(np.int64)
-    safe = largest * array.shape[-1] < 2**63
-    roughly = 0.0 if safe else array.sum(axis=-1, dtype=np.float64).max(initial=0)
-    totals = array.sum(axis=-1)  # overflows only where `roughly` is far too large already
-    most = max(roughly, largest, int(totals.max(initial=0)))
-    if most > LARGEST_TOTAL:
-        raise ValueError(f"counts must sum to at most 2^53 = 9.01e15, the limit of doubles, but got {most:.3g}")
-    _refuse_empty(totals)
-    return Histograms(array, totals, largest)
-
-
-def _weighted(array: NDArray[np.float64]) -> Histograms:
-    if not (array >= 0).all():
-        _bad_counts("must be numbers of at least 0", ~(array >= 0), array)
-    with np.errstate(over="ignore"):
-        totals = array.sum(axis=-1)
-    if not np.isfinite(totals).all():
-        raise ValueError("counts must be finite and have a finite sum; rescale them")
-    _refuse_empty(totals)
-    return Histograms(array, totals, float(array.max(initial=0)))
-
-
-def _bad_counts(rule: str, wrong: NDArray[np.bool_], array: NDArray[Any]) -> NoReturn:
-    where = tuple(int(index) for index in np.argwhere(wrong)[0])
-    raise ValueError(
-        f"counts {rule}, but got {array[where].item()!r} at position {where[0] if len(where) == 1 else where}"
-    )
-
-
-def _refuse_empty(totals: NDArray[Any]) -> None:
-    if not totals.all():
-        where = "" if totals.ndim == 0 else f" in the histogram at position {np.argwhere(totals == 0)[0].tolist()}"
-        raise ValueError(f"counts must hold at least one report, but all are zero{where}")
-
-
-@lru_cache(maxsize=8)
-def channel_inverse(design: Channel) -> NDArray[np.float64]:
-    """Give the weights with which observed shares are turned into those of the answers: a row a report.
-
-    Weighted least squares: each report counts by how often it would be made if all answers were equally common. With
-    these weights the shares sum to one. Where answers cannot be told apart, the nearest that can be done.
+    Examples
+    --------
+    >>> from warner import RandomizedResponse
+    >>> estimates([15, 85], RandomizedResponse(["yes", "no"], truth="3/4"), ["inv", "mle"])
+    {'inv': array([-0.2,  1.2]), 'mle': array([0., 1.])}
     """
-    matrix = design.channel()
-    expected = matrix.mean(axis=0)
-    possible = expected > 0
-    scale = np.sqrt(expected[possible])
-    inverse = np.zeros(matrix.shape[::-1])
-    inverse[possible] = np.linalg.pinv(matrix[:, possible] / scale) / scale[:, np.newaxis]
-    inverse.flags.writeable = False
-    return inverse
+    histograms = checked(counts, design)
+    flat = histograms.rows()
+    shape = (*histograms.n.shape, design.k)
+    return {name: METHODS[name].solve([(design, flat)]).shares.reshape(shape) for name in methods}
 
 
-def _least_squares(counts: ArrayLike, design: Channel) -> Shares:
-    array, totals, _ = validated(counts, design)
-    inverse = channel_inverse(design)
-    if np.abs(design.channel() @ inverse - np.eye(design.k)).max() > IDENTIFIED:
-        rank = np.linalg.matrix_rank(design.channel())
-        raise ValueError(
-            f"the design must have linearly independent rows to be undone, but among its {design.k} only {rank} are: "
-            "different shares give the same reports. mle still gives a most likely distribution, but not a unique one"
-        )
-    return np.asarray((array / totals[..., np.newaxis]) @ inverse)
+# What an estimate is made of
 
 
-def _combined(counts: ArrayLike, design: Pooled) -> Shares:
-    """Average what the parts say, each with the weight of its precision if all answers were equally common."""
-    array = validated(counts, design).counts
-    told = [(inv(own, part), own.sum() / _noise(part)) for part, own in design.told(array)]
-    return np.asarray(sum(shares * weight for shares, weight in told) / sum(weight for _, weight in told))
+class Solution(NamedTuple):
+    """Estimated shares of shape (groups, k).
 
-
-def _noise(design: RandomizedResponse | Channel) -> float:
-    """Give the variance that one report leaves in the shares, summed, if all answers are equally common."""
-    if isinstance(design, RandomizedResponse):
-        return (1 - 1 / design.k) / (design.p - design.q) ** 2
-    expected, inverse = design.channel().mean(axis=0), channel_inverse(design)
-    return float(expected @ (inverse**2).sum(axis=1) - ((expected @ inverse) ** 2).sum())
-
-
-def _projected(shares: Shares) -> Shares:
-    """Give the distribution nearest to shares that sum to one: lower all by one constant, cut off at zero."""
-    falling = -np.sort(-shares, axis=-1)
-    size = np.arange(1, shares.shape[-1] + 1)
-    constant = (falling.cumsum(axis=-1) - 1) / size
-    kept = np.count_nonzero(falling > constant, axis=-1, keepdims=True)
-    return np.maximum(shares - np.take_along_axis(constant, kept - 1, axis=-1), 0)
-
-
-def _shares(counts: ArrayLike, design: RandomizedResponse, line: Line, *, cut: bool = True) -> Shares:
-    array, totals, largest = validated(counts, design)
-    whole = array.dtype == np.int64
-    if whole and array.ndim == 1:
-        return _exact(array, int(totals), int(largest), design, line, cut=cut)
-    rows, sums = array.reshape(-1, design.k), totals.reshape(-1)
-    shares = np.empty(rows.shape)
-    doubtful = np.ones(len(rows), dtype=bool)
-    if not (whole and design.k > LONG_ROW):
-        step = max(1, CHUNK // design.k)
-        for start in range(0, len(rows), step):
-            part = slice(start, start + step)
-            shares[part], doubtful[part] = _in_doubles(rows[part], sums[part], design, line, cut=cut)
-    if whole:
-        for row in np.flatnonzero(doubtful):
-            shares[row] = _exact(rows[row], int(sums[row]), int(rows[row].max()), design, line, cut=cut)
-    return shares.reshape(array.shape)
-
-
-def _exact(
-    counts: NDArray[np.int64], n: int, largest: int, design: RandomizedResponse, line: Line, *, cut: bool
-) -> Shares:
-    """One histogram in whole numbers, over its distinct counts: at most about sqrt(2 N) of them."""
-    values, repeats, slots, index = distinct(counts, largest)
-    a, b = design.odds
-    if a > b:  # from the first count to be kept to the last: the largest first, or with p < q the smallest
-        values, repeats, slots = values[::-1], repeats[::-1], slots[::-1]
-    m, s = np.cumsum(repeats), np.cumsum(repeats * values)
-
-    def cut_off(j: int) -> bool:
-        x, y, _ = line(design, n, int(m[j]), int(s[j]))
-        return bool((int(values[j]) * x - y) * (1 if a > b else -1) <= 0)
-
-    # Once one count is cut off, so is every one after it: G of the theory page is monotone.
-    kept = bisect_left(range(len(values)), True, key=cut_off) if cut else len(values)
-    table = np.zeros(slots.max() + 1)
-    if kept:
-        x, y, z = line(design, n, int(m[kept - 1]), int(s[kept - 1]))
-        # Python divides whole numbers of any size with one correct rounding.
-        table[slots[:kept]] = [(value * x - y) / z for value in values[:kept].tolist()]
-    else:  # p < q and some answers were never reported: any distribution on those is most likely
-        table[slots[0]] = 1 / int(m[0])
-    return table[index]
-
-
-def distinct(
-    counts: NDArray[np.int64], largest: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Give the distinct counts, how often each occurs, its slot in a table, and every answer's slot.
-
-    The slot of a count is the count itself, from the smallest on, as long as the table is not longer than the counts;
-    the few counts beyond, at most N/K of them, have the slots behind.
+    Of an iteration, also where it ended for each group; of one histogram in closed form, also the shares of its
+    distinct counts.
     """
-    span = max(counts.size, 2**12)
-    smallest = 0 if largest < span else int(counts.min())
-    index = counts - smallest if smallest else counts
-    heavy = np.flatnonzero(index >= span) if largest - smallest >= span else np.empty(0, dtype=np.intp)
-    if heavy.size:
-        large, order = np.unique(index[heavy], return_inverse=True)
-        index = index if smallest else index.copy()
-        index[heavy] = span + order
-    tally = np.bincount(index)
-    slots = np.flatnonzero(tally)
-    values = slots + smallest
-    if heavy.size:
-        values[-large.size :] = large + smallest
-    return values, tally[slots], slots, index
+
+    shares: Array
+    fits: Sequence[Fit] = ()
+    by_level: Array | None = None
 
 
-def _in_doubles(
-    counts: NDArray[Any], totals: NDArray[Any], design: RandomizedResponse, line: Line, *, cut: bool
-) -> tuple[Shares, NDArray[np.bool_]]:
-    """Many histograms at once, in doubles; also which of them hold whole numbers that doubles cannot decide."""
-    a, b = design.odds
-    k = design.k
-    whole = counts.dtype == np.int64
-    sign = 1.0 if a > b else -1.0  # with p < q the largest counts are cut off: turn the axis round
-    c = counts.astype(np.float64) if whole else counts / totals[:, np.newaxis]
-    if a < b:
-        np.negative(c, out=c)
-    n = totals.astype(np.float64) if whole else np.ones(len(counts))
-    # No product below exceeds n K (a + (K-1) b). Where that fits a double's 53 bits, nothing is rounded.
-    unit = 16 * UNIT if whole and n.max() * k * design.total >= LARGEST_TOTAL else 0.0
-    ones = np.ones(k)
-    m, s = np.full(len(counts), float(k)), n
-    kept, threshold = np.ones_like(c), np.full(len(counts), -np.inf)
-    slack = np.zeros(len(counts))
-    with np.errstate(divide="ignore", invalid="ignore"):  # p < q with counts of zero: see `alone` below
-        while cut:
-            # Newton's method on a convex, piecewise linear function, from the left: the threshold rises, never
-            # passes the root, and stops when no count is left between two thresholds.
-            x, y, _ = line(design, n, m, s)
-            slack = unit * (np.abs(y / x) + s / m)
-            threshold = np.fmax(threshold, sign * y / x - slack)
-            np.greater(c, threshold[:, np.newaxis], out=kept)
-            before, m, s = m, kept @ ones, sign * np.vecdot(kept, c)
-            if (m == before).all():
-                break
-        x, y, z = line(design, n, m, s)
-        slope, shift = x / np.abs(z), y / np.abs(z)
-        # A whole number within the rounding error of the threshold: doubles cannot tell on which side it is.
-        doubtful = (n * k > LARGEST_TOTAL) | ((unit > 0) & cut & (np.floor(threshold + 2 * slack) >= threshold))
-    alone = s == 0  # p < q and some answers were never reported: any distribution on those is most likely
-    if alone.any():
-        kept[alone] = c[alone] == c[alone].max(axis=-1, keepdims=True)
-        m, s = kept @ ones, sign * np.vecdot(kept, c)
-        slope[alone] = 0
-    # x c - y cancels where y/z is large against 1/m: there 1/m + slope (c - s/m), the mean taken off in two steps.
-    # Elsewhere the plain form is the better one: it keeps 1 + E theta, the likelihood, to the last digits.
-    plain = (np.abs(shift) * m <= 1) & (a > b)
-    centre = np.where(plain, 0.0, sign * s / m)
-    c -= (np.rint(centre) if whole else centre)[:, np.newaxis]
-    rest = np.vecdot(kept, c) / m
-    c *= slope[:, np.newaxis]
-    c += np.where(plain, -shift, 1 / m - slope * rest)[:, np.newaxis]
-    if cut:
-        np.maximum(c, 0, out=c)
-        c *= kept
-        if not whole:
-            c /= c.sum(axis=-1, keepdims=True)
-    return c, doubtful
+class Fitted(NamedTuple):
+    """Estimated shares of shape (groups, k) with their evidence; see `warner.Estimate`."""
+
+    shares: Array
+    log_likelihood: Array
+    certificate: Certificate | None
+
+
+Solver: TypeAlias = "Callable[[Parts], Solution]"
+
+
+class Method(NamedTuple):
+    """An estimator: how it is computed from checked counts, whether it gives distributions, and what it is in words."""
+
+    solve: Solver
+    valid: bool
+    likelihood: bool
+    sentence: str
+
+    def applies(self, parts: Sequence[Design]) -> bool:
+        """Tell whether the counts of these designs are enough for it."""
+        return not self.likelihood or all(design.exclusive for design in parts)
+
+
+def _repaired(line: lines.Line, repair: Callable[[Array], Array]) -> Solver:
+    """Make the solver of an estimator that repairs what inverting gives: by its line, where there is one."""
+
+    def solve(parts: Parts) -> Solution:
+        design, histograms = parts[0]
+        if len(parts) == 1 and design.symmetry is not None:
+            return _by_line(histograms, design, line)
+        return Solution(repair(_combined(parts)))
+
+    return solve
+
+
+def _by_line(histograms: Histograms, design: Design, line: lines.Line, *, cut: bool = True) -> Solution:
+    """Evaluate a line: of one histogram at its distinct counts, which the evidence can use as well."""
+    assert design.symmetry is not None
+    if not (histograms.whole and histograms.single):
+        return Solution(lines.shares(histograms, design.symmetry, line, cut=cut, exclusive=design.exclusive))
+    by_level = lines.level_shares(histograms, design.symmetry, line, cut=cut, exclusive=design.exclusive)
+    return Solution(histograms.levels.spread(by_level)[np.newaxis], by_level=by_level)
+
+
+def _inverted(parts: Parts) -> Solution:
+    design, histograms = parts[0]
+    if len(parts) == 1 and design.symmetry is not None:
+        return _by_line(histograms, design, lines.unbiased, cut=False)
+    return Solution(_combined(parts))
+
+
+def _combined(parts: Parts) -> Array:
+    """Average what the collections say, each with the weight of its precision if all answers were equally common.
+
+    Those that do not tell all shares are left out, as long as some do.
+    """
+    telling = [part for part in parts if part[0].symmetry is not None or part[0].identified().all()]
+    parts = telling or parts
+    if len(parts) == 1:
+        return _undone(parts[0][1], parts[0][0])
+    weights = [counts.n[:, np.newaxis] / variance_of_one_report(design) for design, counts in parts]
+    shares = [_undone(counts, design) for design, counts in parts]
+    return np.asarray(sum(s * w for s, w in zip(shares, weights, strict=True)) / sum(weights))
+
+
+def _maximum(parts: Parts) -> Solution:
+    design, histograms = parts[0]
+    if len(parts) == 1 and design.symmetry is not None:
+        return _by_line(histograms, design, lines.most_likely)
+    return _group_by_group(parts, most_likely)
+
+
+def _group_by_group(parts: Parts, solver: Callable[[Parts], Fit]) -> Solution:
+    groups = range(len(parts[0][1].n))
+    fits = [solver([(design, histograms.row(group)) for design, histograms in parts]) for group in groups]
+    return Solution(np.array([fit.shares for fit in fits]), fits)
+
+
+METHODS: dict[str, Method] = {
+    "mle": Method(
+        _maximum,
+        valid=True,
+        likelihood=True,
+        sentence="maximum likelihood: of all distributions, the one that makes these reports the most likely",
+    ),
+    "inv": Method(
+        _inverted,
+        valid=False,
+        likelihood=False,
+        sentence="inversion of the randomization: unbiased, but shares can be below zero",
+    ),
+    "inv_n": Method(
+        _repaired(lines.rescaled, clipped),
+        valid=True,
+        likelihood=False,
+        sentence="inversion, with negative shares set to zero and the rest scaled to sum to one",
+    ),
+    "inv_p": Method(
+        _repaired(lines.nearest, projected),
+        valid=True,
+        likelihood=False,
+        sentence="inversion, moved to the nearest distribution",
+    ),
+    "ibu": Method(
+        lambda parts: _group_by_group(parts, updated),
+        valid=True,
+        likelihood=True,
+        sentence="iterative Bayesian update, which climbs to the maximum of the likelihood step by step",
+    ),
+}
+
+
+def default_method(tally: Collected) -> str:
+    """Name the estimator to take unless another is asked for: mle, or inv_p where counts have no likelihood."""
+    designs = [part.design for part in tally.parts]
+    return next(name for name in ("mle", "inv_p") if METHODS[name].applies(designs))
+
+
+def fitted(tally: Collected, method: str) -> Fitted:
+    """Estimate the shares of every group that has reports; those of the others are NaN.
+
+    Collections that say nothing about a group, having no reports of it or an epsilon of 0, are left out for it.
+    """
+    estimator = METHODS[method]
+    designs = [part.design for part in tally.parts]
+    if not estimator.applies(designs):
+        raise TypeError(
+            f"method must not be {method!r} here: a report supports several answers, and its likelihood needs the "
+            "reports themselves, of which the tally holds the counts alone; take inv_p"
+        )
+    telling = np.stack([part.answered & (part.design.epsilon > 0) for part in tally.parts])
+    answered = np.asarray(telling.any(axis=0))
+    groups = len(answered)
+    if telling.all():
+        everything = [(part.design, part.histograms(None)) for part in tally.parts]
+        return _with_evidence(estimator.solve(everything), everything, valid=estimator.valid)
+    shares, fits = np.full((groups, tally.k), np.nan), np.full(groups, np.nan)
+    proofs = [np.full(groups, np.nan), np.full(groups, np.nan), np.zeros(groups, dtype=bool)]
+    proven = answered.all()
+    for pattern in np.unique(telling[:, answered], axis=1).T:
+        chosen = np.flatnonzero((telling == pattern[:, np.newaxis]).all(axis=0))
+        parts = [
+            (part.design, part.histograms(chosen)) for part, tells in zip(tally.parts, pattern, strict=True) if tells
+        ]
+        solved = _with_evidence(estimator.solve(parts), parts, valid=estimator.valid)
+        shares[chosen], fits[chosen] = solved.shares, solved.log_likelihood
+        for part, tells in zip(tally.parts, pattern, strict=True):
+            if not tells and part.design.exclusive:  # says nothing about the shares, but has a likelihood
+                silent = part.histograms(chosen)
+                fits[chosen] += np.where(
+                    silent.n > 0,
+                    silent.n * log_likelihood_per_report(shares[chosen], silent.counts, silent.n, part.design),
+                    0.0,
+                )
+        if solved.certificate is None:
+            proven = np.False_
+            continue
+        for proof, name in zip(proofs, ("excess", "gap", "unique"), strict=True):
+            proof[chosen] = getattr(solved.certificate, name)
+    return Fitted(shares, fits, Certificate(*proofs) if proven else None)
+
+
+def _with_evidence(solution: Solution, parts: Parts, *, valid: bool) -> Fitted:
+    """Add log-likelihood and certificate, as the iteration found them, or by one forward and one adjoint product."""
+    shares, fits, by_level = solution
+    if fits:
+        proof = Certificate(*(np.array([getattr(fit, name) for fit in fits]) for name in ("excess", "gap", "unique")))
+        return Fitted(shares, np.array([fit.log_likelihood for fit in fits]), proof)
+    if not all(design.exclusive for design, _ in parts):
+        return Fitted(shares, np.full(len(shares), np.nan), None)
+    return Fitted(shares, *evidence(shares, parts, valid=valid, by_level=by_level))
+
+
+def refuse_silent(tally: Collected) -> None:
+    """Refuse a tally without reports, or with those of designs that say nothing."""
+    if all(part.design.epsilon > 0 for part in tally.parts) and tally.answered.any():
+        return
+    telling = [part.answered for part in tally.parts if part.design.epsilon > 0]
+    mute = tally.answered & ~np.any(telling, axis=0) if telling else tally.answered
+    if telling and mute.any() and not mute.all() and tally.by:
+        name = tally.group_names()[int(mute.argmax())]
+        raise ValueError(
+            f"every group must have reports of a design with an epsilon above 0, but {name} has none; leave it out"
+        )
+    if not mute.any() and tally.answered.any():
+        return
+    if tally.answered.any():
+        raise ValueError(
+            "at least one design that has reports must have an epsilon above 0: with p = q, rows that do not differ, "
+            "reports carry no information on the answers"
+        )
+    left_out = f" ({int(np.sum(tally.missing)):,} were missing, {int(np.sum(tally.unknown)):,} unknown)"
+    raise ValueError(f"the tally must hold at least one report, but there is none{left_out}")

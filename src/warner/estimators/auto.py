@@ -6,36 +6,36 @@ population in the place of the truth, draw surveys from it, and see.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from warner.estimators import inv_n, inv_p, mle
+from warner.estimators import METHODS
 from warner.metrics import squared_error_sum
-from warner.simulate import reports_of_population, seeded_by
+from warner.reports.counts import Histograms, checked
+from warner.simulate import seeded_by
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    from warner.designs import Design
+    from warner.arrays import Array
+    from warner.designs.contract import Design
+    from warner.estimators.likelihood import Parts
 
-    Estimator = Callable[[Any, Design], NDArray[np.float64]]
-
-VALID: dict[str, Estimator] = {"mle": mle, "inv_p": inv_p, "inv_n": inv_n}  # in the order in which ties are broken
+COMPARED = ("mle", "inv_p", "inv_n")  # in the order in which ties are broken
 SURVEYS = 20
 ROUNDING = 1e-28  # a squared error below this is none
 
 
 def predicted_errors(
     shares: ArrayLike,
-    n: int,
-    design: Design,
+    collections: Sequence[tuple[Design, int]],
     *,
     rng: np.random.Generator,
     surveys: int = SURVEYS,
-    estimators: Mapping[str, Estimator] = VALID,
+    methods: Sequence[str] = COMPARED,
 ) -> dict[str, float]:
     """Predict each estimator's mean squared error, summed over the answers, by drawing surveys.
 
@@ -43,23 +43,25 @@ def predicted_errors(
     ----------
     shares : array_like of shape (k,)
         The population to put in the place of the truth.
-    n : int
-        Number of people in a survey.
-    design : RandomizedResponse
-        What every answer goes through.
+    collections : sequence of (Design, int)
+        What answers go through, and how many people: one pair, or several for a pool.
     rng : numpy.random.Generator
         Where the randomness comes from.
     surveys : int
         How many surveys to draw.
-    estimators : mapping of str to function
-        What to compare; the valid estimators if not given.
+    methods : sequence of str
+        What to compare; of these, the ones that the designs allow.
     """
-    drawn = reports_of_population(shares, n, design, rng=rng, size=surveys)
-    errors = {
-        name: float(squared_error_sum(estimator(drawn, design), shares).mean())
-        for name, estimator in estimators.items()
-    }
+    truth = np.asarray(shares, dtype=np.float64)
+    parts: Parts = [(design, _surveys(truth, n, design, rng, surveys)) for design, n in collections]
+    allowed = [name for name in methods if METHODS[name].applies([design for design, _ in collections])]
+    errors = {name: float(squared_error_sum(METHODS[name].solve(parts).shares, truth).mean()) for name in allowed}
     return {name: error if error > ROUNDING else 0.0 for name, error in errors.items()}
+
+
+def _surveys(shares: Array, n: int, design: Design, rng: np.random.Generator, surveys: int) -> Histograms:
+    counts = design.simulate(shares, n, rng=rng, size=surveys)
+    return Histograms(counts, np.full(surveys, n), counts.max(initial=0))
 
 
 class Choice(NamedTuple):
@@ -82,14 +84,21 @@ def choice(
     ----------
     counts : array_like of shape (k,)
         Number of reports of each answer.
-    design : RandomizedResponse
+    design : Design
         What every answer went through.
     n : float, optional
-        The effective number of reports, where counts are weighted; their sum if not given.
+        The (effective) number of reports; the sum of the counts if not given.
     rng : numpy.random.Generator, optional
         Where the randomness comes from; seeded from the counts if not given, so that the choice can be repeated.
     """
-    people = max(1, round(float(np.sum(counts) if n is None else n)))
-    generator = seeded_by(counts) if rng is None else rng
-    errors = predicted_errors(inv_p(counts, design), people, design, rng=generator)
+    histogram = checked(counts, design, None if design.exclusive else n).rows()
+    people = float(histogram.n[0] if n is None else n)
+    return choice_for([(design, histogram)], [people], rng=rng)
+
+
+def choice_for(parts: Parts, people: Sequence[float], *, rng: np.random.Generator | None = None) -> Choice:
+    """Choose for the checked counts of one group of people, of one design or several; see `choice`."""
+    generator = seeded_by(np.concatenate([histograms.counts[0] for _, histograms in parts])) if rng is None else rng
+    collections = [(design, max(1, round(n))) for (design, _), n in zip(parts, people, strict=True)]
+    errors = predicted_errors(METHODS["inv_p"].solve(parts).shares[0], collections, rng=generator)
     return Choice(min(errors, key=errors.__getitem__), errors)

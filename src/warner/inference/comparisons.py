@@ -1,75 +1,56 @@
-"""What can be said of the shares with confidence: how large, which is larger, who leads, who is there at all.
+r"""Two shares against each other: two answers of the same people, or one answer in two groups.
 
-All of it comes from the counts and the design, never from an estimator: estimators differ, and are biased; a count is
-binomial. With weights the counts are those of the effective number of reports, and everything here is approximate.
+Which of two answers is larger needs neither p nor q where each report is counted once: given :math:`c_i + c_j`, the
+count :math:`c_i` is binomial with probability :math:`\phi_i / (\phi_i + \phi_j)`, which is one half if and only if the
+shares are equal. So that (sign) test is exact. Otherwise the design says how the difference shows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.special import gammaln, ndtr, ndtri
 
-from warner.designs import Channel, RandomizedResponse
-from warner.designs.labels import positions, printable
 from warner.inference.binomial import (
-    ENOUGH,
-    Difference,
-    Reading,
-    adjusted,
-    certain_ranks,
-    check_power,
-    difference,
-    difference_between,
-    each_group,
-    rates,
+    LEAST_EXPECTED,
+    MANY_REPORTS,
+    Rates,
+    at_least,
+    at_most,
+    ends,
+    score_limit,
+    suited,
+    wilson_limit,
 )
-from warner.inference.intervals import absence, difference_of_two, limits, views
+from warner.inference.intervals import Confidence, joint, limits, positions_of, spread
+from warner.results import Result, plain
+from warner.words import printable
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from warner.arrays import Array, Counts, Label, Numbers, PerGroup
+    from warner.documents import Document
+    from warner.reports.pools import Collected
+    from warner.reports.tallies import Group
 
-    from warner.designs import Design
-    from warner.reports.tallies import Tally
-
-    Array = NDArray[np.float64]
-
-SHOWN = 20  # names in a text
+NAMED = 20  # groups named in an error
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Interval:
-    """A confidence interval for a share, or one for each of many.
+class Difference(NamedTuple):
+    """The difference of two shares with its interval, the interval of their ratio, and the p-value of equality."""
 
-    Attributes
-    ----------
-    low, high : float or ndarray
-        The ends; of the shape of the estimate's shares where it is for every answer, one for each group otherwise.
-    reading : Reading
-        The level, whose share is meant (``population`` or ``realised``), and whether the intervals hold all at once.
-    method : str
-        How it was computed: clopper_pearson, wilson or score.
-    approximate : bool
-        Whether the level holds only about, because of the method or of weights.
-    """
-
-    low: Any
-    high: Any
-    reading: Reading
-    method: str
-    approximate: bool
-
-    def __repr__(self) -> str:
-        about = "approximate " if self.approximate else ""
-        if np.ndim(self.low) == 0:
-            return f"<{_percent(self.low)} to {_percent(self.high)}, {about}{self.reading}, {self.method}>"
-        return f"<{np.size(self.low):,} of {about}{self.reading}, {self.method}>"
+    difference: PerGroup
+    low: PerGroup
+    high: PerGroup
+    ratio_low: PerGroup
+    ratio_high: PerGroup
+    p_value: PerGroup
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(Result):
     """Two shares against each other.
 
     Attributes
@@ -84,7 +65,7 @@ class Comparison:
         Confidence interval of first over second; infinite where the second may be zero.
     p_value : float or ndarray
         Of "both shares in the population are equal".
-    reading : Reading
+    confidence : Confidence
         The level, and whose shares are meant.
     approximate : bool
         Whether the interval of the difference holds only about at its level.
@@ -96,338 +77,307 @@ class Comparison:
 
     first: str
     second: str
-    difference: Any
-    low: Any
-    high: Any
-    ratio_low: Any
-    ratio_high: Any
-    p_value: Any
-    reading: Reading
+    difference: PerGroup
+    low: PerGroup
+    high: PerGroup
+    ratio_low: PerGroup
+    ratio_high: PerGroup
+    p_value: PerGroup
+    confidence: Confidence
     approximate: bool
     test: str = "exact"
-    groups: tuple[tuple[Any, ...], ...] = ()
+    groups: tuple[Group, ...] = ()
 
-    def __repr__(self) -> str:
-        return self.text()
+    def table(self) -> dict[str, Counts]:
+        """Give the numbers as columns, a row for each group."""
+        names = np.empty(max(len(self.groups), 1), dtype=object)
+        names[:] = [group_name(group) for group in self.groups] or [""]
+        grouped = {"group": names} if self.groups else {}
+        return grouped | {name: np.atleast_1d(getattr(self, name)) for name in Difference._fields}
 
     def text(self) -> str:
         """Say it in a line, or in one for each group."""
-        head = f"{self.first} against {self.second}, {'approximate ' if self.approximate else ''}{self.reading}"
-        rows = np.transpose([np.atleast_1d(getattr(self, name)) for name in _COMPARED])
-        names = [f"{_group(group)}: " for group in self.groups] or [""]
-        lines = [f"{name}{_told(row, self.test)}" for name, row in zip(names, rows.tolist(), strict=True)]
+        head = f"{self.first} against {self.second}, {'approximate ' if self.approximate else ''}{self.confidence}"
+        rows = np.transpose([np.atleast_1d(getattr(self, name)) for name in Difference._fields])
+        names = [f"{group_name(group)}: " for group in self.groups] or [""]
+        lines = [f"{name}{_compared_in_words(row, self.test)}" for name, row in zip(names, rows.tolist(), strict=True)]
         return "\n".join([head, *lines])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """Give what JSON can hold; an infinite ratio, and what a group without reports has, as None."""
-        numbers = {name: _plain(getattr(self, name)) for name in _COMPARED}
-        about = {"level": self.reading.level, "target": self.reading.target, "approximate": self.approximate}
+        numbers = {name: plain(getattr(self, name)) for name in Difference._fields}
+        about = {"level": self.confidence.level, "target": self.confidence.target, "approximate": self.approximate}
         grouped = {"groups": [list(group) for group in self.groups]} if self.groups else {}
         return {"first": self.first, "second": self.second, **grouped, **numbers, "test": self.test, **about}
 
 
-_COMPARED = Difference._fields
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Ranking:
-    """Who is certainly among the k commonest answers, and who may be.
-
-    Attributes
-    ----------
-    k : int
-        How many.
-    certain, possible : ndarray of bool, of the shape of the tally's counts
-        Certainly among the k commonest; not certainly outside.
-    reading : Reading
-        The level at which all of it holds at once, and whose shares are meant.
-    tally : Tally
-        The reports.
-    """
-
-    k: int
-    certain: NDArray[np.bool_]
-    possible: NDArray[np.bool_]
-    reading: Reading
-    tally: Tally
-
-    def __repr__(self) -> str:
-        return self.text()
-
-    def text(self) -> str:
-        """Say it in two lines, or in two for each group."""
-        level = f"{100 * self.reading.level:.6g} % confidence, {self.reading.target}"
-        what = "the commonest answer" if self.k == 1 else f"among the {self.k:,} commonest answers"
-        lines = [f"Certainly {what} ({level}{_each(self.tally)}{_weighted(self.tally)}):"]
-        for group, certain, possible, counts in _rows(self.tally, self.certain, self.possible):
-            if not counts.sum():
-                lines.append(f"{group}no reports")
-                continue
-            sure = _names(self.tally.design, certain, counts)
-            lines.append(f"{group}{sure or 'none can be named'}")
-            open_ = possible & ~certain
-            if open_.any():
-                places = f"and {self.k - certain.sum():,} more of" if certain.any() else f"{self.k:,} of"
-                lines.append(f"  {places}: {_names(self.tally.design, open_, counts)}")
-        return "\n".join(lines)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give what JSON can hold: the names, for each group."""
-        labels = [_labels(self.tally.design, mask) for mask in np.atleast_2d(self.certain)]
-        maybe = [_labels(self.tally.design, mask) for mask in np.atleast_2d(self.possible)]
-        grouped = bool(self.tally.by)
-        return {
-            **_groups_of(self.tally),
-            "k": self.k,
-            "certain": labels if grouped else labels[0],
-            "possible": maybe if grouped else maybe[0],
-            "level": self.reading.level,
-            "target": self.reading.target,
-        }
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Presence:
-    """Which answers somebody holds: those whose reports rise above the noise.
-
-    Attributes
-    ----------
-    p_values : ndarray of the shape of the tally's counts
-        Of "nobody holds it", for each answer alone.
-    adjusted : ndarray of the same shape
-        The p-values, adjusted for the number of answers.
-    found : ndarray of bool of the same shape
-        Whether the adjusted p-value is at most alpha.
-    smallest : float or ndarray of shape (groups,)
-        The share from which an answer would have been found with probability ``power``.
-    alpha, power : float
-    correction : str
-        holm or bh.
-    tally : Tally
-        The reports.
-    """
-
-    p_values: Array
-    adjusted: Array
-    found: NDArray[np.bool_]
-    smallest: Any
-    alpha: float
-    power: float
-    correction: str
-    tally: Tally
-
-    def __repr__(self) -> str:
-        return self.text()
-
-    def text(self) -> str:
-        """Say it in two lines, or in two for each group."""
-        promise = {
-            "holm": f"at most {100 * self.alpha:g} % chance of any false one",
-            "bh": f"about {100 * self.alpha:g} % false ones among them on average, not proven",
-        }[self.correction]
-        lines = [f"Answers that somebody holds ({promise}{_each(self.tally)}{_weighted(self.tally)}):"]
-        smallest = np.atleast_1d(self.smallest)
-        for i, (group, found, _, counts) in enumerate(_rows(self.tally, self.found, self.found)):
-            if not counts.sum():
-                lines.append(f"{group}no reports")
-                continue
-            named = _names(self.tally.design, found, counts) or "none rises above the noise"
-            share = f"a share of {_percent(min(smallest[i], 1))}" if smallest[i] <= 1 else "not even a share of 100 %"
-            lines.append(f"{group}{named}")
-            lines.append(f"  {share} would be found with a probability of {100 * self.power:g} %")
-        return "\n".join(lines)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give what JSON can hold: the names of the found, for each group."""
-        labels = [_labels(self.tally.design, mask) for mask in np.atleast_2d(self.found)]
-        return {
-            **_groups_of(self.tally),
-            "found": labels if self.tally.by else labels[0],
-            "smallest": _plain(self.smallest),
-            "alpha": self.alpha,
-            "power": self.power,
-            "correction": self.correction,
-        }
-
-
-def interval(
-    tally: Tally, answers: Any, reading: Reading, *, method: str | None = None, cumulative: bool = False
-) -> Interval:
-    """Give the intervals of all shares, of one answer, of a set of answers, or of the cumulative shares."""
-    shape = (*tally.counts.shape[:-1], tally.design.k)
-    sets = None
-    if answers is not None and cumulative:
-        raise TypeError("give answers or cumulative=True (the shares of all answers up to each), not both")
-    if answers is not None:
-        one = isinstance(answers, str) or not isinstance(answers, Iterable)
-        chosen = _positions([answers] if one else list(answers), tally.design)
-        if len(set(chosen)) < len(chosen) or not chosen:
-            raise ValueError(f"answers must be different answers, at least one, but got {answers!r}")
-        if not one and reading.simultaneous:
-            raise ValueError(
-                "simultaneous intervals are for every answer, or cumulative; for one set of answers leave it out"
-            )
-        sets, shape = [chosen], shape[:-1]
-    found = limits(tally, reading, sets=sets, cumulative=cumulative, method=method)
-    about = found.approximate or found.method != "clopper_pearson" or tally.squares is not None
-    return Interval(found.low.reshape(shape)[()], found.high.reshape(shape)[()], reading, found.method, about)
-
-
-def compare(tally: Tally, first: Any, second: Any, reading: Reading) -> Comparison:
+def compare(tally: Collected, first: Numbers, second: Numbers, confidence: Confidence) -> Comparison:
     """Compare two answers, in each group."""
-    design = tally.design
-    i, j = _positions([first, second], design)
+    i, j = positions_of([first, second], tally.domain)
     if i == j:
         raise ValueError(f"two different answers must be compared, but got {first!r} twice")
-    _refuse_simultaneous(reading)
-    names = repr(design.domain[i]), repr(design.domain[j])
-    if not isinstance(design, RandomizedResponse):
-        told, test = difference_of_two(tally, (i, j), reading)
-        values = Difference(*(told if tally.by else (np.asarray(number)[0] for number in told)))
-        about = test == "normal" or reading.target == "realised" or tally.squares is not None
-        return Comparison(
-            *names, *values, reading, about, test if tally.squares is None else "approximate", tally.groups
-        )
-    counts, n = tally.scaled()
-    chosen, rate = counts[:, [i, j]].astype(np.float64), rates(design)
-
-    def compared(c: Array, total: Array) -> Difference:
-        return difference(c[:, 0], c[:, 1], total[:, 0], rate, reading.tail(1), reading.target)
-
-    numbers = each_group(compared, chosen, n)
-    found = Difference(*(numbers if tally.by else (number[0] for number in numbers)))
-    few = bool((chosen.min(axis=-1)[n[:, 0] > 0] < ENOUGH).all())
-    about = not few or tally.squares is not None
-    return Comparison(*names, *found, reading, about, _test(tally), tally.groups)
+    _refuse_simultaneous(confidence)
+    numbers, approximate, test = _by_sign(tally, i, j, confidence) or _by_readout(tally, i, j, confidence)
+    spread_out = Difference(*(tally.squeezed(spread(np.asarray(number), tally.answered)) for number in numbers))
+    names = repr(tally.domain[i]), repr(tally.domain[j])
+    return _comparison(tally, names, spread_out, confidence, approximate, test)
 
 
-def compare_groups(tally: Tally, answer: Any, between: tuple[Any, Any], reading: Reading) -> Comparison:
+def _comparison(
+    tally: Collected,
+    names: tuple[str, str],
+    numbers: Difference,
+    confidence: Confidence,
+    approximate: bool,
+    test: str,
+    *,
+    by_group: bool = True,
+) -> Comparison:
+    """Make the result; weights make an interval and a test approximate."""
+    named = "approximate" if tally.weighted and test == "exact" else test
+    groups = tally.groups if by_group else ()
+    return Comparison(*names, *numbers, confidence, approximate or tally.weighted, named, groups)
+
+
+def _by_sign(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple[Difference, bool, str] | None:
+    """Compare by the sign test, where both answers have a count of their own that nothing else adds to."""
+    design = tally.parts[0].design
+    if len(tally.parts) > 1 or design.symmetry is None or not design.exclusive:
+        return None
+    counts, n = tally.parts[0].scaled()
+    chosen = counts[tally.answered][:, [i, j]].astype(np.float64)
+    numbers = difference(
+        chosen[:, 0],
+        chosen[:, 1],
+        n[tally.answered, 0],
+        Rates(design.symmetry.q, design.symmetry.gain),
+        confidence.tail(1),
+        confidence.target,
+    )
+    return numbers, not bool((chosen.min(axis=-1) < LEAST_EXPECTED).all()), "exact"
+
+
+def _by_readout(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple[Difference, bool, str]:
+    """Compare by how the difference shows under the designs.
+
+    If there are only two answers, and one binomial count tells them, everything is as exact as for one share: the
+    difference is twice the share minus one. Otherwise it is approximately normal. The ratio comes from the intervals of
+    both, each at half the tail.
+    """
+    answered = tally.answered
+    wider = Confidence(1 - (1 - confidence.level) / 2, confidence.target)
+    both = limits(tally, wider, sets=[[i], [j]])
+    ratio = ratio_limits(*(end[answered, place] for place in (0, 1) for end in (both.low, both.high)))
+    places = np.flatnonzero(answered).tolist()
+    groups = [joint(tally.parts, group, [[i]], [[j]], confidence.target) for group in places]
+    if all(group.binomial for group in groups):
+        one = limits(tally, confidence, sets=[[i]])
+        count, n, base, gain = (np.array([getattr(group, name)[0, 0] for group in groups]) for name in _BINOMIAL)
+        fewer, more = at_most(count, n, base), at_least(count, n, base)  # equal shares: a difference of zero
+        p_value = np.minimum(1, 2 * np.minimum(fewer, more))
+        middle = (count / n - base) / gain
+        low, high = 2 * one.low[answered, 0] - 1, 2 * one.high[answered, 0] - 1
+        return Difference(middle, low, high, *ratio, p_value), not one.exact, "exact"
+    # Equality is tested in the population, whosever shares the interval is for.
+    sampled = [joint(tally.parts, group, [[i]], [[j]]).average("population") for group in places]
+    p_value = np.array([normal_test(float(share[0]), float(error[0])) for share, error, _ in sampled])
+    averages = [group.average(confidence.target) for group in groups]
+    middle, error = np.array([(share[0], deviation[0]) for share, deviation, _ in averages]).T
+    if np.isinf(error).any():
+        raise ValueError("the design must tell the two shares apart from each other, but under it they cannot be known")
+    half = -float(ndtri(confidence.tail(1))) * error + np.array([unknown for _, _, unknown in averages])
+    low, high = np.clip(np.minimum(middle, 1) - half, -1, 1), np.clip(np.maximum(middle, -1) + half, -1, 1)
+    return Difference(middle, low, high, *ratio, p_value), True, "normal"
+
+
+_BINOMIAL = ("count", "trials", "base", "gain")
+
+
+def normal_test(share: float, error: float) -> float:
+    """Give the two-sided p-value of a share of zero, whose estimate is approximately normal."""
+    return float(2 * ndtr(-np.abs(ratio_to_error(np.asarray(share), np.asarray(error)))))
+
+
+def ratio_to_error(share: Array, error: Array) -> Array:
+    """Give how many standard errors a share is from zero; of no error, everything but nothing is far."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(error > 0, share / error, np.where(share == 0, 0.0, np.sign(share) * np.inf))
+
+
+def compare_groups(
+    tally: Collected, answer: Label, between: tuple[object, object], confidence: Confidence
+) -> Comparison:
     """Compare one answer between two groups."""
     if not tally.by:
         raise ValueError("between needs groups: tally the reports with by=")
-    names = {_group(group): group for group in tally.groups}
+    names = {group_name(group): group for group in tally.groups}
     keys = [key if isinstance(key, tuple) else (key,) for key in between]
-    keys = [key if key in tally.groups else names.get(_group(key), key) for key in keys]  # by name, as they are shown
+    keys = [key if key in tally.groups else names.get(group_name(key), key) for key in keys]  # as they are shown
     for key in keys:
         if key not in tally.groups:
-            shown = ", ".join(_group(group) for group in tally.groups[:SHOWN])
-            raise ValueError(f"between must name two groups, but there is no group {_group(key)}; there are {shown}")
-    if keys[0] == keys[1]:
-        raise ValueError(f"two different groups must be compared, but got {_group(keys[0])} twice")
-    _refuse_simultaneous(reading)
-    (position,) = _positions([answer], tally.design)
-    counts, n = tally.scaled()
-    rows = [tally.groups.index(key) for key in keys]
-    totals = (n[rows[0], 0], n[rows[1], 0])
-    if min(totals) == 0:
-        raise ValueError(f"both groups must have reports, but {_group(keys[int(np.argmin(totals))])} has none")
-    if isinstance(tally.design, RandomizedResponse):
-        binomial, rate = counts[:, position], rates(tally.design)
-    else:
-        (view,) = views(tally.design, [[position]]) if isinstance(tally.design, Channel) else (None,)
-        if view is None or view.rate is None:
+            shown = ", ".join(group_name(group) for group in tally.groups[:NAMED])
             raise ValueError(
-                "groups can be compared where an answer's share is read off one binomial count; not under this design"
+                f"between must name two groups, but there is no group {group_name(key)}; there are {shown}"
             )
-        binomial, rate = counts[:, view.reports].sum(axis=-1), view.rate
-    first, second = (float(binomial[row]) for row in rows)
-    found = difference_between(first, second, totals, rate, reading.tail(1), reading.target)
-    sides = [f"{tally.design.domain[position]!r} in {_group(key)}" for key in keys]
-    about = min(first, second) >= ENOUGH or tally.squares is not None
-    return Comparison(sides[0], sides[1], *found, reading, about, _test(tally))
+    if keys[0] == keys[1]:
+        raise ValueError(f"two different groups must be compared, but got {group_name(keys[0])} twice")
+    _refuse_simultaneous(confidence)
+    (place,) = positions_of([answer], tally.domain)
+    rows = [tally.groups.index(key) for key in keys]
+    for row, key in zip(rows, keys, strict=True):
+        if not tally.answered[row]:
+            raise ValueError(f"both groups must have reports, but {group_name(key)} has none")
+    first, second = (joint(tally.parts, row, [[place]], target=confidence.target) for row in rows)
+    same = np.array_equal(first.base, second.base) and np.array_equal(first.gain, second.gain)
+    if first.binomial and second.binomial and same:
+        counts, totals = ([float(getattr(group, name)[0, 0]) for group in (first, second)] for name in _BINOMIAL[:2])
+        rate = Rates(float(first.base[0, 0]), float(first.gain[0, 0]))
+        one, two = counts
+        numbers = difference_between(one, two, (totals[0], totals[1]), rate, confidence.tail(1), confidence.target)
+        approximate, test = min(one, two) >= LEAST_EXPECTED, "exact"
+    else:
+        numbers, approximate, test = _of_estimates(tally, place, rows, confidence), True, "normal"
+    first_name, second_name = (f"{tally.domain[place]!r} in {group_name(key)}" for key in keys)
+    return _comparison(tally, (first_name, second_name), numbers, confidence, approximate, test, by_group=False)
 
 
-def top(tally: Tally, k: int, reading: Reading) -> Ranking:
-    """Tell who is certainly among the k commonest answers, from simultaneous intervals."""
-    if not isinstance(k, int | np.integer) or isinstance(k, bool) or not 1 <= k < tally.design.k:
-        raise ValueError(
-            f"k must be a whole number from 1 to {tally.design.k - 1:,}, below the number of answers, but got {k!r}"
-        )
-    at_once = Reading(reading.level, reading.target, simultaneous=True)
-    found = limits(tally, at_once)
-    shape = (*tally.counts.shape[:-1], tally.design.k)
-    certain, possible = np.zeros((2, *shape), dtype=bool).reshape(2, -1, shape[-1])
-    for row, (low, high) in enumerate(zip(found.low, found.high, strict=True)):
-        if not np.isnan(low[0]):
-            certain[row], possible[row] = certain_ranks(low, high, int(k))
-    return Ranking(int(k), certain.reshape(shape), possible.reshape(shape), at_once, tally)
+def _of_estimates(tally: Collected, place: int, rows: list[int], confidence: Confidence) -> Difference:
+    """Compare unbiased estimates of two groups, which are independent and approximately normal."""
+
+    def apart(target: str) -> tuple[float, float, float]:
+        one, two = (joint(tally.parts, row, [[place]], target=target).average(target) for row in rows)
+        return float(one[0][0] - two[0][0]), math.hypot(one[1][0], two[1][0]), one[2] + two[2]
+
+    middle, error, unknown = apart(confidence.target)
+    if math.isinf(error):
+        raise ValueError("the design must tell the share of the answer, but under it that cannot be known")
+    half = -float(ndtri(confidence.tail(1))) * error + unknown
+    wider = Confidence(1 - (1 - confidence.level) / 2, confidence.target)
+    both = limits(tally, wider, sets=[[place]])
+    ratio = ratio_limits(*(end[row, 0] for row in rows for end in (both.low, both.high)))
+    p_value = normal_test(*apart("population")[:2])
+    low, high = max(middle - half, -1.0), min(middle + half, 1.0)
+    return Difference(middle, low, high, ratio[0][()], ratio[1][()], p_value)
 
 
-def present(tally: Tally, *, alpha: float, correction: str, power: float) -> Presence:
-    """Tell which answers rise above the noise."""
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha must be between 0 and 1, such as 0.05, but got {alpha!r}")
-    check_power(power)
-    plain, least = absence(tally, alpha / tally.design.k, power)
-    corrected = adjusted(plain, correction)
-    shape = (*tally.counts.shape[:-1], tally.design.k)
-    return Presence(
-        plain.reshape(shape),
-        corrected.reshape(shape),
-        (corrected <= alpha).reshape(shape),
-        np.reshape(least, shape[:-1])[()],
-        alpha,
-        power,
-        correction,
-        tally,
+def difference(first: Numbers, second: Numbers, n: Numbers, rate: Rates, tail: float, target: str) -> Difference:
+    """Compare the shares of two answers of the same people, from their counts.
+
+    Which of the two is larger needs neither p nor q: given c_i + c_j, the count c_i is binomial with probability
+    phi_i / (phi_i + phi_j), which is one half if and only if the shares are equal. So the (sign) test is exact. The
+    difference is approximately normal, with variance [phi_i + phi_j - (phi_i - phi_j)^2] / N / (p-q)^2; where a
+    count is below 10, and for the ratio, the ends come from the exact intervals of both, each at half the tail.
+    """
+    x, y = (((c / n) - rate.base) / rate.gain for c in (first, second))
+    if target == "population":
+        variance = ((first + second) / n - ((first - second) / n) ** 2) / n
+    else:
+        # Given the truths, a report of one or the other has variance p+q-(p-q)^2 for those who hold either, 2q else.
+        held = np.clip(x, 0, 1) + np.clip(y, 0, 1)
+        within, without = 2 * rate.base + rate.gain - rate.gain**2, 2 * rate.base
+        variance = (np.minimum(held, 1) * within + np.maximum(1 - held, 0) * without) / n
+    half = -float(ndtri(tail)) * np.sqrt(variance) / abs(rate.gain)
+    return _compared(
+        (x - y, x - y - half, x - y + half), first, second, (n, n), rate, tail, target, _sign_test(first, second)
     )
 
 
-def _positions(answers: list[Any], design: Design) -> list[int]:
-    found: list[int] = positions(answers, design.domain).tolist()
-    for answer, position in zip(answers, found, strict=True):
-        if position < 0:
-            few = 5
-            shown = ", ".join(map(repr, design.domain[:few])) + (", ..." if design.k > few else "")
-            raise ValueError(f"an answer must be in the domain ({shown}), but got {answer!r}")
-    return found
+def difference_between(
+    first: Numbers, second: Numbers, n: tuple[Numbers, Numbers], rate: Rates, tail: float, target: str
+) -> Difference:
+    """Compare the shares of one answer in two groups of people, from its counts there.
+
+    The interval joins the limits of each group's share (Wilson's, or the score limits of the realised share) as
+    Newcombe does: each side is the root of the sum of two squared distances. Equality is tested by Fisher's exact
+    test, two-sided by doubling, which needs neither p nor q. Counts below 10, and ratios, as in `difference`.
+    """
+    x, y = ((c / size - rate.base) / rate.gain for c, size in zip((first, second), n, strict=True))
+    limit = wilson_limit if target == "population" else score_limit
+    turn = 1 if rate.gain > 0 else -1
+    (low1, high1), (low2, high2) = (
+        [limit(c, size, rate, tail, turn * side) for side in (-1, 1)]
+        for c, size in zip((first, second), n, strict=True)
+    )
+    low = x - y - np.hypot(x - low1, high2 - y)
+    high = x - y + np.hypot(high1 - x, y - low2)
+    return _compared((x - y, low, high), first, second, n, rate, tail, target, _fisher_test(first, second, n))
 
 
-def _refuse_simultaneous(reading: Reading) -> None:
-    if reading.simultaneous:
+def _compared(
+    approximate: tuple[Numbers, Numbers, Numbers],
+    first: Numbers,
+    second: Numbers,
+    n: tuple[Numbers, Numbers],
+    rate: Rates,
+    tail: float,
+    target: str,
+    p_value: PerGroup,
+) -> Difference:
+    (low1, high1), (low2, high2) = (
+        ends(np.asarray(c, dtype=np.float64), size, rate, tail / 2, target, "clopper_pearson")
+        for c, size in zip((first, second), n, strict=True)
+    )
+    middle, low, high = approximate
+    few = np.minimum(first, second) < LEAST_EXPECTED
+    if target == "realised":
+        few |= ~suited(n[0], rate, target, tail) | ~suited(n[1], rate, target, tail)
+    ratio_low, ratio_high = ratio_limits(low1, high1, low2, high2)
+    return Difference(
+        np.asarray(middle)[()],
+        np.clip(np.where(few, low1 - high2, low), -1, 1)[()],
+        np.clip(np.where(few, high1 - low2, high), -1, 1)[()],
+        ratio_low[()],
+        ratio_high[()],
+        p_value,
+    )
+
+
+def ratio_limits(low1: Numbers, high1: Numbers, low2: Numbers, high2: Numbers) -> tuple[Numbers, Numbers]:
+    """Give what the ratio of two shares can be if each lies in its interval; infinite where the second may be zero."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(high2 > 0, low1 / high2, 0.0), np.where(low2 > 0, high1 / low2, np.inf)
+
+
+def _sign_test(first: Numbers, second: Numbers) -> Numbers:
+    """Give the two-sided p-value of P(Bin(first + second, 1/2)) at `first`."""
+    more = at_least(first, first + second, 0.5)
+    fewer = at_least(second, first + second, 0.5)
+    return np.minimum(1, 2 * np.minimum(more, fewer))[()]
+
+
+def _fisher_test(first: Numbers, second: Numbers, n: tuple[Numbers, Numbers]) -> Numbers:
+    """Give Fisher's exact p-value of equal probabilities, twice the smaller tail of the hypergeometric law."""
+    c1, c2, n1, n2 = (float(value) for value in (first, second, *n))
+    if n1 + n2 > MANY_REPORTS:  # there the logarithms of factorials cancel; the law is normal
+        spread = (c1 + c2) / (n1 + n2) * (1 - (c1 + c2) / (n1 + n2)) * (1 / n1 + 1 / n2)
+        apart = max(abs(c1 / n1 - c2 / n2) - (1 / n1 + 1 / n2) / 2, 0)
+        return min(1.0, 2 * float(ndtr(-apart / math.sqrt(spread)))) if spread > 0 else 1.0
+    if c1 * n2 < c2 * n1:  # count the tail on the far side of the expected value
+        c1, c2, n1, n2 = c2, c1, n2, n1
+    # Beyond twelve standard deviations, each at most sqrt(c1 + c2) / 2, nothing is left that a double could hold.
+    steps = np.arange(min(n1 - c1, c2, 6 * math.sqrt(c1 + c2) + 100) + 1)
+    with_first, with_second = c1 + steps, c2 - steps
+
+    def ways(of: Numbers, chosen: Numbers) -> Numbers:
+        return gammaln(of + 1) - gammaln(chosen + 1) - gammaln(of - chosen + 1)
+
+    logs = ways(n1, with_first) + ways(n2, with_second) - ways(n1 + n2, c1 + c2)
+    return min(1.0, 2 * float(np.exp(logs).sum()))
+
+
+def group_name(group: Group) -> str:
+    """Name a group as it is shown."""
+    return printable(" / ".join(map(str, group)))
+
+
+def _refuse_simultaneous(confidence: Confidence) -> None:
+    if confidence.simultaneous:
         raise ValueError(
             "one comparison has no simultaneous interval; raise the level to 1 - alpha/m for m comparisons"
         )
 
 
-def _rows(tally: Tally, first: Any, second: Any) -> Any:
-    """Go through the groups: the words for one, two masks, and the counts of the answers (or of all reports)."""
-    names = [f"{_group(group)}: " for group in tally.groups] if tally.by else ["  "]
-    return zip(names, np.atleast_2d(first), np.atleast_2d(second), np.atleast_2d(tally.counts), strict=True)
-
-
-def _group(group: tuple[Any, ...]) -> str:
-    return printable(" / ".join(map(str, group)))
-
-
-def _groups_of(tally: Tally) -> dict[str, Any]:
-    """Name the groups in the order of everything else, where there are any."""
-    return {"groups": [list(group) for group in tally.groups]} if tally.by else {}
-
-
-def _each(tally: Tally) -> str:
-    return ", in each group" if tally.by else ""
-
-
-def _labels(design: Design, mask: NDArray[np.bool_]) -> list[Any]:
-    return [design.domain[i] for i in np.flatnonzero(mask)]
-
-
-def _names(design: Design, mask: NDArray[np.bool_], counts: NDArray[Any]) -> str:
-    """List the answers, the most reported first (the least, if lies are likelier than the truth)."""
-    chosen = np.flatnonzero(mask)
-    if isinstance(design, RandomizedResponse):
-        sign = 1 if design.p < design.q else -1
-        chosen = chosen[np.argsort(sign * counts[chosen], kind="stable")]
-    more = f" and {chosen.size - SHOWN:,} more" if chosen.size > SHOWN else ""
-    return ", ".join(printable(str(design.domain[i])) for i in chosen[:SHOWN]) + more
-
-
-def _weighted(tally: Tally) -> str:
-    return "" if tally.squares is None else "; approximate, because of weights"
-
-
-def _told(row: list[float], test: str) -> str:
+def _compared_in_words(row: list[float], test: str) -> str:
     middle, low, high, ratio_low, ratio_high, p_value = row
     if np.isnan(middle):
         return "no reports"
@@ -435,17 +385,3 @@ def _told(row: list[float], test: str) -> str:
     ratio = "" if ratio_low == 0 and np.isinf(ratio_high) else f"; {times}"
     points = f"{100 * middle:+.2f} points, {100 * low:+.2f} to {100 * high:+.2f}{ratio}"
     return f"{points}; {test} test of equality in the population: p = {p_value:.2g}"
-
-
-def _test(tally: Tally) -> str:
-    return "exact" if tally.squares is None else "approximate"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.2f} %"
-
-
-def _plain(value: Any) -> Any:
-    if np.ndim(value):
-        return [_plain(part) for part in value]
-    return float(value) if np.isfinite(value) else None

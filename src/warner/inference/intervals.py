@@ -1,269 +1,388 @@
-r"""How shares are read off the reports of any design, with what uncertainty.
+r"""Confidence intervals of any sets of answers, under any design, of one collection or several.
 
-Of some reports the number is exactly binomial in the share of an answer: under randomized response those that name it,
-under a design with two reports either of them, under forced response again those that name it. Then the interval of
-`binomial` is exact. Otherwise an unbiased linear combination of the observed shares, :math:`\sum_j w_j \phi_j`
-with :math:`\sum_j C_{ij} w_j` one for the answer and zero for all others, is approximately normal, with variance
-:math:`(\sum_j w_j^2 \phi_j - (\sum_j w_j \phi_j)^2)/N`. If there are no such weights, reports do not tell that share,
-and its interval is from 0 to 1.
+A design says how a share shows (`Readout`): in a binomial count, then the interval is exact; or in an unbiased linear
+combination of the observed shares, then it is approximately normal. If reports do not tell a share, its interval is
+from 0 to 1. The method that was used says whether an interval is exact, and nothing else does.
 
 Collections that were pooled are combined by the score: with binomial counts c of n in each, the share is compared with
 :math:`\sum_g \gamma_g (c_g - n_g \phi_g) / (\phi_g(1-\phi_g))`, where :math:`\phi_g = \beta_g + \gamma_g \theta`.
-That is the efficient linear combination at every share, and Wilson's interval if there is only one collection.
+That is the efficient linear combination at every share, and Wilson's interval if there is only one collection. The
+share realised among all of their people is the average of what was realised in each, weighted by their numbers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaincc, ndtr, ndtri
+from scipy.special import ndtri
 
-from warner.designs import Channel, Pooled, RandomizedResponse
-from warner.estimators import IDENTIFIED, channel_inverse
+from warner.designs.facts import Prefixes, Readout, sizes_of
+from warner.designs.labels import positions
 from warner.inference.binomial import (
-    ENOUGH,
-    FEW,
-    Difference,
+    LEAST_EXPECTED,
+    SMALLEST_TAIL,
+    TARGETS,
     Rates,
-    Reading,
-    at_least,
-    at_most,
-    each_group,
     interval_and_error,
-    presence,
-    rates,
-    ratio_limits,
     share_interval,
-    smallest_share,
+    standard_error,
     suited,
 )
+from warner.results import Result, plain
+from warner.words import level_text, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
+    from warner.arrays import Array, Counts, Label, Mask, PerGroup, Sets
+    from warner.designs.labels import Labels
+    from warner.documents import Document
+    from warner.reports.counts import Levels
+    from warner.reports.pools import Collected
     from warner.reports.tallies import Tally
 
-    Array = NDArray[np.float64]
-
-AS_GOOD = 1.05  # an exact view is taken if its variance is at most so many times that of the best linear one
+EXACT = frozenset({"clopper_pearson", "known"})  # methods whose level holds at least; all others hold about
 HALVINGS = 60
+NAMED = 5  # answers named in an error
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """Which intervals are meant: their level, whose share they are for, and whether they hold all at once."""
+
+    level: float = 0.95
+    target: str = "population"
+    simultaneous: bool = False
+
+    def __post_init__(self) -> None:
+        check_level(self.level)
+        if self.target not in TARGETS:
+            raise ValueError(f"target must be one of {', '.join(TARGETS)}, but got {self.target!r}")
+
+    def tail(self, k: int) -> float:
+        """Give the chance of a miss on either side; that of one of k intervals, if they are to hold all at once.
+
+        That is Bonferroni's correction. Šidák's would need counts that do not depend on each other negatively.
+        """
+        return (1 - self.level) / (2 * k if self.simultaneous else 2)
+
+    def __str__(self) -> str:
+        at_once = " simultaneous" if self.simultaneous else ""
+        return f"{level_text(self.level)}{at_once} interval ({self.target})"
+
+
+def check_level(level: float) -> None:
+    """Refuse what is no confidence level."""
+    if not isinstance(level, float | int | np.floating) or not 0 < level < 1:
+        raise ValueError(f"level must be between 0 and 1, such as 0.95, but got {level!r}")
 
 
 class Limits(NamedTuple):
-    """Ends and standard errors, of shape (groups, sets), how they came about, and whether they are approximate."""
+    """Ends and standard errors, of shape (groups, sets), and the methods by which they were found."""
 
     low: Array
     high: Array
     error: Array
-    method: str
-    approximate: bool
+    methods: tuple[str, ...]
+
+    @property
+    def method(self) -> str:
+        """The methods in words."""
+        return " or ".join(self.methods)
+
+    @property
+    def exact(self) -> bool:
+        """Whether all intervals hold at least at their level."""
+        return EXACT.issuperset(self.methods)
 
 
-class View(NamedTuple):
-    """How the share of a set of answers is read off: by a binomial count, by weights, or not at all."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Interval(Result):
+    """A confidence interval for a share, or one for each of many.
 
-    reports: NDArray[np.bool_]  # whose number is binomial in the share
-    rate: Rates | None
-    weights: Array
-    identified: bool
-
-
-def limits(
-    tally: Tally,
-    reading: Reading,
-    *,
-    sets: Sequence[Sequence[int]] | None = None,
-    cumulative: bool = False,
-    method: str | None = None,
-) -> Limits:
-    """Give the interval and standard error of every answer's share, or of the shares of sets of answers."""
-    design = tally.design
-    counts, n = tally.scaled()
-    tail = reading.tail(design.k)
-    if isinstance(design, RandomizedResponse):
-        return _limits_of_response(design, counts, n, tail, reading.target, method, sets, cumulative=cumulative)
-    if cumulative:
-        sets = [range(last + 1) for last in range(design.k)]
-    chosen = [[i] for i in range(design.k)] if sets is None else sets
-    if isinstance(design, Pooled):
-        return _pooled_limits(design, counts[0], chosen, reading, method)
-    found = views(design, chosen)
-
-    def read(c: NDArray[Any], total: Any) -> tuple[Array, ...]:
-        ends = [_channel_limits(design, c, total, view, tail, reading.target, method) for view in found]
-        return tuple(np.concatenate(parts, axis=1) for parts in zip(*ends, strict=True))
-
-    low, high, error = each_group(read, counts, n)
-    exact = all(view.rate is not None for view in found)
-    name = method or ("clopper_pearson" if exact and reading.target == "population" else "score" if exact else "linear")
-    return Limits(low, high, error, name, approximate=name != "clopper_pearson")
-
-
-def _limits_of_response(
-    design: RandomizedResponse,
-    counts: NDArray[Any],
-    n: Array,
-    tail: float,
-    target: str,
-    method: str | None,
-    sets: Sequence[Sequence[int]] | None,
-    *,
-    cumulative: bool,
-) -> Limits:
-    rate, sizes = rates(design), np.ones(1, dtype=np.int64)
-    if cumulative:  # every answer has rates of its own, so equal counts do not have equal intervals
-        sizes = np.arange(1, design.k + 1)
-        counts, rate = counts.cumsum(axis=-1).astype(np.float64), rates(design, sizes)
-    elif sets is not None:
-        sizes = np.array([len(chosen) for chosen in sets])
-        counts = np.stack([counts[:, list(chosen)].sum(axis=-1) for chosen in sets], axis=-1).astype(np.float64)
-        rate = rates(design, sizes)
-    low, high, error = each_group(lambda c, total: interval_and_error(c, total, rate, tail, target, method), counts, n)
-    if (whole := sizes == design.k).any():
-        low[:, whole] = high[:, whole] = np.where(n > 0, 1.0, np.nan)  # all answers together: known
-        error[:, whole] = np.where(n > 0, 0.0, np.nan)
-    scored = suited(n[n[:, 0] > 0], rate, target, tail)
-    both = "score" if scored.all() else "score or clopper_pearson" if scored.any() else "clopper_pearson"
-    return Limits(low, high, error, method or both, approximate=both != "clopper_pearson")
-
-
-# Channels
-
-
-def views(design: Channel, sets: Sequence[Sequence[int]]) -> list[View]:
-    """Find for each set of answers how its share is read off."""
-    matrix, inverse = design.channel(), channel_inverse(design)
-    expected = matrix.mean(axis=0)
-    found = []
-    for chosen in sets:
-        members = np.zeros(design.k, dtype=bool)
-        members[list(chosen)] = True
-        weights = inverse[:, members].sum(axis=1)
-        identified = bool(np.abs(matrix @ weights - members).max() <= IDENTIFIED)
-        reports, rate = _binomial(design, members)
-        if rate is not None and identified:
-            share = float(expected[reports].sum())
-            linear = float(expected @ weights**2 - (expected @ weights) ** 2)
-            if share * (1 - share) / rate.gain**2 > AS_GOOD * linear:
-                rate = None
-        found.append(View(reports, rate if identified else None, weights, identified))
-    return found
-
-
-def rate_of(design: RandomizedResponse | Channel) -> Rates:
-    """Give the rates at which reports follow the share of the first answer, where one binomial count tells it."""
-    if isinstance(design, RandomizedResponse):
-        return rates(design)
-    (view,) = views(design, [[0]])
-    if view.rate is None:
-        raise ValueError(
-            "the design must have a binomial count for its first answer, as one with two possible reports has"
-        )
-    return view.rate
-
-
-def linear_spread(design: RandomizedResponse | Channel) -> Callable[[Any], Any] | None:
-    """Give the variance that one report leaves in the first of two shares, by that share; None for binomial counts."""
-    if isinstance(design, RandomizedResponse) or design.k != 2:
-        return None
-    (view,) = views(design, [[0]])
-    if view.rate is not None or not view.identified:
-        return None
-    mean, square = design.channel() @ view.weights, design.channel() @ view.weights**2
-    return lambda share: square[1] + (square[0] - square[1]) * share - (mean[1] + (mean[0] - mean[1]) * share) ** 2
-
-
-def standard_error(design: RandomizedResponse | Channel, share: float, n: float) -> float:
-    """Give the standard error of the unbiased estimate of the first answer's share, if that is the true one."""
-    spread = linear_spread(design)
-    if spread is not None:
-        return float(np.sqrt(spread(share) / n))
-    base, gain = rate_of(design)
-    reported = base + gain * share
-    return float(np.sqrt(reported * (1 - reported) / n) / abs(gain))
-
-
-def _binomial(design: Channel, members: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Rates | None]:
-    """Find reports whose number is binomial in the share: as likely after every answer of the set, and of the others.
-
-    Two guesses: the reports that are so one by one, and likelier within the set; and those that name its answers.
+    Attributes
+    ----------
+    low, high : float or ndarray
+        The ends; of the shape of the estimate's shares where it is for every answer, one for each group otherwise.
+    confidence : Confidence
+        The level, whose share is meant (``population`` or ``realised``), and whether the intervals hold all at once.
+    methods : tuple of str
+        How it was computed: clopper_pearson, wilson, score or linear; several where answers or groups differ in it.
+    weighted : bool
+        Whether reports have weights; then the effective number of reports stands for their number.
     """
-    nothing = np.zeros(len(design.outputs), dtype=bool)
-    if members.all():
-        return nothing, None
-    inside, outside = design.weights[members], design.weights[~members]
-    steady = (inside == inside[0]).all(axis=0) & (outside == outside[0]).all(axis=0)
-    guesses = [np.asarray(steady & (inside[0] > outside[0]), dtype=bool)]
-    guesses += [members] if design.outputs == design.domain else []
-    for reports in guesses:
-        within, without = (set(rows[:, reports].sum(axis=1).tolist()) for rows in (inside, outside))
-        if len(within) == len(without) == 1 and within != without:
-            base = without.pop()
-            return reports, Rates(base / design.total, (within.pop() - base) / design.total)
-    return nothing, None
+
+    low: PerGroup
+    high: PerGroup
+    confidence: Confidence
+    methods: tuple[str, ...]
+    weighted: bool = False
+
+    @property
+    def method(self) -> str:
+        """How it was computed, in words."""
+        return " or ".join(self.methods)
+
+    @property
+    def approximate(self) -> bool:
+        """Whether the level holds only about, because of the method or of weights."""
+        return self.weighted or not EXACT.issuperset(self.methods)
+
+    def table(self) -> dict[str, Counts]:
+        """Give the ends as columns."""
+        return {"low": np.ravel(self.low), "high": np.ravel(self.high)}
+
+    def to_dict(self) -> Document:
+        """Give the interval as what JSON can hold; that of a group without reports as None."""
+        return {
+            "low": plain(self.low),
+            "high": plain(self.high),
+            "level": self.confidence.level,
+            "target": self.confidence.target,
+            "simultaneous": self.confidence.simultaneous,
+            "method": self.method,
+            "approximate": self.approximate,
+        }
+
+    def text(self) -> str:
+        """Say it in a line."""
+        about = f"{'approximate ' if self.approximate else ''}{self.confidence}, {self.method}"
+        if np.ndim(self.low) == 0:
+            return f"<{percent(self.low)} to {percent(self.high)}, {about}>"
+        return f"<{np.size(self.low):,} intervals: {about}>"
 
 
-def _channel_limits(
-    design: Channel, counts: NDArray[Any], n: Any, view: View, tail: float, target: str, method: str | None
-) -> tuple[Array, ...]:
-    if view.rate is not None:
-        binomial = counts[:, view.reports].sum(axis=-1, keepdims=True).astype(np.float64)
-        return interval_and_error(binomial, n, view.rate, tail, target, method)
+def interval(
+    tally: Collected, answers: Any, confidence: Confidence, *, method: str | None = None, cumulative: bool = False
+) -> Interval:
+    """Give the intervals of all shares, of one answer, of a set of answers, or of the cumulative shares."""
+    sets: Sets | None = Prefixes(tally.k) if cumulative else None
+    if answers is not None and cumulative:
+        raise TypeError("give answers or cumulative=True (the shares of all answers up to each), not both")
+    if answers is not None:
+        one = isinstance(answers, str) or not isinstance(answers, Iterable)
+        chosen = positions_of([answers] if one else list(answers), tally.domain)
+        if len(set(chosen)) < len(chosen) or not chosen:
+            raise ValueError(f"answers must be different answers, at least one, but got {answers!r}")
+        if not one and confidence.simultaneous:
+            raise ValueError(
+                "simultaneous intervals are for every answer, or cumulative; for one set of answers leave it out"
+            )
+        sets = [chosen]
+    ends = limits(tally, confidence, sets=sets, method=method)
+    low, high = (end if answers is None else end[:, 0] for end in (ends.low, ends.high))
+    return Interval(tally.squeezed(low), tally.squeezed(high), confidence, ends.methods, tally.weighted)
+
+
+def positions_of(answers: list[Label], domain: Labels) -> list[int]:
+    """Find answers in the domain, or say which is not there."""
+    places: list[int] = positions(answers, domain).tolist()
+    for answer, place in zip(answers, places, strict=True):
+        if place < 0:
+            shown = ", ".join(map(repr, domain[:NAMED])) + (", ..." if len(domain) > NAMED else "")
+            raise ValueError(f"an answer must be in the domain ({shown}), but got {answer!r}")
+    return places
+
+
+def limits(tally: Collected, confidence: Confidence, *, sets: Sets | None = None, method: str | None = None) -> Limits:
+    """Give the interval and standard error of every answer's share, or of the shares of sets of answers.
+
+    Of a group without reports they are NaN.
+    """
+    answered = tally.answered
+    if sets is not None and (whole := sizes_of(sets) == tally.k).any():
+        return _with_known(tally, confidence, sets, whole, method)
+    tail = confidence.tail(tally.k)
+    if len(tally.parts) == 1:
+        part = tally.parts[0]
+        counts, n = part.scaled()
+        everybody = answered.all()
+        readout = part.design.readout(
+            counts if everybody else counts[answered], n if everybody else n[answered], sets, target=confidence.target
+        )
+        # Equal counts have equal intervals: the distinct ones are known from the estimate.
+        levels = part.histograms(None).levels if readout.count is counts and part.one_long_row else None
+        low, high, error, methods = _single(readout, tail, confidence.target, method, levels)
+    else:
+        if method is not None:
+            raise ValueError(f"method must be left out for pooled collections, but got {method!r}")
+        groups = np.flatnonzero(answered).tolist()
+        rows = [_of_group(tally.parts, group, sets, tail, confidence.target) for group in groups]
+        low, high, error = (np.stack([row[place] for row in rows]) for place in range(3))
+        methods = _all_names(row.methods for row in rows)
+    return Limits(spread(low, answered), spread(high, answered), spread(error, answered), methods)
+
+
+def _with_known(tally: Collected, confidence: Confidence, sets: Sets, whole: Mask, method: str | None) -> Limits:
+    """Give the limits of sets of which some are all answers together, whose share is known."""
+    shape = (len(tally.answered), len(sets))
+    low, high, error = np.ones(shape), np.ones(shape), np.zeros(shape)
+    methods: tuple[str, ...] = ("known",)
+    if not whole.all():
+        # Of all answers up to each, only the last set is all of them.
+        others = (
+            Prefixes(tally.k - 1)
+            if isinstance(sets, Prefixes)
+            else [s for s, all_ in zip(sets, whole, strict=True) if not all_]
+        )
+        rest = limits(tally, confidence, sets=others, method=method)
+        low[:, ~whole], high[:, ~whole], error[:, ~whole], methods = rest
+    for ends in (low, high, error):
+        ends[~tally.answered] = np.nan
+    return Limits(low, high, error, methods)
+
+
+def spread(values: Array, answered: Mask) -> Array:
+    """Put rows of the groups that have reports in their places; those of the others are NaN."""
+    if answered.all():
+        return values
+    result = np.full((answered.size, *values.shape[1:]), np.nan)
+    result[answered] = values
+    return result
+
+
+def _all_names(names: Iterable[Iterable[str]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for several in names for name in several))
+
+
+# One collection
+
+
+def _single(readout: Readout, tail: float, target: str, method: str | None, levels: Levels | None = None) -> Limits:
+    if readout.exact.all():
+        rate = Rates(readout.base, readout.gain)
+        low, high, error = interval_and_error(readout.count, readout.trials, rate, tail, target, method, levels)
+        return Limits(low, high, error, _names(readout.trials, rate, target, tail, method))
     if method is not None:
         raise ValueError(
             f"method must be left out for this design, whose intervals are linear combinations, but got {method!r}"
         )
-    if not view.identified:
-        return np.zeros((len(n), 1)), np.ones((len(n), 1)), np.full((len(n), 1), np.inf)
-    share, error = linear(design, counts, n, view.weights, target)
+    assert readout.error is not None
+    share, error = readout.share(), np.broadcast_to(readout.error, readout.count.shape).copy()
     half = -float(ndtri(tail)) * error
     # Never empty: a share beyond 0 or 1 is moved there, for the end on the far side.
-    low, high = np.minimum(share, 1) - half, np.maximum(share, 0) + half
-    return np.clip(low, 0, 1), np.clip(high, 0, 1), error
+    low, high = np.clip(np.minimum(share, 1) - half, 0, 1), np.clip(np.maximum(share, 0) + half, 0, 1)
+    some = np.flatnonzero(readout.exact)
+    if not some.size:
+        return Limits(low, high, error, ("linear",))
+    rate = Rates(np.asarray(readout.base)[some], np.asarray(readout.gain)[some])
+    low[:, some], high[:, some], error[:, some] = interval_and_error(
+        readout.count[:, some], readout.trials, rate, tail, target
+    )
+    return Limits(low, high, error, (*_names(readout.trials, rate, target, tail, None), "linear"))
 
 
-def linear(design: Channel, counts: NDArray[Any], n: Any, weights: Array, target: str) -> tuple[Array, Array]:
-    """Give a linear combination of the observed shares and its standard error, a column each."""
-    share = (counts @ weights)[:, np.newaxis] / n
-    if target == "population":
-        # Half a report more of each kind, or a kind that was never seen would count as impossible.
-        observed = (counts + 0.5) / (n + 0.5 * counts.shape[-1])
-        variance = observed @ weights**2 - (observed @ weights) ** 2
-    else:
-        matrix = design.channel()
-        each = matrix @ weights**2 - (matrix @ weights) ** 2  # of one report, by the answer that was given
-        held = np.maximum((counts / n) @ channel_inverse(design), 0)
-        variance = held @ each / np.maximum(held.sum(axis=-1), IDENTIFIED)
-    return share, np.sqrt(np.maximum(variance, 0)[:, np.newaxis] / n)
-
-
-# Pooled collections
-
-
-def _pooled_limits(
-    design: Pooled, counts: NDArray[Any], sets: Sequence[Sequence[int]], reading: Reading, method: str | None
-) -> Limits:
-    if reading.target != "population":
-        raise ValueError("target must be population for pooled collections: they were answered by different people")
+def _names(n: Array, rate: Rates, target: str, tail: float, method: str | None) -> tuple[str, ...]:
+    """Name what was used for binomial counts: the method that was asked for, or the defaults of `share_interval`."""
     if method is not None:
-        raise ValueError(f"method must be left out for pooled collections, but got {method!r}")
-    whole = np.array([len(chosen) == design.k for chosen in sets])
-    some = [chosen for chosen, known in zip(sets, whole, strict=True) if not known]
-    low, high, error = np.ones(len(sets)), np.ones(len(sets)), np.zeros(len(sets))
-    name = "score"
-    if some:
-        parts = binomial_parts(design, counts, some)
-        tail = reading.tail(design.k)
-        name = "score" if parts is not None else "linear"
-        found = _combined(design, counts, some, tail) if parts is None else _scored(*parts, tail)
-        low[~whole], high[~whole], error[~whole] = found
-    return Limits(low[np.newaxis], high[np.newaxis], error[np.newaxis], name, approximate=True)
+        return (method,)
+    scored = suited(n, rate, target, tail)
+    return ("score",) if scored.all() else ("score", "clopper_pearson") if scored.any() else ("clopper_pearson",)
 
 
-def _scored(c: Array, n: Array, base: Array, gain: Array, tail: float) -> tuple[Array, Array, Array]:
+# Several collections
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """The readouts of one group in all collections that tell something: arrays of shape (collections, sets)."""
+
+    count: Array
+    trials: Array
+    base: Array
+    gain: Array
+    exact: Mask
+    error: Array
+    people: Array
+    silent: float  # people of the group whose reports say nothing
+    apart: bool  # of differences of shares, which may be negative
+
+    @property
+    def binomial(self) -> bool:
+        """Whether one binomial count tells everything, about all people of the group."""
+        return len(self.count) == 1 and bool(self.exact.all()) and not self.silent
+
+    def only(self, sets: Mask) -> Joint:
+        """Give those of some sets."""
+        chosen: Document = {name: part[:, sets] for name, part in vars(self).items() if isinstance(part, np.ndarray)}
+        return Joint(**chosen, silent=self.silent, apart=self.apart)
+
+    def average(self, target: str) -> tuple[Array, Array, float]:
+        """Give the shares that all collections tell together, with standard errors, and what nobody can tell.
+
+        Of the population, by precision. Among these very people, by their numbers: whoever gave a report that says
+        nothing may hold anything, so that so much, the last number, may have to be added.
+        """
+        shares, errors = self.estimates(target)
+        if target == "population":
+            return *combined(shares, errors), 0.0
+        everybody = self.people.sum(axis=0) + self.silent
+        weight = self.people / everybody
+        error = np.sqrt((weight**2 * errors**2).sum(axis=0))
+        return (weight * shares).sum(axis=0), error, float(self.silent / everybody[0])
+
+    def estimates(self, target: str) -> tuple[Array, Array]:
+        """Give each collection's unbiased shares, and standard errors with half a report more of each kind."""
+        share = (self.count / self.trials - self.base) / self.gain
+        if self.apart:
+            return share, self.error
+        seen = np.clip((self.count + 0.5) / (self.trials + 1), 0, 1)  # of what is exact; of the rest it is not used
+        binomial = np.sqrt(seen * (1 - seen) / self.trials) / np.abs(self.gain)
+        if target == "realised":
+            binomial = standard_error(self.count, self.trials, Rates(self.base, self.gain), target)
+        return share, np.where(self.exact, binomial, self.error)
+
+
+def joint(
+    parts: tuple[Tally, ...], group: int, sets: Sets | None, minus: Sets | None = None, target: str = "population"
+) -> Joint:
+    """Ask all collections that have reports of a group, and say anything, how shares show in them."""
+    rows: list[tuple[Any, ...]] = []
+    silent = 0.0
+    for part in parts:
+        if part.design.epsilon == 0:
+            silent += float(np.atleast_1d(part.n)[group])
+        if not part.answered[group] or part.design.epsilon == 0:
+            continue
+        counts, n = part.scaled()
+        row = part.design.readout(counts[[group]], n[[group]], sets, minus=minus, target=target)
+        error = np.zeros(1) if row.error is None else row.error[0]
+        people = np.atleast_1d(part.n)[group]
+        rows.append(
+            tuple(np.atleast_1d(x) for x in (row.count[0], n[group], row.base, row.gain, row.exact, error, people))
+        )
+    width = rows[0][0].size
+    columns = [np.stack([np.broadcast_to(row[place], width) for row in rows]) for place in range(7)]
+    count, trials, base, gain, exact, error, people = columns
+    count, trials, people = (column.astype(np.float64) for column in (count, trials, people))
+    return Joint(count, trials, base, gain, exact, error, people, silent, apart=minus is not None)
+
+
+def _of_group(parts: tuple[Tally, ...], group: int, sets: Sets | None, tail: float, target: str) -> Limits:
+    telling = [part for part in parts if part.answered[group] and part.design.epsilon > 0]
+    others = [part for part in parts if part.answered[group] and part.design.epsilon == 0]
+    if len(telling) == 1 and not (others and target == "realised"):
+        counts, n = telling[0].scaled()
+        readout = telling[0].design.readout(counts[[group]], n[[group]], sets, target=target)
+        low, high, error, methods = _single(readout, tail, target, None)
+        return Limits(low[0], high[0], error[0], methods)
+    together = joint(parts, group, sets, target=target)
+    if target == "realised":
+        return _realised(together, tail)
+    width = together.count.shape[1]
+    low, high, error = np.empty((3, width))
+    exact = np.asarray(together.exact.all(axis=0))
+    names: list[tuple[str, ...]] = []
+    for chosen, combined in ((exact, _scored), (~exact, _weighted)):
+        if chosen.any():
+            low[chosen], high[chosen], error[chosen], used = combined(together.only(chosen), tail)
+            names.append(used)
+    return Limits(low, high, error, _all_names(names))
+
+
+def _scored(together: Joint, tail: float) -> Limits:
+    c, n, base, gain = together.count, together.trials, together.base, together.gain
     z = -float(ndtri(tail))
     nothing, everything = base, base + gain
     # Never empty, as for one collection: counts beyond what the shares 0 and 1 explain are moved there.
@@ -272,12 +391,13 @@ def _scored(c: Array, n: Array, base: Array, gain: Array, tail: float) -> tuple[
     beyond = _score(c, n, base, gain, np.ones(c.shape[1])) > 0
     low = _crossing(np.where(beyond, n * everything, c), n, base, gain, z)
     least = (n * np.minimum(nothing * (1 - nothing), everything * (1 - everything))).sum(axis=0)
-    enough = (least >= ENOUGH) & (tail >= FEW)
+    enough = (least >= LEAST_EXPECTED) & (tail >= SMALLEST_TAIL)
     if not enough.all():
         exact = _all_at_once(c, n, Rates(base, gain), tail)
         low, high = np.where(enough, low, exact[0]), np.where(enough, high, exact[1])
     middle = _crossing(c, n, base, gain, 0.0)
-    return low, high, 1 / np.sqrt(_information(n, base, gain, middle))
+    names = (("score",) if enough.any() else ()) + (() if enough.all() else ("clopper_pearson",))
+    return Limits(low, high, 1 / np.sqrt(information(n, base, gain, middle)), names)
 
 
 def _all_at_once(c: Array, n: Array, rate: Rates, tail: float) -> tuple[Array, Array]:
@@ -290,62 +410,48 @@ def _all_at_once(c: Array, n: Array, rate: Rates, tail: float) -> tuple[Array, A
     )
 
 
-def _combined(
-    design: Pooled, counts: NDArray[Any], sets: Sequence[Sequence[int]], tail: float
-) -> tuple[Array, Array, Array]:
+def _weighted(together: Joint, tail: float) -> Limits:
     """Combine unbiased estimates of the collections by their precision, where not all are binomial counts."""
-    told = [_linear_parts(part, own, sets) for part, own in design.told(counts)]
-    precision = np.array([1 / error**2 for _, error in told])  # none where a collection does not tell a share
-    total = precision.sum(axis=0)
-    known = total > 0
-    shares = np.array([share for share, _ in told])
-    middle = np.divide((shares * precision).sum(axis=0), total, out=np.zeros(len(sets)), where=known)
-    error = np.divide(1, np.sqrt(total), out=np.full(len(sets), np.inf), where=known)
+    middle, error = combined(*together.estimates("population"))
+    known = np.isfinite(error)
     half = -float(ndtri(tail)) * error
     low, high = np.clip(np.minimum(middle, 1) - half, 0, 1), np.clip(np.maximum(middle, 0) + half, 0, 1)
-    return np.where(known, low, 0.0), np.where(known, high, 1.0), error
+    return Limits(np.where(known, low, 0.0), np.where(known, high, 1.0), error, ("linear",))
 
 
-def _linear_parts(
-    design: RandomizedResponse | Channel, counts: NDArray[Any], sets: Sequence[Sequence[int]]
-) -> tuple[Array, Array]:
-    n = np.array([[float(counts.sum())]])
-    if isinstance(design, RandomizedResponse):
-        rate = rates(design, np.array([len(chosen) for chosen in sets]))
-        c = np.array([counts[list(chosen)].sum() for chosen in sets], dtype=np.float64)
-        seen = (c + 0.5) / (n[0] + 1)
-        return (c / n[0] - rate.base) / rate.gain, np.sqrt(seen * (1 - seen) / n[0]) / abs(rate.gain)
-    ends = [
-        linear(design, counts[np.newaxis], n, view.weights, "population") if view.identified else (0.0, np.inf)
-        for view in views(design, sets)
-    ]
-    return np.array([float(np.squeeze(share)) for share, _ in ends]), np.array(
-        [float(np.squeeze(error)) for _, error in ends]
-    )
+def combined(shares: Array, errors: Array) -> tuple[Array, Array]:
+    """Average estimates by their precision, along the first axis; those with an infinite error say nothing."""
+    with np.errstate(divide="ignore"):
+        precision = 1 / errors**2
+    certain = np.isinf(precision)  # without error: nothing else counts
+    precision = np.where(certain.any(axis=0), certain, precision)
+    total = precision.sum(axis=0)
+    known = total > 0
+    middle = np.divide((shares * precision).sum(axis=0), total, out=np.zeros(total.shape), where=known)
+    error = np.divide(1, np.sqrt(total), out=np.full(total.shape, np.inf), where=known)
+    return middle, np.where(certain.any(axis=0), 0.0, error)
 
 
-def binomial_parts(
-    design: Pooled, counts: NDArray[Any], sets: Sequence[Sequence[int]]
-) -> tuple[Array, Array, Array, Array] | None:
-    """Give for every collection and set the binomial count, its size, and base and gain; shape (collections, sets)."""
-    rows = []
-    for part, own in design.told(counts):
-        n = float(own.sum())
-        if isinstance(part, RandomizedResponse):
-            sizes = np.array([len(chosen) for chosen in sets])
-            every = sizes.max() == 1
-            c = own[[chosen[0] for chosen in sets]] if every else [own[list(chosen)].sum() for chosen in sets]
-            rate = rates(part, sizes)
-            rows.append((np.asarray(c, dtype=np.float64), n, rate.base, np.full(sizes.size, rate.gain)))
-            continue
-        found = views(part, sets)
-        if any(view.rate is None for view in found):
-            return None
-        c = [own[view.reports].sum() for view in found]
-        both = np.array([view.rate for view in found])
-        rows.append((np.asarray(c, dtype=np.float64), n, both[:, 0], both[:, 1]))
-    counted, sizes_of_all, bases, gains = zip(*rows, strict=True)
-    return np.stack(counted), np.array(sizes_of_all)[:, np.newaxis], np.stack(bases), np.stack(gains)
+def _realised(together: Joint, tail: float) -> Limits:
+    """Average the realised shares of the collections, weighted by their numbers of people.
+
+    Where a binomial count is too small for the normal law, the ends are averages of exact ends, each at a level that
+    lets all of them hold.
+    """
+    middle, error, unknown = together.average("realised")
+    half = -float(ndtri(tail)) * error
+    low, high = np.clip(np.minimum(middle, 1) - half, 0, 1), np.clip(np.maximum(middle, 0) + half + unknown, 0, 1)
+    rate = Rates(together.base, together.gain)
+    enough = (suited(together.trials, rate, "realised", tail) | ~together.exact).all(axis=0)
+    safe = np.asarray(~enough & together.exact.all(axis=0))
+    if safe.any():
+        few = together.only(safe)
+        ends = share_interval(few.count, few.trials, Rates(few.base, few.gain), tail / len(few.count))
+        weight = few.people / (few.people.sum(axis=0) + few.silent)
+        low[safe], high[safe] = ((weight * end).sum(axis=0) for end in ends)
+        high[safe] += unknown
+    names = (() if safe.all() else ("linear",)) + (("clopper_pearson",) if safe.any() else ())
+    return Limits(low, high, error, names)
 
 
 def _variance(n: Array, base: Array, gain: Array, theta: Array) -> tuple[Array, Array]:
@@ -355,7 +461,8 @@ def _variance(n: Array, base: Array, gain: Array, theta: Array) -> tuple[Array, 
     return reported, inside * (1 - inside)
 
 
-def _information(n: Array, base: Array, gain: Array, theta: Array) -> Array:
+def information(n: Array, base: Array, gain: Array, theta: Array) -> Array:
+    """Give the information that all collections have on a share."""
     _, variance = _variance(n, base, gain, theta)
     return np.asarray((n * gain**2 / variance).sum(axis=0))
 
@@ -363,7 +470,7 @@ def _information(n: Array, base: Array, gain: Array, theta: Array) -> Array:
 def _score(c: Array, n: Array, base: Array, gain: Array, theta: Array) -> Array:
     """Give how many standard deviations the counts are above what this share leads to."""
     reported, variance = _variance(n, base, gain, theta)
-    return np.asarray((gain * (c - n * reported) / variance).sum(axis=0) / np.sqrt(_information(n, base, gain, theta)))
+    return np.asarray((gain * (c - n * reported) / variance).sum(axis=0) / np.sqrt(information(n, base, gain, theta)))
 
 
 def _crossing(c: Array, n: Array, base: Array, gain: Array, z: float) -> Array:
@@ -375,120 +482,3 @@ def _crossing(c: Array, n: Array, base: Array, gain: Array, z: float) -> Array:
         low, high = np.where(above, middle, low), np.where(above, high, middle)
     low = np.where(_score(c, n, base, gain, np.zeros_like(low)) <= z, 0.0, low)
     return np.where(_score(c, n, base, gain, np.ones_like(low)) >= z, 1.0, low)
-
-
-# Presence and differences
-
-
-def absence(tally: Tally, alpha: float, power: float) -> tuple[Array, Array]:
-    """Give for each group the p-value of "nobody holds it" for each answer, and the smallest share that is found.
-
-    That share is for a test at alpha, and found with this power; for designs whose answers differ in it, the largest.
-    """
-    design = tally.design
-    counts, n = tally.scaled()
-    if isinstance(design, RandomizedResponse):
-        rate = rates(design)
-        (p_values,) = each_group(lambda c, total: (presence(c, total, rate),), counts, n)
-        least = [smallest_share(total, rate, alpha, power) if total > 0 else np.nan for total in n[:, 0]]
-        return p_values, np.array(least)
-    deviations = float(ndtri(power) - ndtri(alpha))
-    sets = [[i] for i in range(design.k)]
-    if isinstance(design, Pooled):
-        told = [_absent(part, own[np.newaxis], alpha, power) for part, own in design.told(counts[0])]
-        # Fisher's combination: under absence each p-value is at least as large as a uniform one, independently.
-        logs = -sum(np.log(np.maximum(p_values, np.finfo(np.float64).tiny)) for p_values, _ in told)
-        together = gammaincc(len(told), logs)
-        parts = binomial_parts(design, counts[0], sets)
-        if parts is None:
-            error = _combined(design, counts[0], sets, alpha)[2]
-        else:  # that of an answer which nobody holds
-            _, size, base, gain = parts
-            error = 1 / np.sqrt(_information(size, base, gain, np.zeros(design.k)))
-        return together, np.array([deviations * error.max()])
-    each = each_group(lambda c, total: _absent(design, c, alpha, power, total), counts, n)
-    return each[0], each[1].max(axis=-1)
-
-
-def _absent(
-    design: RandomizedResponse | Channel, counts: NDArray[Any], alpha: float, power: float, n: Any = None
-) -> tuple[Array, Array]:
-    total = counts.sum(axis=-1, keepdims=True).astype(np.float64) if n is None else n
-    if isinstance(design, RandomizedResponse):
-        return presence(counts, total, rates(design)), np.zeros((len(counts), design.k))
-    p_values, least = np.ones((2, len(counts), design.k))
-    for place, view in enumerate(views(design, [[i] for i in range(design.k)])):
-        if view.rate is not None:
-            c = counts[:, view.reports].sum(axis=-1, keepdims=True).astype(np.float64)
-            p_values[:, place] = presence(c, total, view.rate)[:, 0]
-            least[:, place] = [smallest_share(size, view.rate, alpha, power) for size in total[:, 0]]
-        elif view.identified:
-            share, error = linear(design, counts, total, view.weights, "population")
-            p_values[:, place] = ndtr(-_ratio(share, error))[:, 0]
-            least[:, place] = float(ndtri(power) - ndtri(alpha)) * error[:, 0]
-        else:
-            least[:, place] = np.inf
-    return p_values, least
-
-
-def _ratio(share: Array, error: Array) -> Array:
-    """Give how many standard errors a share is from zero; of no error, everything but nothing is far."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(error > 0, share / error, np.sign(share) * np.inf if np.any(share) else 0.0)
-
-
-def difference_of_two(tally: Tally, pair: tuple[int, int], reading: Reading) -> tuple[Difference, str]:
-    """Compare two answers under a design whose counts are not those of the answers; also name the test.
-
-    If there are only two answers, and one binomial count tells them, everything is as exact as for one share: the
-    difference is twice the share minus one. Otherwise it is approximately normal. The ratio comes from the intervals of
-    both, each at half the tail.
-    """
-    design = tally.design
-    counts, n = tally.scaled()
-    wider = Reading(1 - (1 - reading.level) / 2, reading.target)
-    ends = limits(tally, wider, sets=[[pair[0]], [pair[1]]])
-    ratio = ratio_limits(ends.low[:, 0], ends.high[:, 0], ends.low[:, 1], ends.high[:, 1])
-    if isinstance(design, Channel) and design.k == 2 and (view := views(design, [[pair[0]]])[0]).rate is not None:
-        one = limits(tally, reading, sets=[[pair[0]]])
-        c = counts[:, view.reports].sum(axis=-1).astype(np.float64)
-        half = view.rate.base + view.rate.gain / 2
-        fewer, more = at_most(c, n[:, 0], half), at_least(c, n[:, 0], half)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            middle = 2 * (c / n[:, 0] - view.rate.base) / view.rate.gain - 1
-        p_value = np.where(n[:, 0] > 0, np.minimum(1, 2 * np.minimum(fewer, more)), np.nan)
-        return Difference(middle, 2 * one.low[:, 0] - 1, 2 * one.high[:, 0] - 1, *ratio, p_value), "exact"
-    if isinstance(design, Pooled):
-        told = [
-            _difference_of_part(part, own[np.newaxis], pair, reading.target) for part, own in design.told(counts[0])
-        ]
-        precision = np.array([1 / error**2 for _, error in told])
-        middle = (np.array([share for share, _ in told]) * precision).sum(axis=0) / precision.sum(axis=0)
-        error = 1 / np.sqrt(precision.sum(axis=0))
-    else:
-        middle, error = each_group(
-            lambda c, total: _difference_of_part(design, c, pair, reading.target, total), counts, n
-        )
-    half_width = -float(ndtri(reading.tail(1))) * error
-    low, high = np.minimum(middle, 1) - half_width, np.maximum(middle, -1) + half_width
-    p_value = np.where(np.isnan(middle), np.nan, 2 * ndtr(-np.abs(_ratio(middle, error))))
-    return Difference(middle, np.clip(low, -1, 1), np.clip(high, -1, 1), *ratio, p_value), "normal"
-
-
-def _difference_of_part(
-    design: RandomizedResponse | Channel, counts: NDArray[Any], pair: tuple[int, int], target: str, n: Any = None
-) -> tuple[Array, Array]:
-    total = counts.sum(axis=-1, keepdims=True).astype(np.float64) if n is None else n
-    i, j = pair
-    if isinstance(design, RandomizedResponse):
-        weights = np.zeros(design.k)
-        weights[[i, j]] = 1 / (design.p - design.q), -1 / (design.p - design.q)
-        share = (counts @ weights)[:, np.newaxis] / total
-        seen = (counts[:, [i, j]].sum(axis=-1, keepdims=True) + 1) / (total + 1)  # half a report more of each
-        error = np.sqrt(np.maximum(seen * weights[i] ** 2 - share**2, 0) / total)
-        return share[:, 0], error[:, 0]
-    one, two = views(design, [[i], [j]])
-    if not (one.identified and two.identified):
-        raise ValueError("the design must tell the two shares apart from each other, but under it they cannot be known")
-    share, error = linear(design, counts, total, one.weights - two.weights, target)
-    return share[:, 0], error[:, 0]

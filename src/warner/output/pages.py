@@ -1,4 +1,4 @@
-"""One self-contained page: the design in words, the answer, a picture, a table, and how all of it came about.
+"""One self-contained page: the design in words, the estimates, a picture, a table, and how all of it came about.
 
 The page loads nothing from anywhere: style, script and picture stand in it.
 """
@@ -7,73 +7,55 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime
-from decimal import ROUND_CEILING, Context, Decimal
 from html import escape
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.designs import RandomizedResponse
 from warner.documents import written_whole
-from warner.inference.binomial import Reading
+from warner.estimators import METHODS
 from warner.inference.fit import doubt
-from warner.inference.intervals import limits
 from warner.output.plots import DEFAULT_TITLE, svg
-from warner.reports.tallies import amount_text
+from warner.words import TIGHT, amount, counted, level_text, reports_counted, rounded_up
 
 if TYPE_CHECKING:
     import os
 
     from numpy.typing import NDArray
 
+    from warner.arrays import Counts
+    from warner.designs.facts import Symmetry
     from warner.estimation import Estimate
+    from warner.inference.intervals import Confidence, Limits
+    from warner.reports.pools import Collected
 
-ROWS = 2000  # rows of the table: more would make browsers slow
-HEADLINES = 12  # groups with a headline of their own
-SPACE = "\N{NO-BREAK SPACE}"
-FINE = 1e-3  # a share below this, 0.1 %, is written with two significant digits
-Table = dict[str, "NDArray[Any]"]
+    Table = dict[str, Counts]
 
-METHODS = {
-    "mle": "maximum likelihood: of all distributions, the one that makes these reports the most likely",
-    "inv": "inversion of the randomization: unbiased, but shares can be below zero",
-    "inv_n": "inversion, with negative shares set to zero and the rest scaled to sum to one",
-    "inv_p": "inversion, moved to the nearest distribution",
-    "auto": "of the most likely, the nearest and the rescaled distribution, the one with the smallest predicted error",
-    "ibu": "iterative Bayesian update, which climbs to the maximum of the likelihood step by step",
+TABLE_ROWS = 2000  # more would make browsers slow
+HEADLINED_GROUPS = 12  # groups with a headline of their own
+SMALL_SHARE = 1e-3  # a share below this, 0.1 %, is written with two significant digits
+NUMBERS = ("reports", "share", "people", "low", "high")  # columns of the table
+
+INTERVAL_METHODS = {
+    "clopper_pearson": "Clopper and Pearson's interval for the binomial number of reports, translated into shares",
+    "wilson": "Wilson's score interval for the binomial number of reports, translated into shares",
+    "score": "the score interval: all shares under which the reports are not too many standard errors from expected",
+    "linear": "an unbiased linear combination of the observed shares, plus and minus a multiple of its standard error",
 }
-UNLIKE = "Reports are randomized: their shares are not those of the people, but are"
-SHARE = (
-    "is the estimated share of people who hold the answer, with the randomization undone; <strong>people</strong> is "
-    "that share of the number of reports"
-)
-INTERVAL = (
-    "bound the {share}. If the survey were repeated many times, {such} in {often} {level} of them. "
-    "They allow for the chance in the randomization{sampling}, not for people who did not take part or did not give "
-    "the device their true answer"
-)
-SHARES = {
+TARGET_SHARES = {
     "population": "share in the population that the respondents were drawn from",
     "realised": "share among the very people who reported",
 }
-SINGLE = (
-    "They hold for one answer at a time: among many answers, up to {miss} of the intervals may miss, and an answer "
-    "picked for its large share is among those more often than others"
-)
-AT_ONCE = "They hold for all answers at once, so that they may be compared with each other"
-ENDS = {
-    "clopper_pearson": "Clopper and Pearson's exact binomial interval, carried over from reports to people",
-    "score": "the score interval, which is approximate",
-    "score or clopper_pearson": "the score interval, which is approximate, or an exact one where there is little noise",
-    "linear": "the best linear combination of the reports and its standard error, which is approximate",
+TARGET_CHANCE = {
+    "population": "the randomization and for sampling error",
+    "realised": "the randomization",
 }
-BIAS = (
-    "That is no mistake in the numbers but the bias of the estimator ({method}), common for frequent answers among "
-    "many rare ones: trust the interval there"
+NO_LIKELIHOOD = "a report can support several answers, so the counts alone do not have a likelihood"
+SHARE_EXPLAINED = (
+    "<strong>share</strong> is the estimated share of people who hold the answer, with the randomization undone; "
+    "<strong>people</strong> is that share of the number of reports."
 )
-BELOW = "That is no mistake: inv can leave the range from 0 to 100 %, and an interval cannot"
-COLUMNS = {"reports": "reports", "share": "share", "people": "people", "low": "low", "high": "high"}
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --line: #d8dee4; --page: #fff; --card: #f6f8fa;
@@ -88,6 +70,7 @@ body { margin: 0 auto; max-width: 60rem; padding: 1.5rem 1rem 4rem; background: 
   font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; overflow-wrap: anywhere; }
 h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .25rem; }
 h2 { font-size: 1.15rem; margin: 2.2rem 0 .5rem; }
+h3 { font-size: 1rem; margin: 1.2rem 0 .3rem; }
 p, ul { max-width: 46rem; }
 .facts, .note { color: var(--soft); }
 .headline { background: var(--card); border-left: 4px solid var(--accent); border-radius: 4px; padding: .8rem 1rem;
@@ -138,283 +121,315 @@ document.querySelectorAll("th button").forEach(function (button) {
 """
 
 
-def report(
+def save_page(
     estimate: Estimate,
     path: str | os.PathLike[str],
+    confidence: Confidence,
     *,
     title: str | None = None,
     question: str | None = None,
-    **reading: Any,
 ) -> None:
-    """Write one HTML page that says what was found, how sure it is, and how it came about.
-
-    The page stands alone and loads nothing from the network. It is written whole or not at all.
-
-    Parameters
-    ----------
-    estimate : Estimate
-        What was found.
-    path : path
-        Where to write the page.
-    title : str, optional
-        The page's headline.
-    question : str, optional
-        The question that people were asked, word for word.
-    **reading
-        ``level``, ``target`` and ``simultaneous`` of the intervals, as for `Estimate.table`.
-    """
-    page = _page(estimate, reading, title, question)
+    """Write the page; see `Estimate.save_page`. It is written whole or not at all."""
+    page = _page(estimate, confidence, title, question)
     with written_whole(path) as part:
         # A label may hold half a surrogate pair, which no encoding has.
         part.write_text(page, encoding="utf-8", errors="replace")
 
 
-def _page(estimate: Estimate, reading: dict[str, Any], title: str | None, question: str | None) -> str:
-    read = Reading(**reading)
-    table, level = estimate.table(**reading), read.level
+def _page(estimate: Estimate, confidence: Confidence, title: str | None, question: str | None) -> str:
+    ends = estimate.limits(confidence)
+    table = estimate.columns(ends)
+    approximate = estimate.approximate(ends)
     heading = title or question or DEFAULT_TITLE
-    shown = "Estimated and reported shares" if "reports" in table else "Estimated shares"
-    picture = svg(estimate, **reading, title=shown)
+    picture_title = _picture_title(estimate.tally)
+    picture = svg(estimate, confidence, ends, title=picture_title)
     asked = f"<p>The question: <q>{escape(question)}</q></p>" if question and title else ""
+    interval = f"{'approximate ' if approximate else ''}{_level(confidence.level)} interval"
     sections = [
-        f"<h1>{escape(heading)}</h1>\n<p class='facts'>{escape(_facts(estimate))}</p>\n{asked}",
-        f"<div class='headline'>{_doubted(estimate)}{_headline(estimate, table, level)}</div>",
-        f"<figure role='img' aria-label='{shown}; the table has the numbers'>{picture}</figure>",
-        f"<h2>What every answer went through</h2>{_design_told(estimate.design)}",
-        f"<h2>All numbers</h2>{_table_shown(estimate, table, level)}",
-        f"<h2>What was left out</h2>{_left_out(estimate)}",
-        f"<h2>How to read this</h2>{_reading(estimate, table, read)}",
-        f"<h2>How it was computed</h2>{_computation(estimate, read)}",
+        f"<h1>{escape(heading)}</h1>\n<p class='facts'>{escape(_facts(estimate.tally))}</p>\n{asked}",
+        f"<div class='headline'>{_warning(estimate.tally)}{_headlines(estimate, table, interval)}</div>",
+        f"<figure role='img' aria-label='{picture_title}; the numbers are in the table'>{picture}</figure>",
+        f"<h2>How answers were randomized</h2>{_design_section(estimate.tally)}",
+        f"<h2>Table of results</h2>{_table_section(estimate, table, interval)}",
+        f"<h2>How to read the table</h2>{_reading_section(estimate, table, confidence, approximate=approximate)}",
+        f"<h2>Rows left out</h2>{_left_out_section(estimate.tally)}",
+        f"<h2>How it was computed</h2>{_computation_section(estimate, confidence, ends)}",
     ]
     head = (
         "<meta charset='utf-8'><meta name='viewport' content='width=device-width, initial-scale=1'>"
         f"<title>{escape(heading)}</title><style>{STYLE}</style>"
     )
-    body = "\n".join(sections)
-    body += f"\n<script>{SCRIPT}</script>"
+    body = "\n".join([*sections, f"<script>{SCRIPT}</script>"])
     return f"<!DOCTYPE html>\n<html lang='en'><head>{head}</head>\n<body>\n{body}\n</body></html>\n"
 
 
-def _facts(estimate: Estimate) -> str:
+def _facts(tally: Collected) -> str:
+    pooled = len(tally.parts) > 1
+    facts = [reports_counted(tally.n, weighted=tally.weighted, kind="randomized"), f"{tally.k:,} possible answers"]
+    facts += [f"{len(tally.parts)} designs"] * pooled
+    facts += [f"{counted(len(tally.groups), 'group', 'groups')} by {', '.join(tally.by)}"] * bool(tally.by)
+    return " · ".join([*facts, f"epsilon {'at most ' * pooled}{tally.shown_epsilon()}"])
+
+
+def _picture_title(tally: Collected) -> str:
+    if not tally.counts_answers:
+        return "Estimated shares"
+    return "Estimated and reported shares" if _counted_once(tally) else "Estimated shares and supporting reports"
+
+
+def _counted_once(tally: Collected) -> bool:
+    """Tell whether every report is counted for one answer (or output) only."""
+    return all(part.design.exclusive for part in tally.parts)
+
+
+# The headline
+
+
+def _warning(tally: Collected) -> str:
+    warning = doubt(tally)
+    return f"<p class='warning'><strong>Warning:</strong> {escape(warning)}.</p>" if warning else ""
+
+
+def _headlines(estimate: Estimate, table: Table, interval: str) -> str:
     tally = estimate.tally
-    reports = np.asarray(tally.reports).sum()
-    amount = f"{reports:,}" if tally.squares is None else f"{reports:,.1f} weighted"
-    grouped = [f"{len(tally.groups):,} groups by {', '.join(tally.by)}"] if tally.by else []
-    facts = [f"{amount} randomized reports", f"{estimate.design.k:,} possible answers", *grouped]
-    return " · ".join([*facts, f"epsilon {estimate.design.shown_epsilon()}"])
-
-
-def _doubted(estimate: Estimate) -> str:
-    said = doubt(estimate.tally)
-    return f"<p class='warning'><strong>Warning:</strong> {escape(said)}.</p>" if said else ""
-
-
-def _headline(estimate: Estimate, table: Table, level: float) -> str:
-    if not estimate.tally.by:
-        return _leader(table, np.arange(estimate.design.k), level, "lead")
+    if not tally.by:
+        return _headline(table, np.arange(tally.k), interval, "lead")
     lines = []
-    for position, group in enumerate(estimate.tally.groups[:HEADLINES]):
-        rows = np.arange(estimate.design.k) + position * estimate.design.k
-        name = f"<strong>{escape(' / '.join(map(str, group)))}</strong>: "
-        lines.append(_leader(table, rows, level, "group", name))
-    more = len(estimate.tally.groups) - HEADLINES
-    return "".join(lines) + (f"<p class='note'>and {more:,} more groups, in the table.</p>" if more > 0 else "")
+    for group, name in enumerate(tally.group_names()[:HEADLINED_GROUPS]):
+        rows = np.arange(tally.k) + group * tally.k
+        lines.append(_headline(table, rows, interval, "group", f"<strong>{escape(name)}</strong>: "))
+    more = len(tally.groups) - HEADLINED_GROUPS
+    others = counted(more, "more group is", "more groups are")
+    return "".join(lines) + (f"<p class='note'>{others} in the table.</p>" if more > 0 else "")
 
 
-def _leader(table: Table, rows: NDArray[np.intp], level: float, kind: str, start: str = "") -> str:
+def _headline(table: Table, rows: NDArray[np.intp], interval: str, style: str, start: str = "") -> str:
     shares = table["share"][rows]
     if np.isnan(shares).any():
-        return f"<p class='{kind}'>{start}no reports.</p>"
-    order = rows[np.lexsort((-table.get("reports", table["share"])[rows], -shares))]
-    first, second = order[:2]
-
-    def told(row: int) -> str:
-        interval = f"{_percent(table['low'][row])} to {_percent(table['high'][row])}"
-        mark = ", see * below" if table["outside"][row] else ""
-        share, label = _percent(table["share"][row]), escape(str(table["value"][row]))
-        return f"<q>{label}</q> with an estimated {share} of people ({_level(level)} interval {interval}{mark})"
-
-    tied = int((shares == shares.max()).sum())
-    if tied > 1:
-        rest = "one more answer is" if tied == 2 else f"{tied - 1:,} more answers are"
-        return f"<p class='{kind}'>{start}A leading answer is {told(int(first))}; {rest} level with it.</p>"
-    lead = f"<p class='{kind}'>{start}The leading answer is {told(int(first))}.</p>"
+        return f"<p class='{style}'>{start}no reports.</p>"
+    first, second = rows[np.lexsort((-table.get("reports", table["share"])[rows], -shares))][:2]
+    tied = int((shares == shares.max()).sum()) - 1
+    if tied:
+        others = counted(tied, "other answer is", "other answers are")
+        leader = _with_interval(table, first, interval)
+        return f"<p class='{style}'>{start}A leading answer is {leader}; {others} tied with it.</p>"
+    lead = f"<p class='{style}'>{start}The leading answer is {_with_interval(table, first, interval)}.</p>"
     overlap = table["low"][first] <= table["high"][second]
-    sure = "Their intervals overlap, so the order of the two is not certain." if overlap else ""
-    return f"{lead}<p class='note'>Next comes {told(int(second))}. {sure}</p>"
+    order = " Their intervals overlap, so it is not certain which of the two is more common." if overlap else ""
+    return f"{lead}<p class='note'>Next comes {_with_interval(table, second, interval)}.{order}</p>"
 
 
-def _design_told(design: Any) -> str:
-    """Say in plain words what a device does, and how deniable that makes a report."""
-    if not isinstance(design, RandomizedResponse):
-        return "".join(f"<p>{escape(line)}</p>" for line in _paragraphs(design.in_words()))
-    a, b = design.odds
-    p, q, others = _percent(design.p), _percent(design.q), design.k - 1
-    lies = "the other answer" if others == 1 else f"each of the {others:,} other answers"
-    example = escape(str(design.domain[0]))
-    does = (
-        f"<p>Before an answer left a respondent's hands, a device drew at random: it reported the true answer with "
-        f"probability p = {p}, and {lies} with probability q = {q}. Only the report is sent: nobody can tell "
-        "afterwards which reports are true.</p>"
-    )
-    if b == 0:
-        return (
-            "<p>Every answer was reported as it is (p = 100 %, q = 0): <strong>nothing was randomized and no answer "
-            "is deniable</strong>; epsilon is infinite.</p>"
+def _with_interval(table: Table, row: int, interval: str) -> str:
+    share, low, high = (_percent(table[name][row]) for name in ("share", "low", "high"))
+    mark = ", see * below" if table["outside"][row] else ""
+    label = escape(str(table["value"][row]))
+    return f"<q>{label}</q> with an estimated {share} of people ({interval}: {low} to {high}{mark})"
+
+
+# The design
+
+
+def _design_section(tally: Collected) -> str:
+    several = len(tally.parts) > 1
+    lines = []
+    for number, part in enumerate(tally.parts, start=1):
+        if several:
+            reports = reports_counted(part.n, weighted=part.weighted)
+            lines.append(f"<h3>Design {number}: {reports}</h3>")
+        lines += [f"<p>{escape(sentence)}</p>" for sentence in part.design.sentences()]
+    spent = "at most " * several + f"<strong>epsilon = {tally.shown_epsilon()}</strong> (rounded up)"
+    if math.isinf(max(part.design.epsilon for part in tally.parts)):
+        privacy = "<strong>Epsilon is infinite</strong>: a report can rule out an answer with certainty."
+    else:
+        privacy = (
+            f"In terms of local differential privacy, one report spends {spent}. A person who reports again on the "
+            "same question spends it again."
         )
-    if a == 0:
-        return (
-            "<p>Before an answer left a respondent's hands, a device replaced it by another answer (q = "
-            f"{q} each). As the truth is never reported (p = 0), <strong>whoever reported <q>{example}</q> certainly "
-            "does not hold it</strong>: epsilon is infinite.</p>"
-        )
-    factor = _rounded_up(max(a, b), min(a, b))
-    direction = "more" if a > b else "less"
-    deniable = (
-        f"<p>So every answer is deniable: whoever reported <q>{example}</q> may hold any other answer, and every "
-        f"report could have come from anybody. A report of <q>{example}</q> makes that answer at most {factor} times "
-        f"{direction} likely, against any other answer, than it was believed to be before. If all answers were "
-        f"thought equally likely before, the report is true with probability {p}.</p>"
-    )
-    promise = (
-        "<p>That factor is e<sup>ε</sup>: one report spends at most "
-        f"<strong>epsilon = {design.shown_epsilon()}</strong> (rounded up) of local differential privacy. "
-        "A person who reports again on the same question spends it again.</p>"
-    )
-    return does + deniable + promise
+    return "".join([*lines, f"<p>{privacy}</p>"])
 
 
-def _paragraphs(text: str) -> list[str]:
-    """Undo the line breaks inside paragraphs, which begin with a capital letter and hold a colon."""
-    lines: list[str] = []
-    for line in text.splitlines():
-        if lines and not (line[:1].isupper() and ":" in line):
-            lines[-1] += f" {line}"
-        else:
-            lines.append(line)
-    return lines
+# The table
 
 
-def _table_shown(estimate: Estimate, table: Table, level: float) -> str:
-    by = estimate.tally.by
-    size = table["value"].size
-    order = np.lexsort((-table.get("reports", table["share"]), -table["share"]))[:ROWS]  # NaN goes last
+def _table_section(estimate: Estimate, table: Table, interval: str) -> str:
+    by, size = estimate.tally.by, table["value"].size
+    order = np.lexsort((-table.get("reports", table["share"]), -table["share"]))[:TABLE_ROWS]  # NaN goes last
     if by:
         order = np.sort(order)
-    texts = [*(name for name in by), "answer"]
-    heads = "".join(f"<th class='text' scope='col'><button>{escape(name)}</button></th>" for name in texts)
-    for name, label in ((name, label) for name, label in COLUMNS.items() if name in table):
-        shown = f"{label} ({_level(level)})" if name in {"low", "high"} else label
+    columns = [name for name in NUMBERS if name in table]
+    names = {"reports": "reports" if _counted_once(estimate.tally) else "supporting reports"}
+    heads = "".join(f"<th class='text' scope='col'><button>{escape(name)}</button></th>" for name in (*by, "answer"))
+    for name in columns:
         sort = " aria-sort='descending'" if name == "share" and not by else ""
-        heads += f"<th scope='col' data-column='{name}'{sort}><button>{shown}</button></th>"
-    rows = []
-    for i in order:
-        cells = "".join(f"<td class='text'>{escape(str(table[name][i]))}</td>" for name in (*by, "value"))
-        mark = "*" if table["outside"][i] else ""
-        cells += "".join(_cell(name, table[name][i].item(), mark) for name in COLUMNS if name in table)
-        rows.append(f"<tr>{cells}</tr>")
-    cut = f"<p class='note'>The {ROWS:,} rows with the largest shares, of {size:,}.</p>" if size > ROWS else ""
-    note = "<p class='note'>Click a column's name to sort by it.</p>"
-    body = "\n".join(rows)
-    table_element = f"<table><thead><tr>{heads}</tr></thead><tbody>\n{body}\n</tbody></table>"
-    return f"{note}{cut}<div class='wide' tabindex='0'>{table_element}</div>"
+        heads += f"<th scope='col' data-column='{name}'{sort}><button>{names.get(name, name)}</button></th>"
+    lines = []
+    for row in order:
+        cells = "".join(f"<td class='text'>{escape(str(table[name][row]))}</td>" for name in (*by, "value"))
+        mark = "*" if table["outside"][row] else ""
+        cells += "".join(_cell(name, table[name][row].item(), mark) for name in columns)
+        lines.append(f"<tr>{cells}</tr>")
+    cut = f"The {TABLE_ROWS:,} rows with the largest shares, of {size:,}. " if size > TABLE_ROWS else ""
+    note = f"<p class='note'>{cut}Low and high are the ends of the {interval}. Click a column's name to sort by it.</p>"
+    body = "\n".join(lines)
+    element = f"<table><thead><tr>{heads}</tr></thead><tbody>\n{body}\n</tbody></table>"
+    return f"{note}<div class='wide' role='region' aria-label='Table of results' tabindex='0'>{element}</div>"
 
 
 def _cell(name: str, value: float, mark: str) -> str:
     """Show a number rounded, with all its digits beside it for the sort and for whoever reads the page by program."""
     if math.isnan(value):
         return "<td data-value=''>–</td>"
-    shown = amount_text(value) if name == "reports" else f"{value:,.0f}"
-    if name not in {"reports", "people"}:
+    if name == "reports":
+        shown = amount(value)
+    elif name == "people":
+        shown = f"{value:,.0f}"
+    else:
         shown = _percent(value) + (f"<span class='mark'>{mark}</span>" if name == "share" else "")
     return f"<td data-value='{value!r}'>{shown}</td>"
 
 
-def _left_out(estimate: Estimate) -> str:
-    tally = estimate.tally
+def _left_out_section(tally: Collected) -> str:
     missing, unknown = int(np.sum(tally.missing)), int(np.sum(tally.unknown))
     if not missing and not unknown:
-        return "<p>Nothing: every row held one of the possible answers.</p>"
-    lines = [f"<li>{missing:,} rows without a value</li>"] * (missing > 0)
-    lines += [f"<li>{unknown:,} rows whose value is none of the possible answers</li>"] * (unknown > 0)
+        return "<p>None: every row held a possible report.</p>"
+    lines = [f"<li>{counted(missing, 'row', 'rows')} without a value</li>"] * (missing > 0)
+    lines += [f"<li>{counted(unknown, 'row', 'rows')} with a value that is not a possible report</li>"] * (unknown > 0)
     return f"<ul>{''.join(lines)}</ul><p>The shares are those among the rows that were counted.</p>"
 
 
-def _reading(estimate: Estimate, table: Table, read: Reading) -> str:
-    design, ends = estimate.design, limits(estimate.tally, read, sets=[[0]]).method
-    upright = not isinstance(design, RandomizedResponse) or design.p > design.q
-    pull = "drawn towards equal shares" if upright else "turned around: what many hold is reported less often"
-    if not isinstance(design, RandomizedResponse):
-        pull = "what the design makes of them"
-    shown = INTERVAL.format(
-        share=SHARES[read.target],
-        often="at least" if ends == "clopper_pearson" else "about",
-        level=_level(read.level),
-        such="all intervals would hold the true shares at once"
-        if read.simultaneous
-        else "each would hold the true share",
-        sampling="" if read.target == "realised" else " and in who was asked",
-    )
-    told = f"<strong>reports</strong> is how often an answer was reported. {UNLIKE} {pull}"
-    points = [
-        *([told] if "reports" in table else []),
-        f"<strong>share</strong> {SHARE}",
-        f"<strong>low</strong> and <strong>high</strong> {shown}",
-        AT_ONCE if read.simultaneous else SINGLE.format(miss=_level(1 - read.level)),
-    ]
-    if estimate.tally.squares is not None:
-        points.append("with weights, the intervals use the effective number of reports, and are approximate")
+# How to read it, and how it came about
+
+
+def _reading_section(estimate: Estimate, table: Table, confidence: Confidence, *, approximate: bool) -> str:
+    tally = estimate.tally
+    items = [_reports_explained(tally)] if "reports" in table else []
+    items += [SHARE_EXPLAINED, _ends_explained(confidence, approximate=approximate), _at_once(tally, confidence)]
+    if tally.weighted:
+        effective = f"{float(np.sum(tally.effective)):,.1f}"
+        items.append(f"Reports have weights: they count as {effective} reports, and the intervals are approximate.")
     if table["outside"].any():
-        cause = BELOW if estimate.method == "inv" else BIAS.format(method=estimate.name())
-        points.append(f"<strong>*</strong> marks a share outside its own interval. {cause}")
-    return "<ul>" + "".join(f"<li>{point}.</li>" for point in points) + "</ul>"
+        items.append(f"<strong>*</strong> marks a share outside its own interval. {_outside_explained(estimate)}")
+    return "<ul>" + "".join(f"<li>{item}</li>" for item in items) + "</ul>"
 
 
-def _design_named(design: Any) -> str:
-    if not isinstance(design, RandomizedResponse):
-        return repr(design)[1:-1]
-    a, b = design.odds
-    return f"randomized response among {design.k:,} answers, truth against each lie {a} : {b}"
+def _ends_explained(confidence: Confidence, *, approximate: bool) -> str:
+    holds = "each interval would contain the true share"
+    if confidence.simultaneous:
+        holds = "all intervals would contain their true shares at once"
+    often = f"{'about' if approximate else 'at least'} {_level(confidence.level)}"
+    return (
+        f"<strong>low</strong> and <strong>high</strong> are the ends of a confidence interval for the "
+        f"{TARGET_SHARES[confidence.target]}. If the survey were repeated many times, {holds} in {often} of the "
+        f"repetitions. The intervals account for {TARGET_CHANCE[confidence.target]}, but not for people who did not "
+        "take part, did not follow the procedure or did not tell the truth."
+    )
 
 
-def _computation(estimate: Estimate, read: Reading) -> str:
-    fits = np.atleast_1d(np.asarray(estimate.log_likelihood, dtype=np.float64))
-    known = fits[~np.isnan(fits)]
-    fit = f"{known.sum():,.6f} nats" if known.size else "not defined, as a share is negative"
-    if known.size and estimate.tally.by:
-        fit += f", the sum over {known.size:,} groups"
-    proof = estimate.certificate
-    if proof is None:
-        inverted = estimate.method == "inv"
-        certificate = "none: inv does not maximize the likelihood" if inverted else "none: a group has no reports"
-    else:
-        gap = float(np.max(proof.gap))
-        certificate = f"no distribution is more likely than this one by more than {gap:.2g} nats"
-        certificate += ", in any group" if estimate.tally.by else ""
-    design = estimate.design
+def _at_once(tally: Collected, confidence: Confidence) -> str:
+    if confidence.simultaneous:
+        everything = "all answers of a group" if tally.by else "all answers"
+        return f"The intervals hold for {everything} at once, so they may be compared with one another."
+    return (
+        f"The intervals hold for one answer at a time: of many intervals, up to {_level(1 - confidence.level)} can be "
+        "expected to miss the true share, and an answer picked for its large share is more likely to be among them."
+    )
+
+
+def _reports_explained(tally: Collected) -> str:
+    direction = _direction(tally.parts[0].design.symmetry)
+    if _counted_once(tally):
+        return f"<strong>reports</strong> is how often the answer was reported. {direction}"
+    return (
+        "<strong>supporting reports</strong> is how many reports support the answer. A report can support several "
+        f"answers, so these numbers need not add up to the number of reports. {direction}"
+    )
+
+
+def _direction(symmetry: Symmetry | None) -> str:
+    """Say how the shares of the reports differ from those of the people."""
+    if symmetry is None:
+        return "Reports are randomized: their shares are not those of the people."
+    if symmetry.gain == 1:
+        return "Nothing was randomized: their shares are those of the people."
+    pull = "They are drawn towards equal shares."
+    if symmetry.gain < 0:
+        pull = "They are turned around: the more people hold an answer, the less often it is reported."
+    return f"Reports are randomized: their shares are not those of the people. {pull}"
+
+
+def _outside_explained(estimate: Estimate) -> str:
+    if estimate.method == "inv":
+        return "That is not a mistake: inv can leave the range from 0 to 100 %, and an interval cannot."
+    return (
+        f"That is not a mistake in the numbers but the bias of the estimator ({escape(estimate.name())}), which is "
+        "common for frequent answers among many rare ones: rely on the interval there."
+    )
+
+
+def _computation_section(estimate: Estimate, confidence: Confidence, ends: Limits) -> str:
     lines = {
-        "method": f"{estimate.name()}: {METHODS[estimate.method]}",
-        "intervals": f"{read}: {ENDS[limits(estimate.tally, read, sets=[[0]]).method]}",
-        "design": _design_named(design),
-        "log-likelihood": fit,
-        "certificate": certificate,
+        "method": _method_explained(estimate),
+        "intervals": _intervals_explained(estimate, confidence, ends),
+        "design": "; ".join(part.design.summary() for part in estimate.tally.parts),
+        "log-likelihood": _log_likelihood(estimate),
+        "certificate": _certificate(estimate),
         "software": f"warner {version('warner')}",
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
     }
     return "<dl>" + "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in lines.items()) + "</dl>"
 
 
+def _method_explained(estimate: Estimate) -> str:
+    if not estimate.choices:
+        return f"{estimate.method}: {METHODS[estimate.method].sentence}"
+    compared = " or ".join(estimate.choices[0].errors)
+    taken = dict.fromkeys(choice.method for choice in estimate.choices)
+    chosen = "; ".join(f"{name}, {METHODS[name].sentence}" for name in taken)
+    where = " in each group" if estimate.tally.by else ""
+    return f"auto: of {compared}, the one with the smallest predicted error{where}. It took {chosen}"
+
+
+def _intervals_explained(estimate: Estimate, confidence: Confidence, ends: Limits) -> str:
+    used = [INTERVAL_METHODS[method] for method in ends.methods]
+    where = "answer or group" if estimate.tally.by else "answer"
+    how = used[0] if len(used) == 1 else f"depending on the {where}, {', or '.join(used)}"
+    level = level_text(confidence.level)
+    holds = (
+        f"approximate: the level is about {level}" if estimate.approximate(ends) else f"the level is at least {level}"
+    )
+    return f"{confidence}: {how} ({holds})"
+
+
+def _log_likelihood(estimate: Estimate) -> str:
+    fits = np.atleast_1d(np.asarray(estimate.log_likelihood, dtype=np.float64))
+    known = fits[~np.isnan(fits)]
+    if not known.size:
+        reason = "a share is negative" if _counted_once(estimate.tally) else NO_LIKELIHOOD
+        return f"not defined: {reason}"
+    groups = counted(known.size, "group", "groups")
+    return f"{known.sum():,.6f} nats" + (f", the sum over {groups}" if estimate.tally.by else "")
+
+
+def _certificate(estimate: Estimate) -> str:
+    if estimate.certificate is not None:
+        gap = float(np.max(estimate.certificate.gap))
+        where = ", in any group" if estimate.tally.by else ""
+        bound = f" by more than {rounded_up(gap, 2)} nats" if gap > 0 else ""
+        return f"no distribution is more likely than this one{bound}{where}"
+    if not _counted_once(estimate.tally):
+        return f"none: {NO_LIKELIHOOD}"
+    return "none: inv does not maximize the likelihood" if estimate.method == "inv" else "none: a group has no reports"
+
+
+# Numbers
+
+
 def _percent(share: float) -> str:
     """Write a share in percent, with two decimals, or two digits if it is small."""
-    percent = 100 * float(share)
-    number = f"{percent:.2f}" if share == 0 or abs(share) >= FINE else f"{percent:.2g}"
-    return f"{number}{SPACE}%"
-
-
-def _rounded_up(numerator: int, denominator: int) -> str:
-    up = Context(prec=4, rounding=ROUND_CEILING).divide(Decimal(numerator), Decimal(denominator)).normalize()
-    return f"{up:,f}"
+    number = 100 * float(share)
+    text = f"{number:.2f}" if share == 0 or abs(share) >= SMALL_SHARE else f"{number:.2g}"
+    return f"{text}{TIGHT}%"
 
 
 def _level(level: float) -> str:
-    return f"{100 * level:.6g}{SPACE}%"
+    return level_text(level).replace(" ", TIGHT)

@@ -12,27 +12,31 @@ import numpy as np
 
 from warner.designs.labels import from_text, positions
 from warner.estimation import Estimate
-from warner.estimators import inv_p
+from warner.estimators import fitted
+from warner.reports.pools import Pool
 from warner.reports.tallies import Tally
 from warner.simulate import uniform, zipf
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    from warner.designs import Channel, RandomizedResponse
+    from warner.arrays import Array
+    from warner.designs.contract import Design
+    from warner.reports.pools import Collected
 
-    Population = str | tuple[str, float] | os.PathLike[str] | ArrayLike | Estimate | Tally
+    Pilot = Estimate | Collected
+    Population = str | tuple[str, float] | os.PathLike[str] | ArrayLike | Pilot
 
 
-def population_shares(population: Population, design: RandomizedResponse | Channel) -> NDArray[np.float64]:
+def population_shares(population: Population, design: Design) -> Array:
     """Give the shares that a population stands for, in the domain's order.
 
     Parameters
     ----------
-    population : str, tuple, path, array_like, Estimate or Tally
+    population : str, tuple, path, array_like, Estimate, Tally or Pool
         ``"uniform"``; ``("zipf", s)`` or ``"zipf:s"``; a CSV file with the columns value and share (or count), where
         answers that are not named have none; K shares; or a pilot, of which `inv_p` is taken, its groups together.
-    design : RandomizedResponse
+    design : Design
         For the possible answers.
 
     Examples
@@ -41,7 +45,7 @@ def population_shares(population: Population, design: RandomizedResponse | Chann
     >>> population_shares("zipf:1", RandomizedResponse(3, odds=(2, 1))) * 11
     array([6., 3., 2.])
     """
-    if isinstance(population, Estimate | Tally):
+    if isinstance(population, Estimate | Tally | Pool):
         return _shares_of_pilot(tally_of(population), design)
     if isinstance(population, str) and population.startswith("zipf:"):
         return _zipf(design.k, population.removeprefix("zipf:"))
@@ -64,28 +68,37 @@ def population_shares(population: Population, design: RandomizedResponse | Chann
     return np.asarray(shares / shares.sum())
 
 
-def tally_of(pilot: Estimate | Tally) -> Tally:
+def tally_of(pilot: Pilot) -> Collected:
     """Give the reports of a pilot."""
-    found: Any = pilot.tally if isinstance(pilot, Estimate) else pilot
-    if not isinstance(found, Tally):
-        raise TypeError(f"pilot must be an Estimate or a Tally, but got {type(pilot).__name__}")
-    return found
+    reports: Any = pilot.tally if isinstance(pilot, Estimate) else pilot
+    if not isinstance(reports, Tally | Pool):
+        raise TypeError(f"pilot must be an Estimate, a Tally or a Pool, but got {type(pilot).__name__}")
+    return reports
 
 
-def _zipf(k: int, s: Any) -> NDArray[np.float64]:
+def _zipf(k: int, s: Any) -> Array:
     try:
         return zipf(k, float(s))
     except (TypeError, ValueError):
         raise ValueError(f"population zipf must have a finite number for s, such as zipf:1.3, but got {s!r}") from None
 
 
-def _shares_of_pilot(reports: Tally, design: RandomizedResponse | Channel) -> NDArray[np.float64]:
-    if reports.design.domain != design.domain:
+def _shares_of_pilot(reports: Collected, design: Design) -> Array:
+    if reports.domain != design.domain:
         raise ValueError(f"pilot must be about the same {design.k:,} answers as the plan, but is about others")
-    return inv_p(reports.counts.reshape(-1, reports.counts.shape[-1]).sum(axis=0), reports.design)
+    parts = tuple(_without_groups(part) for part in reports.parts)
+    return np.asarray(fitted(parts[0] if len(parts) == 1 else Pool(parts), "inv_p").shares[0])
 
 
-def _shares_of_file(path: Path, design: RandomizedResponse | Channel) -> NDArray[np.float64]:
+def _without_groups(tally: Tally) -> Tally:
+    """Put the groups of a tally together."""
+    if not tally.by:
+        return tally
+    squares = None if tally.squares is None else tally.squares.sum()
+    return Tally(tally.design, tally.counts.sum(axis=0), n=tally.n.sum(), squares=squares)
+
+
+def _shares_of_file(path: Path, design: Design) -> Array:
     with path.open(encoding="utf-8-sig", newline="") as file:
         rows = csv.DictReader(file)
         names = list(rows.fieldnames or ())

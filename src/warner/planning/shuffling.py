@@ -33,9 +33,9 @@ import numpy as np
 from warner.inference.binomial import at_least
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from warner.designs import RandomizedResponse
+    from warner.arrays import Array
+    from warner.designs.contract import Design
+    from warner.designs.facts import Symmetry
 
 MOST = 10**9  # more reports can only hide one better: the rest may be taken as known
 NODES = (160, 40)  # how finely the counts of the other and of the third answers are looked at
@@ -47,7 +47,7 @@ SMALLEST_SHOWN = 1e-9  # where the halving ends
 WIDE = 2**14  # more counts than these are not looked at one by one
 
 
-def shuffled(design: RandomizedResponse, n: int, delta: float) -> float:
+def shuffled(design: Design, n: int, delta: float) -> float:
     """Bound the central epsilon of n shuffled reports, for this delta.
 
     Proven, never estimated: every approximation errs on the large side, and the design's own epsilon is the most that
@@ -56,8 +56,9 @@ def shuffled(design: RandomizedResponse, n: int, delta: float) -> float:
 
     Parameters
     ----------
-    design : RandomizedResponse
-        What every answer goes through.
+    design : Design
+        What every answer goes through: a design whose answers are alike and whose reports name one answer each, such as
+        a `RandomizedResponse`. Of others no such bound is known here.
     n : int
         Number of people whose reports are shuffled, the one to protect among them.
     delta : float
@@ -83,16 +84,26 @@ def shuffled(design: RandomizedResponse, n: int, delta: float) -> float:
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise ValueError(f"n must be a whole number of people, at least 1, but got {n!r}")
+    symmetry = shufflable(design, delta)
+    if 0 in (symmetry.a, symmetry.b):
+        return math.inf
+    if symmetry.a == symmetry.b:
+        return 0.0
+    larger, smaller = max(symmetry.p, symmetry.q), min(symmetry.p, symmetry.q)
+    pair = _Pair(larger, smaller, symmetry.q, smaller, design.k)
+    return _smallest_epsilon(pair, min(int(n), MOST), delta, design.epsilon)
+
+
+def shufflable(design: Design, delta: float) -> Symmetry:
+    """Give the probabilities that the proof needs; a design without them, or a wrong delta, is an error."""
     if not 0 < delta < 1:
         raise ValueError(f"delta must be between 0 and 1, such as 1e-9, but got {delta!r}")
-    a, b = design.odds
-    if 0 in (a, b):
-        return math.inf
-    if a == b:
-        return 0.0
-    larger, smaller = max(design.p, design.q), min(design.p, design.q)
-    pair = _Pair(larger, smaller, design.q, smaller, design.k)
-    return _smallest_epsilon(pair, min(int(n), MOST), delta, design.epsilon)
+    if design.symmetry is None or not design.exclusive:
+        raise ValueError(
+            "what a shuffler adds is known for designs whose reports name one answer each, with the same probabilities "
+            f"for all answers, such as a randomized response, but got a {design.mechanism}; leave out delta"
+        )
+    return design.symmetry
 
 
 class _Pair(NamedTuple):
@@ -108,9 +119,9 @@ class _Pair(NamedTuple):
 class _Grid(NamedTuple):
     """Values of two of the counts, and weights that are a mean-preserving spread of their probabilities."""
 
-    other: NDArray[np.float64]
-    third: NDArray[np.float64]
-    weights: NDArray[np.float64]
+    other: Array
+    third: Array
+    weights: Array
 
 
 def _smallest_epsilon(pair: _Pair, n: int, delta: float, local: float) -> float:
@@ -170,9 +181,7 @@ def _grid(pair: _Pair, n: int, tail: float) -> _Grid:
     )
 
 
-def _spread(
-    n: int, chance: float, tail: float, nodes: int, *, coarse: bool = False
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _spread(n: int, chance: float, tail: float, nodes: int, *, coarse: bool = False) -> tuple[Array, Array]:
     """Put the probabilities of Bin(n, chance) on a few values, so that a falling convex function gets no smaller mean.
 
     Counts below the first value have a probability of at most `tail` (Chernoff: exp(-x^2 / 2 mean) for x below the
@@ -198,7 +207,7 @@ def _spread(
     ends = np.unique(np.linspace(first, last, nodes).round())
     cell = np.minimum(np.searchsorted(ends, x, side="right") - 1, ends.size - 2)
     upper = (x - ends[cell]) / (ends[cell + 1] - ends[cell])
-    weights: NDArray[np.float64] = np.zeros(ends.size)
+    weights: Array = np.zeros(ends.size)
     np.add.at(weights, cell, probabilities * (1 - upper))
     np.add.at(weights, cell + 1, probabilities * upper)
     return ends, weights

@@ -2,7 +2,8 @@
 
 One query, written with Narwhals, serves pandas, Polars, PyArrow, DuckDB, Ibis, Dask and Spark. Files (CSV, Parquet,
 JSON lines, gzipped or globbed) are opened by DuckDB, which reads them out of core. Group and count first, then look at
-the labels: a filter over the labels would be many times slower on every engine, and only counted rows come back.
+what the values mean: a filter over the labels would be many times slower on every engine, and only counted rows come
+back.
 """
 
 from __future__ import annotations
@@ -14,24 +15,26 @@ import os
 import zlib
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import narwhals as nw
 
 from warner.designs.labels import MISSING, OUTSIDE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from warner.designs import Labels
+    from warner.designs.forms import Form
+    from warner.documents import Document
 
-Found = dict[str, list[Any]]  # the counted rows, by column: value, number, by0, by1, ..., weight, square, bad, kind
+Frame: TypeAlias = Any  # what Narwhals wraps, or an expression of it
+CountedRows: TypeAlias = dict[str, list[Any]]  # by column: value, number, by0, by1, ..., weight, square, bad, kind
 
-FOREIGN = 1_000  # so many values outside the domain are counted before the column is thought to be the wrong one
-ROWS_LIMIT = 2**25  # counted rows of a grouped query that are fetched at the most
-SHOWN = 20
-KNOWN = 0
-ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".tsv": "tsv"}
+FOREIGN_LIMIT = 1_000  # distinct values outside the domain that are counted before the column is taken for a wrong one
+ROWS_LIMIT = 2**25  # counted rows of one query that are fetched at most
+NAMES_LISTED = 20  # column names in an error
+INSIDE = 0  # the kind of a value in the domain, beside MISSING and OUTSIDE
+FORMATS = {".parquet": "parquet", ".pq": "parquet", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".tsv": "tsv"}
 
 
 class Columns(NamedTuple):
@@ -46,40 +49,54 @@ class Columns(NamedTuple):
 class Source(NamedTuple):
     """A frame that Narwhals can query; `text` if all its columns are strings, as in a CSV file."""
 
-    frame: Any
+    frame: Frame
     text: bool
 
 
-def counted(source: Source, columns: Columns, labels: Labels, *, codes: bool, drop: bool) -> Found:
-    """Count the values of a column, for each group, in the engine that holds it.
+def counted(source: Source, columns: Columns, form: Form, *, codes: bool, drop: bool) -> CountedRows:
+    """Count the distinct values of a column, for each group, in the engine that holds it.
 
-    With `drop`, too many different values are not an error: those outside the domain are lumped together.
+    With `drop`, too many different values are not an error: those that no report can be are lumped together.
     """
     schema = dict(source.frame.collect_schema())
     if not source.text:
-        _refuse_types(schema, columns, labels, codes=codes)
+        _refuse_types(schema, columns, form, codes=codes)
+    if form.kinds is None:
+        if codes:
+            raise TypeError("codes must be left out for a column of sets, which holds them in hexadecimal or as bytes")
+        return _counted_sets(source, schema, columns)
     # One row more than can be right tells that there are too many, without fetching them all.
-    most = len(labels) + FOREIGN + 1
+    most = form.kinds + FOREIGN_LIMIT + 1
     limit = ROWS_LIMIT if columns.by else most
-    found = _fetched(_query(source.frame, schema, columns).head(limit + 1))
-    if len(found["value"]) <= limit and len(set(found["value"])) <= most:
-        return found
+    rows = _fetched(_query(source.frame, schema, columns).head(limit + 1))
+    if len(rows["value"]) <= limit and len(set(rows["value"])) <= most:
+        return rows
     if not drop:
         raise ValueError(
-            f"column {columns.value!r} holds more than {len(labels) + FOREIGN:,} different values, but the domain has "
-            f'{len(labels):,}: is this the right column? With unknown="drop" the others are left out'
+            f"column {columns.value!r} holds more than {form.kinds + FOREIGN_LIMIT:,} different values, but the domain "
+            f'has {form.kinds:,}: is this the right column? With unknown="drop" the others are left out'
         )
-    known: Any = range(len(labels)) if codes else labels
-    found = _fetched(_query(source.frame, schema, columns, only=[str(x) for x in known] if source.text else known))
-    if len(found["value"]) > ROWS_LIMIT:
+    rows = _fetched(_query(source.frame, schema, columns, only=form.possible(text=source.text, codes=codes)))
+    if len(rows["value"]) > ROWS_LIMIT:
         raise ValueError(
             f"there are more than {ROWS_LIMIT:,} groups and values; tally some groups at a time, or by fewer columns"
         )
-    return found
+    return rows
 
 
-def _query(frame: Any, schema: dict[str, Any], columns: Columns, only: Any = None) -> Any:
-    def key(name: str) -> Any:
+def _counted_sets(source: Source, schema: Document, columns: Columns) -> CountedRows:
+    """Count reports of which nearly all may differ: as many as can be fetched are right."""
+    rows = _fetched(_query(source.frame, schema, columns).head(ROWS_LIMIT + 1))
+    if len(rows["value"]) > ROWS_LIMIT:
+        raise ValueError(
+            f"column {columns.value!r} holds more than {ROWS_LIMIT:,} different reports, which is more than can be "
+            "counted at once; tally some rows (or files) at a time, and add the tallies up with +"
+        )
+    return rows
+
+
+def _query(frame: Frame, schema: Document, columns: Columns, only: Frame = None) -> Frame:
+    def key(name: str) -> Frame:
         if schema[name] in {nw.Categorical, nw.Enum}:
             return nw.col(name).cast(nw.String)
         # DuckDB takes large numbers in JSON for 128 bits, and gives those back as decimals.
@@ -91,23 +108,20 @@ def _query(frame: Any, schema: dict[str, Any], columns: Columns, only: Any = Non
         # Some label stands for what has none, and a flag tells: a null among integers would make floats of them all.
         inside = value.is_between(only[0], only[-1]) if isinstance(only, range) else value.is_in(list(only))
         keys["value"] = nw.when(inside).then(value).otherwise(nw.lit(only[0]))
-        flag = nw.when(inside).then(nw.lit(KNOWN)).otherwise(nw.lit(OUTSIDE))
+        flag = nw.when(inside).then(nw.lit(INSIDE)).otherwise(nw.lit(OUTSIDE))
         keys["kind"] = nw.when(value.is_null()).then(nw.lit(MISSING)).otherwise(flag)
-    amounts: dict[str, Any] = {}
+    amounts: Document = {}
     sums = [nw.len().alias("number")]
     if columns.counts is not None:
         column = nw.col(columns.counts)
-        amount = (
-            column if schema[columns.counts] == nw.Int64 else column.cast(nw.Int64)
-        )  # smaller integers would overflow
+        # Smaller integers would overflow.
+        amount = column if schema[columns.counts] == nw.Int64 else column.cast(nw.Int64)
         amounts = {"number": amount, "roughly": amount.cast(nw.Float64)}
         sums = [nw.col("number").sum(), nw.col("roughly").sum()]
     if columns.weights is not None:
         amount = nw.col(columns.weights).cast(nw.Float64)
-        amounts, sums = (
-            {"weight": amount, "square": amount * amount},
-            [*sums, nw.col("weight").sum(), nw.col("square").sum()],
-        )
+        amounts = {"weight": amount, "square": amount * amount}
+        sums += [nw.col("weight").sum(), nw.col("square").sum()]
     if amounts:  # a missing amount is not at least 0 either
         good = amount >= 0
         if columns.counts is not None and schema[columns.counts] == nw.String:  # "1.5" would be rounded
@@ -117,13 +131,19 @@ def _query(frame: Any, schema: dict[str, Any], columns: Columns, only: Any = Non
     return frame.select(**keys, **amounts).group_by(*keys).agg(*sums)
 
 
-def _fetched(query: Any) -> Found:
+def _fetched(query: Frame) -> CountedRows:
     rows = query.collect() if isinstance(query, nw.LazyFrame) else query
     return {name: rows[name].to_list() for name in rows.columns}
 
 
 def chosen(
-    source: Source, column: str | None, by: Any, weights: str | None, counts: str | None, *, secret: bool = False
+    source: Source,
+    column: str | None,
+    by: str | Iterable[str] | None,
+    weights: str | None,
+    counts: str | None,
+    *,
+    secret: bool = False,
 ) -> Columns:
     """Check that the columns are there; where there is only one left to count, it need not be named.
 
@@ -135,34 +155,37 @@ def chosen(
     if column is None:
         rest = [name for name in names if name not in named]
         if len(rest) != 1:
-            told = "" if secret else f": {_listed(rest)}"
-            raise ValueError(f"column must be given unless there is just one to count, but there are {len(rest)}{told}")
+            names_left = "" if secret else f": {_listed(rest)}"
+            raise ValueError(
+                f"column must be given unless there is just one to count, but there are {len(rest)}{names_left}"
+            )
         column = rest[0]
     for name in (column, *named):
         if name not in names:
             near = difflib.get_close_matches(str(name), names, n=1)
             guess = f"did you mean {near[0]!r}? " if near and not secret else ""
-            told = f"There are {len(names)}" if secret else f"The columns are: {_listed(names)}"
-            raise ValueError(f"there is no column {name!r}; {guess}{told}")
+            choice = f"There are {len(names)}" if secret else f"The columns are: {_listed(names)}"
+            raise ValueError(f"there is no column {name!r}; {guess}{choice}")
     return Columns(column, groups, weights, counts)
 
 
 def _listed(names: list[str]) -> str:
-    return ", ".join(map(repr, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
+    return ", ".join(map(repr, names[:NAMES_LISTED])) + (", ..." if len(names) > NAMES_LISTED else "")
 
 
-def _refuse_types(schema: dict[str, Any], columns: Columns, labels: Labels, *, codes: bool) -> None:
+def _refuse_types(schema: Document, columns: Columns, form: Form, *, codes: bool) -> None:
     """Look at the schema before anything is run: engines differ in what they silently convert."""
     dtype = schema[columns.value]
-    vague = dtype == nw.Unknown  # a column of nothing but nulls
-    if codes or isinstance(labels[0], int):
-        wanted, fits = "integers", dtype.is_integer()
+    text = dtype in {nw.String, nw.Categorical, nw.Enum}
+    if form.holds == "bits":
+        wanted, fits = "hexadecimal strings or bytes, as the reports are", text or dtype == nw.Binary
+    elif codes or form.holds == "integers":
+        wanted, fits = "integers, as the domain does", dtype.is_integer()
     else:
-        wanted, fits = "strings", dtype in {nw.String, nw.Categorical, nw.Enum}
-    if not fits and not vague:
-        raise TypeError(
-            f"column {columns.value!r} must hold {wanted}, as the domain does, but holds {dtype}; convert it first"
-        )
+        wanted, fits = "strings, as the domain does", text
+    # Unknown is a column of nothing but nulls, and Arrow's bytes of a fixed size.
+    if not fits and dtype != nw.Unknown:
+        raise TypeError(f"column {columns.value!r} must hold {wanted}, but holds {dtype}; convert it first")
     if columns.weights is not None and not schema[columns.weights].is_numeric():
         raise TypeError(f"weights must be a column of numbers, but {columns.weights!r} holds {schema[columns.weights]}")
     if columns.counts is not None and not schema[columns.counts].is_integer():
@@ -190,9 +213,9 @@ def opened(path: str | os.PathLike[str], *, secret: bool = False) -> Source:
             f"{name} matches files of different kinds ({', '.join(sorted(kinds))}); give one kind at a time"
         )
     kind = kinds.pop()
-    connection: Any = duckdb.connect()
+    connection: Frame = duckdb.connect()
 
-    def relation_of(paths: list[str]) -> Any:
+    def relation_of(paths: list[str]) -> Frame:
         exactly = [glob.escape(file) for file in paths]  # or DuckDB would take [ and ? in a name for a pattern
         if kind == "parquet":
             return connection.read_parquet(exactly)
@@ -215,7 +238,7 @@ def opened(path: str | os.PathLike[str], *, secret: bool = False) -> Source:
 
 def kind_of(name: str) -> str:
     """Tell the format by the ending, .gz left aside; what has no known ending is taken as CSV."""
-    return ENDINGS.get(Path(name.lower().removesuffix(".gz")).suffix, "csv")
+    return FORMATS.get(Path(name.lower().removesuffix(".gz")).suffix, "csv")
 
 
 @contextmanager
@@ -251,11 +274,9 @@ def delimiter_of(header: str) -> str:
     return max(",\t;|", key=header.count)
 
 
-def refuse_headless(names: list[str], labels: Labels) -> None:
-    """Refuse a text file whose first line is an answer: its names are told to nobody, they are somebody's."""
-    texts = set(map(str, labels)) if not isinstance(labels, range) else None
-    for name in names:
-        if name in texts if texts is not None else name.lstrip("-").isdecimal() and int(name[:20]) in labels:
-            raise ValueError(
-                "the first line must name the columns, but one of the names is an answer of the domain: add a header"
-            )
+def refuse_headless(names: list[str], form: Form) -> None:
+    """Refuse a text file whose first line is a value of this form: the error tells no name, it is somebody's answer."""
+    if (form.read(names, text=True).status == INSIDE).any():
+        raise ValueError(
+            "the first line must name the columns, but one of the names is an answer or a report itself: add a header"
+        )

@@ -13,26 +13,29 @@ import itertools
 import json
 import os
 import sys
+from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
 import numpy as np
 
-from warner.designs.labels import from_text, labelled, positions
-from warner.documents import written_whole
-from warner.reports.engines import chosen, delimiter_of, opened, readable, refuse_headless
+from warner.designs.forms import LabelForm
+from warner.documents import Document, written_whole
+from warner.reports.engines import chosen, delimiter_of, kind_of, opened, readable, refuse_headless
 from warner.reports.randomizing import randomize
+from warner.reports.tallies import refuse_design
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from warner.designs import Design
 
-PIECE = 2**16  # rows in memory at a time
+PIECE_ROWS = 2**16  # rows in memory at a time
 csv.field_size_limit(2**27)  # a label or a kept text may be long
 
-Piece = dict[str, list[Any]]
+Piece: TypeAlias = dict[str, list[Any]]  # some rows, by column
+Write: TypeAlias = Callable[[Piece], None]
 
 
 def randomize_file(
@@ -50,11 +53,11 @@ def randomize_file(
     ----------
     source : path
         A CSV, Parquet or JSON-lines file of true answers; ``-`` for CSV on standard input.
-    design : RandomizedResponse
+    design : Design
         What every answer goes through.
     target : path
         Where the reports go, as CSV, Parquet or JSON lines by its ending; written whole or not at all. ``-`` for CSV on
-        standard output.
+        standard output. Reports that are sets of answers are written in hexadecimal; in Parquet, as bytes.
     column : str, optional
         The column of answers; may be left out where there is only one.
     keep : sequence of str
@@ -67,6 +70,7 @@ def randomize_file(
     ValueError
         For an answer outside the domain, or a missing one: it names the row, not the answer.
     """
+    refuse_design(design, "randomize_file(source, design, target)")
     if Path(target).exists() and Path(source).exists() and Path(target).samefile(source):
         raise ValueError(
             f"{os.fspath(target)} holds the true answers, which would be lost; write the reports to another file"
@@ -76,20 +80,21 @@ def randomize_file(
     if first is None:
         raise ValueError(f"{os.fspath(source)} holds no answers")
     name = next(iter(first))
+    answered, reported = LabelForm(design.domain), design.report_form
     done = 0
     undone = "what was printed is not to be used" if os.fspath(target) == "-" else "nothing was written"
     with _writer(target, types) as write:
         for piece in itertools.chain([first], pieces):
-            answers = piece.pop(name)
-            codes = positions(from_text(answers, design.domain) if text else answers, design.domain)
-            if (codes < 0).any():
-                row = done + int(np.flatnonzero(codes < 0)[0]) + 1
+            codes, status = answered.read(piece.pop(name), text=text)
+            if status.any():
+                row = done + int(np.flatnonzero(status)[0]) + 1
                 raise ValueError(
                     f"column {name!r} must hold answers of the domain, but in row {row:,} it is missing or not in it; "
                     f"{undone}. Leave such rows out, or add the answer to the domain"
                 )
-            reports = labelled(randomize(codes, design, codes=True), design.outputs).tolist()
-            write({name: reports} | piece)
+            drawn = randomize(codes, design, codes=True)
+            reports = reported.written(drawn, like=np.dtype(object), text=kind_of(os.fspath(target)) != "parquet")
+            write({name: reports.tolist()} | piece)
             done += len(reports)
             progress(done)
     return done
@@ -97,7 +102,7 @@ def randomize_file(
 
 def _pieces(
     source: str | os.PathLike[str], design: Design, column: str | None, keep: Sequence[str]
-) -> tuple[Iterator[Piece], dict[str, Any], bool]:
+) -> tuple[Iterator[Piece], Document, bool]:
     """Read the wanted columns, the answers first; also the Arrow types of the others, and whether all is text."""
     if os.fspath(source) == "-":
         standard_input = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline="")
@@ -105,7 +110,7 @@ def _pieces(
     name = os.fspath(source)
     file = opened(source, secret=True)
     if file.text:
-        refuse_headless(list(file.frame.collect_schema()), design.domain)
+        refuse_headless(list(file.frame.collect_schema()), LabelForm(design.domain))
     wanted = [chosen(file, column, list(keep) or None, None, None, secret=True).value, *keep]
     relation = file.frame.select(*wanted).to_native()
     with readable(name, secret=True):
@@ -114,7 +119,7 @@ def _pieces(
 
     def batches() -> Iterator[Piece]:
         with readable(name, secret=True):
-            for batch in relation.to_arrow_reader(PIECE):
+            for batch in relation.to_arrow_reader(PIECE_ROWS):
                 if batch.num_rows:
                     yield dict(zip(wanted, (batch.column(i).to_pylist() for i in range(len(wanted))), strict=True))
 
@@ -135,7 +140,7 @@ def _csv_rows(lines: TextIO, design: Design, column: str | None, keep: Sequence[
         raise ValueError("standard input is empty: there is not even a header")
     reader = csv.reader(itertools.chain([first], lines), delimiter=delimiter_of(first))
     header = next(reader)
-    refuse_headless(header, design.domain)
+    refuse_headless(header, LabelForm(design.domain))
     if len(set(header)) < len(header):
         raise ValueError("the columns must have different names")
     rest = [name for name in header if name not in keep]
@@ -147,7 +152,7 @@ def _csv_rows(lines: TextIO, design: Design, column: str | None, keep: Sequence[
             raise ValueError(f"there is no column {name!r}; There are {len(header)}")
     places = [header.index(name) for name in wanted]
     filled = (row for row in reader if row or len(header) == 1)  # a blank line is no row, but of a single column
-    while rows := list(itertools.islice(filled, PIECE)):
+    while rows := list(itertools.islice(filled, PIECE_ROWS)):
         # A short row has no answer: it is missing, and will be refused by its number.
         yield {
             name: [row[place] if place < len(row) and row[place] else None for row in rows]
@@ -156,7 +161,7 @@ def _csv_rows(lines: TextIO, design: Design, column: str | None, keep: Sequence[
 
 
 @contextmanager
-def _writer(target: str | os.PathLike[str], types: dict[str, Any]) -> Iterator[Callable[[Piece], None]]:
+def _writer(target: str | os.PathLike[str], types: Document) -> Iterator[Write]:
     name = os.fspath(target)
     if name == "-":
         standard_output = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="", write_through=True)
@@ -192,7 +197,7 @@ def _writer(target: str | os.PathLike[str], types: dict[str, Any]) -> Iterator[C
 
 
 @contextmanager
-def _csv_writer(file: Any, delimiter: str = ",") -> Iterator[Callable[[Piece], None]]:
+def _csv_writer(file: Any, delimiter: str = ",") -> Iterator[Write]:
     writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
     started = False
 
@@ -207,7 +212,7 @@ def _csv_writer(file: Any, delimiter: str = ",") -> Iterator[Callable[[Piece], N
 
 
 @contextmanager
-def _parquet_writer(path: Path, types: dict[str, Any]) -> Iterator[Callable[[Piece], None]]:
+def _parquet_writer(path: Path, types: Document) -> Iterator[Write]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -216,10 +221,10 @@ def _parquet_writer(path: Path, types: dict[str, Any]) -> Iterator[Callable[[Pie
     def write(piece: Piece) -> None:
         nonlocal writer
         if writer is None:
-            # From the source's own types, not from what the first piece happens to hold.
-            reports = pa.int64() if isinstance(next(iter(piece.values()))[0], int) else pa.string()
-            fields = [(name, types.get(name, reports if i == 0 else pa.string())) for i, name in enumerate(piece)]
-            writer = pq.ParquetWriter(path, pa.schema(fields))
+            # The kept columns are of the source's own types, not of what the first piece happens to hold.
+            name, reports = next(iter(piece.items()))
+            kinds = {kept: types.get(kept, pa.string()) for kept in piece} | {name: _arrow_type(reports[0])}
+            writer = pq.ParquetWriter(path, pa.schema(list(kinds.items())))
         writer.write_table(pa.table(piece, schema=writer.schema))
 
     try:
@@ -227,3 +232,12 @@ def _parquet_writer(path: Path, types: dict[str, Any]) -> Iterator[Callable[[Pie
     finally:
         if writer is not None:
             writer.close()
+
+
+def _arrow_type(report: str | int | bytes) -> Any:
+    """Give the type of a column of reports: all are labels of one kind, or bytes of one length."""
+    import pyarrow as pa
+
+    if isinstance(report, bytes):
+        return pa.binary(len(report))
+    return pa.int64() if isinstance(report, int) else pa.string()

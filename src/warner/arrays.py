@@ -1,0 +1,23 @@
+"""The types of the arrays that everything passes around."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
+Mask: TypeAlias = NDArray[np.bool_]
+Counts: TypeAlias = NDArray[Any]  # whole numbers (int64), or sums of weights (float64)
+Numbers: TypeAlias = Any  # a number, or an array of them that broadcasts with the others
+PerGroup: TypeAlias = Any  # a number, or an array with one for each group where there are groups
+Dtype: TypeAlias = np.dtype[Any]
+Label: TypeAlias = str | int  # of an answer
+Sets: TypeAlias = Sequence[Sequence[int]]  # sets of answers, by their positions in the domain
+Size: TypeAlias = int | tuple[int, ...] | None  # how many independent draws, as in NumPy
+
+SMALLEST = 2.0**-1022  # the smallest normal double: what a divisor is raised to that must not be zero
+LARGEST_TOTAL = 2**53  # beyond, a double cannot hold every count

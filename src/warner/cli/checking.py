@@ -1,0 +1,77 @@
+"""`warner check` tells whether reports fit the design that they claim."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from warner import check as checked
+from warner.cli.options import (
+    AsJson,
+    By,
+    Column,
+    Counts,
+    DesignFile,
+    Domain,
+    Epsilon,
+    Format,
+    Odds,
+    Redraw,
+    Reports,
+    Seed,
+    Table,
+    Truth,
+    Unknown,
+    Weights,
+    generator,
+)
+from warner.cli.sources import DesignGiven, Source
+from warner.documents import save_text
+
+ENDINGS = (".json", ".txt")
+Verdict = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Write to this .json or .txt file, whole or not at all.")
+]
+
+
+def check(
+    file: Reports,
+    *,
+    design: DesignFile = None,
+    epsilon: Epsilon = None,
+    truth: Truth = None,
+    redraw: Redraw = None,
+    odds: Odds = None,
+    domain: Domain = None,
+    column: Column = None,
+    by: By = None,
+    weights: Weights = None,
+    counts: Counts = None,
+    level: Annotated[float, typer.Option(help="Reports that fit pass the check at least this often.")] = 0.95,
+    simulations: Annotated[int, typer.Option(help="The number of surveys to simulate for each group.")] = 999,
+    seed: Seed = None,
+    fakes: Annotated[
+        int | None, typer.Option(help="Also say how far this many fake reports could move a share.")
+    ] = None,
+    unknown: Unknown = "error",
+    table: Table = None,
+    input_format: Format = "csv",
+    as_json: AsJson = False,
+    output: Verdict = None,
+) -> None:
+    """Check whether reports fit the design.
+
+    The exit code is 0 if the reports fit the design that they claim, 1 if they do not, and 2 for bad input.
+    """
+    if output is not None and output.suffix.lower() not in ENDINGS:
+        raise ValueError(f"the output must end in .json or .txt, but got {output}")
+    claimed = DesignGiven(design, domain, epsilon, truth, redraw, odds).design()
+    tally = Source(file, column, by, weights, counts, unknown, table, input_format).tally(claimed)
+    result = checked(tally, level=level, simulations=simulations, rng=generator(seed), fakes=fakes)
+    if output is not None:
+        save_text(output, result.to_json() if output.suffix.lower() == ".json" else result.text())
+    typer.echo(result.to_json() if as_json else result.text())
+    if not result.fits:
+        raise typer.Exit(1)

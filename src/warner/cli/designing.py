@@ -1,0 +1,121 @@
+"""`warner design` writes down what every answer will go through, `warner show` explains it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from warner.cli.mechanisms import catalogue, designed, known, name_of, pairs, put, refuse_misspelled
+from warner.cli.options import DomainFile, Epsilon, Odds, Output, Redraw, Size, Truth, labels_in
+from warner.designs import RandomizedResponse, load_design
+
+if TYPE_CHECKING:
+    from warner.designs.labels import Domain
+
+DesignArgument = Annotated[Path, typer.Argument(help="A design file.")]
+HELP = f"""Write down what every answer will go through.
+
+The file is for those who collect answers and for those who analyse reports. Give the possible answers, for a
+randomized response with --epsilon, --truth, --redraw or --odds:
+
+\b
+  warner design never once often --epsilon 1 -o survey.json
+
+Or the name of a mechanism or of a survey design, with its parameters:
+
+\b
+  warner design crosswise p=1/4 -o survey.json
+  warner design kuk r1=0.6 r2=0.2 draws=5 --answers user other
+  warner design subset-selection --size 1024 --epsilon 1
+
+These are the names, and what they take (what is in brackets may be left out):
+
+\b
+{catalogue()}
+
+Numbers are taken as written: 1/6 is one sixth. Survey designs ask for yes or no; two other answers can be named after
+--answers, having the trait first.
+"""
+
+
+class AnswersCommand(TyperCommand):
+    """A command whose option --answers takes all words up to the next option."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Repeat --answers before each of its words, as the parser wants it."""
+        spelled: list[str] = []
+        taking = False
+        for word in args:
+            if word == "--answers":
+                taking = True
+                continue
+            taking = taking and (not word.startswith("-") or word[1:].isdecimal())  # -3 is an answer
+            spelled += ["--answers", word] if taking else [word]
+        return super().parse_args(ctx, spelled)
+
+
+def design(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="The possible answers, in order; or a name and its parameters.",
+            metavar="ANSWER | NAME KEY=VALUE",
+        ),
+    ] = None,
+    *,
+    answers: Annotated[
+        list[str] | None,
+        typer.Option(help="The possible answers, in order: all words up to the next option.", metavar="WORDS"),
+    ] = None,
+    size: Size = None,
+    domain_file: DomainFile = None,
+    integers: Annotated[bool, typer.Option("--integers", help="The answers are integers, not text.")] = False,
+    epsilon: Epsilon = None,
+    truth: Truth = None,
+    redraw: Redraw = None,
+    odds: Odds = None,
+    output: Output = None,
+) -> None:
+    """Write down what every answer will go through; see `HELP`."""
+    words = words or []
+    name = name_of(words[0]) if words and known(words[0]) else None
+    given: dict[str, str] = {} if name is None else pairs(words[1:], name)
+    for key, value in {"epsilon": epsilon, "truth": truth, "redraw": redraw, "odds": odds}.items():
+        if value is not None:
+            put(given, key, value)
+    if name is None:
+        refuse_misspelled(words)
+    domain = _domain([] if name else words, answers, domain_file, size, integers=integers)
+    made = designed(name or RandomizedResponse.mechanism, given, domain)
+    if output is None:
+        typer.echo(made.to_json())
+    else:
+        made.save(output)
+        typer.echo(f"{output}: {made!r}")
+
+
+def _domain(
+    words: list[str], answers: list[str] | None, file: Path | None, size: int | None, *, integers: bool
+) -> Domain | None:
+    """Give the possible answers, which must be given in one way at most."""
+    ways = {"words": words or None, "--answers": answers, "--domain-file": file, "--size": size}
+    named = [way for way, value in ways.items() if value is not None]
+    if len(named) > 1:
+        raise ValueError(f"give the possible answers in one way, but got {' and '.join(named)}")
+    if size is not None:
+        return size
+    labels = words or answers or (None if file is None else labels_in(file))
+    if labels is None or not integers:
+        return labels
+    try:
+        return [int(label) for label in labels]
+    except ValueError:
+        raise ValueError(f"--integers needs answers that are whole numbers, but got {', '.join(labels[:5])}") from None
+
+
+def show(design: DesignArgument) -> None:
+    """Explain a design in plain words."""
+    typer.echo(load_design(design).in_words())

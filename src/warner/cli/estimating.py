@@ -1,0 +1,172 @@
+"""`warner estimate` tells what people would have answered."""
+
+from __future__ import annotations
+
+import csv
+import io
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from warner import estimate as estimated
+from warner.cli.options import (
+    AsJson,
+    By,
+    Column,
+    Counts,
+    DesignFile,
+    Domain,
+    Epsilon,
+    Format,
+    Level,
+    Odds,
+    Output,
+    Plot,
+    Redraw,
+    Reports,
+    Seed,
+    Table,
+    Truth,
+    Unknown,
+    Weights,
+    generator,
+)
+from warner.cli.questions import Questions
+from warner.cli.sources import DesignGiven, Source
+from warner.documents import Document, written_whole
+from warner.estimators import METHODS
+from warner.inference.fit import doubt
+from warner.results import as_json as json_text
+
+if TYPE_CHECKING:
+    from warner.estimation import Estimate
+    from warner.reports.tallies import Tally
+    from warner.results import Result
+
+ENDINGS = (".csv", ".json", ".parquet")
+HtmlReport = Annotated[Path | None, typer.Option(help="Write an HTML report to this file.")]
+
+
+def estimate(
+    file: Reports,
+    *,
+    design: DesignFile = None,
+    epsilon: Epsilon = None,
+    truth: Truth = None,
+    redraw: Redraw = None,
+    odds: Odds = None,
+    domain: Domain = None,
+    column: Column = None,
+    by: By = None,
+    weights: Weights = None,
+    counts: Counts = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            help=f"The estimator: {', '.join(METHODS)}, or auto, which predicts the errors and takes the smallest. If "
+            "not given, maximum likelihood (mle) where the counts allow it."
+        ),
+    ] = None,
+    seed: Seed = None,
+    level: Level = 0.95,
+    target: Annotated[
+        str, typer.Option(help="Whose shares the intervals are for: population, or realised (these people).")
+    ] = "population",
+    simultaneous: Annotated[
+        bool, typer.Option("--simultaneous", help="Intervals that hold for all answers at once.")
+    ] = False,
+    compare: Annotated[
+        list[str] | None, typer.Option(help="Compare two answers, as a,b; may be given more than once.")
+    ] = None,
+    between: Annotated[
+        str | None, typer.Option(help="Compare the answer of --compare between two groups, as a,b, with --by.")
+    ] = None,
+    commonest: Annotated[
+        int | None,
+        typer.Option(help="Name the answers that are certainly among the COUNT most common.", metavar="COUNT"),
+    ] = None,
+    present: Annotated[bool, typer.Option("--present", help="Name the answers that somebody certainly holds.")] = False,
+    rows: Annotated[int, typer.Option(help="Show this many rows.", min=1)] = 20,
+    top: Annotated[int | None, typer.Option(hidden=True, min=1)] = None,  # as --rows was called
+    unknown: Unknown = "error",
+    table: Table = None,
+    input_format: Format = "csv",
+    as_json: AsJson = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    output: Output = None,
+    plot: Plot = None,
+    report: HtmlReport = None,
+) -> None:
+    """Estimate what people would have answered.
+
+    Prints a table of shares with their confidence intervals, the largest first; or JSON, or CSV.
+    """
+    questions = Questions(compare or [], between, commonest, present)
+    _refuse_contradictions(questions, output, as_json=as_json, as_csv=as_csv)
+    claimed = DesignGiven(design, domain, epsilon, truth, redraw, odds).design()
+    tally = Source(file, column, by, weights, counts, unknown, table, input_format).tally(claimed)
+    result = _estimated(tally, method, seed)
+    confidence: Document = {"level": level, "target": target, "simultaneous": simultaneous}
+    answers = questions.answered(result, level, target)
+    if output is not None:
+        _write(result, output, confidence, answers)
+    if plot is not None:
+        result.save_plot(plot, **confidence)
+    if report is not None:
+        result.save_page(report, **confidence)
+    if (as_json or as_csv) and (warning := doubt(tally)):  # the printed table says it itself
+        typer.echo(f"warner: warning: {warning}", err=True)
+    if as_json:
+        typer.echo(_json(result, confidence, answers))
+    elif as_csv:
+        typer.echo(_csv(result, confidence), nl=False)
+    else:
+        texts = (answer.text() for several in answers.values() for answer in several)
+        typer.echo("\n\n".join([result.text(rows=top or rows, **confidence), *texts]))
+
+
+def _refuse_contradictions(questions: Questions, output: Path | None, *, as_json: bool, as_csv: bool) -> None:
+    ending = None if output is None else output.suffix.lower()
+    if as_json and as_csv:
+        raise ValueError("give --json or --csv, not both")
+    if ending is not None and ending not in ENDINGS:
+        raise ValueError(f"the output must end in .csv, .json or .parquet, but got {output}")
+    if questions.asked and (as_csv or ending in {".csv", ".parquet"}):
+        raise ValueError("--compare, --commonest and --present are answered in the printed table and in JSON only")
+    if questions.between is not None and not questions.compare:
+        raise ValueError("--between needs --compare with the answer to compare")
+
+
+def _estimated(tally: Tally, method: str | None, seed: int | None) -> Estimate:
+    with warnings.catch_warnings():  # every form of the result says it itself
+        warnings.filterwarnings("ignore", "the reports do not seem to fit", UserWarning)
+        return estimated(tally, method=method, rng=generator(seed))
+
+
+def _write(estimate: Estimate, output: Path, confidence: Document, answers: dict[str, list[Result]]) -> None:
+    ending = output.suffix.lower()
+    with written_whole(output) as part:
+        if ending == ".parquet":
+            import pyarrow.parquet as pq
+
+            pq.write_table(estimate.to_frame("pyarrow", **confidence), part)
+        else:
+            text = _json(estimate, confidence, answers) + "\n" if ending == ".json" else _csv(estimate, confidence)
+            part.write_text(text, encoding="utf-8")
+
+
+def _json(estimate: Estimate, confidence: Document, answers: dict[str, list[Result]]) -> str:
+    fields = {name: [answer.to_dict() for answer in several] for name, several in answers.items() if several}
+    single = {name: several if name == "comparisons" else several[0] for name, several in fields.items()}
+    return json_text(estimate.to_dict(**confidence) | single)
+
+
+def _csv(estimate: Estimate, confidence: Document) -> str:
+    table = estimate.table(**confidence)
+    lines = io.StringIO()
+    writer = csv.writer(lines, lineterminator="\n")
+    writer.writerow(table)
+    writer.writerows(zip(*(column.tolist() for column in table.values()), strict=True))
+    return lines.getvalue()

@@ -1,0 +1,65 @@
+"""Options that several commands share, each with its help in one place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    import numpy as np
+
+# What a report goes through
+DesignFile = Annotated[
+    Path | None, typer.Option("--design", "-d", help="The design: a file that `warner design` wrote.")
+]
+Epsilon = Annotated[
+    str | None, typer.Option(help="The privacy of one report, in nats; the design never spends more than that.")
+]
+Truth = Annotated[str | None, typer.Option(help="The probability that a report is the truth, such as 0.75 or 3/4.")]
+Redraw = Annotated[
+    str | None, typer.Option(help="The probability that the answer is replaced by a uniform draw from all answers.")
+]
+Odds = Annotated[str | None, typer.Option(help="Truth against each lie, as a:b.")]
+
+# The possible answers
+Size = Annotated[int | None, typer.Option(help="The number of possible answers, with the labels 0, 1, 2, ...")]
+DomainFile = Annotated[Path | None, typer.Option(help="Read the possible answers from a file, one per line.")]
+Domain = Annotated[str | None, typer.Option(help="The answers, separated by commas, if there is no design file.")]
+
+# Where reports are, and how they are read
+Reports = Annotated[
+    str, typer.Argument(help="Reports: a CSV, Parquet or JSON-lines file or pattern, a database URL, or -.")
+]
+Column = Annotated[str | None, typer.Option("--column", "-c", help="The column of reports.")]
+By = Annotated[list[str] | None, typer.Option(help="Group by this column; may be given more than once.")]
+Weights = Annotated[str | None, typer.Option(help="A column of survey weights.")]
+Counts = Annotated[str | None, typer.Option(help="A column that holds how often each value was reported.")]
+Unknown = Annotated[str, typer.Option(help="Values that no report can have: error, or drop.")]
+Table = Annotated[str | None, typer.Option(help="The table, if FILE is a database URL.")]
+Format = Annotated[str, typer.Option("--format", help="The format of standard input: csv, tsv, parquet or jsonl.")]
+
+# How sure, and what comes out
+Level = Annotated[float, typer.Option(help="Confidence level of the intervals.")]
+Seed = Annotated[
+    int | None, typer.Option(help="The seed of simulated surveys; if not given, it follows from the input.", min=0)
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file, whole or not at all.")]
+Plot = Annotated[Path | None, typer.Option(help="Draw the result to this PNG, SVG or PDF file.")]
+
+
+def labels_in(file: Path) -> list[str]:
+    """Read labels from a file, one per line; empty lines are left out."""
+    lines = file.read_text(encoding="utf-8-sig").split("\n")
+    return [line.rstrip("\r") for line in lines if line.strip()]
+
+
+def generator(seed: int | None) -> np.random.Generator | None:
+    """Give the randomness of a simulation; None lets the library seed it from its input."""
+    if seed is None:
+        return None
+    from numpy.random import default_rng
+
+    return default_rng(seed)

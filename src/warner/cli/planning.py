@@ -1,0 +1,135 @@
+"""`warner plan` tells how many people, or which epsilon, a survey needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from warner import plan as planned
+from warner.cli.mechanisms import name_of
+from warner.cli.options import (
+    AsJson,
+    DesignFile,
+    DomainFile,
+    Epsilon,
+    Level,
+    Output,
+    Plot,
+    Seed,
+    Size,
+    generator,
+    labels_in,
+)
+from warner.designs import load_design
+from warner.designs.labels import canonical, from_text
+from warner.documents import save_text
+from warner.reports.counting import tally
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from warner.reports.tallies import Tally
+
+
+def plan(
+    *,
+    size: Size = None,
+    domain_file: DomainFile = None,
+    design: DesignFile = None,
+    mechanism: Annotated[
+        str | None, typer.Option(help="The mechanism, such as subset-selection; if not given, randomized response.")
+    ] = None,
+    epsilon: Epsilon = None,
+    people: Annotated[int | None, typer.Option(help="The number of people who report.")] = None,
+    half_width: Annotated[
+        float | None, typer.Option(help="The half-width that an interval may have, as a share: 0.02 is two points.")
+    ] = None,
+    error: Annotated[
+        float | None, typer.Option(help="Instead: the root-mean-square error that the unbiased shares may have.")
+    ] = None,
+    answer: Annotated[
+        str | None, typer.Option(help="The answer to plan for; if not given, the one with the widest interval.")
+    ] = None,
+    share: Annotated[
+        float | None, typer.Option(help="The true share to plan for; if not given, the worst case.")
+    ] = None,
+    level: Level = 0.95,
+    simultaneous: Annotated[
+        bool, typer.Option("--simultaneous", help="The intervals of all answers are to hold at once.")
+    ] = False,
+    power: Annotated[
+        float, typer.Option(help="The plan names the smallest share that is found with this probability.")
+    ] = 0.8,
+    population: Annotated[
+        str | None,
+        typer.Option(help="The expected shares: uniform, zipf:1.3, or a CSV file of value and share or count."),
+    ] = None,
+    pilot: Annotated[
+        str | None, typer.Option(help="A file of reports under --design, whose estimate is the population.")
+    ] = None,
+    column: Annotated[str | None, typer.Option("--column", "-c", help="The column of the pilot's reports.")] = None,
+    delta: Annotated[float | None, typer.Option(help="Tell what a shuffler adds, at this delta.")] = None,
+    seed: Seed = None,
+    grid: Annotated[bool, typer.Option("--grid", help="Add a table over epsilon and people.")] = False,
+    as_json: AsJson = False,
+    output: Output = None,
+    plot: Plot = None,
+) -> None:
+    """Plan a survey: people, epsilon or half-width.
+
+    Of people, epsilon and half-width (or error), give two and get the third. With a pilot, its own epsilon counts as
+    given unless people and a half-width (or error) are.
+    """
+    about = _about(size, domain_file, design)
+    reports = _pilot(pilot, column, design)
+    made = planned(
+        None if reports else about,
+        mechanism=None if mechanism is None else name_of(mechanism),
+        epsilon=epsilon,
+        people=people,
+        half_width=half_width,
+        error=error,
+        answer=None if answer is None else _label(answer, about),
+        share=share,
+        level=level,
+        simultaneous=simultaneous,
+        power=power,
+        population=population,
+        pilot=reports,
+        delta=delta,
+        rng=generator(seed),
+    )
+    text = made.to_json() if as_json else "\n\n".join([made.text(), *([made.grid_text()] if grid else [])])
+    if plot is not None:
+        made.save_plot(plot)
+    if output is None:
+        typer.echo(text)
+    else:
+        save_text(output, text)
+
+
+def _about(size: int | None, domain_file: Path | None, design: Path | None) -> Any:
+    """Give the possible answers, their number or the whole design, which must be given in one way."""
+    ways = {"--size": size, "--domain-file": domain_file, "--design": design}
+    named = [way for way, value in ways.items() if value is not None]
+    if len(named) != 1:
+        got = " and ".join(named) or "none"
+        raise ValueError(f"give the possible answers in one way (--size, --domain-file or --design), but got {got}")
+    if design is not None:
+        return load_design(design)
+    return size if domain_file is None else labels_in(domain_file)
+
+
+def _pilot(file: str | None, column: str | None, design: Path | None) -> Tally | None:
+    if file is None:
+        return None
+    if design is None:
+        raise ValueError("--pilot needs --design, the design that its reports went through")
+    return tally(file, load_design(design), column=column)
+
+
+def _label(answer: str, about: Any) -> Any:
+    """Read an answer as an integer where answers are integers."""
+    (label,) = from_text([answer], getattr(about, "domain", None) or canonical(about))
+    return label

@@ -1,0 +1,54 @@
+"""What `warner estimate` may be asked besides the shares: comparisons, the most common answers, who is there at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from warner.designs.labels import from_text
+
+if TYPE_CHECKING:
+    from warner.designs.labels import Labels
+    from warner.estimation import Estimate
+    from warner.results import Result
+
+
+class Questions(NamedTuple):
+    """What is asked besides the shares."""
+
+    compare: list[str]
+    between: str | None
+    commonest: int | None
+    present: bool
+
+    @property
+    def asked(self) -> bool:
+        """Whether there is anything to answer."""
+        return bool(self.compare) or self.commonest is not None or self.present
+
+    def answered(self, estimate: Estimate, level: float, target: str) -> dict[str, list[Result]]:
+        """Ask the estimate; the answers are under their names in JSON."""
+        pairs = [_pair(text, estimate.tally.domain, self.between) for text in self.compare]
+        count = self.commonest
+        return {
+            "comparisons": [
+                estimate.compare(*answers, between=groups, level=level, target=target) for answers, groups in pairs
+            ],
+            "top": [] if count is None else [estimate.commonest(count, level=level, target=target)],
+            "present": [estimate.present(level=level)] if self.present else [],
+        }
+
+
+def _pair(text: str, domain: Labels, between: str | None) -> tuple[tuple[Any, ...], Any]:
+    """Read `a,b` as two answers, which may hold commas themselves; or one answer, and two groups."""
+    if between is not None:
+        groups = between.split(",")
+        if len(groups) != 2:
+            raise ValueError(f"--between must name two groups, as a,b, but got {between!r}")
+        return tuple(from_text([text], domain)), tuple(group.strip() for group in groups)
+    parts = text.split(",")
+    cuts = [(",".join(parts[:i]).strip(), ",".join(parts[i:]).strip()) for i in range(1, len(parts))]
+    read = [tuple(from_text(list(cut), domain)) for cut in cuts]
+    known = [pair for pair in read if all(label in domain for label in pair)]
+    if len(cuts) != 1 and len(known) != 1:
+        raise ValueError(f"--compare must name two answers, as a,b, but got {text!r}")
+    return (known or read)[0], None

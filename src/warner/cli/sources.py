@@ -1,0 +1,109 @@
+"""Reports and their design, from the options that `warner estimate` and `warner check` share."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from warner.designs import RandomizedResponse, load_design
+from warner.reports.counting import tally
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from warner.designs import Design
+    from warner.reports.tallies import Tally
+
+FORMATS = ("csv", "tsv", "parquet", "jsonl")
+
+
+class DesignGiven(NamedTuple):
+    """A design file, or the answers of a randomized response and one of its parameters."""
+
+    file: Path | None
+    domain: str | None
+    epsilon: str | None
+    truth: str | None
+    redraw: str | None
+    odds: str | None
+
+    def design(self) -> Design:
+        """Read the file, or make the randomized response."""
+        file, domain, *parameters = self
+        if file is not None:
+            if any(value is not None for value in (domain, *parameters)):
+                raise ValueError(
+                    "give a design file, or its parts (--domain with --epsilon, --truth, --redraw or --odds), not both"
+                )
+            return load_design(file)
+        if domain is None:
+            raise ValueError(
+                "give --design, or --domain with --epsilon: the possible answers must be known beforehand, because "
+                "those that nobody happened to report count as well"
+            )
+        labels = [label.strip() for label in domain.split(",")]
+        return RandomizedResponse(labels, epsilon=self.epsilon, truth=self.truth, redraw=self.redraw, odds=self.odds)
+
+
+class Source(NamedTuple):
+    """Where reports are, and how they are to be read."""
+
+    file: str
+    column: str | None
+    by: list[str] | None
+    weights: str | None
+    counts: str | None
+    unknown: str
+    table: str | None
+    input_format: str
+
+    def tally(self, design: Design) -> Tally:
+        """Count the reports."""
+        with self._opened() as reports:
+            return tally(
+                reports,
+                design,
+                column=self.column,
+                by=self.by or None,
+                weights=self.weights,
+                counts=self.counts,
+                unknown=self.unknown,
+            )
+
+    @contextmanager
+    def _opened(self) -> Iterator[Any]:
+        """Give what `tally` takes: a path, a table of a database, or standard input as a file of its own."""
+        if "://" in self.file:
+            yield self._database_table()
+        elif self.file == "-":
+            # Reports are public, so a file may hold them for a moment; engines do not read a pipe reliably.
+            if self.input_format not in FORMATS:
+                raise ValueError(f"--format must be csv, tsv, parquet or jsonl, but got {self.input_format!r}")
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / f"standard input.{self.input_format}"
+                with path.open("wb") as spool:
+                    shutil.copyfileobj(sys.stdin.buffer, spool)
+                yield path
+        else:
+            yield self.file
+
+    def _database_table(self) -> Any:
+        try:
+            import ibis
+        except ImportError:
+            raise ImportError("a database URL needs Ibis: pip install 'warner[sql]'") from None
+        if self.table is None:
+            raise ValueError("--table must name the table of the database")
+        scheme, _, place = self.file.partition("://")
+        if scheme in {"sqlite", "duckdb"} and not Path(place).is_file():  # or an empty one would be made
+            raise ValueError(f"there is no database file {place}")
+        try:
+            return ibis.connect(self.file).table(self.table)
+        except Exception as error:  # noqa: BLE001 - each engine has errors of its own
+            raise ValueError(
+                f"{self.table!r} cannot be read from {scheme}: {type(error).__name__}: {str(error).splitlines()[0]}"
+            ) from None

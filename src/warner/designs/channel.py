@@ -1,0 +1,477 @@
+r"""Any finite design as a table of whole numbers: a row for each answer, a column for each report.
+
+The answer in row i is reported as column j with probability :math:`C_{ij} = w_{ij} / \sum_j w_{ij}`, and all rows have
+the same sum. The draw: one uniform whole number below that sum; the report is the column in which the running sum of
+the answer's row passes it.
+
+**How a share shows.** Of some reports the number is exactly binomial in the share of an answer: under a design with two
+reports either of them, under forced response those that name it. Otherwise an unbiased linear combination of the
+observed shares, :math:`\sum_j w_j \phi_j` with :math:`\sum_j C_{ij} w_j` one for the answer and zero for all others, is
+approximately normal, with variance :math:`(\sum_j w_j^2 \phi_j - (\sum_j w_j \phi_j)^2)/N`. If there are no such
+weights, reports do not tell that share.
+"""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from warner.designs.contract import IDENTIFIED, Design, revealed
+from warner.designs.draws import CHUNK, uniform
+from warner.designs.exact import TOTAL_LIMIT, is_decimal, refuse_wide
+from warner.designs.facts import ChannelOperator, Prefixes, Readout
+from warner.designs.labels import LISTED, canonical, first_and_last, labels_from_json, labels_to_json, listed
+from warner.designs.tables import whole_rows
+
+if TYPE_CHECKING:
+    from warner.arrays import Array, Counts, Integers, Label, Mask, Sets, Size
+    from warner.designs.draws import RandomBytes
+    from warner.designs.labels import Domain, Labels
+    from warner.documents import Document
+
+AS_GOOD = 1.05  # a binomial count is read if its variance is at most so many times that of the best linear combination
+
+
+class Binomial(NamedTuple):
+    """Reports whose number is binomial in a share: which, and their probability without the answer and with it."""
+
+    reports: Mask
+    base: float
+    gain: float
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Channel(Design):
+    r"""Report each output with a probability that depends on the answer: any finite design.
+
+    A table of whole numbers: the answer in row i is reported as column j with probability
+    :math:`C_{ij} = w_{ij} / \sum_j w_{ij}`, and all rows have the same sum. Reports may come from another set than
+    answers: cards of a deck, the number of red ones, a yes that was forced.
+
+    Parameters
+    ----------
+    matrix : array_like of shape (k, outputs)
+        The probabilities, a row for each answer. Fractions, whole numbers and strings such as ``"1/3"`` or ``"0.25"``
+        are taken exactly, and rows must sum to one. A row with doubles must sum to one within 1e-9; it is rounded to
+        whole numbers over 2^52, what is left over is put on its largest entry, and epsilon is that of these numbers.
+    domain : int or sequence of str or of int
+        The possible answers, all distinct, in the order of every result; or their number.
+    outputs : int or sequence of str or of int
+        The possible reports, in the order of the columns; or their number.
+    procedure : str
+        What a respondent does, in plain words, for those who read the design. It says nothing that ``matrix`` does not,
+        so designs that differ in it alone are equal.
+
+    Attributes
+    ----------
+    domain, outputs : tuple or range
+        The labels; consecutive integers are held as a range.
+    weights : ndarray of shape (k, outputs)
+        The whole numbers; of 64 bits, or Python's own where those are too short.
+    total : int
+        The sum of each row: the number of equally likely draws that decide one report.
+    procedure : str
+        What a respondent does; empty where nobody has said so.
+
+    Examples
+    --------
+    Kuk's design: draw two cards from a deck that is 4/5 red if you have the trait and 3/10 red if not; report how
+    many are red.
+
+    >>> kuk = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], ["yes", "no"], 3)
+    >>> kuk
+    <Channel from 2 answers ('yes', 'no') to 3 reports (0, 1, 2): epsilon 2.506>
+    >>> kuk.weights
+    array([[ 4, 32, 64],
+           [49, 42,  9]])
+    """
+
+    domain: Labels
+    outputs: Labels
+    weights: Counts
+    total: int
+    procedure: str
+
+    mechanism = "channel"
+    field_names = frozenset({"domain", "outputs", "weights"})
+    optional_fields = frozenset({"procedure"})
+
+    def __init__(self, matrix: Any, domain: Domain, outputs: Domain, *, procedure: str = "") -> None:
+        rows, columns = canonical(domain), canonical(outputs, "outputs")
+        if not isinstance(procedure, str):
+            raise TypeError(f"procedure must be a text, but got {reprlib.repr(procedure)}")
+        self._set(rows, columns, *whole_rows(matrix, rows, len(columns)), procedure)
+
+    @classmethod
+    def of_weights(cls, domain: Labels, outputs: Labels, weights: Counts, total: int, procedure: str = "") -> Self:
+        """Make a design from whole numbers whose rows sum to `total`."""
+        made = cls.__new__(cls)
+        made._set(domain, outputs, weights, total, procedure)
+        return made
+
+    def _set(self, domain: Labels, outputs: Labels, weights: Counts, total: int, procedure: str) -> None:
+        divisor = math.gcd(*np.unique(weights).tolist()) if weights.dtype != object else math.gcd(*weights.ravel())
+        refuse_wide(total // divisor)
+        weights = weights // divisor
+        if total // divisor < TOTAL_LIMIT:
+            weights = weights.astype(np.int64)
+        weights.flags.writeable = False
+        object.__setattr__(self, "domain", domain)
+        object.__setattr__(self, "outputs", outputs)
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "total", total // divisor)
+        object.__setattr__(self, "procedure", procedure)
+
+    @property
+    def columns(self) -> Labels:
+        """What a tally counts: reports of each kind."""
+        return self.outputs
+
+    @cached_property
+    def ratio(self) -> tuple[int, int]:
+        """The smallest and the largest number of the column in which their ratio is largest."""
+        columns = [
+            (low, high)
+            for low, high in zip(self.weights.min(axis=0).tolist(), self.weights.max(axis=0).tolist(), strict=True)
+            if high > 0
+        ]
+        impossible = [pair for pair in columns if pair[0] == 0]
+        return impossible[0] if impossible else max(columns, key=lambda pair: Fraction(pair[1], pair[0]))
+
+    def channel(self) -> Array:
+        """Give the matrix of P(report | answer) as doubles: a row for each answer, a column for each report."""
+        return (self.weights / self.total).astype(np.float64)
+
+    def operator(self, reports: Counts | None = None) -> ChannelOperator:
+        """Give the products with the matrix, or with the columns of these reports."""
+        matrix = self._doubles if reports is None else self._doubles[:, reports]
+        return ChannelOperator(
+            (matrix.shape[0], matrix.shape[1]), lambda x: x @ matrix, lambda w: w @ matrix.T, lambda: matrix
+        )
+
+    @cached_property
+    def _doubles(self) -> Array:
+        return self.channel()
+
+    @property
+    def draws(self) -> tuple[int, ...]:
+        """One number below the sum of each row."""
+        return (self.total,)
+
+    @classmethod
+    def examples(cls) -> tuple[Channel, ...]:
+        """Give designs with as many reports as answers, with more, with zeros, and with answers that look alike."""
+        dice = [["4/6", "1/6", "1/6"], ["1/6", "4/6", "1/6"], ["1/12", "1/4", "2/3"]]
+        return (
+            cls([["11/12", "1/12"], ["1/6", "5/6"]], ["yes", "no"], ["yes", "no"]),
+            cls([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], ["yes", "no"], 3),
+            cls(dice, ["a", "b", "c"], ["a", "b", "c"], procedure="Roll a die, unseen."),
+            cls([["1", "0", "0"], ["1/4", "1/4", "1/2"], ["1/4", "3/4", "0"]], 3, ["x", "y", "z"]),
+            cls([["3/4", "1/4"], ["3/4", "1/4"], ["1/4", "3/4"]], ["beer", "wine", "water"], ["yes", "no"]),
+        )
+
+    def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
+        """Draw one report for each answer: the column in which the running sum of its row passes the draw."""
+        running = self.weights.cumsum(axis=1)
+        reports = np.empty_like(answers)
+        for start in range(0, answers.size, CHUNK):
+            truth = answers[start : start + CHUNK]
+            drawn = uniform(truth.size, self.total, random_bytes)
+            reports[start : start + CHUNK] = _column(truth, drawn, running)
+        return reports
+
+    def simulate(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw histograms of n people who are a sample of a population: multinomial."""
+        reported = shares @ self._doubles
+        return rng.multinomial(n, reported / reported.sum(), size=size)
+
+    def simulate_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw histograms of these very people: those with the same answer are multinomial."""
+        shape = () if size is None else size if isinstance(size, tuple) else (int(size),)
+        rows = self._doubles / self._doubles.sum(axis=1, keepdims=True)
+        return np.asarray(rng.multinomial(people, rows, size=(*shape, self.k)).sum(axis=-2))
+
+    # How shares show
+
+    def readout(
+        self,
+        counts: Counts,
+        n: Array,
+        sets: Sets | None = None,
+        *,
+        minus: Sets | None = None,
+        target: str = "population",
+    ) -> Readout:
+        """Say how shares show: in a binomial count where some reports have one, else in a linear combination."""
+        inverse = self.inverse()
+        if sets is None:
+            weights, identified, binomials = inverse, self.identified(), self._of_answers
+        else:
+            weights = self._summed_weights(sets)
+            identified = self._tells(weights, sets)
+            binomials = [self._binomial(members) for members in sets] if minus is None else [None] * len(sets)
+            if minus is not None:
+                other = self._summed_weights(minus)
+                identified &= self._tells(other, minus)
+                if self.k == 2:  # then the two shares sum to one
+                    binomials = [_doubled(self._binomial(members)) for members in sets]
+                weights = weights - other
+        expected = self._matrix.mean(axis=0)
+        spread = expected @ weights**2 - (expected @ weights) ** 2
+        chosen = [
+            known is not None and tells and _as_good(known, expected, linear)
+            for known, tells, linear in zip(binomials, identified, spread, strict=True)
+        ]
+        exact_ = np.array(chosen, dtype=bool)
+        count = np.asarray(counts @ weights, dtype=np.float64)
+        error = np.where(identified, self._errors(counts, n, weights, target), np.inf)
+        base, gain = np.zeros(exact_.size), np.ones(exact_.size)
+        for place in np.flatnonzero(exact_):
+            known = binomials[place]
+            assert known is not None
+            count[:, place] = counts[:, known.reports].sum(axis=-1)
+            base[place], gain[place] = known.base, known.gain
+        return Readout(count, n, base, gain, exact_, error)
+
+    def _errors(self, counts: Counts, n: Array, weights: Array, target: str) -> Array:
+        """Give the standard errors of linear combinations of the observed shares."""
+        if target == "population":
+            # Half a report more of each kind, or a kind that was never seen would count as impossible.
+            observed = (counts + 0.5) / (n + 0.5 * counts.shape[-1])
+            variance = observed @ weights**2 - (observed @ weights) ** 2
+        else:
+            matrix = self._matrix
+            given = matrix @ weights**2 - (matrix @ weights) ** 2  # of one report, by the answer that was given
+            held = np.maximum((counts / n) @ self.inverse(), 0)
+            variance = held @ given / np.maximum(held.sum(axis=-1, keepdims=True), IDENTIFIED)
+        return np.asarray(np.sqrt(np.maximum(variance, 0) / n))
+
+    def _summed_weights(self, sets: Sets) -> Array:
+        inverse = self.inverse()
+        if isinstance(sets, Prefixes):
+            return np.asarray(inverse.cumsum(axis=1)[:, : len(sets)])
+        return np.stack([inverse[:, list(members)].sum(axis=1) for members in sets], axis=-1)
+
+    def _tells(self, weights: Array, sets: Sets) -> Mask:
+        """Tell for each set whether its weights give its share, whatever the others are."""
+        wanted = np.zeros((self.k, len(sets)))
+        for place, members in enumerate(sets):
+            wanted[list(members), place] = 1
+        return np.asarray(np.abs(self._matrix @ weights - wanted).max(axis=0) <= IDENTIFIED)
+
+    @cached_property
+    def _of_answers(self) -> list[Binomial | None]:
+        """For each answer the reports whose number is binomial in its share; all at once what `_binomial` does."""
+        weights, k = self.weights, self.k
+        low, high = weights.min(axis=0), weights.max(axis=0)
+        # Likelier after one answer than after all others, which are alike: the first guess.
+        telling = ((weights == low).sum(axis=0) == k - 1) & (high > low)
+        owner = weights.argmax(axis=0)
+        binomials: list[Binomial | None] = [None] * k
+        for i in np.unique(owner[telling]).tolist():
+            reports = telling & (owner == i)
+            binomials[i] = self._of_reports(reports, int(weights[i, reports].sum()), int(low[reports].sum()))
+        if self.outputs == self.domain:  # those that name it: the second guess
+            for i in (i for i in range(k) if binomials[i] is None):
+                others = np.delete(weights[:, i], i)
+                if (others == others[0]).all() and others[0] != weights[i, i]:
+                    reports = np.arange(k) == i
+                    binomials[i] = self._of_reports(reports, int(weights[i, i]), int(others[0]))
+        return binomials
+
+    def _binomial(self, members: Sequence[int]) -> Binomial | None:
+        """Find reports whose number is binomial in the share: as likely after all answers of the set, and all others.
+
+        Two guesses: the reports that are so one by one, and likelier within the set; and those that name its answers.
+        """
+        if len(members) == 1:
+            return self._of_answers[members[0]]
+        held = np.zeros(self.k, dtype=bool)
+        held[list(members)] = True
+        if held.all():
+            return None
+        inside, outside = self.weights[held], self.weights[~held]
+        steady = (inside == inside[0]).all(axis=0) & (outside == outside[0]).all(axis=0)
+        guesses = [np.asarray(steady & (inside[0] > outside[0]), dtype=bool)]
+        guesses += [held] if self.outputs == self.domain else []
+        for reports in guesses:
+            within, without = (set(rows[:, reports].sum(axis=1).tolist()) for rows in (inside, outside))
+            if len(within) == len(without) == 1 and within != without:
+                return self._of_reports(reports, within.pop(), without.pop())
+        return None
+
+    def _of_reports(self, reports: Mask, within: int, without: int) -> Binomial:
+        return Binomial(reports, without / self.total, (within - without) / self.total)
+
+    # Algebra
+
+    def as_channel(self) -> Channel:
+        """Give the design itself."""
+        return self
+
+    def then(self, second: Design) -> Design:
+        """Chain two designs: reports of this one are the answers of the second. See `Design.then`."""
+        given: object = second
+        if not isinstance(given, Design):
+            raise TypeError(f"then must be given a design, but got {type(given).__name__}")
+        if self.outputs != second.domain:
+            raise ValueError(
+                "the reports of the first design must be the answers of the second, in the same order, but got "
+                f"{first_and_last(self.outputs)} and {first_and_last(second.domain)}"
+            )
+        other = second.as_channel()
+        total = self.total * other.total
+        kind = np.int64 if total < TOTAL_LIMIT else object  # no sum of the product exceeds the total
+        weights = self.weights.astype(kind) @ other.weights.astype(kind)
+        return Channel.of_weights(self.domain, other.outputs, weights, total)
+
+    def coarsened(self, groups: Mapping[Label, Sequence[Label]]) -> Channel:
+        """Merge finer answers into those of this design before they are randomized; see `Design.coarsened`."""
+        if not isinstance(groups, Mapping) or any(
+            isinstance(members, str | bytes) or not isinstance(members, Sequence) for members in groups.values()
+        ):
+            raise TypeError(
+                "groups must map answers of the design to lists of finer answers, such as {'drinks': ['beer', 'wine']}"
+            )
+        rows = np.repeat(self._rows_of(list(groups), "groups"), [len(members) for members in groups.values()])
+        finer = canonical(list(chain.from_iterable(groups.values())), "groups")
+        return Channel.of_weights(finer, self.outputs, self.weights[rows], self.total)
+
+    def restricted(self, allowed: Sequence[Label]) -> Channel:
+        """Rule out answers that nobody can hold: structural zeros; see `Design.restricted`."""
+        labels = canonical(allowed, "allowed")
+        rows = self._rows_of(labels, "allowed")
+        return Channel.of_weights(labels, self.outputs, self.weights[rows], self.total, self.procedure)
+
+    def _rows_of(self, labels: Sequence[object], name: str) -> list[int]:
+        """Find the rows of answers, compared by value and type."""
+        place = {(type(label), label): row for row, label in enumerate(self.domain)}
+        wanted = [(int if isinstance(x, np.integer) else str if isinstance(x, np.str_) else type(x), x) for x in labels]
+        strange = [label for kind, label in wanted if (kind, label) not in place]
+        if strange:
+            raise ValueError(f"{name} must name answers of the design, but {strange[0]!r} is none of them")
+        return [place[pair] for pair in wanted]
+
+    # Words and files
+
+    def sentences(self) -> tuple[str, ...]:
+        """Explain what happens to each answer, what a report reveals, and how deniable an answer is.
+
+        A design that tells its ``procedure`` begins with that.
+
+        >>> print(Channel([["11/12", "1/12"], ["1/6", "5/6"]], ["yes", "no"], ["yes", "no"]).in_words())
+        Possible answers (2): yes, no
+        Possible reports (2): yes, no
+        What happens to the answer yes: it is reported as yes with probability 0.9167, as no with probability 0.08333.
+        What happens to the answer no: it is reported as yes with probability 0.1667, as no with probability 0.8333.
+        What a report reveals: epsilon 2.303. It makes no answer more than 10.0 times likelier, against any other, than
+        it was before.
+        How deniable it is: among people for whom all answers were equally likely, no report makes it more than 90.9 %
+        sure that an answer is held.
+        """
+        matrix = self._doubles
+        happens = []
+        for label, row in zip(self.domain[:LISTED], matrix, strict=False):
+            likely = np.argsort(-row, kind="stable")[:LISTED]
+            ways = [f"as {self.outputs[j]} with probability {row[j]:.4g}" for j in sorted(likely) if row[j] > 0]
+            more = ", and otherwise" if np.count_nonzero(row) > len(ways) else ""
+            happens.append(f"What happens to the answer {label}: it is reported {', '.join(ways)}{more}.")
+        happens += [f"And so on for {self.k - LISTED:,} more."] * (self.k > LISTED)
+        low, high = self.ratio
+        if low == high:
+            reveals = "What a report reveals: nothing (epsilon 0). Nothing can be estimated from such reports either."
+        elif low == 0:
+            reveals = "What a report reveals: at least one report rules out an answer for certain (epsilon inf)."
+        else:
+            reveals = revealed(self)
+        sums = matrix.sum(axis=0)
+        surest = 100 * (matrix.max(axis=0)[sums > 0] / sums[sums > 0]).max()
+        deniable = (
+            "How deniable it is: among people for whom all answers were equally likely, no report makes it more than "
+            f"{surest:.3g} % sure that an answer is held."
+        )
+        does = [f"For the respondent: {self.procedure}"] if self.procedure else []
+        return (*does, listed("answers", self.domain), listed("reports", self.outputs), *happens, reveals, deniable)
+
+    def summary(self) -> str:
+        """Name the design in one line, with its epsilon."""
+        return (
+            f"Channel from {self.k} answers ({first_and_last(self.domain)}) to {len(self.outputs)} reports "
+            f"({first_and_last(self.outputs)}): epsilon {self.shown_epsilon()}"
+        )
+
+    def fields(self) -> Document:
+        """Give domain, outputs and weights, as decimal strings, and the procedure if there is one."""
+        return {
+            "domain": labels_to_json(self.domain),
+            "outputs": labels_to_json(self.outputs),
+            "weights": [[str(weight) for weight in row] for row in self.weights.tolist()],
+        } | ({"procedure": self.procedure} if self.procedure else {})
+
+    @classmethod
+    def from_dict(cls, fields: Document) -> Self:
+        """Read what `to_dict` gave; the domain was once called inputs."""
+        if "inputs" in fields and "domain" not in fields:
+            fields = {"domain" if name == "inputs" else name: value for name, value in fields.items()}
+        return super().from_dict(fields)
+
+    @classmethod
+    def from_fields(cls, fields: Document) -> Self:
+        """Read domain, outputs, weights and procedure."""
+        procedure = fields.get("procedure", "")
+        if not isinstance(procedure, str):
+            raise ValueError("this design is damaged: procedure must be a text")
+        domain = canonical(labels_from_json("domain", fields["domain"]))
+        outputs = canonical(labels_from_json("outputs", fields["outputs"]), "outputs")
+        rows = fields["weights"]
+        shaped = isinstance(rows, list) and len(rows) == len(domain)
+        if not shaped or not all(isinstance(row, list) and len(row) == len(outputs) for row in rows):
+            raise ValueError(f"this design is damaged: weights must be {len(domain)} lists of {len(outputs)}")
+        if not all(map(is_decimal, chain.from_iterable(rows))):
+            raise ValueError("this design is damaged: weights must be whole numbers as decimal strings")
+        weights = np.array([[int(part) for part in row] for row in rows], dtype=object)
+        sums = set(weights.sum(axis=1).tolist())
+        if len(sums) > 1 or sums == {0}:
+            raise ValueError(
+                f"this design is damaged: all rows of weights must have one sum above 0, but got {min(sums)}"
+            )
+        return cls.of_weights(domain, outputs, weights, sums.pop(), procedure)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Channel):
+            return NotImplemented
+        same = (self.domain, self.outputs, self.total) == (other.domain, other.outputs, other.total)
+        return same and bool(np.array_equal(self.weights, other.weights))
+
+    def __hash__(self) -> int:
+        return hash((self.domain, self.outputs, self.total, tuple(self.weights[0].tolist())))
+
+
+def _column(truth: Integers, drawn: Counts, running: Counts) -> Integers:
+    """Count the running sums that the draw has reached, by halving: the same steps whatever the answer."""
+    drawn = drawn if drawn.dtype == object else drawn.astype(np.int64)
+    columns = running.shape[1]
+    reached = np.zeros_like(truth)
+    for power in reversed(range(columns.bit_length())):
+        trial = np.minimum(reached + 2**power, columns)
+        reached = np.where((running[truth, trial - 1] <= drawn).astype(bool, copy=False), trial, reached)
+    return reached
+
+
+def _as_good(known: Binomial, expected: Array, linear: float) -> bool:
+    """Tell whether a binomial count tells about as much as the best linear combination."""
+    share = float(expected[known.reports].sum())
+    return share * (1 - share) / known.gain**2 <= AS_GOOD * linear
+
+
+def _doubled(known: Binomial | None) -> Binomial | None:
+    """Give how the difference of two shares shows that sum to one: it is twice the first, minus one."""
+    return None if known is None else Binomial(known.reports, known.base + known.gain / 2, known.gain / 2)

@@ -1,0 +1,452 @@
+r"""What the rest of the program may ask a design. Facts only: no estimate, no interval, no test is computed here.
+
+A report adds a vector of zeros and ones to a tally: a single 1 for a table of reports (randomized response, a channel),
+several for a report that supports a set of answers. A design tells facts about that vector: how it is drawn, how likely
+it is after each answer, in which count a share shows.
+
+What makes closed forms possible is a `Symmetry`: every answer has a count of its own,
+:math:`c_i \sim \mathrm{Bin}(n, q + (p-q)\theta_i)`, with the same p and q for all. Randomized response has it with sets
+of one member.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from warner.designs.exact import double_not_below, log_ratio, shown_up
+from warner.designs.facts import Bounds
+from warner.designs.forms import LabelForm
+from warner.documents import Document, checked, document, loaded, parsed, save_text
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+    from decimal import Decimal
+
+    from warner.arrays import Array, Counts, Integers, Label, Mask, Sets, Size
+    from warner.designs.channel import Channel
+    from warner.designs.draws import RandomBytes
+    from warner.designs.exact import Number
+    from warner.designs.facts import ChannelOperator, Readout, Symmetry
+    from warner.designs.forms import Form
+    from warner.designs.labels import Domain, Labels
+
+FORMAT = "warner design"
+VERSION = 1
+CHANNEL_LIMIT = 4096  # answers of a design that is written out as a matrix
+IDENTIFIED = 1e-8  # how nearly an inverse must undo a channel
+LARGE = 128  # rows of a matrix from which singular values are worth avoiding
+INDEPENDENT = 1e-10  # how nearly an inverse without singular values must undo a matrix
+DRAWN = 2**16  # people drawn at a time in a simulation
+
+
+class Design(ABC):
+    """What every answer goes through: a frozen value, and the one place that probabilities come from.
+
+    Attributes
+    ----------
+    mechanism : str
+        Its name in files and on the command line.
+    domain : tuple or range
+        The possible answers, in the order of every result; consecutive integers are held as a range.
+    parameters : tuple of str
+        The keywords that its constructor takes besides the domain, for the command line.
+    """
+
+    mechanism: ClassVar[str]
+    parameters: ClassVar[tuple[str, ...]] = ()
+    field_names: ClassVar[frozenset[str]]
+    optional_fields: ClassVar[frozenset[str]] = frozenset()
+    domain: Labels
+
+    # Facts that every mechanism must tell
+
+    @property
+    @abstractmethod
+    def ratio(self) -> tuple[int, int]:
+        """The smaller and the larger of the two whole numbers whose ratio is e^epsilon; (0, b) if that is infinite."""
+
+    @abstractmethod
+    def draw(self, answers: Integers, random_bytes: RandomBytes) -> Counts:
+        """Draw one report for each answer, a row each, exactly; both in codes. The same arithmetic for every answer."""
+
+    @property
+    @abstractmethod
+    def draws(self) -> tuple[int, ...]:
+        """The whole numbers below which one report is drawn, one after the other: all that chance decides about it."""
+
+    @classmethod
+    @abstractmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Give a few small designs of this mechanism, to look at, and for the tests that every mechanism must pass."""
+
+    @abstractmethod
+    def operator(self, reports: Counts | None = None) -> ChannelOperator:
+        """Give the likelihood of each answer under each of these reports, or under each column if none are given.
+
+        As products, and as a matrix where that is small. Of single reports it is known up to one positive factor each,
+        on which no estimate depends.
+        """
+
+    @abstractmethod
+    def readout(
+        self,
+        counts: Counts,
+        n: Array,
+        sets: Sets | None = None,
+        *,
+        minus: Sets | None = None,
+        target: str = "population",
+    ) -> Readout:
+        """Say how the share of each set of answers shows in counts of shape (groups, columns); of each answer if None.
+
+        With `minus`, the difference of two shares: of each set and of the one at the same place in `minus`. `n` is the
+        number of reports, of shape (groups, 1); `target`, for standard errors, whose share is meant: that of the
+        "population" which the people are a sample of, or the one "realised" among these very people.
+        """
+
+    @abstractmethod
+    def sentences(self) -> tuple[str, ...]:
+        """Explain in plain words, a paragraph each, unwrapped: what is done, what it reveals, how deniable it is."""
+
+    @abstractmethod
+    def summary(self) -> str:
+        """Name the design in one line, with its epsilon."""
+
+    @abstractmethod
+    def fields(self) -> Document:
+        """Give what the JSON document holds besides format, version and mechanism."""
+
+    @classmethod
+    @abstractmethod
+    def from_fields(cls, fields: Document) -> Self:
+        """Read what `fields` gave, field by field; what is damaged is an error."""
+
+    # What follows from these; a mechanism overrides what it knows a shorter way to
+
+    @property
+    def symmetry(self) -> Symmetry | None:
+        """The two probabilities that all answers share; None where they have none in common."""
+        return None
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether each report is counted exactly once: counts then sum to n, and are multinomial."""
+        return self.supported == 1
+
+    @property
+    def supported(self) -> int | None:
+        """How many columns each report is counted for; None where that varies."""
+        return 1
+
+    @property
+    def columns(self) -> Labels:
+        """What a tally counts: reports of each kind; of set-valued reports, support for each answer."""
+        return self.domain
+
+    @property
+    def report_form(self) -> Form:
+        """How a report is written in a column."""
+        return LabelForm(self.columns)
+
+    def counted(
+        self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
+    ) -> tuple[Counts, Counts]:
+        """Count reports: a number for each column, and the number of reports.
+
+        With `amounts`, each report stands for so many, or weighs so much; with `group`, the number of each report's
+        group, counts are of shape (groups, columns) and numbers of shape (groups,).
+        """
+        width = len(self.columns)
+        place = reports if group is None else reports + group * width
+        counts = _added_up(place, amounts, groups * width)
+        if group is None:
+            return counts, counts.sum()
+        counts = counts.reshape(groups, width)
+        return counts, counts.sum(axis=-1)
+
+    def simulate(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw counts of n people who are a sample of a population with these shares: person by person."""
+        shape = () if size is None else size if isinstance(size, tuple) else (size,)
+        drawn = rng.multinomial(n, shares / shares.sum(), size=shape)
+        rows = [self.simulate_people(people, rng=rng) for people in drawn.reshape(-1, self.k)]
+        return np.array(rows, dtype=np.int64).reshape(*shape, len(self.columns))
+
+    def simulate_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw counts of these very people, so many with each answer: person by person."""
+        shape = () if size is None else size if isinstance(size, tuple) else (size,)
+        rows = np.zeros((int(np.prod(shape)), len(self.columns)), dtype=np.int64)
+        ends = people.cumsum()
+        for place in range(len(rows)):
+            for start in range(0, int(people.sum()), DRAWN):
+                who = np.arange(start, min(start + DRAWN, int(people.sum())))
+                rows[place] += self.counted(self.draw(ends.searchsorted(who, side="right"), rng.bytes))[0]
+        return rows.reshape(*shape, len(self.columns))
+
+    def bounds(self) -> Bounds:
+        """Give the range of the probability of each column over all answers: what reports can refute."""
+        matrix = self._matrix
+        return Bounds(matrix.min(axis=0), matrix.max(axis=0))
+
+    def possible(self) -> Mask | None:
+        """Tell which columns can be at all; None if all can."""
+        most = self.bounds().most
+        return None if most is None or np.ndim(most) == 0 else np.asarray(most) > 0
+
+    def inverse(self) -> Array:
+        """Give the weights that turn observed shares of the columns into those of the answers: a row for each column.
+
+        Weighted least squares: each report counts by how often it would be made if all answers were equally common.
+        With these weights the shares sum to one. Where answers cannot be told apart, the nearest that can be done.
+        """
+        return self._inverse
+
+    def identified(self) -> Mask:
+        """Tell for each answer whether reports tell its share."""
+        return self._identified
+
+    def leverage(self) -> float:
+        """Give the most that one unbiased share moves if all reports are exchanged."""
+        return float(np.ptp(self.inverse(), axis=0).max())
+
+    def with_epsilon(self, epsilon: Number) -> Self:
+        """Give the design of this mechanism, for the same answers, that spends this epsilon."""
+        raise TypeError(f"a {self.mechanism} has no parameter that follows from epsilon; give another design")
+
+    @classmethod
+    def for_epsilon(cls, domain: Domain, epsilon: Number) -> Self | None:
+        """Give the best design of this mechanism for this epsilon; None where the mechanism is not made from one."""
+        return None
+
+    def as_channel(self) -> Channel:
+        """Write the design as a table of whole numbers."""
+        raise TypeError(f"a {self.mechanism} has too many possible reports to be written as a table")
+
+    # Written once, for all
+
+    @property
+    def k(self) -> int:
+        """The number of possible answers, K."""
+        return len(self.domain)
+
+    @cached_property
+    def epsilon(self) -> float:
+        """The privacy that one report spends, in nats, as the smallest double that is not below it."""
+        return double_not_below(self._spent)
+
+    def shown_epsilon(self, digits: int = 4) -> str:
+        """Write epsilon in so many significant digits, rounded up: never less than what is spent.
+
+        >>> from warner import RandomizedResponse
+        >>> RandomizedResponse(2, odds=(3, 1)).shown_epsilon()  # ln 3 = 1.09861...
+        '1.099'
+        >>> RandomizedResponse(2, epsilon=0.1).shown_epsilon()
+        '0.1'
+        """
+        return shown_up(self._spent, digits)
+
+    @cached_property
+    def _spent(self) -> Decimal:
+        return log_ratio(*self.ratio)
+
+    @cached_property
+    def _matrix(self) -> Array:
+        matrix = self.operator().matrix
+        if matrix is None:
+            raise ValueError(
+                f"the design must have at most {CHANNEL_LIMIT} answers to be written as a matrix, but got {self.k:,}"
+            )
+        table = matrix()
+        table.flags.writeable = False
+        return table
+
+    @cached_property
+    def _inverse(self) -> Array:
+        matrix = self._matrix
+        expected = matrix.mean(axis=0)
+        possible = expected > 0
+        scale = np.sqrt(expected[possible])
+        inverse = np.zeros(matrix.shape[::-1])
+        inverse[possible] = _pseudo_inverse(matrix[:, possible] / scale) / scale[:, np.newaxis]
+        inverse.flags.writeable = False
+        return inverse
+
+    @cached_property
+    def _identified(self) -> Mask:
+        return np.asarray(np.abs(self._matrix @ self._inverse - np.eye(self.k)).max(axis=0) <= IDENTIFIED)
+
+    def randomize(self, answers: Any, *, codes: bool = False) -> Any:
+        """Randomize true answers into reports; see `warner.reports.randomizing.randomize`."""
+        from warner.reports.randomizing import randomize
+
+        return randomize(answers, self, codes=codes)
+
+    def then(self, second: Design) -> Design:
+        """Chain two designs: reports of this one are the answers of the second.
+
+        The channel of the chain is the product of the two matrices, in exact fractions. It never spends more epsilon
+        than either. Two randomized responses in a row stay one; every other chain is a `Channel`.
+
+        Parameters
+        ----------
+        second : Design
+            A design whose answers are this one's reports, in the same order.
+
+        Examples
+        --------
+        >>> from warner import Channel, RandomizedResponse
+        >>> forced = Channel([["11/12", "1/12"], ["1/6", "5/6"]], ["yes", "no"], ["yes", "no"])
+        >>> forced.then(RandomizedResponse(["yes", "no"], truth="3/4")).weights
+        array([[17,  7],
+               [ 8, 16]])
+        """
+        return self.as_channel().then(second)
+
+    def coarsened(self, groups: Mapping[Label, Sequence[Label]]) -> Channel:
+        """Merge finer answers into those of this design before they are randomized.
+
+        The result is a design for the finer answers: a 0/1 matrix in front of this one. All members of a group have
+        the same row, so that reports tell nothing about how a group's share is divided among them, and the most
+        likely shares are not unique; sums over groups are. (To merge answers *after* the fact, add up their estimated
+        shares: that needs no other design.)
+
+        Parameters
+        ----------
+        groups : mapping
+            For each answer of this design the finer answers that are merged into it; an answer that is left out cannot
+            occur. The finer answers stand in the new domain in the order in which they are listed.
+
+        Examples
+        --------
+        >>> from warner import RandomizedResponse
+        >>> survey = RandomizedResponse(["drinks", "does not"], truth="3/4")
+        >>> finer = survey.coarsened({"drinks": ["beer", "wine"], "does not": ["water"]})
+        >>> finer.domain
+        ('beer', 'wine', 'water')
+        >>> finer.channel()
+        array([[0.75, 0.25],
+               [0.75, 0.25],
+               [0.25, 0.75]])
+        """
+        return self.as_channel().coarsened(groups)
+
+    def restricted(self, allowed: Sequence[Label]) -> Channel:
+        """Rule out answers that nobody can hold: structural zeros.
+
+        What happens to an answer stays the same, and so do the possible reports; only the answers that are estimated
+        are fewer.
+
+        Parameters
+        ----------
+        allowed : sequence of labels
+            The answers that remain, in their new order.
+
+        Examples
+        --------
+        >>> from warner import RandomizedResponse
+        >>> RandomizedResponse(3, odds=(3, 1)).restricted([0, 2]).weights
+        array([[3, 1, 1],
+               [1, 1, 3]])
+        """
+        return self.as_channel().restricted(allowed)
+
+    def in_words(self) -> str:
+        """Explain what happens to an answer, what a report reveals, and how deniable an answer is.
+
+        >>> from warner import RandomizedResponse
+        >>> print(RandomizedResponse(["yes", "no"], truth="3/4").in_words())
+        Possible answers (2): yes, no
+        What happens to an answer: with probability 0.75 it is reported as it is; otherwise one of the other answers is
+        reported instead, each with probability 0.25.
+        What a report reveals: epsilon 1.099. It makes no answer more than 3.0 times likelier, against any other, than
+        it was before.
+        How deniable it is: among people for whom all answers were equally likely, 75 % of those who report an answer
+        really hold it, and 25 % do not.
+        """
+        return "\n".join(textwrap.fill(paragraph, 120, break_long_words=False) for paragraph in self.sentences())
+
+    def to_dict(self) -> Document:
+        """Give the design as what JSON can hold."""
+        return {"format": FORMAT, "version": VERSION, "mechanism": self.mechanism, **self.fields()}
+
+    def to_json(self) -> str:
+        """Write the design as a small JSON document; whole numbers are decimal strings, which no reader rounds.
+
+        >>> from warner import RandomizedResponse
+        >>> print(RandomizedResponse(["yes", "no"], truth="3/4").to_json())
+        {
+          "format": "warner design",
+          "version": 1,
+          "mechanism": "randomized response",
+          "domain": ["yes", "no"],
+          "odds": ["3", "1"]
+        }
+        """
+        return document(self.to_dict())
+
+    @classmethod
+    def from_dict(cls, fields: Document) -> Self:
+        """Read what `to_dict` gave; anything else is an error that says what is wrong with it."""
+        checked(fields, FORMAT, VERSION, {"mechanism", *cls.field_names}, cls.optional_fields)
+        if fields["mechanism"] != cls.mechanism:
+            raise ValueError(f"mechanism must be {cls.mechanism!r}, but this design says {fields['mechanism']!r}")
+        try:
+            return cls.from_fields(fields)
+        except TypeError as error:  # labels of other types: in a file that is a wrong value
+            raise ValueError(f"this design is damaged: {error}") from None
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what `to_json` wrote; anything else is an error that says what is wrong with it."""
+        return cls.from_dict(parsed(text, FORMAT))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the design to a file, whole or not at all."""
+        save_text(path, self.to_json())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a design that `save` wrote; `warner.load_design` reads designs of every mechanism."""
+        return loaded(path, cls.from_json)
+
+    def __repr__(self) -> str:
+        return f"<{self.summary()}>"
+
+
+def revealed(design: Design) -> str:
+    """Say what a report reveals: by how much it can change the odds of two answers, rounded up as epsilon is."""
+    low, high = design.ratio
+    times = -(-1000 * high // low) / 1000
+    return (
+        f"What a report reveals: epsilon {design.shown_epsilon()}. It makes no answer more than {times:,} times "
+        "likelier, against any other, than it was before."
+    )
+
+
+def _pseudo_inverse(matrix: Array) -> Array:
+    """Give the pseudo-inverse; of large matrices whose rows are independent without the singular values.
+
+    Those take four times as long, and are needed only where rows are nearly dependent, which the residual shows.
+    """
+    if len(matrix) > LARGE:
+        try:
+            square = matrix.shape[0] == matrix.shape[1]
+            inverse = np.linalg.inv(matrix) if square else np.linalg.solve(matrix @ matrix.T, matrix).T
+            if np.abs(matrix @ inverse - np.eye(len(matrix))).max() <= INDEPENDENT:
+                return np.asarray(inverse)
+        except np.linalg.LinAlgError:
+            pass
+    return np.asarray(np.linalg.pinv(matrix), dtype=np.float64)
+
+
+def _added_up(place: Integers, amounts: Counts | None, size: int) -> Counts:
+    if amounts is None:
+        return np.bincount(place, minlength=size)
+    total = np.zeros(size, dtype=amounts.dtype)
+    np.add.at(total, place, amounts)
+    return total

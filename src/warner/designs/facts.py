@@ -1,0 +1,164 @@
+"""What a design tells: how counts follow shares, how a share shows, how likely reports are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from warner.arrays import Array, Counts, Integers, Mask, Sets
+
+
+class Symmetry(NamedTuple):
+    """Every answer has a count of its own, with the same two probabilities for all answers.
+
+    A person who holds an answer is counted for it with probability p = a/total, anybody else with q = b/total. One
+    report may count for several answers: for two given ones with probability `both` if either is held, `neither` if
+    not. Both are 0 where a report counts for one answer at most.
+    """
+
+    a: int
+    b: int
+    total: int
+    both: Fraction = Fraction(0)
+    neither: Fraction = Fraction(0)
+
+    @property
+    def p(self) -> float:
+        """The probability that a report counts for the answer that is held."""
+        return self.a / self.total
+
+    @property
+    def q(self) -> float:
+        """The probability that a report counts for a given answer that is not held."""
+        return self.b / self.total
+
+    @property
+    def gain(self) -> float:
+        """The difference p - q: what a share adds to the probability of being counted."""
+        return self.p - self.q
+
+
+@dataclass(frozen=True, eq=False)
+class Readout:
+    """How the shares of some sets of answers show in one collection: arrays of shape (groups, sets), or that broadcast.
+
+    Of `trials` people `count` were counted, each with probability base + gain * share: exactly binomial where `exact`.
+    Elsewhere count / trials is a mean of scores, unbiased for the share (base 0, gain 1), with standard error `error`:
+    infinite where reports do not tell the share.
+    """
+
+    count: Counts
+    trials: Array
+    base: Array | float
+    gain: Array | float
+    exact: Mask | np.bool_
+    error: Array | None = None
+
+    def share(self) -> Array:
+        """Give the unbiased estimate of each share."""
+        return np.asarray((self.count / self.trials - self.base) / self.gain)
+
+
+class Bounds(NamedTuple):
+    """The least and the most probability of each column over all answers; None where the other side implies it."""
+
+    least: Array | float | None
+    most: Array | float | None
+
+
+class Prefixes(Sequence[range]):
+    """The sets of all answers up to each: held as one number, because all of them together would fill the memory."""
+
+    def __init__(self, k: int) -> None:
+        self.k = k
+
+    def __len__(self) -> int:
+        return self.k
+
+    def __getitem__(self, place: Any) -> Any:
+        if not 0 <= place < self.k:
+            raise IndexError(place)
+        return range(place + 1)
+
+
+def sizes_of(sets: Sets) -> Integers:
+    """Give the number of answers in each set."""
+    if isinstance(sets, Prefixes):
+        return np.arange(1, len(sets) + 1)
+    return np.array([len(members) for members in sets], dtype=np.int64)
+
+
+def summed(values: Counts, sets: Sets) -> Counts:
+    """Add up values, of shape (groups, k), over sets of answers."""
+    if isinstance(sets, Prefixes):
+        return np.asarray(values.cumsum(axis=-1)[..., : len(sets)])
+    return np.stack([values[:, list(members)].sum(axis=-1) for members in sets], axis=-1)
+
+
+@dataclass(frozen=True)
+class ChannelOperator:
+    r"""A channel as two products: how shares become probabilities of reports, and the adjoint of that.
+
+    What `warner.ibu`, `warner.channel_mle` and `warner.certificate` need of a design; for a channel that is too large
+    for a matrix, give it in the place of one.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Number of answers, and of possible reports.
+    forward : callable
+        Takes shares :math:`\theta`, gives :math:`\mu_j = \sum_i \theta_i C_{ij}`; leading axes are kept.
+    adjoint : callable
+        Takes a number for each report, gives :math:`\sum_j C_{ij} w_j` for each answer; leading axes are kept.
+    matrix : callable, optional
+        Gives C itself, where that is small enough to be written out.
+
+    Examples
+    --------
+    >>> from warner import channel_mle
+    >>> half = ChannelOperator((3, 3), lambda x: (x + np.roll(x, 1)) / 2, lambda w: (w + np.roll(w, -1)) / 2)
+    >>> channel_mle([25, 50, 25], half).shares.round(3)
+    array([0.5, 0.5, 0. ])
+    """
+
+    shape: tuple[int, int]
+    forward: Callable[[Array], Array]
+    adjoint: Callable[[Array], Array]
+    matrix: Callable[[], Array] | None = None
+
+    @property
+    def columns(self) -> range:
+        """Numbers for the possible reports."""
+        return range(self.shape[1])
+
+    @property
+    def symmetry(self) -> None:
+        """Nothing is known of it but the two products."""
+
+    @property
+    def exclusive(self) -> bool:
+        """Each report is of one kind."""
+        return True
+
+    @property
+    def supported(self) -> int | None:
+        """A report is of one kind."""
+        return 1
+
+    @property
+    def k(self) -> int:
+        """The number of possible answers."""
+        return self.shape[0]
+
+    def possible(self) -> Mask | None:
+        """Tell which reports some answer leads to."""
+        return np.asarray(self.forward(np.full(self.shape[0], 1 / self.shape[0])) > 0)
+
+    def operator(self, reports: Counts | None = None) -> ChannelOperator:
+        """Give itself: operators and designs are asked alike."""
+        return self

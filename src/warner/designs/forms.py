@@ -1,0 +1,172 @@
+"""How a report is written in a column, and read back: a label, a whole number, or a bit for each answer.
+
+A form knows nothing of probabilities. What a value stands for is looked up by value *and* type (`labels`); what has no
+meaning is told apart, as missing or as outside of what a report can be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
+
+import numpy as np
+
+from warner.designs.labels import MISSING, OUTSIDE, from_text, is_missing, labelled, positions
+from warner.words import counted
+
+if TYPE_CHECKING:
+    from warner.arrays import Counts, Dtype, Integers
+    from warner.designs.labels import Labels
+
+
+class Read(NamedTuple):
+    """Reports as codes, a row for each value, and what each value is: 0 for a report, or `MISSING`, or `OUTSIDE`."""
+
+    reports: Counts
+    status: Integers
+
+
+def all_reports(status: Integers) -> bool:
+    """Tell whether every value is a report; a form that knows it says so with one zero for all of them."""
+    return not (status[:1] if status.strides == (0,) else status).any()
+
+
+@dataclass(frozen=True)
+class LabelForm:
+    """Reports that are one of these labels; consecutive whole numbers, as hashed reports are, are labels too."""
+
+    labels: Labels
+
+    @property
+    def holds(self) -> str:
+        """What a column of these reports holds."""
+        return "integers" if isinstance(self.labels[0], int) else "strings"
+
+    @property
+    def kinds(self) -> int | None:
+        """How many different reports there can be; None where that is no help against a wrong column."""
+        return len(self.labels)
+
+    @property
+    def rule(self) -> str:
+        """What reports must be, for an error."""
+        return "in the domain"
+
+    @property
+    def remedy(self) -> str:
+        """What to do about values that are no reports."""
+        return "Add these values to the domain if they were possible answers"
+
+    def possible(self, *, text: bool, codes: bool) -> Any:
+        """Give the values that reports can have, as they stand in a column."""
+        values = range(len(self.labels)) if codes else self.labels
+        return [str(value) for value in values] if text else values
+
+    def read(self, values: Any, *, text: bool = False, codes: bool = False) -> Read:
+        """Look values up; with `codes` they are positions already, with `text` integers are written in digits."""
+        given = from_text(values, self.labels, codes=codes) if text else values
+        places = positions(given, self.labels, codes=codes, what="reports").ravel()
+        if places.min(initial=0) >= 0:
+            return Read(places, np.broadcast_to(np.int64(0), places.shape))
+        return Read(places, np.minimum(places, 0))
+
+    def written(self, reports: Integers, *, like: Dtype | None = None, text: bool = True) -> Counts:
+        """Give the labels of these reports, as an array of the kind of `like` where that can hold them."""
+        return labelled(reports, self.labels, like)
+
+
+@dataclass(frozen=True)
+class BitForm:
+    """Reports that are sets of answers, a bit for each: answer i in byte i // 8, under the mask 0x80 >> (i % 8).
+
+    As text they are lower-case hexadecimal, two digits a byte; spare bits of the last byte are 0. Where every set has
+    the same size, `ones` says so, and reports of another size are none.
+    """
+
+    k: int
+    ones: int | None = None
+    holds: ClassVar[str] = "bits"
+
+    @property
+    def kinds(self) -> int | None:
+        """How many different reports there can be: so many that nearly all of them may differ."""
+        return None
+
+    @property
+    def rule(self) -> str:
+        """What reports must be, for an error."""
+        spare = f" (the last {counted(-self.k % 8, 'bit', 'bits')} 0)" if self.k % 8 else ""
+        size = "" if self.ones is None else f" with {counted(self.ones, 'bit', 'bits')} set"
+        return f"{counted(self.width, 'byte', 'bytes')} in lower-case hexadecimal{spare}{size}"
+
+    @property
+    def remedy(self) -> str:
+        """What to do about values that are no reports."""
+        return "Check that this is the design that they went through"
+
+    def possible(self, *, text: bool, codes: bool) -> Any:
+        """Refuse: there are too many sets to list."""
+        raise ValueError("sets of answers are too many to be listed")
+
+    @property
+    def width(self) -> int:
+        """The number of bytes of a report."""
+        return -(-self.k // 8)
+
+    def read(self, values: Any, *, text: bool = False, codes: bool = False) -> Read:
+        """Read hexadecimal strings or bytes; with `codes`, rows of packed bytes (uint8)."""
+        if codes:
+            rows = np.asarray(values, dtype=np.uint8 if len(values) == 0 else None)
+            rows = rows.reshape(-1, self.width) if rows.shape[-1:] == (self.width,) or not rows.size else rows
+            if rows.dtype != np.uint8 or rows.ndim != 2 or rows.shape[1] != self.width:
+                raise TypeError(
+                    f"reports must be rows of {self.width} packed bytes (uint8), but got shape {rows.shape} of "
+                    f"{rows.dtype}"
+                )
+            status = np.zeros(len(rows), dtype=np.int64)
+        else:
+            given = _as_list(values, self.width)
+            read = [self._bytes(value) for value in given]
+            blank = bytes(self.width)
+            joined = b"".join(blank if row is None else row for row in read)
+            rows = np.frombuffer(joined, dtype=np.uint8).reshape(len(read), self.width)
+            known = np.array([row is not None for row in read], dtype=bool)
+            missing = np.array([is_missing(value) for value in given], dtype=bool)
+            status = np.where(known, 0, np.where(missing, MISSING, OUTSIDE))
+        spare = 8 * self.width - self.k
+        wrong = (rows[:, -1] & (2**spare - 1)) != 0
+        if self.ones is not None:
+            wrong |= np.bitwise_count(rows).sum(axis=1, dtype=np.int64) != self.ones
+        return Read(rows, np.where((status == 0) & wrong, OUTSIDE, status))
+
+    def _bytes(self, value: object) -> bytes | None:
+        if isinstance(value, str) and len(value) == 2 * self.width and value == value.lower():
+            try:
+                row = bytes.fromhex(value)
+            except ValueError:
+                return None
+            return row if len(row) == self.width else None  # fromhex passes over white space
+        return bytes(value) if isinstance(value, bytes | bytearray) and len(value) == self.width else None
+
+    def written(self, reports: Counts, *, like: Dtype | None = None, text: bool = True) -> Counts:
+        """Give hexadecimal strings, or with ``text=False`` bytes, for rows of packed bytes."""
+        rows: list[Any] = [row.tobytes() for row in reports]
+        if text:
+            rows = [row.hex() for row in rows]
+            if like is None or like.kind not in "OT":
+                return np.array(rows, dtype=f"<U{2 * self.width}")
+        whole = np.empty(len(rows), dtype=like if text else object)
+        whole[:] = rows
+        return whole
+
+
+def _as_list(values: Any, width: int) -> list[Any]:
+    """List values; NumPy's own arrays of bytes drop zeros at the end, which are put back."""
+    if not isinstance(values, np.ndarray):
+        return list(values)
+    flat = values.ravel().tolist()
+    short = values.dtype.kind == "S" and values.dtype.itemsize <= width
+    return [value.ljust(width, b"\0") for value in flat] if short else flat
+
+
+Form: TypeAlias = LabelForm | BitForm

@@ -1,0 +1,104 @@
+"""Histograms of many people, drawn in O(K) whatever their number."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import pdtr
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from warner.arrays import Integers
+
+# A histogram of fewer than LONG answers costs less than the Python around it. Reports for each answer, on average: up
+# to ONE_BY_ONE they are drawn singly; from there to TABLED, a table of Poisson counts is worth making.
+LONG, ONE_BY_ONE, TABLED = 1000, 10, 10_000
+CELLS = 2**14
+
+
+def kept(people: Integers, keep: float, shape: tuple[int, ...], rng: np.random.Generator) -> Integers:
+    """Draw how many of the people with each answer keep it: binomial counts."""
+    n = int(people.sum())
+    if people.size < LONG or keep >= 1 or not 0 < n * keep < people.size:
+        return rng.binomial(people, keep, size=(*shape, people.size))
+    # Few keep theirs. With all people in a row, those who do are a geometric number of places apart.
+    rate = -math.log1p(-keep)  # an exponential waiting time with this rate, rounded up, is geometric
+    enough = int(n * keep + 5 * (n * keep) ** 0.5) + 5
+    rows = np.empty((math.prod(shape), people.size), dtype=np.int64)
+    listed = n <= people.size * min(100, len(rows))  # then a list of what everybody holds pays, and is not too long
+    holds = np.repeat(np.arange(people.size, dtype=np.int32), people) if listed else None
+    ends = people.cumsum()
+    for row in rows:
+        places = np.ceil(rng.standard_exponential(enough) / rate).cumsum()
+        while places[-1] <= n:
+            more = np.ceil(rng.standard_exponential(enough) / rate).cumsum()
+            places = np.concatenate([places, places[-1] + more])
+        who = places[: places.searchsorted(n, side="right")].astype(np.int64)
+        answers = ends.searchsorted(who) if holds is None else holds[who - 1]  # people are numbered from 1
+        row[:] = np.bincount(answers, minlength=people.size)
+    return rows.reshape(*shape, people.size)
+
+
+def uniform_histograms(totals: Integers, k: int, rng: np.random.Generator) -> Integers:
+    """Draw, for each total, how many of so many uniform draws fall on each of k answers: in O(K) each."""
+    if k < LONG:
+        return rng.multinomial(totals, np.full(k, 1 / k))
+    rows = np.zeros((np.size(totals), k), dtype=np.int64)
+    add_uniform(rows, totals, rng)
+    return rows.reshape(*np.shape(totals), k)
+
+
+def add_uniform(rows: Integers, totals: Integers, rng: np.random.Generator) -> None:
+    """Add to each row, in place, so many uniform draws as its total says."""
+    k = rows.shape[-1]
+    if k < LONG:
+        rows += rng.multinomial(np.reshape(totals, len(rows)), np.full(k, 1 / k))
+        return
+    if not rows.size:
+        return
+    # Independent Poisson counts are multinomial given their total, whatever that total is. So we aim a little below
+    # the total that is wanted, draw again in the rare case of too many, and then draw those that are missing.
+    least = float(np.min(totals))
+    mean = (least - 3 * least**0.5) / k
+    poisson = _poisson(mean) if ONE_BY_ONE < mean <= TABLED else None
+    for row, total in zip(rows, np.ravel(totals).tolist(), strict=True):
+        missing = total
+        while poisson is not None:
+            drawn = poisson(k, rng)
+            missing = total - int(drawn.sum())
+            if missing >= 0:
+                row[:] += drawn
+                break
+        few = missing <= ONE_BY_ONE * k
+        row[:] += (
+            np.bincount(rng.integers(k, size=missing), minlength=k)
+            if few
+            else rng.multinomial(missing, np.full(k, 1 / k))
+        )
+
+
+def _poisson(mean: float) -> Callable[[int, np.random.Generator], Integers]:
+    """Make a sampler of many Poisson counts with one mean: ten times as fast as one that must take any mean.
+
+    The unit interval is cut into CELLS; in most of them the distribution function passes no step, so that the cell
+    tells the count. In the others the place within the cell decides.
+    """
+    spread = 40 * mean**0.5
+    first = max(0, int(mean - spread))
+    steps = pdtr(np.arange(first, int(mean + spread) + 40), mean)  # P(count <= first), P(count <= first + 1), ...
+    ends = np.arange(CELLS + 1) / CELLS
+    table = first + steps.searchsorted(ends, side="right")
+    table = np.where(table[1:] == table[:-1], table[:-1], -1)
+    table[-1] = -1  # at one, all steps are passed
+
+    def drawn(size: int, rng: np.random.Generator) -> Integers:
+        cells = np.frombuffer(rng.bytes(2 * size), dtype="<u2") >> 2  # 16 random bits, of which 14 are the cell
+        counts: Integers = table[cells]
+        split = np.flatnonzero(counts < 0)
+        counts[split] = first + steps.searchsorted((cells[split] + rng.random(split.size)) / CELLS, side="right")
+        return counts
+
+    return drawn

@@ -1,0 +1,359 @@
+r"""Randomized response: two whole numbers, the odds :math:`a : b` of the truth against *each* lie.
+
+.. math:: p = \frac{a}{a + (K-1)b}, \qquad q = \frac{b}{a + (K-1)b}, \qquad \varepsilon = |\ln(a/b)|.
+
+A worked number: three answers at odds 3 : 1 are told truthfully with probability 3/5 and turned into each of
+the two others with probability 1/5, and :math:`\varepsilon = \ln 3 \approx 1.0987` (rounded up).
+
+The draw: one uniform whole number u below :math:`a + (K-1)b` decides one report: below a the truth, else lie number
+:math:`\lfloor (u-a)/b \rfloor` among the K - 1 others, in domain order. The same arithmetic is done whatever the
+answer.
+
+The same design has many names in the wild, and libraries disagree on what "p" means, so each is a keyword:
+
+=================  ==============================================================================
+``epsilon=``       the privacy parameter of local differential privacy, in nats
+``truth=``         the probability p that the report *is* the truth
+``redraw=``        the probability that the answer is replaced by a uniform draw over all K
+                   answers, the truth included (browsers and the literature call it *rate*)
+``odds=(a, b)``    truth against each lie, as whole numbers or fractions
+=================  ==============================================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self, overload
+
+import numpy as np
+
+from warner.designs.channel import Channel
+from warner.designs.contract import CHANNEL_LIMIT, Design, revealed
+from warner.designs.draws import CHUNK, uniform
+from warner.designs.exact import (
+    TOTAL_LIMIT,
+    lowest_terms,
+    odds_as_given,
+    odds_from_epsilon,
+    odds_from_json,
+    probability,
+    refuse_wide,
+)
+from warner.designs.facts import Symmetry
+from warner.designs.histograms import LONG, add_uniform, kept, uniform_histograms
+from warner.designs.labels import canonical, first_and_last, labels_from_json, labels_to_json, listed
+from warner.designs.symmetric import Symmetric
+
+if TYPE_CHECKING:
+    from warner.arrays import Array, Counts, Integers, Mask, Size
+    from warner.designs.draws import RandomBytes
+    from warner.designs.exact import Number, Odds
+    from warner.designs.labels import Domain, Labels
+    from warner.documents import Document
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class RandomizedResponse(Symmetric):
+    r"""Report the truth with probability p, and each of the K - 1 other answers with probability q.
+
+    A frozen value: the contract between those who collect answers and those who analyse reports. Give exactly
+    one of the four parametrisations; numbers are taken as written (``truth=0.9`` is 9/10, not the nearest
+    binary fraction).
+
+    Parameters
+    ----------
+    domain : int or sequence of str or of int
+        The possible answers, all distinct, in the order of every result; or their number K, for the labels
+        0..K-1.
+    epsilon : number, optional
+        The most that one report may reveal, in nats, from 1e-9 to 40. The design spends at most that.
+    truth : number, optional
+        The probability p that the report is the truth, from 0 to 1.
+    redraw : number, optional
+        The probability that the answer is replaced by one drawn uniformly from *all* K answers, from 0 to 1.
+    odds : pair of numbers or str, optional
+        Truth against each lie, ``(a, b)`` or ``"a:b"``. ``(1, 0)`` always tells the truth.
+
+    Attributes
+    ----------
+    domain : tuple or range
+        The labels; consecutive integers are held as a range and cost no memory.
+    odds : tuple of int
+        ``(a, b)`` in lowest terms.
+
+    Notes
+    -----
+    ``p < q`` (odds below one, such as Warner's design with p < 1/2) is legal, and so is ``p = q``, which
+    reveals nothing and from which nothing can be estimated.
+
+    References
+    ----------
+    .. [1] S. L. Warner, "Randomized response: a survey technique for eliminating evasive answer bias",
+       J. Amer. Stat. Assoc. 60 (1965), 63-69.
+
+    Examples
+    --------
+    >>> survey = RandomizedResponse(["never", "once", "often"], odds=(3, 1))
+    >>> survey.p, survey.q
+    (0.6, 0.2)
+    >>> survey
+    <RandomizedResponse among 3 answers ('never', 'once', 'often'): truth 0.6, each lie 0.2, epsilon 1.099>
+    >>> RandomizedResponse(4, redraw="1/2").odds
+    (5, 1)
+    """
+
+    domain: Labels
+    odds: tuple[int, int]
+
+    mechanism = "randomized response"
+    parameters = ("epsilon", "truth", "redraw", "odds")
+    field_names = frozenset({"domain", "odds"})
+
+    def __init__(
+        self,
+        domain: Domain,
+        *,
+        epsilon: Number | None = None,
+        truth: Number | None = None,
+        redraw: Number | None = None,
+        odds: Odds | None = None,
+    ) -> None:
+        given = {"epsilon": epsilon, "truth": truth, "redraw": redraw, "odds": odds}
+        named = [name for name, value in given.items() if value is not None]
+        if len(named) != 1:
+            what = f"got {' and '.join(named)}" if named else "got none of them"
+            raise TypeError(f"a design needs exactly one of epsilon, truth, redraw and odds, but {what}")
+        labels = canonical(domain)
+        k = len(labels)
+        if epsilon is not None:
+            a, b = _odds(epsilon, k)
+        elif truth is not None:
+            p = probability("truth", truth)
+            a, b = lowest_terms(p * (k - 1), 1 - p)
+        elif redraw is not None:
+            rate = probability("redraw", redraw)
+            a, b = lowest_terms(k * (1 - rate) + rate, rate)
+        else:
+            assert odds is not None
+            a, b = odds_as_given(odds)
+        if a + (k - 1) * b >= TOTAL_LIMIT:
+            raise ValueError(
+                f"{named[0]} must give odds a : b with a + (K-1) b below 2^62, so that one 64-bit draw can decide, "
+                f"but got about 10^{len(hex(max(a, b))) * 1.2:.0f}; give fewer digits, or use epsilon="
+            )
+        self._set(labels, a, b)
+
+    def _set(self, labels: Labels, a: int, b: int) -> None:
+        object.__setattr__(self, "domain", labels)
+        object.__setattr__(self, "odds", (a, b))
+
+    @classmethod
+    def _of_odds(cls, labels: Labels, a: int, b: int) -> Self:
+        """Make a design whose odds may be too large for one 64-bit draw, as those of a chain are."""
+        a, b = odds_as_given((a, b))
+        refuse_wide(a + (len(labels) - 1) * b)
+        made = cls.__new__(cls)
+        made._set(labels, a, b)
+        return made
+
+    @cached_property
+    def symmetry(self) -> Symmetry:
+        """The probabilities of the truth and of each lie."""
+        a, b = self.odds
+        return Symmetry(a, b, a + (self.k - 1) * b)
+
+    @property
+    def outputs(self) -> Labels:
+        """The possible reports: the same as the answers."""
+        return self.domain
+
+    @property
+    def total(self) -> int:
+        """The number of equally likely draws that decide one report, a + (K-1) b."""
+        return self.symmetry.total
+
+    def supports(self, reports: Counts) -> Mask:
+        """Give for each report the one answer that it names."""
+        return np.asarray(reports[:, np.newaxis] == np.arange(self.k))
+
+    def channel(self) -> Array:
+        """Give the K x K matrix of P(report | truth): a row for each truth, a column for each report.
+
+        >>> RandomizedResponse(["yes", "no"], truth="3/4").channel()
+        array([[0.75, 0.25],
+               [0.25, 0.75]])
+        """
+        if self.k > CHANNEL_LIMIT:
+            raise ValueError(
+                f"the channel of K = {self.k} answers would hold {self.k**2:,} numbers; it is given up to "
+                f"K = {CHANNEL_LIMIT}. Beyond, p and q say all of it"
+            )
+        return self._table()
+
+    @property
+    def draws(self) -> tuple[int, ...]:
+        """One number below a + (K-1) b."""
+        return (self.total,)
+
+    @classmethod
+    def examples(cls) -> tuple[RandomizedResponse, ...]:
+        """Give designs with p > q, p < q, and without noise."""
+        return (
+            cls(["never", "once", "often"], odds=(3, 1)),
+            cls(2, truth="3/4"),
+            cls(4, odds=(1, 2)),
+            cls([5, 3, 8], odds=(0, 1)),
+            cls(3, odds=(1, 0)),
+        )
+
+    def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
+        """Draw one report for each answer: one whole number below a + (K-1) b decides."""
+        a, b = self.odds
+        reports = np.empty_like(answers)
+        for start in range(0, answers.size, CHUNK):
+            truth = answers[start : start + CHUNK]
+            drawn = uniform(truth.size, self.total, random_bytes)
+            whole: Any = int if drawn.dtype == object else np.uint64
+            honest = (drawn < whole(a)).astype(bool, copy=False)
+            # Where the report is honest the quotient is not used.
+            lies: Integers = ((np.maximum(drawn, whole(a)) - whole(a)) // whole(max(b, 1))).astype(np.int64)
+            lies += lies >= truth  # in domain order, skipping the truth
+            np.copyto(lies, truth, where=honest)
+            reports[start : start + CHUNK] = lies
+        return reports
+
+    def simulate(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw histograms of n people who are a sample of a population: multinomial, or by keep and redraw."""
+        shape = () if size is None else size if isinstance(size, tuple) else (int(size),)
+        keep = self._keep
+        held = np.flatnonzero(shares)
+        if self.k < LONG or keep < 0 or 2 * min(n * keep, held.size) > self.k:
+            reported = self.q + self.symmetry.gain * shares
+            return rng.multinomial(n, reported / reported.sum(), size=shape)
+        # Keep or redraw, as below: cheaper where few are kept, or few answers are held at all.
+        kept_by = rng.binomial(n, keep, size=shape)
+        reports = uniform_histograms(n - kept_by, self.k, rng)
+        truths = shares[held] / shares[held].sum()
+        if n * keep > held.size:
+            reports[..., held] += rng.multinomial(kept_by, truths)
+        else:
+            ends = truths.cumsum()
+            for row, people in zip(reports.reshape(-1, self.k), np.ravel(kept_by).tolist(), strict=True):
+                # The last end may be rounded to just below one.
+                place = np.minimum(ends.searchsorted(rng.random(people), side="right"), held.size - 1)
+                row[held] += np.bincount(place, minlength=held.size)
+        return reports
+
+    def simulate_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw histograms of these very people: each keeps the answer with probability p - q, or redraws it."""
+        if self._keep < 0:
+            return super().simulate_people(people, rng=rng, size=size)
+        shape = () if size is None else size if isinstance(size, tuple) else (int(size),)
+        held = np.flatnonzero(people)  # of many answers, most may be held by nobody
+        if 2 * held.size > self.k:
+            reports = kept(people, self._keep, shape, rng)
+            add_uniform(reports.reshape(-1, self.k), people.sum() - reports.sum(axis=-1), rng)
+            return reports
+        keep = kept(people[held], self._keep, shape, rng)
+        reports = uniform_histograms(people.sum() - keep.sum(axis=-1), self.k, rng)
+        reports[..., held] += keep
+        return reports
+
+    @property
+    def _keep(self) -> float:
+        """The probability p - q that an answer is kept, and not redrawn among all K."""
+        a, b, total = self.symmetry[:3]
+        return (a - b) / total
+
+    def with_epsilon(self, epsilon: Number) -> RandomizedResponse:
+        """Give the randomized response among the same answers that spends at most this epsilon."""
+        return self._of_odds(self.domain, *_odds(epsilon, self.k))
+
+    @classmethod
+    def for_epsilon(cls, domain: Domain, epsilon: Number) -> RandomizedResponse:
+        """Give the randomized response that spends at most this epsilon."""
+        return cls(domain, epsilon=epsilon)
+
+    def as_channel(self) -> Channel:
+        """Write the design as a table of whole numbers."""
+        if self.k > CHANNEL_LIMIT:
+            raise ValueError(
+                f"the design must have at most {CHANNEL_LIMIT} answers to be written as a matrix, but got {self.k:,}"
+            )
+        a, b = self.odds
+        weights = np.full((self.k, self.k), b, dtype=np.int64 if self.total < TOTAL_LIMIT else object)
+        np.fill_diagonal(weights, a)
+        return Channel.of_weights(self.domain, self.domain, weights, self.total)
+
+    def then(self, second: Design) -> Design:
+        """Chain two designs: reports of this one are the answers of the second. See `Design.then`.
+
+        Two randomized responses in a row are one, exactly. Here the report is the truth with probability 3/5 times 3/5,
+        plus 2/5 times 1/5: together 11/25, and 7/25 for each lie.
+
+        >>> survey = RandomizedResponse(3, odds=(3, 1))
+        >>> survey.then(survey).odds
+        (11, 7)
+        """
+        if isinstance(second, RandomizedResponse) and second.domain == self.domain:
+            (a, b), (c, d), k = self.odds, second.odds, self.k
+            return self._of_odds(self.domain, a * c + (k - 1) * b * d, a * d + b * c + (k - 2) * b * d)
+        return super().then(second)
+
+    @overload
+    def randomize(self, answers: str, *, codes: bool = False) -> str: ...
+    @overload
+    def randomize(self, answers: int | np.integer[Any], *, codes: bool = False) -> int: ...
+    @overload
+    def randomize(self, answers: list[str] | tuple[str, ...], *, codes: bool = False) -> list[str]: ...
+    @overload
+    def randomize(self, answers: list[int] | tuple[int, ...], *, codes: bool = False) -> list[int]: ...
+    @overload
+    def randomize(self, answers: np.ndarray[Any, Any], *, codes: bool = False) -> np.ndarray[Any, Any]: ...
+    def randomize(self, answers: Any, *, codes: bool = False) -> Any:
+        """Randomize true answers into reports; see `warner.reports.randomizing.randomize`."""
+        return super().randomize(answers, codes=codes)
+
+    def sentences(self) -> tuple[str, ...]:
+        """Explain what a respondent does, what that reveals, and how deniable an answer is."""
+        a, b = self.odds
+        happens = (
+            f"What happens to an answer: with probability {self.p:.4g} it is reported as it is; otherwise one of the "
+            f"other answers is reported instead, each with probability {self.q:.4g}."
+        )
+        if b == 0:
+            happens = "What happens to an answer: nothing. Every report is the truth."
+            reveals = "What a report reveals: everything (epsilon inf)."
+        elif a == b:
+            reveals = "What a report reveals: nothing (epsilon 0). Nothing can be estimated from such reports either."
+        elif a == 0:
+            reveals = "What a report reveals: one answer that is certainly not the truth (epsilon inf)."
+        else:
+            reveals = revealed(self)
+        deniable = (
+            "How deniable it is: among people for whom all answers were equally likely, "
+            f"{100 * self.p:.3g} % of those who report an answer really hold it, and {100 - 100 * self.p:.3g} % do not."
+        )
+        return listed("answers", self.domain), happens, reveals, deniable
+
+    def summary(self) -> str:
+        """Name the design in one line, with its epsilon."""
+        return (
+            f"RandomizedResponse among {self.k} answers ({first_and_last(self.domain)}): truth {self.p:.4g}, "
+            f"each lie {self.q:.4g}, epsilon {self.shown_epsilon()}"
+        )
+
+    def fields(self) -> Document:
+        """Give domain and odds, as decimal strings."""
+        return {"domain": labels_to_json(self.domain), "odds": [str(part) for part in self.odds]}
+
+    @classmethod
+    def from_fields(cls, fields: Document) -> RandomizedResponse:
+        """Read domain and odds."""
+        odds = odds_from_json(fields["odds"])
+        return cls._of_odds(canonical(labels_from_json("domain", fields["domain"])), *odds)
+
+
+def _odds(epsilon: Number, k: int) -> tuple[int, int]:
+    return odds_from_epsilon(epsilon, k, lambda a, b: a + (k - 1) * b)

@@ -1,0 +1,75 @@
+"""Tables of probabilities in whole numbers: as they were written, or rounded from doubles."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from warner.designs.exact import exact
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from warner.arrays import Counts
+    from warner.designs.labels import Labels
+
+FLOAT_TOTAL = 2**52  # doubles in a matrix are rounded to so many parts of one
+
+
+def whole_rows(matrix: Any, domain: Labels, columns: int) -> tuple[Counts, int]:
+    """Turn a matrix of probabilities into whole numbers with one sum for all rows."""
+    shape = (len(domain), columns)
+    try:
+        array = matrix if isinstance(matrix, np.ndarray) else np.array(matrix, dtype=object)
+    except ValueError:  # rows of different lengths
+        array = np.empty(0)
+    if array.shape != shape:
+        got = f"shape {array.shape}" if array.ndim == 2 else "rows of different lengths"
+        raise ValueError(
+            f"matrix must have {shape[0]} rows, one for each answer, and {shape[1]} columns, but got {got}"
+        )
+    if array.dtype.kind == "f":
+        return _rounded(array.astype(np.float64), domain), FLOAT_TOTAL
+    rows = [_fractions(row, domain[i]) for i, row in enumerate(array.tolist())]
+    total = math.lcm(*(entry.denominator for row in rows for entry in row))
+    return np.array([[int(entry * total) for entry in row] for row in rows], dtype=object), total
+
+
+def _fractions(row: list[Any], label: str | int) -> list[Fraction]:
+    if any(isinstance(entry, float) for entry in row):
+        doubles = np.array([[float(entry if isinstance(entry, float) else exact("matrix", entry)) for entry in row]])
+        return [Fraction(weight, FLOAT_TOTAL) for weight in _rounded(doubles, (label,))[0].tolist()]  # type: ignore[arg-type]
+    entries = [exact("matrix", entry) for entry in row]
+    if min(entries) < 0:
+        _refuse_negative(label, float(min(entries)))
+    if sum(entries) != 1:
+        raise ValueError(
+            f"every row of matrix must sum to one, but that of the answer {label!r} sums to {sum(entries)}"
+        )
+    return entries
+
+
+def _rounded(rows: NDArray[np.float64], domain: Labels) -> NDArray[np.int64]:
+    """Round rows of doubles to whole numbers over 2^52, what is left over going to the largest entry."""
+    sums = rows.sum(axis=1)
+    wrong = np.flatnonzero(~(np.abs(sums - 1) <= 1e-9))
+    if (rows < 0).any():
+        where = int(np.argwhere(rows < 0)[0, 0])
+        _refuse_negative(domain[where], float(rows[where].min()))
+    if wrong.size:
+        raise ValueError(
+            f"every row of matrix must sum to one, but that of the answer {domain[wrong[0]]!r} sums to "
+            f"{sums[wrong[0]]:.12g}"
+        )
+    weights = np.rint(rows * FLOAT_TOTAL).astype(np.int64)
+    weights[np.arange(len(rows)), rows.argmax(axis=1)] += FLOAT_TOTAL - weights.sum(axis=1)
+    return weights
+
+
+def _refuse_negative(label: str | int, value: float) -> NoReturn:
+    raise ValueError(
+        f"matrix must hold probabilities of at least 0, but the row of the answer {label!r} has {value:.12g}"
+    )

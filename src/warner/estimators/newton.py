@@ -1,0 +1,262 @@
+r"""The most likely shares under any channel: an interior point, and Newton's method on the answers that have a share.
+
+For randomized response the maximum has a closed form (`warner.mle`), and for several of them together one price decides
+(`separable`). For every other channel `channel_mle` goes there by an interior-point method, or, where the channel is
+too large for a matrix, by accelerated IBU (`ibu`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warner.arrays import SMALLEST
+from warner.estimators.ibu import extrapolated, one_histogram
+from warner.estimators.likelihood import DENSE_LIMIT, Fit, evidence, joined, unique_maximum
+from warner.estimators.separable import separable_mle
+from warner.reports.counts import Histograms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike
+
+    from warner.arrays import Array, Mask
+    from warner.designs.contract import Design
+    from warner.designs.facts import ChannelOperator
+    from warner.estimators.likelihood import Channels
+
+INTERIOR_STEPS = 60
+POLISH_STEPS = 50
+ROUNDING = 2.0**-52
+ROUNDED = 1e-12  # an excess of the largest g over 1 that is rounding
+
+
+def channel_mle(
+    counts: ArrayLike, channel: Design | ChannelOperator, *, gap: float = 1e-6, iterations: int = 10_000
+) -> Fit:
+    r"""Find the most likely shares for any channel, with proof.
+
+    A primal-dual interior-point method [1]_, one Cholesky factor a step, and then Newton's method on the answers that
+    have a share: about ten to twenty steps to the last digits, whatever the privacy. Beyond 3,000 answers, or for a
+    `ChannelOperator`, it is IBU with the extrapolation of [2]_, which needs nothing but products with the channel; an
+    extrapolated point is taken only where the likelihood does not fall.
+
+    Parameters
+    ----------
+    counts : array_like of shape (outputs,)
+        Number of reports of each kind; floats are weighted counts.
+    channel : Design or ChannelOperator
+        What every respondent's answer went through.
+    gap : float
+        Extrapolated IBU stops when the certified gap, in nats for the whole sample, is at most this. The interior-point
+        method always goes as far as doubles can.
+    iterations : int
+        The most updates of extrapolated IBU, two products with the channel each.
+
+    Returns
+    -------
+    Fit
+        Look at ``unique``: where several distributions are equally likely (more answers than reports, finer answers
+        that were merged), the fit to the reports is known, and the shares are one choice among many.
+
+    References
+    ----------
+    .. [1] S. J. Wright, "Primal-dual interior-point methods", SIAM 1997, chapter 10 (Mehrotra's predictor-corrector).
+    .. [2] R. Varadhan and C. Roland, "Simple and globally convergent methods for accelerating the convergence of any
+       EM algorithm", Scand. J. Statist. 35 (2008), 335-353.
+
+    Examples
+    --------
+    Forced response: 1/6 of all are told to say yes and 1/12 to say no. 40 of 200 say yes:
+    (0.20 - 1/6) / (11/12 - 1/6) = 2/45.
+
+    >>> from warner import Channel
+    >>> forced = Channel([["11/12", "1/12"], ["1/6", "5/6"]], ["yes", "no"], ["yes", "no"])
+    >>> fit = channel_mle([40, 160], forced)
+    >>> fit.shares.round(4), fit.unique
+    (array([0.0444, 0.9556]), True)
+    """
+    histogram = one_histogram(counts, channel)
+    if iterations < 0 or not gap >= 0:
+        raise ValueError(f"iterations and gap must be at least 0, but got iterations={iterations!r} and gap={gap!r}")
+    return most_likely([(channel, histogram)], gap=gap, iterations=iterations)
+
+
+def most_likely(parts: Channels, *, gap: float = 1e-6, iterations: int = 10_000) -> Fit:
+    """Find the most likely shares of one group of people, whose reports went through one design or several."""
+    symmetries = [design.symmetry for design, _ in parts]
+    if len(parts) > 1 and all(symmetry is not None and symmetry.a > symmetry.b > 0 for symmetry in symmetries):
+        # Truth is the likelier report, and lies are possible: one price, no channel.
+        gains = np.array([(s.a - s.b) / s.b for s in symmetries if s is not None])
+        return fitted(separable_mle(np.stack([histogram.counts for _, histogram in parts]), gains), parts)
+    operator, counts, total = joined(parts)
+    n = float(total)
+    observed = counts / n
+    if operator.matrix is None or operator.shape[0] > DENSE_LIMIT:
+        return extrapolated(observed, n, operator, gap, iterations)
+    seen = observed > 0
+    return newton(np.ascontiguousarray(operator.matrix()[:, seen]), observed[seen], n)
+
+
+def fitted(shares: Array, parts: Channels) -> Fit:
+    """Give the evidence for shares that were found in closed form."""
+    proof = evidence(
+        shares[np.newaxis],
+        [(design, Histograms(h.counts[np.newaxis], np.atleast_1d(h.n), h.largest)) for design, h in parts],
+        valid=True,
+    )
+    assert proof.certificate is not None
+    gap = float(proof.certificate.gap[0])
+    return Fit(
+        shares,
+        gap=gap,
+        steps=0,
+        history=np.array([gap]),
+        unique=True,
+        log_likelihood=float(proof.log_likelihood[0]),
+        excess=float(proof.certificate.excess[0]),
+    )
+
+
+def newton(matrix: Array, observed: Array, n: float) -> Fit:
+    """Find the most likely shares; the matrix holds only the reports that were made, with their observed shares."""
+    shares = np.full(len(matrix), 1 / len(matrix))
+    slack = np.maximum(1 - _growth(matrix, observed, shares)[1], 0) + 0.1
+    history: list[float] = []
+    best, least, steps = shares, math.inf, 0
+    # The set of answers with a share often shows early: polish then, and only go on if that was not the end.
+    for tolerance in (1e-7, 1e-11):
+        shares, slack, done = _interior_point(matrix, observed, shares, slack, tolerance, history)
+        polished, more = _polished(matrix, observed, shares, shares > slack)
+        steps += done + more
+        for candidate in (polished, shares / shares.sum()):
+            excess = float(_growth(matrix, observed, candidate)[1].max()) - 1
+            if excess < least:
+                best, least = candidate, excess
+        history.append(least)
+        if least <= ROUNDED / 10:
+            break
+    expected, growth = _growth(matrix, observed, best)
+    gaps = n * np.log1p(np.maximum(history, 0))
+    return Fit(
+        best,
+        gap=float(gaps[-1]),
+        steps=steps,
+        history=gaps,
+        unique=unique_maximum(matrix, observed, expected, growth),
+        log_likelihood=n * float(observed @ np.log(np.maximum(expected, SMALLEST))),
+        excess=float(growth.max()) - 1,
+    )
+
+
+def _growth(matrix: Array, observed: Array, shares: Array) -> tuple[Array, Array]:
+    expected = shares @ matrix
+    return expected, matrix @ (observed / np.maximum(expected, SMALLEST))
+
+
+def _interior_point(
+    matrix: Array, observed: Array, x: Array, z: Array, tolerance: float, history: list[float]
+) -> tuple[Array, Array, int]:
+    """Minimise -sum phi log(x C) + sum x over x >= 0, by Mehrotra's predictor and corrector; z is the slack of x."""
+    k = len(x)
+    for step in range(INTERIOR_STEPS):
+        expected, growth = _growth(matrix, observed, x)
+        excess = growth.max() * x.sum() - 1
+        history.append(float(excess))
+        if math.log1p(max(excess, 0)) <= tolerance:
+            return x, z, step
+        solve = _cholesky(_hessian(matrix, observed, expected), z / x)
+        if solve is None:  # as near as doubles come
+            return x, z, step
+        dx = solve(growth - 1)
+        dz = -z - z * dx / x
+        product = x @ z / k
+        aimed = (x + _longest(x, dx) * dx) @ (z + _longest(z, dz) * dz) / k
+        centre = ((aimed / product) ** 3 * product - dx * dz) / x
+        dx = solve(growth - 1 + centre)
+        dz = centre - z - z * dx / x
+        x, z = x + _longest(x, dx) * dx, z + _longest(z, dz) * dz
+    return x, z, INTERIOR_STEPS
+
+
+def _longest(x: Array, dx: Array) -> float:
+    """Give the largest step, up to 1, that keeps x positive, with a little to spare."""
+    return min(1.0, 0.995 / max(float((-dx / x).max()), SMALLEST))
+
+
+def _hessian(matrix: Array, observed: Array, expected: Array) -> Array:
+    """Give C diag(phi / mu^2) C', its lower triangle."""
+    from scipy.linalg.blas import dsyrk
+
+    scaled = matrix * (np.sqrt(observed) / np.maximum(expected, SMALLEST))
+    return np.asarray(dsyrk(1.0, scaled.T, trans=1, lower=1))
+
+
+def _cholesky(matrix: Array, diagonal: Array) -> Callable[[Array], Array] | None:
+    """Add to the diagonal (in place), factor, and give the solver; None where the sum is singular to doubles."""
+    from scipy.linalg.lapack import dpotrf, dpotrs
+
+    matrix.ravel(order="K")[:: len(matrix) + 1] += diagonal
+    largest = matrix.ravel(order="K")[:: len(matrix) + 1].copy()
+    factor, wrong = dpotrf(matrix, lower=1, overwrite_a=1, clean=0)
+    # A pivot that lost nearly all of its digits says the same as one below zero.
+    if wrong or not (factor.ravel(order="K")[:: len(matrix) + 1] ** 2 > 1e-14 * largest).all():
+        return None
+    return lambda right: np.asarray(dpotrs(factor, right, lower=1)[0])
+
+
+def _polished(matrix: Array, observed: Array, shares: Array, active: Mask) -> tuple[Array, int]:
+    """Solve g = 1 on the active answers by Newton's method, dropping those that reach zero, adding those with g > 1.
+
+    One factor serves as long as it brings the residual down tenfold.
+    """
+    x = np.where(active, shares, 0.0)
+    active = active.copy()
+    solve: Callable[[Array], Array] | None = None
+    before = math.inf
+    for step in range(POLISH_STEPS):
+        expected, growth = _growth(matrix, observed, x)
+        residual = growth[active] - 1
+        size = float(np.abs(residual).max())
+        if size <= ROUNDING or (size < ROUNDED and size > before / 2):  # as good as doubles can
+            worst = int(np.where(active, 0, growth).argmax())
+            if active[worst] or growth[worst] <= 1 + 1e-13:
+                return x / x.sum(), step
+            active[worst], solve, before = True, None, math.inf
+            continue
+        if solve is None or size > before / 10:
+            solve = _solver(matrix[active], observed, expected)
+        before = size
+        dx = np.zeros_like(x)
+        dx[active] = solve(residual)
+        falling = dx < 0
+        reach = float((x[falling] / -dx[falling]).min(initial=math.inf))
+        length = min(1.0, reach)
+        while length > 1e-10 and _rise(matrix, observed, expected, x, length * dx) > 1e-15:
+            length /= 2
+        x = np.maximum(x + length * dx, 0)
+        if length == reach:
+            active &= ~(falling & (x <= -1e-12 * dx))
+            x[~active], solve, before = 0, None, math.inf
+            if not active.any():
+                break
+    return x / max(x.sum(), SMALLEST), POLISH_STEPS
+
+
+def _solver(matrix: Array, observed: Array, expected: Array) -> Callable[[Array], Array]:
+    solve = _cholesky(_hessian(matrix, observed, expected), np.zeros(len(matrix)))
+    if solve is not None:
+        return solve
+    # Some answers cannot be told apart: take the shortest step that does it.
+    half = _hessian(matrix, observed, expected)
+    whole = half + np.tril(half, -1).T
+    return lambda right: np.asarray(np.linalg.lstsq(whole, right, rcond=1e-12)[0], dtype=np.float64)
+
+
+def _rise(matrix: Array, observed: Array, expected: Array, x: Array, dx: Array) -> float:
+    """Give how much -sum phi log(x C) + sum x rises from x to x + dx."""
+    ratio = (np.maximum(x + dx, 0) @ matrix) / np.maximum(expected, SMALLEST)
+    return float(dx.sum() - observed @ np.log(np.maximum(ratio, SMALLEST)))

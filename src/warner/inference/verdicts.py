@@ -1,0 +1,434 @@
+"""The verdict of a check: a tuple of tests, each with its sentence, and what they say together."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warner.results import Result, plain
+from warner.words import amount, enumerated, p_value, printable, quoted, rounded_down, shortened, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from warner.arrays import Array, Counts, Mask, PerGroup
+    from warner.designs.contract import Design
+    from warner.documents import Document
+    from warner.reports.pools import Collected
+    from warner.reports.tallies import Tally
+
+NAMED = 10  # answers named in a text, and groups told in full
+GROUPS_SHOWN = 20  # rows of the table of groups
+
+
+@dataclass(frozen=True, eq=False)
+class Test:
+    """One test of one collection.
+
+    Attributes
+    ----------
+    name : str
+        ``rarest answer``, ``commonest answer``, ``possible range`` or ``likelihood ratio``.
+    p_value : ndarray of shape (groups,)
+        NaN for a group without reports.
+    say : callable
+        Gives the sentence on a group, by its number.
+    statistic : ndarray of shape (groups,) or None
+        G2 of the likelihood ratio.
+    """
+
+    name: str
+    p_value: Array
+    say: Callable[[int], str]
+    statistic: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What the tests say about one collection.
+
+    Attributes
+    ----------
+    tally : Tally
+        The collection.
+    tests : tuple of Test
+        The tests; none of a design without noise, which fits everything.
+    misfits, misfits_alone : ndarray of bool of shape (groups, columns)
+        See `Check`.
+    epsilon_at_least : ndarray of shape (groups,) or None
+        A lower bound on the epsilon that was really spent; None where no such bound is known for the design.
+    """
+
+    tally: Tally
+    tests: tuple[Test, ...]
+    misfits: Mask
+    misfits_alone: Mask
+    epsilon_at_least: Array | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Check(Result):
+    """Whether reports fit their design, and what that says.
+
+    What has a value for each group is an array of shape (groups,), with NaN for a group without reports; without groups
+    it is a number. At the stated level all statements hold at once: it is divided among the tests, the groups with
+    reports and the answers. So an answer is named, or epsilon found to be larger than claimed, only where the verdict
+    is that the reports do not fit.
+
+    Attributes
+    ----------
+    tally : Tally or Pool
+        The counted reports, with their design.
+    level : float
+        Of reports that fit, at least this share pass.
+    simulations : int
+        Number of simulated surveys behind each p-value of G2.
+    fakes : int or None
+        The number of fake reports that was asked about.
+    findings : tuple of Findings
+        The tests of each collection: one, or several of a pool.
+    """
+
+    tally: Collected
+    level: float
+    simulations: int
+    fakes: int | None
+    findings: tuple[Findings, ...]
+
+    @property
+    def tests(self) -> tuple[Test, ...]:
+        """All tests, collection by collection."""
+        return tuple(test for part in self.findings for test in part.tests)
+
+    @property
+    def p_value(self) -> PerGroup:
+        """For each group the smallest p-value of all tests, times their number; at most 1."""
+        return self.tally.squeezed(self._p_values)
+
+    @property
+    def _p_values(self) -> Array:
+        if not self.tests:
+            return np.where(self.tally.answered, 1.0, np.nan)
+        values = np.stack([test.p_value for test in self.tests])
+        known = np.isfinite(values)
+        smallest = np.where(known, values, 1.0).min(axis=0)
+        return np.where(known.any(axis=0), np.minimum(1, known.sum(axis=0) * smallest), np.nan)
+
+    @property
+    def overall_p_value(self) -> float:
+        """The smallest p-value times the number of groups with reports, at most 1."""
+        return min(1.0, float(np.nanmin(self._p_values)) * self._answered)
+
+    @property
+    def fits(self) -> bool:
+        """Whether nothing speaks against the design, in any group."""
+        return self.overall_p_value >= 1 - self.level
+
+    @property
+    def group_fits(self) -> PerGroup:
+        """The verdict on each group, with as many chances to fail as there are groups; True where none can be given."""
+        verdict = self.tally.squeezed(~(self._p_values * self._answered < 1 - self.level))
+        return verdict if self.tally.by else bool(verdict)
+
+    @property
+    def misfits(self) -> PerGroup:
+        """The answers below the noise floor, of shape (k,) or (groups, k); of a pool, one array for each collection.
+
+        Reported less often than noise alone explains (with p < q: above the ceiling), even though there are so many
+        answers; of a `Channel`, reports outside of what any answers can explain.
+        """
+        return self._for_each("misfits")
+
+    @property
+    def misfits_alone(self) -> PerGroup:
+        """The same for each answer on its own, as a confidence interval judges it.
+
+        Of many answers that nobody holds, up to ``(1 - level) / 2`` are found here by chance.
+        """
+        return self._for_each("misfits_alone")
+
+    @property
+    def epsilon_at_least(self) -> PerGroup:
+        """A lower bound on the epsilon that was really spent, if these are randomized responses over these answers.
+
+        0 where nothing is known; None for designs of which no such bound is known. Of a pool, one for each collection.
+        """
+        return self._for_each("epsilon_at_least")
+
+    def _for_each(self, name: str) -> PerGroup:
+        values = [getattr(part, name) for part in self.findings]
+        squeezed = [None if value is None else self.tally.squeezed(value) for value in values]
+        return squeezed[0] if len(squeezed) == 1 else squeezed
+
+    @property
+    def _answered(self) -> int:
+        return int(self.tally.answered.sum())
+
+    def moved_by(self, fakes: float) -> PerGroup:
+        r"""Bound how far so many fake reports among those counted can have moved any one share.
+
+        Replacing m of N reports, or leaving m out, changes the observed shares by at most 2m/N in all, and no estimator
+        here by more than 1/\|p - q\| times that. Shares sum to one, so any one of them moves by at most half of it,
+        :math:`m / (N |p-q|)`. With weights, m is the weight of the fakes together. Of a pool, the most that fakes in
+        one collection can do to what that collection says.
+
+        It holds for `inv`, `inv_n` and `inv_p`, and with p > q (or two answers) for `mle`. With p < q and more answers
+        `mle` has no such bound: where an answer is never reported, one report can move half of everything.
+
+        >>> from warner import RandomizedResponse, Tally
+        >>> survey = RandomizedResponse(["yes", "no"], truth="3/4")
+        >>> from warner import check
+        >>> check(Tally(survey, [40, 60])).moved_by(5)  # 5 / (100 * (0.75 - 0.25))
+        0.1
+        """
+        if not 0 <= fakes < math.inf:
+            raise ValueError(f"fakes must be a number of reports, at least 0, but got {fakes!r}")
+        moved = []
+        for part in (part for part in self.tally.parts if part.design.epsilon > 0):
+            n = np.atleast_1d(part.n).astype(np.float64)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                moved.append(np.where(n > 0, fakes / (n / part.design.leverage()), np.nan))
+        most = np.fmax.reduce(moved)
+        return most if self.tally.by else float(most[0])
+
+    def table(self) -> dict[str, Counts]:
+        """Give a row for each group: its reports, the p-value of each test, the p-value of all, and the verdict."""
+        names = np.empty(len(self._p_values), dtype=object)
+        names[:] = self.tally.group_names()
+        columns: dict[str, Counts] = {"group": names, "reports": np.atleast_1d(self.tally.n)}
+        for number, part in enumerate(self.findings, 1):
+            where = f" ({number})" if len(self.findings) > 1 else ""
+            columns |= {f"{test.name}{where}": test.p_value for test in part.tests}
+        return columns | {"p_value": self._p_values, "fits": np.atleast_1d(self.group_fits)}
+
+    def to_dict(self) -> Document:
+        """Give what JSON can hold: designs, level, the overall verdict, and a list of groups, or a single one.
+
+        Numbers of a group without reports are null, and an infinite bound on epsilon is the text "inf".
+        """
+        tally = self.tally
+        designs = [part.design.to_dict() for part in tally.parts]
+        groups = []
+        for row, answered in enumerate(tally.answered.tolist()):
+            name = {"group": dict(zip(tally.by, tally.groups[row], strict=True))} if tally.by else {}
+            moved = np.atleast_1d(self.moved_by(self.fakes))[row] if self.fakes is not None and answered else None
+            groups.append(
+                name
+                | {
+                    "reports": np.atleast_1d(tally.n)[row].item(),
+                    "p_value": plain(self._p_values[row]),
+                    "fits": bool(np.atleast_1d(self.group_fits)[row]) if answered else None,
+                    "collections": [_collection(part, row) for part in self.findings],
+                    "fakes": self.fakes,
+                    "moved_by_fakes": plain(moved),
+                }
+            )
+        return {
+            **({"design": designs[0]} if len(designs) == 1 else {"designs": designs}),
+            "missing": int(np.sum(tally.missing)),
+            "unknown": int(np.sum(tally.unknown)),
+            "level": self.level,
+            "simulations": self.simulations,
+            "fits": self.fits,
+            "p_value": self.overall_p_value,
+            "groups": groups,
+        }
+
+    def text(self) -> str:
+        """Say in plain words whether the reports fit, why, and what cannot be seen."""
+        first = [self._verdict(), self._heading(), ""]
+        table = self._table_of_groups() if self.tally.by else []
+        said = [sentence for part in self._numbered() for sentence in part]
+        last = [*self._too_few(), *self._influence(), "", *([] if self.fits else [CAUSES, ""]), BLIND]
+        pieces = [wrapped(first), *(["\n".join(table)] if table else []), wrapped([*said, *last])]
+        return "\n".join(pieces)
+
+    # Sentences
+
+    def _verdict(self) -> str:
+        p, limit = p_value(self.overall_p_value), 1 - self.level
+        if not self.tests:
+            return "Nothing can be tested: this design adds no noise, and every set of reports fits it."
+        claim = "the design" if len(self.findings) == 1 else "their designs"
+        if not self.tally.by:
+            if self.fits:
+                return f"The reports fit {claim}: {p}, not below {limit:.4g}."
+            return f"The reports do not fit {claim}: {p}, below {limit:.4g}."
+        failed, among = int((~self.group_fits).sum()), f"corrected for {self._answered:,} groups"
+        if failed:
+            return f"The reports of {failed:,} of {self._answered:,} groups do not fit {claim}: {p} ({among})."
+        every = f"all {self._answered:,} groups" if self._answered > 1 else "the one group"
+        return f"The reports fit {claim} in {every}: {p} ({among})."
+
+    def _heading(self) -> str:
+        tally = self.tally
+        weighted = approximate = ""
+        if tally.weighted:
+            weighted = f" weighted (worth {np.sum(tally.effective):,.0f} equally weighted ones)"
+            approximate = " With weights it is approximate."
+        most = "at most " if len(tally.parts) > 1 else ""
+        counted = f"{amount(np.asarray(tally.n).sum())} reports{weighted} among {tally.k:,} answers"
+        for name in ("missing", "unknown"):
+            left_out = int(np.sum(getattr(tally, name)))
+            counted += f", {left_out:,} {name} left out" if left_out else ""
+        claim = f"{counted}, claimed epsilon {most}{tally.shown_epsilon()}, level {100 * self.level:g} %."
+        if not self.tests:
+            return claim
+        return f"{claim} If the reports fit, data at least this extreme occur with probability at most p.{approximate}"
+
+    def _numbered(self) -> Iterator[list[str]]:
+        """Give the sentences on each collection; of a pool, headed by its number."""
+        several = len(self.findings) > 1
+        for number, part in enumerate(self.findings, 1):
+            head = [f"Collection {number}, {part.tally.design.summary()}:"] if several else []
+            yield [*head, *(self._failed_groups(part) if self.tally.by else self._about(part, 0))]
+
+    def _about(self, part: Findings, group: int) -> list[str]:
+        if not part.tests or not part.tally.answered[group]:
+            return []
+        sentences = [test.say(group) for test in part.tests]
+        if part.epsilon_at_least is not None:
+            sentences.append(_spent(float(part.epsilon_at_least[group]), part.tally.design))
+        return [*sentences, self._outside(part, group)]
+
+    def _outside(self, part: Findings, group: int) -> str:
+        columns = part.tally.design.columns
+        labels = [quoted(columns[i]) for i in np.flatnonzero(part.misfits[group])]
+        listed = enumerated(labels, NAMED) or "none"
+        bounds = part.tally.design.bounds()
+        if bounds.least is not None and bounds.most is not None:
+            if part.tally.counts_answers:
+                return f"Answers reported less or more often than the design can explain: {listed}."
+            return f"Reports made less or more often than any answers can explain: {listed}."
+        below = bounds.most is None
+        which, how = ("below the noise floor", "less") if below else ("above the ceiling", "more")
+        text = f"Answers {which} (reported {how} often than the design can explain): {listed}."
+        alone = int(part.misfits_alone[group].sum())
+        if alone > len(labels):
+            text += (
+                f" Judged one by one, {alone:,} of {len(columns):,} are; but up to {50 * (1 - self.level):.3g} % of "
+                "the answers are so by chance alone, hence the others are not named."
+            )
+        return text
+
+    def _failed_groups(self, part: Findings) -> list[str]:
+        names = self._group_names()
+        order = np.argsort(self._p_values, kind="stable")
+        failed = [int(i) for i in order if not self.group_fits[i] and part.tally.answered[i]]
+        return [f"{names[i]}: {self._outside(part, i)}" for i in failed[:NAMED]] if part.tests else []
+
+    def _group_names(self) -> list[str]:
+        return [shortened(printable(name)) for name in self.tally.group_names()]
+
+    def _table_of_groups(self) -> list[str]:
+        """Give a table, the smallest p-values first; a group without reports comes last."""
+        names, reports, fit = self._group_names(), np.atleast_1d(self.tally.n), self.group_fits
+        order = np.argsort(self._p_values, kind="stable")
+        width = max(5, *(len(names[i]) for i in order[:GROUPS_SHOWN]))
+        single = self.findings[0] if len(self.findings) == 1 else None
+        tests = self.tests if single is not None and len(self.tests) > 1 else ()
+        bound = None if single is None else single.epsilon_at_least
+        heads = [f"{_short_name(test.name):>11}" for test in tests] + [f"{'p':>9}"]
+        heads += ["epsilon >="] if bound is not None else []
+        lines = [f"  {'group':{width}}  {'reports':>12}  " + "  ".join(heads)]
+        for i in order[:GROUPS_SHOWN]:
+            start = f"  {names[i]:{width}}  {amount(reports[i]):>12}  "
+            if math.isnan(self._p_values[i]):
+                lines.append(f"{start}no reports")
+                continue
+            cells = [f"{test.p_value[i]:11.2g}" for test in tests] + [f"{self._p_values[i]:9.2g}"]
+            cells += [f"{rounded_down(float(bound[i])):>10}"] if bound is not None else []
+            lines.append(start + "  ".join(cells) + ("" if fit[i] else "  does not fit"))
+        if len(order) > GROUPS_SHOWN:
+            lines.append(f"  ... and {len(order) - GROUPS_SHOWN:,} more groups")
+        return lines
+
+    def _too_few(self) -> list[str]:
+        """Say when a p-value of G2 cannot be small enough, because it is a share of too few simulations."""
+        if not any(test.statistic is not None for test in self.tests):
+            return []
+        least = math.ceil(len(self.tests) * self._answered / (1 - self.level))
+        if self.simulations >= least:
+            return []
+        many = f" and {self._answered:,} groups" if self.tally.by else ""
+        few = f"{self.simulations:,} simulations are too few for G2 to refuse anything"
+        return [f"At this level{many}, {few}; it takes {least:,}."]
+
+    def _influence(self) -> list[str]:
+        sentences = []
+        most = ", in the collection where that is most" if len(self.findings) > 1 else ""
+        leverage = max(part.design.leverage() for part in self.tally.parts if part.design.epsilon > 0)
+        if self.fakes is None:
+            text = (
+                "Fake reports: every 1 % of fakes among the reports can have moved any one share by up to "
+                f"{leverage:.3g} percentage points{most}."
+            )
+        else:
+            weight = " of weight 1" if self.tally.weighted else ""
+            where = " (in the smallest group)" if self.tally.by else ""
+            text = (
+                f"Fake reports: {self.fakes:,} fakes{weight} among the reports can have moved any one share by up to "
+                f"{100 * np.nanmax(self.moved_by(self.fakes)):.3g} percentage points{where}{most}."
+            )
+        sentences.append(text + self._for_whom())
+        return sentences
+
+    def _for_whom(self) -> str:
+        """Say for which estimators the bound on fakes holds."""
+        symmetries = [part.design.symmetry for part in self.tally.parts]
+        if None in symmetries:
+            return " That holds for inv."
+        if self.tally.k > 2 and any(symmetry.p < symmetry.q for symmetry in symmetries if symmetry is not None):
+            return " That holds for inv, inv_n and inv_p; mle has no such bound for a design with p < q."
+        return ""
+
+
+CAUSES = (
+    "What may have happened: less noise than claimed was added, so that people gave away more than the epsilon of the "
+    "design; or some answers were never offered to respondents; or a part of the reports is constant or otherwise made "
+    "up; or this is the wrong design file, or a domain with other answers. The estimates rest on the design: find the "
+    "cause first."
+)
+BLIND = (
+    "What no such check can see: more noise than claimed, reports made up uniformly at random, and people who did not "
+    "answer honestly. All of these look like honest answers from another population. A fit is no proof."
+)
+
+
+def _spent(bound: float, design: Design) -> str:
+    if bound == 0:
+        return "Epsilon spent: these reports set no lower bound; any amount of noise could have made them."
+    if math.isinf(bound):
+        return "Epsilon spent: no amount of noise, by a design with p < q over these answers, explains the reports."
+    claimed = design.shown_epsilon()
+    than = f"more than the {claimed} that" if bound > design.epsilon else f"no contradiction to the {claimed} that"
+    return (
+        f"Epsilon spent: at least {rounded_down(bound)}, if these are randomized responses over these answers; {than} "
+        "the design claims."
+    )
+
+
+def _short_name(name: str) -> str:
+    return {"rarest answer": "p rarest", "commonest answer": "p commonest", "likelihood ratio": "p G2"}[name]
+
+
+def _collection(part: Findings, group: int) -> Document:
+    """Give what JSON can hold of the tests of one collection in one group."""
+    columns = part.tally.design.columns
+    bound = None if part.epsilon_at_least is None else float(part.epsilon_at_least[group])
+    return {
+        "tests": [
+            {
+                "name": test.name,
+                "p_value": plain(test.p_value[group]),
+                **({} if test.statistic is None else {"g2": plain(test.statistic[group])}),
+            }
+            for test in part.tests
+        ],
+        "epsilon_at_least": "inf" if bound == math.inf else plain(bound),
+        "misfits": [columns[i] for i in np.flatnonzero(part.misfits[group])],
+        "misfits_alone": int(part.misfits_alone[group].sum()),
+    }

@@ -1,0 +1,40 @@
+r"""Noncompliance: how much it matters if people do not follow the design, and how two samples can measure it.
+
+A randomized answer protects honest people. It does not make people honest: some give the safe answer whatever the
+device says, and some do not understand it. `sensitivity` shows how the result depends on their share, for any design
+with a table of probabilities. Where two samples went through devices of different strength, or a question with a known
+answer was asked as well, that share can be estimated: `cheating_detection`, `stochastic_lie_detector`,
+`anchored_crosswise`. `two_sample_unrelated_question` uses two samples in the same way, to estimate how common the
+unrelated trait is.
+"""
+
+from warner.noncompliance.cheating import Sensitivity, sensitivity
+from warner.noncompliance.prevalence import (
+    AnchoredCrosswise,
+    CheatingDetection,
+    LieDetector,
+    Share,
+    TwoSamples,
+    UnrelatedQuestion,
+)
+from warner.noncompliance.two_samples import (
+    anchored_crosswise,
+    cheating_detection,
+    stochastic_lie_detector,
+    two_sample_unrelated_question,
+)
+
+__all__ = [
+    "AnchoredCrosswise",
+    "CheatingDetection",
+    "LieDetector",
+    "Sensitivity",
+    "Share",
+    "TwoSamples",
+    "UnrelatedQuestion",
+    "anchored_crosswise",
+    "cheating_detection",
+    "sensitivity",
+    "stochastic_lie_detector",
+    "two_sample_unrelated_question",
+]

@@ -1,0 +1,215 @@
+"""How a result depends on people who ignore the design and give the safe report: nothing that one sample can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warner.designs import Channel
+from warner.designs.exact import probability
+from warner.designs.labels import positions
+from warner.estimators import inv, mle
+from warner.inference.intervals import Confidence, check_level, limits
+from warner.reports.tallies import Tally
+from warner.results import Result, plain
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from warner.arrays import Array, Counts
+    from warner.designs.exact import Number
+    from warner.documents import Document
+
+
+LISTED = 10  # possible reports named in an error
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sensitivity(Result):
+    """How the shares depend on the share of people who gave the safe report regardless of the design.
+
+    Attributes
+    ----------
+    tally : Tally
+        The reports.
+    safe : str or int
+        The report that those people gave.
+    cheating : ndarray of shape (rows,)
+        Their share, as assumed in each row.
+    shares : ndarray of shape (rows, k)
+        The unbiased shares, by `warner.inv`; outside 0 to 1 where the reports speak against that much cheating, or by
+        sampling error.
+    most_likely : ndarray of shape (rows, k)
+        The maximum-likelihood shares, by `warner.mle`.
+    low, high : ndarray of shape (rows, k)
+        Intervals for the shares in the population, given that assumption, as in `warner.Estimate.table`.
+    level : float
+        Their confidence level.
+    approximate : bool
+        Whether the level holds only approximately: with weights, or where no single count shows a share.
+    """
+
+    tally: Tally
+    safe: str | int
+    cheating: Array
+    shares: Array
+    most_likely: Array
+    low: Array
+    high: Array
+    level: float
+    approximate: bool
+
+    def table(self) -> dict[str, Counts]:
+        """Give columns as arrays, a row for each assumed share and answer.
+
+        Returns
+        -------
+        dict of ndarray
+            ``cheating``, ``value`` (the answer), ``share``, ``most_likely``, ``low`` and ``high``.
+        """
+        rows, k = self.shares.shape
+        return {
+            "cheating": np.repeat(self.cheating, k),
+            "value": np.array(list(self.tally.domain) * rows),
+            "share": self.shares.ravel(),
+            "most_likely": self.most_likely.ravel(),
+            "low": self.low.ravel(),
+            "high": self.high.ravel(),
+        }
+
+    def to_dict(self) -> Document:
+        """Give what JSON can hold: the design, what was assumed, and a list of values."""
+        columns = {name: column.tolist() for name, column in self.table().items()}
+        return {
+            "design": self.tally.design.to_dict(),
+            "safe": self.safe,
+            "level": self.level,
+            "approximate": self.approximate,
+            "values": [
+                {name: plain(value) for name, value in zip(columns, row, strict=True)}
+                for row in zip(*columns.values(), strict=True)
+            ],
+        }
+
+    def text(self) -> str:
+        """Write the table for people."""
+        domain = [str(label) for label in self.tally.domain]
+        width = max(map(len, [*domain, "value"]))
+        about = f"   {'approximate ' if self.approximate else ''}{Confidence(self.level)}"
+        lines = [
+            f"Shares, if this part of the people reported {self.safe!r} regardless of the design",
+            f"cheating   {'value':{width}}     share  most likely{about}",
+        ]
+        for cheating, shares, likely, low, high in zip(
+            self.cheating, self.shares, self.most_likely, self.low, self.high, strict=True
+        ):
+            for i, label in enumerate(domain):
+                ends = f"   {100 * low[i]:6.2f} to {100 * high[i]:6.2f} %"
+                first = f"{100 * cheating:7.2f}%" if i == 0 else 8 * " "
+                lines.append(f"{first}   {label:{width}}   {100 * shares[i]:6.2f}%      {100 * likely[i]:6.2f}%{ends}")
+        lines.append("Cheating is assumed to be independent of the trait. No count can confirm that.")
+        if ((self.shares < 0) | (self.shares > 1)).any():
+            lines.append("Shares outside 0 to 100 % are due to sampling error, or speak against that much cheating.")
+        return "\n".join(lines)
+
+
+def sensitivity(
+    tally: Tally,
+    safe: str | int,
+    cheating: Sequence[Number] = (0, 0.05, 0.1, 0.2, 0.3),
+    *,
+    level: float = 0.95,
+) -> Sensitivity:
+    r"""Show how the shares change with the share of people who ignore the design and give the safe report.
+
+    If a share c of people reports ``safe`` whatever the device says and whatever the truth is, a report has the
+    probabilities :math:`(1-c) C + c\,[\text{report} = \text{safe}]` instead of C, and that design is undone. Those
+    people are assumed to be independent of the trait. If it is mostly people with the trait who play safe, the
+    prevalence is higher than any row says, by up to c. One sample cannot tell c; two can, see `cheating_detection`.
+
+    Parameters
+    ----------
+    tally : Tally
+        Reports under one design that can be written as a table of probabilities, without groups.
+    safe : str or int
+        The report that gives nothing away: in most designs "no".
+    cheating : sequence of numbers
+        Shares to assume, each at least 0 and below 1.
+    level : float
+        Confidence level of the intervals, given c.
+
+    Returns
+    -------
+    Sensitivity
+        With ``table()``, ``text()`` and ``to_json()``.
+
+    Examples
+    --------
+    40 of 100 say yes where the truth is told with probability 3/4, and safe is "no". If a fifth plays safe, a yes has
+    probability 0.8 * 0.75 = 0.6 with the trait and 0.8 * 0.25 = 0.2 without: (0.4 - 0.2) / 0.4 = 0.5.
+
+    >>> from warner import Tally
+    >>> from warner.surveys import warner
+    >>> sensitivity(Tally(warner("3/4"), [40, 60]), "no", (0, 0.2))
+    Shares, if this part of the people reported 'no' regardless of the design
+    cheating   value     share  most likely   95 % interval (population)
+       0.00%   yes      30.00%       30.00%    10.66 to  50.56 %
+               no       70.00%       70.00%    49.44 to  89.34 %
+      20.00%   yes      50.00%       50.00%    25.82 to  75.70 %
+               no       50.00%       50.00%    24.30 to  74.18 %
+    Cheating is assumed to be independent of the trait. No count can confirm that.
+    """
+    check_level(level)
+    channel = _table_of(tally)
+    column = int(positions([safe], channel.outputs)[0])
+    if column < 0:
+        raise ValueError(
+            f"safe must be a possible report of the design, but {safe!r} is none of {list(channel.outputs)[:LISTED]}"
+        )
+    if isinstance(cheating, str) or not isinstance(cheating, Sequence):
+        raise TypeError(f"cheating must be a sequence of shares, such as (0, 0.1), but got {cheating!r}")
+    assumed = [probability("cheating", share) for share in cheating]
+    if not assumed or 1 in assumed:
+        raise ValueError(
+            f"cheating must be shares of at least 0 and below 1, but got {cheating!r}: if all cheat, nothing is known"
+        )
+    tallies = [Tally(_contaminated(channel, column, share), tally.counts, squares=tally.squares) for share in assumed]
+    ends = [limits(contaminated, Confidence(level)) for contaminated in tallies]
+    return Sensitivity(
+        tally,
+        safe,
+        np.array([float(share) for share in assumed]),
+        np.array([inv(tally.counts, contaminated.design) for contaminated in tallies]),
+        np.array([mle(tally.counts, contaminated.design) for contaminated in tallies]),
+        np.array([row.low[0] for row in ends]),
+        np.array([row.high[0] for row in ends]),
+        level,
+        approximate=tally.weighted or not all(row.exact for row in ends),
+    )
+
+
+def _table_of(tally: Tally) -> Channel:
+    """Give the table of the one design that all reports went through."""
+    given: object = tally
+    if not isinstance(given, Tally):
+        raise TypeError(
+            f"sensitivity needs a Tally, reports of one design, but got {type(given).__name__}; take the parts of a "
+            "pool one part at a time"
+        )
+    if tally.by:
+        raise ValueError("sensitivity needs a tally without groups, but got one with groups; take one group at a time")
+    try:
+        return tally.design.as_channel()
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"sensitivity needs a design with a table of probabilities: {error}") from None
+
+
+def _contaminated(design: Channel, safe: int, cheating: Fraction) -> Channel:
+    """Give the design in which this share of people gives the safe report regardless, in whole numbers."""
+    honest = cheating.denominator - cheating.numerator
+    weights = design.weights.astype(object) * honest
+    weights[:, safe] += cheating.numerator * design.total
+    return Channel.of_weights(design.domain, design.outputs, weights, design.total * cheating.denominator)

@@ -1,0 +1,345 @@
+r"""Models of two samples: two equations, two unknown shares.
+
+Each model solves two equations in f, the observed shares of yes in the two samples. Standard errors are those of the
+delta method, with f(1-f)/n for the variance of f (dividing by n). Intervals are the estimate plus and minus a multiple
+of its standard error, cut to [0, 1]: approximate, for samples in which yes and no are both common. Sampling error, or
+people who do something else again, can put a solution outside 0 to 1; ``most_likely`` is then the maximum of the
+likelihood among the possible ones. An interval of which hardly anything is left after the cut says that the counts fit
+the design badly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from warner.designs import Channel
+from warner.designs.exact import probability
+from warner.estimators import channel_mle
+from warner.inference.intervals import check_level
+from warner.noncompliance.prevalence import (
+    AnchoredCrosswise,
+    CheatingDetection,
+    LieDetector,
+    Model,
+    Share,
+    UnrelatedQuestion,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from warner.arrays import Array, Counts, Numbers
+    from warner.designs.exact import Number
+
+    Equations = Callable[[Counts], tuple[Numbers, ...]]  # two observed shares in, the shares of the model out
+
+IMAGINARY_STEP = 1e-30  # of numerical derivatives, taken in the imaginary direction, where nothing cancels
+
+
+def two_sample_unrelated_question(
+    yes: Sequence[int], n: Sequence[int], p: Sequence[Number], *, level: float = 0.95
+) -> UnrelatedQuestion:
+    r"""Estimate prevalence where the unrelated question's own prevalence is unknown, from two samples.
+
+    In sample s a person answers the sensitive question with probability :math:`p_s`, the unrelated one otherwise:
+    :math:`\lambda_s = p_s \pi + (1 - p_s) w`. Two equations, two unknowns [1]_. ``unrelated`` is w, the share of
+    people who would answer the unrelated question with yes. Where that is known, one sample is enough:
+    `warner.surveys.unrelated_question`.
+
+    Parameters
+    ----------
+    yes, n : two whole numbers each
+        How many said yes, of how many, in each sample.
+    p : two numbers
+        The probability of the sensitive question in each sample; fractions may be strings such as ``"2/3"``.
+    level : float
+        Confidence level.
+
+    References
+    ----------
+    .. [1] B. G. Greenberg et al., "The unrelated question randomized response model: theoretical framework", J. Amer.
+       Stat. Assoc. 64 (1969), 520-539.
+
+    Examples
+    --------
+    Shares of yes of 0.26 and 0.34 with p = 0.8 and 0.2: 0.26 = 0.8 pi + 0.2 w and 0.34 = 0.2 pi + 0.8 w.
+
+    >>> result = two_sample_unrelated_question((260, 340), (1000, 1000), ("0.8", "0.2"))
+    >>> round(result.prevalence.value, 6), round(result.unrelated.value, 6)
+    (0.233333, 0.366667)
+    """
+    first, second = _different("p", p)
+
+    def solved(f: Counts) -> tuple[Numbers, ...]:
+        return (
+            ((1 - second) * f[0] - (1 - first) * f[1]) / (first - second),
+            (first * f[1] - second * f[0]) / (first - second),
+        )
+
+    # The possible solutions are the mixtures of four populations, each with all or none of either trait.
+    pure = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    asked = np.array([[first, second], [1 - first, 1 - second]])
+    return _estimated(
+        UnrelatedQuestion, solved, _samples(yes, n), level, pure @ asked, lambda shares: tuple(shares @ pure)
+    )
+
+
+def cheating_detection(
+    yes: Sequence[int], n: Sequence[int], forced: Sequence[Number], *, level: float = 0.95
+) -> CheatingDetection:
+    r"""Estimate prevalence among the honest, and the share of cheaters, from two samples with a forced yes.
+
+    In sample s the device says *say yes* with probability :math:`p_s`, and *answer truthfully* otherwise. Honest people
+    with the trait (:math:`\pi`) say yes either way, honest people without it (:math:`\beta`) when forced, and cheaters
+    (:math:`\gamma = 1 - \pi - \beta`) always say no: :math:`\lambda_s = \pi + p_s \beta` [1]_. ``cheaters``
+    is :math:`\gamma`. How many cheaters have the trait is not known: the prevalence lies between :math:`\pi` and
+    :math:`\pi + \gamma`.
+
+    Parameters
+    ----------
+    yes, n, level
+        As for `two_sample_unrelated_question`.
+    forced : two numbers
+        The probability of the forced yes in each sample.
+
+    References
+    ----------
+    .. [1] S. J. Clark, R. A. Desharnais, "Honest answers to embarrassing questions: detecting cheating in the
+       randomized response model", Psychological Methods 3 (1998), 160-168.
+
+    Examples
+    --------
+    0.30 = pi + 0.25 beta and 0.60 = pi + 0.75 beta: beta = 0.6, pi = 0.15, and a quarter cheats.
+
+    >>> cheating_detection((300, 600), (1000, 1000), ("1/4", "3/4"))
+    Cheating detection, from two samples
+                  share      se  most likely   approximate 95 % interval
+    prevalence   15.00%   2.31%       15.00%    10.48 to  19.52 %
+    cheaters     25.00%   2.43%       25.00%    20.23 to  29.77 %
+    cheaters: they say no regardless of the device; how many of them have the trait as well is unknown
+    """
+    first, second = _different("forced", forced)
+
+    def solved(f: Counts) -> tuple[Numbers, ...]:
+        honest_no = (f[1] - f[0]) / (second - first)
+        honest_yes = f[0] - first * honest_no
+        return honest_yes, 1 - honest_yes - honest_no, honest_no
+
+    kinds = np.array([[1.0, 1.0], [0.0, 0.0], [first, second]])
+    return _estimated(CheatingDetection, solved, _samples(yes, n), level, kinds, tuple)
+
+
+def stochastic_lie_detector(
+    yes: Sequence[int], n: Sequence[int], p: Sequence[Number], *, level: float = 0.95
+) -> LieDetector:
+    r"""Estimate prevalence, and the share of its carriers who answer honestly, from two samples.
+
+    People with the trait are to affirm it, and do so with the unknown probability t; otherwise they say no. All others
+    answer the plain statement with probability :math:`p_s` (and say no), its negation otherwise (and say yes):
+    :math:`\lambda_s = \pi t + (1 - \pi)(1 - p_s)` [1]_. ``honest`` is t.
+
+    Parameters
+    ----------
+    yes, n, level
+        As for `two_sample_unrelated_question`.
+    p : two numbers
+        The probability of the plain statement for people without the trait, in each sample.
+
+    References
+    ----------
+    .. [1] M. Moshagen, J. Musch, E. Erdfelder, "A stochastic lie detector", Behavior Research Methods 44 (2012),
+       222-231.
+
+    Examples
+    --------
+    0.48 = pi t + (1 - pi) 0.8 and 0.30 = pi t + (1 - pi) 0.2: pi = 0.7, and t = 0.24 / 0.7.
+
+    >>> result = stochastic_lie_detector((480, 300), (1000, 1000), ("0.2", "0.8"))
+    >>> round(result.prevalence.value, 6), round(result.honest.value, 6)
+    (0.7, 0.342857)
+    """
+    first, second = _different("p", p)
+
+    def solved(f: Counts) -> tuple[Numbers, ...]:
+        prevalence = 1 - (f[0] - f[1]) / (second - first)
+        return prevalence, (f[0] - (1 - prevalence) * (1 - first)) / prevalence
+
+    # People with the trait who affirm it, who deny it, and people without it.
+    kinds = np.array([[1.0, 1.0], [0.0, 0.0], [1 - first, 1 - second]])
+    return _estimated(
+        LieDetector, solved, _samples(yes, n), level, kinds, lambda shares: _part_of(shares[0], shares[1])
+    )
+
+
+def anchored_crosswise(
+    same: int,
+    anchor_same: int,
+    n: int,
+    *,
+    p: Number,
+    p_anchor: Number,
+    both_same: int | None = None,
+    level: float = 0.95,
+) -> AnchoredCrosswise:
+    r"""Estimate prevalence and the share of attentive people, from a crosswise question and one of known answer.
+
+    The anchor is a second crosswise question, on a trait that nobody has. Attentive people (a share g) report *same*
+    there with probability 1 - ``p_anchor``; the others are taken to answer both questions at random [1]_. ``attentive``
+    is g.
+
+    Parameters
+    ----------
+    same, anchor_same : int
+        How many reported *same* on the question, and on the anchor.
+    n : int
+        How many people answered both.
+    p, p_anchor : number
+        The prevalence of the unrelated trait in each question.
+    both_same : int, optional
+        How many reported *same* twice. Without it the two answers are taken as unrelated to each other, which makes the
+        standard errors approximate.
+    level : float
+        Confidence level.
+
+    References
+    ----------
+    .. [1] Y. Atsusaka, R. T. Stevenson, "A bias-corrected estimator for the crosswise model with inattentive
+       respondents", Political Analysis 31 (2023), 134-148.
+
+    Examples
+    --------
+    The anchor: 0.7 = g 0.8 + (1 - g)/2, so g = 2/3. The question: 0.62 = g x + (1 - g)/2, so x = 0.68 of the attentive
+    report *same*, and 0.68 = 0.2 pi + 0.8 (1 - pi) gives pi = 0.2.
+
+    >>> result = anchored_crosswise(620, 700, 1000, p="0.2", p_anchor="0.2")
+    >>> round(result.prevalence.value, 6), round(result.attentive.value, 6)
+    (0.2, 0.666667)
+    """
+    question, anchor = float(probability("p", p)), float(probability("p_anchor", p_anchor))
+    for name, value in (("p", question), ("p_anchor", anchor)):
+        if value == 0.5:
+            raise ValueError(
+                f"{name} must not be 1/2: then same and differ are equally likely for everybody, and say nothing"
+            )
+    samples = _samples((same, anchor_same), (n, n))
+    if both_same is not None:
+        if not 0 <= both_same <= min(same, anchor_same) or same + anchor_same - both_same > n:
+            raise ValueError(
+                f"both_same must be at most same and anchor_same, and leave at most n people, but got {both_same!r} "
+                f"with {same!r}, {anchor_same!r} and {n!r}"
+            )
+        f = samples.observed
+        samples.covariance[0, 1] = samples.covariance[1, 0] = (both_same / n - f[0] * f[1]) / n
+
+    def solved(f: Counts) -> tuple[Numbers, ...]:
+        attentive = (f[1] - 0.5) / (0.5 - anchor)
+        return ((f[0] - (1 - attentive) / 2) / attentive + question - 1) / (2 * question - 1), attentive
+
+    # Attentive people with the trait, attentive people without it, and the others.
+    kinds = np.array([[question, 1 - anchor], [1 - question, 1 - anchor], [0.5, 0.5]])
+
+    def read(shares: Array) -> tuple[float, float]:
+        attentive, with_trait = _part_of(shares[0], shares[1])
+        return with_trait, attentive
+
+    return _estimated(AnchoredCrosswise, solved, samples, level, kinds, read)
+
+
+class Samples(NamedTuple):
+    """Two samples: the shares of yes, their covariances, and the numbers of people."""
+
+    observed: Array
+    covariance: Array
+    sizes: tuple[int, ...]
+
+
+def _samples(yes: Sequence[int], n: Sequence[int]) -> Samples:
+    if not (isinstance(yes, Sequence) and isinstance(n, Sequence)) or len(yes) != 2 or len(n) != 2:
+        raise ValueError(f"yes and n must be two numbers each, one for each sample, but got {yes!r} and {n!r}")
+    for count, size in zip(yes, n, strict=True):
+        whole = all(isinstance(part, int | np.integer) and not isinstance(part, bool) for part in (count, size))
+        if not whole or size < 1 or not 0 <= count <= size:
+            raise ValueError(
+                f"counts must be whole numbers from 0 to the size of the sample, but got {count!r} of {size!r}"
+            )
+    sizes = tuple(map(int, n))
+    f = np.array([int(count) / size for count, size in zip(yes, sizes, strict=True)])
+    return Samples(f, np.diag(f * (1 - f) / np.array(sizes, dtype=np.float64)), sizes)
+
+
+def _estimated(
+    model: type[Model],
+    solved: Equations,
+    samples: Samples,
+    level: float,
+    kinds: Array,
+    read: Callable[[Array], tuple[float, ...]],
+) -> Model:
+    """Solve the equations, with errors; where no mixture of the kinds of people is a solution, find the likeliest.
+
+    The first two values of a solution are the shares of the model; the rest must be shares as well. A row of `kinds`
+    has one kind's probabilities of yes in the two samples, and `read` turns the shares of the kinds into those of the
+    model.
+    """
+    check_level(level)
+    f = samples.observed
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = np.array(solved(f))
+        # A step in the imaginary direction: exact derivatives of rational functions.
+        steps = IMAGINARY_STEP * np.eye(2)
+        slopes = np.array([np.imag(solved(f + 1j * step))[:2] / IMAGINARY_STEP for step in steps])
+    if not (np.isfinite(values).all() and np.isfinite(slopes).all()):
+        raise ValueError(
+            "these counts give no estimate: the equations have no solution there (a share in a denominator is zero)"
+        )
+    possible = bool(((values >= 0) & (values <= 1)).all())
+    likely = values if possible else np.array(read(_likeliest(kinds, samples)))
+    # For the ends half a yes and half a no more, or samples without one would be certain. And never empty: a value
+    # beyond 0 or 1 is moved there, for the end on the far side.
+    halved = (f * samples.sizes + 0.5) / (np.array(samples.sizes) + 1)
+    wider = samples.covariance + np.diag(halved * (1 - halved) / samples.sizes - np.diag(samples.covariance))
+    reach = -float(ndtri((1 - level) / 2)) * _standard_errors(slopes, wider)
+    shares = [
+        Share(value, error, max(min(value, 1) - half, 0.0), min(max(value, 0) + half, 1.0), level, best)
+        for value, error, half, best in zip(
+            values[:2].tolist(),
+            _standard_errors(slopes, samples.covariance).tolist(),
+            reach.tolist(),
+            likely[:2].tolist(),
+            strict=True,
+        )
+    ]
+    return model(*shares)
+
+
+def _standard_errors(slopes: Array, covariance: Array) -> Array:
+    """Give the standard errors by the delta method."""
+    return np.asarray(np.sqrt(np.maximum(np.einsum("is,ij,js->s", slopes, covariance, slopes), 0)))
+
+
+def _likeliest(kinds: Array, samples: Samples) -> Array:
+    """Give the most likely shares of the kinds of people: two samples are one channel with four reports."""
+    sizes = np.array(samples.sizes, dtype=np.float64)
+    weights = sizes / sizes.sum()
+    rows = np.stack([kinds * weights, (1 - kinds) * weights], axis=-1).reshape(len(kinds), 4)
+    counts = np.stack([samples.observed * sizes, (1 - samples.observed) * sizes], axis=-1).reshape(4)
+    return channel_mle(counts, Channel(rows, len(kinds), 4)).shares
+
+
+def _part_of(first: float, second: float) -> tuple[float, float]:
+    """Give the sum of two shares, and the first one's part of it."""
+    both = first + second
+    return both, first / both if both > 0 else np.nan
+
+
+def _different(name: str, pair: Sequence[Number]) -> tuple[float, float]:
+    if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+        raise ValueError(f"{name} must be two probabilities, one for each sample, but got {pair!r}")
+    first, second = (probability(name, value) for value in pair)
+    if first == second:
+        raise ValueError(f"{name} must differ between the samples, or they tell the same, but got {pair[0]!r} twice")
+    return float(first), float(second)

@@ -1,0 +1,93 @@
+"""The fewest people, or the smallest epsilon, that reach a goal: both measures fall with either."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warner.arrays import LARGEST_TOTAL
+from warner.planning.measures import Precision
+from warner.planning.wording import MEASURES, SMALLEST_EPSILON
+from warner.words import points
+
+if TYPE_CHECKING:
+    from warner.designs.contract import Design
+    from warner.designs.exact import Number
+    from warner.planning.measures import Question
+
+LARGEST_EPSILON = 20.0  # beyond, a report is the truth but for one in some hundred million
+CLOSE = 1e-10  # relative distance at which the search for epsilon ends
+GRID = 400  # epsilons that are looked at where the measure may jump
+
+
+def fewest_people(design: Design, question: Question, goal: float) -> int:
+    """Find the smallest number of people whose measure is at most the goal."""
+    precision = Precision(design, question)
+    high = 1
+    while not precision.measured(float(high)) <= goal:
+        if high >= LARGEST_TOTAL:
+            best = precision.measured(float(LARGEST_TOTAL))
+            raise ValueError(
+                f"no number of people up to 2^53 reaches {MEASURES[question.measure]} of {points(goal)} at epsilon "
+                f"{design.shown_epsilon()}; 2^53 people would reach {points(best)}. Allow a larger epsilon or a wider "
+                "interval"
+            )
+        high = min(4 * high, LARGEST_TOTAL)
+    low = high // 4  # does not reach it, or is 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if precision.measured(float(middle)) <= goal else (middle, high)
+    return high
+
+
+def smallest_epsilon(design: Design, people: int, question: Question, goal: float) -> Design:
+    """Find the design of the same mechanism, for the same answers, that reaches the goal with the smallest epsilon.
+
+    Of a mechanism with a parameter that jumps with epsilon, as the size of sets does, the measure may jump as well. It
+    is then the smallest of many epsilons, at most a few percent apart, and refined from there.
+    """
+
+    def reaches(epsilon: float) -> bool:
+        return Precision(with_epsilon(design, epsilon), question).measured(float(people)) <= goal
+
+    low, high = math.log(SMALLEST_EPSILON), math.log(LARGEST_EPSILON)
+    if not reaches(LARGEST_EPSILON):
+        nearly_truthful = with_epsilon(design, LARGEST_EPSILON)
+        best = Precision(nearly_truthful, question).measured(float(people))
+        raise ValueError(
+            f"no epsilon up to {LARGEST_EPSILON:g} lets {people:,} people reach {MEASURES[question.measure]} of "
+            f"{points(goal)}: sampling error alone is larger. They can reach {points(best, up=True)} at best; "
+            f"{points(goal)} takes {fewest_people(nearly_truthful, question, goal):,} people even with hardly any noise"
+        )
+    if reaches(SMALLEST_EPSILON):
+        high = low
+    elif not design.exclusive:  # a parameter may jump: bracket the first epsilon of many that reaches the goal
+        steps = np.linspace(low, high, GRID)
+        first = next(place for place, step in enumerate(steps) if reaches(math.exp(step)))
+        low, high = float(steps[first - 1]), float(steps[first])
+    while high - low > CLOSE:
+        middle = (low + high) / 2
+        low, high = (low, middle) if reaches(math.exp(middle)) else (middle, high)
+    return with_epsilon(design, math.exp(high))
+
+
+def with_epsilon(design: Design, epsilon: Number) -> Design:
+    """Give the design of the same mechanism, for the same answers, that spends this epsilon."""
+    try:
+        return design.with_epsilon(epsilon)
+    except TypeError:
+        raise TypeError(
+            f"another epsilon cannot be planned for a {design.mechanism}, which does not follow from epsilon; give the "
+            "possible answers in the place of the design, or a mechanism such as 'randomized response'"
+        ) from None
+
+
+def follows_epsilon(design: Design) -> bool:
+    """Tell whether there are designs of the same mechanism with other epsilons."""
+    try:
+        design.with_epsilon(1)
+    except TypeError:
+        return False
+    return True

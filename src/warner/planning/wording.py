@@ -1,0 +1,105 @@
+"""A plan in plain words, a sentence for each thing that it tells."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from warner.estimators.auto import SURVEYS
+from warner.words import counted, level_text, points, quoted, rounded_up
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from warner.planning.plans import Plan
+
+MEASURES = {"half_width": "an interval half-width", "error": "a root-mean-square error"}
+SMALLEST_EPSILON = 1e-6  # smaller ones are not looked for
+
+
+def sentences(plan: Plan) -> Iterator[str]:
+    """Say what the plan tells; the first sentence answers the question."""
+    yield _solution(plan)
+    yield _design(plan)
+    yield _interval(plan)
+    if plan.error < float("inf"):
+        population = "the worst population" if plan.population is None else "this population"
+        others = "mle and inv_n have" if plan.design.exclusive else "inv_n has"
+        yield (
+            f"Error of the unbiased shares (inv), as a root mean square over the answers: {points(plan.error)} (for "
+            f"{population}). The error of inv_p is never larger; {others} no such guarantee."
+        )
+    yield _smallest_share(plan)
+    if plan.errors:
+        errors = ", ".join(f"{name} {100 * error:.3g}" for name, error in plan.errors.items())
+        simulated = [name for name in plan.errors if name != "inv"]
+        sources = ["inv by its formula"] * ("inv" in plan.errors)
+        sources += [f"{' and '.join(simulated)} from {SURVEYS} simulated surveys"] * bool(simulated)
+        yield f"Predicted errors in percentage points: {errors} ({', '.join(sources)})."
+    if plan.shuffled_epsilon is not None:
+        yield _shuffled(plan)
+    yield from plan.advice
+
+
+def _solution(plan: Plan) -> str:
+    people = counted(plan.people, "person", "people")
+    epsilon, measure = f"epsilon {plan.design.shown_epsilon()}", MEASURES[plan.measure]
+    if plan.solved_for == "people":
+        verb = "is" if plan.people == 1 else "are"
+        return f"{people} {verb} needed for {measure} of {points(plan.goal)} at {epsilon}."
+    if plan.solved_for == "epsilon":
+        searched = plan.epsilon > SMALLEST_EPSILON
+        smallest = "the smallest" if searched else "enough, and the smallest that is considered,"
+        verb = "reaches" if plan.people == 1 else "reach"
+        return f"E{epsilon[1:]} is {smallest} with which {people} {verb} {measure} of {points(plan.goal)}."
+    verb = "gives" if plan.people == 1 else "give"
+    return f"{people} at {epsilon} {verb} {measure} of {points(getattr(plan, plan.measure))}."
+
+
+def _design(plan: Plan) -> str:
+    design, happens = plan.design, ""
+    if design.symmetry is not None:
+        truth = "the truth is reported" if design.exclusive else "a report names the true answer"
+        happens = f"; {truth} with probability {design.symmetry.p:.4g}, each other answer with {design.symmetry.q:.4g}"
+    return f"Design: {design.mechanism}, {design.k:,} answers, epsilon {design.shown_epsilon()}{happens}."
+
+
+def _interval(plan: Plan) -> str:
+    about = "an answer" if plan.answer is None else f"the answer {quoted(plan.answer)}"
+    if not plan.worst_case:
+        case = "as given" if plan.question.share is not None else "as in the population"
+    else:
+        case = "the worst case" if plan.population is None else "the widest interval in the population"
+    intervals = "all intervals together" if plan.simultaneous else "each interval"
+    return (
+        f"Interval: ± {points(plan.half_width)} for {about} with a true share of {share_text(plan.share)} ({case}), at "
+        f"a confidence level of {level_text(plan.level)} for {intervals}; standard error {points(plan.standard_error)}."
+    )
+
+
+def _smallest_share(plan: Plan) -> str:
+    power = level_text(plan.power)
+    if plan.smallest_share > 1:
+        return f"Smallest share: no answer, however common, stands out from the noise with probability {power}."
+    about = (
+        "an answer" if plan.answer is None or plan.design.symmetry is not None else f"the answer {quoted(plan.answer)}"
+    )
+    return (
+        f"Smallest share: {about} stands out from the noise with probability {power} if "
+        f"{share_text(plan.smallest_share)} of people hold it."
+    )
+
+
+def _shuffled(plan: Plan) -> str:
+    assert plan.shuffled_epsilon is not None
+    if plan.shuffled_epsilon == plan.epsilon:
+        shown = plan.design.shown_epsilon()
+        return f"Shuffled reports: no better than epsilon {shown} can be proven at delta {plan.delta:g}."
+    return (
+        "Shuffled reports: if an honest shuffler mixes them, all of them together have a central epsilon of at most "
+        f"{rounded_up(plan.shuffled_epsilon, 4)} at delta {plan.delta:g} (proven with the privacy blanket)."
+    )
+
+
+def share_text(share: float) -> str:
+    """Write a share in percent, in three digits: rare ones would vanish among decimals."""
+    return f"{100 * share:.3g} %"

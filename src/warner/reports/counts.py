@@ -1,0 +1,326 @@
+"""Counts of reports, checked once, at the public border; everything behind it trusts them.
+
+Counts are whole numbers (int64) or sums of weights (float64), of shape (..., columns): one for each column of the
+design. Among many answers only a few counts are distinct (at most about sqrt(2 N) of N reports), and equal counts have
+equal shares, intervals and p-values: `Histograms.levels` finds them once, for all who work on them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+
+import numpy as np
+
+from warner.arrays import LARGEST_TOTAL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import ArrayLike
+
+    from warner.arrays import Array, Counts, Integers, Mask
+    from warner.designs.facts import ChannelOperator
+
+LONG_ROW = 2**12  # longer histograms are cheaper by their distinct counts than answer by answer
+SMALL_TABLE = 2**12  # cells that stay in the processor's cache
+PIECE = 2**16  # counts worked on at a time
+RARE = 16  # at most one count in so many is looked up apart from the table, if a longer table avoids that
+NAMED = 5  # impossible reports named in an error
+
+
+class Counted(Protocol):
+    """What counts are counts of: a design, or a bare channel operator."""
+
+    @property
+    def columns(self) -> Sequence[Any]:
+        """What is counted."""
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether each report is counted exactly once."""
+
+    @property
+    def supported(self) -> int | None:
+        """How many columns each report is counted for; None where that varies."""
+
+    def possible(self) -> Mask | None:
+        """Tell which columns can be at all; None if all can."""
+
+    def operator(self) -> ChannelOperator:
+        """Give the likelihood of each answer under each column."""
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """The distinct counts of one histogram, in rising order, and how often each occurs.
+
+    A table with a cell for each count from the smallest on tells what was computed for it; the few counts beyond its
+    end, the heavy ones, are looked up apart. Nothing of the length of the histogram is held.
+    """
+
+    values: Integers
+    repeats: Integers
+    counts: Integers
+    smallest: int
+    cells: int
+    heavy: Integers  # positions
+    rank: Integers  # of each heavy count among the values
+
+    @cached_property
+    def from_the_largest(self) -> tuple[Integers, Integers]:
+        """How many columns have a count as large as each or larger, and their sum; the largest first."""
+        return np.cumsum(self.repeats[::-1]), np.cumsum((self.repeats * self.values)[::-1])
+
+    @cached_property
+    def from_the_smallest(self) -> tuple[Integers, Integers]:
+        """How many columns have a count as small as each or smaller, and their sum; the smallest first."""
+        return np.cumsum(self.repeats), np.cumsum(self.repeats * self.values)
+
+    def spread(self, results: Array) -> Array:
+        """Give every column what was computed for its count."""
+        light = self.values[: self.values.searchsorted(self.smallest + self.cells)]
+        table = np.zeros(self.cells + 1, dtype=results.dtype)
+        table[light - self.smallest] = results[: light.size]
+        if not self.smallest and not self.heavy.size:
+            return table.take(self.counts)
+        spread = np.empty(self.counts.size, dtype=results.dtype)
+        for part, cells in _in_cells(self.counts, self.smallest, self.cells):
+            table.take(cells, out=spread[part], mode="clip")
+        spread[self.heavy] = results[self.rank]
+        return spread
+
+
+@dataclass(frozen=True, eq=False)
+class Histograms:
+    """Checked counts, int64 or float64 of shape (..., columns), with the number of reports, of shape (...)."""
+
+    counts: Counts
+    n: Counts
+    largest: float
+
+    @property
+    def whole(self) -> bool:
+        """Whether these are whole numbers."""
+        return self.counts.dtype == np.int64
+
+    @property
+    def single(self) -> bool:
+        """Whether this is one histogram."""
+        return self.n.size == 1
+
+    @cached_property
+    def levels(self) -> Levels:
+        """The distinct counts, of one histogram of whole numbers."""
+        return distinct(self.counts.reshape(-1), int(self.largest))
+
+    def rows(self) -> Histograms:
+        """Give the same counts with a single leading axis."""
+        if self.counts.ndim == 2:
+            return self
+        return Histograms(self.counts.reshape(-1, self.counts.shape[-1]), self.n.reshape(-1), self.largest)
+
+    def row(self, place: int) -> Histograms:
+        """Give one of the histograms: the same one each time, so that its distinct counts are found once."""
+        if place not in self._rows:
+            counts = self.counts[place]
+            self._rows[place] = Histograms(counts, self.n[place], counts.max(initial=0))
+        return self._rows[place]
+
+    @cached_property
+    def _rows(self) -> dict[int, Histograms]:
+        return {}
+
+
+def checked(counts: ArrayLike, design: Counted, n: ArrayLike | None = None) -> Histograms:
+    """Check counts of reports under a design, and that these can say anything.
+
+    `n` is the number of reports, where that is not the sum of the counts.
+    """
+    histograms = as_histograms(counts, len(design.columns))
+    if n is not None or not design.exclusive:
+        number = number_of_reports(n, histograms.counts, design)
+        histograms = Histograms(histograms.counts, number, histograms.largest)
+    refuse_empty(histograms.n)
+    refuse_uninformative(design)
+    refuse_impossible(histograms.counts, design)
+    return histograms
+
+
+def multinomial(counts: ArrayLike, design: Counted) -> Histograms:
+    """Check counts whose likelihood is known: those of reports that are counted once each."""
+    if not design.exclusive:
+        raise TypeError(
+            "a report of this design supports several answers, so that counts have no likelihood of their own; give "
+            "the reports: design.operator(reports) in the place of the design"
+        )
+    return checked(counts, design)
+
+
+def refuse_uninformative(design: Counted) -> None:
+    """Refuse a design of which reports say nothing."""
+    if getattr(design, "epsilon", 1.0) == 0:
+        raise ValueError(
+            "the design must have an epsilon above 0: with p = q, rows that do not differ, reports carry no "
+            "information on the answers"
+        )
+
+
+def refuse_impossible(counts: Counts, design: Counted) -> None:
+    """Refuse reports that no answer leads to: which, and how often."""
+    possible = design.possible()
+    if possible is None or possible.all():
+        return
+    amounts = counts.reshape(-1, counts.shape[-1]).sum(axis=0)
+    where = np.flatnonzero(~possible & (amounts > 0))
+    if where.size:
+        shown = ", ".join(f"{design.columns[j]!r} {amounts[j]:,} times" for j in where[:NAMED].tolist())
+        more = f" and {where.size - NAMED} more" if where.size > NAMED else ""
+        raise ValueError(
+            f"counts must be of reports that the design can give, but some are impossible under it: {shown}{more}"
+        )
+
+
+def as_histograms(counts: ArrayLike, width: int) -> Histograms:
+    """Check counts whose last axis has so many entries."""
+    if isinstance(counts, np.ma.MaskedArray) and np.ma.getmaskarray(counts).any():
+        raise ValueError(
+            "counts must not be masked: give 0 for an answer that was never reported, or leave it out of the domain"
+        )
+    array = np.asarray(counts)
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"counts must be numbers, but got an array of {array.dtype}")
+    if array.shape[-1:] != (width,):
+        raise ValueError(
+            f"counts must have one entry for each of the {width} answers (or kinds of reports) of the design, but got "
+            f"shape {array.shape}"
+        )
+    return _weighted(array.astype(np.float64)) if array.dtype.kind == "f" else _whole(array)
+
+
+def _whole(array: Counts) -> Histograms:
+    # One pass finds both the largest and any negative count: seen as unsigned, that one is above 2^63.
+    signed = array.dtype.kind == "i"
+    array = array.astype(np.int64 if signed else np.uint64, copy=False)
+    largest = int(array.view(np.uint64).max(initial=0))
+    if signed and largest >= 2**63:
+        _bad_counts("must not be negative", array < 0, array)
+    array = array.view(np.int64)
+    safe = largest * array.shape[-1] < 2**63
+    roughly = 0.0 if safe else array.sum(axis=-1, dtype=np.float64).max(initial=0)
+    totals = array.sum(axis=-1)  # overflows only where `roughly` is far too large already
+    most = max(roughly, largest, int(totals.max(initial=0)))
+    if most > LARGEST_TOTAL:
+        raise ValueError(f"counts must sum to at most 2^53 = 9.01e15, the limit of doubles, but got {most:.3g}")
+    return Histograms(array, totals, largest)
+
+
+def _weighted(array: Array) -> Histograms:
+    if not (array >= 0).all():
+        _bad_counts("must be numbers of at least 0", ~(array >= 0), array)
+    with np.errstate(over="ignore"):
+        totals = array.sum(axis=-1)
+    if not np.isfinite(totals).all():
+        raise ValueError("counts must be finite and have a finite sum; rescale them")
+    return Histograms(array, totals, float(array.max(initial=0)))
+
+
+def _bad_counts(rule: str, wrong: Mask, array: Counts) -> NoReturn:
+    where = tuple(int(index) for index in np.argwhere(wrong)[0])
+    raise ValueError(
+        f"counts {rule}, but got {array[where].item()!r} at position {where[0] if len(where) == 1 else where}"
+    )
+
+
+def number_of_reports(n: ArrayLike | None, counts: Counts, design: Counted) -> Counts:
+    """Take the number of reports as given, and check that it is one that the counts can come from.
+
+    Each report is counted for as many columns as the design says: counts sum to so many times the number of reports.
+    """
+    total = counts.sum(axis=-1)
+    if n is None:
+        if design.exclusive:
+            return np.asarray(total)
+        raise TypeError(
+            "n must be given, the number of reports: under this design a report may support several answers, so that "
+            "the counts do not sum to it"
+        )
+    number = np.asarray(n)
+    if number.shape != total.shape or number.dtype.kind not in "iuf" or not (number >= 0).all():
+        raise ValueError(f"n must be a number of reports for each histogram, of shape {total.shape}, but got {n!r}")
+    if not np.isfinite(number.astype(np.float64).sum()):
+        raise ValueError(f"n must be finite, but got {n!r}")
+    weighted = counts.dtype.kind == "f"
+    if not weighted and (number != np.floor(number)).any():
+        raise ValueError(f"n must be a whole number of reports, as the counts are, but got {n!r}")
+    number = number.astype(counts.dtype)
+    close = 1e-9 * np.maximum(total, 1) if weighted else 0  # sums of weights are rounded
+    if design.supported is not None and (np.abs(total - design.supported * number) > close).any():
+        rule = "the sum of the counts" if design.exclusive else f"their sum divided by {design.supported:,}"
+        raise ValueError(
+            f"n must be {rule}, because each report is counted so many times, but the counts sum to {total.tolist()} "
+            f"and n is {number.tolist()}"
+        )
+    if counts.size and (counts.max(axis=-1) > number + close).any():
+        raise ValueError("n must be at least every count: no answer is supported by more reports than there are")
+    return number
+
+
+def refuse_empty(totals: Counts) -> None:
+    """Refuse histograms without any report."""
+    if not totals.all():
+        where = "" if totals.ndim == 0 else f" in the histogram at position {np.argwhere(totals == 0)[0].tolist()}"
+        raise ValueError(f"counts must hold at least one report, but all are zero{where}")
+
+
+def distinct(counts: Integers, largest: int) -> Levels:
+    """Find the distinct counts of a histogram, in two passes and a table that is not longer than it."""
+    longest = max(counts.size, LONG_ROW)
+    nobody = np.zeros(0, dtype=np.int64)
+    if largest < longest:
+        tally = np.bincount(counts)
+        values = np.flatnonzero(tally)
+        return Levels(values, tally[values], counts, 0, largest + 1, nobody, nobody)
+    smallest = int(counts.min())
+    cells = min(longest, SMALL_TABLE, largest - smallest + 1)
+    tally, heavy = _tallied(counts, smallest, cells)
+    if heavy.size > counts.size // RARE and cells < longest:  # a short table misses too many
+        cells = min(longest, largest - smallest + 1)
+        tally, heavy = _tallied(counts, smallest, cells)
+    light = np.flatnonzero(tally[:cells])
+    large, rank, times = np.unique(counts[heavy], return_inverse=True, return_counts=True)
+    return Levels(
+        np.concatenate([light + smallest, large]),
+        np.concatenate([tally[light], times]),
+        counts,
+        smallest,
+        cells,
+        heavy,
+        light.size + rank,
+    )
+
+
+def _tallied(counts: Integers, smallest: int, cells: int) -> tuple[Integers, Integers]:
+    """Count how often each count occurs, from the smallest on, and find the positions of those beyond the last cell."""
+    tally = np.zeros(cells + 1, dtype=np.int64)
+    heavy = [np.zeros(0, dtype=np.int64)]
+    for part, piece in _in_cells(counts, smallest, cells):
+        times = np.bincount(piece, minlength=cells + 1)
+        tally += times
+        if times[cells]:
+            heavy.append(part.start + np.flatnonzero(piece == cells))
+    return tally, np.concatenate(heavy)
+
+
+def _in_cells(counts: Integers, smallest: int, cells: int) -> Iterator[tuple[slice, Integers]]:
+    """Go through counts piece by piece: their distance from the smallest, or the number of cells if that is less."""
+    step = max(PIECE, cells)
+    buffer = np.empty(min(step, counts.size), dtype=np.int64)
+    for start in range(0, counts.size, step):
+        part = slice(start, min(start + step, counts.size))
+        piece = buffer[: part.stop - start]
+        np.minimum(counts[part], smallest + cells, out=piece)
+        if smallest:
+            piece -= smallest
+        yield part, piece

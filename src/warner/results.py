@@ -1,0 +1,70 @@
+"""What all results have in common: a table, a dictionary, JSON, a data frame, and a text that is also their repr."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+
+if TYPE_CHECKING:
+    from warner.arrays import Counts
+    from warner.documents import Document
+
+BACKENDS = ("polars", "pandas", "pyarrow")
+
+
+class Result(ABC):
+    """What was found, for people and for programs."""
+
+    @abstractmethod
+    def text(self) -> str:
+        """Say it in plain words."""
+
+    @abstractmethod
+    def table(self) -> dict[str, Counts]:
+        """Give it as columns."""
+
+    @abstractmethod
+    def to_dict(self) -> Document:
+        """Give it as what JSON can hold."""
+
+    def to_json(self) -> str:
+        """Write it as JSON."""
+        return as_json(self.to_dict())
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Give the table as a data frame of polars, pandas or pyarrow: the first that is installed, or `backend`."""
+        return as_frame(self.table(), backend)
+
+    def __repr__(self) -> str:
+        return self.text()
+
+
+def as_json(fields: Document) -> str:
+    """Write what `to_dict` gave."""
+    return json.dumps(fields, ensure_ascii=False, indent=1)
+
+
+def as_frame(table: dict[str, Counts], backend: str | None, preferred: str | None = None) -> Any:
+    """Make a data frame of a table: of `backend`, or of the `preferred` library, or of the first that is installed."""
+    if backend is not None and backend not in BACKENDS:
+        raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, but got {backend!r}")
+    installed = [name for name in BACKENDS if importlib.util.find_spec(name)]
+    chosen: Any = backend or preferred or next(iter(installed), "polars, pandas or pyarrow")
+    if chosen not in installed:
+        raise ImportError(f"a data frame needs {chosen}, which is not installed")
+    columns: Any = {name: column.tolist() if column.dtype == object else column for name, column in table.items()}
+    return nw.from_dict(columns, backend=chosen).to_native()
+
+
+def plain(value: Any) -> Any:
+    """Give a number, or an array of them, as JSON can hold it: what is not finite as None."""
+    if isinstance(value, np.ndarray) and value.ndim:
+        return [plain(part) for part in value]
+    number = value.item() if isinstance(value, np.generic | np.ndarray) else value
+    return None if isinstance(number, float) and not math.isfinite(number) else number

@@ -1,0 +1,102 @@
+"""Numbers and names as people read them: each in one way, wherever it is said."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from decimal import ROUND_CEILING, Context
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from warner.arrays import PerGroup
+
+TIGHT = "\N{NO-BREAK SPACE}"  # a space at which no line is broken
+WIDTH = 120
+
+
+def amount(number: PerGroup) -> str:
+    """Write a number of reports in full, or a sum of weights to a tenth."""
+    return f"{number:,.1f}" if isinstance(number, float | np.floating) else f"{number:,}"
+
+
+def percent(share: float, decimals: int = 2) -> str:
+    """Write a share in percent."""
+    return f"{100 * share:.{decimals}f} %"
+
+
+def level_text(level: float) -> str:
+    """Write a confidence level in percent, with the digits that it has."""
+    return f"{100 * level:.6g} %"
+
+
+def points(difference: float | None, *, up: bool = False) -> str:
+    """Write a difference of shares in percentage points, in three digits; with `up`, never less than it is."""
+    number = 100 * (math.nan if difference is None else difference)
+    text = rounded_up(number, 3) if up else f"{number:.3g}"
+    return f"{text} percentage point{'' if text == '1' else 's'}"
+
+
+def p_value(value: float) -> str:
+    """Write a p-value; one that is too small for a double is bounded."""
+    return f"p = {value:.2g}" if value > 0 else "p < 1e-300"
+
+
+def rounded_up(value: float, digits: int) -> str:
+    """Write a number in so many significant digits, never less than it is."""
+    up = Context(prec=digits, rounding=ROUND_CEILING).create_decimal_from_float(value).normalize()
+    return f"{up:f}" if up.adjusted() >= -digits else f"{up:e}"
+
+
+def rounded_down(value: float, decimals: int = 3) -> str:
+    """Write a lower bound, never more than it is."""
+    if not math.isfinite(value):
+        return "inf" if value > 0 else ""
+    return f"{math.floor(10**decimals * value) / 10**decimals:g}"
+
+
+def printable(text: str) -> str:
+    """Show control characters as escapes: they could play tricks with a terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def shortened(text: str, width: int = 40) -> str:
+    """Cut a text to a width, with dots where it was cut."""
+    return text if len(text) <= width else text[: width - 3] + "..."
+
+
+def quoted(label: object) -> str:
+    """Name an answer; a repr shows control characters as escapes."""
+    return shortened(repr(label))
+
+
+def enumerated(names: Sequence[str], most: int) -> str:
+    """List names with commas, and how many more there are than `most`."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def counted(number: int, one: str, several: str) -> str:
+    """Write a number with its noun in the right form."""
+    return f"{number:,} {one if number == 1 else several}"
+
+
+def wrapped(paragraphs: Iterable[str]) -> str:
+    """Break paragraphs into lines; a number stays with its percent sign."""
+    texts = (
+        textwrap.fill(
+            text.replace(" %", f"{TIGHT}%").replace("p = ", f"p{TIGHT}={TIGHT}"), WIDTH, break_long_words=False
+        )
+        for text in paragraphs
+    )
+    return "\n".join(texts).replace(TIGHT, " ")
+
+
+def reports_counted(number: PerGroup, *, weighted: bool, kind: str = "") -> str:
+    """Write how many reports there are, of which kind, in one or more groups together."""
+    total = np.asarray(number).sum()
+    words = " ".join(word for word in ("weighted" if weighted else "", kind) if word)
+    return f"{amount(total)} {words + ' ' if words else ''}{'report' if total == 1 else 'reports'}"

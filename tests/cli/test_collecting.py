@@ -1,0 +1,156 @@
+"""`warner randomize`: what is written, and that nothing is where something was wrong."""
+
+from __future__ import annotations
+
+import resource
+import signal
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from cli.shell import COMMAND, COUNTS, SURVEY, fails, run, succeeds
+from warner import RandomizedResponse, tally
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet", "jsonl", "tsv"])
+def test_randomize_carries_along_only_what_is_asked_for(folder: Path, ending: str) -> None:
+    honest = RandomizedResponse(["never", "once", "often"], odds=(1, 0))
+    honest.save(folder / "honest.json")
+    target = f"out.{ending}"
+    options = ("randomize", "reports.csv", "-c", "answer", "-d", "honest.json", "-o", target)
+    assert "1,000 reports, epsilon inf each" in succeeds(folder, *options, "--keep", "region")
+    counted = tally(folder / target, honest, column="answer", by="region")
+    assert counted.counts.sum(axis=0).tolist() == list(COUNTS.values())
+    assert counted.groups == (("north",), ("south",))
+    succeeds(folder, *options)
+    assert tally(folder / target, honest).n == 1000  # the only column there is
+
+
+def test_randomize_follows_the_design(folder: Path) -> None:
+    people = 20_000
+    (folder / "many.csv").write_text("v\n" + "once\n" * people)
+    succeeds(folder, "randomize", "many.csv", "-d", "survey.json", "-o", "out.parquet")
+    counts = tally(folder / "out.parquet", SURVEY).counts
+    chance = np.array([SURVEY.q, SURVEY.p, SURVEY.q])
+    # Six standard errors: a false alarm in about 10^8 runs
+    assert (np.abs(counts - people * chance) <= 6 * np.sqrt(people * chance * (1 - chance))).all()
+
+
+def test_randomize_from_and_to_a_pipe(folder: Path) -> None:
+    RandomizedResponse([1, 2], odds=(1, 0)).save(folder / "honest.json")
+    out = succeeds(
+        folder, "randomize", "-", "-c", "v", "--keep", "k", "-d", "honest.json", input="k,v,x\na,1,s\nb,2,s\n"
+    )
+    assert out == "v,k\n1,a\n2,b\n"
+
+
+@pytest.mark.parametrize("secret", ["hiv-positive", ""])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_wrong_answer_is_named_by_its_row_and_nothing_is_written(folder: Path, secret: str, ending: str) -> None:
+    (folder / "answers.csv").write_text("id,v\n" + "1,never\n" * 70_000 + f"2,{secret}\n1,once\n")
+    options = ("randomize", "answers.csv", "-c", "v", "-d", "survey.json", "-o", f"out.{ending}")
+    said = fails(folder, *options)
+    assert "in row 70,001 it is missing or not in it; nothing was written" in said
+    assert "hiv" not in said
+    piped = (folder / "answers.csv").read_text()
+    assert "hiv" not in fails(folder, "randomize", "-", *options[2:], input=piped)
+
+
+@pytest.mark.parametrize("source", ["-", "plain.csv"])
+@pytest.mark.parametrize("content", ["never\nonce\n", "alice,never\nbob,once\n"])
+def test_a_file_without_a_header_does_not_give_away_its_first_person(folder: Path, source: str, content: str) -> None:
+    (folder / "plain.csv").write_text(content)
+    for column in ((), ("-c", "answer")):
+        said = fails(folder, "randomize", source, "-d", "survey.json", *column, input=content)
+        assert "the first line must name the columns" in said
+        assert "never" not in said
+        assert "alice" not in said
+
+
+def test_files_whose_columns_differ_are_not_mixed(folder: Path) -> None:
+    (folder / "a.csv").write_text("q1,q2\nnever,once\n")
+    (folder / "b.csv").write_text("q2,q1\nonce,never\n")
+    options = ("-c", "q1", "-d", "survey.json")
+    assert "must have the same columns" in fails(folder, "randomize", "[ab].csv", *options, "--keep", "q2")
+    assert "must have the same columns" in fails(folder, "estimate", "[ab].csv", *options)
+
+
+@pytest.mark.parametrize("content", ["\ufeffk,v\r\nä,1\r\n\r\nb,2\r\n", "k;v\nä;1\nb;2\n", "k\tv\nä\t1\nb\t2\n"])
+def test_randomize_reads_a_pipe_as_it_reads_a_file(folder: Path, content: str) -> None:
+    RandomizedResponse([1, 2], odds=(1, 0)).save(folder / "honest.json")
+    (folder / "answers.csv").write_text(content, encoding="utf-8", newline="")
+    options = ("-c", "v", "--keep", "k", "-d", "honest.json")
+    piped = succeeds(folder, "randomize", "-", *options, input=content, encoding="utf-8")
+    assert piped == "v,k\n1,ä\n2,b\n"
+    assert succeeds(folder, "randomize", "answers.csv", *options, encoding="utf-8") == piped
+
+
+def test_what_was_printed_before_a_wrong_answer_is_disowned(folder: Path) -> None:
+    answers = "v\n" + "never\n" * 70_000 + "foo\n"
+    done = run(folder, "randomize", "-", "-d", "survey.json", input=answers)
+    assert done.returncode == 2
+    assert "in row 70,001" in done.stderr
+    assert "what was printed is not to be used" in done.stderr
+
+
+def test_kept_columns_have_the_types_of_their_source(folder: Path) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    n = 70_000
+    notes = pa.array([None] * (n - 1) + ["late"], type=pa.string())
+    table = pa.table({"v": ["never"] * n, "note": notes, "small": pa.array([1] * n, type=pa.uint8())})
+    pq.write_table(table, folder / "answers.parquet")
+    options = ("-c", "v", "--keep", "note", "--keep", "small", "-d", "survey.json", "-o", "out.parquet")
+    succeeds(folder, "randomize", "answers.parquet", *options)
+    written = pq.read_table(folder / "out.parquet")
+    assert written.schema.types == [pa.string(), pa.string(), pa.uint8()]
+    assert written["note"].to_pylist()[-1] == "late"
+
+
+def test_interrupting_leaves_nothing_under_the_final_name(folder: Path) -> None:
+    options = ["randomize", "-", "-c", "v", "-d", "survey.json", "-o", "out.csv"]
+    with subprocess.Popen(
+        [*COMMAND, *options], cwd=folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write("v\n" + "never\n" * 200_000)
+        process.stdin.flush()
+        while not list(folder.glob(".out.csv.*.part")):  # until it is in the middle of writing
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 130
+        assert process.stderr.read() == "warner: interrupted; nothing was written\n"
+    assert not list(folder.glob("*out.csv*"))
+    assert not list(folder.glob(".out.csv*"))
+
+
+def test_a_killed_randomize_leaves_nothing_under_the_final_name(folder: Path) -> None:
+    options = ["randomize", "-", "-c", "v", "-d", "survey.json", "-o", "out.csv"]
+    with subprocess.Popen([*COMMAND, *options], cwd=folder, stdin=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        process.stdin.write("v\n" + "never\n" * 200_000)
+        process.stdin.flush()
+        while not list(folder.glob(".out.csv.*.part")):
+            time.sleep(0.05)
+        process.kill()
+    assert not (folder / "out.csv").exists()
+
+
+def _small_files() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_running_out_of_room(folder: Path, ending: str) -> None:
+    wide = RandomizedResponse([f"answer number {i}" for i in range(3000)], epsilon=1)
+    wide.save(folder / "wide.json")
+    (folder / "answers.csv").write_text("v\n" + "".join(f"answer number {i % 3000}\n" for i in range(100_000)))
+    options = ("randomize", "answers.csv", "-d", "wide.json", "-o", f"out.{ending}")
+    assert "File too large" in fails(folder, *options, preexec_fn=_small_files)

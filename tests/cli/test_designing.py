@@ -1,0 +1,193 @@
+"""`warner design` and `warner show`: every name and every mistake."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cli.shell import SURVEY, fails, succeeds
+from warner import RandomizedResponse, SubsetSelection, load_design, surveys
+from warner.designs import MECHANISMS, design_from_json
+from warner.surveys import SURVEYS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cli.shell import Prompt
+
+
+def test_design_and_show(tmp_path: Path) -> None:
+    said = succeeds(tmp_path, "design", "never", "once", "often", "--epsilon", "1", "-o", "survey.json")
+    assert "epsilon 1" in said
+    assert RandomizedResponse.load(tmp_path / "survey.json") == SURVEY
+    shown = succeeds(tmp_path, "show", "survey.json")
+    assert "with probability 0.5761" in shown
+    assert "epsilon 1." in shown
+    printed = succeeds(tmp_path, "design", "--size", "1000", "--odds", "9:1")
+    assert RandomizedResponse.from_json(printed) == RandomizedResponse(1000, odds=(9, 1))
+    (tmp_path / "labels.txt").write_text("7\n-3\n", encoding="utf-8")
+    printed = succeeds(tmp_path, "design", "--domain-file", "labels.txt", "--integers", "--truth", "3/4")
+    assert RandomizedResponse.from_json(printed) == RandomizedResponse([7, -3], truth="3/4")
+
+
+def test_answers_are_given_as_words_after_an_option_by_number_or_in_a_file(prompt: Prompt) -> None:
+    wanted = RandomizedResponse(["kuk", "other"], epsilon=1)
+    (prompt.folder / "labels.txt").write_text("kuk\r\n\nother\n", encoding="utf-8")
+    for arguments in (
+        ("--answers", "kuk", "other", "--epsilon", "1"),
+        ("--epsilon", "1", "--answers", "kuk", "other"),
+        ("--answers", "kuk", "--epsilon", "1", "--answers", "other"),
+        ("--answers=kuk", "--answers=other", "--epsilon=1"),
+        ("--domain-file", "labels.txt", "--epsilon", "1"),
+        ("randomized-response", "epsilon=1", "--answers", "kuk", "other"),
+    ):
+        assert RandomizedResponse.from_json(prompt.prints("design", *arguments)) == wanted
+    signs = prompt.prints("design", "<18", ">=18", "--truth", "3/4")  # no key=value, though it has an equals sign
+    assert RandomizedResponse.from_json(signs) == RandomizedResponse(["<18", ">=18"], truth="3/4")
+    negative = prompt.prints("design", "--answers", "-3", "7", "--integers", "--redraw", "1/2")
+    assert RandomizedResponse.from_json(negative) == RandomizedResponse([-3, 7], redraw="1/2")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        ("warner p=1/6", surveys.warner("1/6")),
+        ("crosswise p=1/4", surveys.crosswise("1/4")),
+        ("mangat-singh truth=0.55 p=0.7", surveys.mangat_singh(0.55, 0.7)),
+        ("mangat_singh p=0.7 --truth 0.55", surveys.mangat_singh(0.55, 0.7)),
+        ("unrelated-question p=1/2 prevalence=1/12", surveys.unrelated_question(p="1/2", prevalence="1/12")),
+        ("kuk r1=0.6 r2=0.2 draws=5 --answers user other", surveys.kuk(0.6, 0.2, 5, answers=("user", "other"))),
+        ("kuk r1=0.6 r2=0.2", surveys.kuk(0.6, 0.2)),
+        ("forced-response truth=3/4 yes=1/6", surveys.forced_response(truth="3/4", yes="1/6")),
+        (
+            "forced-response truth=7/10 never=1/10 once=1/10 often=1/10",
+            surveys.forced_response(truth="7/10", forced={"never": "1/10", "once": "1/10", "often": "1/10"}),
+        ),
+        (
+            "forced-response yes=1/6 no=1/12 truth=3/4",
+            surveys.forced_response(truth="3/4", forced={"yes": "1/6", "no": "1/12"}),
+        ),
+        (
+            "forced-response truth=1/2 <=5=1/4 >5=1/4",
+            surveys.forced_response(truth="1/2", forced={"<=5": "1/4", ">5": "1/4"}),
+        ),
+        ("randomized-response odds=3:1 --size 4", RandomizedResponse(4, odds=(3, 1))),
+        ("subset-selection --size 1024 --epsilon 1", SubsetSelection(1024, epsilon=1)),
+        ("subset_selection size=4 --size 16 epsilon=1", SubsetSelection(16, epsilon=1, size=4)),
+        ("subset-selection odds=3:1 --answers a b c", SubsetSelection(["a", "b", "c"], odds=(3, 1))),
+    ],
+)
+def test_mechanisms_and_survey_designs_are_made_by_name(prompt: Prompt, arguments: str, wanted: Any) -> None:
+    printed = design_from_json(prompt.prints("design", *arguments.split()))
+    assert printed == wanted
+    assert getattr(printed, "procedure", "") == getattr(wanted, "procedure", "")
+
+
+def test_a_name_may_have_spaces(prompt: Prompt) -> None:
+    spaced = prompt.prints("design", "subset selection", "--size", "8", "--epsilon", "1")
+    assert spaced == prompt.prints("design", "subset-selection", "--size", "8", "--epsilon", "1")
+
+
+NAMES = [*(name for name in MECHANISMS if MECHANISMS[name].parameters), *SURVEYS]
+
+
+def test_every_name_is_in_the_help_with_its_parameters(folder: Path) -> None:
+    shown = succeeds(folder, "design", "--help", env={**os.environ, "COLUMNS": "200"})
+    lines = {words[0]: words[1:] for words in map(str.split, shown.splitlines()) if words}
+    for name in NAMES:
+        keys = MECHANISMS[name].parameters if name in MECHANISMS else inspect.signature(SURVEYS[name]).parameters
+        for key in set(keys) - {"answers", "reports", "forced"}:
+            assert any(f"{key}=" in word for word in lines[name.replace(" ", "-")])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_name_without_its_parameters_says_what_it_takes(prompt: Prompt, name: str) -> None:
+    needs = prompt.complains("design", name.replace(" ", "-"), "--answers", "a", "b")
+    keys = MECHANISMS[name].parameters if name in MECHANISMS else inspect.signature(SURVEYS[name]).parameters
+    for key in set(keys) - {"answers", "reports", "forced", "size"}:
+        assert key in needs
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        # an unknown key, and a key of another design
+        ("crosswise q=1/4", "crosswise takes p=..., but got q=1/4"),
+        ("crosswise p=1/4 --epsilon 1", "crosswise takes p=..., but got epsilon=1"),
+        ("subset-selection --size 9 --truth 1/2", "takes some of epsilon=... odds=... size=..., but got truth=1/2"),
+        ("forced-response truth=3/4 yse=1/4", "for each answer, but got yse=1/4"),
+        # a missing key
+        ("crosswise", "crosswise needs p=..., but p is missing"),
+        ("kuk r1=0.6", "kuk needs r1=... r2=... [draws=...], but r2 is missing"),
+        ("kuk draws=3", "kuk needs r1=... r2=... [draws=...], but r1 and r2 are missing"),
+        ("forced-response truth=3/4", "or truth=... and ANSWER=... for each answer, but yes is missing"),
+        ("forced-response yes=1/6", "but truth is missing"),
+        ("forced-response never=1/4 often=1/4", "but truth is missing"),
+        ("subset-selection --size 9", "a subset selection needs either epsilon or odds, but got none of them"),
+        ("a b", "exactly one of epsilon, truth, redraw and odds, but got none of them"),
+        # a key given twice
+        ("crosswise p=1/4 p=1/3", "p must be given once, but got 1/4 and 1/3"),
+        ("subset-selection epsilon=1 --epsilon 2 --size 9", "epsilon must be given once, but got 1 and 2"),
+        # a bad value
+        ("crosswise p=x", "p must be a finite number or a string such as \"3/4\", but got 'x'"),
+        ("crosswise p=5/4", "p must be a probability from 0 to 1, but got '5/4'"),
+        ("crosswise p=1/2", "p must be such that reports carry information, but with p = 1/2"),
+        ("kuk r1=0.6 r2=0.2 draws=2.5", "draws must be a whole number from 1 to 300, but got '2.5'"),
+        ("subset-selection size=9 --size 9 --epsilon 1", "size must be a whole number from 1 to 8, but got '9'"),
+        ("subset-selection odds=1:3 --size 9", "a > b, but got 1 : 3"),
+        ("forced-response truth=3/4 a=1/6 b=1/6", "must sum to 1 - truth = 1/4, but they sum to 1/3"),
+        ("a b --epsilon 0", "epsilon must be positive"),
+        # words that are no pair
+        ("crosswise 1/4", "crosswise takes p=..., but got '1/4'; the answers, if any, go after --answers"),
+        ("crosswise p=", "crosswise takes p=..., but got 'p='"),
+        ("kuk other --epsilon 1", "but got 'other'; the answers, if any, go after --answers"),
+        # a name that is none, and one that is not for the shell
+        (
+            "croswise p=1/4",
+            "there is no design 'croswise' (did you mean crosswise?): the names are randomized-response,",
+        ),
+        ("subset-selecton --size 5 --epsilon 1", "(did you mean subset-selection?)"),
+        ("channel", "a channel has no parameters, so it cannot be made on the command line"),
+        ("channel p=1/4", "or take one of randomized-response, subset-selection, warner"),
+        # the answers
+        ("--epsilon 1", "a randomized response needs the possible answers: name them after --answers"),
+        ("subset-selection --epsilon 1", "a subset selection needs the possible answers"),
+        ("--answers --epsilon 1", "needs the possible answers"),
+        ("a b --size 5 --epsilon 1", "give the possible answers in one way, but got words and --size"),
+        ("--answers a b --size 5 --epsilon 1", "in one way, but got --answers and --size"),
+        ("crosswise p=1/4 --answers a b c", "answers must be two labels, that of having the trait first"),
+        ("crosswise p=1/4 --size 2", "answers must be two labels"),
+        ("forced-response truth=3/4 a=1/8 b=1/8 --answers c d", "answers and reports must be left out"),
+        ("a a --epsilon 1", "distinct labels"),
+        ("--size 1 --epsilon 1", "at least 2 answers"),
+        ("a b --integers --epsilon 1", "--integers needs answers that are whole numbers, but got a, b"),
+        ("--domain-file nowhere.txt --epsilon 1", "nowhere.txt"),
+    ],
+)
+def test_every_mistake_is_one_clear_line(prompt: Prompt, arguments: str, complaint: str) -> None:
+    assert complaint in prompt.complains("design", *arguments.split(), "-o", "never-written.json")
+
+
+def test_a_mistake_is_exit_code_2_in_a_process_of_its_own(folder: Path) -> None:
+    assert "did you mean crosswise?" in fails(folder, "design", "croswise", "p=1/4")
+
+
+@pytest.mark.parametrize("name", ["crosswise p=1/4", "subset-selection --size 9 --epsilon 1", "a b --epsilon 1"])
+def test_every_design_file_can_be_shown(prompt: Prompt, name: str) -> None:
+    prompt.prints("design", *name.split(), "-o", "design.json")
+    made = load_design("design.json")
+    assert prompt.prints("show", "design.json") == made.in_words() + "\n"
+    assert f"epsilon {made.shown_epsilon()}" in made.in_words()
+
+
+def test_a_survey_from_its_card_to_its_reports(tmp_path: Path) -> None:
+    succeeds(tmp_path, "design", "crosswise", "p=1/4", "-o", "survey.json")
+    assert "For the respondent: Think of two questions" in succeeds(tmp_path, "show", "survey.json")
+    (tmp_path / "answers.csv").write_text("answer\n" + "yes\n" * 50 + "no\n" * 50)
+    said = succeeds(tmp_path, "randomize", "answers.csv", "-d", "survey.json", "-o", "reports.csv")
+    assert "100 reports, epsilon 1.099 each" in said
+    reports = (tmp_path / "reports.csv").read_text().split("\n")[1:-1]
+    assert set(reports) == {"same", "differ"}

@@ -1,0 +1,168 @@
+"""`warner estimate`: the numbers of the library in every form."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import sqlite3
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cli.shell import COMMAND, COUNTS, ESTIMATE, SURVEY, fails, succeeds
+from warner import RandomizedResponse, estimate, tally
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_the_same_numbers_in_every_form(folder: Path) -> None:
+    pq = pytest.importorskip("pyarrow.parquet")
+    table = estimate(tally(folder / "reports.csv", SURVEY, column="answer")).table(level=0.9)
+    expected = {name: column.tolist() for name, column in table.items()}
+    forms = (*ESTIMATE, "--level", "0.9")
+    succeeds(folder, *forms, "-o", "e.csv")
+    succeeds(folder, *forms, "-o", "e.json")
+    succeeds(folder, *forms, "-o", "e.parquet")
+    assert pq.read_table(folder / "e.parquet").to_pydict() == expected
+    printed = succeeds(folder, *forms, "--csv")
+    assert printed == (folder / "e.csv").read_text()
+    rows = list(csv.DictReader(io.StringIO(printed)))
+    assert [row["value"] for row in rows] == expected["value"]
+    for name in ("share", "low", "high"):
+        assert [float(row[name]) for row in rows] == expected[name]
+    document = json.loads(succeeds(folder, *forms, "--json"))
+    assert document == json.loads((folder / "e.json").read_text())
+    assert [row["share"] for row in document["values"]] == expected["share"]
+    text = succeeds(folder, *forms)
+    for share, low, high in zip(expected["share"], expected["low"], expected["high"], strict=True):
+        assert f"{100 * share:6.2f}%  {100 * low:6.2f} to {100 * high:6.2f} %" in text
+    assert "1,000 reports" in text
+    assert "\x1b" not in text  # no colour where nobody watches
+
+
+def test_groups_weights_methods_and_rows(folder: Path) -> None:
+    text = succeeds(folder, *ESTIMATE, "--by", "region", "--weights", "weight", "--method", "inv_p", "--rows", "4")
+    assert "2 groups by region" in text
+    assert "(inv_p)" in text
+    assert "... and 2 more" in text
+    assert text == succeeds(
+        folder, *ESTIMATE, "--by", "region", "--weights", "weight", "--method", "inv_p", "--top", "4"
+    )  # as it was once called
+    document = json.loads(succeeds(folder, *ESTIMATE, "--by", "region", "--weights", "weight", "--json"))
+    found = estimate(tally(folder / "reports.csv", SURVEY, column="answer", by="region", weights="weight"))
+    assert [row["share"] for row in document["values"]] == found.table()["share"].tolist()
+    assert document["values"][0]["group"] == {"region": "north"}
+
+
+def test_questions_are_answered_below_the_table_and_in_json(folder: Path) -> None:
+    asked = ("--compare", "never,once", "--compare", "once, often", "--commonest", "1", "--present")
+    text = succeeds(folder, *ESTIMATE, *asked, "--simultaneous", "--level", "0.9")
+    found = estimate(tally(folder / "reports.csv", SURVEY, column="answer"))
+    assert found.text(level=0.9, simultaneous=True) in text
+    assert "90 % simultaneous interval (population)" in text
+    for part in (
+        found.compare("never", "once", level=0.9),
+        found.compare("once", "often", level=0.9),
+        found.commonest(1, level=0.9),
+        found.present(level=0.9),
+    ):
+        assert f"\n\n{part.text()}" in text
+    document = json.loads(succeeds(folder, *ESTIMATE, *asked, "--target", "realised", "--json"))
+    assert document["target"] == "realised"
+    assert document["comparisons"][1] == found.compare("once", "often", target="realised").to_dict()
+    assert document["top"] == found.commonest(1, target="realised").to_dict()
+    assert document["present"]["found"] == found.present().to_dict()["found"]
+
+
+def test_groups_are_compared(folder: Path) -> None:
+    options = (*ESTIMATE, "--by", "region", "--compare", "once", "--between", "north, south")
+    found = estimate(tally(folder / "reports.csv", SURVEY, column="answer", by="region"))
+    assert found.compare("once", between=("north", "south")).text() in succeeds(folder, *options)
+
+
+def test_answers_that_hold_commas_are_compared(folder: Path) -> None:
+    RandomizedResponse(["yes, often", "no", "no, never"], epsilon=1).save(folder / "commas.json")
+    (folder / "commas.csv").write_text('v\n"yes, often"\nno\n"no, never"\n')
+    text = succeeds(folder, "estimate", "commas.csv", "-d", "commas.json", "--compare", "yes, often,no, never")
+    assert "'yes, often' against 'no, never'" in text
+
+
+def test_a_misfit_is_warned_of_beside_what_programs_read(folder: Path) -> None:
+    RandomizedResponse(["never", "once", "often"], odds=(1, 3)).save(folder / "wrong.json")
+    command = [*COMMAND, *ESTIMATE[:-1], "wrong.json"]
+    done = subprocess.run([*command, "--csv"], cwd=folder, capture_output=True, text=True, check=True)
+    assert done.stderr.startswith("warner: warning: the reports do not seem to fit the design")
+    assert "warning" not in done.stdout
+    assert len(done.stderr.splitlines()) == 1
+    done = subprocess.run([*command, "--json"], cwd=folder, capture_output=True, text=True, check=True)
+    (warning,) = json.loads(done.stdout)["warnings"]
+    assert done.stderr == f"warner: warning: {warning}\n"
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert done.stdout.count("warning: the reports do not seem to fit the design") == 1
+
+
+def test_auto_takes_a_seed(folder: Path) -> None:
+    options = (*ESTIMATE, "--method", "auto", "--json")
+    first = json.loads(succeeds(folder, *options))
+    assert first == json.loads(succeeds(folder, *options))
+    seeded = json.loads(succeeds(folder, *options, "--seed", "5"))
+    assert seeded["choices"][0]["errors"] != first["choices"][0]["errors"]
+
+
+def test_standard_input_and_a_domain_on_the_command_line(folder: Path) -> None:
+    reports = (folder / "reports.csv").read_text()
+    options = ("--domain", "never,once,often", "--epsilon", "1", "--column", "answer", "--csv")
+    from_pipe = succeeds(folder, "estimate", "-", *options, input=reports)
+    assert from_pipe == succeeds(folder, *ESTIMATE, "--csv")
+    lines = "\n".join(json.dumps({"v": answer}) for answer, times in COUNTS.items() for _ in range(times))
+    as_json = succeeds(folder, "estimate", "-", "--format", "jsonl", "-d", "survey.json", "--csv", input=lines)
+    assert as_json == from_pipe
+
+
+def test_ready_counts_and_unknown_values(folder: Path) -> None:
+    (folder / "counts.csv").write_text("v,n\nnever,520\nonce,285\noften,195\nfoo,7\n,3\n")
+    options = ("estimate", "counts.csv", "--counts", "n", "-c", "v", "-d", "survey.json")
+    assert "7 are not: 'foo'" in fails(folder, *options)
+    text = succeeds(folder, *options, "--unknown", "drop")
+    assert "1,000 reports" in text
+    assert "3 missing left out, 7 unknown left out" in text
+
+
+def test_a_database(folder: Path) -> None:
+    pytest.importorskip("ibis", reason="databases are an extra, and not installed")
+    with sqlite3.connect(folder / "survey.db") as database:
+        database.execute("create table reports (answer text)")
+        rows = [(answer,) for answer, times in COUNTS.items() for _ in range(times)]
+        database.executemany("insert into reports values (?)", rows)
+    database.close()
+    url = f"sqlite://{folder / 'survey.db'}"
+    from_database = succeeds(folder, "estimate", url, "--table", "reports", "-d", "survey.json", "--csv")
+    assert from_database == succeeds(folder, *ESTIMATE, "--csv")
+    assert "--table must name the table" in fails(folder, "estimate", url, "-d", "survey.json")
+    assert "'nope' cannot be read from sqlite" in fails(folder, "estimate", url, "--table", "nope", "-d", "survey.json")
+
+
+def test_a_device_is_written_to_not_replaced(folder: Path) -> None:
+    os.mkfifo(folder / "pipe.csv")
+    with subprocess.Popen(["cat", folder / "pipe.csv"], stdout=subprocess.PIPE, text=True) as reader:
+        succeeds(folder, *ESTIMATE, "-o", "pipe.csv")
+        assert reader.communicate()[0].startswith("value,reports")
+    assert (folder / "pipe.csv").is_fifo()
+
+
+def test_a_closed_pipe_is_quiet(folder: Path) -> None:
+    RandomizedResponse(50_000, epsilon=1).save(folder / "wide.json")
+    (folder / "wide.csv").write_text("v\n1\n2\n")
+    command = [*COMMAND, "estimate", "wide.csv", "-d", "wide.json", "--csv"]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().startswith("value,")
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait(timeout=60) == 0

@@ -1,0 +1,332 @@
+"""What every mechanism must hold to: each of `MECHANISMS` faces the same tests, exactly, and none is named here."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+import pickle
+from collections import Counter
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from warner import Tally, estimate, inv, simulate, tally
+from warner.designs import MECHANISMS, Design, design_from_dict, design_from_json, load_design
+
+DESIGNS = [design for mechanism in MECHANISMS.values() for design in mechanism.examples()]
+MOST_DRAWS = 200_000  # that are enumerated
+
+every_design = pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.summary())
+
+
+@cache
+def reports_of(design: Design) -> list[tuple[np.ndarray[Any, Any], Counter[bytes]]]:
+    """Enumerate all draws for each answer: the reports, and how often each comes."""
+    sequences = np.array(list(itertools.product(*(range(total) for total in design.draws))), dtype="<u8")
+    assert len(sequences) <= MOST_DRAWS
+    result = []
+    for answer in range(design.k):
+        columns = iter(sequences.T)
+        chunks: dict[int, io.BytesIO] = {}
+
+        def scripted(size: int, columns: Any = columns, chunks: dict[int, io.BytesIO] = chunks) -> bytes:
+            return np.ascontiguousarray(next(columns)).tobytes()[:size]
+
+        # Mechanisms may draw piece by piece; one row at a time is the same for all.
+        if len(sequences) <= 64:
+            rows = [
+                design.draw(np.array([answer]), io.BytesIO(np.ascontiguousarray(row).tobytes()).read)[0]
+                for row in sequences
+            ]
+            drawn = np.array(rows)
+        else:
+            drawn = design.draw(np.full(len(sequences), answer), scripted)
+        result.append((drawn, Counter(np.asarray(row).tobytes() for row in drawn)))
+    return result
+
+
+@cache
+def law(design: Design) -> tuple[np.ndarray[Any, Any], list[list[Fraction]]]:
+    """Give all possible reports, and the exact probability of each after each answer."""
+    drawn = reports_of(design)
+    total = int(np.prod([int(below) for below in design.draws]))
+    keys: dict[bytes, np.ndarray[Any, Any]] = {}
+    for rows, _ in drawn:
+        keys |= {np.asarray(row).tobytes(): row for row in rows}
+    table = [[Fraction(times[key], total) for key in keys] for _, times in drawn]
+    return np.array(list(keys.values())), table
+
+
+def supports(design: Design) -> np.ndarray[Any, Any]:
+    """Give what each possible report adds to the counts."""
+    reports, _ = law(design)
+    return np.array([design.counted(reports[[place]])[0] for place in range(len(reports))])
+
+
+def exact_law_of_columns(design: Design) -> list[list[Fraction]]:
+    """Give the exact probability that a report counts for each column, after each answer."""
+    added = supports(design)
+    _, table = law(design)
+    return [
+        [sum((p for p, counts in zip(row, added, strict=True) if counts[j]), Fraction(0)) for j in range(len(added[0]))]
+        for row in table
+    ]
+
+
+def test_the_registry_knows_each_mechanism_by_its_name() -> None:
+    for name, mechanism in MECHANISMS.items():
+        assert mechanism.mechanism == name
+        assert len(mechanism.examples()) >= 3
+
+
+@every_design
+def test_the_probabilities_of_all_reports_sum_to_one(design: Design) -> None:
+    _, table = law(design)
+    assert [sum(row) for row in table] == [1] * design.k
+
+
+@every_design
+def test_draws_follow_the_likelihood_that_the_design_tells(design: Design) -> None:
+    reports, table = law(design)
+    told = design.operator(reports)
+    assert told.shape == (design.k, len(reports))
+    likelihood = np.array([told.forward(vertex) for vertex in np.eye(design.k)])
+    drawn = np.array(table, dtype=float)
+    # Up to one positive factor for each report: compare after dividing each column by its sum.
+    assert_allclose(likelihood / likelihood.sum(axis=0), drawn / drawn.sum(axis=0), atol=1e-12)
+    weights = np.arange(1.0, len(reports) + 1)
+    assert_allclose(told.adjoint(weights), likelihood @ weights, rtol=1e-12)
+    assert told.matrix is not None
+    assert_allclose(told.matrix(), likelihood, atol=1e-12)
+
+
+@every_design
+def test_the_operator_of_the_columns_is_their_law(design: Design) -> None:
+    if not design.exclusive:
+        with pytest.raises(ValueError, match="give the reports themselves"):
+            design.operator()
+        return
+    exact = np.array(exact_law_of_columns(design), dtype=float)
+    told = design.operator()
+    assert_allclose([told.forward(vertex) for vertex in np.eye(design.k)], exact, atol=1e-15)
+    assert_allclose(told.forward(np.eye(design.k)), exact, atol=1e-15)  # leading axes are kept
+    assert_allclose(told.adjoint(np.eye(exact.shape[1])), exact.T, atol=1e-15)
+
+
+@every_design
+def test_epsilon_is_the_largest_log_ratio_of_two_answers(design: Design) -> None:
+    _, table = law(design)
+    pairs = [(min(column), max(column)) for column in zip(*table, strict=True)]
+    low, high = design.ratio
+    if any(smallest == 0 for smallest, _ in pairs):
+        assert low == 0
+        assert design.shown_epsilon() == "inf"
+    else:
+        assert max(largest / smallest for smallest, largest in pairs) == Fraction(high, low)
+        assert design.epsilon >= np.log(high / low) * (1 - 1e-15)
+        assert float(design.shown_epsilon()) >= design.epsilon * (1 - 1e-15)
+
+
+@every_design
+def test_the_symmetry_is_the_law_of_single_answers_and_of_pairs(design: Design) -> None:
+    symmetry = design.symmetry
+    if symmetry is None:
+        return
+    columns = exact_law_of_columns(design)
+    p, q = Fraction(symmetry.a, symmetry.total), Fraction(symmetry.b, symmetry.total)
+    for held, counted in itertools.product(range(design.k), repeat=2):
+        assert columns[held][counted] == (p if held == counted else q)
+    added, (_, table) = supports(design), law(design)
+    for held in range(design.k):
+        for i, j in itertools.combinations(range(design.k), 2):
+            both = sum((x for x, row in zip(table[held], added, strict=True) if row[i] and row[j]), Fraction(0))
+            assert both == (symmetry.both if held in {i, j} else symmetry.neither)
+
+
+@every_design
+def test_exclusive_means_that_each_report_is_counted_once(design: Design) -> None:
+    sums = supports(design).sum(axis=1)
+    assert design.exclusive == bool((sums == 1).all())
+    assert set(np.unique(supports(design))) <= {0, 1}
+
+
+@every_design
+def test_counting_adds_up_over_reports_amounts_and_groups(design: Design) -> None:
+    reports, _ = law(design)
+    rng = np.random.default_rng(1)
+    rows = reports[rng.integers(len(reports), size=200)]
+    one_by_one = np.sum([design.counted(rows[[place]])[0] for place in range(200)], axis=0)
+    counts, n = design.counted(rows)
+    assert_array_equal(counts, one_by_one)
+    assert n == 200
+    amounts = rng.integers(1, 5, size=200)
+    repeated = design.counted(np.repeat(rows, amounts, axis=0))
+    together = design.counted(rows, amounts)
+    assert_array_equal(together[0], repeated[0])
+    assert together[1] == repeated[1]
+    group = rng.integers(3, size=200)
+    group[group == 1] = 2  # a group without reports
+    by_group, numbers = design.counted(rows, amounts, group=group, groups=3)
+    for place in range(3):
+        alone = design.counted(rows[group == place], amounts[group == place])
+        assert_array_equal(by_group[place], alone[0])
+        assert numbers[place] == alone[1]
+
+
+@every_design
+@pytest.mark.parametrize("target", ["population", "realised"])
+def test_readouts_are_unbiased_and_their_errors_right(design: Design, target: str) -> None:
+    shares = np.arange(1.0, design.k + 1) / np.arange(1.0, design.k + 1).sum()
+    added, (_, table) = supports(design), law(design)
+    probabilities = np.array(table, dtype=float)
+    n = 1e12  # so many that half a report more is nothing
+    expected = (shares @ probabilities) @ added * n
+    sets: list[list[int] | None] = [None, [0], list(range(design.k - 1))]
+    for chosen in sets:
+        readout = design.readout(expected[np.newaxis], np.array([[n]]), None if chosen is None else [chosen])
+        truth = shares if chosen is None else np.array([shares[chosen].sum()])
+        known = np.isfinite(np.broadcast_to(0.0 if readout.error is None else readout.error[0], truth.shape))
+        known |= np.broadcast_to(readout.exact, truth.shape)
+        assert_allclose(readout.share()[0][known], truth[known], atol=1e-9)
+    if design.k < 3:
+        return
+    # The difference of two shares: mean and variance of its score, by enumeration.
+    readout = design.readout(expected[np.newaxis], np.array([[n]]), [[0]], minus=[[1]], target=target)
+    if readout.exact.any() or not np.isfinite(readout.error).all():  # type: ignore[arg-type]
+        return
+    scores = np.array(
+        [design.readout(row[np.newaxis], np.ones((1, 1)), [[0]], minus=[[1]]).count[0, 0] for row in added]
+    )
+    means = probabilities @ scores
+    assert_allclose(means, [1, -1, *[0] * (design.k - 2)], atol=1e-9)
+    variance = probabilities @ scores**2
+    wanted = shares @ variance - (shares @ means) ** 2 if target == "population" else shares @ (variance - means**2)
+    assert readout.error is not None
+    assert_allclose(readout.error[0, 0], np.sqrt(wanted / n), rtol=1e-6)
+
+
+@every_design
+def test_counts_are_binomial_where_the_readout_says_exact(design: Design) -> None:
+    added, (_, table) = supports(design), law(design)
+    probabilities = np.array(table, dtype=float)
+    for chosen in [[0], [0, 1]] if design.k > 2 else [[0], [1]]:
+        rows = design.readout(added, np.ones((len(added), 1)), [chosen])
+        if not np.all(rows.exact):
+            continue
+        counted = np.asarray(rows.count)[:, 0]
+        assert set(np.unique(counted)) <= {0.0, 1.0}  # each report is counted or not
+        after = probabilities @ counted
+        base, gain = float(np.ravel(rows.base)[0]), float(np.ravel(rows.gain)[0])
+        held = np.isin(np.arange(design.k), chosen)
+        assert_allclose(after, base + gain * held, atol=1e-12)
+
+
+@every_design
+def test_bounds_are_attained_and_never_passed(design: Design) -> None:
+    exact = np.array(exact_law_of_columns(design), dtype=float)
+    least, most = design.bounds()
+    if least is not None:
+        assert_allclose(np.broadcast_to(least, exact.shape[1]), exact.min(axis=0), atol=1e-15)
+    if most is not None:
+        assert_allclose(np.broadcast_to(most, exact.shape[1]), exact.max(axis=0), atol=1e-15)
+    assert least is not None or most is not None
+
+
+@every_design
+def test_inverting_undoes_the_design(design: Design) -> None:
+    exact = np.array(exact_law_of_columns(design), dtype=float)
+    shares = np.arange(1.0, design.k + 1) / np.arange(1.0, design.k + 1).sum()
+    if np.linalg.matrix_rank(exact) < design.k:
+        with pytest.raises(ValueError, match="linearly independent rows"):
+            inv(1000 * shares @ exact, design)
+        return
+    number = {} if design.exclusive else {"n": 1000.0}
+    assert_allclose(inv(1000 * shares @ exact, design, **number), shares, atol=1e-12)
+    # One report more or less of any kind moves a share by at most the leverage over n.
+    pseudo = [inv(1.0 * row, design, **({} if design.exclusive else {"n": 1.0})) for row in supports(design)]
+    assert np.ptp(pseudo, axis=0).max() <= design.leverage() * (1 + 1e-9)
+
+
+@every_design
+def test_simulated_counts_have_the_mean_and_the_variance_of_drawn_ones(design: Design) -> None:
+    exact = np.array(exact_law_of_columns(design), dtype=float)
+    shares = np.arange(1.0, design.k + 1) / np.arange(1.0, design.k + 1).sum()
+    times, n = 400, 50
+    drawn = simulate.reports_of_population(shares, n, design, rng=np.random.default_rng(2), size=times)
+    assert drawn.shape == (times, exact.shape[1])
+    mean = shares @ exact
+    # Five standard errors of a mean of `times` binomial counts; of a variance, with a fourth moment below 3 v^2 + v.
+    spread = n * mean * (1 - mean)
+    assert (np.abs(drawn.mean(axis=0) - n * mean) <= 5 * np.sqrt(spread / times) + 1e-9).all()
+    assert (np.abs(drawn.var(axis=0) - spread) <= 5 * np.sqrt((2 * spread**2 + spread) / times) + 1e-9).all()
+    people = np.arange(1, design.k + 1) * 10
+    of_people = simulate.reports_of_people(people, design, rng=np.random.default_rng(3), size=times)
+    mean = people @ exact
+    spread = people @ (exact * (1 - exact))
+    assert (np.abs(of_people.mean(axis=0) - mean) <= 5 * np.sqrt(spread / times) + 1e-9).all()
+    assert (np.abs(of_people.var(axis=0) - spread) <= 5 * np.sqrt((2 * spread**2 + spread) / times) + 1e-9).all()
+
+
+@every_design
+def test_a_design_survives_its_file_and_a_pickle(design: Design, tmp_path: Any) -> None:
+    path = tmp_path / "design.json"
+    design.save(path)
+    for copy in (
+        load_design(path),
+        type(design).load(path),
+        design_from_json(design.to_json()),
+        design_from_dict(design.to_dict()),
+        pickle.loads(pickle.dumps(design)),
+    ):
+        assert copy == design
+        assert hash(copy) == hash(design)
+        assert copy.to_json() == design.to_json()
+    assert json.loads(design.to_json()) == design.to_dict()
+    damaged = design.to_dict() | {"surplus": 1}
+    with pytest.raises(ValueError, match="damaged"):
+        design_from_dict(damaged)
+    for name in design.fields():
+        missing = {key: value for key, value in design.to_dict().items() if key != name}
+        if name not in design.optional_fields:
+            with pytest.raises(ValueError, match="damaged"):
+                design_from_dict(missing)
+
+
+@every_design
+def test_a_design_says_in_words_what_it_spends(design: Design) -> None:
+    assert f"epsilon {design.shown_epsilon()}" in design.in_words()
+    assert design.shown_epsilon() in design.summary()
+    assert repr(design) == f"<{design.summary()}>"
+    assert all("\n" not in sentence for sentence in design.sentences())
+
+
+@every_design
+def test_reports_are_written_read_and_counted_alike(design: Design) -> None:
+    answers = np.arange(design.k).repeat(5)
+    written = design.randomize(list(np.array(design.domain, dtype=object)[answers]))
+    assert len(written) == len(answers)
+    read = design.report_form.read(written)
+    assert not read.status.any()
+    counts, n = design.counted(read.reports)
+    counted = tally(written, design)
+    assert_array_equal(counted.counts, counts)
+    assert counted.n == n == len(answers)
+    assert_array_equal(design.report_form.written(read.reports).tolist(), written)
+
+
+@every_design
+def test_the_whole_walk_from_answers_to_an_estimate(design: Design) -> None:
+    shares = np.arange(1.0, design.k + 1) / np.arange(1.0, design.k + 1).sum()
+    counts = simulate.reports_of_population(shares, 5000, design, rng=np.random.default_rng(4))
+    result = estimate(Tally(design, counts, n=5000))
+    table = result.table()
+    assert_allclose(table["share"].sum(), 1, atol=1e-9)
+    assert (table["low"] <= table["high"]).all()
+    # Simultaneous intervals at 1 - 1e-6 hold the truth, whatever the design.
+    wide = result.table(1 - 1e-6, simultaneous=True)
+    assert ((wide["low"] <= shares) & (shares <= wide["high"])).all()

@@ -1,0 +1,107 @@
+"""Exact draws from random bytes: of 64 bits, and of as many as a design needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from strategies import channels
+from tables import scripted
+from warner import Channel, RandomizedResponse
+from warner.designs import MECHANISMS, Design
+from warner.designs.draws import uniform
+
+KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], ["yes", "no"], 3)
+WIDE = KUK.then(Channel([[0.8, 0.2]] * 3, 3, 2)).then(RandomizedResponse(2, epsilon=1))
+EVERY = [design for mechanism in MECHANISMS.values() for design in mechanism.examples()]
+
+
+@given(st.integers(1, 2**62 - 1), st.data())
+def test_a_draw_is_the_remainder_of_its_bits(total: int, data: st.DataObject) -> None:
+    limit = 2**64 // total * total
+    bits = data.draw(st.lists(st.integers(0, limit - 1), min_size=1, max_size=5))
+    for draws in (bits, [0] * len(bits), [limit - 1] * len(bits)):
+        assert uniform(len(draws), total, scripted(draws)).tolist() == [draw % total for draw in draws]
+
+
+@pytest.mark.parametrize("total", [3, 5, 2**61 + 1, 2**62 - 1, 2**62 + 1, 3 * 2**200])
+def test_what_lies_beyond_the_last_whole_block_is_drawn_again(total: int) -> None:
+    width = 8 if total < 2**62 else 8 * (total.bit_length() // 64 + 1)
+    limit, last = 2 ** (8 * width) // total * total, 2 ** (8 * width) - 1
+    assert limit <= last
+    # The second of three is thrown away twice, then 7; the third once, then limit - 1.
+    script = [5, last, limit, last, limit - 1, 7]
+    assert uniform(3, total, scripted(script, width)).tolist() == [5 % total, 7 % total, total - 1]
+
+
+@pytest.mark.parametrize("total", [1, 2, 2**62 - 1, 2**62, 2**63, 2**64, 2**300])
+def test_draws_are_below_the_total(total: int) -> None:
+    drawn = uniform(1000, total, np.random.default_rng(1).bytes).tolist()
+    assert min(drawn) >= 0
+    assert max(drawn) < total
+    # The largest of a thousand is below 0.98 of the total with probability 0.98^1000 = 2e-9.
+    assert total < 50 or max(drawn) > 0.98 * total
+
+
+@given(first=channels(3, 3), data=st.data())
+def test_wide_designs_are_drawn_from_more_bits_by_the_same_rule(first: Channel, data: st.DataObject) -> None:
+    rough = Channel(np.full((len(first.outputs), 3), [[0.1, 0.2, 0.7]]), len(first.outputs), 3)
+    fine = RandomizedResponse(3, epsilon=1)
+    chain: Any = first.then(rough).then(fine)
+    assert chain.total >= 2**62
+    width = 8 * (chain.total.bit_length() // 64 + 1)
+    limit = 2 ** (8 * width) // chain.total * chain.total
+    for truth in range(first.k):
+        running = np.cumsum(chain.weights[truth])
+        edges = [0, *(int(edge) for edge in running[:-1]), *(int(edge) - 1 for edge in running if edge), limit - 1]
+        draws = [*edges, *data.draw(st.lists(st.integers(0, limit - 1), max_size=3))]
+        expected = [sum(edge <= draw % chain.total for edge in running) for draw in draws]
+        # The first draw of all is thrown away: it is beyond the last whole block.
+        script = [2 ** (8 * width) - 1, *draws[1:], draws[0]]
+        reports = chain.draw(np.full(len(draws), truth), scripted(script, width))
+        assert reports.tolist() == expected
+
+
+def test_a_wide_randomized_response_is_drawn_by_its_rule() -> None:
+    chain = RandomizedResponse(4, epsilon=1).then(RandomizedResponse(4, epsilon=2))
+    assert isinstance(chain, RandomizedResponse)
+    a, b = chain.odds
+    edges = [0, a - 1, a, a + b - 1, a + b, a + 2 * b, chain.total - 1]
+    for truth, wanted in ((0, [0, 0, 1, 1, 2, 3, 3]), (2, [2, 2, 0, 0, 1, 3, 3])):
+        assert chain.draw(np.full(7, truth), scripted(edges, 16)).tolist() == wanted
+
+
+@pytest.mark.parametrize("design", [*EVERY, WIDE], ids=lambda design: design.summary())
+def test_the_answers_do_not_change_how_much_randomness_is_used(design: Design) -> None:
+    used = []
+    for truth in range(design.k):
+        source = np.random.default_rng(1)  # the same bytes for everybody
+        design.draw(np.full(20_000, truth), source.bytes)
+        used.append(source.bit_generator.state)
+    assert all(state == used[0] for state in used)
+
+
+@pytest.mark.parametrize("design", [*EVERY, WIDE], ids=lambda design: design.summary())
+def test_pieces_of_work_make_no_difference(design: Design) -> None:
+    # The answers are not touched, and no answers give no reports.
+    answers = np.arange(30_000) % design.k
+    before = answers.copy()
+    reports = design.draw(answers, np.random.default_rng(2).bytes)
+    assert len(reports) == len(answers)
+    assert_array_equal(answers, before)
+    assert len(design.draw(answers[:0], np.random.default_rng(2).bytes)) == 0
+    # What is counted of each answer's reports has its expectation, in every piece.
+    if design.symmetry is None:
+        law = design.operator().forward(np.eye(design.k))
+    else:
+        law = design.symmetry.q + design.symmetry.gain * np.eye(design.k)
+    for part in (slice(0, 15_000), slice(15_000, None)):
+        for answer in range(design.k):
+            counts, n = design.counted(reports[part][answers[part] == answer])
+            error = np.sqrt(law[answer] * (1 - law[answer]) / n)
+            assert (np.abs(counts / n - law[answer]) <= 5 * error + 1e-12).all()

@@ -1,0 +1,189 @@
+"""Counts to shares: what every estimator refuses, which of them apply, and what several collections say together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import warner
+from warner import Channel, RandomizedResponse, SubsetSelection, Tally, inv, inv_n, inv_p, mle, pool
+from warner.estimators import METHODS, default_method, fitted, refuse_silent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ESTIMATORS: dict[str, Callable[..., Any]] = {"inv": inv, "inv_n": inv_n, "inv_p": inv_p, "mle": mle}
+YES = ["yes", "no"]
+KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], YES, 3)
+SETS = SubsetSelection(["a", "b", "c", "d", "e"], odds=(3, 1), size=2)
+SUPPORT = Tally(SETS, [23, 15, 13, 6, 5], n=31)
+
+every_estimator = pytest.mark.parametrize("name", ESTIMATORS)
+
+
+# Bad input
+
+SURVEY = RandomizedResponse(3, epsilon=1)
+
+
+@every_estimator
+@pytest.mark.parametrize(
+    ("counts", "complaint"),
+    [
+        ([1, 2], r"one entry for each of the 3 answers.*got shape \(2,\)"),
+        (5, r"one entry for each of the 3 answers.*got shape \(\)"),
+        ([[1, 2, 3, 4]], r"got shape \(1, 4\)"),
+        ([1, -2, 3], "must not be negative, but got -2 at position 1"),
+        ([[1, 2, 3], [4, 5, -6]], r"must not be negative, but got -6 at position \(1, 2\)"),
+        ([1.0, -0.5, 3.0], "at least 0, but got -0.5 at position 1"),
+        ([1.0, float("nan"), 3.0], "at least 0, but got nan at position 1"),
+        ([1.0, float("inf"), 3.0], "finite sum"),
+        ([0, 0, 0], "at least one report, but all are zero$"),
+        ([0.0, 0.0, 0.0], "at least one report, but all are zero$"),
+        ([[1, 2, 3], [0, 0, 0]], r"all are zero in the histogram at position \[1\]"),
+        ([2**53, 1, 0], r"at most 2\^53 = 9.01e15.*but got 9.01e\+15"),
+        ([2**52] * 3, r"at most 2\^53 .*but got 1.35e\+16"),
+        ([2**62, 2**62, 2**62], r"at most 2\^53 .*but got 1.38e\+19"),
+        ([1e308] * 3, "finite sum"),
+        (np.ma.array([40, 60, 999], mask=[False, False, True]), "must not be masked"),
+        (np.array([2**64 - 1, 1, 1], dtype=np.uint64), r"at most 2\^53"),
+    ],
+)
+def test_bad_counts(name: str, counts: Any, complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        ESTIMATORS[name](counts, SURVEY)
+
+
+@every_estimator
+@pytest.mark.parametrize("counts", [["a", "b", "c"], [True, False, True], [None, 1, 2], [1j, 2, 3], [2**70, 1, 1]])
+def test_counts_that_are_not_numbers(name: str, counts: Any) -> None:
+    with pytest.raises(TypeError, match="counts must be numbers"):
+        ESTIMATORS[name](counts, SURVEY)
+
+
+@every_estimator
+def test_a_total_of_exactly_two_to_the_53_is_fine(name: str) -> None:
+    assert ESTIMATORS[name]([2**53 - 1, 1, 0], SURVEY)[0] > 0.99
+
+
+@every_estimator
+def test_a_design_without_information(name: str) -> None:
+    with pytest.raises(ValueError, match="the design must have an epsilon above 0"):
+        ESTIMATORS[name]([1, 2, 3], RandomizedResponse(3, odds=(1, 1)))
+
+
+@every_estimator
+def test_reports_that_differ_in_nothing_tell_nothing(name: str) -> None:
+    silent = Channel([["1/2", "1/2"], ["1/2", "1/2"]], 2, 2)
+    assert silent.epsilon == 0
+    with pytest.raises(ValueError, match="epsilon above 0: with p = q, rows that do not differ"):
+        ESTIMATORS[name]([1, 2], silent)
+
+
+def test_impossible_reports_are_named_and_counted() -> None:
+    design = Channel([["1/2", "1/2", 0], ["1/4", "3/4", 0]], 2, ["a", "b", "c"])
+    every: list[Callable[..., Any]] = [*ESTIMATORS.values(), warner.ibu, warner.channel_mle]
+    for method in every:
+        with pytest.raises(ValueError, match="some are impossible under it: 'c' 7 times"):
+            method([5, 6, 7], design)
+    assert mle([5, 6, 0], design).shape == (2,)
+
+
+# The number of reports, where a report may support several answers
+
+
+@pytest.mark.parametrize("name", ["inv", "inv_n", "inv_p"])
+def test_support_needs_the_number_of_reports(name: str) -> None:
+    with pytest.raises(TypeError, match="n must be given, the number of reports"):
+        ESTIMATORS[name]([23, 15, 13, 6, 5], SETS)
+    for n in (30, 32, 31.5, [31], float("nan"), -31):
+        with pytest.raises(ValueError, match="n must be"):
+            ESTIMATORS[name]([23, 15, 13, 6, 5], SETS, n=n)
+    with pytest.raises(ValueError, match="n must be"):
+        ESTIMATORS[name]([[23, 15, 13, 6, 5]] * 2, SETS, n=31)
+    with pytest.raises(ValueError, match="at least one report"):
+        ESTIMATORS[name]([0, 0, 0, 0, 0], SETS, n=0)
+
+
+@pytest.mark.parametrize("name", ["inv", "inv_n", "inv_p"])
+def test_where_each_report_is_counted_once_the_number_is_the_sum(name: str) -> None:
+    design = RandomizedResponse(3, epsilon=1)
+    shares = ESTIMATORS[name]([1, 2, 3], design)
+    assert_array_equal(ESTIMATORS[name]([1, 2, 3], design, n=6), shares)
+    assert_array_equal(ESTIMATORS[name]([[1, 2, 3]], design, n=[6])[0], shares)
+    with pytest.raises(ValueError, match="n must be the sum of the counts"):
+        ESTIMATORS[name]([1, 2, 3], design, n=7)
+
+
+def test_support_counts_have_no_likelihood() -> None:
+    for method in (mle, warner.ibu, warner.channel_mle):
+        with pytest.raises(TypeError, match="supports several answers, so that counts have no likelihood"):
+            method([23, 15, 13, 6, 5], SETS)
+    with pytest.raises(TypeError, match="so that counts have no likelihood"):
+        warner.certificate(np.full(5, 0.2), [23, 15, 13, 6, 5], SETS)
+
+
+# The list of estimators
+
+
+def test_an_estimator_applies_where_counts_are_enough_for_it() -> None:
+    likelihoods = {name for name, method in METHODS.items() if method.likelihood}
+    assert likelihoods == {"mle", "ibu"}
+    for name, method in METHODS.items():
+        assert method.applies([KUK, RandomizedResponse(YES, odds=(3, 1))])
+        assert method.applies([SETS]) == (name not in likelihoods)
+        assert method.applies([RandomizedResponse(SETS.domain, odds=(3, 1)), SETS]) == (name not in likelihoods)
+        assert method.sentence
+    assert default_method(Tally(KUK, [1, 2, 3])) == "mle"
+    assert default_method(SUPPORT) == "inv_p"
+    both = pool([SUPPORT, Tally(RandomizedResponse(SETS.domain, odds=(3, 1)), [1, 2, 3, 4, 5])])
+    assert default_method(both) == "inv_p"
+    for name in likelihoods:
+        for tally in (SUPPORT, both):
+            with pytest.raises(TypeError, match=f"method must not be '{name}' here: .* take inv_p"):
+                fitted(tally, name)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("design", [RandomizedResponse(["a", "b", "c"], odds=(3, 1)), KUK])
+def test_fitted_gives_what_the_bare_functions_give(method: str, design: Any) -> None:
+    rows = np.array([[40, 30, 30], [0, 0, 0], [5, 9, 1]])
+    found = fitted(Tally(design, rows, by=("g",), groups=((1,), (2,), (3,))), method)
+    assert np.isnan(found.shares[1]).all()
+    assert np.isnan(found.log_likelihood[1])
+    assert found.certificate is None  # not of all groups
+    bare: Callable[..., Any] = ESTIMATORS.get(method, lambda counts, design: warner.ibu(counts, design).shares)
+    for place in (0, 2):
+        assert_allclose(found.shares[place], bare(rows[place], design), atol=1e-12)
+        if (found.shares[place] >= 0).all():
+            fit = -rows[place].sum() * warner.metrics.negative_log_likelihood(found.shares[place], rows[place], design)
+            assert_allclose(found.log_likelihood[place], fit, rtol=1e-12)
+    proof = fitted(Tally(design, rows[0]), method).certificate
+    if not METHODS[method].valid:
+        assert proof is None
+        return
+    assert proof is not None
+    told = warner.certificate(bare(rows[0], design), rows[0], design)
+    for name in ("excess", "gap", "unique"):
+        assert_allclose(getattr(proof, name), [getattr(told, name)], atol=1e-9)
+
+
+def test_support_has_no_evidence() -> None:
+    found = fitted(SUPPORT, "inv_p")
+    assert_array_equal(found.shares, [inv_p([23, 15, 13, 6, 5], SETS, n=31)])
+    assert np.isnan(found.log_likelihood).all()
+    assert found.certificate is None
+
+
+def test_what_is_silent_is_refused() -> None:
+    nothing = RandomizedResponse(YES, odds=(1, 1))
+    refuse_silent(pool([Tally(nothing, [5, 5]), Tally(KUK, [1, 2, 3])]))
+    for tally in (Tally(nothing, [5, 5]), pool([Tally(nothing, [5, 5]), Tally(KUK, [0, 0, 0])])):
+        with pytest.raises(ValueError, match=r"must have .* epsilon above 0"):
+            refuse_silent(tally)
+    empty = pool([Tally(nothing, [0, 0], missing=3), Tally(KUK, [0, 0, 0], unknown=2)])
+    with pytest.raises(ValueError, match=r"at least one report, but there is none \(3 were missing, 2 unknown\)"):
+        refuse_silent(empty)

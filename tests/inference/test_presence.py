@@ -1,0 +1,192 @@
+"""Who is there at all: answers whose reports rise above the noise."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import binom, false_discovery_control
+
+from warner import Channel, RandomizedResponse, SubsetSelection, Tally, estimate, simulate
+from warner.inference.presence import absence, adjusted, presence
+
+REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "reference_values.json").read_text())["cases"]
+RR_CASES = {case["id"]: case for case in REFERENCE if case["kind"] == "rr"}
+YES = ["yes", "no"]
+FORCED = Channel([["11/12", "1/12"], ["1/6", "5/6"]], YES, YES)
+KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], YES, 3)
+SURVEY = RandomizedResponse(["never", "once", "often"], odds=(2, 1))  # p = 1/2, q = 1/4
+FOUND = estimate(Tally(SURVEY, [400, 350, 250]))
+REGIONS = (("north",), ("south",), (None,))
+GROUPED = estimate(Tally(SURVEY, [[400, 350, 250], [0, 0, 0], [30, 50, 20]], by=("region",), groups=REGIONS))
+
+
+def design_of(case: dict[str, Any]) -> RandomizedResponse:
+    known = {"truth": case["input"]["p"]} if "p" in case["input"] else {"epsilon": case["input"]["epsilon"]}
+    return RandomizedResponse(case["input"]["K"], **known)
+
+
+def absent(counts: Any, n: float, design: Any) -> Any:
+    """Give the p-values of "nobody holds it"."""
+    rows = np.atleast_2d(counts)
+    return absence(design.readout(rows, np.full((len(rows), 1), n))).reshape(np.shape(counts))
+
+
+def some_surveys(design: Any, truth: Any, n: int, times: int, seed: int = 3) -> Tally:
+    counts = simulate.reports_of_population(truth, n, design, rng=np.random.default_rng(seed), size=times)
+    return Tally(design, counts, n=np.full(times, n), by=("survey",), groups=tuple((i,) for i in range(times)))
+
+
+@pytest.mark.parametrize("case", RR_CASES.values(), ids=RR_CASES)
+def test_presence_against_reference_values(case: dict[str, Any]) -> None:
+    design = design_of(case)
+    counts = np.array(case["input"]["counts"])
+    n = float(counts.sum())
+    found = absent(counts, n, design)
+    if "presence_pvalue" in case["expected"]:
+        assert_allclose(found, case["expected"]["presence_pvalue"]["float"], rtol=1e-9, atol=1e-300)
+    elif design.q == 0:  # nothing is randomized: whatever was reported is there
+        assert_array_equal(found, counts == 0)
+    else:  # lies are likelier than the truth: answers that somebody holds are reported less
+        assert_allclose(found, binom.cdf(counts, n, design.q), rtol=1e-9)
+
+
+def test_adjusted_p_values() -> None:
+    p = np.array([0.01, 0.04, 0.03, 0.005])
+    # Holm: 4 * .005, 3 * .01, 2 * .03, then not less than that; BH by an outside function
+    assert_allclose(adjusted(p, "holm"), [0.03, 0.06, 0.06, 0.02])
+    assert_allclose(adjusted(p, "bh"), false_discovery_control(p))
+    many = np.random.default_rng(1).random((3, 50)) ** 3
+    assert_allclose(adjusted(many, "bh"), false_discovery_control(many, axis=-1))
+    with pytest.raises(ValueError, match='correction must be "holm" or "bh", but got \'none\''):
+        adjusted(p, "none")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("k", [10, 100, 1000])
+@pytest.mark.parametrize("correction", ["holm", "bh"])
+def test_false_findings_are_as_rare_as_promised(k: int, correction: str) -> None:
+    design, surveys, n = RandomizedResponse(k, epsilon=3), 2000, 50 * k
+    truth = np.zeros(k)
+    truth[: k // 2] = simulate.zipf(k // 2, 1)
+    counts = simulate.reports_of_population(truth, n, design, rng=np.random.default_rng(7), size=surveys)
+    found = adjusted(absent(counts, float(n), design), correction) <= 0.05
+    false, total = found[:, k // 2 :].sum(axis=-1), found.sum(axis=-1)
+    rate = (false > 0).mean() if correction == "holm" else (false / np.maximum(total, 1)).mean()
+    assert rate <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / surveys)
+    assert total.mean() > 1
+
+
+def test_presence_by_hand() -> None:
+    found = FOUND.present()
+    assert found.found.tolist() == [True, True, False]
+    assert_allclose(found.p_values, binom.sf(np.array([399, 349, 249]), 1000, 0.25), rtol=1e-9)
+    # About (z(1 - .05/3) + z(.8)) sqrt(.25 * .75 / 1000) * 4, but exactly
+    assert found.smallest == pytest.approx((2.128045 + 0.841621) * np.sqrt(0.1875 / 1000) * 4, rel=0.03)
+    assert f"a share of {100 * found.smallest:.2f} % would be found with a probability of 80 %" in found.text()
+    assert found.to_dict()["found"] == ["never", "once"]
+    assert "not proven" in FOUND.present(correction="bh").text()
+
+
+def test_presence_where_nothing_can_be_found() -> None:
+    found = estimate(Tally(RandomizedResponse(50, epsilon=0.5), [1] * 50)).present()
+    assert not found.found.any()
+    assert "none rises above the noise" in found.text()
+    assert "not even a share of 100 % would be found" in found.text()
+
+
+def test_names_come_with_the_commonest_first() -> None:
+    assert "  once, never\n" in estimate(Tally(SURVEY, [350, 400, 250])).present().text()
+    turned = estimate(Tally(RandomizedResponse(["a", "b", "c"], odds=(1, 4)), [300, 260, 440]))
+    assert "  b, a\n" in turned.present().text()  # what is held by most is reported least
+
+
+def test_presence_under_a_channel() -> None:
+    def present(reports: Tally) -> Any:
+        return presence(reports, level=0.95, correction="holm", power=0.8)
+
+    found = present(some_surveys(FORCED, [0, 1], 300, 2000))
+    false = found.found[:, 0].mean()
+    assert false <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / 2000)  # Holm: after "no", which is there, alpha is for "yes" alone
+    power = present(some_surveys(FORCED, [float(found.smallest[0]), 1 - float(found.smallest[0])], 300, 2000))
+    assert power.found[:, 0].mean() >= 0.8 - 4 * np.sqrt(0.16 / 2000)
+    kuk = present(some_surveys(KUK, [0, 1], 1000, 2000))
+    assert kuk.found[:, 0].mean() <= 0.05 + 0.005 + 4 * np.sqrt(0.05 * 0.95 / 2000)  # half a point for the normal law
+
+
+def test_the_smallest_share_of_a_linear_design() -> None:
+    found = estimate(Tally(KUK, [300, 380, 320])).present()
+    errors = estimate(Tally(KUK, [300, 380, 320])).table()["se"]
+    assert found.smallest == pytest.approx((1.959963984540054 + 0.8416212335729143) * errors.max(), rel=1e-3)
+
+
+def test_an_answer_that_reports_do_not_tell_is_never_found() -> None:
+    finer = RandomizedResponse(["drinks", "does not"], odds=(3, 1)).coarsened(
+        {"drinks": ["beer", "wine"], "does not": ["water"]}
+    )
+    found = estimate(Tally(finer, [60, 40])).present()
+    assert_array_equal(found.p_values[:2], [1, 1])
+    assert found.smallest == np.inf
+    assert "not even a share of 100 % would be found" in found.text()
+
+
+@pytest.mark.parametrize("odds", [(6, 1), (3, 1)])
+def test_presence_from_sets(odds: tuple[int, int]) -> None:
+    # Absent answers are supported by Bin(n, q) reports, exactly, whoever holds the others.
+    design, n, times = SubsetSelection(8, odds=odds, size=2), 400, 1500
+    truth = np.array([0.6, 0.4, 0, 0, 0, 0, 0, 0])
+    reports = some_surveys(design, truth, n, times)
+    found = presence(reports, level=0.95, correction="holm", power=0.8)
+    assert_allclose(found.p_values[:, 2], binom.sf(reports.counts[:, 2] - 1, n, design.q), rtol=1e-9)
+    false = found.found[:, 2:].any(axis=-1).mean()
+    assert false <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / times)
+    share = float(found.smallest[0])
+    held = some_surveys(design, np.array([1 - share, share, 0, 0, 0, 0, 0, 0]), n, times, seed=4)
+    power = presence(held, level=0.95, correction="holm", power=0.8).found[:, 1].mean()
+    assert power >= 0.8 - 4 * np.sqrt(0.16 / times)
+
+
+def test_one_presence_through_every_door() -> None:
+    found = GROUPED.present(level=0.9, correction="bh", power=0.7)
+    table = found.table()
+    assert list(table) == ["region", "value", "p_values", "adjusted", "found"]
+    for name in ("p_values", "adjusted", "found"):
+        assert_array_equal(table[name].reshape(3, 3), getattr(found, name))
+    told = json.loads(found.to_json())
+    assert told == found.to_dict()
+    assert told["groups"] == [["north"], ["south"], [None]]
+    assert (told["level"], told["correction"], told["power"]) == (0.9, "bh", 0.7)
+    assert told["smallest"][1] is None
+    for row, names in zip(found.found, told["found"], strict=True):
+        assert names == [SURVEY.domain[i] for i in np.flatnonzero(row)]
+    assert repr(found) == found.text()
+    assert "about 10 % false ones among them on average, not proven, in each group" in found.text()
+
+
+def test_a_group_without_reports_says_so() -> None:
+    found = GROUPED.present()
+    assert "south: no reports" in found.text()
+    assert np.isnan(found.p_values[1]).all()
+    assert not found.found[1].any()
+    alone = FOUND.present()
+    assert_array_equal(found.p_values[0], alone.p_values)
+    assert_array_equal(found.adjusted[0], alone.adjusted)
+    assert found.smallest[0] == alone.smallest
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"level": 5}, "level must be between 0 and 1"),
+        ({"level": 0}, "level must be between 0 and 1"),
+        ({"power": 1}, "power must be between 0 and 1"),
+        ({"correction": "none"}, 'correction must be "holm" or "bh"'),
+    ],
+)
+def test_bad_input(options: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        FOUND.present(**options)

@@ -1,0 +1,204 @@
+"""What a check says: in words, as a table, in JSON, and about fakes."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from strategies import designs_of
+from warner import Channel, RandomizedResponse, SubsetSelection, Tally, check, inv, inv_n, inv_p, mle
+
+COIN = RandomizedResponse(["yes", "no"], truth="3/4")
+THREE = RandomizedResponse(["never", "once", "often"], odds=(3, 1))
+FORCED = Channel([["11/12", "1/12"], ["1/6", "5/6"]], ["yes", "no"], ["yes", "no"])
+KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], ["yes", "no"], 3)
+SETS = SubsetSelection(["a", "b", "c", "d", "e"], odds=(3, 1), size=2)
+
+
+# Fakes
+
+
+@pytest.mark.parametrize("estimator", [inv, inv_n, inv_p, mle])
+@given(data=st.data())
+def test_fakes_move_no_share_further_than_the_bound(data: st.DataObject, estimator: Any) -> None:
+    inverted = estimator is not mle and data.draw(st.booleans())
+    k = data.draw(st.integers(2, 6))
+    # Some reports are honest, and others were replaced by fakes; or there would be nothing in their place.
+    honest, replaced, fake = (
+        np.array(data.draw(st.lists(st.integers(0, 30), min_size=k, max_size=k))) for _ in range(3)
+    )
+    fake[0] += max(replaced.sum() - fake.sum(), 0)
+    honest[data.draw(st.integers(0, k - 1))] += 1
+    design = data.draw(designs_of(k, inverted=inverted))
+    n, fakes = int(honest.sum() + fake.sum()), int(fake.sum())
+    (a, b), total = design.odds, design.total
+    bound = float(Fraction(fakes * total, n * abs(a - b)))  # p - q in doubles would lose digits
+    assert check(Tally(design, honest + fake), simulations=1).moved_by(fakes) == pytest.approx(bound)
+    replaced[0] += fakes - replaced.sum()
+    with_fakes = estimator(honest + fake, design)
+    for without in (honest + replaced, honest):
+        moved = np.abs(with_fakes - estimator(without, design))
+        assert moved.sum() <= 2 * bound * (1 + 1e-9) + 1e-12
+        assert moved.max() <= bound * (1 + 1e-9) + 1e-12
+
+
+def test_the_bound_on_fakes_is_reached() -> None:
+    # 5 of 100 reports moved from one answer to the other: 5 / (100 * 1/2) = 0.1 for each, whatever the estimator.
+    for estimator in (inv, inv_n, inv_p, mle):
+        moved = estimator([45, 55], COIN) - estimator([40, 60], COIN)
+        assert_allclose(moved, [0.1, -0.1], atol=1e-15)
+    assert check(Tally(COIN, [45, 55])).moved_by(5) == 0.1
+
+
+def test_with_p_below_q_one_report_can_move_the_most_likely_shares_by_half() -> None:
+    design = RandomizedResponse(3, odds=(1, 3))
+    moved = mle([0, 0, 1000], design) - mle([1, 0, 999], design)
+    assert_array_equal(moved, [0.5, -0.5, 0])
+    found = check(Tally(design, [0, 0, 1000]), fakes=1)
+    assert found.moved_by(1) < 0.004
+    assert "mle has no such bound" in found.text()
+    assert "mle has no such bound" not in check(Tally(RandomizedResponse(2, odds=(1, 3)), [4, 5])).text()
+
+
+def test_the_fakes_bound_holds_for_channels_with_more_reports_than_answers() -> None:
+    found = check(Tally(KUK, [300, 400, 300]))
+    moved = max(
+        abs(inv(np.add([300, 400, 300], change), KUK) - inv([300, 400, 300], KUK)).max()
+        for change in ([1, -1, 0], [1, 0, -1], [0, 1, -1], [-1, 1, 0], [-1, 0, 1], [0, -1, 1])
+    )
+    assert moved <= found.moved_by(1) * (1 + 1e-9)
+    assert moved == pytest.approx(found.moved_by(1))
+    grouped = check(Tally(FORCED, [[40, 60], [30, 70]], by=("g",), groups=((1,), (2,)))).text()
+    assert "nan" not in grouped
+    assert "inf" not in grouped
+
+
+def test_the_fakes_bound_is_reached_by_sets() -> None:
+    # One set that holds an answer in the place of one that does not: 1 / (n (p - q)).
+    found = check(Tally(SETS, [60, 40, 35, 35, 30], n=100))
+    moved = inv([61, 39, 35, 35, 30], SETS, n=100) - inv([60, 40, 35, 35, 30], SETS, n=100)
+    assert np.abs(moved).max() == pytest.approx(found.moved_by(1))
+    assert found.moved_by(3) == pytest.approx(3 / (100 / 3))
+
+
+# What people read
+
+
+def test_what_people_read_when_it_fits() -> None:
+    found = check(Tally(THREE, [480, 300, 220], missing=4))
+    text = found.text()
+    assert repr(found) == text
+    assert text.startswith(
+        "The reports fit the design: p = 1, not below 0.05.\n1,000 reports among 3 answers, 4 missing"
+    )
+    assert "Rarest answer: 'often' has 220 reports. By the noise alone no answer has fewer than 200.0" in text
+    assert "no contradiction to the 1.099" in " ".join(text.split())
+    assert "below the noise floor (reported less often than the design can explain): none." in text
+    assert "every 1 % of fakes among the reports can have moved any one share by up to 2.5 percentage points" in text
+    assert "What may have happened" not in text
+    last = " ".join(text.split("\n\n")[-1].split())
+    assert last.startswith("What no such check can see: more noise than claimed, reports made up uniformly at random")
+    assert max(map(len, text.splitlines())) <= 120
+
+
+def test_what_people_read_when_it_does_not_fit() -> None:
+    design = RandomizedResponse([f"site {i}" for i in range(40)], epsilon=1)
+    counts = np.full(40, 10_000)
+    counts[:12] = 0
+    text = check(Tally(design, counts), fakes=1234).text()
+    assert text.startswith("The reports do not fit the design: p < 1e-300, below 0.05.")
+    joined = " ".join(text.split())
+    assert "explain): 'site 0', 'site 1'," in joined
+    assert "'site 9' and 2 more." in joined
+    assert "1,234 fakes among the reports" in joined
+    for cause in ("less noise than claimed", "never offered", "constant or otherwise made up", "wrong design file"):
+        assert cause in joined
+    assert "more than the 1 that the design claims" in joined
+    assert "What no such check can see" in text.split("\n\n")[-1]
+
+
+def test_labels_play_no_tricks() -> None:
+    design = RandomizedResponse(["\x1b[31mred", "y" * 300], epsilon=4)
+    text = check(Tally(design, [0, 1000])).text()
+    assert "\x1b" not in text
+    assert "'\\x1b[31mred'" in text
+    grouped = check(Tally(COIN, [[0, 1000]], by=("g",), groups=(("\x1b[2J" + "z" * 300,),))).text()
+    assert "\x1b" not in grouped
+    assert max(map(len, grouped.splitlines())) <= 130
+
+
+def test_json() -> None:
+    found = check(Tally(COIN, [10, 90], missing=3), fakes=5)
+    document = json.loads(found.to_json())
+    assert RandomizedResponse.from_json(json.dumps(document["design"])) == COIN
+    assert (document["fits"], document["level"], document["missing"]) == (False, 0.95, 3)
+    (row,) = document["groups"]
+    assert (row["p_value"], row["moved_by_fakes"], row["reports"]) == (found.p_value, 0.1, 100)
+    (collection,) = row["collections"]
+    extreme, together = collection["tests"]
+    assert extreme == {"name": "rarest answer", "p_value": found.tests[0].p_value[0]}
+    assert together["p_value"] == found.tests[1].p_value[0]
+    assert found.tests[1].statistic is not None
+    assert together["g2"] == found.tests[1].statistic[0]
+    assert collection["epsilon_at_least"] == found.epsilon_at_least
+    assert (collection["misfits"], collection["misfits_alone"]) == (["yes"], 1)
+    assert document == found.to_dict()
+
+
+def test_the_table_of_a_check() -> None:
+    counts = [[480, 300, 220], [0, 0, 0], [700, 200, 100]]
+    found = check(Tally(THREE, counts, by=("region",), groups=(("a",), ("b",), (None,))))
+    table = found.table()
+    assert list(table) == ["group", "reports", "rarest answer", "likelihood ratio", "p_value", "fits"]
+    assert table["group"].tolist() == ["a", "b", "None"]
+    assert_array_equal(table["reports"], [1000, 0, 1000])
+    assert_array_equal(table["rarest answer"], found.tests[0].p_value)
+    assert_array_equal(table["p_value"], found.p_value)
+    assert_array_equal(table["fits"], found.group_fits)
+    assert found.to_frame("pandas").shape == (3, 6)
+    one = check(Tally(FORCED, [40, 60])).table()
+    assert list(one) == ["group", "reports", "possible range", "p_value", "fits"]
+
+
+@pytest.mark.parametrize("design", [THREE, RandomizedResponse(3, odds=(1, 3)), KUK, RandomizedResponse(3, odds=(1, 0))])
+def test_every_door_says_the_same(design: Any) -> None:
+    for counts in ([[40, 30, 30], [90, 5, 5]], [[20, 50, 30], [33, 33, 34]]):
+        found = check(Tally(design, counts, by=("g",), groups=((1,), (2,))), fakes=2)
+        told, table = json.loads(found.to_json()), found.table()
+        assert told["fits"] == found.fits == bool(np.all(found.group_fits))
+        assert told["p_value"] == found.overall_p_value
+        for place, group in enumerate(told["groups"]):
+            assert group["fits"] == table["fits"][place]
+            assert group["p_value"] == table["p_value"][place]
+            columns = design.columns
+            assert group["collections"][0]["misfits"] == [columns[i] for i in np.flatnonzero(found.misfits[place])]
+        verdict = found.text().splitlines()[0]
+        said = "Nothing can be tested" if not found.tests else "fit the design in all" if found.fits else "do not fit"
+        assert said in verdict
+
+
+def test_a_test_says_its_sentence() -> None:
+    found = check(Tally(THREE, [480, 300, 220]))
+    rarest, together = found.tests
+    assert rarest.say(0).startswith(
+        "Rarest answer: 'often' has 220 reports. By the noise alone no answer has fewer than 200.0"
+    )
+    assert together.say(0).startswith(
+        "All answers together: G2 = 0, p = 1 (against 999 simulated surveys; conservative)."
+    )
+    assert rarest.statistic is None
+    for test in found.tests:
+        assert test.say(0)[:50] in found.text()
+    (range_,) = check(Tally(FORCED, [40, 60])).tests
+    assert range_.say(0).endswith(f"outside what is possible: p = {range_.p_value[0]:.2g}.")
+    commonest = check(Tally(RandomizedResponse(["a", "b", "c"], odds=(1, 3)), [50, 30, 20])).tests[0]
+    assert commonest.say(0).startswith(
+        "Commonest answer: 'a' has 50 reports. By the noise alone no answer has more than"
+    )

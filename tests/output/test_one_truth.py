@@ -1,0 +1,144 @@
+"""Whether intervals are exact or approximate is one fact; every door that tells it must tell the same."""
+
+from __future__ import annotations
+
+import json
+from html import unescape
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from matplotlib.figure import Figure
+
+from warner import Channel, RandomizedResponse, SubsetSelection, Tally, estimate, pool, surveys
+from warner.output.plots import plot
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from warner import Estimate, Pool
+
+LINEAR = Channel([["1/2", "3/8", "1/8"], ["1/4", "1/2", "1/4"], ["1/8", "1/4", "5/8"]], 3, 3)
+# Answers 1 and 2 lead to report 0 equally often, so its number is binomial in the share of answer 0, and no other is.
+MIXED = Channel([["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/4", "1/8", "5/8"]], 3, 3)
+YES_NO = RandomizedResponse(["yes", "no"], truth="3/4")
+THREE = RandomizedResponse(3, odds=(3, 1))
+NAMES = {
+    "clopper_pearson": "Clopper and Pearson",
+    "wilson": "Wilson",
+    "score": "the score interval",
+    "linear": "linear combination",
+}
+
+
+def groups(*rows: list[int]) -> Tally:
+    return Tally(THREE, list(rows), by=("region",), groups=tuple((f"region {i}",) for i in range(len(rows))))
+
+
+REALISED: dict[str, Any] = {"target": "realised"}
+AT_ONCE: dict[str, Any] = {"simultaneous": True}
+CASES: list[tuple[str, Tally | Pool, dict[str, Any], set[str], bool]] = [
+    # what, reports, options, methods, approximate
+    ("randomized response", Tally(YES_NO, [40, 60]), {}, {"clopper_pearson"}, False),
+    ("another level", Tally(YES_NO, [40, 60]), {"level": 0.8}, {"clopper_pearson"}, False),
+    ("all at once", Tally(THREE, [400, 350, 250]), AT_ONCE, {"clopper_pearson"}, False),
+    ("no noise", Tally(RandomizedResponse(2, odds=(1, 0)), [40, 60]), {}, {"clopper_pearson"}, False),
+    ("weights", Tally(YES_NO, [40.5, 60.25], squares=120.0), {}, {"clopper_pearson"}, True),
+    ("these very people", Tally(YES_NO, [400, 600]), REALISED, {"score"}, True),
+    ("a few of them", Tally(YES_NO, [4, 6]), REALISED, {"clopper_pearson"}, False),
+    (
+        "far out in the tails",
+        Tally(RandomizedResponse(6, odds=(3, 1)), [90, 80, 70, 60, 50, 50]),
+        REALISED | AT_ONCE,
+        {"clopper_pearson"},
+        False,
+    ),
+    ("a channel of two reports", Tally(surveys.crosswise("1/4"), [198, 112]), {}, {"clopper_pearson"}, False),
+    ("a linear channel", Tally(LINEAR, [330, 330, 340]), {}, {"linear"}, True),
+    ("a channel that is both", Tally(MIXED, [330, 330, 340]), {}, {"clopper_pearson", "linear"}, True),
+    ("the same, realised", Tally(MIXED, [330, 330, 340]), REALISED, {"score", "linear"}, True),
+    (
+        "sets of answers",
+        Tally(SubsetSelection(5, odds=(3, 1), size=2), [500, 450, 400, 350, 300], n=1000),
+        {},
+        {"clopper_pearson"},
+        False,
+    ),
+    ("groups", groups([400, 350, 250], [40, 30, 30]), {}, {"clopper_pearson"}, False),
+    ("an empty group", groups([400, 350, 250], [0, 0, 0]), {}, {"clopper_pearson"}, False),
+    ("groups of two kinds", groups([400, 350, 250], [4, 3, 3]), REALISED, {"score", "clopper_pearson"}, True),
+    (
+        "a pool",
+        pool([Tally(YES_NO, [400, 600]), Tally(RandomizedResponse(["yes", "no"], odds=(9, 1)), [340, 660])]),
+        {},
+        {"score"},
+        True,
+    ),
+    (
+        "a small pool",
+        pool([Tally(YES_NO, [4, 6]), Tally(RandomizedResponse(["yes", "no"], odds=(9, 1)), [3, 7])]),
+        {},
+        {"clopper_pearson"},
+        False,
+    ),
+    (
+        "a pool with a channel",
+        pool([Tally(THREE, [400, 350, 250]), Tally(LINEAR, [330, 330, 340])]),
+        {},
+        {"linear"},
+        True,
+    ),
+    (
+        "a pool of sets",
+        pool([Tally(THREE, [400, 350, 250]), Tally(SubsetSelection(3, epsilon=1), [400, 350, 250], n=1000)]),
+        {},
+        {"score"},
+        True,
+    ),
+]
+
+
+def page_text(result: Estimate, folder: Path, options: dict[str, Any]) -> str:
+    path = folder / "page.html"
+    result.save_page(path, **options)
+    return unescape(path.read_text(encoding="utf-8")).replace("\N{NO-BREAK SPACE}", " ")
+
+
+@pytest.mark.parametrize(
+    ("tally", "options", "methods", "approximate"), [c[1:] for c in CASES], ids=[c[0] for c in CASES]
+)
+def test_every_door_tells_the_same_of_the_intervals(
+    tally: Tally | Pool, options: dict[str, Any], methods: set[str], approximate: bool, tmp_path: Path
+) -> None:
+    result = estimate(tally)
+    interval = result.interval(**options)
+    assert set(interval.methods) == methods
+    assert interval.approximate == approximate
+    assert interval.text().count("approximate") == approximate
+
+    written = json.loads(result.to_json(**options))
+    assert written["interval"] == interval.method
+    assert written["approximate"] == approximate
+    assert result.text(**options).splitlines()[1].count("approximate") == approximate
+
+    page = page_text(result, tmp_path, options)
+    level = f"{100 * interval.confidence.level:g} %"
+    assert (f"in about {level} of the repetitions" in page) == approximate
+    assert (f"in at least {level} of the repetitions" in page) == (not approximate)
+    assert (f"(approximate: the level is about {level})" in page) == approximate
+    assert (f"(the level is at least {level})" in page) == (not approximate)
+    assert (f"approximate {level}" in page) == approximate  # in the headline, the table and the picture
+    for method, name in NAMES.items():
+        assert (name in page) == (method in methods)
+
+    ax = plot(result, **options, ax=Figure().subplots())
+    legend = ax.get_legend()
+    assert legend is not None
+    words = " ".join(text.get_text() for text in (*legend.get_texts(), *ax.texts))
+    assert words.count("approximate") == approximate
+
+
+@pytest.mark.parametrize("tally", [c[1] for c in CASES], ids=[c[0] for c in CASES])
+def test_a_notebook_tells_the_same_as_the_interval(tally: Tally | Pool) -> None:
+    result = estimate(tally)
+    shown = "low (approximate 95 %)" if result.interval().approximate else "low (95 %)"
+    assert shown in result._repr_html_()

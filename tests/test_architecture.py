@@ -1,0 +1,155 @@
+"""The house: who may import whom, who may ask a design what it is, and how large a room may be."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import warner
+from warner.designs import MECHANISMS
+from warner.designs.contract import Design
+
+SOURCE = Path(warner.__file__).parent
+ROOT = SOURCE.parents[1]
+MODULES = {path.relative_to(SOURCE).with_suffix("").as_posix(): path for path in sorted(SOURCE.rglob("*.py"))}
+
+# A module imports from its left, or from its own package.
+ARROW = (
+    {"arrays"},
+    {"words", "documents"},
+    {"results"},
+    {"designs"},
+    {"surveys", "reports"},
+    {"simulate", "metrics"},
+    {"estimators"},
+    {"inference"},
+    {"estimation"},
+    {"planning", "noncompliance"},
+    {"output"},
+    {"papers"},
+    {"cli"},
+)
+# The conveniences that point right, inside a function: `design.randomize`, `Estimate.text`, `.plot`, `Plan.plot` ...
+CONVENIENCES = {
+    ("designs/contract", "reports"),
+    ("reports/tallies", "reports"),
+    ("estimation", "output"),
+    ("planning/plans", "output"),
+}
+
+
+def room(module: str) -> str:
+    return module.split("/")[0]
+
+
+def place(module: str) -> int:
+    return next(number for number, rooms in enumerate(ARROW) if room(module) in rooms)
+
+
+def imports(module: str) -> list[tuple[str, bool]]:
+    """Give the modules of ours that a module imports, and whether it does so inside a function."""
+    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    inside = {
+        id(node) for function in ast.walk(tree) if isinstance(function, ast.FunctionDef) for node in ast.walk(function)
+    }
+    result = []
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "warner":
+            names = [node.module] if node.module != "warner" else [f"warner.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names if alias.name.split(".")[0] == "warner"]
+        result += [
+            (name.removeprefix("warner").removeprefix(".").replace(".", "/"), id(node) in inside) for name in names
+        ]
+    return [(name, lazy) for name, lazy in result if name and not name.startswith("__")]
+
+
+def ours(module: str) -> bool:
+    return module not in {"__init__", "__main__"}
+
+
+def test_every_room_has_its_place_in_the_arrow() -> None:
+    rooms = {room(module) for module in MODULES if ours(module)}
+    assert rooms == set().union(*ARROW)
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if ours(module)])
+def test_nothing_imports_against_the_arrow(module: str) -> None:
+    for other, lazy in imports(module):
+        if room(other) == room(module):
+            continue
+        if lazy and (module, room(other)) in CONVENIENCES:
+            continue
+        known = {name for rooms in ARROW for name in rooms}
+        # The edge of the house may use the public names, which stand in `warner` itself.
+        target = room(other) if room(other) in known else None
+        if target is None:
+            assert place(module) >= place("papers"), f"{module} imports {other} from the front door"
+            continue
+        assert place(target) < place(module), f"{module} imports {other}, which is not to its left"
+
+
+def test_the_arrow_test_would_see_an_import_against_the_arrow() -> None:
+    assert place("estimators") > place("designs")
+    assert ("designs/exact", False) in imports("designs/response")
+
+
+def kinds_of_design() -> set[str]:
+    """Name the classes of designs, but the contract itself."""
+
+    def below(kind: type[Any]) -> set[str]:
+        return {kind.__name__}.union(*(below(child) for child in kind.__subclasses__()))
+
+    return below(Design) - {"Design"}
+
+
+def test_the_kinds_of_designs_are_those_of_the_registry_and_their_families() -> None:
+    assert {mechanism.__name__ for mechanism in MECHANISMS.values()} < kinds_of_design()
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if room(module) != "designs"])
+def test_nobody_asks_a_design_what_kind_it_is(module: str) -> None:
+    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in {"isinstance", "issubclass"}
+        ):
+            named = {name.id for name in ast.walk(node.args[1]) if isinstance(name, ast.Name)}
+            named |= {name.attr for name in ast.walk(node.args[1]) if isinstance(name, ast.Attribute)}
+            assert not named & kinds_of_design(), f"{module}:{node.lineno} asks for a kind of design"
+        if isinstance(node, ast.Attribute) and node.attr == "mechanism" and room(module) in {"estimators", "inference"}:
+            pytest.fail(f"{module}:{node.lineno} asks a design for its name")
+
+
+def test_no_module_is_longer_than_can_be_read() -> None:
+    long = {module: lines for module, path in MODULES.items() if (lines := len(path.read_text().splitlines())) > 500}
+    assert not long
+
+
+def test_no_public_function_has_the_name_of_a_module() -> None:
+    for name in warner.__all__:
+        value = getattr(warner, name)
+        if callable(value):
+            assert not (SOURCE / f"{name}.py").exists()
+            assert not (SOURCE / name).is_dir()
+
+
+def test_the_map_names_every_module() -> None:
+    contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"[\w/]+\.py", contributing))
+    for module in MODULES:
+        short = module.removesuffix("/__init__") if module.endswith("/__init__") else module
+        if module.startswith("papers/") or module.endswith("__init__") or module == "__main__":
+            continue
+        assert f"{short}.py" in named or f"{short.split('/')[-1]}.py" in named, f"{module} is not on the map"
+    for name in named:
+        assert any(f"{module}.py".endswith(name) for module in MODULES) or (ROOT / name).exists() or "test" in name, (
+            name
+        )
