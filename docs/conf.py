@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pydoc
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -36,17 +37,26 @@ napoleon_use_param = False
 napoleon_use_rtype = False
 napoleon_custom_sections = [("Attributes", "params_style")]
 
-nitpick_ignore = [
-    ("py:obj", "numpy.random.Generator"),  # documented elsewhere, and the build needs no network
-    # Arguments stand in single backticks, too.
-    *(("py:obj", name) for name in ("backend", "by", "first", "gap", "second")),
-]
+nitpick_ignore = [("py:obj", "numpy.random.Generator")]  # documented elsewhere, and the build needs no network
 
 
 def _properties_as_prose(_app: Sphinx, what: str, _name: str, obj: Any, _options: Any, lines: list[str]) -> None:
     """Undo that napoleon reads "The number of people: ..." as a type and its description."""
     if what == "property":
         lines[:] = (inspect.getdoc(obj) or "").splitlines()
+
+
+def _arguments_are_no_links(_app: Sphinx, _what: str, name: str, obj: Any, _options: Any, lines: list[str]) -> None:
+    """Show arguments and fields, which stand in single backticks as well, without looking for a page about them."""
+    known = {"by", "gap"}  # of a Tally and of a Certificate, in the text of others
+    for thing in (obj, pydoc.locate(name.rpartition(".")[0])):
+        known |= {*getattr(thing, "__dataclass_fields__", ()), *getattr(thing, "_fields", ())}
+        if inspect.isfunction(thing) or inspect.ismethod(thing):
+            known |= set(inspect.signature(thing).parameters)
+    lines[:] = [
+        re.sub(r"(?<![`:])`(\w+)`(?!`)", lambda found: f"`{found[0]}`" if found[1] in known else found[0], line)
+        for line in lines
+    ]
 
 
 def _references_as_lists(_app: Sphinx, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]) -> None:
@@ -59,17 +69,28 @@ def _examples_end_with_their_fence(_app: Sphinx, _page: str, source: list[str]) 
     source[0] = source[0].replace("\n\n```\n", "\n```\n")
 
 
-def _public_name(app: Sphinx, env: BuildEnvironment, node: pending_xref, text: Any) -> Any:
-    """Find `mle` as `warner.mle` from every module."""
+def _short_name(app: Sphinx, env: BuildEnvironment, node: pending_xref, text: Any) -> Any:
+    """Find `mle` as `warner.mle`, a method that a class inherits, and `Design.then` in whichever module it stands."""
     if node.get("refdomain") != "py":
         return None
-    python = env.get_domain("py")
-    return python.resolve_xref(env, node["refdoc"], app.builder, "obj", f"warner.{node['reftarget']}", node, text)
+    python: Any = env.get_domain("py")
+    target = node["reftarget"]
+    owner = pydoc.locate(f"{node.get('py:module')}.{node.get('py:class')}")
+    names = [f"{base.__module__}.{base.__qualname__}.{target}" for base in getattr(owner, "__mro__", ())]
+    names.append(f"warner.{target}")
+    for short in filter(None, (target, target.rpartition(".")[0])):  # of a field, the class that has it
+        kinds = {"method", "property"} if "." in short else {"class", "function"}
+        names += [
+            name for name, entry in python.objects.items() if name.endswith(f".{short}") and entry.objtype in kinds
+        ]
+    known = next((name for name in names if name in python.objects), None)
+    return known and python.resolve_xref(env, node["refdoc"], app.builder, "obj", known, node, text)
 
 
 def setup(app: Sphinx) -> None:
     """Connect what the settings above cannot say."""
     app.connect("autodoc-process-docstring", _properties_as_prose, priority=900)  # after napoleon, at 500
+    app.connect("autodoc-process-docstring", _arguments_are_no_links, priority=900)
     app.connect("autodoc-process-docstring", _references_as_lists, priority=900)
     app.connect("source-read", _examples_end_with_their_fence)
-    app.connect("missing-reference", _public_name)
+    app.connect("missing-reference", _short_name)

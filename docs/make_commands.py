@@ -10,7 +10,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-COMMANDS = ("", "plan", "design", "show", "randomize", "estimate", "check", "reproduce")
+from typer.main import get_group
+
+from warner.cli import app
 
 OPENING = """# The commands
 
@@ -29,7 +31,7 @@ $ warner estimate reports.csv --column answer --design survey.json --report page
 def page() -> str:
     """Give the whole page."""
     parts = [OPENING]
-    for command in COMMANDS:
+    for command in ("", *get_group(app).commands):
         words = ["warner", *command.split()]
         done = subprocess.run(
             [sys.executable, "-m", *words, "--help"],

@@ -1,4 +1,4 @@
-"""A made-up survey on a sensitive question, from the answers to the estimate: `make demo` runs it.
+"""A made-up survey on a sensitive question, from the answers to the estimate: `python examples/drinking_survey.py`.
 
 4,000 people are asked how often they drove after drinking. Each one's device tells the truth only sometimes, so no
 single report gives anybody away; the shares among all of them come out all the same.
