@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from warner.designs.channel import Channel
 from warner.designs.contract import FORMAT, Design
-from warner.designs.facts import ChannelOperator, Symmetry
+from warner.designs.facts import Bounds, ChannelOperator, Readout, Symmetry
 from warner.designs.response import RandomizedResponse
 from warner.designs.subset import SubsetSelection
 from warner.designs.symmetric import Symmetric
@@ -30,10 +30,12 @@ MECHANISMS: dict[str, type[Design]] = {
 
 __all__ = [
     "MECHANISMS",
+    "Bounds",
     "Channel",
     "ChannelOperator",
     "Design",
     "RandomizedResponse",
+    "Readout",
     "SubsetSelection",
     "Symmetric",
     "Symmetry",

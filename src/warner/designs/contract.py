@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from warner.designs.exact import double_not_below, log_ratio, shown_up
-from warner.designs.facts import Bounds
+from warner.designs.facts import Bounds, ChannelOperator, Readout, Symmetry
 from warner.designs.forms import LabelForm
 from warner.documents import Document, checked, document, loaded, parsed, save_text
 
@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     from warner.designs.channel import Channel
     from warner.designs.draws import RandomBytes
     from warner.designs.exact import Number
-    from warner.designs.facts import ChannelOperator, Readout, Symmetry
     from warner.designs.forms import Form
     from warner.designs.labels import Domain, Labels
+
+__all__ = ["Bounds", "ChannelOperator", "Design", "Readout", "Symmetry"]
 
 FORMAT = "warner design"
 VERSION = 1
