@@ -10,7 +10,7 @@ import numpy as np
 from warner.estimators.auto import COMPARED
 from warner.inference.fit import doubt
 from warner.inference.intervals import Confidence
-from warner.words import amount, counted, printable, shortened
+from warner.words import amount, counted, printable, reports_counted, shortened
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,7 +35,7 @@ def estimate_text(estimate: Estimate, confidence: Confidence, rows: int) -> str:
     labels = [row_label(estimate, table, i) for i in order]
     width = min(max([len(label) for label in labels] + [5]), WIDEST)
     largest = np.nanmax(np.append(table["share"], 1e-9))
-    head = f"  {'reports':>10}" if "reports" in table else ""
+    head = f"  {count_heading(estimate):>10}" if "reports" in table else ""
     about = "approximate " if estimate.approximate(ends) else ""
     lines = [heading(estimate), f"{'value':{width}}{head}  {'share':>7}  {about}{confidence}"]
     for label, i in zip(labels, order, strict=True):
@@ -73,10 +73,12 @@ def estimate_html(estimate: Estimate) -> str:
     table = estimate.columns(ends)
     reports_shown = ("reports",) if "reports" in table else ()
     about = "approximate 95 %" if estimate.approximate(ends) else "95 %"
-    heads = "".join(f"<th>{name}</th>" for name in ("value", *reports_shown, "share", f"low ({about})", "high"))
+    counts = (count_heading(estimate),) if reports_shown else ()
+    heads = "".join(f"<th>{name}</th>" for name in ("value", *counts, "share", f"low ({about})", "high"))
     rows = []
     for i in largest_first(estimate, table, NOTEBOOK_ROWS):
-        percents = (f"{100 * table[name][i]:.2f} %" for name in ("share", "low", "high"))
+        shown = [table[name][i] for name in ("share", "low", "high")]
+        percents = ("–" if np.isnan(number) else f"{100 * number:.2f} %" for number in shown)
         reports = (amount(table[name][i]) for name in reports_shown)
         cells = "".join(f"<td>{text}</td>" for text in (*reports, *percents))
         rows.append(f"<tr><th scope='row'>{escape(row_label(estimate, table, i))}</th>{cells}</tr>")
@@ -94,10 +96,15 @@ def heading(estimate: Estimate) -> str:
     ]
     grouped = [f"{counted(len(tally.groups), 'group', 'groups')} by {', '.join(tally.by)}"] if tally.by else []
     pooled = [f"{len(tally.parts)} designs"] if len(tally.parts) > 1 else []
-    reports = amount(np.asarray(tally.n).sum()) + (" weighted" if tally.weighted else "")
+    reports = reports_counted(np.asarray(tally.n).sum(), weighted=tally.weighted)
     most = "at most " if len(tally.parts) > 1 else ""
-    collected = f"{reports} reports among {tally.k:,} answers, epsilon {most}{tally.shown_epsilon()}"
+    collected = f"{reports} among {tally.k:,} answers, epsilon {most}{tally.shown_epsilon()}"
     return ", ".join([f"Estimate ({estimate.name()}) from {collected}", *pooled, *grouped, *left_out])
+
+
+def count_heading(estimate: Estimate) -> str:
+    """Name the column of counts: reports of an answer, or reports that support it."""
+    return "reports" if all(part.design.exclusive for part in estimate.tally.parts) else "support"
 
 
 def largest_first(estimate: Estimate, table: Table, rows: int) -> NDArray[np.intp]:
