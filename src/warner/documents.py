@@ -48,6 +48,8 @@ def loaded(path: str | os.PathLike[str], parse: Callable[[str], Value]) -> Value
     """Read a text file with a parser whose errors then name the file."""
     try:
         return parse(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no file {path}") from None
     except ValueError as error:  # UnicodeDecodeError is one
         raise ValueError(f"{path}: {error}") from None
 

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         ((*ESTIMATE, "--unknown", "ignore"), '"error" or "drop"'),
         ((*ESTIMATE, "-o", "e.xlsx"), "must end in .csv, .json or .parquet"),
         ((*ESTIMATE, "-o", "nowhere/e.csv"), "No such file or directory: 'nowhere/e.csv'"),
+        (("show", "nowhere.json"), "there is no file nowhere.json"),
         (("estimate", ".", "-d", "survey.json"), "is a folder"),
         (("estimate", "empty.csv", "-d", "survey.json"), "empty.csv is empty"),
         (("estimate", "header.csv", "-d", "survey.json"), "at least one report, but there is none"),

@@ -162,10 +162,11 @@ def chosen(
         column = rest[0]
     for name in (column, *named):
         if name not in names:
+            if secret:
+                raise ValueError(f"there is no column {name!r} among the {len(names)} columns")
             near = difflib.get_close_matches(str(name), names, n=1)
-            guess = f"did you mean {near[0]!r}? " if near and not secret else ""
-            choice = f"There are {len(names)}" if secret else f"The columns are: {_listed(names)}"
-            raise ValueError(f"there is no column {name!r}; {guess}{choice}")
+            guess = f"did you mean {near[0]!r}? " if near else ""
+            raise ValueError(f"there is no column {name!r}; {guess}The columns are: {_listed(names)}")
     return Columns(column, groups, weights, counts)
 
 

@@ -149,7 +149,7 @@ def _csv_rows(lines: TextIO, design: Design, column: str | None, keep: Sequence[
     wanted = [column if column is not None else rest[0], *keep]
     for name in wanted:
         if name not in header:
-            raise ValueError(f"there is no column {name!r}; There are {len(header)}")
+            raise ValueError(f"there is no column {name!r} among the {len(header)} columns")
     places = [header.index(name) for name in wanted]
     filled = (row for row in reader if row or len(header) == 1)  # a blank line is no row, but of a single column
     while rows := list(itertools.islice(filled, PIECE_ROWS)):
