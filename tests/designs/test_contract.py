@@ -65,7 +65,7 @@ def law(design: Design) -> tuple[np.ndarray[Any, Any], list[list[Fraction]]]:
 def supports(design: Design) -> np.ndarray[Any, Any]:
     """Give what each possible report adds to the counts."""
     reports, _ = law(design)
-    return np.array([design.counted(reports[[place]])[0] for place in range(len(reports))])
+    return np.array([design.counted(reports[[place]]).counts for place in range(len(reports))])
 
 
 def exact_law_of_columns(design: Design) -> list[list[Fraction]]:
@@ -74,6 +74,20 @@ def exact_law_of_columns(design: Design) -> list[list[Fraction]]:
     _, table = law(design)
     return [
         [sum((p for p, counts in zip(row, added, strict=True) if counts[j]), Fraction(0)) for j in range(len(added[0]))]
+        for row in table
+    ]
+
+
+def exact_law_of_kinds(design: Design) -> list[list[Fraction]]:
+    """Give the exact probability of each kind of report, after each answer."""
+    reports, table = law(design)
+    kinds = [design.counted(reports[[place]]).histogram.argmax() for place in range(len(reports))]  # type: ignore[union-attr]
+    assert design.kinds is not None
+    return [
+        [
+            sum((p for p, kind in zip(row, kinds, strict=True) if kind == j), Fraction(0))
+            for j in range(len(design.kinds))
+        ]
         for row in table
     ]
 
@@ -107,15 +121,20 @@ def test_draws_follow_the_likelihood_that_the_design_tells(design: Design) -> No
 
 @every_design
 def test_the_operator_of_the_columns_is_their_law(design: Design) -> None:
-    if not design.exclusive:
+    if design.sufficient is None:
         with pytest.raises(ValueError, match="give the reports themselves"):
             design.operator()
         return
-    exact = np.array(exact_law_of_columns(design), dtype=float)
+    assert design.exclusive == (design.sufficient == "counts")
+    law_of = exact_law_of_columns if design.exclusive else exact_law_of_kinds
+    exact = np.array(law_of(design), dtype=float)
     told = design.operator()
     assert_allclose([told.forward(vertex) for vertex in np.eye(design.k)], exact, atol=1e-15)
     assert_allclose(told.forward(np.eye(design.k)), exact, atol=1e-15)  # leading axes are kept
     assert_allclose(told.adjoint(np.eye(exact.shape[1])), exact.T, atol=1e-15)
+    if told.squares is not None:
+        above = exact - exact.min(axis=0)
+        assert_allclose(told.squares(np.eye(exact.shape[1])), above.T**2, atol=1e-15)
 
 
 @every_design
@@ -145,7 +164,10 @@ def test_the_symmetry_is_the_law_of_single_answers_and_of_pairs(design: Design) 
     for held in range(design.k):
         for i, j in itertools.combinations(range(design.k), 2):
             both = sum((x for x, row in zip(table[held], added, strict=True) if row[i] and row[j]), Fraction(0))
-            assert both == (symmetry.both if held in {i, j} else symmetry.neither)
+            if held in {i, j}:
+                assert both == symmetry.both
+            elif design.sufficient != "histogram":  # where whole reports are at hand, `neither` is but an average
+                assert both == symmetry.neither
 
 
 @every_design
@@ -160,10 +182,16 @@ def test_counting_adds_up_over_reports_amounts_and_groups(design: Design) -> Non
     reports, _ = law(design)
     rng = np.random.default_rng(1)
     rows = reports[rng.integers(len(reports), size=200)]
-    one_by_one = np.sum([design.counted(rows[[place]])[0] for place in range(200)], axis=0)
-    counts, n = design.counted(rows)
+    one_by_one = np.sum([design.counted(rows[[place]]).counts for place in range(200)], axis=0)
+    counts, n, histogram = design.counted(rows)
     assert_array_equal(counts, one_by_one)
     assert n == 200
+    assert (histogram is None) == (design.kinds is None)
+    if histogram is not None and design.kinds is not None:
+        assert histogram.shape == (len(design.kinds),)
+        assert histogram.sum() == 200
+        support = design.support_of(histogram)
+        assert support is None or (support == counts).all()
     amounts = rng.integers(1, 5, size=200)
     repeated = design.counted(np.repeat(rows, amounts, axis=0))
     together = design.counted(rows, amounts)
@@ -171,11 +199,12 @@ def test_counting_adds_up_over_reports_amounts_and_groups(design: Design) -> Non
     assert together[1] == repeated[1]
     group = rng.integers(3, size=200)
     group[group == 1] = 2  # a group without reports
-    by_group, numbers = design.counted(rows, amounts, group=group, groups=3)
+    by_group, numbers, kinds = design.counted(rows, amounts, group=group, groups=3)
     for place in range(3):
         alone = design.counted(rows[group == place], amounts[group == place])
         assert_array_equal(by_group[place], alone[0])
         assert numbers[place] == alone[1]
+        assert kinds is None or (kinds[place] == alone.histogram).all()
 
 
 @every_design
@@ -235,6 +264,19 @@ def test_bounds_are_attained_and_never_passed(design: Design) -> None:
     if most is not None:
         assert_allclose(np.broadcast_to(most, exact.shape[1]), exact.max(axis=0), atol=1e-15)
     assert least is not None or most is not None
+
+
+@every_design
+def test_bounds_of_kinds_are_attained_and_never_passed(design: Design) -> None:
+    bounds = design.kind_bounds()
+    assert (bounds is None) == (design.kinds is None)
+    if bounds is None:
+        return
+    exact = np.array(exact_law_of_kinds(design), dtype=float)
+    assert bounds.least is not None
+    assert bounds.most is not None
+    assert_allclose(np.broadcast_to(bounds.least, exact.shape[1]), exact.min(axis=0), atol=1e-15)
+    assert_allclose(np.broadcast_to(bounds.most, exact.shape[1]), exact.max(axis=0), atol=1e-15)
 
 
 @every_design
@@ -312,7 +354,7 @@ def test_reports_are_written_read_and_counted_alike(design: Design) -> None:
     assert len(written) == len(answers)
     read = design.report_form.read(written)
     assert not read.status.any()
-    counts, n = design.counted(read.reports)
+    counts, n = design.counted(read.reports)[:2]
     counted = tally(written, design)
     assert_array_equal(counted.counts, counts)
     assert counted.n == n == len(answers)

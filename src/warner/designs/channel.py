@@ -209,6 +209,7 @@ class Channel(Design):
         *,
         minus: Sets | None = None,
         target: str = "population",
+        histogram: Counts | None = None,
     ) -> Readout:
         """Say how shares show: in a binomial count where some reports have one, else in a linear combination."""
         inverse = self.inverse()

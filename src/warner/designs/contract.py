@@ -14,12 +14,12 @@ from __future__ import annotations
 import textwrap
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 
 from warner.designs.exact import double_not_below, log_ratio, shown_up
-from warner.designs.facts import Bounds, ChannelOperator, Readout, Symmetry
+from warner.designs.facts import Bounds, ChannelOperator, Readout, Sums, Symmetry
 from warner.designs.forms import LabelForm
 from warner.documents import Document, checked, document, loaded, parsed, save_text
 
@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from warner.designs.forms import Form
     from warner.designs.labels import Domain, Labels
 
-__all__ = ["Bounds", "ChannelOperator", "Design", "Readout", "Symmetry"]
+__all__ = ["Bounds", "ChannelOperator", "Design", "Readout", "Sums", "Symmetry"]
+
+Sufficient: TypeAlias = Literal["counts", "histogram"]
 
 FORMAT = "warner design"
 VERSION = 1
@@ -88,10 +90,10 @@ class Design(ABC):
 
     @abstractmethod
     def operator(self, reports: Counts | None = None) -> ChannelOperator:
-        """Give the likelihood of each answer under each of these reports, or under each column if none are given.
+        """Give the likelihood of each answer under each of these reports; if none are given, under all that there are.
 
-        As products, and as a matrix where that is small. Of single reports it is known up to one positive factor each,
-        on which no estimate depends.
+        Those are the columns, or the kinds, as `sufficient` says. As products, and as a matrix where that is small. Of
+        single reports it is known up to one positive factor each, on which no estimate depends.
         """
 
     @abstractmethod
@@ -103,12 +105,14 @@ class Design(ABC):
         *,
         minus: Sets | None = None,
         target: str = "population",
+        histogram: Counts | None = None,
     ) -> Readout:
         """Say how the share of each set of answers shows in counts of shape (groups, columns); of each answer if None.
 
         With `minus`, the difference of two shares: of each set and of the one at the same place in `minus`. `n` is the
         number of reports, of shape (groups, 1); `target`, for standard errors, whose share is meant: that of the
-        "population" which the people are a sample of, or the one "realised" among these very people.
+        "population" which the people are a sample of, or the one "realised" among these very people. `histogram` is
+        that of the kinds of reports, of shape (groups, kinds), where a tally has it.
         """
 
     @abstractmethod
@@ -151,14 +155,32 @@ class Design(ABC):
         return self.domain
 
     @property
+    def kinds(self) -> Labels | None:
+        """The kinds of reports that a tally keeps apart beside the columns; None where columns say it all."""
+        return None
+
+    def kind_bounds(self) -> Bounds | None:
+        """Give the range of the probability of each kind over all answers; None where there are no kinds."""
+        return None
+
+    def support_of(self, histogram: Counts) -> Counts | None:
+        """Give the counts that follow from a histogram of kinds, of shape (..., kinds); None where they do not."""
+        return None
+
+    @property
+    def sufficient(self) -> Sufficient | None:
+        """Which numbers of a tally the likelihood follows from; None if only from the reports themselves."""
+        return "counts" if self.exclusive else None
+
+    @property
     def report_form(self) -> Form:
         """How a report is written in a column."""
         return LabelForm(self.columns)
 
     def counted(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
-    ) -> tuple[Counts, Counts]:
-        """Count reports: a number for each column, and the number of reports.
+    ) -> Sums:
+        """Count reports: a number for each column, the number of reports, and one for each kind, if there are kinds.
 
         With `amounts`, each report stands for so many, or weighs so much; with `group`, the number of each report's
         group, counts are of shape (groups, columns) and numbers of shape (groups,).
@@ -167,9 +189,9 @@ class Design(ABC):
         place = reports if group is None else reports + group * width
         counts = _added_up(place, amounts, groups * width)
         if group is None:
-            return counts, counts.sum()
+            return Sums(counts, counts.sum())
         counts = counts.reshape(groups, width)
-        return counts, counts.sum(axis=-1)
+        return Sums(counts, counts.sum(axis=-1))
 
     def simulate(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw counts of n people who are a sample of a population with these shares: person by person."""
@@ -186,7 +208,7 @@ class Design(ABC):
         for place in range(len(rows)):
             for start in range(0, int(people.sum()), DRAWN):
                 who = np.arange(start, min(start + DRAWN, int(people.sum())))
-                rows[place] += self.counted(self.draw(ends.searchsorted(who, side="right"), rng.bytes))[0]
+                rows[place] += self.counted(self.draw(ends.searchsorted(who, side="right"), rng.bytes)).counts
         return rows.reshape(*shape, len(self.columns))
 
     def bounds(self) -> Bounds:

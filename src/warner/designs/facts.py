@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,8 @@ class Symmetry(NamedTuple):
 
     A person who holds an answer is counted for it with probability p = a/total, anybody else with q = b/total. One
     report may count for several answers: for two given ones with probability `both` if either is held, `neither` if
-    not. Both are 0 where a report counts for one answer at most.
+    not. Both are 0 where a report counts for one answer at most. Where it matters which answers these are, as in a
+    finite geometry, `neither` is the average over all of them.
     """
 
     a: int
@@ -41,6 +42,17 @@ class Symmetry(NamedTuple):
     def gain(self) -> float:
         """The difference p - q: what a share adds to the probability of being counted."""
         return self.p - self.q
+
+
+class Sums(NamedTuple):
+    """What a tally adds up: support of each column, the reports, and those of each kind where kinds are kept apart.
+
+    Of shapes (columns,), () and (kinds,); with groups each has a leading axis.
+    """
+
+    counts: Counts
+    n: Counts
+    histogram: Counts | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +129,9 @@ class ChannelOperator:
         Takes a number for each report, gives :math:`\sum_j C_{ij} w_j` for each answer; leading axes are kept.
     matrix : callable, optional
         Gives C itself, where that is small enough to be written out.
+    squares : callable, optional
+        Takes a number for each report, gives :math:`\sum_j w_j (C_{ij} - \min_l C_{lj})^2` for each answer: the metric
+        in which the likelihood is climbed fastest.
 
     Examples
     --------
@@ -130,6 +145,7 @@ class ChannelOperator:
     forward: Callable[[Array], Array]
     adjoint: Callable[[Array], Array]
     matrix: Callable[[], Array] | None = None
+    squares: Callable[[Array], Array] | None = None
 
     @property
     def columns(self) -> range:
@@ -149,6 +165,11 @@ class ChannelOperator:
     def supported(self) -> int | None:
         """A report is of one kind."""
         return 1
+
+    @property
+    def sufficient(self) -> Literal["counts"]:
+        """The likelihood follows from how often each report was made."""
+        return "counts"
 
     @property
     def k(self) -> int:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from warner.designs.facts import Sums
 from warner.designs.forms import BitForm
 from warner.designs.symmetric import Symmetric
 
@@ -38,7 +39,7 @@ class PackedSupport(Symmetric):
 
     def counted(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
-    ) -> tuple[Counts, Counts]:
+    ) -> Sums:
         """Count how often each answer was supported: a histogram of each byte, times the bits of each byte."""
         kind = np.dtype(np.int64) if amounts is None else amounts.dtype
         width = reports.shape[1]
@@ -55,7 +56,7 @@ class PackedSupport(Symmetric):
                 for byte in range(width):
                     counts[number, 8 * byte : 8 * byte + 8] += _histogram(part[:, byte], amount) @ BITS
         counts = counts[:, : self.k]
-        return (counts[0], n[0]) if group is None else (counts, n)
+        return Sums(counts[0], n[0]) if group is None else Sums(counts, n)
 
 
 def _histogram(values: Counts, amounts: Counts | None) -> Counts:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.designs.contract import CHANNEL_LIMIT, Design
-from warner.designs.facts import Bounds, ChannelOperator, Readout, Symmetry, sizes_of, summed
+from warner.designs.facts import Bounds, ChannelOperator, Readout, Sums, Symmetry, sizes_of, summed
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask, Sets
@@ -60,7 +60,7 @@ class Symmetric(Design):
 
     def counted(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
-    ) -> tuple[Counts, Counts]:
+    ) -> Sums:
         """Count how often each answer was supported, and the reports; see `Design.counted`."""
         if self.exclusive:  # then a report is the answer that it supports
             return super().counted(reports, amounts, group=group, groups=groups)
@@ -79,7 +79,7 @@ class Symmetric(Design):
                 order = np.argsort(place, kind="stable")
                 present, first = np.unique(place[order], return_index=True)
                 counts[present] += np.add.reduceat(support[order] * weight[order, np.newaxis], first, axis=0)
-        return (counts[0], n[0]) if group is None else (counts, n)
+        return Sums(counts[0], n[0]) if group is None else Sums(counts, n)
 
     def bounds(self) -> Bounds:
         """Give p and q in their order; of counts that sum to n, one side implies the other."""
@@ -133,6 +133,7 @@ class Symmetric(Design):
         *,
         minus: Sets | None = None,
         target: str = "population",
+        histogram: Counts | None = None,
     ) -> Readout:
         """Say how shares show in the counts: binomially for an answer, and for a set where each report counts once.
 

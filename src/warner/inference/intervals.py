@@ -196,13 +196,10 @@ def limits(tally: Collected, confidence: Confidence, *, sets: Sets | None = None
     tail = confidence.tail(tally.k)
     if len(tally.parts) == 1:
         part = tally.parts[0]
-        counts, n = part.scaled()
-        everybody = answered.all()
-        readout = part.design.readout(
-            counts if everybody else counts[answered], n if everybody else n[answered], sets, target=confidence.target
-        )
+        readout = part.readout(None if answered.all() else answered, sets, target=confidence.target)
         # Equal counts have equal intervals: the distinct ones are known from the estimate.
-        levels = part.histograms(None).levels if readout.count is counts and part.one_long_row else None
+        one_by_one = sets is None and part.design.symmetry is not None and part.one_long_row and answered.all()
+        levels = part.histograms(None).levels if one_by_one else None
         low, high, error, methods = _single(readout, tail, confidence.target, method, levels)
     else:
         if method is not None:
@@ -345,8 +342,8 @@ def joint(
             silent += float(np.atleast_1d(part.n)[group])
         if not part.answered[group] or part.design.epsilon == 0:
             continue
-        counts, n = part.scaled()
-        row = part.design.readout(counts[[group]], n[[group]], sets, minus=minus, target=target)
+        n = part.scaled()[1]
+        row = part.readout([group], sets, minus=minus, target=target)
         error = np.zeros(1) if row.error is None else row.error[0]
         people = np.atleast_1d(part.n)[group]
         rows.append(
@@ -363,8 +360,7 @@ def _of_group(parts: tuple[Tally, ...], group: int, sets: Sets | None, tail: flo
     telling = [part for part in parts if part.answered[group] and part.design.epsilon > 0]
     others = [part for part in parts if part.answered[group] and part.design.epsilon == 0]
     if len(telling) == 1 and not (others and target == "realised"):
-        counts, n = telling[0].scaled()
-        readout = telling[0].design.readout(counts[[group]], n[[group]], sets, target=target)
+        readout = telling[0].readout([group], sets, target=target)
         low, high, error, methods = _single(readout, tail, target, None)
         return Limits(low[0], high[0], error[0], methods)
     together = joint(parts, group, sets, target=target)

@@ -144,7 +144,8 @@ class _Rows(NamedTuple):
 
 
 def _assembled(design: Design, rows: _Rows, grouping: _Grouping) -> Tally:
-    size, width = len(grouping.groups) if grouping.by else 1, len(design.columns)
+    size = len(grouping.groups) if grouping.by else 1
+    width = max(len(design.columns), 0 if design.kinds is None else len(design.kinds))
     if size * width > CELLS_LIMIT:
         raise ValueError(
             f"{size:,} groups of {width:,} answers are more than fit in memory; tally some groups at a time, or by "
@@ -159,11 +160,10 @@ def _assembled(design: Design, rows: _Rows, grouping: _Grouping) -> Tally:
 
     known = rows if complete else rows.where(rows.status == INSIDE)
     amounts = known.number if known.weight is None else known.weight
-    counts, n = design.counted(known.reports, amounts, group=known.place, groups=size)
+    sums = design.counted(known.reports, amounts, group=known.place, groups=size)
     return Tally(
         design,
-        counts,
-        n=n,
+        **sums._asdict(),
         missing=0 if complete else left_out(MISSING),
         unknown=0 if complete else left_out(OUTSIDE),
         by=grouping.by,

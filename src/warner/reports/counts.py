@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Counts, Integers, Mask
     from warner.designs.facts import ChannelOperator
+    from warner.reports.kept import Kept
 
 LONG_ROW = 2**12  # longer histograms are cheaper by their distinct counts than answer by answer
 SMALL_TABLE = 2**12  # cells that stay in the processor's cache
@@ -94,11 +95,18 @@ class Levels:
 
 @dataclass(frozen=True, eq=False)
 class Histograms:
-    """Checked counts, int64 or float64 of shape (..., columns), with the number of reports, of shape (...)."""
+    """Checked counts, int64 or float64 of shape (..., columns), with the number of reports, of shape (...).
+
+    Where there is more: numbers of the kinds of reports, of shape (..., kinds), and the reports themselves, with the
+    numbers that the groups have there, of shape (...).
+    """
 
     counts: Counts
     n: Counts
     largest: float
+    kinds: Counts | None = None
+    kept: Kept | None = None
+    groups: Integers | None = None
 
     @property
     def whole(self) -> bool:
@@ -124,9 +132,15 @@ class Histograms:
     def row(self, place: int) -> Histograms:
         """Give one of the histograms: the same one each time, so that its distinct counts are found once."""
         if place not in self._rows:
-            counts = self.counts[place]
-            self._rows[place] = Histograms(counts, self.n[place], counts.max(initial=0))
+            self._rows[place] = self.chosen(place)
         return self._rows[place]
+
+    def chosen(self, places: Any) -> Histograms:
+        """Give some of the histograms."""
+        counts = self.counts[places]
+        kinds = None if self.kinds is None else self.kinds[places]
+        groups = None if self.groups is None else self.groups[places]
+        return Histograms(counts, self.n[places], counts.max(initial=0), kinds, self.kept, groups)
 
     @cached_property
     def _rows(self) -> dict[int, Histograms]:
@@ -265,6 +279,24 @@ def number_of_reports(n: ArrayLike | None, counts: Counts, design: Counted) -> C
     if counts.size and (counts.max(axis=-1) > number + close).any():
         raise ValueError("n must be at least every count: no answer is supported by more reports than there are")
     return number
+
+
+def agree(first: Counts, second: Counts) -> bool:
+    """Tell whether two sums of the same amounts are the same: exactly, or but for rounding where these are weights."""
+    if first.shape != second.shape:
+        return False
+    if first.dtype.kind in "iu" and second.dtype.kind in "iu":
+        return bool((first == second).all())
+    return bool(np.allclose(first, second, rtol=1e-9, atol=1e-9 * float(np.abs(second).max(initial=1))))
+
+
+def refuse_other_total(kinds: Counts | None, n: Counts) -> None:
+    """Refuse kinds of reports that do not sum to the number of reports."""
+    if kinds is not None and not agree(kinds.sum(axis=-1), np.asarray(n)):
+        raise ValueError(
+            f"histogram must sum to n, the number of reports, but sums to {kinds.sum(axis=-1).tolist()} and n is "
+            f"{np.asarray(n).tolist()}"
+        )
 
 
 def refuse_empty(totals: Counts) -> None:

@@ -18,21 +18,32 @@ import numpy as np
 from warner.designs import design_from_dict
 from warner.designs.contract import Design
 from warner.documents import Document, checked, document, loaded, parsed, save_text
-from warner.reports.counts import LONG_ROW, Histograms, as_histograms, number_of_reports, refuse_impossible
+from warner.reports.counts import (
+    LONG_ROW,
+    Histograms,
+    agree,
+    as_histograms,
+    number_of_reports,
+    refuse_impossible,
+    refuse_other_total,
+)
 from warner.words import amount
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from warner.arrays import Array, Counts, Integers, Mask, PerGroup
+    from warner.arrays import Array, Counts, Integers, Mask, PerGroup, Sets
+    from warner.designs.facts import Readout
     from warner.designs.labels import Labels
+    from warner.reports.kept import Kept
     from warner.reports.pools import Pool
 
 FORMAT = "warner tally"
 VERSION = 1
 RESULTS = {"value", "reports", "share", "people", "se", "low", "high", "outside"}  # columns of Estimate.table
 LISTED = 4  # counts in a repr
+SUMMED = ("counts", "n", "histogram", "missing", "unknown", "squares")  # what adds up, of those that a tally has
 
 Group: TypeAlias = tuple[Any, ...]  # one value for each name in `by`
 
@@ -54,6 +65,9 @@ class Tally:
     n : int or float, or ndarray of shape (groups,)
         Number of reports, or the sum of their weights. It is the sum of the counts, and need not be given, where each
         report is counted once.
+    histogram : ndarray of shape (kinds,), or (groups, kinds), or None
+        Number of reports of each kind (``design.kinds``), where a design has kinds: of each value of a report that is a
+        whole number, or of each size of a set. Counts and n need not be given where they follow from it.
     missing, unknown : int, or ndarray of shape (groups,)
         Number of rows left out because the value was missing, or was not in the domain.
     by : tuple of str
@@ -64,6 +78,8 @@ class Tally:
         With weights, the sum of their squares.
     backend : str or None
         The data-frame library that the reports came from, for results to go back to.
+    reports : Kept or None
+        The reports themselves, where they were kept for the likelihood; they are not written to files.
 
     Examples
     --------
@@ -74,21 +90,25 @@ class Tally:
     """
 
     design: Design
-    counts: Any
+    counts: Any = None
     n: PerGroup = field(default=None, kw_only=True)
+    histogram: Any = field(default=None, kw_only=True)
     missing: PerGroup = field(default=0, kw_only=True)
     unknown: PerGroup = field(default=0, kw_only=True)
     by: tuple[str, ...] = field(default=(), kw_only=True)
     groups: tuple[Group, ...] = field(default=(), kw_only=True)
     squares: PerGroup = field(default=None, kw_only=True)
     backend: str | None = field(default=None, kw_only=True)
+    reports: Kept | None = field(default=None, kw_only=True)
     _largest: float = field(default=0.0, init=False, repr=False)
 
     def __post_init__(self) -> None:
         refuse_design(self.design, "Tally(design, counts)")
+        leading = (len(self.groups),) if self.by else ()
+        self._take_histogram(leading)
         array = np.asarray(self.counts)
         width = len(self.design.columns)
-        shape = (len(self.groups), width) if self.by else (width,)
+        shape = (*leading, width)
         if array.shape != shape:
             raise ValueError(
                 f"counts must have shape {shape}, one for each possible report (and group), but got shape {array.shape}"
@@ -110,12 +130,41 @@ class Tally:
         array.flags.writeable = False
         object.__setattr__(self, "counts", array)
         n = histograms.n if self.n is None and self.design.exclusive else number_of_reports(self.n, array, self.design)
+        refuse_other_total(self.histogram, n)
         object.__setattr__(self, "n", n[()])
         object.__setattr__(self, "_largest", histograms.largest)
         for name in ("missing", "unknown", "squares"):
             value = getattr(self, name)
             if value is not None and self.by:
                 object.__setattr__(self, name, np.broadcast_to(np.asarray(value), shape[:-1]))
+
+    def _take_histogram(self, leading: tuple[int, ...]) -> None:
+        """Check the histogram of kinds, and take from it what was not given."""
+        kinds = self.design.kinds
+        if self.histogram is None:
+            if self.counts is None:
+                raise TypeError("a tally needs counts" + (", or the histogram of its reports" if kinds else ""))
+            return
+        if kinds is None:
+            raise TypeError(f"histogram must be left out for a {self.design.mechanism}, which has no kinds of reports")
+        array = np.array(self.histogram)
+        if array.shape != (shape := (*leading, len(kinds))):
+            raise ValueError(
+                f"histogram must have shape {shape}, one for each kind of report (and group), but got {array.shape}"
+            )
+        histogram = as_histograms(array if self.squares is None else array.astype(np.float64), len(kinds))
+        array = np.array(histogram.counts)
+        array.flags.writeable = False
+        object.__setattr__(self, "histogram", array)
+        if self.n is None:
+            object.__setattr__(self, "n", histogram.n[()])
+        counts = self.design.support_of(array)
+        if self.counts is None:
+            if counts is None:
+                raise TypeError("counts must be given: they do not follow from the histogram under this design")
+            object.__setattr__(self, "counts", counts)
+        elif counts is not None and not agree(np.asarray(self.counts), counts):
+            raise ValueError("counts must be those that follow from the histogram, but they differ")
 
     # A tally as others see it, be it one or several
 
@@ -166,17 +215,40 @@ class Tally:
         """Give counts of shape (groups, columns) and numbers of reports of shape (groups,), weighted as they are."""
         return self.counts.reshape(-1, self.counts.shape[-1]), np.atleast_1d(self.n)
 
+    @property
+    def whole(self) -> bool:
+        """Whether the likelihood can be had: from counts, from the histogram, or from reports that were kept."""
+        sufficient = self.design.sufficient
+        return (sufficient is not None and getattr(self, sufficient) is not None) or self.reports is not None
+
     def histograms(self, groups: Sequence[int] | Integers | None) -> Histograms:
         """Give the counts of these groups, as they were checked."""
-        counts, n = self.rows()
-        if len(n) == 1 or groups is None:
-            return self._histograms
-        chosen = counts[groups]
-        return Histograms(chosen, n[groups], chosen.max(initial=0))
+        everything = self._histograms
+        return everything if len(everything.n) == 1 or groups is None else everything.chosen(groups)
 
     @cached_property
     def _histograms(self) -> Histograms:
-        return Histograms(*self.rows(), self._largest)
+        kinds = None if self.histogram is None else self.histogram.reshape(-1, self.histogram.shape[-1])
+        counts, n = self.rows()
+        return Histograms(counts, n, self._largest, kinds, self.reports, np.arange(len(n)))
+
+    def readout(
+        self,
+        groups: Sequence[int] | Integers | Mask | None = None,
+        sets: Sets | None = None,
+        *,
+        minus: Sets | None = None,
+        target: str = "population",
+    ) -> Readout:
+        """Say how shares show in the reports of these groups, of all if None; see `Design.readout`."""
+        counts, n = self.scaled()
+        kinds = self._histograms.kinds
+        if kinds is not None and self.weighted:
+            totals = np.atleast_1d(self.n)[:, np.newaxis]
+            kinds = kinds * np.divide(n, totals, out=np.zeros_like(n), where=totals > 0)
+        if groups is not None:
+            counts, n, kinds = counts[groups], n[groups], None if kinds is None else kinds[groups]
+        return self.design.readout(counts, n, sets, minus=minus, target=target, histogram=kinds)
 
     def scaled(self) -> tuple[Counts, Array]:
         """Give the counts and totals that intervals use, a row for each group: those of the effective reports.
@@ -214,9 +286,13 @@ class Tally:
                 raise ValueError(f"tallies must have the same {what} to add up, but got {given[0]!r} and {given[1]!r}")
         groups = tuple(sorted({*self.groups, *other.groups}, key=group_order))
         mine, theirs = self.with_groups(groups), other.with_groups(groups)
-        names = ("counts", "n", "missing", "unknown", *(("squares",) if self.weighted else ()))
-        sums = {name: getattr(mine, name) + getattr(theirs, name) for name in names}
-        return Tally(self.design, sums.pop("counts"), by=self.by, groups=groups, **sums)
+        # What one of them lacks, their sum lacks as well.
+        sums = {
+            name: getattr(mine, name) + getattr(theirs, name)
+            for name in (*SUMMED, "reports")
+            if getattr(mine, name) is not None and getattr(theirs, name) is not None
+        }
+        return Tally(self.design, by=self.by, groups=groups, **sums)
 
     def with_groups(self, groups: tuple[Group, ...]) -> Tally:
         """Give the same reports with these groups, in this order; those that are new have none."""
@@ -230,15 +306,15 @@ class Tally:
             total[place] = values
             return total
 
-        names = ("counts", "n", "missing", "unknown", *(("squares",) if self.weighted else ()))
-        return replace(self, groups=groups, **{name: spread(getattr(self, name)) for name in names})
+        spreads = {name: spread(value) for name in SUMMED if (value := getattr(self, name)) is not None}
+        kept = None if self.reports is None else self.reports.renumbered(place)
+        return replace(self, groups=groups, reports=kept, **spreads)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tally):
             return NotImplemented
         same = (self.design, self.by, self.groups) == (other.design, other.by, other.groups)
-        names = ("counts", "n", "missing", "unknown", "squares")
-        return same and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
+        return same and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in SUMMED)
 
     def __hash__(self) -> int:
         return hash((self.design, self.by, self.groups, self.counts.sum()))
@@ -253,6 +329,7 @@ class Tally:
             "design": self.design.to_dict(),
             "counts": self.counts.tolist(),
             **({} if self.design.exclusive else {"n": np.asarray(self.n).tolist()}),
+            **({} if self.histogram is None else {"histogram": self.histogram.tolist()}),
             "missing": np.asarray(self.missing).tolist(),
             "unknown": np.asarray(self.unknown).tolist(),
             "by": list(self.by),
@@ -270,15 +347,17 @@ class Tally:
         from warner.reports.pools import older_pool
 
         names = {"design", "counts", "missing", "unknown", "by", "groups", "squares"}
-        checked(fields, FORMAT, VERSION, names, frozenset({"n"}))
+        checked(fields, FORMAT, VERSION, names, frozenset({"n", "histogram"}))
         try:
             if isinstance(fields["design"], dict) and fields["design"].get("mechanism") == "pooled":
                 return older_pool(fields)
-            squares, n = fields["squares"], fields.get("n")
+            squares, n, histogram = fields["squares"], fields.get("n"), fields.get("histogram")
+            number = None if squares is None else np.float64
             return cls(
                 design_from_dict(fields["design"]),
-                np.array(fields["counts"], dtype=None if squares is None else np.float64),
-                n=None if n is None else np.array(n, dtype=None if squares is None else np.float64)[()],
+                np.array(fields["counts"], dtype=number),
+                n=None if n is None else np.array(n, dtype=number)[()],
+                histogram=None if histogram is None else np.array(histogram, dtype=number),
                 missing=fields["missing"],
                 unknown=fields["unknown"],
                 by=tuple(fields["by"]),
