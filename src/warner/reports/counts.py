@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 
@@ -49,8 +49,19 @@ class Counted(Protocol):
     def possible(self) -> Mask | None:
         """Tell which columns can be at all; None if all can."""
 
-    def operator(self) -> ChannelOperator:
-        """Give the likelihood of each answer under each column."""
+    @property
+    def sufficient(self) -> Literal["counts", "histogram"] | None:
+        """Which numbers the likelihood follows from; None if only from the reports themselves."""
+
+    def operator(self, reports: Counts | None = None) -> ChannelOperator:
+        """Give the likelihood of each answer under these reports, or under all that there are."""
+
+
+class Block(NamedTuple):
+    """The likelihood of some reports, and how often each of them was made, or how much it weighs."""
+
+    operator: ChannelOperator
+    amounts: Counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +152,22 @@ class Histograms:
         kinds = None if self.kinds is None else self.kinds[places]
         groups = None if self.groups is None else self.groups[places]
         return Histograms(counts, self.n[places], counts.max(initial=0), kinds, self.kept, groups)
+
+    def has_likelihood(self, design: Counted) -> bool:
+        """Whether the likelihood can be had: from counts, from kinds, or from reports that were kept."""
+        told = {"counts": self.counts, "histogram": self.kinds, None: None}[design.sufficient]
+        return told is not None or self.kept is not None
+
+    def blocks(self, design: Counted) -> Iterator[Block]:
+        """Go through the whole reports of one histogram: their likelihood, and how often each was made."""
+        told = {"counts": self.counts, "histogram": self.kinds, None: None}[design.sufficient]
+        if told is not None:
+            yield Block(design.operator(), told)
+            return
+        assert self.kept is not None
+        group = None if self.groups is None else int(self.groups)
+        for reports, amounts, _ in self.kept.blocks(group):
+            yield Block(design.operator(reports), np.ones(len(reports)) if amounts is None else amounts)
 
     @cached_property
     def _rows(self) -> dict[int, Histograms]:

@@ -31,11 +31,12 @@ from warner.words import amount
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from warner.arrays import Array, Counts, Integers, Mask, PerGroup, Sets
     from warner.designs.facts import Readout
     from warner.designs.labels import Labels
+    from warner.reports.counts import Block
     from warner.reports.kept import Kept
     from warner.reports.pools import Pool
 
@@ -216,10 +217,13 @@ class Tally:
         return self.counts.reshape(-1, self.counts.shape[-1]), np.atleast_1d(self.n)
 
     @property
-    def whole(self) -> bool:
+    def has_likelihood(self) -> bool:
         """Whether the likelihood can be had: from counts, from the histogram, or from reports that were kept."""
-        sufficient = self.design.sufficient
-        return (sufficient is not None and getattr(self, sufficient) is not None) or self.reports is not None
+        return self._histograms.has_likelihood(self.design)
+
+    def blocks(self, group: int = 0) -> Iterator[Block]:
+        """Go through the whole reports of a group: their likelihood, and how often each was made."""
+        return self._histograms.row(group).blocks(self.design)
 
     def histograms(self, groups: Sequence[int] | Integers | None) -> Histograms:
         """Give the counts of these groups, as they were checked."""
