@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import beta, binom
 
 from tables import clopper_pearson, rates
-from warner import RandomizedResponse, simulate
+from warner import RandomizedResponse, Tally, estimate, simulate
 from warner.inference import binomial
 from warner.inference.binomial import (
     Rates,
@@ -324,3 +324,28 @@ def test_the_smallest_share_where_no_share_is_enough() -> None:
     for power in (0, 1, -1, float("nan")):
         with pytest.raises(ValueError, match="power must be between 0 and 1"):
             smallest_share(100.0, Rates(0.25, 0.5), 0.05, power)
+
+
+@pytest.mark.parametrize("n", [10**3, 10**6, 10**8, 2 * 10**8, 10**9, 10**12, 2**53])
+@pytest.mark.parametrize("tail", [0.025, 0.0001])
+def test_limits_enclose_the_observed_share_at_every_count(n: int, tail: float) -> None:
+    near = {10**power + step for power in range(16) for step in range(-2, 3)} | set(range(1200))
+    counts = np.array(sorted(c for c in near | {n - c for c in near} if 0 <= c <= n), dtype=float)
+    low, high = binomial_limits(counts, float(n), tail)
+    assert (low <= counts / n).all()
+    assert (high >= counts / n).all()
+    # Far from 1, where doubles are far apart, the tails are what was asked for.
+    some = (counts > 0) & (counts < min(1e6, n / 2))
+    assert_allclose(at_least(counts, n, low)[some], tail, rtol=1e-5)
+    assert_allclose(at_most(counts, n, high)[some], tail, rtol=1e-5)
+
+
+def test_a_count_of_a_thousand_among_very_many_has_its_interval() -> None:
+    # Poisson limits, chi-square quantiles over 2 (NIST's tables): those of 1000 are 938.97 and 1063.95.
+    low, high = binomial_limits(1000.0, 1e9, 0.025)
+    assert_allclose([low * 1e9, high * 1e9], [938.97, 1063.95], atol=0.02)
+    survey = RandomizedResponse(10**4, odds=(1_150_000, 1))  # by noise alone 862 reports of each answer
+    counts = np.full(10**4, 862)
+    counts[:2] = 1000, 1001
+    counts[-1] += 10**9 - counts.sum()
+    assert_array_equal(np.flatnonzero(estimate(Tally(survey, counts)).commonest(1).certain), [9999])

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 TARGETS = {"population": "share in the population", "realised": "share among these people"}
 HAIR = 1e-12
+BELIEVED = 1e-6  # how far, relatively, the tail at a quantile may be from the one that was asked for
 MANY_REPORTS = 1e10  # beyond, limits of the beta distribution are lost in rounding
 SMALLEST_TAIL = 0.005  # the smallest tail for which an approximation by the normal law was looked at
 LEAST_EXPECTED = 10  # expected reports, or their variance, from which approximate intervals may be used
@@ -138,13 +139,35 @@ def binomial_limits(c: Numbers, n: Numbers, tail: Numbers) -> tuple[Array, Array
     BetaInv(tail; c, n-c+1), which is 0 for c = 0, and BetaInv(1-tail; c+1, n-c), which is 1 for c = n. For very many
     reports, where these would be lost in rounding, the normal limits, which are the same to all digits that count.
     """
-    low = np.where(c > 0, betaincinv(np.maximum(c, SMALLEST), n - c + 1, tail), 0.0)
-    high = np.where(c < n, betainccinv(c + 1, np.maximum(n - c, SMALLEST), tail), 1.0)
+    low = np.where(c > 0, _quantile(np.maximum(c, SMALLEST), n - c + 1, tail), 0.0)
+    high = np.where(c < n, _quantile(c + 1, np.maximum(n - c, SMALLEST), tail, upper=True), 1.0)
     many = np.minimum(c, n - c) > MANY_REPORTS
     if np.any(many):
         half = -ndtri(tail) * np.sqrt(c / n * (1 - c / n) / n) + 1 / (2 * n)
         low, high = np.where(many, c / n - half, low), np.where(many, c / n + half, high)
     return low, high
+
+
+def _quantile(a: Numbers, b: Numbers, tail: Numbers, *, upper: bool = False) -> Array:
+    """Give x with I(x; a, b) = tail, or with `upper` 1 - I(x; a, b) = tail: SciPy's, where that holds what it says.
+
+    No root is believed unchecked: SciPy 1.17 takes that of a = 1000 and b = 10^9 for twice what it is. What is off is
+    bisected: I rises with x, and doubles between 0 and 1 are in the order of their bits, which leaves 62 steps.
+    """
+    inverse, tail_at = (betainccinv, betaincc) if upper else (betaincinv, betainc)
+    root = np.asarray(inverse(a, b, tail))
+    off = ~(np.abs(tail_at(a, b, root) - tail) <= BELIEVED * np.asarray(tail))
+    if not off.any():
+        return root
+    a, b, tail = (np.broadcast_to(np.asarray(value, dtype=np.float64), root.shape)[off] for value in (a, b, tail))
+    low, high = np.zeros(a.shape, dtype=np.int64), np.ones(a.shape).view(np.int64)
+    for _ in range(63):
+        middle = low + (high - low) // 2
+        beyond = (tail_at(a, b, middle.view(np.float64)) < tail) == upper
+        low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
+    root = root.copy()
+    root[off] = low.view(np.float64)
+    return root
 
 
 def suited(n: Numbers, rate: Rates, target: str, tail: float) -> Mask:
@@ -272,7 +295,7 @@ def smallest_share(n: float, rate: Rates, alpha: float, power: float) -> float:
     critical = _smallest_whole(lambda c: float(betainc(c, n - c + 1, noise)) <= alpha, math.floor(n), start)
     if critical > n:
         return math.inf
-    return max(float(betaincinv(critical, n - critical + 1, power)) - noise, 0.0) / abs(float(rate.gain))
+    return max(float(_quantile(critical, n - critical + 1, power)) - noise, 0.0) / abs(float(rate.gain))
 
 
 def _smallest_whole(holds: Callable[[int], bool], n: int, start: float) -> int:
