@@ -152,10 +152,7 @@ class Channel(Design):
 
     def operator(self, reports: Counts | None = None) -> ChannelOperator:
         """Give the products with the matrix, or with the columns of these reports."""
-        matrix = self._doubles if reports is None else self._doubles[:, reports]
-        return ChannelOperator(
-            (matrix.shape[0], matrix.shape[1]), lambda x: x @ matrix, lambda w: w @ matrix.T, lambda: matrix
-        )
+        return ChannelOperator.of_matrix(self._doubles if reports is None else self._doubles[:, reports])
 
     @cached_property
     def _doubles(self) -> Array:

@@ -130,8 +130,9 @@ class ChannelOperator:
     matrix : callable, optional
         Gives C itself, where that is small enough to be written out.
     squares : callable, optional
-        Takes a number for each report, gives :math:`\sum_j w_j (C_{ij} - \min_l C_{lj})^2` for each answer: the metric
-        in which the likelihood is climbed fastest.
+        Takes a number for each report, gives :math:`\sum_j (C_{ij} - c_j)^2 w_j` for each answer; leading axes are kept.
+        Any constants :math:`c_j` will do, such as the least entry of each column. With it, `warner.channel_mle` needs
+        far fewer products.
 
     Examples
     --------
@@ -146,6 +147,21 @@ class ChannelOperator:
     adjoint: Callable[[Array], Array]
     matrix: Callable[[], Array] | None = None
     squares: Callable[[Array], Array] | None = None
+
+    @classmethod
+    def of_matrix(cls, matrix: Array) -> ChannelOperator:
+        """Give the products with a matrix that is written out: a row for each answer, a column for each report.
+
+        >>> ChannelOperator.of_matrix(np.array([[0.75, 0.25], [0.25, 0.75]])).forward(np.array([0.5, 0.5]))
+        array([0.5, 0.5])
+        """
+        return cls(
+            (matrix.shape[0], matrix.shape[1]),
+            lambda x: x @ matrix,
+            lambda w: w @ matrix.T,
+            lambda: matrix,
+            lambda w: w @ ((matrix - matrix.min(axis=0)) ** 2).T,
+        )
 
     @property
     def columns(self) -> range:

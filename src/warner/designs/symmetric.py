@@ -105,6 +105,7 @@ class Symmetric(Design):
                 lambda x: q * x.sum(axis=-1, keepdims=True) + gain * x,
                 lambda w: q * w.sum(axis=-1, keepdims=True) + gain * w,
                 self._table if self.k <= CHANNEL_LIMIT else None,
+                lambda w: gain**2 * w,
             )
         if reports is None:
             raise ValueError(
@@ -118,6 +119,7 @@ class Symmetric(Design):
             lambda x: b * x.sum(axis=-1, keepdims=True) + (a - b) * (x @ weights.T),
             lambda w: b * w.sum(axis=-1, keepdims=True) + (a - b) * (w @ weights),
             lambda: np.where(support.T, a, b),
+            lambda w: (a - b) ** 2 * (w @ weights),
         )
 
     def _table(self) -> Array:

@@ -196,6 +196,7 @@ def joined(parts: Channels) -> tuple[ChannelOperator, Counts, Counts]:
         return operators[0], parts[0][1].counts, parts[0][1].n
     ends = np.cumsum([operator.shape[1] for operator in operators])
     matrices = [operator.matrix for operator in operators]
+    curvatures = [operator.squares for operator in operators]
 
     def forward(theta: Array) -> Array:
         return np.concatenate([operator.forward(theta) for operator in operators], axis=-1)
@@ -204,14 +205,19 @@ def joined(parts: Channels) -> tuple[ChannelOperator, Counts, Counts]:
         pieces = zip(operators, np.split(weights, ends[:-1], axis=-1), strict=True)
         return np.asarray(sum(operator.adjoint(piece) for operator, piece in pieces))
 
+    def squares(weights: Array) -> Array:
+        pieces = zip(curvatures, np.split(weights, ends[:-1], axis=-1), strict=True)
+        return np.asarray(sum(square(piece) for square, piece in pieces if square is not None))
+
     def matrix() -> Array:
         return np.hstack([table() for table in matrices if table is not None])
 
     shape = (operators[0].shape[0], int(ends[-1]))
     dense = matrix if all(table is not None for table in matrices) else None
+    known = squares if all(square is not None for square in curvatures) else None
     counts = np.concatenate([histograms.counts for _, histograms in parts], axis=-1)
     n = np.sum([histograms.n for _, histograms in parts], axis=0)
-    return ChannelOperator(shape, forward, adjoint, dense), counts, n
+    return ChannelOperator(shape, forward, adjoint, dense, known), counts, n
 
 
 # Symmetric designs

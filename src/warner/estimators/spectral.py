@@ -1,0 +1,272 @@
+r"""The most likely shares from reports of any kind, by spectral projected gradients: one pass through them per step.
+
+With :math:`\mu_j = \sum_i \theta_i C_{ij}` the log-likelihood per report and its gradient are
+
+.. math:: \ell = \frac1N \sum_j n_j \ln \mu_j, \qquad g_i = \frac1N \sum_j n_j \frac{C_{ij}}{\mu_j},
+
+and no distribution is more likely than :math:`\theta` by more than :math:`N \ln \max_i g_i` nats (`likelihood`). These
+sums are all that is asked of the reports. So they may be a histogram, several collections, or blocks of a file that is
+read again for every step; and each report's likelihood need only be known up to a positive factor, which cancels in g.
+
+A step goes along the gradient and then to the nearest distribution [1]_, both in the metric of the diagonal
+
+.. math:: D_i = \frac1N \sum_j n_j \frac{(C_{ij} - c_j)^2}{\mu_j^2},
+
+the curvature of :math:`\ell` along each share. Steps sum to zero, so that any constant :math:`c_j` may be taken from a
+column. With the level of the answers that a report does not support, D is the whole curvature of a block design at
+uniform shares, but for one factor, and the first step is nearly Newton's. The factor is learned on the way, as Barzilai
+and Borwein do: from how much the gradient changed over the last step, compared with what D predicts.
+
+EM multiplies each share by g: the more private the reports, the shorter its steps, and a share of zero stays zero. Here
+a step is as long as the curvature allows, and an answer that was cut off too early comes back.
+
+.. [1] E. G. Birgin, J. M. Martinez, M. Raydan, "Nonmonotone spectral projected gradient methods on convex sets",
+   SIAM J. Optim. 10 (2000), 1196-1211. The metric is ours; where the two lengths of Barzilai and Borwein disagree, the
+   shorter one is taken, as in B. Zhou, L. Gao, Y.-H. Dai, "Gradient methods with adaptive step-sizes", Comput. Optim.
+   Appl. 35 (2006), 69-86.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+
+from warner.estimators.likelihood import Fit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from warner.arrays import Array, Counts, Mask
+    from warner.designs.facts import ChannelOperator
+
+IMPOSSIBLE = 1e-140  # a probability that counts as zero: the square of its reciprocal is still a double
+FLATTEST = 1e-12  # the least curvature of the metric, against its largest
+RENEWED, EVERY = (3, 10), 25  # accepted steps after which the metric is taken anew, and then again and again
+PATIENCE = 12  # steps without a smaller gap, after which it is taken anew as well
+LULLS = 2  # times that this may happen at the level of rounding: there is no more to gain
+MEMORY = 8  # steps; the least log-likelihood among them must be surpassed
+ASCENT = 1e-4  # the part of what the slope promises that a step must bring
+WILD = 10.0  # times; a step must not make the largest g larger than so, or it nearly rules out what was reported
+SHORTEST = 1e-3  # the least part of a step that is tried
+RECENT = 4  # steps, of which the shortest length is taken
+LONGEST = 1e3  # the largest factor on what the metric says, and the reciprocal of the least
+ROUNDED = 1e-15  # of a log-likelihood per report, relative
+ROUNDED_GAP = 1e-12  # nats per report, below which sums of doubles may tell no more
+
+
+class Point(NamedTuple):
+    """What a pass through the reports gives.
+
+    Attributes
+    ----------
+    n : float
+        Number of reports.
+    value : float
+        Log-likelihood per report; -inf where shares rule out what was reported.
+    growth : ndarray of shape (k,)
+        g; infinite in that case.
+    squares : ndarray of shape (k,) or None
+        D, where it was asked for.
+    """
+
+    n: float
+    value: float
+    growth: Array
+    squares: Array | None = None
+
+    @property
+    def gap(self) -> float:
+        """The certified bound on what any other distribution could gain, in nats for the whole sample."""
+        return self.n * math.log(max(float(self.growth.max()), 1.0))
+
+
+class Likelihood(Protocol):
+    """Reports whose log-likelihood can be had at any shares."""
+
+    def at(self, shares: Array, *, squares: bool = False) -> Point:
+        """Go through the reports once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Reports in one block or in several: each an operator, and the number of reports of each of its columns.
+
+    All of them are gone through in every pass, so they may be made on the way, for instance from a file.
+
+    Examples
+    --------
+    Truth is told with probability 3/4; 40 of 100 say yes. At equal shares each report has probability 1/2, so that
+    g = (0.40 * 0.75 + 0.60 * 0.25) / 0.5 = 0.9 for yes, and 1.1 for no.
+
+    >>> from warner import RandomizedResponse
+    >>> survey = RandomizedResponse(["yes", "no"], truth="3/4")
+    >>> Blocks([(survey.operator(), np.array([40, 60]))]).at(np.array([0.5, 0.5])).growth.round(12)
+    array([0.9, 1.1])
+    """
+
+    blocks: Iterable[tuple[ChannelOperator, Counts]]
+
+    def at(self, shares: Array, *, squares: bool = False) -> Point:
+        """Go through the blocks once: forward and adjoint of each and, where asked for, its squares."""
+        n, value = 0.0, 0.0
+        growth, curvature = np.zeros_like(shares), np.zeros_like(shares)
+        for operator, amounts in self.blocks:
+            n += float(amounts.sum())
+            expected = np.where(amounts > 0, operator.forward(shares), 1.0)  # what nobody reported does not count
+            if value == -math.inf or expected.min(initial=1.0) <= IMPOSSIBLE:
+                value = -math.inf
+                continue
+            ratio = amounts / expected
+            value += float(amounts @ np.log(expected))
+            growth += operator.adjoint(ratio)
+            if squares:
+                assert operator.squares is not None
+                curvature += operator.squares(ratio / expected)
+        if value == -math.inf:
+            growth.fill(math.inf)
+        return Point(n, value / n, growth / n, curvature / n if squares else None)
+
+
+def climbed(likelihood: Likelihood, start: Array, *, gap: float = 1e-6, passes: int = 1000) -> Fit:
+    """Climb from a distribution to the most likely one.
+
+    It ends when the certified gap is at most `gap`, when sums of doubles tell no more, or after `passes` passes: look at
+    the gap of the result. Its ``steps`` are passes. Whether the maximum is unique is not examined here.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        The reports, with the squares of their operators: for instance `Blocks`.
+    start : ndarray of shape (k,)
+        A distribution; the nearer, the fewer passes. Shares of zero may become positive.
+    gap : float
+        Nats for the whole sample.
+    passes : int
+        The most passes through the reports, two at least.
+
+    Examples
+    --------
+    >>> from warner import RandomizedResponse
+    >>> survey = RandomizedResponse(["yes", "no"], truth="3/4")
+    >>> fit = climbed(Blocks([(survey.operator(), np.array([40, 60]))]), np.array([0.5, 0.5]))
+    >>> fit.shares.round(6), fit.steps <= 5
+    (array([0.3, 0.7]), True)
+    """
+    theta, point, used = _begun(likelihood, start)
+    best, summit = theta, point
+    values, gaps = [point.value], [point.gap]
+    metric, length, lengths = _metric(point), 1.0, list[float]()
+    stale = lulls = 0
+    while gaps[-1] > gap and used < passes and lulls < LULLS:
+        taken = len(gaps)  # steps, with this one
+        due = taken in RENEWED or taken % EVERY == 0 or stale + 1 >= PATIENCE
+        direction = nearest(theta + length * (point.growth - 1) / metric, metric) - theta
+        floor = min(values[-MEMORY:]) - ROUNDED * (1 + abs(point.value))
+        tried, ahead, tries = _searched(likelihood, theta, point, direction, floor, squares=due, passes=passes - used)
+        used += tries
+        if ahead is None and used < passes:
+            # No step in this metric is good: take one of EM, which never falls, and begin anew from there.
+            tried = theta * point.growth / (theta @ point.growth)
+            ahead = likelihood.at(tried, squares=True)
+            used, stale, lulls = used + 1, PATIENCE - 1, lulls + (tries == 0)
+        if ahead is None:
+            break
+        step, change = tried - theta, point.growth - ahead.growth
+        theta, point = tried, ahead
+        values.append(point.value)
+        gaps.append(point.gap)
+        stale += 1
+        if point.gap < summit.gap:
+            best, summit, stale, lulls = theta, point, 0, 0
+        if point.squares is None:
+            length = _length(step, change, metric, theta > 0, lengths)
+            continue
+        lulls += stale >= PATIENCE and summit.gap <= ROUNDED_GAP * point.n
+        metric, length, stale = _metric(point), 1.0, stale % PATIENCE
+    return Fit(
+        best,
+        gap=summit.gap,
+        steps=used,
+        history=np.array(gaps),
+        unique=False,
+        log_likelihood=summit.n * summit.value,
+        excess=float(summit.growth.max()) - 1,
+    )
+
+
+def _begun(likelihood: Likelihood, start: Array) -> tuple[Array, Point, int]:
+    """Begin where shares were found, or halfway to equal ones where they all but rule out what was reported."""
+    point = likelihood.at(start, squares=True)
+    if point.growth.max() <= start.size:  # as it is at equal shares, whatever the reports
+        return start, point, 1
+    theta = (start + 1 / start.size) / 2
+    point = likelihood.at(theta, squares=True)
+    if point.value == -math.inf:
+        raise ValueError("reports must be possible, but the likelihood of some is zero, whatever the answer was")
+    return theta, point, 2
+
+
+def _metric(point: Point) -> Array:
+    assert point.squares is not None
+    return np.asarray(np.maximum(point.squares, FLATTEST * point.squares.max()))
+
+
+def nearest(x: Array, metric: Array) -> Array:
+    """Give the distribution nearest to x, in the metric of a diagonal D: x - tau / D, cut off at zero.
+
+    >>> nearest(np.array([0.8, 0.6, -0.2]), np.array([1.0, 3.0, 1.0]))  # tau 0.3: (0.8 - 0.3, 0.6 - 0.1, 0)
+    array([0.5, 0.5, 0. ])
+    """
+    inverse = 1 / metric
+    heights = x * metric  # a share is positive where this is above tau
+    kept = np.arange(x.size)
+    while True:
+        tau = (x[kept].sum() - 1) / inverse[kept].sum()
+        above = heights[kept] > tau
+        if above.all() or not above.any():
+            break
+        kept = kept[above]  # without the others tau is larger still
+    shares = np.maximum(x - tau * inverse, 0)
+    if not shares.sum() > 0:  # so far away that only the highest is left, by less than rounding
+        shares[heights.argmax()] = 1.0
+    return np.asarray(shares / shares.sum())
+
+
+def _searched(
+    likelihood: Likelihood, theta: Array, point: Point, direction: Array, floor: float, *, squares: bool, passes: int
+) -> tuple[Array, Point | None, int]:
+    """Go along the direction, by shorter and shorter parts of it, until the log-likelihood rises above the floor."""
+    slope = float((point.growth - 1) @ direction)
+    steepest = WILD * max(float(point.growth.max()), 1.0)
+    part, used = 1.0, 0
+    while slope > 0 and part >= SHORTEST and used < passes:
+        tried = np.maximum(theta + part * direction, 0)
+        tried /= tried.sum()
+        ahead = likelihood.at(tried, squares=squares)
+        used += 1
+        onward = -math.inf
+        if ahead.growth.max() <= steepest:
+            onward = float((ahead.growth - 1) @ direction)
+            # Concave: what the slope is at the end it was at least all the way, which rounding hides less.
+            if ahead.value >= floor + ASCENT * part * slope or onward >= ASCENT * slope:
+                return tried, ahead, used
+        part *= min(max(slope / (slope - onward), 0.1), 0.5)
+    return theta, None, used
+
+
+def _length(step: Array, change: Array, metric: Array, free: Mask, lengths: list[float]) -> float:
+    """Give the factor on the metric's step: the longer one of Barzilai and Borwein, or the least of recent short ones.
+
+    The short one looks at the part of the change that lies in the face of the simplex where the shares are.
+    """
+    curved = float(step @ change)
+    long = float(step @ (metric * step)) / curved if curved > 0 else LONGEST
+    inverse = free / metric
+    within = np.where(free, change - (inverse @ change) / inverse.sum(), 0.0)
+    curved = float(step @ within)
+    lengths.append(curved / float(within @ (within / metric)) if curved > 0 else LONGEST)
+    length = min(lengths[-RECENT:]) if lengths[-1] < long / 2 else long
+    return min(max(length, 1 / LONGEST), LONGEST)
