@@ -35,8 +35,19 @@ import numpy as np
 from warner.estimators import lines
 from warner.estimators.ibu import ibu, updated
 from warner.estimators.least_squares import clipped, least_squares, projected, variance_of_one_report
-from warner.estimators.likelihood import Certificate, Fit, Parts, certificate, evidence
+from warner.estimators.likelihood import (
+    Certificate,
+    Evidence,
+    Fit,
+    Parts,
+    Whole,
+    certificate,
+    certified,
+    closed_form,
+    evidence,
+)
 from warner.estimators.newton import channel_mle, most_likely
+from warner.estimators.spectral import Blocks
 from warner.metrics import log_likelihood_per_report
 from warner.reports.counts import Histograms, checked, multinomial
 
@@ -258,9 +269,9 @@ class Method(NamedTuple):
     likelihood: bool
     sentence: str
 
-    def applies(self, parts: Sequence[Design]) -> bool:
-        """Tell whether the counts of these designs are enough for it."""
-        return not self.likelihood or all(design.exclusive for design in parts)
+    def applies(self, *, to_likelihood: bool) -> bool:
+        """Tell whether it can be had, where the likelihood is known or not."""
+        return to_likelihood or not self.likelihood
 
 
 def _repaired(line: lines.Line, repair: Callable[[Array], Array]) -> Solver:
@@ -307,9 +318,15 @@ def _combined(parts: Parts) -> Array:
 
 def _maximum(parts: Parts) -> Solution:
     design, histograms = parts[0]
-    if len(parts) == 1 and design.symmetry is not None:
+    if len(parts) == 1 and closed_form(design) is not None:
         return _by_line(histograms, design, lines.most_likely)
-    return _group_by_group(parts, most_likely)
+    if all(part.exclusive for part, _ in parts):
+        return _group_by_group(parts, most_likely)
+    starts = iter(_nearest(parts).shares)
+    return _group_by_group(parts, lambda row: most_likely(row, start=next(starts)))
+
+
+_nearest = _repaired(lines.nearest, projected)
 
 
 def _group_by_group(parts: Parts, solver: Callable[[Parts], Fit]) -> Solution:
@@ -338,7 +355,7 @@ METHODS: dict[str, Method] = {
         sentence="inversion, with negative shares set to zero and the rest scaled to sum to one",
     ),
     "inv_p": Method(
-        _repaired(lines.nearest, projected),
+        _nearest,
         valid=True,
         likelihood=False,
         sentence="inversion, moved to the nearest distribution",
@@ -353,9 +370,11 @@ METHODS: dict[str, Method] = {
 
 
 def default_method(tally: Collected) -> str:
-    """Name the estimator to take unless another is asked for: mle, or inv_p where counts have no likelihood."""
-    designs = [part.design for part in tally.parts]
-    return next(name for name in ("mle", "inv_p") if METHODS[name].applies(designs))
+    """Name the estimator to take unless another is asked for: mle, or inv_p where reports support several answers.
+
+    There mle is level with it on average, but up to seven times worse in squared error where one answer dominates.
+    """
+    return "mle" if all(part.design.exclusive for part in tally.parts) else "inv_p"
 
 
 def fitted(tally: Collected, method: str) -> Fitted:
@@ -364,11 +383,10 @@ def fitted(tally: Collected, method: str) -> Fitted:
     Collections that say nothing about a group, having no reports of it or an epsilon of 0, are left out for it.
     """
     estimator = METHODS[method]
-    designs = [part.design for part in tally.parts]
-    if not estimator.applies(designs):
+    if not estimator.applies(to_likelihood=all(part.has_likelihood for part in tally.parts)):
         raise TypeError(
             f"method must not be {method!r} here: a report supports several answers, and its likelihood needs the "
-            "reports themselves, of which the tally holds the counts alone; take inv_p"
+            "reports themselves, of which the tally holds the counts alone; take inv_p, or count them with keep=True"
         )
     telling = np.stack([part.answered & (part.design.epsilon > 0) for part in tally.parts])
     answered = np.asarray(telling.any(axis=0))
@@ -408,9 +426,23 @@ def _with_evidence(solution: Solution, parts: Parts, *, valid: bool) -> Fitted:
     if fits:
         proof = Certificate(*(np.array([getattr(fit, name) for fit in fits]) for name in ("excess", "gap", "unique")))
         return Fitted(shares, np.array([fit.log_likelihood for fit in fits]), proof)
-    if not all(design.exclusive for design, _ in parts):
+    if not all(histograms.has_likelihood(design) for design, histograms in parts):
         return Fitted(shares, np.full(len(shares), np.nan), None)
+    if not all(design.exclusive for design, _ in parts):
+        return Fitted(shares, *_evidence_of_reports(shares, parts, valid=valid))
     return Fitted(shares, *evidence(shares, parts, valid=valid, by_level=by_level))
+
+
+def _evidence_of_reports(shares: Array, parts: Parts, *, valid: bool) -> Evidence:
+    """Give log-likelihood and certificate by going through the whole reports of each group once."""
+    fits, growth = np.full(len(shares), np.nan), np.full(len(shares), np.nan)
+    n = np.sum([histograms.n for _, histograms in parts], axis=0)
+    for group, row in enumerate(shares):
+        if row.min() >= 0:
+            point = Blocks(Whole([(design, histograms.row(group)) for design, histograms in parts])).at(row)
+            fits[group], growth[group] = point.n * point.value, point.growth.max()
+    unknown = np.zeros(len(shares), dtype=bool)
+    return Evidence(fits, certified(growth, n, unknown) if valid else None)
 
 
 def refuse_silent(tally: Collected) -> None:

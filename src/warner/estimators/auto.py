@@ -54,7 +54,8 @@ def predicted_errors(
     """
     truth = np.asarray(shares, dtype=np.float64)
     parts: Parts = [(design, _surveys(truth, n, design, rng, surveys)) for design, n in collections]
-    allowed = [name for name in methods if METHODS[name].applies([design for design, _ in collections])]
+    counts_suffice = all(design.exclusive for design, _ in collections)
+    allowed = [name for name in methods if METHODS[name].applies(to_likelihood=counts_suffice)]
     errors = {name: float(squared_error_sum(METHODS[name].solve(parts).shares, truth).mean()) for name in allowed}
     return {name: error if error > ROUNDING else 0.0 for name, error in errors.items()}
 

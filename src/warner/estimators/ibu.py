@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.arrays import SMALLEST
-from warner.estimators.likelihood import DENSE_LIMIT, Fit, joined, unique_among, unique_maximum
+from warner.estimators.likelihood import DENSE_LIMIT, Fit, closed_form, joined, unique_among, unique_maximum
 from warner.reports.counts import Histograms, multinomial
 
 if TYPE_CHECKING:
@@ -79,7 +79,12 @@ def ibu(
 def updated(parts: Channels, prior: Array | None = None, *, iterations: int = 40_000, gap: float = 1e-6) -> Fit:
     """Update the shares of one group of people, whose reports went through one design or several."""
     design, histogram = parts[0]
-    symmetry = design.symmetry
+    symmetry = closed_form(design)
+    if any(counts.streamed(part) for part, counts in parts):
+        raise TypeError(
+            "ibu goes through the reports thousands of times, and these are in a file; take mle, which ends at the "
+            "same shares in a few passes, or give the reports as an array"
+        )
     if len(parts) == 1 and symmetry is not None:
         return _symmetric_ibu(histogram, design.k, symmetry, prior, iterations, gap)
     operator, counts, total = joined(parts)

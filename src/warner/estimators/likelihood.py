@@ -28,13 +28,14 @@ from warner.metrics import log_likelihood_per_report
 from warner.reports.counts import LONG_ROW, Histograms, multinomial
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike
 
     from warner.arrays import Array, Counts, Mask
     from warner.designs.contract import Design
     from warner.designs.facts import Symmetry
+    from warner.reports.counts import Block
 
 # Collections of the same groups: each a design with checked counts of shape (groups, columns).
 Parts: TypeAlias = "Sequence[tuple[Design, Histograms]]"
@@ -169,7 +170,7 @@ def _proof(shares: Array, parts: Channels) -> Certificate:
     if len(parts) == 1 and symmetry is not None:
         growth = _largest_growth(histograms.counts, theta, histograms.n, symmetry)
         unique = unique_among(np.count_nonzero(histograms.counts == 0, axis=-1), symmetry)
-        return _certificate(growth, histograms.n, unique)
+        return certified(growth, histograms.n, unique)
     operator, counts, n = joined(parts)
     matrix = operator.matrix() if operator.matrix is not None and design.k <= DENSE_LIMIT else None
     growth, unique = np.empty(len(theta)), np.zeros(len(theta), dtype=bool)
@@ -182,18 +183,21 @@ def _proof(shares: Array, parts: Channels) -> Certificate:
         growth[group] = np.inf if (expected[seen] <= 0).any() else growths.max()
         if matrix is not None and np.isfinite(growth[group]):
             unique[group] = unique_maximum(matrix[:, seen], observed[seen], expected[seen], growths)
-    return _certificate(growth, n, unique)
+    return certified(growth, n, unique)
 
 
-def _certificate(growth: Array, n: Counts, unique: Mask) -> Certificate:
+def certified(growth: Array, n: Counts, unique: Mask) -> Certificate:
+    """Say what the largest g proves."""
     return Certificate(growth - 1, n * np.log(np.maximum(growth, 1)), unique)
 
 
 def joined(parts: Channels) -> tuple[ChannelOperator, Counts, Counts]:
     """Put the channels of several collections beside each other: one operator, all counts, all numbers of reports."""
-    operators = [design.operator() for design, _ in parts]
-    if len(parts) == 1:
-        return operators[0], parts[0][1].counts, parts[0][1].n
+    blocks = [block for design, histograms in parts for block in histograms.blocks(design)]
+    operators, amounts = zip(*blocks, strict=True)
+    n = np.sum([histograms.n for _, histograms in parts], axis=0)
+    if len(operators) == 1:
+        return operators[0], amounts[0], n
     ends = np.cumsum([operator.shape[1] for operator in operators])
     matrices = [operator.matrix for operator in operators]
     curvatures = [operator.squares for operator in operators]
@@ -215,9 +219,30 @@ def joined(parts: Channels) -> tuple[ChannelOperator, Counts, Counts]:
     shape = (operators[0].shape[0], int(ends[-1]))
     dense = matrix if all(table is not None for table in matrices) else None
     known = squares if all(square is not None for square in curvatures) else None
-    counts = np.concatenate([histograms.counts for _, histograms in parts], axis=-1)
-    n = np.sum([histograms.n for _, histograms in parts], axis=0)
-    return ChannelOperator(shape, forward, adjoint, dense, known), counts, n
+    return ChannelOperator(shape, forward, adjoint, dense, known), np.concatenate(amounts, axis=-1), n
+
+
+def closed_form(design: Design | ChannelOperator) -> Symmetry | None:
+    """Give p and q where counts have a likelihood in which each answer has a term of its own; None elsewhere."""
+    return design.symmetry if design.exclusive else None
+
+
+class Whole:
+    """The whole reports of one group of people, block by block, as often as they are gone through.
+
+    Those in memory are prepared once, those in a file at every pass.
+    """
+
+    def __init__(self, parts: Channels) -> None:
+        self.parts = parts
+        streamed = any(histogram.streamed(design) for design, histogram in parts)
+        self.prepared = None if streamed else list(self._blocks())
+
+    def __iter__(self) -> Iterator[Block]:
+        return self._blocks() if self.prepared is None else iter(self.prepared)
+
+    def _blocks(self) -> Iterator[Block]:
+        return (block for design, histogram in self.parts for block in histogram.blocks(design))
 
 
 # Symmetric designs
@@ -255,7 +280,7 @@ def _evidence_by_count(share: Array, histogram: Histograms, symmetry: Symmetry, 
         return Evidence(np.array([fit]), None)
     growth = _largest_growth(values, share / (repeats @ share), n, symmetry, repeats)
     unique = unique_among(np.asarray(repeats[values == 0].sum()), symmetry)
-    return Evidence(np.array([fit]), _certificate(np.atleast_1d(growth), np.atleast_1d(n), np.atleast_1d(unique)))
+    return Evidence(np.array([fit]), certified(np.atleast_1d(growth), np.atleast_1d(n), np.atleast_1d(unique)))
 
 
 # Any matrix

@@ -14,8 +14,9 @@ import numpy as np
 
 from warner.arrays import SMALLEST
 from warner.estimators.ibu import extrapolated, one_histogram
-from warner.estimators.likelihood import DENSE_LIMIT, Fit, evidence, joined, unique_maximum
+from warner.estimators.likelihood import DENSE_LIMIT, Fit, Whole, closed_form, evidence, joined, unique_maximum
 from warner.estimators.separable import separable_mle
+from warner.estimators.spectral import Blocks, climbed
 from warner.reports.counts import Histograms
 
 if TYPE_CHECKING:
@@ -85,9 +86,15 @@ def channel_mle(
     return most_likely([(channel, histogram)], gap=gap, iterations=iterations)
 
 
-def most_likely(parts: Channels, *, gap: float = 1e-6, iterations: int = 10_000) -> Fit:
-    """Find the most likely shares of one group of people, whose reports went through one design or several."""
-    symmetries = [design.symmetry for design, _ in parts]
+def most_likely(parts: Channels, *, start: Array | None = None, gap: float = 1e-6, iterations: int = 10_000) -> Fit:
+    """Find the most likely shares of one group of people, whose reports went through one design or several.
+
+    Reports that support sets of answers are gone through from `start`: their likelihood is not that of counts.
+    """
+    if not all(design.exclusive for design, _ in parts):
+        k = parts[0][0].k
+        return climbed(Blocks(Whole(parts)), np.full(k, 1 / k) if start is None else start, gap=gap)
+    symmetries = [closed_form(design) for design, _ in parts]
     if len(parts) > 1 and all(symmetry is not None and symmetry.a > symmetry.b > 0 for symmetry in symmetries):
         # Truth is the likelier report, and lies are possible: one price, no channel.
         gains = np.array([(s.a - s.b) / s.b for s in symmetries if s is not None])

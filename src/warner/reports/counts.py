@@ -158,6 +158,10 @@ class Histograms:
         told = {"counts": self.counts, "histogram": self.kinds, None: None}[design.sufficient]
         return told is not None or self.kept is not None
 
+    def streamed(self, design: Counted) -> bool:
+        """Whether the likelihood needs reports that must be read again at every pass."""
+        return design.sufficient is None and self.kept is not None and self.kept.streamed
+
     def blocks(self, design: Counted) -> Iterator[Block]:
         """Go through the whole reports of one histogram: their likelihood, and how often each was made."""
         told = {"counts": self.counts, "histogram": self.kinds, None: None}[design.sufficient]
