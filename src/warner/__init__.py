@@ -3,7 +3,16 @@
 from importlib.metadata import version
 
 from warner import metrics, noncompliance, simulate, surveys
-from warner.designs import Channel, ChannelOperator, RandomizedResponse, SubsetSelection, load_design
+from warner.designs import (
+    Channel,
+    ChannelOperator,
+    HadamardResponse,
+    LocalHashing,
+    ProjectiveGeometry,
+    RandomizedResponse,
+    SubsetSelection,
+    load_design,
+)
 from warner.estimation import Estimate, estimate
 from warner.estimators import Certificate, Fit, certificate, channel_mle, ibu, inv, inv_n, inv_p, mle
 from warner.inference.fit import check
@@ -21,6 +30,9 @@ __all__ = [  # noqa: RUF022 - in the order of the walk, not of the alphabet
     "RandomizedResponse",
     "Channel",
     "SubsetSelection",
+    "LocalHashing",
+    "HadamardResponse",
+    "ProjectiveGeometry",
     "surveys",
     "load_design",
     "tally",

@@ -68,8 +68,9 @@ class Maker(NamedTuple):
 
 
 def name_of(word: str) -> str:
-    """Spell a name as the registries do: hyphens and underscores are spaces."""
-    return word.replace("-", " ").replace("_", " ")
+    """Spell a name as the registries do: hyphens and underscores are spaces, and small letters may be capitals."""
+    spaced = word.replace("-", " ").replace("_", " ")
+    return next((name for name in (*MECHANISMS, *SURVEYS) if name.lower() == spaced.lower()), spaced)
 
 
 def known(word: str) -> bool:

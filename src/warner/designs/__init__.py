@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 from warner.designs.channel import Channel
 from warner.designs.contract import FORMAT, Design
 from warner.designs.facts import Bounds, ChannelOperator, Readout, Symmetry
+from warner.designs.hadamard import HadamardResponse
+from warner.designs.hashing import LocalHashing
+from warner.designs.projective import ProjectiveGeometry
 from warner.designs.response import RandomizedResponse
 from warner.designs.subset import SubsetSelection
 from warner.designs.symmetric import Symmetric
@@ -25,6 +28,9 @@ MECHANISMS: dict[str, type[Design]] = {
         RandomizedResponse,
         Channel,
         SubsetSelection,
+        LocalHashing,
+        HadamardResponse,
+        ProjectiveGeometry,
     )
 }
 
@@ -34,6 +40,9 @@ __all__ = [
     "Channel",
     "ChannelOperator",
     "Design",
+    "HadamardResponse",
+    "LocalHashing",
+    "ProjectiveGeometry",
     "RandomizedResponse",
     "Readout",
     "SubsetSelection",

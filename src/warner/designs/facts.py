@@ -130,7 +130,7 @@ class ChannelOperator:
     matrix : callable, optional
         Gives C itself, where that is small enough to be written out.
     squares : callable, optional
-        Takes a number for each report, gives :math:`\sum_j (C_{ij} - c_j)^2 w_j` for each answer; leading axes are kept.
+        Takes a number for each report, gives :math:`\sum_j (C_{ij} - c_j)^2 w_j` for each answer; leading axes kept.
         Any constants :math:`c_j` will do, such as the least entry of each column. With it, `warner.channel_mle` needs
         far fewer products.
 

@@ -1,4 +1,4 @@
-"""How a report is written in a column, and read back: a label, a whole number, or a bit for each answer.
+"""How a report is written in a column, and read back: a label, a whole number, a bit for each answer, or a hash.
 
 A form knows nothing of probabilities. What a value stands for is looked up by value *and* type (`labels`); what has no
 meaning is told apart, as missing or as outside of what a report can be.
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
+from warner.designs.exact import TOTAL_LIMIT
 from warner.designs.labels import MISSING, OUTSIDE, from_text, is_missing, labelled, positions
 from warner.words import counted
 
@@ -169,4 +170,80 @@ def _as_list(values: Any, width: int) -> list[Any]:
     return [value.ljust(width, b"\0") for value in flat] if short else flat
 
 
-Form: TypeAlias = LabelForm | BitForm
+@dataclass(frozen=True)
+class HashForm:
+    """Reports of a hash function modulo a prime and one of its values: three whole numbers, alpha, beta and the value.
+
+    As text they are written with colons, such as 12:0:3. Lists of three whole numbers, and rows of an array, are read
+    as well.
+    """
+
+    prime: int
+    values: int
+    holds: ClassVar[str] = "hashes"
+
+    @property
+    def kinds(self) -> int | None:
+        """How many different reports there can be: so many that nearly all of them may differ."""
+        return None
+
+    @property
+    def rule(self) -> str:
+        """What reports must be, for an error."""
+        return (
+            f"alpha:beta:value with alpha from 1 and beta from 0 to {self.prime - 1}, and value from 0 to "
+            f"{self.values - 1}"
+        )
+
+    @property
+    def remedy(self) -> str:
+        """What to do about values that are no reports."""
+        return "Check that this is the design that they went through"
+
+    def possible(self, *, text: bool, codes: bool) -> Any:
+        """Refuse: there are too many functions to list."""
+        raise ValueError("hash functions are too many to be listed")
+
+    def read(self, values: Any, *, text: bool = False, codes: bool = False) -> Read:
+        """Read strings or lists of three numbers; with `codes`, an array of rows of three."""
+        array = np.asarray(values) if codes or isinstance(values, np.ndarray) else None
+        if array is not None and array.ndim == 2 and array.shape[1] == 3 and array.dtype.kind in "iu":
+            wide = np.minimum(array, TOTAL_LIMIT).astype(np.int64)  # what is larger is no report
+            return Read(wide, np.where(self._known(wide), 0, OUTSIDE))
+        if codes and len(values):
+            got = np.asarray(values)
+            raise TypeError(f"reports must be rows of three whole numbers, but got shape {got.shape} of {got.dtype}")
+        given = values.ravel().tolist() if isinstance(values, np.ndarray) else list(values)
+        parts = [_three_numbers(value) for value in given]
+        rows = np.array([(0, 0, 0) if part is None else part for part in parts], dtype=np.int64).reshape(-1, 3)
+        missing = np.array([is_missing(value) for value in given], dtype=bool)
+        return Read(rows, np.where(self._known(rows), 0, np.where(missing, MISSING, OUTSIDE)))
+
+    def _known(self, rows: Integers) -> Counts:
+        """Tell which rows are reports; alpha is never 0."""
+        below = rows < [self.prime, self.prime, self.values]
+        return np.asarray((rows >= [1, 0, 0]).all(axis=1) & below.all(axis=1))
+
+    def written(self, reports: Counts, *, like: Dtype | None = None, text: bool = True) -> Counts:
+        """Give strings for rows of three numbers."""
+        rows = [":".join(map(str, row)) for row in reports.tolist()]
+        return np.array(rows, dtype=like if like is not None and like.kind in "OT" else np.str_)
+
+
+def _three_numbers(value: object) -> tuple[int, ...] | None:
+    """Read alpha:beta:value in one spelling, or a sequence of three whole numbers; None for anything else."""
+    if isinstance(value, str):
+        parts = value.split(":")
+        if not all(part.isascii() and part.isdecimal() and str(int(part[:20])) == part for part in parts):
+            return None
+        numbers: Any = tuple(map(int, parts))
+    else:
+        numbers = value.tolist() if isinstance(value, np.ndarray) else value
+    if not isinstance(numbers, list | tuple) or len(numbers) != 3:
+        return None
+    whole = all(isinstance(number, int | np.integer) and not isinstance(number, bool) for number in numbers)
+    # What is too large for 64 bits is no report in any case.
+    return tuple(max(-1, min(int(number), TOTAL_LIMIT)) for number in numbers) if whole else None
+
+
+Form: TypeAlias = LabelForm | BitForm | HashForm

@@ -63,7 +63,7 @@ def counted(source: Source, columns: Columns, form: Form, *, codes: bool, drop: 
         _refuse_types(schema, columns, form, codes=codes)
     if form.kinds is None:
         if codes:
-            raise TypeError("codes must be left out for a column of sets, which holds them in hexadecimal or as bytes")
+            raise TypeError(f"codes must be left out for a column whose reports are {form.rule}")
         return _counted_sets(source, schema, columns)
     # One row more than can be right tells that there are too many, without fetching them all.
     most = form.kinds + FOREIGN_LIMIT + 1
@@ -180,6 +180,8 @@ def _refuse_types(schema: Document, columns: Columns, form: Form, *, codes: bool
     text = dtype in {nw.String, nw.Categorical, nw.Enum}
     if form.holds == "bits":
         wanted, fits = "hexadecimal strings or bytes, as the reports are", text or dtype == nw.Binary
+    elif form.holds == "hashes":
+        wanted, fits = "strings such as 12:0:3, or lists of three integers", text or dtype in {nw.List, nw.Array}
     elif codes or form.holds == "integers":
         wanted, fits = "integers, as the domain does", dtype.is_integer()
     else:
