@@ -11,6 +11,7 @@ from warner.designs import (
     ProjectiveGeometry,
     RandomizedResponse,
     SubsetSelection,
+    UnaryEncoding,
     load_design,
 )
 from warner.estimation import Estimate, estimate
@@ -30,6 +31,7 @@ __all__ = [  # noqa: RUF022 - in the order of the walk, not of the alphabet
     "RandomizedResponse",
     "Channel",
     "SubsetSelection",
+    "UnaryEncoding",
     "LocalHashing",
     "HadamardResponse",
     "ProjectiveGeometry",

@@ -151,7 +151,7 @@ def test_every_name_without_its_parameters_says_what_it_takes(prompt: Prompt, na
         ),
         ("subset-selecton --size 5 --epsilon 1", "(did you mean subset-selection?)"),
         ("channel", "a channel has no parameters, so it cannot be made on the command line"),
-        ("channel p=1/4", "or take one of randomized-response, subset-selection, warner"),
+        ("channel p=1/4", "or take one of randomized-response, subset-selection, unary-encoding"),
         # the answers
         ("--epsilon 1", "a randomized response needs the possible answers: name them after --answers"),
         ("subset-selection --epsilon 1", "a subset selection needs the possible answers"),

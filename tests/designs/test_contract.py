@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 import json
 import pickle
@@ -17,6 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from warner import Tally, estimate, inv, simulate, tally
 from warner.designs import MECHANISMS, Design, design_from_dict, design_from_json, load_design
+from warner.designs.draws import Compared
 
 DESIGNS = [design for mechanism in MECHANISMS.values() for design in mechanism.examples()]
 MOST_DRAWS = 200_000  # that are enumerated
@@ -24,28 +24,32 @@ MOST_DRAWS = 200_000  # that are enumerated
 every_design = pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.summary())
 
 
+def in_bytes(numbers: np.ndarray[Any, Any], below: int) -> np.ndarray[Any, Any]:
+    """Write numbers, a row each, as the bytes from which they are drawn."""
+    if not isinstance(below, Compared):
+        return numbers.astype("<u8")[:, np.newaxis].view(np.uint8)
+    assert below <= 128  # then the first byte of (u + 1/2) / below is never that of n / below, and decides
+    return ((2 * numbers + 1) * 128 // below).astype(np.uint8)[:, np.newaxis]
+
+
 @cache
 def reports_of(design: Design) -> list[tuple[np.ndarray[Any, Any], Counter[bytes]]]:
     """Enumerate all draws for each answer: the reports, and how often each comes."""
-    sequences = np.array(list(itertools.product(*(range(total) for total in design.draws))), dtype="<u8")
+    sequences = np.array(list(itertools.product(*(range(total) for total in design.draws))), dtype=np.int64)
     assert len(sequences) <= MOST_DRAWS
     result = []
     for answer in range(design.k):
-        columns = iter(sequences.T)
-        chunks: dict[int, io.BytesIO] = {}
+        columns = map(in_bytes, sequences.T, design.draws)
 
-        def scripted(size: int, columns: Any = columns, chunks: dict[int, io.BytesIO] = chunks) -> bytes:
-            return np.ascontiguousarray(next(columns)).tobytes()[:size]
+        def scripted(size: int, columns: Any = columns) -> bytes:
+            # Each report is given as many of its next draws as it asks for, side by side.
+            given = [next(columns)]
+            while sum(column.size for column in given) < size:
+                given.append(next(columns))
+            return np.hstack(given).tobytes()
 
-        # Mechanisms may draw piece by piece; one row at a time is the same for all.
-        if len(sequences) <= 64:
-            rows = [
-                design.draw(np.array([answer]), io.BytesIO(np.ascontiguousarray(row).tobytes()).read)[0]
-                for row in sequences
-            ]
-            drawn = np.array(rows)
-        else:
-            drawn = design.draw(np.full(len(sequences), answer), scripted)
+        drawn = design.draw(np.full(len(sequences), answer), scripted)
+        assert next(columns, None) is None  # nothing else was to be decided
         result.append((drawn, Counter(np.asarray(row).tobytes() for row in drawn)))
     return result
 

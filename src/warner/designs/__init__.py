@@ -17,6 +17,7 @@ from warner.designs.projective import ProjectiveGeometry
 from warner.designs.response import RandomizedResponse
 from warner.designs.subset import SubsetSelection
 from warner.designs.symmetric import Symmetric
+from warner.designs.unary import UnaryEncoding
 from warner.documents import Document, loaded, parsed
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ MECHANISMS: dict[str, type[Design]] = {
         RandomizedResponse,
         Channel,
         SubsetSelection,
+        UnaryEncoding,
         LocalHashing,
         HadamardResponse,
         ProjectiveGeometry,
@@ -48,6 +50,7 @@ __all__ = [
     "SubsetSelection",
     "Symmetric",
     "Symmetry",
+    "UnaryEncoding",
     "design_from_dict",
     "design_from_json",
     "load_design",

@@ -81,7 +81,10 @@ class Design(ABC):
     @property
     @abstractmethod
     def draws(self) -> tuple[int, ...]:
-        """The whole numbers below which one report is drawn, one after the other: all that chance decides about it."""
+        """The whole numbers below which one report is drawn, one after the other: all that chance decides about it.
+
+        One that is only compared with another is drawn in bytes, not in words of 64 bits: its limit is a `Compared`.
+        """
 
     @classmethod
     @abstractmethod
@@ -187,7 +190,7 @@ class Design(ABC):
         """
         width = len(self.columns)
         place = reports if group is None else reports + group * width
-        counts = _added_up(place, amounts, groups * width)
+        counts = added_up(place, amounts, groups * width)
         if group is None:
             return Sums(counts, counts.sum())
         counts = counts.reshape(groups, width)
@@ -467,7 +470,8 @@ def _pseudo_inverse(matrix: Array) -> Array:
     return np.asarray(np.linalg.pinv(matrix), dtype=np.float64)
 
 
-def _added_up(place: Integers, amounts: Counts | None, size: int) -> Counts:
+def added_up(place: Integers, amounts: Counts | None, size: int) -> Counts:
+    """Add up amounts, 1 each if None, by place: whole numbers stay whole."""
     if amounts is None:
         return np.bincount(place, minlength=size)
     total = np.zeros(size, dtype=amounts.dtype)

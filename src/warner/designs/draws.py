@@ -2,6 +2,9 @@ r"""Exact draws from random bytes: no float is involved.
 
 Whoever draws is given the source of bytes: ``os.urandom`` for people, a seeded generator's for a simulation, a script
 for tests, which can thus enumerate every draw.
+
+A whole number that is uniform below m is drawn from 64 bits (`uniform`). Where only a comparison is wanted, whether it
+is below n, that is a bit which is 1 with probability n/m, and about one byte decides (`bernoulli`).
 """
 
 from __future__ import annotations
@@ -14,11 +17,15 @@ import numpy as np
 from warner.designs.exact import TOTAL_LIMIT
 
 if TYPE_CHECKING:
-    from warner.arrays import Counts
+    from warner.arrays import Counts, Mask
 
 RandomBytes: TypeAlias = Callable[[int], bytes]
 
 CHUNK = 2**14  # reports drawn at a time: the arithmetic stays in the processor's cache
+
+
+class Compared(int):
+    """A limit below which a whole number is drawn only to be compared: byte by byte, as `bernoulli` does it."""
 
 
 def uniform(size: int, total: int, random_bytes: RandomBytes) -> Counts:
@@ -32,6 +39,37 @@ def uniform(size: int, total: int, random_bytes: RandomBytes) -> Counts:
         bits[again] = np.frombuffer(random_bytes(8 * again.size), "<u8")
     # bits mod total, by the quotient: NumPy divides by a scalar much faster than it takes remainders.
     bits -= bits // np.uint64(total) * np.uint64(total)
+    return bits
+
+
+def bernoulli(size: int, n: int | Counts, d: int, random_bytes: RandomBytes) -> Mask:
+    r"""Draw bits that are 1 with probability n/d, exactly; n may be an array, with a number for each bit.
+
+    Random bytes are the digits, in base 256, of a uniform number in [0, 1), which is compared with
+    :math:`n/d = 0.g_1 g_2 \ldots`: the first digit that differs decides. So a byte below :math:`g_1 = \lfloor 256 n/d
+    \rfloor` means 1, and one above it 0; if they are equal, as once in 256, another byte is compared in the same way
+    with :math:`(256 n \bmod d)/d`. Where that is 0, so is the bit. The type of an array must have room for 256 d.
+
+    The digits of 1/3 are 85, 85, 85, ...; here the second and the third bit need another byte:
+
+    >>> bits = iter([bytes([84, 85, 85, 86]), bytes([7, 200])])
+    >>> bernoulli(4, 1, 3, lambda size: next(bits))
+    array([ True,  True, False, False])
+    """
+    digits = 256 * n // d
+    drawn = np.frombuffer(random_bytes(size), np.uint8)
+    bits = np.asarray(drawn < digits)
+    equal = np.flatnonzero(drawn == digits)
+    if not equal.size:
+        return bits
+    if isinstance(n, int):
+        rest: int | Counts = 256 * n - digits * d
+        open_ = equal if rest else equal[:0]
+    else:
+        left = 256 * n[equal] - digits[equal] * d
+        open_, rest = equal[left > 0], left[left > 0]
+    if open_.size:
+        bits[open_] = bernoulli(open_.size, rest, d, random_bytes)
     return bits
 
 

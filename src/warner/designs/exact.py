@@ -82,10 +82,10 @@ def odds_as_given(odds: Odds) -> tuple[int, int]:
     return lowest_terms(first, second)
 
 
-def odds_from_epsilon(epsilon: Number, k: int, total: Callable[[int, int], int]) -> tuple[int, int]:
+def odds_from_epsilon(epsilon: Number, k: int, total: Callable[[int, int], int], *, root: int = 1) -> tuple[int, int]:
     """Round e^epsilon down to a ratio a : b of whole numbers, as finely as one draw below total(a, b) < 2^62 allows.
 
-    b is a power of two, at most 2^52.
+    b is a power of two, at most 2^52. With `root` 2, the square root of e^epsilon instead: a^2 : b^2 spends epsilon.
     """
     asked = exact("epsilon", epsilon)
     if isinstance(epsilon, float | np.floating):
@@ -97,7 +97,7 @@ def odds_from_epsilon(epsilon: Number, k: int, total: Callable[[int, int], int])
             "reports say nothing; above, they are the truth: odds=(1, 0) says so"
         )
     with localcontext(Context(prec=60)):
-        exponent = Decimal(asked.numerator) / Decimal(asked.denominator)
+        exponent = Decimal(asked.numerator) / Decimal(root * asked.denominator)
         # Quotient and exponential are each half a unit off at most, and the exponent is at most 40.
         growth = exponent.exp() * (1 - Decimal("1e-57"))
         for bits in range(52, -1, -1):

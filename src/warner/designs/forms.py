@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
+from warner.designs.bits import sizes
 from warner.designs.exact import TOTAL_LIMIT
 from warner.designs.labels import MISSING, OUTSIDE, from_text, is_missing, labelled, positions
 from warner.words import counted
@@ -124,7 +125,7 @@ class BitForm:
                     f"reports must be rows of {self.width} packed bytes (uint8), but got shape {rows.shape} of "
                     f"{rows.dtype}"
                 )
-            status = np.zeros(len(rows), dtype=np.int64)
+            status = np.broadcast_to(np.int64(0), len(rows))
         else:
             given = _as_list(values, self.width)
             read = [self._bytes(value) for value in given]
@@ -135,9 +136,11 @@ class BitForm:
             missing = np.array([is_missing(value) for value in given], dtype=bool)
             status = np.where(known, 0, np.where(missing, MISSING, OUTSIDE))
         spare = 8 * self.width - self.k
+        if not spare and self.ones is None:  # every row of bits is a report
+            return Read(rows, status)
         wrong = (rows[:, -1] & (2**spare - 1)) != 0
         if self.ones is not None:
-            wrong |= np.bitwise_count(rows).sum(axis=1, dtype=np.int64) != self.ones
+            wrong |= sizes(rows) != self.ones
         return Read(rows, np.where((status == 0) & wrong, OUTSIDE, status))
 
     def _bytes(self, value: object) -> bytes | None:

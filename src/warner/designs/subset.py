@@ -9,16 +9,17 @@ unbiased share of a rare answer has a 94th of the variance.
 A worked number: sets of 2 out of 5 answers at odds 3 : 1. M = 3 * 2 + 1 * 3 = 9, so p = 6/9 and
 q = 2 (3 + 3) / (4 * 9) = 1/3.
 
-The draw: a uniform whole number below M decides whether the true answer is in the set. The others are drawn by Floyd's
-method [2]_, d uniform whole numbers whatever the answer: number s (from 0) is below K - d + s, and gives the position
-among the K - 1 others to add, or the last position that it could have given if that one is in the set already. If the
-true answer is in, the first number is drawn but adds nothing. A report has no order: it is a row of bits.
+The draw: a bit that is 1 with probability a d / M decides whether the true answer is in the set. The others are drawn by
+selection sampling [2]_: one answer after the other comes into the set with probability (those still needed) / (those
+still left), which makes every set equally likely, in K - 1 exact draws whatever the answer. The true answer does not
+take part; the last answer of the domain is drawn in its place. A report has no order: it is a row of bits.
 
 References
 ----------
 .. [1] M. Ye, A. Barg, "Optimal schemes for discrete distribution estimation under locally differential privacy", IEEE
    Trans. Inf. Theory 64 (2018), 5662-5676.
-.. [2] J. Bentley, R. W. Floyd, "Programming pearls: a sample of brilliance", Comm. ACM 30 (1987), 754-757.
+.. [2] C. T. Fan, M. E. Muller, I. Rezucha, "Development of sampling plans by using sequential (item by item) selection
+   techniques and digital computers", J. Amer. Stat. Assoc. 57 (1962), 387-402.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.designs.contract import revealed
-from warner.designs.draws import uniform
+from warner.designs.draws import Compared, bernoulli
 from warner.designs.exact import TOTAL_LIMIT, odds_as_given, odds_from_epsilon, odds_from_json, whole_number
 from warner.designs.facts import Symmetry
 from warner.designs.forms import BitForm
@@ -40,13 +41,13 @@ from warner.designs.labels import canonical, first_and_last, labels_from_json, l
 from warner.designs.support import PackedSupport
 
 if TYPE_CHECKING:
-    from warner.arrays import Counts, Integers
+    from warner.arrays import Counts, Integers, Mask
     from warner.designs.draws import RandomBytes
     from warner.designs.exact import Number, Odds
     from warner.designs.labels import Domain, Labels
     from warner.documents import Document
 
-CELLS = 2**22  # bits worked on at a time
+ROWS, BYTES = 2**17, 2**24  # reports drawn at a time, and how much they may take
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -151,9 +152,9 @@ class SubsetSelection(PackedSupport):
 
     @property
     def draws(self) -> tuple[int, ...]:
-        """One number for whether the true answer is in, and one for each other member."""
+        """A comparison for whether the true answer is in, and one for each other answer."""
         (a, b), d, k = self.odds, self.size, self.k
-        return (a * d + b * (k - d), *(k - d + number for number in range(d)))
+        return (Compared(a * d + b * (k - d)), *map(Compared, range(k - 1, 0, -1)))
 
     @classmethod
     def examples(cls) -> tuple[SubsetSelection, ...]:
@@ -163,32 +164,29 @@ class SubsetSelection(PackedSupport):
             cls(4, odds=(2, 1), size=1),
             cls(4, odds=(5, 2), size=3),
             cls(["yes", "no"], odds=(3, 1)),
-            cls(9, odds=(3, 1), size=2),
+            cls(6, odds=(3, 1), size=2),
         )
 
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Counts:
         """Draw one set for each answer, as a row of packed bits."""
-        reports = np.empty((answers.size, self.report_form.width), dtype=np.uint8)
-        step = max(1, CELLS // self.k)
+        width = self.report_form.width
+        reports = np.empty((answers.size, width), dtype=np.uint8)
+        step = max(1, min(ROWS, BYTES // width))
         for start in range(0, answers.size, step):
             part = slice(start, start + step)
-            reports[part] = np.packbits(self._drawn(answers[part], random_bytes), axis=1)
+            reports[part] = self._drawn(answers[part], random_bytes)
         return reports
 
     def _drawn(self, truth: Integers, random_bytes: RandomBytes) -> Counts:
         (a, b), d, k = self.odds, self.size, self.k
-        rows = np.arange(truth.size)
-        holds = uniform(truth.size, a * d + b * (k - d), random_bytes) < np.uint64(a * d)
-        support = np.zeros((truth.size, k), dtype=bool)
-        for number in range(d):
-            below = k - d + number
-            place = uniform(truth.size, below, random_bytes).astype(np.int64)
-            place += place >= truth  # from a position among the others to one among all
-            last = below - 1 + (below - 1 >= truth)
-            place = np.where(support[rows, place], last, place)
-            support[rows, place] |= ~holds | (number > 0)
-        support[rows, truth] = holds
-        return support
+        holds = bernoulli(truth.size, a * d, a * d + b * (k - d), random_bytes)
+        needed = (d - holds).astype(np.min_scalar_type(256 * k))
+        columns = np.zeros((self.report_form.width, truth.size), dtype=np.uint8)  # byte by byte: answers come in turn
+        for place in range(k - 1):
+            chosen = bernoulli(truth.size, needed, k - 1 - place, random_bytes)
+            needed -= chosen
+            columns[place // 8] |= chosen.view(np.uint8) << np.uint8(7 - place % 8)
+        return _with_truth(np.ascontiguousarray(columns.T), truth, holds, k)
 
     def with_epsilon(self, epsilon: Number) -> SubsetSelection:
         """Give the best subset selection among the same answers that spends at most this epsilon."""
@@ -245,6 +243,16 @@ class SubsetSelection(PackedSupport):
         made = cls.__new__(cls)
         made._set(labels, *odds_as_given(odds_from_json(fields["odds"])), size)
         return made
+
+
+def _with_truth(reports: Counts, truth: Integers, holds: Mask, k: int) -> Counts:
+    """Give the place of the true answer to itself: what was drawn there is the last answer's."""
+    rows, last = np.arange(truth.size), k - 1
+    byte, mask = truth // 8, (0x80 >> truth % 8).astype(np.uint8)
+    drawn = reports[rows, byte] & mask != 0
+    reports[:, last // 8] |= drawn.view(np.uint8) << np.uint8(7 - last % 8)
+    reports[rows, byte] = np.where(holds, reports[rows, byte] | mask, reports[rows, byte] & ~mask)
+    return reports
 
 
 def _odds(epsilon: Number, k: int, size: int | None) -> tuple[int, int]:

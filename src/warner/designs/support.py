@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.designs.facts import Sums
+from warner.designs.bits import Incidence, set_bits
+from warner.designs.contract import added_up
+from warner.designs.facts import ChannelOperator, Sums
 from warner.designs.forms import BitForm
 from warner.designs.symmetric import Symmetric
 
 if TYPE_CHECKING:
-    from warner.arrays import Counts, Integers, Mask
+    from collections.abc import Callable, Iterator
 
-ROWS = 2**15  # reports counted at a time
-BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, np.newaxis], axis=1).astype(np.int64)  # of each byte
+    from warner.arrays import Array, Counts, Integers, Mask
 
 
 class PackedSupport(Symmetric):
@@ -37,31 +38,77 @@ class PackedSupport(Symmetric):
         """Give for each report, a row each, which answers it supports."""
         return np.unpackbits(reports, axis=1, count=self.k).astype(bool)
 
+    def kind_of(self, reports: Counts) -> Integers:
+        """Give the kind of each report, by its place in `kinds`; asked only where there are kinds."""
+        raise NotImplementedError(f"a {self.mechanism} has no kinds of reports")
+
     def counted(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
     ) -> Sums:
-        """Count how often each answer was supported: a histogram of each byte, times the bits of each byte."""
-        kind = np.dtype(np.int64) if amounts is None else amounts.dtype
-        width = reports.shape[1]
-        counts, n = np.zeros((groups, 8 * width), dtype=kind), np.zeros(groups, dtype=kind)
+        """Count how often each answer was supported, the reports, and those of each kind; see `Design.counted`."""
         place = np.zeros(len(reports), dtype=np.int64) if group is None else group
-        order = None if group is None else np.argsort(place, kind="stable")
-        ends = np.append(np.searchsorted(place if order is None else place[order], np.arange(groups)), len(reports))
-        for number, (first, last) in enumerate(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)):
-            for start in range(first, last, ROWS):
-                rows = slice(start, min(start + ROWS, last))
-                which = rows if order is None else order[rows]
-                part, amount = reports[which], None if amounts is None else amounts[which]
-                n[number] += len(part) if amount is None else amount.sum()
-                for byte in range(width):
-                    counts[number, 8 * byte : 8 * byte + 8] += _histogram(part[:, byte], amount) @ BITS
-        counts = counts[:, : self.k]
-        return Sums(counts[0], n[0]) if group is None else Sums(counts, n)
+        n = added_up(place, amounts, groups) if group is not None or amounts is not None else np.array([len(reports)])
+        counts = np.zeros((groups, self.k), dtype=n.dtype)
+        for number, which in _members(group, groups):
+            part = reports[which]
+            counts[number] = _weighted_bits(part, None if amounts is None else amounts[which])[: self.k]
+        histogram = None
+        if self.kinds is not None:
+            kind, kinds = self.kind_of(reports), len(self.kinds)
+            histogram = added_up(kind if group is None else kind + kinds * group, amounts, groups * kinds)
+            histogram = histogram if group is None else histogram.reshape(groups, kinds)
+        return Sums(counts[0], n[0], histogram) if group is None else Sums(counts, n, histogram)
+
+    def operator(self, reports: Counts | None = None) -> ChannelOperator:
+        """Give the likelihoods of these reports: b for every answer, and a - b more for those that each supports."""
+        if reports is None:
+            return super().operator()
+        a, b = (float(part) / max(self.odds) for part in self.odds)
+        incidence, k = Incidence(reports), self.k
+
+        def supported(shares: Array) -> Array:
+            return incidence.times(np.pad(shares, (0, -k % 8)))
+
+        def supporting(weights: Array) -> Array:
+            return incidence.transposed_times(weights)[:k]
+
+        return ChannelOperator(
+            (k, len(reports)),
+            lambda x: b * x.sum(axis=-1, keepdims=True) + (a - b) * _for_each(supported, x, len(reports)),
+            lambda w: b * w.sum(axis=-1, keepdims=True) + (a - b) * _for_each(supporting, w, k),
+            lambda: np.where(self.supports(reports).T, a, b),
+            lambda w: (a - b) ** 2 * _for_each(supporting, w, k),
+        )
 
 
-def _histogram(values: Counts, amounts: Counts | None) -> Counts:
+def _members(group: Integers | None, groups: int) -> Iterator[tuple[int, slice | Integers]]:
+    """Give each group that has reports, and where these are."""
+    if group is None:
+        yield 0, slice(None)
+        return
+    order = np.argsort(group, kind="stable")
+    ends = np.cumsum(np.bincount(group, minlength=groups))
+    for number in np.flatnonzero(np.diff(ends, prepend=0)).tolist():
+        yield number, order[ends[number - 1] if number else 0 : ends[number]]
+
+
+def _weighted_bits(rows: Counts, amounts: Counts | None) -> Counts:
+    """Add up for each bit the amounts, 1 each if None, of the rows in which it is set: whole numbers exactly."""
     if amounts is None:
-        return np.bincount(values, minlength=256)
-    total = np.zeros(256, dtype=amounts.dtype)
-    np.add.at(total, values, amounts)
+        return set_bits(rows)
+    if amounts.dtype.kind == "f":
+        return Incidence(rows).transposed_times(amounts)
+    total = np.zeros(8 * rows.shape[1], dtype=np.int64)
+    for power in range(
+        int(amounts.max(initial=0)).bit_length()
+    ):  # most amounts are small: a number is made of its bits
+        total += set_bits(rows[(amounts >> power) & 1 == 1]) << power
     return total
+
+
+def _for_each(product: Callable[[Array], Array], vectors: Array, length: int) -> Array:
+    """Apply a product with vectors of which leading axes are kept; the result of each has this length."""
+    if vectors.ndim == 1:
+        return product(vectors)
+    rows = [product(vector) for vector in vectors.reshape(-1, vectors.shape[-1])]
+    return np.array(rows).reshape(*vectors.shape[:-1], length)

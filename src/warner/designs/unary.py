@@ -1,0 +1,343 @@
+r"""Unary encoding: a bit for each answer, each drawn by itself [1]_.
+
+The bit of the true answer is 1 with probability p, that of each other answer with probability q < p. After a report the
+answers whose bit is 1 are all equally likely, and
+
+.. math:: \frac{a}{b} = \frac{p\,(1-q)}{q\,(1-p)} = e^\varepsilon
+
+times likelier than those whose bit is 0: every p and q give two levels. With the *optimal* p = 1/2 and q = b/(a+b) the
+share of a rare answer varies least, :math:`q(1-q)/(p-q)^2 = 4ab/(a-b)^2`; the *symmetric* p = s/(s+t), q = t/(s+t) with
+:math:`s : t = \sqrt{a} : \sqrt{b}` turns each bit round with one probability, as basic RAPPOR does.
+
+A worked number: 4 answers at odds 3 : 1. The optimal q is 1/(3+1) = 1/4, and indeed (1/2 * 3/4) / (1/4 * 1/2) = 3.
+
+The number m of bits that are 1 says nothing about the answer, because its law is the same whatever that is,
+
+.. math:: P(m) = p\, \mathrm{Bin}(K-1, q)(m-1) + (1-p)\, \mathrm{Bin}(K-1, q)(m).
+
+So `check` can see reports that have too many or too few; given m, a report is one of a subset selection with sets of m.
+
+The draw: K bits that are 1 with probability q, then one with probability p, which takes the place of that of the true
+answer: K + 1 exact draws, whatever the answer.
+
+References
+----------
+.. [1] T. Wang, J. Blocki, N. Li, S. Jha, "Locally differentially private protocols for frequency estimation", USENIX
+   Security 2017, 729-745.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warner.designs.bits import sizes
+from warner.designs.contract import revealed
+from warner.designs.draws import Compared, bernoulli
+from warner.designs.exact import (
+    TOTAL_LIMIT,
+    is_decimal,
+    lowest_terms,
+    odds_as_given,
+    odds_from_epsilon,
+    probability,
+    refuse_wide,
+)
+from warner.designs.facts import Bounds, Symmetry
+from warner.designs.labels import canonical, first_and_last, labels_from_json, labels_to_json, listed
+from warner.designs.support import PackedSupport
+
+if TYPE_CHECKING:
+    from warner.arrays import Array, Counts, Integers, Mask, Size
+    from warner.designs.draws import RandomBytes
+    from warner.designs.exact import Number, Odds
+    from warner.designs.labels import Domain, Labels
+    from warner.documents import Document
+
+CELLS = 2**20  # bits drawn at a time
+OPTIMAL, SYMMETRIC = "optimal", "symmetric"
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class UnaryEncoding(PackedSupport):
+    r"""Report a bit for each answer: 1 with probability p for the true one, with probability q for each other.
+
+    Parameters
+    ----------
+    domain : int or sequence of str or of int
+        The possible answers, all distinct, in the order of every result; or their number K.
+    epsilon : number, optional
+        The most that one report may reveal, in nats, from 1e-9 to 40. The design spends at most that.
+    odds : pair of numbers or str, optional
+        Instead of epsilon: how much likelier an answer whose bit is 1 is than one whose bit is 0, ``(a, b)``, a > b.
+    kind : str, optional
+        Which p and q follow from epsilon or odds: the "optimal" ones, p = 1/2, which are the default, or the
+        "symmetric" ones, p + q = 1. `UnaryEncoding.optimal` and `UnaryEncoding.symmetric` say the same.
+    p, q : number, optional
+        Instead of epsilon or odds: the probabilities themselves, as they are written, with 0 < q < p <= 1. With p = 1
+        the bit of the true answer is always 1, and epsilon is infinite.
+
+    Attributes
+    ----------
+    domain : tuple or range
+        The labels; consecutive integers are held as a range.
+    one, zero : Fraction
+        The exact probabilities that the bit of the true answer, and that of another one, is reported as 1.
+    odds : tuple of int
+        ``(a, b)`` in lowest terms.
+
+    Examples
+    --------
+    >>> UnaryEncoding(["a", "b", "c", "d"], odds=(3, 1)).symmetry[:3]  # p = 2/4, q = 1/4
+    (2, 1, 4)
+    >>> UnaryEncoding.symmetric(1000, epsilon=1)
+    <UnaryEncoding of 1000 answers (0, 1, 2, ..., 999): truth 0.6225, each other 0.3775, epsilon 1>
+    >>> UnaryEncoding(3, p=0.7, q=0.2).odds  # 0.7 * 0.8 to 0.2 * 0.3
+    (28, 3)
+    """
+
+    domain: Labels
+    one: Fraction
+    zero: Fraction
+    odds: tuple[int, int]
+
+    mechanism = "unary encoding"
+    parameters = ("epsilon", "odds", "kind", "p", "q")
+    field_names = frozenset({"domain", "one", "zero"})
+
+    def __init__(
+        self,
+        domain: Domain,
+        *,
+        epsilon: Number | None = None,
+        odds: Odds | None = None,
+        kind: str | None = None,
+        p: Number | None = None,
+        q: Number | None = None,
+    ) -> None:
+        given = [
+            name for name, value in (("epsilon", epsilon), ("odds", odds), ("p", p), ("q", q)) if value is not None
+        ]
+        if given not in (["epsilon"], ["odds"], ["p", "q"]):
+            got = " and ".join(given) if given else "none of them"
+            raise TypeError(
+                "a unary encoding needs either epsilon or odds, with a kind if it is not the optimal one, or else p and "
+                f"q, but got {got}"
+            )
+        if kind not in (None, OPTIMAL, SYMMETRIC):
+            raise ValueError(f'kind must be "{OPTIMAL}" or "{SYMMETRIC}", but got {kind!r}')
+        labels = canonical(domain)
+        if p is not None and q is not None:
+            if kind is not None:
+                raise TypeError(f"kind must be left out where p and q are given, but got {kind!r}")
+            self._set(labels, probability("p", p), probability("q", q))
+        else:
+            self._set(labels, *_rates(epsilon, odds, len(labels), symmetric=kind == SYMMETRIC))
+
+    @classmethod
+    def optimal(cls, domain: Domain, *, epsilon: Number | None = None, odds: Odds | None = None) -> UnaryEncoding:
+        """Make the unary encoding (OUE) whose shares of rare answers vary least at this epsilon, or at these odds.
+
+        >>> UnaryEncoding.optimal(1000, epsilon=1)
+        <UnaryEncoding of 1000 answers (0, 1, 2, ..., 999): truth 0.5, each other 0.2689, epsilon 1>
+        """
+        return cls(domain, epsilon=epsilon, odds=odds, kind=OPTIMAL)
+
+    @classmethod
+    def symmetric(cls, domain: Domain, *, epsilon: Number | None = None, odds: Odds | None = None) -> UnaryEncoding:
+        """Make the unary encoding (SUE) that turns each bit round with one and the same probability.
+
+        Half of epsilon is spent by the bit of the true answer, half by that of another one: odds of a : b are the
+        squares of those of a single bit, which are rounded down where they have no root.
+
+        >>> symmetric = UnaryEncoding.symmetric(1000, odds=(9, 1))
+        >>> symmetric.p, symmetric.q
+        (0.75, 0.25)
+        """
+        return cls(domain, epsilon=epsilon, odds=odds, kind=SYMMETRIC)
+
+    def _set(self, labels: Labels, one: Fraction, zero: Fraction) -> None:
+        if not 0 < zero < one <= 1:
+            raise ValueError(
+                "p and q must have 0 < q < p <= 1, so that the bit of the true answer is more often 1 than others, "
+                f"which sometimes are, but got p = {one} and q = {zero}"
+            )
+        refuse_wide(math.lcm(one.denominator, zero.denominator))
+        object.__setattr__(self, "domain", labels)
+        object.__setattr__(self, "one", one)
+        object.__setattr__(self, "zero", zero)
+        object.__setattr__(self, "odds", lowest_terms(one * (1 - zero), zero * (1 - one)))
+
+    @cached_property
+    def symmetry(self) -> Symmetry:
+        """The two probabilities; bits are independent, so those of pairs are products."""
+        p, q = self.one, self.zero
+        total = math.lcm(p.denominator, q.denominator)
+        return Symmetry(int(p * total), int(q * total), total, both=p * q, neither=q * q)
+
+    @property
+    def supported(self) -> None:
+        """Each report supports as many answers as it has bits that are 1, which varies."""
+
+    @property
+    def kinds(self) -> range:
+        """Reports are told apart by the number of bits that are 1."""
+        return range(self.k + 1)
+
+    def kind_of(self, reports: Counts) -> Integers:
+        """Count the bits that are 1."""
+        return sizes(reports)
+
+    def kind_bounds(self) -> Bounds:
+        """Give the law of the number of bits that are 1, which is the same after every answer."""
+        p, others = float(self.one), _binomial(self.k - 1, self.zero)
+        law = p * np.append(0.0, others) + float(1 - self.one) * np.append(others, 0.0)
+        return Bounds(law, law)
+
+    @property
+    def draws(self) -> tuple[int, ...]:
+        """A comparison for each bit, and one for that of the true answer."""
+        return (*[Compared(self.zero.denominator)] * self.k, Compared(self.one.denominator))
+
+    @classmethod
+    def examples(cls) -> tuple[UnaryEncoding, ...]:
+        """Give an optimal and a symmetric one, one with other p and q, one in two bytes, and one that never hides."""
+        return (
+            cls.optimal(["a", "b", "c"], odds=(3, 1)),
+            cls.symmetric(["yes", "no"], odds=(9, 1)),
+            cls(3, p="7/10", q="1/5"),
+            cls(9, p="3/4", q="1/2"),
+            cls(3, p=1, q="1/4"),
+        )
+
+    def draw(self, answers: Integers, random_bytes: RandomBytes) -> Counts:
+        """Draw a row of packed bits for each answer."""
+        reports = np.empty((answers.size, self.report_form.width), dtype=np.uint8)
+        step = max(1, CELLS // self.k)
+        for start in range(0, answers.size, step):
+            truth = answers[start : start + step]
+            bits = self._bits(truth.size * self.k, self.zero, random_bytes).reshape(truth.size, self.k)
+            bits[np.arange(truth.size), truth] = self._bits(truth.size, self.one, random_bytes)
+            reports[start : start + step] = np.packbits(bits, axis=1)
+        return reports
+
+    @staticmethod
+    def _bits(size: int, rate: Fraction, random_bytes: RandomBytes) -> Mask:
+        return bernoulli(size, rate.numerator, rate.denominator, random_bytes)
+
+    def simulate(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw counts of n people who are a sample of a population with these shares: in O(K), whatever n is."""
+        return self._supported(rng.multinomial(n, shares / shares.sum(), size=size), n, rng)
+
+    def simulate_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw counts of these very people, so many with each answer: in O(K), whatever their number."""
+        shape = () if size is None else size if isinstance(size, tuple) else (size,)
+        return self._supported(np.broadcast_to(people, (*shape, self.k)), int(people.sum()), rng)
+
+    def _supported(self, people: Integers, n: int, rng: np.random.Generator) -> Integers:
+        # Given who holds what, all bits of all people are independent, and so are the counts.
+        return np.asarray(rng.binomial(people, self.p) + rng.binomial(n - people, self.q))
+
+    def with_epsilon(self, epsilon: Number) -> UnaryEncoding:
+        """Give the unary encoding of the same answers that spends at most this epsilon: symmetric if this one is."""
+        made = type(self).__new__(type(self))
+        made._set(self.domain, *_rates(epsilon, None, self.k, symmetric=self.one + self.zero == 1))
+        return made
+
+    @classmethod
+    def for_epsilon(cls, domain: Domain, epsilon: Number) -> UnaryEncoding:
+        """Give the optimal unary encoding that spends at most this epsilon."""
+        return cls.optimal(domain, epsilon=epsilon)
+
+    def sentences(self) -> tuple[str, ...]:
+        """Explain what is done, what a report reveals, and how deniable an answer is."""
+        p, q, k = self.p, self.q, self.k
+        happens = (
+            f"What happens to an answer: for each of the {k:,} answers a bit is drawn and reported. The bit of the true "
+            f"answer is 1 with probability {p:.4g}, that of any other answer with {q:.4g}."
+        )
+        reveals = (
+            revealed(self)
+            if self.odds[1]
+            else "What a report reveals: that no answer whose bit is 0 is the truth (epsilon inf)."
+        )
+        deniable = (
+            "How deniable it is: among people for whom all answers were equally likely, an answer whose bit is 1 is "
+            f"really held by {100 * p / (p + (k - 1) * q):.3g} %, and one whose bit is 0 by "
+            f"{100 * (1 - p) / (1 - p + (k - 1) * (1 - q)):.3g} %."
+        )
+        return listed("answers", self.domain), happens, reveals, deniable
+
+    def summary(self) -> str:
+        """Name the design in one line, with its epsilon."""
+        return (
+            f"UnaryEncoding of {self.k} answers ({first_and_last(self.domain)}): truth {self.p:.4g}, each other "
+            f"{self.q:.4g}, epsilon {self.shown_epsilon()}"
+        )
+
+    def fields(self) -> Document:
+        """Give domain and both probabilities, as pairs of decimal strings."""
+        return {
+            "domain": labels_to_json(self.domain),
+            "one": [str(part) for part in self.one.as_integer_ratio()],
+            "zero": [str(part) for part in self.zero.as_integer_ratio()],
+        }
+
+    @classmethod
+    def from_fields(cls, fields: Document) -> UnaryEncoding:
+        """Read domain and probabilities."""
+        labels = canonical(labels_from_json("domain", fields["domain"]))
+        made = cls.__new__(cls)
+        made._set(labels, *(_probability_from_json(name, fields[name]) for name in ("one", "zero")))
+        return made
+
+
+def _rates(epsilon: Number | None, odds: Odds | None, k: int, *, symmetric: bool) -> tuple[Fraction, Fraction]:
+    """Give p and q, optimal or symmetric, for this epsilon or these odds; never more is spent."""
+    # The common denominator is at most 2 (a + b): below 2^62, so that 64 bits hold all whole numbers of the file.
+    if epsilon is not None:
+        a, b = odds_from_epsilon(epsilon, k, lambda a, b: 2 * (a + b), root=2 if symmetric else 1)
+    else:
+        assert odds is not None
+        a, b = odds_as_given(odds)
+        if not a > b > 0:
+            raise ValueError(f"odds must be larger for an answer whose bit is 1, a > b > 0, but got {a} : {b}")
+        if symmetric:
+            a, b = _root(a, b)
+    return (Fraction(a, a + b) if symmetric else Fraction(1, 2)), Fraction(b, a + b)
+
+
+def _root(a: int, b: int) -> tuple[int, int]:
+    """Give s : t with s^2 : t^2 = a : b, or the next below where that has no root: as finely as 2^52 allows."""
+    s, t = math.isqrt(a), math.isqrt(b)
+    if (s * s, t * t) == (a, b):
+        return s, t
+    for bits in range(52, -1, -1):
+        t = 2**bits
+        s = math.isqrt(a * t * t // b)
+        if 2 * (s + t) < TOTAL_LIMIT:
+            break
+    if s <= t:
+        raise ValueError(f"odds must be further apart for a symmetric unary encoding, but got {a} : {b}")
+    return lowest_terms(s, t)
+
+
+def _binomial(n: int, rate: Fraction) -> Array:
+    """Give the binomial law, from its mode outwards by the ratios of neighbours: no term overflows or cancels."""
+    number = np.arange(1, n + 1)
+    ratios = (n - number + 1) / number * float(rate / (1 - rate))  # P(m) / P(m-1)
+    mode = int((n + 1) * rate)
+    below, above = np.cumprod(1 / ratios[:mode][::-1])[::-1], np.cumprod(ratios[mode:])
+    law = np.concatenate([below, [1.0], above])
+    return np.asarray(law / law.sum())
+
+
+def _probability_from_json(name: str, value: object) -> Fraction:
+    if isinstance(value, list) and len(value) == 2 and all(map(is_decimal, value)) and int(value[1]):
+        return Fraction(int(value[0]), int(value[1]))
+    raise ValueError(f"this design is damaged: {name} must be a fraction, two whole numbers as decimal strings")
