@@ -133,8 +133,8 @@ class Blocks:
 def climbed(likelihood: Likelihood, start: Array, *, gap: float = 1e-6, passes: int = 1000) -> Fit:
     """Climb from a distribution to the most likely one.
 
-    It ends when the certified gap is at most `gap`, when sums of doubles tell no more, or after `passes` passes: look at
-    the gap of the result. Its ``steps`` are passes. Whether the maximum is unique is not examined here.
+    It ends when the certified gap is at most `gap`, when sums of doubles tell no more, or after `passes` passes: look
+    at the gap of the result. Its ``steps`` are passes. Whether the maximum is unique is not examined here.
 
     Parameters
     ----------
