@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import shutil
+import sys
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +25,7 @@ def spark_session() -> Any:
         pytest.skip("Spark needs Java, and there is none on the path")
     sql = pytest.importorskip("pyspark.sql", reason="Spark is not installed")
     quiet = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.log.level": "ERROR"}
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # or the machine's own Python would count, without warner
     builder = sql.SparkSession.builder.master("local[2]")
     for key, value in quiet.items():
         builder = builder.config(key, value)

@@ -14,6 +14,7 @@ import numpy as np
 from warner.designs.bits import sizes
 from warner.designs.exact import TOTAL_LIMIT
 from warner.designs.labels import MISSING, OUTSIDE, from_text, is_missing, labelled, positions
+from warner.designs.packed import packed
 from warner.words import counted
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class LabelForm:
     """Reports that are one of these labels; consecutive whole numbers, as hashed reports are, are labels too."""
 
     labels: Labels
+    width: ClassVar[int] = 8  # bytes of a report in memory
 
     @property
     def holds(self) -> str:
@@ -72,7 +74,7 @@ class LabelForm:
             return Read(places, np.broadcast_to(np.int64(0), places.shape))
         return Read(places, np.minimum(places, 0))
 
-    def written(self, reports: Integers, *, like: Dtype | None = None, text: bool = True) -> Counts:
+    def written(self, reports: Integers, *, like: Dtype | None = None, into: str = "csv") -> Counts:
         """Give the labels of these reports, as an array of the kind of `like` where that can hold them."""
         return labelled(reports, self.labels, like)
 
@@ -97,7 +99,7 @@ class BitForm:
     @property
     def rule(self) -> str:
         """What reports must be, for an error."""
-        spare = f" (the last {counted(-self.k % 8, 'bit', 'bits')} 0)" if self.k % 8 else ""
+        spare = f" (the last {counted(self._spare, 'bit', 'bits')} 0)" if self._spare else ""
         size = "" if self.ones is None else f" with {counted(self.ones, 'bit', 'bits')} set"
         return f"{counted(self.width, 'byte', 'bytes')} in lower-case hexadecimal{spare}{size}"
 
@@ -115,6 +117,10 @@ class BitForm:
         """The number of bytes of a report."""
         return -(-self.k // 8)
 
+    @property
+    def _spare(self) -> int:
+        return -self.k % 8
+
     def read(self, values: Any, *, text: bool = False, codes: bool = False) -> Read:
         """Read hexadecimal strings or bytes; with `codes`, rows of packed bytes (uint8)."""
         if codes:
@@ -127,50 +133,25 @@ class BitForm:
                 )
             status = np.broadcast_to(np.int64(0), len(rows))
         else:
-            given = _as_list(values, self.width)
-            read = [self._bytes(value) for value in given]
-            blank = bytes(self.width)
-            joined = b"".join(blank if row is None else row for row in read)
-            rows = np.frombuffer(joined, dtype=np.uint8).reshape(len(read), self.width)
-            known = np.array([row is not None for row in read], dtype=bool)
-            missing = np.array([is_missing(value) for value in given], dtype=bool)
-            status = np.where(known, 0, np.where(missing, MISSING, OUTSIDE))
-        spare = 8 * self.width - self.k
-        if not spare and self.ones is None:  # every row of bits is a report
+            rows, known, missing = packed(values, self.width)
+            status = np.broadcast_to(np.int64(0), len(rows))
+            if not known.all():
+                status = np.where(known, 0, np.where(missing, MISSING, OUTSIDE))
+        if not self._spare and self.ones is None:  # every row of bits is a report
             return Read(rows, status)
-        wrong = (rows[:, -1] & (2**spare - 1)) != 0
+        wrong = (rows[:, -1] & (2**self._spare - 1)) != 0
         if self.ones is not None:
             wrong |= sizes(rows) != self.ones
+        if not wrong.any():
+            return Read(rows, status)
         return Read(rows, np.where((status == 0) & wrong, OUTSIDE, status))
 
-    def _bytes(self, value: object) -> bytes | None:
-        if isinstance(value, str) and len(value) == 2 * self.width and value == value.lower():
-            try:
-                row = bytes.fromhex(value)
-            except ValueError:
-                return None
-            return row if len(row) == self.width else None  # fromhex passes over white space
-        return bytes(value) if isinstance(value, bytes | bytearray) and len(value) == self.width else None
-
-    def written(self, reports: Counts, *, like: Dtype | None = None, text: bool = True) -> Counts:
-        """Give hexadecimal strings, or with ``text=False`` bytes, for rows of packed bytes."""
-        rows: list[Any] = [row.tobytes() for row in reports]
-        if text:
-            rows = [row.hex() for row in rows]
-            if like is None or like.kind not in "OT":
-                return np.array(rows, dtype=f"<U{2 * self.width}")
-        whole = np.empty(len(rows), dtype=like if text else object)
-        whole[:] = rows
-        return whole
-
-
-def _as_list(values: Any, width: int) -> list[Any]:
-    """List values; NumPy's own arrays of bytes drop zeros at the end, which are put back."""
-    if not isinstance(values, np.ndarray):
-        return list(values)
-    flat = values.ravel().tolist()
-    short = values.dtype.kind == "S" and values.dtype.itemsize <= width
-    return [value.ljust(width, b"\0") for value in flat] if short else flat
+    def written(self, reports: Counts, *, like: Dtype | None = None, into: str = "csv") -> Counts:
+        """Give hexadecimal strings for rows of packed bytes; into a Parquet file, bytes."""
+        rows = [row.tobytes() for row in reports]
+        if into == "parquet":
+            return _objects(rows)
+        return np.array([row.hex() for row in rows], dtype=_strings_like(like))
 
 
 @dataclass(frozen=True)
@@ -184,6 +165,7 @@ class HashForm:
     prime: int
     values: int
     holds: ClassVar[str] = "hashes"
+    width: ClassVar[int] = 24  # bytes of a report in memory
 
     @property
     def kinds(self) -> int | None:
@@ -216,6 +198,8 @@ class HashForm:
         if codes and len(values):
             got = np.asarray(values)
             raise TypeError(f"reports must be rows of three whole numbers, but got shape {got.shape} of {got.dtype}")
+        if hasattr(values, "to_pylist"):  # a column of Arrow
+            values = values.to_pylist()
         given = values.ravel().tolist() if isinstance(values, np.ndarray) else list(values)
         parts = [_three_numbers(value) for value in given]
         rows = np.array([(0, 0, 0) if part is None else part for part in parts], dtype=np.int64).reshape(-1, 3)
@@ -227,10 +211,22 @@ class HashForm:
         below = rows < [self.prime, self.prime, self.values]
         return np.asarray((rows >= [1, 0, 0]).all(axis=1) & below.all(axis=1))
 
-    def written(self, reports: Counts, *, like: Dtype | None = None, text: bool = True) -> Counts:
-        """Give strings for rows of three numbers."""
-        rows = [":".join(map(str, row)) for row in reports.tolist()]
-        return np.array(rows, dtype=like if like is not None and like.kind in "OT" else np.str_)
+    def written(self, reports: Counts, *, like: Dtype | None = None, into: str = "csv") -> Counts:
+        """Give strings for rows of three numbers; into JSON or a Parquet file, lists."""
+        if into in {"json", "parquet"}:
+            return _objects(reports.tolist())
+        return np.array([":".join(map(str, row)) for row in reports.tolist()], dtype=_strings_like(like))
+
+
+def _strings_like(like: Dtype | None) -> Any:
+    """Give the type of an array of strings: that of another one, where it can hold strings of any length."""
+    return like if like is not None and like.kind in "OT" else np.str_
+
+
+def _objects(values: list[Any]) -> Counts:
+    whole = np.empty(len(values), dtype=object)
+    whole[:] = values
+    return whole
 
 
 def _three_numbers(value: object) -> tuple[int, ...] | None:

@@ -9,29 +9,37 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime, time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import narwhals as nw
 import numpy as np
 
 from warner.arrays import LARGEST_TOTAL, PerGroup
-from warner.designs.forms import all_reports
-from warner.designs.labels import MISSING, OUTSIDE, is_missing
-from warner.reports.engines import INSIDE, Source, chosen, counted, opened, readable, refuse_headless
-from warner.reports.tallies import Tally, group_order, refuse_design
+from warner.reports.batches import (
+    FileReports,
+    batches,
+    counted_on_cluster,
+    no_rows,
+    on_cluster,
+    read_batch,
+    stamped,
+)
+from warner.reports.engines import Source, chosen, counted, opened, readable, refuse_types
+from warner.reports.kept import Kept
+from warner.reports.subtotals import VALUES_LISTED, Rows, added, grouped, strange_values, subtotal
+from warner.reports.tallies import Tally, refuse_design
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
-    from warner.arrays import Array, Counts, Integers, Mask
+    from warner.arrays import Counts, Integers
     from warner.designs import Design
     from warner.designs.forms import Form
     from warner.reports.engines import Columns, Frame
+    from warner.reports.subtotals import Subtotal
     from warner.reports.tallies import Group
 
-CELLS_LIMIT = 2**27  # groups times columns: a larger table would fill the memory
-VALUES_LISTED = 5  # values in an error that are no reports
 GROUP = "group"  # the name of an unnamed grouping array
 
 Columnar: TypeAlias = Any  # the name of a column, or for arrays an array
@@ -47,6 +55,7 @@ def tally(
     counts: Columnar = None,
     codes: bool = False,
     unknown: str = "error",
+    keep: bool = False,
 ) -> Tally:
     """Count reports.
 
@@ -71,6 +80,10 @@ def tally(
         The reports are positions in the domain instead of labels; sets are rows of packed bits (uint8).
     unknown : {"error", "drop"}
         What to do with values that no report can have: refuse them, or leave them out and count them.
+    keep : bool
+        Keep the reports for maximum likelihood, which under some designs does not follow from the counts: those of a
+        file stay where they are, and are read again at every pass; all others are held in memory, a bit for each
+        answer. Nothing is kept where the counts, or the kinds of reports, say it all.
 
     Examples
     --------
@@ -84,7 +97,7 @@ def tally(
         raise ValueError(f'unknown must be "error" or "drop", but got {unknown!r}')
     if weights is not None and counts is not None:
         raise TypeError("give weights (how much a report stands for) or counts (how often it was made), not both")
-    options = _Options(by, weights, counts, codes, unknown == "drop")
+    options = _Options(by, weights, counts, codes, unknown == "drop", keep)
     if isinstance(reports, str | os.PathLike):
         with readable(os.fspath(reports)):
             return _tally_source(opened(reports), design, column, options)
@@ -112,86 +125,42 @@ class _Options(NamedTuple):
     counts: Columnar
     codes: bool
     drop: bool
+    keep: bool
 
 
-class _Grouping(NamedTuple):
-    """Names of what rows are grouped by, the distinct groups in a fixed order, and the group of each row."""
-
-    by: tuple[str, ...] = ()
-    groups: tuple[Group, ...] = ()
-    place: Integers | None = None
-
-
-class _Rows(NamedTuple):
-    """Rows that were counted, wherever that was: what was read, for how many reports of what weight, in which group."""
-
-    reports: Counts
-    status: Integers
-    number: Integers | None = None  # one report a row where there is none
-    weight: Array | None = None
-    square: Array | None = None
-    place: Integers | None = None
-
-    def where(self, which: Mask) -> _Rows:
-        return _Rows(*(None if values is None else values[which] for values in self))  # type: ignore[arg-type]
-
-    def per_group(self, amounts: Counts | None, groups: int) -> PerGroup:
-        """Add up amounts, of which each row has one (1 if None), in each group; give one sum where there are none."""
-        amounts = np.ones(self.status.size, dtype=np.int64) if amounts is None else amounts
-        total = np.zeros(groups, dtype=amounts.dtype)
-        np.add.at(total, np.zeros_like(self.status) if self.place is None else self.place, amounts)
-        return total[0] if self.place is None else total
-
-
-def _assembled(design: Design, rows: _Rows, grouping: _Grouping) -> Tally:
-    size = len(grouping.groups) if grouping.by else 1
-    width = max(len(design.columns), 0 if design.kinds is None else len(design.kinds))
-    if size * width > CELLS_LIMIT:
-        raise ValueError(
-            f"{size:,} groups of {width:,} answers are more than fit in memory; tally some groups at a time, or by "
-            "fewer columns"
-        )
-    rows = rows._replace(place=grouping.place)
-    complete = all_reports(rows.status)  # as is usual: nothing need be picked out
-
-    def left_out(kind: int) -> PerGroup:
-        part = rows.where(rows.status == kind)
-        return part.per_group(part.number, size)
-
-    known = rows if complete else rows.where(rows.status == INSIDE)
-    amounts = known.number if known.weight is None else known.weight
-    sums = design.counted(known.reports, amounts, group=known.place, groups=size)
-    return Tally(
-        design,
-        **sums._asdict(),
-        missing=0 if complete else left_out(MISSING),
-        unknown=0 if complete else left_out(OUTSIDE),
-        by=grouping.by,
-        groups=grouping.groups,
-        squares=None if known.square is None else known.per_group(known.square, size),
-    )
+def _finished(
+    total: Subtotal, design: Design, by: tuple[str, ...], options: _Options, reports: Kept | None = None
+) -> Tally:
+    """Make the tally of all that was counted, unless something in it must be refused."""
+    _refuse_amounts("counts" if options.weights is None else "weights", total.bad)
+    _refuse_overflow(total.roughly)
+    if not options.drop:
+        _refuse_unknown(int(total.unknown.sum()), total.strange, design.report_form)
+    return total.tally(design, by, reports=reports)
 
 
 # Sequences and arrays
 
 
 def _tally_array(reports: Any, design: Design, options: _Options) -> Tally:
-    form = design.report_form
-    read = form.read(reports, codes=options.codes)
-    size = read.status.size
-    number = weight = None
+    rows = Rows(*design.report_form.read(reports, codes=options.codes))
+    if options.keep and options.codes:
+        rows = rows._replace(reports=rows.reports.copy())  # nobody else can change it
+    size = rows.status.size
     if options.counts is not None:
-        number = _whole_numbers(options.counts, size)
+        rows = rows._replace(number=_whole_numbers(options.counts, size))
     if options.weights is not None:
         weight = _same_length("weights", options.weights, size).astype(np.float64)
         _refuse_amounts("weights", int((~(weight >= 0) | np.isinf(weight)).sum()))
-    grouping = _Grouping()
+        rows = rows._replace(weight=weight)
+    by: tuple[str, ...] = ()
     if options.by is not None:
         arrays = options.by if isinstance(options.by, Mapping) else {GROUP: options.by}
-        grouping = _grouped(tuple(arrays), [_values(name, array, size) for name, array in arrays.items()])
-    if not options.drop:
-        _refuse_unknown(reports, read.status, number, form)
-    return _assembled(design, _Rows(*read, number, weight, None if weight is None else weight**2), grouping)
+        by = tuple(arrays)
+        groups, place = grouped([_values(name, array, size) for name, array in arrays.items()])
+        rows = rows._replace(groups=groups, place=place)
+    total = subtotal(design, rows)._replace(strange=strange_values(reports, rows.status))
+    return _finished(total, design, by, options, _held([rows], total, design, options))
 
 
 def _whole_numbers(counts: Columnar, size: int) -> Integers:
@@ -220,51 +189,74 @@ def _values(name: str, values: Any, size: int) -> list[object]:
     return list(values)
 
 
-def _grouped(by: tuple[str, ...], columns: list[list[object]]) -> _Grouping:
-    if not by:
-        return _Grouping()
-    keys = list(zip(*([_plain(value) for value in column] for column in columns), strict=True))
-    groups = tuple(sorted(set(keys), key=group_order))
-    index = {group: position for position, group in enumerate(groups)}
-    return _Grouping(by, groups, np.fromiter((index[key] for key in keys), dtype=np.int64, count=len(keys)))
-
-
-def _plain(value: object) -> PerGroup:
-    """Reduce a group's value to what every engine and JSON can hold alike."""
-    if is_missing(value):
-        return None
-    value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, datetime) and value.time() == time():
-        value = value.date()  # some engines have no dates, only midnights
-    return value if isinstance(value, str | int | float) else str(value)
-
-
 # Data frames, tables and files
 
 
 def _tally_source(source: Source, design: Design, column: str | None, options: _Options) -> Tally:
     form = design.report_form
     columns = chosen(source, column, options.by, options.weights, options.counts)
-    if source.text:
-        refuse_headless([columns.value], form)
+    if form.kinds is None:
+        refuse_types(source, columns, form, codes=options.codes)
+        return _tally_batches(source, design, columns, options)
     if isinstance(source.frame, nw.DataFrame) and source.frame.schema[columns.value] == nw.Object:
         return _tally_objects(source.frame, design, columns, options)
+    refuse_types(source, columns, form, codes=options.codes)
     table = counted(source, columns, form, codes=options.codes, drop=options.drop)
-    rows = _Rows(*form.read(table["value"], text=source.text, codes=options.codes))
+    rows = Rows(*form.read(table["value"], text=source.text, codes=options.codes))
     if "kind" in table:  # values that no report can have were lumped together
-        kind = np.array(table["kind"], dtype=np.int64)
+        kind = np.asarray(table["kind"], dtype=np.int64)
         rows = rows._replace(status=np.where(kind < 0, kind, rows.status))
-    if "bad" in table:
-        _refuse_amounts("weights" if columns.weights is not None else "counts", sum(int(n) for n in table["bad"]))
-    _refuse_overflow(sum(table.get("roughly", [])))
+    bad, roughly = (float(sum(table.get(name, []))) for name in ("bad", "roughly"))
+    _refuse_overflow(roughly)  # before the numbers themselves, which may not fit
     rows = rows._replace(number=np.array([int(n) for n in table["number"]], dtype=np.int64))
-    if not options.drop:
-        _refuse_unknown(table["value"], rows.status, rows.number, form)
     if columns.weights is not None:
         weight, square = (np.array(table[name], dtype=np.float64) for name in ("weight", "square"))
-        _refuse_amounts("weights", int((~np.isfinite(weight)).sum()))
+        bad = bad or int((~np.isfinite(weight)).sum())
         rows = rows._replace(weight=weight, square=square)
-    return _assembled(design, rows, _grouped(columns.by, [table[f"by{i}"] for i in range(len(columns.by))]))
+    if columns.by:
+        groups, place = grouped([table[f"by{i}"] for i in range(len(columns.by))])
+        rows = rows._replace(groups=groups, place=place)
+    total = subtotal(design, rows)._replace(bad=int(bad), strange=strange_values(table["value"], rows.status))
+    return _finished(total, design, columns.by, options, _held([rows], total, design, options))
+
+
+def _tally_batches(source: Source, design: Design, columns: Columns, options: _Options) -> Tally:
+    """Count reports of which nearly all may differ a batch at a time, where they are."""
+    form, keep = design.report_form, options.keep and design.sufficient is None
+    if on_cluster(source.frame):
+        if keep:
+            raise TypeError(
+                "keep must be left out for reports on a cluster, which stay there; take an estimator that needs counts "
+                "alone (inv_p), or write the reports to a Parquet file and tally that"
+            )
+        return _finished(counted_on_cluster(source, columns, design), design, columns.by, options)
+    held: list[Rows] = []
+
+    def parts() -> Iterator[Subtotal]:
+        yield no_rows(columns, form).counted(design)
+        for frame in batches(source, columns, form):
+            batch = read_batch(frame, form)
+            if keep and not source.files:
+                held.append(batch.rows)
+            yield batch.counted(design)
+
+    stamps = stamped(source)
+    total = added(parts(), design)
+    if not (keep and source.files):
+        return _finished(total, design, columns.by, options, _held(held, total, design, options))
+    again = FileReports(str(Path(source.path).absolute()), columns, form, _numbers(total), stamps, total.rows)
+    return _finished(total, design, columns.by, options, Kept((again,), (None,)))
+
+
+def _held(parts: list[Rows], total: Subtotal, design: Design, options: _Options) -> Kept | None:
+    """Keep reports in memory, if that is asked for and their likelihood needs them."""
+    if not options.keep or design.sufficient is not None:
+        return None
+    return Kept.held(*(rows.kept(_numbers(total)) for rows in parts))
+
+
+def _numbers(total: Subtotal) -> dict[Group, int]:
+    return {group: number for number, group in enumerate(total.groups)}
 
 
 def _tally_objects(frame: Frame, design: Design, columns: Columns, options: _Options) -> Tally:
@@ -281,19 +273,14 @@ def _tally_objects(frame: Frame, design: Design, columns: Columns, options: _Opt
 # Errors
 
 
-def _refuse_unknown(values: Sequence[Any] | Counts, status: Integers, number: Integers | None, form: Form) -> None:
+def _refuse_unknown(number: int, strange: tuple[str, ...], form: Form) -> None:
     """Refuse values that no report can have, and show the first of them."""
-    outside = np.zeros(0, dtype=np.int64) if all_reports(status) else np.flatnonzero(status == OUTSIDE)
-    if not outside.size:
+    if not strange:
         return
-    if isinstance(values, np.ndarray) and values.shape[:1] != status.shape:
-        values = values.ravel()
-    total = outside.size if number is None else int(number[outside].sum())
-    listed = ", ".join(repr(values[i]) for i in outside[:VALUES_LISTED].tolist())
-    listed += ", ..." if outside.size > VALUES_LISTED else ""
+    listed = ", ".join(strange[:VALUES_LISTED]) + (", ..." if len(strange) > VALUES_LISTED else "")
     raise ValueError(
-        f"reports must be {form.rule}, but {total:,} {'is' if total == 1 else 'are'} not: {listed}. {form.remedy}, or "
-        'leave them out with unknown="drop"'
+        f"reports must be {form.rule}, but {number:,} {'is' if number == 1 else 'are'} not: {listed}. {form.remedy}, "
+        'or leave them out with unknown="drop"'
     )
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import narwhals as nw
+import numpy as np
 
 from warner.designs.labels import MISSING, OUTSIDE
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from warner.documents import Document
 
 Frame: TypeAlias = Any  # what Narwhals wraps, or an expression of it
-CountedRows: TypeAlias = dict[str, list[Any]]  # by column: value, number, by0, by1, ..., weight, square, bad, kind
+CountedRows: TypeAlias = dict[str, Any]  # by column, a list or an array: value, number, by0, ..., weight, square, bad
 
 FOREIGN_LIMIT = 1_000  # distinct values outside the domain that are counted before the column is taken for a wrong one
 ROWS_LIMIT = 2**25  # counted rows of one query that are fetched at most
@@ -45,12 +46,27 @@ class Columns(NamedTuple):
     weights: str | None
     counts: str | None
 
+    @property
+    def amounts(self) -> str | None:
+        """The column of weights, or of counts."""
+        return self.counts if self.weights is None else self.weights
+
+    @property
+    def names(self) -> list[str]:
+        """All of them, each once."""
+        return list(dict.fromkeys(name for name in (self.value, *self.by, self.amounts) if name is not None))
+
 
 class Source(NamedTuple):
-    """A frame that Narwhals can query; `text` if all its columns are strings, as in a CSV file."""
+    """A frame that Narwhals can query; `text` if all its columns are strings, as in a CSV file.
+
+    `path` is the file or the pattern that it was opened from, if any, and `files` are all files of that pattern.
+    """
 
     frame: Frame
     text: bool
+    path: str = ""
+    files: tuple[str, ...] = ()
 
 
 def counted(source: Source, columns: Columns, form: Form, *, codes: bool, drop: bool) -> CountedRows:
@@ -59,17 +75,12 @@ def counted(source: Source, columns: Columns, form: Form, *, codes: bool, drop: 
     With `drop`, too many different values are not an error: those that no report can be are lumped together.
     """
     schema = dict(source.frame.collect_schema())
-    if not source.text:
-        _refuse_types(schema, columns, form, codes=codes)
-    if form.kinds is None:
-        if codes:
-            raise TypeError(f"codes must be left out for a column whose reports are {form.rule}")
-        return _counted_sets(source, schema, columns)
     # One row more than can be right tells that there are too many, without fetching them all.
+    assert form.kinds is not None
     most = form.kinds + FOREIGN_LIMIT + 1
     limit = ROWS_LIMIT if columns.by else most
     rows = _fetched(_query(source.frame, schema, columns).head(limit + 1))
-    if len(rows["value"]) <= limit and len(set(rows["value"])) <= most:
+    if len(rows["value"]) <= limit and (not columns.by or _different(rows["value"]) <= most):
         return rows
     if not drop:
         raise ValueError(
@@ -84,18 +95,12 @@ def counted(source: Source, columns: Columns, form: Form, *, codes: bool, drop: 
     return rows
 
 
-def _counted_sets(source: Source, schema: Document, columns: Columns) -> CountedRows:
-    """Count reports of which nearly all may differ: as many as can be fetched are right."""
-    rows = _fetched(_query(source.frame, schema, columns).head(ROWS_LIMIT + 1))
-    if len(rows["value"]) > ROWS_LIMIT:
-        raise ValueError(
-            f"column {columns.value!r} holds more than {ROWS_LIMIT:,} different reports, which is more than can be "
-            "counted at once; tally some rows (or files) at a time, and add the tallies up with +"
-        )
-    return rows
+def selected(frame: Frame, schema: Document, columns: Columns, only: Frame = None) -> Frame:
+    """Choose what counting needs: value, by0, by1, ..., and of amounts number or weight, with a flag for bad ones.
 
+    With `only`, the values that reports can have, others are replaced and told apart by their kind.
+    """
 
-def _query(frame: Frame, schema: Document, columns: Columns, only: Frame = None) -> Frame:
     def key(name: str) -> Frame:
         if schema[name] in {nw.Categorical, nw.Enum}:
             return nw.col(name).cast(nw.String)
@@ -103,37 +108,57 @@ def _query(frame: Frame, schema: Document, columns: Columns, only: Frame = None)
         return nw.col(name).cast(nw.Int64) if schema[name] in {nw.Int128, nw.UInt128} else nw.col(name)
 
     value = key(columns.value)
-    keys = {"value": value, **{f"by{i}": key(name) for i, name in enumerate(columns.by)}}
+    chosen = {"value": value, **{f"by{i}": key(name) for i, name in enumerate(columns.by)}}
     if only is not None:
         # Some label stands for what has none, and a flag tells: a null among integers would make floats of them all.
         inside = value.is_between(only[0], only[-1]) if isinstance(only, range) else value.is_in(list(only))
-        keys["value"] = nw.when(inside).then(value).otherwise(nw.lit(only[0]))
+        chosen["value"] = nw.when(inside).then(value).otherwise(nw.lit(only[0]))
         flag = nw.when(inside).then(nw.lit(INSIDE)).otherwise(nw.lit(OUTSIDE))
-        keys["kind"] = nw.when(value.is_null()).then(nw.lit(MISSING)).otherwise(flag)
-    amounts: Document = {}
-    sums = [nw.len().alias("number")]
-    if columns.counts is not None:
-        column = nw.col(columns.counts)
-        # Smaller integers would overflow.
-        amount = column if schema[columns.counts] == nw.Int64 else column.cast(nw.Int64)
-        amounts = {"number": amount, "roughly": amount.cast(nw.Float64)}
-        sums = [nw.col("number").sum(), nw.col("roughly").sum()]
+        chosen["kind"] = nw.when(value.is_null()).then(nw.lit(MISSING)).otherwise(flag)
+    if columns.amounts is None:
+        return frame.select(**chosen)
+    amount, kind = nw.col(columns.amounts), schema[columns.amounts]
     if columns.weights is not None:
-        amount = nw.col(columns.weights).cast(nw.Float64)
-        amounts = {"weight": amount, "square": amount * amount}
-        sums += [nw.col("weight").sum(), nw.col("square").sum()]
-    if amounts:  # a missing amount is not at least 0 either
-        good = amount >= 0
-        if columns.counts is not None and schema[columns.counts] == nw.String:  # "1.5" would be rounded
-            good = good & nw.col(columns.counts).str.contains("^[0-9]+$")
-        amounts["bad"] = nw.when(good).then(nw.lit(0)).otherwise(nw.lit(1))
-        sums.append(nw.col("bad").sum())
-    return frame.select(**keys, **amounts).group_by(*keys).agg(*sums)
+        chosen["weight"] = amount = amount.cast(nw.Float64)
+    else:  # smaller integers would overflow
+        chosen["number"] = amount = amount if kind == nw.Int64 else amount.cast(nw.Int64)
+    good = amount >= 0  # a missing amount is not
+    if columns.counts is not None and kind == nw.String:  # "1.5" would be rounded
+        good = good & nw.col(columns.counts).str.contains("^[0-9]+$")
+    chosen["bad"] = nw.when(good).then(nw.lit(0)).otherwise(nw.lit(1))
+    return frame.select(**chosen)
+
+
+def _query(frame: Frame, schema: Document, columns: Columns, only: Frame = None) -> Frame:
+    """Count the distinct rows of what is selected."""
+    rows = selected(frame, schema, columns, only)
+    sums = [nw.len().alias("number")]
+    if columns.weights is not None:
+        rows = rows.with_columns(square=nw.col("weight") * nw.col("weight"))
+        sums += [nw.col("weight").sum(), nw.col("square").sum(), nw.col("bad").sum()]
+    if columns.counts is not None:
+        rows = rows.with_columns(roughly=nw.col("number").cast(nw.Float64))
+        sums = [nw.col("number").sum(), nw.col("roughly").sum(), nw.col("bad").sum()]
+    names = ["value", *(f"by{i}" for i in range(len(columns.by))), *(["kind"] if only is not None else [])]
+    return rows.group_by(*names).agg(*sums)
 
 
 def _fetched(query: Frame) -> CountedRows:
     rows = query.collect() if isinstance(query, nw.LazyFrame) else query
-    return {name: rows[name].to_list() for name in rows.columns}
+    return {name: rows[name].to_list() if name.startswith("by") else _values(rows[name]) for name in rows.columns}
+
+
+def _values(series: Frame) -> Any:
+    """Give integers as an array, masked where they are missing: there may be millions of different ones."""
+    if not series.dtype.is_integer():
+        return series.to_list()
+    if not (missing := series.is_null()).any():
+        return series.to_numpy()
+    return np.ma.masked_array(series.fill_null(0).to_numpy(), mask=missing.to_numpy())
+
+
+def _different(values: Any) -> int:
+    return len(np.unique(values)) if isinstance(values, np.ndarray) else len(set(values))
 
 
 def chosen(
@@ -174,8 +199,14 @@ def _listed(names: list[str]) -> str:
     return ", ".join(map(repr, names[:NAMES_LISTED])) + (", ..." if len(names) > NAMES_LISTED else "")
 
 
-def _refuse_types(schema: Document, columns: Columns, form: Form, *, codes: bool) -> None:
+def refuse_types(source: Source, columns: Columns, form: Form, *, codes: bool) -> None:
     """Look at the schema before anything is run: engines differ in what they silently convert."""
+    if form.kinds is None and codes:
+        raise TypeError(f"codes must be left out for a column whose reports are {form.rule}")
+    if source.text:
+        refuse_headless([columns.value], form)
+        return
+    schema = source.frame.collect_schema()
     dtype = schema[columns.value]
     text = dtype in {nw.String, nw.Categorical, nw.Enum}
     if form.holds == "bits":
@@ -186,8 +217,9 @@ def _refuse_types(schema: Document, columns: Columns, form: Form, *, codes: bool
         wanted, fits = "integers, as the domain does", dtype.is_integer()
     else:
         wanted, fits = "strings, as the domain does", text
-    # Unknown is a column of nothing but nulls, and Arrow's bytes of a fixed size.
-    if not fits and dtype != nw.Unknown:
+    # Unknown is a column of nothing but nulls, and Arrow's bytes of a fixed size; bytes are objects of pandas.
+    fits = fits or dtype == nw.Unknown or (form.kinds is None and dtype == nw.Object)
+    if not fits:
         raise TypeError(f"column {columns.value!r} must hold {wanted}, but holds {dtype}; convert it first")
     if columns.weights is not None and not schema[columns.weights].is_numeric():
         raise TypeError(f"weights must be a column of numbers, but {columns.weights!r} holds {schema[columns.weights]}")
@@ -236,7 +268,7 @@ def opened(path: str | os.PathLike[str], *, secret: bool = False) -> Source:
                 raise ValueError(
                     f"{file} must have the same columns as {files[0]}, in the same order and of the same types"
                 )
-        return Source(nw.from_native(relation_of(files)), text=kind in {"csv", "tsv"})
+        return Source(nw.from_native(relation_of(files)), kind in {"csv", "tsv"}, name, tuple(files))
 
 
 def kind_of(name: str) -> str:
@@ -250,7 +282,7 @@ def readable(name: str, *, secret: bool = False) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if type(error).__module__.split(".")[0] not in {"duckdb", "_duckdb", "narwhals"}:
+        if type(error).__module__.split(".")[0] not in {"duckdb", "_duckdb", "narwhals", "pyarrow"}:
             raise
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         unicode = [line for line in lines if "unicode" in line.lower() or "not utf-8" in line.lower()]

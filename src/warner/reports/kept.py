@@ -14,6 +14,8 @@ import numpy as np
 if TYPE_CHECKING:
     from warner.arrays import Counts, Integers
 
+PIECE = 2**15  # reports in a block that is held in memory: whoever goes through it needs some memory for each report
+
 
 class KeptBlock(NamedTuple):
     """Some reports, in codes, how often each was made or how much it weighs (once if None), and the group of each."""
@@ -22,12 +24,23 @@ class KeptBlock(NamedTuple):
     amounts: Counts | None = None
     group: Integers | None = None
 
-    def where(self, chosen: Counts) -> KeptBlock:
+    def where(self, chosen: Counts | slice) -> KeptBlock:
         """Give some of them."""
         return KeptBlock(*(None if values is None else values[chosen] for values in self))  # type: ignore[arg-type]
 
 
 Source: TypeAlias = Callable[[], Iterator[KeptBlock]]
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """Reports in memory."""
+
+    blocks: tuple[KeptBlock, ...]
+
+    def __call__(self) -> Iterator[KeptBlock]:
+        """Go through the reports once."""
+        return iter(self.blocks)
 
 
 @dataclass(frozen=True)
@@ -43,9 +56,12 @@ class Kept:
     streamed: bool = True
 
     @classmethod
-    def held(cls, block: KeptBlock) -> Kept:
-        """Keep reports in memory."""
-        return cls((lambda: iter((block,)),), (None,), streamed=False)
+    def held(cls, *blocks: KeptBlock) -> Kept:
+        """Keep reports in memory, in pieces of bounded size, those of each group together."""
+        filled = [block for block in blocks if len(block.reports)]
+        if filled and (filled[0].group is not None or _short(filled[0])):
+            filled = [_collapsed(part) for part in _by_group(_joined(filled))]
+        return cls((Held(tuple(piece for block in filled for piece in _pieces(block))),), (None,), streamed=False)
 
     def blocks(self, group: int | None = None) -> Iterator[KeptBlock]:
         """Go through the reports of one group, or through all of them."""
@@ -55,7 +71,10 @@ class Kept:
                     yield block
                     continue
                 numbers = block.group if places is None else np.array(places)[block.group]
-                if (chosen := numbers == group).any():
+                chosen = numbers == group
+                if chosen.all():
+                    yield block
+                elif chosen.any():
                     yield block.where(chosen)
 
     def renumbered(self, places: list[int]) -> Kept:
@@ -67,3 +86,41 @@ class Kept:
 
     def __add__(self, other: Kept) -> Kept:
         return Kept(self.sources + other.sources, self.places + other.places, self.streamed or other.streamed)
+
+
+def _joined(blocks: list[KeptBlock]) -> KeptBlock:
+    fields = zip(*blocks, strict=True)
+    return KeptBlock(*(None if values[0] is None else np.concatenate(values) for values in fields))  # type: ignore[arg-type]
+
+
+def _by_group(block: KeptBlock) -> list[KeptBlock]:
+    if block.group is None:
+        return [block]
+    order = np.argsort(block.group, kind="stable")
+    _, first = np.unique(block.group[order], return_index=True)
+    return [block.where(part) for part in np.split(order, first[1:])]
+
+
+def _pieces(block: KeptBlock) -> Iterator[KeptBlock]:
+    return (block.where(slice(start, start + PIECE)) for start in range(0, len(block.reports), PIECE))
+
+
+def _short(block: KeptBlock) -> bool:
+    """Tell whether reports are sets that fit into one number of 64 bits."""
+    return block.reports.dtype == np.uint8 and block.reports.shape[1] <= 8
+
+
+def _collapsed(block: KeptBlock) -> KeptBlock:
+    """Keep equal reports of one group once, where there are so many that it pays."""
+    if not _short(block):
+        return block
+    n, width = block.reports.shape
+    numbers = np.zeros((n, 8), dtype=np.uint8)
+    numbers[:, :width] = block.reports
+    _, first, place = np.unique(numbers.view(np.uint64)[:, 0], return_index=True, return_inverse=True)
+    if 2 * len(first) > n:
+        return block
+    amounts = np.ones(n, dtype=np.int64) if block.amounts is None else block.amounts
+    total = np.zeros(len(first), dtype=amounts.dtype)
+    np.add.at(total, place, amounts)
+    return block.where(first)._replace(amounts=total)

@@ -57,7 +57,8 @@ def randomize_file(
         What every answer goes through.
     target : path
         Where the reports go, as CSV, Parquet or JSON lines by its ending; written whole or not at all. ``-`` for CSV on
-        standard output. Reports that are sets of answers are written in hexadecimal; in Parquet, as bytes.
+        standard output. Reports that are sets of answers are written in hexadecimal; into Parquet, as bytes. Those that
+        are three numbers are written with colons; into JSON lines and Parquet, as lists.
     column : str, optional
         The column of answers; may be left out where there is only one.
     keep : sequence of str
@@ -93,7 +94,7 @@ def randomize_file(
                     f"{undone}. Leave such rows out, or add the answer to the domain"
                 )
             drawn = randomize(codes, design, codes=True)
-            reports = reported.written(drawn, like=np.dtype(object), text=kind_of(os.fspath(target)) != "parquet")
+            reports = reported.written(drawn, like=np.dtype(object), into=kind_of(os.fspath(target)))
             write({name: reports.tolist()} | piece)
             done += len(reports)
             progress(done)
@@ -234,10 +235,12 @@ def _parquet_writer(path: Path, types: Document) -> Iterator[Write]:
             writer.close()
 
 
-def _arrow_type(report: str | int | bytes) -> Any:
-    """Give the type of a column of reports: all are labels of one kind, or bytes of one length."""
+def _arrow_type(report: str | int | bytes | list[int]) -> Any:
+    """Give the type of a column of reports: labels of one kind, bytes of one length, or lists of one length."""
     import pyarrow as pa
 
+    if isinstance(report, list):
+        return pa.list_(pa.int64(), len(report))
     if isinstance(report, bytes):
         return pa.binary(len(report))
     return pa.int64() if isinstance(report, int) else pa.string()

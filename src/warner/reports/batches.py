@@ -1,0 +1,259 @@
+"""Columns of reports of which nearly all may differ, as sets of answers do: read and counted a batch at a time.
+
+Grouping by the value would gain nothing, so batches of a few megabytes go through memory, each as soon as its engine
+has it, and leave only sums behind. On Dask and Spark each partition is counted where it is; warner must be installed
+there.
+"""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import narwhals as nw
+import numpy as np
+
+from warner.reports.engines import kind_of, opened, readable, selected
+from warner.reports.subtotals import Rows, added, grouped, strange_values, subtotal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from warner.designs import Design
+    from warner.designs.forms import Form
+    from warner.reports.engines import Columns, Frame, Source
+    from warner.reports.kept import KeptBlock
+    from warner.reports.subtotals import Column, Subtotal
+    from warner.reports.tallies import Group
+
+Stamp: TypeAlias = tuple[str, int, int]  # name, size and time of a file
+
+BATCH_BYTES = 2**21  # of reports that are read at a time: they stay in the processor's cache
+BATCH_ROWS = 2**16  # at most
+READ_BYTES = 2**20  # of a Parquet file that are in memory at a time
+MERGED = 8  # subtotals that Dask adds up at a time
+
+
+def rows_at_a_time(form: Form) -> int:
+    """Give the number of reports in a batch."""
+    return min(max(BATCH_BYTES // form.width, 1), BATCH_ROWS)
+
+
+def batches(source: Source, columns: Columns, form: Form) -> Iterator[Frame]:
+    """Go through a source: frames in memory, with the columns that `selected` gives."""
+    schema, rows = source.frame.collect_schema(), rows_at_a_time(form)
+    if source.files and kind_of(source.files[0]) == "parquet" and (read := _parquet(source.files, columns, rows)):
+        yield from (selected(batch, schema, columns) for batch in read)
+        return
+    frame = selected(source.frame, schema, columns)
+    native = frame.to_native()
+    if isinstance(frame, nw.DataFrame):
+        yield from _slices(frame, rows)
+    elif hasattr(native, "collect_batches"):  # Polars
+        yield from map(nw.from_native, native.collect_batches(chunk_size=rows))
+    elif hasattr(native, "to_pyarrow_batches"):  # Ibis
+        yield from map(_from_arrow, _ibis_reader(native, rows))
+    elif hasattr(native, "to_arrow_reader"):  # DuckDB
+        yield from map(_from_arrow, native.to_arrow_reader(rows))
+    else:
+        yield from _slices(frame.collect(), rows)
+
+
+def _slices(frame: Frame, rows: int) -> Iterator[Frame]:
+    return (frame[start : start + rows] for start in range(0, len(frame), rows))
+
+
+def _ibis_reader(table: Any, rows: int) -> Iterator[Any]:
+    import ibis
+
+    backend = ibis.get_backend(table)
+    if backend.name != "duckdb":
+        return table.to_pyarrow_batches(chunk_size=rows)  # type: ignore[no-any-return]
+    # Ibis asks DuckDB for its batches by a name that it no longer has. What it compiles runs all the same, once tables
+    # in memory have been made known, as any query does.
+    table.limit(0).to_pyarrow()
+    return backend.con.sql(backend.compile(table)).to_arrow_reader(rows)  # type: ignore[no-any-return]
+
+
+def _from_arrow(batch: Any) -> Frame:
+    import pyarrow as pa
+
+    return nw.from_native(pa.Table.from_batches([batch]))
+
+
+def _parquet(files: tuple[str, ...], columns: Columns, rows: int) -> Iterator[Frame] | None:
+    """Read Parquet files by Arrow, ten times as fast as by a database; None if it does not see all of the columns."""
+    import pyarrow.parquet as pq
+
+    def parquet_file(name: str) -> Any:
+        return pq.ParquetFile(name, buffer_size=READ_BYTES, pre_buffer=False)
+
+    with parquet_file(files[0]) as first:
+        if not set(columns.names) <= set(first.schema_arrow.names):
+            return None
+
+    def read() -> Iterator[Frame]:
+        for name in files:
+            with parquet_file(name) as file:
+                yield from map(_from_arrow, file.iter_batches(rows, columns=columns.names))
+
+    return read()
+
+
+# A batch
+
+
+class Batch(NamedTuple):
+    """Rows that were read, with 0 for each bad amount; the number of those; some values that no report can have."""
+
+    rows: Rows
+    bad: int
+    strange: tuple[str, ...]
+
+    def counted(self, design: Design) -> Subtotal:
+        """Count the reports."""
+        number = self.rows.number
+        roughly = 0.0 if number is None else float(number.sum(dtype=np.float64))
+        return subtotal(design, self.rows)._replace(bad=self.bad, roughly=roughly, strange=self.strange)
+
+
+def read_batch(frame: Frame, form: Form) -> Batch:
+    """Read the rows of a batch, which has the columns that `selected` gives."""
+    values = _column(frame["value"])
+    rows, bad = Rows(*form.read(values)), 0
+    if by := [name for name in frame.columns if name.startswith("by")]:
+        groups, place = grouped([_column(frame[name]) for name in by])
+        rows = rows._replace(groups=groups, place=None if len(groups) == 1 else place)
+    for name in {"number", "weight"}.intersection(frame.columns):
+        amounts = frame[name].fill_null(-1).to_numpy()
+        wrong = ~(amounts >= 0) | np.isinf(amounts) | (frame["bad"].to_numpy() > 0)
+        bad = int(wrong.sum())
+        amounts = np.where(wrong, 0, amounts) if bad else amounts
+        rows = rows._replace(number=amounts) if name == "number" else rows._replace(weight=amounts)
+    return Batch(rows, bad, strange_values(values, rows.status))
+
+
+def _column(series: Frame) -> Column:
+    """Give a column of Arrow, or a list where it holds Python objects, or where there is no Arrow."""
+    if series.dtype == nw.Object:
+        return series.to_list()
+    try:
+        return series.to_arrow()
+    except ImportError:
+        return series.to_list()
+
+
+def no_rows(columns: Columns, form: Form) -> Batch:
+    """Give the batch of a source without rows."""
+    rows = Rows(*form.read([]), place=np.zeros(0, dtype=np.int64), groups=()) if columns.by else Rows(*form.read([]))
+    return Batch(rows if columns.weights is None else rows._replace(weight=np.zeros(0)), 0, ())
+
+
+# Partitions of a cluster
+
+
+def on_cluster(frame: Frame) -> bool:
+    """Tell whether a frame is in partitions that are counted where they are."""
+    return _is_dask(frame) or hasattr(frame.to_native(), "mapInArrow")
+
+
+def _is_dask(frame: Frame) -> bool:
+    return bool(frame.implementation.is_dask())
+
+
+def counted_on_cluster(source: Source, columns: Columns, design: Design) -> Subtotal:
+    """Count every partition where it is: only one subtotal comes back."""
+    frame = selected(source.frame, source.frame.collect_schema(), columns)
+    return (_counted_by_dask if _is_dask(frame) else _counted_by_spark)(frame.to_native(), columns, design)
+
+
+def _counted_by_dask(native: Any, columns: Columns, design: Design) -> Subtotal:
+    from dask.delayed import delayed
+
+    once = delayed(design)  # sent to each machine once
+    parts = [delayed(_partition)([part], columns, once) for part in native.to_delayed()]
+    while len(parts) > 1:
+        several = (parts[start : start + MERGED] for start in range(0, len(parts), MERGED))
+        parts = [delayed(added)(some, once) for some in several]
+    total: Subtotal = parts[0].compute()
+    return total
+
+
+def _counted_by_spark(native: Any, columns: Columns, design: Design) -> Subtotal:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)  # it is not used
+        counted = native.mapInArrow(partial(_spark_partition, columns=columns, design=design), "part binary")
+        total = counted.repartition(1).mapInArrow(partial(_spark_total, design=design), "part binary").collect()
+    parts = (pickle.loads(row["part"]) for row in total)
+    return added(chain([no_rows(columns, design.report_form).counted(design)], parts), design)
+
+
+def _partition(frames: Iterable[Any], columns: Columns, design: Design) -> Subtotal:
+    """Count the rows of one partition, which comes in one native frame or more."""
+    form = design.report_form
+    slices = chain.from_iterable(_slices(nw.from_native(frame), rows_at_a_time(form)) for frame in frames)
+    parts = (read_batch(part, form).counted(design) for part in slices)
+    return added(chain([no_rows(columns, form).counted(design)], parts), design)
+
+
+def _spark_partition(batches: Iterable[Any], *, columns: Columns, design: Design) -> Iterator[Any]:
+    import pyarrow as pa
+
+    yield _as_row(_partition((pa.Table.from_batches([batch]) for batch in batches), columns, design))
+
+
+def _spark_total(batches: Iterable[Any], *, design: Design) -> Iterator[Any]:
+    parts = (pickle.loads(part) for batch in batches for part in batch.column(0).to_pylist())
+    yield _as_row(added(parts, design))
+
+
+def _as_row(part: Subtotal) -> Any:
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_pydict({"part": [pickle.dumps(part)]})
+
+
+# Files, again
+
+
+@dataclass(frozen=True, eq=False)
+class FileReports:
+    """The reports of a file, or of all files of a pattern, read again at every pass.
+
+    `numbers` are those of the groups in the tally; `stamps` and `rows` tell whether a file has changed since.
+    """
+
+    path: str
+    columns: Columns
+    form: Form
+    numbers: dict[Group, int]
+    stamps: tuple[Stamp, ...]
+    rows: int
+
+    def __call__(self) -> Iterator[KeptBlock]:
+        """Go through the reports once."""
+        rows = 0
+        with readable(self.path):
+            source = opened(self.path)
+            self._refuse_changed(stamped(source) != self.stamps)
+            for frame in batches(source, self.columns, self.form):
+                batch = read_batch(frame, self.form).rows
+                self._refuse_changed(not self.numbers.keys() >= set(batch.groups))
+                rows += batch.status.size
+                yield batch.kept(self.numbers)
+            self._refuse_changed(rows != self.rows or stamped(source) != self.stamps)
+
+    def _refuse_changed(self, changed: bool) -> None:
+        if changed:
+            raise ValueError(f"{self.path} has changed since its reports were counted; tally it again")
+
+
+def stamped(source: Source) -> tuple[Stamp, ...]:
+    """Give what tells whether files have changed: the name of each, its size and when it was written to."""
+    stats = ((file, Path(file).stat()) for file in source.files)
+    return tuple((str(Path(file).absolute()), stat.st_size, stat.st_mtime_ns) for file, stat in stats)

@@ -1,0 +1,234 @@
+"""What some reports add to a tally: counts, and what was left out, group by group.
+
+A column is counted at once, or a batch at a time, here or on the machines of a cluster: each part gives a `Subtotal`,
+and subtotals add up, in any order. Where nothing is grouped by, all rows are in one group, which has no values.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, time
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from warner.designs.facts import Sums
+from warner.designs.forms import all_reports
+from warner.designs.labels import MISSING, OUTSIDE, is_missing
+from warner.reports.engines import INSIDE
+from warner.reports.kept import KeptBlock
+from warner.reports.tallies import Tally, group_order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from warner.arrays import Array, Counts, Integers, Mask, PerGroup
+    from warner.designs import Design
+    from warner.reports.tallies import Group
+
+CELLS_LIMIT = 2**27  # groups times columns: a larger table would fill the memory
+VALUES_LISTED = 5  # values in an error that are no reports
+VALUES_SEEN = 1000  # of those, how many of one part are looked at for different ones
+
+Column: TypeAlias = Any  # a list, a NumPy array or an Arrow array
+EVERYBODY: tuple[Group, ...] = ((),)  # the groups where nothing is grouped by
+
+
+class Rows(NamedTuple):
+    """Rows that were read, wherever that was: the report of each, for how many reports of what weight, in which group.
+
+    `place` is the number of a row's group; None where there is one group. `square` is the sum of squared weights, where
+    a row stands for several.
+    """
+
+    reports: Counts
+    status: Integers
+    number: Integers | None = None  # one report a row where there is none
+    weight: Array | None = None
+    square: Array | None = None
+    place: Integers | None = None
+    groups: tuple[Group, ...] = EVERYBODY
+
+    @property
+    def amounts(self) -> Counts | None:
+        """How much each row adds to the counts; 1 if None."""
+        return self.number if self.weight is None else self.weight
+
+    def known(self) -> Rows:
+        """Leave out what is no report."""
+        return self if all_reports(self.status) else self.where(self.status == INSIDE)
+
+    def where(self, which: Mask) -> Rows:
+        """Give some of the rows."""
+        chosen: list[Any] = [None if values is None else values[which] for values in self[:-1]]
+        return Rows._make([*chosen, self.groups])
+
+    def per_group(self, amounts: Counts | None) -> Counts:
+        """Add up amounts, of which each row has one (1 if None), in each group."""
+        if self.place is None:
+            return np.array([self.status.size if amounts is None else amounts.sum()])
+        amounts = np.ones(self.status.size, dtype=np.int64) if amounts is None else amounts
+        total = np.zeros(len(self.groups), dtype=amounts.dtype)
+        np.add.at(total, self.place, amounts)
+        return total
+
+    def kept(self, numbers: dict[Group, int]) -> KeptBlock:
+        """Give the reports to be kept, with the number that each one's group has there."""
+        known = self.known()
+        place = None
+        if self.groups != EVERYBODY:
+            place = np.array([numbers[group] for group in self.groups], dtype=np.int64)
+            place = np.repeat(place, len(known.status)) if known.place is None else place[known.place]
+        return KeptBlock(known.reports, known.amounts, place)
+
+
+class Subtotal(NamedTuple):
+    """What some rows add to a tally; arrays have one entry, or row, for each group.
+
+    `bad` amounts are negative or missing, `roughly` is the sum of the others as a float, which does not overflow;
+    `strange` are some of the values that no report can have, as they are shown.
+    """
+
+    groups: tuple[Group, ...]
+    sums: Sums
+    missing: Integers
+    unknown: Integers
+    squares: Array | None
+    rows: int
+    bad: int = 0
+    roughly: float = 0.0
+    strange: tuple[str, ...] = ()
+
+    def tally(self, design: Design, by: tuple[str, ...], **more: Any) -> Tally:
+        """Make the tally, without the axis of the groups where nothing is grouped by."""
+        arrays: dict[str, Any] = {name: values if by else values[0] for name, values in _arrays(self).items()}
+        return Tally(design, by=by, groups=self.groups if by else (), **arrays, **more)
+
+
+def subtotal(design: Design, rows: Rows) -> Subtotal:
+    """Count the reports of some rows."""
+    _refuse_too_many(len(rows.groups), design)
+    known = rows.known()
+    sums = design.counted(known.reports, known.amounts, group=known.place, groups=len(rows.groups))
+    if known.place is None:
+        sums = Sums(*(None if values is None else np.asarray(values)[np.newaxis] for values in sums))  # type: ignore[arg-type]
+
+    def left_out(kind: int) -> Integers:
+        if known is rows:
+            return np.zeros(len(rows.groups), dtype=np.int64)
+        part = rows.where(rows.status == kind)
+        return part.per_group(part.number)
+
+    squares = known.weight**2 if known.square is None and known.weight is not None else known.square
+    return Subtotal(
+        rows.groups,
+        sums,
+        left_out(MISSING),
+        left_out(OUTSIDE),
+        None if squares is None else known.per_group(squares),
+        rows.status.size,
+    )
+
+
+def added(parts: Iterable[Subtotal], design: Design) -> Subtotal:
+    """Add up subtotals, of which there is at least one, and put the groups in their fixed order."""
+    parts = iter(parts)
+    total = next(parts)
+    place = {group: number for number, group in enumerate(total.groups)}
+    arrays = {name: values.copy() for name, values in _arrays(total).items()}
+    rows, bad, roughly, strange = total[5:]
+    for part in parts:
+        places = [place.setdefault(group, len(place)) for group in part.groups]
+        _refuse_too_many(len(place), design)
+        for name, values in _arrays(part).items():
+            arrays[name] = _grown(arrays[name], len(place))
+            arrays[name][places] += values
+        rows, bad, roughly = rows + part.rows, bad + part.bad, roughly + part.roughly
+        strange = _different(strange + part.strange)
+    groups = tuple(sorted(place, key=group_order))
+    order = [place[group] for group in groups]
+    arrays = {name: values[order] for name, values in arrays.items()}
+    sums = Sums(arrays["counts"], arrays["n"], arrays.get("histogram"))
+    left_out = arrays["missing"], arrays["unknown"]
+    return Subtotal(groups, sums, *left_out, arrays.get("squares"), rows, bad, roughly, strange)
+
+
+def _arrays(part: Subtotal) -> dict[str, Counts]:
+    arrays = {**part.sums._asdict(), "missing": part.missing, "unknown": part.unknown, "squares": part.squares}
+    return {name: values for name, values in arrays.items() if values is not None}
+
+
+def _grown(values: Counts, size: int) -> Counts:
+    """Make room for so many groups, twice as much as is needed: groups come one after the other in a sorted file."""
+    if size <= len(values):
+        return values
+    longer = np.zeros((max(size, 2 * len(values)), *values.shape[1:]), dtype=values.dtype)
+    longer[: len(values)] = values
+    return longer
+
+
+def _refuse_too_many(groups: int, design: Design) -> None:
+    width = max(len(design.columns), 0 if design.kinds is None else len(design.kinds))
+    if groups * width > CELLS_LIMIT:
+        raise ValueError(
+            f"{groups:,} groups of {width:,} answers are more than fit in memory; tally some groups at a time, or by "
+            "fewer columns"
+        )
+
+
+# Values of columns
+
+
+def strange_values(values: Column, status: Integers) -> tuple[str, ...]:
+    """Show some values that no report can have, each once."""
+    if all_reports(status):
+        return ()
+    if isinstance(values, np.ndarray) and values.shape[:1] != status.shape:
+        values = values.ravel()
+
+    def shown() -> Iterator[str]:
+        for place in np.flatnonzero(status == OUTSIDE)[:VALUES_SEEN].tolist():
+            value = values[place]
+            yield repr(value.as_py() if hasattr(value, "as_py") else value)
+
+    return _different(shown())
+
+
+def _different(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(islice(dict.fromkeys(values), VALUES_LISTED + 1))
+
+
+def grouped(columns: Sequence[Column]) -> tuple[tuple[Group, ...], Integers]:
+    """Find the groups of rows, in a fixed order, and the number of each row's group."""
+    factors = [_factored(column) for column in columns]
+    place = np.zeros(len(factors[0][0]), dtype=np.int64)
+    first = place[:0]
+    for codes, values in factors:
+        _, first, place = np.unique(place * len(values) + codes, return_index=True, return_inverse=True)
+    keys = [tuple(values[codes[row]] for codes, values in factors) for row in first.tolist()]
+    groups = tuple(sorted(set(keys), key=group_order))
+    index = {group: number for number, group in enumerate(groups)}
+    return groups, np.array([index[key] for key in keys], dtype=np.int64)[place]
+
+
+def _factored(column: Column) -> tuple[Integers, list[PerGroup]]:
+    """Give a column as positions in a list of values, of which several may be alike."""
+    if hasattr(column, "dictionary_encode") and str(column.type) != "null":
+        encoded = column if hasattr(column, "indices") else column.dictionary_encode()
+        values = [_plain(value) for value in encoded.dictionary.to_pylist()]
+        codes = encoded.indices.cast("int64").fill_null(len(values)).to_numpy()
+        return codes, [*values, None]
+    plain = [_plain(value) for value in (column.to_pylist() if hasattr(column, "to_pylist") else column)]
+    index: dict[PerGroup, int] = {}
+    codes = np.fromiter((index.setdefault(value, len(index)) for value in plain), dtype=np.int64, count=len(plain))
+    return codes, list(index)
+
+
+def _plain(value: object) -> PerGroup:
+    """Reduce a group's value to what every engine and JSON can hold alike."""
+    if is_missing(value):
+        return None
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, datetime) and value.time() == time():
+        value = value.date()  # some engines have no dates, only midnights
+    return value if isinstance(value, str | int | float) else str(value)
