@@ -1,4 +1,4 @@
-"""Designs as tables of fractions, draws from a script, likelihoods in one line: what tests of designs share."""
+"""Designs as tables of fractions, draws from a script, tallies of reports in codes: what tests of designs share."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner import Channel, RandomizedResponse, metrics
+from warner import Channel, RandomizedResponse, Tally, metrics
 from warner.inference.binomial import Rates, share_interval
+from warner.reports.kept import Kept, KeptBlock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,3 +42,14 @@ def rates(design: Any, size: Any = 1) -> Rates:
 
 def clopper_pearson(counts: Any, n: Any, design: Any, level: float) -> tuple[Any, Any]:
     return share_interval(counts, n, rates(design), (1 - level) / 2)
+
+
+def whole(design: Any, reports: Any, group: Any = None, **options: Any) -> Tally:
+    """Tally reports in codes, and keep them."""
+    groups = 1 if group is None else int(group.max()) + 1
+    counts, n, histogram = design.counted(reports, group=group, groups=groups)
+    named: dict[str, Any] = (
+        {} if group is None else {"by": ("g",), "groups": tuple((place,) for place in range(groups))}
+    )
+    kept = Kept.held(KeptBlock(reports, group=group))
+    return Tally(design, counts, n=n, histogram=histogram, reports=kept, **named, **options)

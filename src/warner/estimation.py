@@ -154,7 +154,9 @@ class Estimate(Result):
         Parameters
         ----------
         answers : label or collection of labels, optional
-            One answer, or a set whose shares are added up; every answer apart if not given.
+            One answer, or a set whose shares are added up; every answer apart if not given. Under randomized response
+            the interval of a set is about as wide as that of one answer. Where reports support several answers, it
+            widens with their number, up to half of all answers.
         level, target, simultaneous
             As for `table`.
         method : {"clopper_pearson", "wilson", "score"}, optional
@@ -186,7 +188,10 @@ class Estimate(Result):
         level: float = 0.95,
         target: str = "population",
     ) -> Comparison:
-        """Compare two answers, or one answer between two groups: difference, ratio and an exact test of equality.
+        """Compare two answers, or one answer between two groups: difference, ratio and a test of equality.
+
+        The test says what it is. Of two answers whose reports support several it is exact where the tally has the
+        histogram of reports or keeps them, and normal from counts alone, which do not tell how many support both.
 
         Parameters
         ----------

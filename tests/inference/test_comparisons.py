@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import betainc
 from scipy.stats import binom, binomtest, fisher_exact, norm
 
-from tables import rates
-from warner import Channel, RandomizedResponse, SubsetSelection, Tally, estimate, simulate, surveys
+from tables import rates, whole
+from warner import Channel, RandomizedResponse, SubsetSelection, Tally, estimate, inv, simulate, surveys
+from warner.designs import MECHANISMS
 from warner.inference.binomial import share_interval
 from warner.inference.comparisons import compare, compare_groups, difference, difference_between
 from warner.inference.intervals import Confidence
+from warner.reports.kept import Kept, KeptBlock
 
 YES = ["yes", "no"]
 FORCED = Channel([["11/12", "1/12"], ["1/6", "5/6"]], YES, YES)
@@ -25,6 +29,14 @@ SURVEY = RandomizedResponse(["never", "once", "often"], odds=(2, 1))  # p = 1/2,
 FOUND = estimate(Tally(SURVEY, [400, 350, 250]))
 REGIONS = (("north",), ("south",), (None,))
 GROUPED = estimate(Tally(SURVEY, [[400, 350, 250], [0, 0, 0], [30, 50, 20]], by=("region",), groups=REGIONS))
+
+
+SYMMETRIC = [
+    design
+    for mechanism in MECHANISMS.values()
+    for design in mechanism.examples()
+    if design.symmetry is not None and design.epsilon > 0
+]
 
 
 def grouped(design: Any, counts: Any, n: int) -> Tally:
@@ -137,6 +149,75 @@ def test_fishers_test_of_many_people_is_that_of_the_normal_law() -> None:
     )
     z = (4000 - 1) / np.sqrt(2 * 10**7 * 0.25)  # with the correction for continuity
     assert_allclose(found.p_value, 2 * norm.sf(z), rtol=1e-2)
+
+
+# From whole reports
+
+
+@pytest.mark.parametrize("design", SYMMETRIC, ids=lambda design: design.summary())
+def test_equality_is_mcnemars_test_on_reports_that_support_one_of_two(design: Any) -> None:
+    rng = np.random.default_rng(7)
+    reports = design.draw(rng.integers(2, size=300), rng.bytes)
+    support = design.supports(reports)
+    first, second = ((support[:, i] & ~support[:, 1 - i]).sum() for i in (0, 1))
+    found = compare(whole(design, reports), design.domain[0], design.domain[1], Confidence())
+    assert found.test == "exact"
+    assert_allclose(found.p_value, min(1, binomtest(first, first + second).pvalue), rtol=1e-9)
+    (a, b), n = design.symmetry[:2], {} if design.exclusive else {"n": 300}
+    assert_allclose(found.difference, np.subtract(*inv(support.sum(axis=0), design, **n)[:2]), atol=1e-12)
+    if min(first, second) >= 10:
+        error = np.sqrt(first + second - (first - second) ** 2 / 300) / 300 * design.symmetry.total / abs(a - b)
+        ends = found.difference + 1.959963984540054 * np.array([-error, error])
+        assert_allclose([found.low, found.high], np.clip(ends, -1, 1), atol=1e-12)
+        assert found.approximate
+
+
+def test_equality_by_sets_errs_no_more_often_than_it_says() -> None:
+    # All samples of twelve reports: so many of {a, c}, so many of {b, c}, the rest {a, b}. A third of the people hold
+    # a, a third b: a report has a without b with probability 1/3 (p - both) + 1/3 (q - both) + 1/3 (q - neither).
+    p, q, both, neither = SETS.p, SETS.q, float(SETS.symmetry.both), float(SETS.symmetry.neither)
+    apart = (p + 2 * q - 2 * both - neither) / 3
+    n, sets = 12, np.packbits([[1, 0, 1, 0], [0, 1, 1, 0], [1, 1, 0, 0]], axis=1)
+    chances, p_values = [], []
+    for plus, minus in filter(lambda pair: sum(pair) <= n, itertools.product(range(n + 1), repeat=2)):
+        chances.append(binom.pmf(plus, n, apart) * binom.pmf(minus, n - plus, apart / (1 - apart)))
+        reports = np.repeat(sets, [plus, minus, n - plus - minus], axis=0)
+        p_values.append(compare(whole(SETS, reports), "a", "b", Confidence()).p_value)
+    law, found = np.array(chances), np.array(p_values)
+    assert law.sum() == pytest.approx(1)
+    for level in np.unique(found):
+        assert law[found <= level].sum() <= level * (1 + 1e-9)
+    assert law[found <= 0.05].sum() > 0.01  # it can speak
+
+
+@pytest.mark.parametrize("target", ["population", "realised"])
+def test_differences_from_whole_reports_cover(target: str) -> None:
+    times, n, rng = 400, 600, np.random.default_rng(9)
+    truth = np.array([0.5, 0.3, 0.2, 0])
+    answers = np.repeat(np.arange(4), (truth * n).astype(int))
+    people = np.tile(answers, times) if target == "realised" else rng.choice(4, size=times * n, p=truth)
+    together = whole(SETS, SETS.draw(people, rng.bytes), np.repeat(np.arange(times), n))
+    found = compare(together, "a", "b", Confidence(target=target))
+    assert found.test == "exact"
+    covered = ((found.low <= 0.2) & (found.high >= 0.2)).mean()
+    assert abs(covered - 0.95) <= 0.01 + 4 * np.sqrt(0.95 * 0.05 / times)  # a point for the normal law
+    assert abs(found.difference.mean() - 0.2) <= 4 * found.difference.std() / np.sqrt(times)
+    # The same spread as from the counts alone, which know it from the law of pairs
+    alone = compare(grouped(SETS, together.counts, n), "a", "b", Confidence(target=target))
+    assert alone.test == "normal"
+    assert_allclose((found.high - found.low).mean(), (alone.high - alone.low).mean(), rtol=0.02)
+
+
+def test_weights_make_a_test_on_whole_reports_approximate() -> None:
+    reports = np.packbits([[1, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 0, 1]], axis=1)
+    weights = np.array([1.0, 2.0, 1.5, 0.5])
+    counts, n, _ = SETS.counted(reports, weights)
+    kept = Kept.held(KeptBlock(reports, weights))
+    found = compare(Tally(SETS, counts, n=n, squares=float(weights @ weights), reports=kept), "a", "b", Confidence())
+    assert found.test == "approximate"
+    effective = 25 / (weights @ weights)  # that many equal reports; of these 2.5/5 are {a, not b}, 1.5/5 the reverse
+    apart = (0.5 * effective, 0.3 * effective)
+    assert_allclose(found.p_value, min(1, 2 * betainc(apart[0], apart[1] + 1, 0.5)))
 
 
 # Through an estimate

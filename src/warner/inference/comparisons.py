@@ -1,8 +1,11 @@
 r"""Two shares against each other: two answers of the same people, or one answer in two groups.
 
-Which of two answers is larger needs neither p nor q where each report is counted once: given :math:`c_i + c_j`, the
-count :math:`c_i` is binomial with probability :math:`\phi_i / (\phi_i + \phi_j)`, which is one half if and only if the
-shares are equal. So that (sign) test is exact. Otherwise the design says how the difference shows.
+Which of two answers is larger needs neither p nor q where every answer is supported with the same two probabilities.
+Reports that support both of them, or neither, say nothing. One that supports exactly one of them supports the first as
+often as the second if and only if the shares are equal, because :math:`P(i, \text{not } j) - P(j, \text{not } i) =
+(p-q)(\theta_i - \theta_j)`. So given their number, those of the first are binomial with probability one half, which
+makes the test exact: the sign test where each report supports one answer, McNemar's otherwise. How many reports support
+both, only the reports themselves can tell. Without them the design says how the difference shows.
 """
 
 from __future__ import annotations
@@ -31,9 +34,10 @@ from warner.words import printable
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Label, Numbers, PerGroup
+    from warner.designs.facts import ChannelOperator
     from warner.documents import Document
     from warner.reports.pools import Collected
-    from warner.reports.tallies import Group
+    from warner.reports.tallies import Group, Tally
 
 NAMED = 20  # groups named in an error
 
@@ -140,21 +144,37 @@ def _comparison(
 
 
 def _by_sign(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple[Difference, bool, str] | None:
-    """Compare by the sign test, where both answers have a count of their own that nothing else adds to."""
-    design = tally.parts[0].design
-    if len(tally.parts) > 1 or design.symmetry is None or not design.exclusive:
+    """Compare by the sign test, where all answers are supported alike, and it is known which reports support both."""
+    part = tally.parts[0]
+    symmetry = part.design.symmetry
+    if len(tally.parts) > 1 or symmetry is None or not part.has_likelihood:
         return None
-    counts, n = tally.parts[0].scaled()
-    chosen = counts[tally.answered][:, [i, j]].astype(np.float64)
-    numbers = difference(
-        chosen[:, 0],
-        chosen[:, 1],
-        n[tally.answered, 0],
-        Rates(design.symmetry.q, design.symmetry.gain),
-        confidence.tail(1),
-        confidence.target,
-    )
-    return numbers, not bool((chosen.min(axis=-1) < LEAST_EXPECTED).all()), "exact"
+    counts, n = part.scaled()
+    first, second = counts[tally.answered][:, [i, j]].astype(np.float64).T
+    size = n[tally.answered, 0]
+    both = _supporting_both(part, i, j) * size / np.atleast_1d(part.n)[tally.answered]
+    rate = Rates(symmetry.q, symmetry.gain)
+    numbers = difference(first, second, size, rate, confidence.tail(1), confidence.target, both)
+    return numbers, not bool((np.minimum(first, second) - both < LEAST_EXPECTED).all()), "exact"
+
+
+def _supporting_both(part: Tally, i: int, j: int) -> Array:
+    """Count the reports of each group that support both answers, or weigh them; groups without reports are left out."""
+    groups = np.flatnonzero(part.answered)
+    if part.design.exclusive:
+        return np.zeros(groups.size)
+    counts, _ = part.rows()
+    answers = np.zeros((2, part.k))
+    answers[0, i] = answers[1, j] = 1
+    low, high = part.design.ratio
+
+    def one_of_them(operator: ChannelOperator, amounts: Counts) -> float:
+        # A report makes an answer that it supports high : low times as likely as another one; or the reverse.
+        first, second = operator.forward(answers)
+        return float(amounts[np.abs(first - second) * 2 * high > np.maximum(first, second) * (high - low)].sum())
+
+    apart = [sum(one_of_them(*block) for block in part.blocks(group)) for group in groups.tolist()]
+    return np.asarray((counts[groups][:, [i, j]].sum(axis=-1) - np.array(apart)) / 2)
 
 
 def _by_readout(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple[Difference, bool, str]:
@@ -260,26 +280,30 @@ def _of_estimates(tally: Collected, place: int, rows: list[int], confidence: Con
     return Difference(middle, low, high, ratio[0][()], ratio[1][()], p_value)
 
 
-def difference(first: Numbers, second: Numbers, n: Numbers, rate: Rates, tail: float, target: str) -> Difference:
-    """Compare the shares of two answers of the same people, from their counts.
+def difference(
+    first: Numbers, second: Numbers, n: Numbers, rate: Rates, tail: float, target: str, both: Numbers = 0.0
+) -> Difference:
+    """Compare the shares of two answers of the same people, from the reports that support them, and those of both.
 
-    Which of the two is larger needs neither p nor q: given c_i + c_j, the count c_i is binomial with probability
-    phi_i / (phi_i + phi_j), which is one half if and only if the shares are equal. So the (sign) test is exact. The
-    difference is approximately normal, with variance [phi_i + phi_j - (phi_i - phi_j)^2] / N / (p-q)^2; where a
-    count is below 10, and for the ratio, the ends come from the exact intervals of both, each at half the tail.
+    Which of the two is larger needs neither p nor q: given how many reports support exactly one of them, those of the
+    first are binomial with probability one half, if and only if the shares are equal. So the (sign) test is exact. The
+    difference is approximately normal. With d, the probability of exactly one of them, its variance is
+    [d - (phi_i - phi_j)^2] / N / (p-q)^2; where a count is below 10, and for the ratio, the ends come from the exact
+    intervals of both, each at half the tail.
     """
     x, y = (((c / n) - rate.base) / rate.gain for c in (first, second))
     if target == "population":
-        variance = ((first + second) / n - ((first - second) / n) ** 2) / n
+        variance = ((first + second - 2 * both) / n - ((first - second) / n) ** 2) / n
     else:
-        # Given the truths, a report of one or the other has variance p+q-(p-q)^2 for those who hold either, 2q else.
+        # Given the truths, and but for reports of both, a report of one or the other has variance p+q-(p-q)^2 for those
+        # who hold either, 2q else.
         held = np.clip(x, 0, 1) + np.clip(y, 0, 1)
         within, without = 2 * rate.base + rate.gain - rate.gain**2, 2 * rate.base
-        variance = (np.minimum(held, 1) * within + np.maximum(1 - held, 0) * without) / n
-    half = -float(ndtri(tail)) * np.sqrt(variance) / abs(rate.gain)
-    return _compared(
-        (x - y, x - y - half, x - y + half), first, second, (n, n), rate, tail, target, _sign_test(first, second)
-    )
+        variance = (np.minimum(held, 1) * within + np.maximum(1 - held, 0) * without - 2 * both / n) / n
+    half = -float(ndtri(tail)) * np.sqrt(np.maximum(variance, 0)) / abs(rate.gain)
+    few = np.minimum(first, second) - both < LEAST_EXPECTED
+    p_value = _sign_test(first - both, second - both)
+    return _compared((x - y, x - y - half, x - y + half), first, second, (n, n), rate, tail, target, few, p_value)
 
 
 def difference_between(
@@ -300,7 +324,8 @@ def difference_between(
     )
     low = x - y - np.hypot(x - low1, high2 - y)
     high = x - y + np.hypot(high1 - x, y - low2)
-    return _compared((x - y, low, high), first, second, n, rate, tail, target, _fisher_test(first, second, n))
+    few, p_value = np.minimum(first, second) < LEAST_EXPECTED, _fisher_test(first, second, n)
+    return _compared((x - y, low, high), first, second, n, rate, tail, target, few, p_value)
 
 
 def _compared(
@@ -311,6 +336,7 @@ def _compared(
     rate: Rates,
     tail: float,
     target: str,
+    few: Numbers,
     p_value: PerGroup,
 ) -> Difference:
     (low1, high1), (low2, high2) = (
@@ -318,9 +344,8 @@ def _compared(
         for c, size in zip((first, second), n, strict=True)
     )
     middle, low, high = approximate
-    few = np.minimum(first, second) < LEAST_EXPECTED
     if target == "realised":
-        few |= ~suited(n[0], rate, target, tail) | ~suited(n[1], rate, target, tail)
+        few = few | ~suited(n[0], rate, target, tail) | ~suited(n[1], rate, target, tail)
     ratio_low, ratio_high = ratio_limits(low1, high1, low2, high2)
     return Difference(
         np.asarray(middle)[()],
