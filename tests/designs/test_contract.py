@@ -233,22 +233,42 @@ def test_readouts_are_unbiased_and_their_errors_right(design: Design, target: st
         assert_allclose(readout.share()[0][known], truth[known], atol=1e-9)
     if design.k < 3:
         return
-    # The difference of two shares: mean and variance of its score, by enumeration.
-    kinds = None
-    if design.kinds is not None:
-        kinds = n * (shares @ np.array(exact_law_of_kinds(design), dtype=float))[np.newaxis]
-    readout = design.readout(expected[np.newaxis], np.array([[n]]), [[0]], minus=[[1]], target=target, histogram=kinds)
-    if readout.exact.any() or not np.isfinite(readout.error).all():  # type: ignore[arg-type]
-        return
-    scores = np.array(
-        [design.readout(row[np.newaxis], np.ones((1, 1)), [[0]], minus=[[1]]).count[0, 0] for row in added]
+    # Mean and variance of the score of one report, by enumeration: of a difference of two shares, and of sets.
+    rows = np.arange(len(added))
+    kinds = (
+        None if design.kinds is None else np.array([design.counted(law(design)[0][[row]]).histogram for row in rows])
     )
-    means = probabilities @ scores
-    assert_allclose(means, [1, -1, *[0] * (design.k - 2)], atol=1e-9)
-    variance = probabilities @ scores**2
-    wanted = shares @ variance - (shares @ means) ** 2 if target == "population" else shares @ (variance - means**2)
-    assert readout.error is not None
-    assert_allclose(readout.error[0, 0], np.sqrt(wanted / n), rtol=1e-6)
+    histogram = None if kinds is None else ((shares @ probabilities) @ kinds * n)[np.newaxis]
+    for chosen, minus in (([0], [[1]]), ([0, 1], None), (list(range(design.k - 1)), None)):
+        options: dict[str, Any] = {"minus": minus, "target": target}
+        readout = design.readout(expected[np.newaxis], np.array([[n]]), [chosen], histogram=histogram, **options)
+        if readout.exact.any() or not np.isfinite(readout.error).all():  # type: ignore[arg-type]
+            continue
+        scores = np.array(
+            [design.readout(row[np.newaxis], np.ones((1, 1)), [chosen], **options).share() for row in added]
+        )
+        means = probabilities @ scores.ravel()
+        held = np.isin(np.arange(design.k), chosen).astype(float)
+        held[1] -= minus is not None
+        assert_allclose(means, held, atol=1e-9)
+        variance = probabilities @ scores.ravel() ** 2
+        everybody = shares @ variance - (shares @ means) ** 2
+        wanted = everybody if target == "population" else shares @ (variance - means**2)
+        assert readout.error is not None
+        assert_allclose(readout.error[0, 0], np.sqrt(wanted / n), rtol=1e-6)
+
+
+@every_design
+def test_of_two_answers_the_commoner_is_oftener_supported_without_the_other(design: Design) -> None:
+    symmetry = design.symmetry
+    if symmetry is None:
+        return
+    added, (_, table) = supports(design), law(design)
+    gain = Fraction(symmetry.a - symmetry.b, symmetry.total)
+    for i, j in itertools.combinations(range(design.k), 2):
+        sign = added[:, i].astype(int) - added[:, j]
+        apart = [sum(p * int(s) for p, s in zip(row, sign, strict=True)) for row in table]
+        assert apart == [gain * ((x == i) - (x == j)) for x in range(design.k)]
 
 
 @every_design

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import beta, binom
 
 import warner
-from tables import clopper_pearson
+from tables import clopper_pearson, whole
 from warner import Channel, RandomizedResponse, SubsetSelection, Tally, estimate, simulate
 from warner.designs import MECHANISMS
 from warner.designs.facts import Prefixes
@@ -29,6 +29,7 @@ KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], YES, 3
 DICE = Channel([["4/6", "1/6", "1/6"], ["1/6", "4/6", "1/6"], ["1/12", "1/4", "2/3"]], ["a", "b", "c"], ["a", "b", "c"])
 SETS = SubsetSelection(["a", "b", "c", "d", "e"], odds=(5, 1), size=2)
 EVERY = [design for mechanism in MECHANISMS.values() for design in mechanism.examples()]
+SYMMETRIC = [design for design in EVERY if design.symmetry is not None and design.epsilon > 0]
 SURVEY = RandomizedResponse(["never", "once", "often"], odds=(2, 1))  # p = 1/2, q = 1/4
 FOUND = estimate(Tally(SURVEY, [400, 350, 250]))
 REGIONS = (("north",), ("south",), (None,))
@@ -333,14 +334,31 @@ def test_intervals_from_sets_cover(members: list[int], target: str) -> None:
     times, n, truth = 1000, 1000, [0.4, 0.3, 0.2, 0.1, 0]
     reports = some_surveys(SETS, truth, n, times, target=target)
     ends = limits(reports, Confidence(target=target), sets=[members])
+    one = len(members) in {1, 4}  # or all but one
     share = sum(truth[i] for i in members)
     covered = ((ends.low[:, 0] <= share) & (share <= ends.high[:, 0])).mean()
     allowed = 0.01 + 4 * np.sqrt(0.95 * 0.05 / times)  # a point for the normal law
     assert covered >= 0.95 - allowed
-    assert len(members) == 1 or covered <= 0.95 + allowed
+    assert one or covered <= 0.95 + allowed
     # One answer has a binomial count of its own, several do not: a report may support two of them.
     single = "clopper_pearson" if target == "population" else "score"
-    assert ends.methods == ((single,) if len(members) == 1 else ("linear",))
+    assert ends.methods == ((single,) if one else ("linear",))
+
+
+@every_target
+@pytest.mark.parametrize("design", SYMMETRIC, ids=lambda design: design.summary())
+def test_a_set_and_the_other_answers_say_the_same(design: Any, target: str) -> None:
+    rng = np.random.default_rng(2)
+    reports = whole(design, design.draw(rng.integers(design.k, size=500), rng.bytes))
+    for size in range(1, design.k):
+        members = rng.permutation(design.k).tolist()
+        one, rest = (
+            limits(reports, Confidence(target=target), sets=[part]) for part in (members[:size], members[size:])
+        )
+        assert_allclose([one.low, one.high], [1 - rest.high, 1 - rest.low], atol=1e-9)
+        assert_allclose(one.error, rest.error)
+        assert one.methods == rest.methods
+        assert ("linear" in one.methods) == (not design.exclusive and 1 < size < design.k - 1)
 
 
 def test_mixed_methods_are_all_named() -> None:

@@ -137,50 +137,64 @@ class Symmetric(Design):
         target: str = "population",
         histogram: Counts | None = None,
     ) -> Readout:
-        """Say how shares show in the counts: binomially for an answer, and for a set where each report counts once.
+        """Say how shares show in the counts: binomially for an answer, for all but one, and where reports count once.
 
-        For any weights w of the answers, with W1 their sum and W2 that of their squares, the weighted support t of a
-        report depends on the answer x that is held through w_x alone:
+        For any weights w of the answers that sum to zero, with W2 the sum of their squares, the weighted support t of
+        a report depends on the answer x that is held through w_x alone:
 
-            E t   = q W1 + (p-q) w_x
-            E t^2 = q W2 + (p-q) w_x^2 + neither (W1^2 - W2) + 2 (both - neither) w_x (W1 - w_x)
+            E t   = (p-q) w_x
+            E t^2 = q W2 + (p-q) w_x^2 - neither W2 - 2 (both - neither) w_x^2
+
+        A set of m answers has the weights 1 - m/K inside and -m/K outside: that its share and the rest are one is used,
+        which makes the variance that of the noise in m (1 - m/K) answers. It grows with m up to the half of all.
         """
         q, gain = self.q, self.symmetry.gain
         if sets is None:
             return Readout(counts, n, q, gain, np.True_)  # the counts as they are: equal ones stay equal
         sizes = sizes_of(sets)
         count = summed(counts, sets).astype(np.float64)
-        binomial = np.asarray((self.exclusive | (sizes == 1)) & (minus is None))  # a report is in the set or not
+        everything = counts.sum(axis=-1, keepdims=True).astype(np.float64)
+        # A report is in the set or not: where it counts once, of one answer, and of all but one.
+        but_one = (sizes == self.k - 1) & (sizes > 1) & (not self.exclusive)
+        binomial = np.asarray((self.exclusive | (sizes == 1) | but_one) & (minus is None))
+        counted = np.where(but_one, n - everything + count, count)
+        base = np.asarray(np.where(but_one, 1 - self.p, sizes * q), dtype=np.float64)
         if binomial.all():
-            return Readout(count, n, np.asarray(sizes * q, dtype=np.float64), gain, np.True_)
+            return Readout(counted, n, base, gain, np.True_)
         other = np.zeros_like(count) if minus is None else summed(counts, minus).astype(np.float64)
         others = np.zeros_like(sizes) if minus is None else sizes_of(minus)
-        score = (count - other - n * (sizes - others) * q) / gain
-        both, neither = float(self.symmetry.both), float(self.symmetry.neither)
-        # Those who hold an answer of either set, with half a report more for each answer.
+        level = (sizes - others) / self.k
+        share = level + (count - other - level * everything) / (n * gain)
+        # Those who hold an answer of either set, with one report more, which supports half of the answers.
         first, second = (
-            np.clip(((c + m / 2) / (n + 1) - m * q) / gain, 0, 1) for c, m in ((count, sizes), (other, others))
+            np.clip(m / self.k + (c - m / self.k * everything) / ((n + 1) * gain), 0, 1)
+            for c, m in ((count, sizes), (other, others))
         )
-        balance, squares = sizes - others, sizes + others
-
-        def law(weight: int) -> tuple[Array, Array]:
-            mean = np.asarray(q * balance + gain * weight, dtype=np.float64)
-            square = q * squares + gain * weight**2 + neither * (balance**2 - squares)
-            return mean, square + 2 * (both - neither) * weight * (balance - weight)
-
-        held = (first, second, np.maximum(1 - first - second, 0))
-        laws = [law(weight) for weight in (1, -1, 0)]
-        if target == "population":
-            means, squares_held = (sum(s * law[place] for s, law in zip(held, laws, strict=True)) for place in (0, 1))
-            variance = squares_held - means**2
-        else:
-            variance = sum(share * (square - mean**2) for share, (mean, square) in zip(held, laws, strict=True))
-        error = np.sqrt(np.maximum(variance, 0) / n) / abs(gain)
+        held = ((first, 1 - level), (second, -1 - level), (np.maximum(1 - first - second, 0), -level))
+        mean = sum(part * weight for part, weight in held)
+        square = sum(part * weight**2 for part, weight in held)
+        variance = self._variance(sets, minus, mean, square, n, histogram)
+        if target == "realised":  # without the chance in who was asked
+            variance = variance - gain**2 * np.maximum(square - mean**2, 0)
         return Readout(
-            np.where(binomial, count, score),
+            np.where(binomial, counted, n * share),
             n,
-            np.where(binomial, sizes * q, 0.0),
+            np.where(binomial, base, 0.0),
             np.where(binomial, gain, 1.0),
             binomial,
-            np.asarray(error),
+            np.sqrt(np.maximum(variance, 0) / n) / abs(gain),
         )
+
+    def _variance(
+        self, sets: Sets, minus: Sets | None, mean: Array, square: Array, n: Array, histogram: Counts | None
+    ) -> Array:
+        """Give the variance of the weighted support of one report: see `readout`.
+
+        `mean` and `square` are those of the weights among the people, of shape (groups, sets).
+        """
+        q, gain = self.q, self.symmetry.gain
+        both, neither = float(self.symmetry.both), float(self.symmetry.neither)
+        sizes, others = sizes_of(sets), 0 if minus is None else sizes_of(minus)
+        squares = sizes + others - (sizes - others) ** 2 / self.k
+        variance: Array = (q - neither) * squares + (gain - 2 * (both - neither)) * square - (gain * mean) ** 2
+        return variance
