@@ -234,14 +234,12 @@ def test_readouts_are_unbiased_and_their_errors_right(design: Design, target: st
     if design.k < 3:
         return
     # Mean and variance of the score of one report, by enumeration: of a difference of two shares, and of sets.
-    rows = np.arange(len(added))
-    kinds = (
-        None if design.kinds is None else np.array([design.counted(law(design)[0][[row]]).histogram for row in rows])
-    )
-    histogram = None if kinds is None else ((shares @ probabilities) @ kinds * n)[np.newaxis]
+    kinds = None
+    if design.kinds is not None:
+        kinds = n * (shares @ np.array(exact_law_of_kinds(design), dtype=float))[np.newaxis]
     for chosen, minus in (([0], [[1]]), ([0, 1], None), (list(range(design.k - 1)), None)):
         options: dict[str, Any] = {"minus": minus, "target": target}
-        readout = design.readout(expected[np.newaxis], np.array([[n]]), [chosen], histogram=histogram, **options)
+        readout = design.readout(expected[np.newaxis], np.array([[n]]), [chosen], histogram=kinds, **options)
         if readout.exact.any() or not np.isfinite(readout.error).all():  # type: ignore[arg-type]
             continue
         scores = np.array(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 import numpy as np
 
 from warner.designs.exact import double_not_below, log_ratio, shown_up
-from warner.designs.facts import Bounds, ChannelOperator, Readout, Sums, Symmetry
+from warner.designs.facts import Ancillary, Bounds, ChannelOperator, Readout, Sums, Symmetry
 from warner.designs.forms import LabelForm
 from warner.documents import Document, checked, document, loaded, parsed, save_text
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from warner.designs.forms import Form
     from warner.designs.labels import Domain, Labels
 
-__all__ = ["Bounds", "ChannelOperator", "Design", "Readout", "Sums", "Symmetry"]
+__all__ = ["Ancillary", "Bounds", "ChannelOperator", "Design", "Readout", "Sums", "Symmetry"]
 
 Sufficient: TypeAlias = Literal["counts", "histogram"]
 
@@ -57,11 +57,14 @@ class Design(ABC):
         Its name in files and on the command line.
     domain : tuple or range
         The possible answers, in the order of every result; consecutive integers are held as a range.
+    kinds_are : str
+        What the kinds of reports are that a tally keeps apart, in words.
     parameters : tuple of str
         The keywords that its constructor takes besides the domain, for the command line.
     """
 
     mechanism: ClassVar[str]
+    kinds_are: ClassVar[str] = "report values"
     parameters: ClassVar[tuple[str, ...]] = ()
     field_names: ClassVar[frozenset[str]]
     optional_fields: ClassVar[frozenset[str]] = frozenset()
@@ -166,9 +169,22 @@ class Design(ABC):
         """Give the range of the probability of each kind over all answers; None where there are no kinds."""
         return None
 
+    def ancillary(self) -> Ancillary | None:
+        """Give what a report tells that does not depend on the answer: the kinds, if all have a known probability."""
+        bounds = self.kind_bounds()
+        if bounds is None or bounds.least is None or bounds.most is None or not np.all(bounds.least == bounds.most):
+            return None
+        law = np.asarray(bounds.least, dtype=np.float64)
+        return Ancillary(self.kinds_are, np.arange(len(law)), law, ordered=True)
+
     def support_of(self, histogram: Counts) -> Counts | None:
         """Give the counts that follow from a histogram of kinds, of shape (..., kinds); None where they do not."""
         return None
+
+    @property
+    def most_supported(self) -> int:
+        """The most answers that one report can count for."""
+        return self.k if self.supported is None else self.supported
 
     @property
     def sufficient(self) -> Sufficient | None:

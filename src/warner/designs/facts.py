@@ -83,6 +83,24 @@ class Bounds(NamedTuple):
     most: Array | float | None
 
 
+class Ancillary(NamedTuple):
+    """What a report tells that has the same law whatever the answer is: nothing about people, all about the noise.
+
+    `classes` holds for each kind of report the number of the class that it belongs to, and `law` the probability of
+    each class. If they are `ordered`, these numbers mean an amount, so that their average does, too.
+    """
+
+    name: str
+    classes: Integers
+    law: Array
+    ordered: bool
+
+    @property
+    def of_each_kind(self) -> bool:
+        """Whether each kind is a class of its own: then it is known how often each must come, with this noise."""
+        return len(self.classes) == len(self.law)
+
+
 class Prefixes(Sequence[range]):
     """The sets of all answers up to each: held as one number, because all of them together would fill the memory."""
 

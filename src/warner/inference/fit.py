@@ -12,11 +12,13 @@ only claim of a randomized response that reports can refute, and two tests look 
 
 Twice the smaller of the two p-values is the verdict. With p < q everything is turned round: the commonest answer, and
 :math:`K \cdot P(\text{Bin}(N, q) \ge \max_i c_i)`. Of any other design the first test looks at both sides of every
-count, between the least and the most that any answer makes it (`Bounds`); of several collections each has its tests,
-and the smallest p-value is multiplied by their number.
+count, between the least and the most that any answer makes it (`Bounds`). Where a tally keeps the kinds of reports
+apart, they have tests of their own (`kinds`). Of several collections each has its tests. The smallest p-value is
+multiplied by the number of tests.
 
 What no such check can see: more noise than claimed, uniform junk and dishonest answers. They give reports that honest
-answers from a flatter population, or from another one, would give as well.
+answers from a flatter population, or from another one, would give as well. Only where the law of the kinds is known, as
+under a unary encoding, can the first two be seen.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from warner.arrays import SMALLEST, Numbers
 from warner.estimators import mle
 from warner.inference.binomial import at_each_count, at_least, at_most, binomial_limits
 from warner.inference.intervals import check_level, spread
+from warner.inference.kinds import kind_evidence, kind_tests, number_of_kind_tests
 from warner.inference.verdicts import Check, Findings, Test
 from warner.reports.counts import refuse_uninformative
 from warner.reports.pools import refuse_uncounted
@@ -106,7 +109,9 @@ def check(
 
 
 def _number_of_tests(part: Tally) -> int:
-    return 0 if _silent(part.design.bounds()) or not part.answered.any() else 1 + _has_likelihood_ratio(part.design)
+    if _silent(part.design.bounds()) or not part.answered.any():
+        return 0
+    return 1 + _has_likelihood_ratio(part.design) + number_of_kind_tests(part)
 
 
 def _has_likelihood_ratio(design: Design) -> bool:
@@ -153,7 +158,8 @@ def _checked_part(
         spent = spread(_least_epsilon(counts, n, design.k, bounds, chances / families), answered)
     misfits, alone = nothing.copy(), nothing.copy()
     misfits[answered], alone[answered] = tails < chances / families, tails < (1 - level) / 2
-    return Findings(part, tuple(tests), misfits, alone, spent)
+    more, misfit_kinds = kind_tests(part, chances, simulations, rng)
+    return Findings(part, (*tests, *more), misfits, alone, spent, misfit_kinds)
 
 
 def _bounds_test(part: Tally, p_values: Array, bounds: Bounds) -> Test:
@@ -180,7 +186,7 @@ def _likelihood_test(p_values: Array, g2: Array, simulations: int) -> Test:
     def say(group: int) -> str:
         return (
             f"All answers together: G2 = {g2[group]:.4g}, {p_value(p_values[group])} (against {simulations:,} "
-            "simulated surveys; conservative). The verdict is on the smallest p-value, times the number of tests."
+            "simulated surveys; conservative)."
         )
 
     return Test("likelihood ratio", p_values, say, g2)
@@ -197,31 +203,37 @@ def _check_options(level: float, simulations: object, rng: object, fakes: object
 
 
 def doubt(tally: Collected) -> str:
-    """Say it if the rarest answer alone shows that the reports do not fit; say nothing if it does not.
+    """Say it if the rarest answer alone, or the kinds of reports, show that they do not fit; else say nothing.
 
     The cheap part of `check`, at a level of 99 % for all groups together, for those who did not ask.
     """
-    for part in tally.parts:
-        design, answered = part.design, part.answered
-        bounds = design.bounds()
-        if not answered.any() or _silent(bounds):
-            continue
-        counts, n = part.scaled()
-        if not answered.all():
-            counts, n = counts[answered], n[answered]
-        families = _families(bounds, len(design.columns))
-        tail = float(_tails(_extremes(counts, bounds), n, bounds).min())
-        p = min(1.0, min(1.0, families * tail) * int(answered.sum()) * len(tally.parts))
-        if p < DOUBTFUL:
-            both = bounds.least is not None and bounds.most is not None
-            rule = "fewer or more" if both else "fewer" if bounds.most is None else "more"
-            where = ", in some group" if tally.by else ""
-            about = "about " if tally.weighted else ""
-            return (
-                f"the reports do not seem to fit the design: an answer was reported {rule} times than noise alone "
-                f"explains{where} ({about}{p_value(p)}); the estimate may be wrong, see the check"
-            )
+    found = [piece for part in tally.parts for piece in _evidence(part)]
+    smallest, what = min(found, default=(1.0, ""))
+    p = min(1.0, smallest * max(len(found), 1))
+    if p < DOUBTFUL:
+        where = ", in some group" if tally.by else ""
+        about = "about " if tally.weighted else ""
+        return (
+            f"the reports do not seem to fit the design: {what}{where} ({about}{p_value(p)}); the estimate may be "
+            "wrong, see the check"
+        )
     return ""
+
+
+def _evidence(part: Tally) -> list[tuple[float, str]]:
+    """Give the p-value of each cheap test of all groups of a collection, with what it says."""
+    bounds, answered = part.design.bounds(), part.answered
+    if not answered.any() or _silent(bounds):
+        return []
+    counts, n = part.scaled()
+    if not answered.all():
+        counts, n = counts[answered], n[answered]
+    tail = float(_tails(_extremes(counts, bounds), n, bounds).min())
+    both = bounds.least is not None and bounds.most is not None
+    rule = "fewer or more" if both else "fewer" if bounds.most is None else "more"
+    what = f"an answer was reported {rule} times than noise alone explains"
+    found = [(min(1.0, _families(bounds, len(part.design.columns)) * tail), what), *kind_evidence(part)]
+    return [(min(1.0, p * int(answered.sum())), words) for p, words in found]
 
 
 # The range of each count

@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 
 NAMED = 10  # answers named in a text, and groups told in full
 GROUPS_SHOWN = 20  # rows of the table of groups
+SHORT_NAMES = {  # heads of the table of groups
+    "rarest answer": "p rarest",
+    "commonest answer": "p commonest",
+    "possible range": "p range",
+    "likelihood ratio": "p G2",
+    "kinds of reports": "p kinds",
+    "known law": "p law",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,13 +39,14 @@ class Test:
     Attributes
     ----------
     name : str
-        ``rarest answer``, ``commonest answer``, ``possible range`` or ``likelihood ratio``.
+        ``rarest answer``, ``commonest answer``, ``possible range``, ``likelihood ratio``, ``kinds of reports`` or
+        ``known law``.
     p_value : ndarray of shape (groups,)
         NaN for a group without reports.
     say : callable
         Gives the sentence on a group, by its number.
     statistic : ndarray of shape (groups,) or None
-        G2 of the likelihood ratio.
+        G2, of the tests that compare it with simulated surveys.
     """
 
     name: str
@@ -60,6 +69,8 @@ class Findings:
         See `Check`.
     epsilon_at_least : ndarray of shape (groups,) or None
         A lower bound on the epsilon that was really spent; None where no such bound is known for the design.
+    misfit_kinds : ndarray of bool of shape (groups, kinds) or None
+        The kinds of reports that are rarer or commoner than the design can explain; None where none are kept apart.
     """
 
     tally: Tally
@@ -67,6 +78,13 @@ class Findings:
     misfits: Mask
     misfits_alone: Mask
     epsilon_at_least: Array | None
+    misfit_kinds: Mask | None = None
+
+    @property
+    def sees_more_noise(self) -> bool:
+        """Whether too much noise would show, as too little does: if the probabilities of all kinds are known."""
+        ancillary = None if self.misfit_kinds is None else self.tally.design.ancillary()
+        return ancillary is not None and ancillary.of_each_kind
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -176,7 +194,9 @@ class Check(Result):
         one collection can do to what that collection says.
 
         It holds for `inv`, `inv_n` and `inv_p`, and with p > q (or two answers) for `mle`. With p < q and more answers
-        `mle` has no such bound: where an answer is never reported, one report can move half of everything.
+        `mle` has no such bound: where an answer is never reported, one report can move half of everything. Where a
+        report supports several answers, it moves each of them by so much at once; the bound then holds for `inv`, and
+        twice of it for `inv_p`, because all shares are lowered by one constant, which may move the other way.
 
         >>> from warner import RandomizedResponse, Tally
         >>> survey = RandomizedResponse(["yes", "no"], truth="3/4")
@@ -242,7 +262,9 @@ class Check(Result):
         first = [self._verdict(), self._heading(), ""]
         table = self._table_of_groups() if self.tally.by else []
         said = [sentence for part in self._numbered() for sentence in part]
-        last = [*self._too_few(), *self._influence(), "", *([] if self.fits else [CAUSES, ""]), BLIND]
+        seen = all(part.sees_more_noise for part in self.findings)
+        causes = CAUSES.replace("less noise", "less or more noise") if seen else CAUSES
+        last = [*self._too_few(), *self._influence(), "", *([] if self.fits else [causes, ""]), SEEN if seen else BLIND]
         pieces = [wrapped(first), *(["\n".join(table)] if table else []), wrapped([*said, *last])]
         return "\n".join(pieces)
 
@@ -290,6 +312,8 @@ class Check(Result):
         if not part.tests or not part.tally.answered[group]:
             return []
         sentences = [test.say(group) for test in part.tests]
+        if len(sentences) > 1:
+            sentences[-1] += " The verdict is on the smallest p-value, times the number of tests."
         if part.epsilon_at_least is not None:
             sentences.append(_spent(float(part.epsilon_at_least[group]), part.tally.design))
         return [*sentences, self._outside(part, group)]
@@ -331,7 +355,7 @@ class Check(Result):
         single = self.findings[0] if len(self.findings) == 1 else None
         tests = self.tests if single is not None and len(self.tests) > 1 else ()
         bound = None if single is None else single.epsilon_at_least
-        heads = [f"{_short_name(test.name):>11}" for test in tests] + [f"{'p':>9}"]
+        heads = [f"{SHORT_NAMES[test.name]:>11}" for test in tests] + [f"{'p':>9}"]
         heads += ["epsilon >="] if bound is not None else []
         lines = [f"  {'group':{width}}  {'reports':>12}  " + "  ".join(heads)]
         for i in order[:GROUPS_SHOWN]:
@@ -373,14 +397,25 @@ class Check(Result):
                 f"Fake reports: {self.fakes:,} fakes{weight} among the reports can have moved any one share by up to "
                 f"{100 * np.nanmax(self.moved_by(self.fakes)):.3g} percentage points{where}{most}."
             )
-        sentences.append(text + self._for_whom())
+        sentences.append(text + self._at_once() + self._for_whom())
         return sentences
+
+    def _at_once(self) -> str:
+        """Say how many answers one fake report can move at once, where that is more than one."""
+        designs = [part.design for part in self.tally.parts if part.design.symmetry is not None]
+        most = max((design.most_supported for design in designs), default=1)
+        if most == 1:
+            return ""
+        exactly = all(design.supported == most for design in designs)
+        return f" One fake report can do its part of that to {'' if exactly else 'up to '}{most:,} answers at once."
 
     def _for_whom(self) -> str:
         """Say for which estimators the bound on fakes holds."""
         symmetries = [part.design.symmetry for part in self.tally.parts]
         if None in symmetries:
             return " That holds for inv."
+        if not all(part.design.exclusive for part in self.tally.parts):
+            return " That holds for inv, and twice that for inv_p; for inv_n and mle no such bound is known."
         if self.tally.k > 2 and any(symmetry.p < symmetry.q for symmetry in symmetries if symmetry is not None):
             return " That holds for inv, inv_n and inv_p; mle has no such bound for a design with p < q."
         return ""
@@ -398,6 +433,12 @@ BLIND = (
 )
 
 
+SEEN = (
+    "What no such check can see: people who did not answer honestly, and reports that were made up by the rules of the "
+    "design. They look like honest answers from another population. A fit is no proof."
+)
+
+
 def _spent(bound: float, design: Design) -> str:
     if bound == 0:
         return "Epsilon spent: these reports set no lower bound; any amount of noise could have made them."
@@ -409,10 +450,6 @@ def _spent(bound: float, design: Design) -> str:
         f"Epsilon spent: at least {rounded_down(bound)}, if these are randomized responses over these answers; {than} "
         "the design claims."
     )
-
-
-def _short_name(name: str) -> str:
-    return {"rarest answer": "p rarest", "commonest answer": "p commonest", "likelihood ratio": "p G2"}[name]
 
 
 def _collection(part: Findings, group: int) -> Document:
@@ -431,4 +468,5 @@ def _collection(part: Findings, group: int) -> Document:
         "epsilon_at_least": "inf" if bound == math.inf else plain(bound),
         "misfits": [columns[i] for i in np.flatnonzero(part.misfits[group])],
         "misfits_alone": int(part.misfits_alone[group].sum()),
+        **({} if part.misfit_kinds is None else {"misfit_kinds": np.flatnonzero(part.misfit_kinds[group]).tolist()}),
     }

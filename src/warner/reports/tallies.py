@@ -246,10 +246,7 @@ class Tally:
     ) -> Readout:
         """Say how shares show in the reports of these groups, of all if None; see `Design.readout`."""
         counts, n = self.scaled()
-        kinds = self._histograms.kinds
-        if kinds is not None and self.weighted:
-            totals = np.atleast_1d(self.n)[:, np.newaxis]
-            kinds = kinds * np.divide(n, totals, out=np.zeros_like(n), where=totals > 0)
+        kinds = self.scaled_kinds()
         if groups is not None:
             counts, n, kinds = counts[groups], n[groups], None if kinds is None else kinds[groups]
         return self.design.readout(counts, n, sets, minus=minus, target=target, histogram=kinds)
@@ -260,11 +257,20 @@ class Tally:
         Without weights these are the counts themselves; a group without reports has a total of 0.
         """
         counts, number = self.rows()
-        n = number[:, np.newaxis].astype(np.float64)
         if self.squares is None:
-            return counts, n
-        effective = np.reshape(self.effective, n.shape)
-        return counts * np.divide(effective, n, out=np.zeros_like(n), where=n > 0), effective
+            return counts, number[:, np.newaxis].astype(np.float64)
+        return counts * self._worth, np.reshape(self.effective, (-1, 1))
+
+    def scaled_kinds(self) -> Counts | None:
+        """Give the kinds of reports, scaled alike, of shape (groups, kinds); None where they are not kept apart."""
+        kinds = self._histograms.kinds
+        return kinds if kinds is None or self.squares is None else kinds * self._worth
+
+    @property
+    def _worth(self) -> Array:
+        """The number of effective reports for each unit of weight, of shape (groups, 1)."""
+        n = np.reshape(self.n, (-1, 1)).astype(np.float64)
+        return np.divide(np.reshape(self.effective, n.shape).astype(np.float64), n, out=np.zeros_like(n), where=n > 0)
 
     def squeezed(self, values: Counts) -> PerGroup:
         """Take off the axis of the groups where there are none: the one place where that is done."""
