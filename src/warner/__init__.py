@@ -18,6 +18,7 @@ from warner.estimation import Estimate, estimate
 from warner.estimators import Certificate, Fit, certificate, channel_mle, ibu, inv, inv_n, inv_p, mle
 from warner.inference.fit import check
 from warner.inference.verdicts import Check
+from warner.planning.mechanisms import Mechanisms, mechanisms
 from warner.planning.plans import Plan, plan
 from warner.reports.counting import tally
 from warner.reports.pools import Pool, pool
@@ -59,5 +60,7 @@ __all__ = [  # noqa: RUF022 - in the order of the walk, not of the alphabet
     "Check",
     "plan",
     "Plan",
+    "mechanisms",
+    "Mechanisms",
     "noncompliance",
 ]

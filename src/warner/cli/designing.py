@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from warner import mechanisms
 from warner.cli.mechanisms import catalogue, designed, known, name_of, pairs, put, refuse_misspelled
 from warner.cli.options import DomainFile, Epsilon, Odds, Output, Redraw, Size, Truth, labels_in
 from warner.designs import RandomizedResponse, load_design
 
 if TYPE_CHECKING:
+    from warner.designs.contract import Design
     from warner.designs.labels import Domain
 
 DesignArgument = Annotated[Path, typer.Argument(help="A design file.")]
@@ -30,6 +32,11 @@ Or the name of a mechanism or of a survey design, with its parameters:
   warner design crosswise p=1/4 -o survey.json
   warner design kuk r1=0.6 r2=0.2 draws=5 --answers user other
   warner design subset-selection --size 1024 --epsilon 1
+
+Or --best, for the mechanism that `warner plan` recommends for so many answers and that epsilon:
+
+\b
+  warner design --best --size 1024 --epsilon 1 -o survey.json
 
 These are the names, and what they take (what is in brackets may be left out):
 
@@ -72,6 +79,10 @@ def design(
     ] = None,
     size: Size = None,
     domain_file: DomainFile = None,
+    best: Annotated[
+        bool,
+        typer.Option("--best", help="Choose the mechanism: the shortest reports of those that are about as precise."),
+    ] = False,
     integers: Annotated[bool, typer.Option("--integers", help="The answers are integers, not text.")] = False,
     epsilon: Epsilon = None,
     truth: Truth = None,
@@ -89,12 +100,24 @@ def design(
     if name is None:
         refuse_misspelled(words)
     domain = _domain([] if name else words, answers, domain_file, size, integers=integers)
-    made = designed(name or RandomizedResponse.mechanism, given, domain)
+    made = _best(name, given, domain, output) if best else designed(name or RandomizedResponse.mechanism, given, domain)
     if output is None:
         typer.echo(made.to_json())
     else:
         made.save(output)
         typer.echo(f"{output}: {made!r}")
+
+
+def _best(name: str | None, given: dict[str, str], domain: Domain | None, output: Path | None) -> Design:
+    """Give the recommended design, and say why: on standard error, if the design itself is printed."""
+    if name is not None or given.keys() != {"epsilon"}:
+        got = " and ".join([*([] if name is None else [name]), *given]) or "nothing"
+        raise ValueError(f"--best needs --epsilon and the possible answers, and nothing else, but got {got}")
+    if domain is None:
+        raise ValueError("--best needs the possible answers: name them, or give --domain-file or --size")
+    compared = mechanisms(domain, epsilon=given["epsilon"])
+    typer.echo(compared.reason, err=output is None)
+    return compared.design()
 
 
 def _domain(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -27,9 +28,11 @@ from warner.documents import save_text
 from warner.reports.counting import tally
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from warner.reports.tallies import Tally
+
+MechanismPlot = Annotated[
+    Path | None, typer.Option(help="Draw what each mechanism needs, against epsilon, to this PNG, SVG or PDF file.")
+]
 
 
 def plan(
@@ -75,11 +78,13 @@ def plan(
     as_json: AsJson = False,
     output: Output = None,
     plot: Plot = None,
+    mechanism_plot: MechanismPlot = None,
 ) -> None:
     """Plan a survey: people, epsilon or half-width.
 
     Of people, epsilon and half-width (or error), give two and get the third. With a pilot, its own epsilon counts as
-    given unless people and a half-width (or error) are.
+    given unless people and a half-width (or error) are. All mechanisms are compared at that epsilon, and one is
+    recommended; `warner design --best` writes it.
     """
     about = _about(size, domain_file, design)
     reports = _pilot(pilot, column, design)
@@ -100,9 +105,18 @@ def plan(
         delta=delta,
         rng=generator(seed),
     )
-    text = made.to_json() if as_json else "\n\n".join([made.text(), *([made.grid_text()] if grid else [])])
+    compared = made.mechanisms
+    tables = [*([] if compared is None else [compared.text()]), *([made.grid_text()] if grid else [])]
+    text = made.to_json() if as_json else "\n\n".join([made.text(), *tables])
     if plot is not None:
         made.save_plot(plot)
+    if mechanism_plot is not None:
+        if compared is None:
+            raise ValueError(
+                "--mechanism-plot needs a design whose answers are alike, such as randomized response, and a finite "
+                "epsilon"
+            )
+        compared.save_plot(mechanism_plot)
     if output is None:
         typer.echo(text)
     else:

@@ -11,6 +11,7 @@ of one member.
 
 from __future__ import annotations
 
+import math
 import textwrap
 from abc import ABC, abstractmethod
 from functools import cached_property
@@ -21,6 +22,7 @@ import numpy as np
 from warner.designs.exact import double_not_below, log_ratio, shown_up
 from warner.designs.facts import Ancillary, Bounds, ChannelOperator, Readout, Sums, Symmetry
 from warner.designs.forms import LabelForm
+from warner.designs.tables import pseudo_inverse
 from warner.documents import Document, checked, document, loaded, parsed, save_text
 
 if TYPE_CHECKING:
@@ -43,8 +45,6 @@ FORMAT = "warner design"
 VERSION = 1
 CHANNEL_LIMIT = 4096  # answers of a design that is written out as a matrix
 IDENTIFIED = 1e-8  # how nearly an inverse must undo a channel
-LARGE = 128  # rows of a matrix from which singular values are worth avoiding
-INDEPENDENT = 1e-10  # how nearly an inverse without singular values must undo a matrix
 DRAWN = 2**16  # people drawn at a time in a simulation
 
 
@@ -196,6 +196,22 @@ class Design(ABC):
         """How a report is written in a column."""
         return LabelForm(self.columns)
 
+    @property
+    def bits(self) -> float:
+        """The information that a report takes to send: the logarithm, to the base 2, of how many there can be."""
+        return self.report_form.bits
+
+    def decoding(self, n: float) -> float:
+        """Give about how many steps it takes to count n reports: one each, a transform of kinds, or all answers."""
+        if self.sufficient is None:
+            return n * self.k
+        return n if self.kinds is None else n + len(self.kinds) * math.log2(len(self.kinds))
+
+    @property
+    def simulated_at_once(self) -> bool:
+        """Whether the counts of many people can be drawn without drawing the report of each."""
+        return self.sufficient is not None
+
     def counted(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
     ) -> Sums:
@@ -265,6 +281,12 @@ class Design(ABC):
         """Give the best design of this mechanism for this epsilon; None where the mechanism is not made from one."""
         return None
 
+    @classmethod
+    def variants(cls, domain: Domain, epsilon: Number) -> dict[str, Self]:
+        """Give the designs of this mechanism for this epsilon that are worth comparing, by their names."""
+        best = cls.for_epsilon(domain, epsilon)
+        return {} if best is None else {cls.mechanism: best}
+
     def as_channel(self) -> Channel:
         """Write the design as a table of whole numbers."""
         raise TypeError(f"a {self.mechanism} has too many possible reports to be written as a table")
@@ -314,7 +336,7 @@ class Design(ABC):
         possible = expected > 0
         scale = np.sqrt(expected[possible])
         inverse = np.zeros(matrix.shape[::-1])
-        inverse[possible] = _pseudo_inverse(matrix[:, possible] / scale) / scale[:, np.newaxis]
+        inverse[possible] = pseudo_inverse(matrix[:, possible] / scale) / scale[:, np.newaxis]
         inverse.flags.writeable = False
         return inverse
 
@@ -468,22 +490,6 @@ def revealed(design: Design) -> str:
         f"What a report reveals: epsilon {design.shown_epsilon()}. It makes no answer more than {times:,} times "
         "likelier, against any other, than it was before."
     )
-
-
-def _pseudo_inverse(matrix: Array) -> Array:
-    """Give the pseudo-inverse; of large matrices whose rows are independent without the singular values.
-
-    Those take four times as long, and are needed only where rows are nearly dependent, which the residual shows.
-    """
-    if len(matrix) > LARGE:
-        try:
-            square = matrix.shape[0] == matrix.shape[1]
-            inverse = np.linalg.inv(matrix) if square else np.linalg.solve(matrix @ matrix.T, matrix).T
-            if np.abs(matrix @ inverse - np.eye(len(matrix))).max() <= INDEPENDENT:
-                return np.asarray(inverse)
-        except np.linalg.LinAlgError:
-            pass
-    return np.asarray(np.linalg.pinv(matrix), dtype=np.float64)
 
 
 def added_up(place: Integers, amounts: Counts | None, size: int) -> Counts:

@@ -6,6 +6,7 @@ meaning is told apart, as missing or as outside of what a report can be.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
@@ -52,6 +53,11 @@ class LabelForm:
         return len(self.labels)
 
     @property
+    def bits(self) -> float:
+        """The bits that tell one report from all others."""
+        return math.log2(len(self.labels))
+
+    @property
     def rule(self) -> str:
         """What reports must be, for an error."""
         return "in the domain"
@@ -95,6 +101,14 @@ class BitForm:
     def kinds(self) -> int | None:
         """How many different reports there can be: so many that nearly all of them may differ."""
         return None
+
+    @property
+    def bits(self) -> float:
+        """The bits that tell one report from all others: one for each answer, or log2 of the number of sets."""
+        if self.ones is None:
+            return float(self.k)
+        among = math.lgamma(self.k + 1) - math.lgamma(self.ones + 1) - math.lgamma(self.k - self.ones + 1)
+        return among / math.log(2)
 
     @property
     def rule(self) -> str:

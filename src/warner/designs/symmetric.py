@@ -16,7 +16,7 @@ from warner.designs.contract import CHANNEL_LIMIT, Design
 from warner.designs.facts import Bounds, ChannelOperator, Readout, Sums, Symmetry, sizes_of, summed
 
 if TYPE_CHECKING:
-    from warner.arrays import Array, Counts, Integers, Mask, Sets
+    from warner.arrays import Array, Counts, Integers, Mask, Sets, Size
 
 
 class Symmetric(Design):
@@ -80,6 +80,13 @@ class Symmetric(Design):
                 present, first = np.unique(place[order], return_index=True)
                 counts[present] += np.add.reduceat(support[order] * weight[order, np.newaxis], first, axis=0)
         return Sums(counts[0], n[0]) if group is None else Sums(counts, n)
+
+    def simulate(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw counts of n people who are a sample of a population: multinomial where each report is counted once."""
+        if not self.exclusive:
+            return super().simulate(shares, n, rng=rng, size=size)
+        reported = self.q + self.symmetry.gain * shares
+        return rng.multinomial(n, reported / reported.sum(), size=size)
 
     def bounds(self) -> Bounds:
         """Give p and q in their order; of counts that sum to n, one side implies the other."""

@@ -1,4 +1,4 @@
-"""Tables of probabilities in whole numbers: as they were written, or rounded from doubles."""
+"""Tables of probabilities in whole numbers, as they were written or rounded from doubles; and how to invert one."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from warner.designs.exact import exact
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from warner.arrays import Counts
+    from warner.arrays import Array, Counts
     from warner.designs.labels import Labels
 
 FLOAT_TOTAL = 2**52  # doubles in a matrix are rounded to so many parts of one
+LARGE = 128  # rows of a matrix from which singular values are worth avoiding
+INDEPENDENT = 1e-10  # how nearly an inverse without singular values must undo a matrix
 
 
 def whole_rows(matrix: Any, domain: Labels, columns: int) -> tuple[Counts, int]:
@@ -73,3 +75,19 @@ def _refuse_negative(label: str | int, value: float) -> NoReturn:
     raise ValueError(
         f"matrix must hold probabilities of at least 0, but the row of the answer {label!r} has {value:.12g}"
     )
+
+
+def pseudo_inverse(matrix: Array) -> Array:
+    """Give the pseudo-inverse; of large matrices whose rows are independent without the singular values.
+
+    Those take four times as long, and are needed only where rows are nearly dependent, which the residual shows.
+    """
+    if len(matrix) > LARGE:
+        try:
+            square = matrix.shape[0] == matrix.shape[1]
+            inverse = np.linalg.inv(matrix) if square else np.linalg.solve(matrix @ matrix.T, matrix).T
+            if np.abs(matrix @ inverse - np.eye(len(matrix))).max() <= INDEPENDENT:
+                return np.asarray(inverse)
+        except np.linalg.LinAlgError:
+            pass
+    return np.asarray(np.linalg.pinv(matrix), dtype=np.float64)

@@ -22,6 +22,7 @@ from warner.output.canvas import (
     save_picture,
     svg_element,
 )
+from warner.planning.mechanisms import TOLERANCE, bits_text, candidates
 from warner.words import points, printable, quoted, reports_counted, shortened
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Mask
     from warner.estimation import Estimate
     from warner.inference.intervals import Limits
+    from warner.planning.mechanisms import Mechanisms
     from warner.planning.plans import Plan
 
 # The colours of Okabe and Ito, which the colour-blind can tell apart, without yellow (too pale on white); each group
@@ -51,6 +53,10 @@ DEEPEST = 1e6  # how many times smaller than the largest share the end of a loga
 PLAN_SPAN, PLAN_POINTS = 30, 41  # how many times fewer and more people a plan's picture shows, in how many steps
 LABELS_APART = 1.15  # the ratio of two epsilons whose lines can still be labelled
 DEFAULT_TITLE = "What people would have answered"
+MECHANISMS_SIZE = (WIDTH, 6.0)  # inches
+EPSILONS_DRAWN, EPSILON_POINTS = (0.1, 10.0), 121
+LEAST_MORE = 0.1  # percent more people than the best mechanism that can still be seen
+MECHANISMS_TITLE = "What each mechanism needs at the same privacy"
 PLAN_TITLE = "Precision by number of people and epsilon"
 MEASURES = {"half_width": "half-width of the interval", "error": "root-mean-square error"}
 
@@ -201,6 +207,72 @@ def _plan_notes(plan: Plan) -> list[str]:
 def save_plan(plan: Plan, path: str | os.PathLike[str], *, title: str | None = None) -> None:
     """Draw a plan to a PNG, SVG or PDF file, which is written whole or not at all; no display is needed."""
     save_picture(lambda ax: plot_plan(plan, title=title, ax=ax), PLAN_SIZE, path)
+
+
+def plot_mechanisms(compared: Mechanisms, *, title: str | None = None, ax: Axes | None = None) -> Axes:
+    """Draw how many more people each mechanism needs than the best, against epsilon, for the same number of answers.
+
+    By the variance of rare answers, in percent; both axes are logarithmic. Below the dashed line a mechanism is precise
+    enough to be recommended, if no other there has shorter reports; the best of all is on the lower edge.
+
+    Parameters
+    ----------
+    compared : Mechanisms
+        What to draw; its own epsilon is a vertical line.
+    title : str, optional
+        The headline.
+    ax : matplotlib Axes, optional
+        Where to draw; if not given, a new pyplot figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes that were drawn on; its figure is ``.figure``.
+    """
+    ax = new_axes(MECHANISMS_SIZE) if ax is None else ax
+    epsilon, k = compared.candidates[0].design.epsilon, len(compared.domain)
+    epsilons = np.geomspace(min(EPSILONS_DRAWN[0], epsilon), max(EPSILONS_DRAWN[1], epsilon), EPSILON_POINTS)
+    more = {candidate.name: np.full(epsilons.size, np.nan) for candidate in compared.candidates}
+    for place, drawn in enumerate(epsilons):
+        offered = candidates(k, float(drawn))
+        for candidate in offered:
+            if candidate.name in more:
+                more[candidate.name][place] = 100 * (candidate.variance / offered[0].variance - 1)
+    lines = []
+    for place, candidate in enumerate(compared.candidates):
+        taken = candidate.name == compared.recommended
+        lines += ax.plot(
+            epsilons,
+            np.maximum(more[candidate.name], LEAST_MORE),
+            color=PALETTE[place % len(PALETTE)],
+            linestyle=LINE_STYLES[place % len(LINE_STYLES)],
+            linewidth=2.6 if taken else 1.4,
+            zorder=3 if taken else 2,
+        )
+    ax.axhline(100 * TOLERANCE, color=INK, linestyle="--", linewidth=0.9)
+    ax.axvline(epsilon, color=INK, linestyle=":", linewidth=1.2)
+    logarithmic(ax)
+    ax.set_ylim(bottom=0.93 * LEAST_MORE)  # a line on the lower edge is whole
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(lambda value, _: f"{value:,g}")
+    ax.set_xlabel("epsilon")
+    ax.set_ylabel("more people than the best mechanism needs (%)")
+    labels = [f"{candidate.name}, {bits_text(candidate.bits)} bits" for candidate in compared.candidates]
+    notes = [
+        f"{k:,} answers",
+        f"bits of a report at ε = {compared.shown_epsilon()} (dotted line)",
+        f"on the lower edge: the best, or within {LEAST_MORE:g} %",
+        f"dashed line: {100 * TOLERANCE:.0f} % above the best",
+        f"thick: recommended at ε = {compared.shown_epsilon()}",
+    ]
+    above = add_legend(ax, Legend(lines, labels, notes))
+    add_heading(ax, notes, MECHANISMS_TITLE if title is None else title, above)
+    return ax
+
+
+def save_mechanisms(compared: Mechanisms, path: str | os.PathLike[str], *, title: str | None = None) -> None:
+    """Draw mechanisms to a PNG, SVG or PDF file, which is written whole or not at all; no display is needed."""
+    save_picture(lambda ax: plot_mechanisms(compared, title=title, ax=ax), MECHANISMS_SIZE, path)
 
 
 # What is drawn

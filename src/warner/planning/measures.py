@@ -31,7 +31,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from warner.arrays import LARGEST_TOTAL, Numbers
-from warner.inference.binomial import Rates, binomial_limits, smallest_share
+from warner.inference.binomial import Rates, binomial_limits, check_power, smallest_share
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Integers, Mask
@@ -76,6 +76,33 @@ class Question:
     def worst_case(self) -> bool:
         """Whether the half-width is for a share that nobody gave, but that has the widest interval."""
         return self.share is None and (self.answer is None or self.population is None)
+
+
+def measure_of(half_width: float | None, error: float | None) -> tuple[str, float | None]:
+    """Name the measure that a goal is for; that of intervals, if there is no goal."""
+    if half_width is not None and error is not None:
+        raise TypeError("give half_width or error, not both")
+    return ("half_width", half_width) if error is None else ("error", error)
+
+
+def check_question(question: Question) -> None:
+    """Refuse a share, goal or power that cannot be."""
+    check_power(question.power)
+    share, goal = question.share, question.goal
+    if share is not None and not 0 <= share <= 1:
+        raise ValueError(f"share must be from 0 to 1, but got {share!r}")
+    most = 0.5 if question.measure == "half_width" else 1.0
+    if goal is not None and (not isinstance(goal, float | int | np.floating) or not 0 < goal < most):
+        raise ValueError(
+            f"{question.measure} must be above 0 and below {most:g}, as a share (0.02 is two percentage points), but "
+            f"got {goal!r}"
+        )
+
+
+def check_people(people: Numbers) -> None:
+    """Refuse what is no number of people."""
+    if isinstance(people, bool) or not isinstance(people, int | np.integer) or not 1 <= people <= LARGEST_TOTAL:
+        raise ValueError(f"people must be a whole number from 1 to 2^53, but got {people!r}")
 
 
 class Measured(NamedTuple):

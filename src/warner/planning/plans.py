@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.arrays import LARGEST_TOTAL, Numbers
+from warner.arrays import LARGEST_TOTAL
 from warner.designs import MECHANISMS, RandomizedResponse
 from warner.designs.contract import Design
 from warner.estimators.auto import COMPARED, SURVEYS, predicted_errors
-from warner.inference.binomial import check_power
 from warner.inference.intervals import Confidence, positions_of
 from warner.planning.advice import advice
-from warner.planning.measures import Precision, Question
+from warner.planning.measures import Precision, Question, check_people, check_question, measure_of
+from warner.planning.mechanisms import Mechanisms, candidates
 from warner.planning.populations import population_shares, tally_of
 from warner.planning.shuffling import shufflable, shuffled
 from warner.planning.solving import LARGEST_EPSILON, fewest_people, follows_epsilon, smallest_epsilon, with_epsilon
@@ -142,6 +143,16 @@ class Plan(Result):
         """Whether the share was not given but is the one with the widest interval, among all or in the population."""
         return self.question.worst_case
 
+    @cached_property
+    def mechanisms(self) -> Mechanisms | None:
+        """All mechanisms at this epsilon, by the same formulas: what each needs, or tells, and which to take.
+
+        None where the design's answers are not alike, as those of a channel, or where epsilon is infinite.
+        """
+        offered = candidates(self.design.k, self.epsilon) if self.design.symmetry is not None else []
+        people = self.people if self.goal is None else None
+        return Mechanisms(self.design.domain, self.epsilon, tuple(offered), self.question, people) if offered else None
+
     def table(self, epsilons: Sequence[float] | None = None, people: Sequence[int] | None = None) -> dict[str, Counts]:
         """Give the half-width and the error over a grid of epsilons and numbers of people.
 
@@ -161,7 +172,7 @@ class Plan(Result):
         if people is None:
             people = sorted({min(max(1, _two_digits(self.people * times)), LARGEST_TOTAL) for times in GRID_PEOPLE})
         for n in people:
-            _check_people(n)
+            check_people(n)
         designs = [
             self.design if epsilon == self.epsilon else with_epsilon(self.design, epsilon) for epsilon in epsilons
         ]
@@ -220,6 +231,7 @@ class Plan(Result):
             "population": None if self.population is None else self.population.tolist(),
             "errors": {name: plain(error) for name, error in self.errors.items()},
             "advice": list(self.advice),
+            "mechanisms": None if self.mechanisms is None else self.mechanisms.to_dict(),
         }
 
     def text(self) -> str:
@@ -306,9 +318,7 @@ def plan(
     """
     if pilot is not None and population is not None:
         raise TypeError("give a population or a pilot, not both")
-    if half_width is not None and error is not None:
-        raise TypeError("give half_width or error, not both")
-    measure, goal = ("half_width", half_width) if error is None else ("error", error)
+    measure, goal = measure_of(half_width, error)
     reports = None if pilot is None else tally_of(pilot)
     given = [name for name, value in (("people", people), (measure, goal)) if value is not None]
     design = _design(domain, mechanism, epsilon, reports, given)
@@ -322,7 +332,9 @@ def plan(
         share,
         None if expected is None else population_shares(expected, design),
     )
-    _check(question, people)
+    check_question(question)
+    if people is not None:
+        check_people(people)
     if delta is not None:
         shufflable(design, delta)
     solved_for = measure
@@ -389,26 +401,6 @@ def _made(domain: Any, mechanism: str, epsilon: Number) -> Design:
     return design
 
 
-def _check(question: Question, people: Numbers) -> None:
-    check_power(question.power)
-    share, goal = question.share, question.goal
-    if share is not None and not 0 <= share <= 1:
-        raise ValueError(f"share must be from 0 to 1, but got {share!r}")
-    most = 0.5 if question.measure == "half_width" else 1.0
-    if goal is not None and (not isinstance(goal, float | int | np.floating) or not 0 < goal < most):
-        raise ValueError(
-            f"{question.measure} must be above 0 and below {most:g}, as a share (0.02 is two percentage points), but "
-            f"got {goal!r}"
-        )
-    if people is not None:
-        _check_people(people)
-
-
-def _check_people(people: Numbers) -> None:
-    if isinstance(people, bool) or not isinstance(people, int | np.integer) or not 1 <= people <= LARGEST_TOTAL:
-        raise ValueError(f"people must be a whole number from 1 to 2^53, but got {people!r}")
-
-
 def _check_telling(design: Design, question: Question) -> None:
     """Refuse designs whose reports do not tell what is asked for."""
     if design.epsilon == 0:
@@ -427,7 +419,7 @@ def _predicted_errors(precision: Precision, people: int, rng: np.random.Generato
         return {}
     told = not precision.untold.size
     known = {"inv": precision.error(float(people))} if told else {}
-    if not design.exclusive and SURVEYS * people * design.k > SIMULATED_CELLS:  # person by person: minutes
+    if not design.simulated_at_once and SURVEYS * people * design.k > SIMULATED_CELLS:  # person by person: minutes
         return known
     generator = seeded_by(np.append(population, [people, design.epsilon])) if rng is None else rng
     methods = COMPARED if told else ("mle",)  # the others undo the randomization

@@ -1,0 +1,335 @@
+r"""Which mechanism: what each needs for the same answers at the same epsilon, and which to take.
+
+All mechanisms give the same privacy; they differ in three things. *People*: the fewest that reach a precision, by the
+formulas of a plan. *Bits*: what a report takes to send. *Decoding*: the steps from reports to counts. Where answers are
+many, nearly all of them are rare, and the number of people goes with the variance that one report leaves in the
+unbiased share of an answer that nobody holds [1]_,
+
+.. math:: v = \frac{q(1-q)}{(p-q)^2}.
+
+**The rule.** Of the mechanisms whose v is at most 5 % above the smallest, take the one with the shortest reports; if
+two are equally short, the one with the smaller v. It depends on the number of answers and on epsilon alone. Randomized
+response, whose reports are as short as can be, is so taken wherever it is about the best.
+
+A worked number: 16 answers at epsilon 1. Randomized response has p = e / (e + 15) = 0.1534 and q = 1 / (e + 15) =
+0.0564, so v = 5.66. Sets of 4 answers have p = 4e / (4e + 12) = 0.4754, q = 4 (3e + 12) / (15 (4e + 12)) = 0.2350 and
+v = 3.11: 55 % of the people, for reports of log2 1820 = 10.8 bits in the place of 4.
+
+References
+----------
+.. [1] T. Wang, J. Blocki, N. Li, S. Jha, "Locally differentially private protocols for frequency estimation", USENIX
+   Security 2017: the comparison by this variance.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from warner.designs import MECHANISMS
+from warner.designs.exact import exact
+from warner.designs.labels import canonical
+from warner.inference.intervals import Confidence
+from warner.planning.measures import Precision, Question, check_people, check_question, measure_of
+from warner.planning.solving import fewest_people
+from warner.planning.wording import MEASURES
+from warner.results import Result, plain
+from warner.words import points, rounded_up, wrapped
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
+    from warner.arrays import Counts
+    from warner.designs.contract import Design
+    from warner.designs.exact import Number
+    from warner.designs.labels import Domain, Labels
+    from warner.documents import Document
+
+TOLERANCE = 0.05  # how much larger than the smallest the variance of a mechanism may be to be taken for short reports
+SAME = 9  # digits in which two mechanisms must agree to be the same
+SHOWN_BITS = 100  # from here, bits are shown as whole numbers
+
+
+class Candidate(NamedTuple):
+    """A mechanism at its best for some number of answers and some epsilon.
+
+    `variance` is that of the unbiased share of an answer that nobody holds, for one report.
+    """
+
+    name: str
+    design: Design
+    variance: float
+
+    @property
+    def bits(self) -> float:
+        """What a report takes to send."""
+        return self.design.bits
+
+
+def candidates(domain: Domain, epsilon: Number) -> list[Candidate]:
+    """Make the designs of all mechanisms that follow from epsilon and whose answers are alike, the best first.
+
+    A mechanism that cannot be made for this epsilon is left out; the list is empty if that holds for all.
+    """
+    made: dict[str, Design] = {}
+    for mechanism in MECHANISMS.values():
+        with suppress(ValueError):
+            made |= mechanism.variants(domain, epsilon)
+    listed = [
+        Candidate(name, design, variance_of_rare(design))
+        for name, design in made.items()
+        if design.symmetry is not None and design.symmetry.a != design.symmetry.b
+    ]
+    return sorted(listed, key=lambda candidate: float(f"{candidate.variance:.{SAME}g}"))
+
+
+def variance_of_rare(design: Design) -> float:
+    """Give the variance that one report leaves in the unbiased share of an answer that nobody holds."""
+    assert design.symmetry is not None
+    return design.symmetry.q * (1 - design.symmetry.q) / design.symmetry.gain**2
+
+
+def preferred(offered: Sequence[Candidate]) -> Candidate:
+    """Choose by the rule: the shortest reports among those within 5 % of the smallest variance.
+
+    >>> [preferred(candidates(3, epsilon)).name for epsilon in (0.5, 5)]
+    ['randomized response', 'randomized response']
+    """
+    precise = (one for one in offered if one.variance <= (1 + TOLERANCE) * offered[0].variance)
+    return min(precise, key=lambda one: round(one.bits, SAME))  # of equally short ones, the first
+
+
+def bits_text(bits: float) -> str:
+    """Write a number of bits as a tenth, or as a whole number where they are many."""
+    return f"{bits:,.0f}" if bits >= SHOWN_BITS else f"{bits:.1f}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Mechanisms(Result):
+    """All mechanisms side by side, for the same answers at the same epsilon.
+
+    Attributes
+    ----------
+    domain : tuple or range
+        The possible answers.
+    epsilon : number
+        What a report may spend, as it was asked for.
+    candidates : tuple of Candidate
+        The mechanisms, those with the smallest variance of rare answers first; their designs are for the answers
+        0, 1, 2, ... (`design` gives them for the real ones).
+    question : Question
+        What is to be known, and how surely.
+    people : int or None
+        The number of people who report; None where that is the question, or where none was asked.
+    """
+
+    domain: Labels
+    epsilon: Number
+    candidates: tuple[Candidate, ...]
+    question: Question
+    people: int | None = None
+
+    @cached_property
+    def recommended(self) -> str:
+        """The name of the mechanism to take: the shortest reports among those within 5 % of the smallest variance."""
+        return preferred(self.candidates).name
+
+    def shown_epsilon(self) -> str:
+        """Write epsilon in four digits, rounded up."""
+        return rounded_up(float(exact("epsilon", self.epsilon)), 4)
+
+    def design(self, name: str | None = None) -> Design:
+        """Give the design of the recommended mechanism, or of this one, for these answers and this epsilon.
+
+        >>> mechanisms(["never", "once", "often"], epsilon=1).design()
+        <RandomizedResponse among 3 answers ('never', 'once', 'often'): truth 0.5761, each lie 0.2119, epsilon 1>
+        """
+        wanted = self.recommended if name is None else name
+        for candidate in self.candidates:
+            if candidate.name == wanted:
+                return type(candidate.design).variants(self.domain, self.epsilon)[wanted]
+        known = ", ".join(repr(candidate.name) for candidate in self.candidates)
+        raise ValueError(f"name must be one of {known}, but got {name!r}")
+
+    @cached_property
+    def needed(self) -> tuple[int | None, ...]:
+        """The people that each mechanism is for: as given, or the fewest that reach the goal; None if 2^53 do not."""
+        if self.question.goal is None:
+            return (self.people,) * len(self.candidates)
+        return tuple(_people(candidate.design, self.question, self.question.goal) for candidate in self.candidates)
+
+    def table(self) -> dict[str, Counts]:
+        """Give a row for each mechanism, those with the smallest variance of rare answers first.
+
+        Returns
+        -------
+        dict of str to ndarray
+            Columns ``mechanism``, ``variance`` (of the share of an answer that nobody holds, for one report), ``bits``
+            of a report, and ``recommended``; if people or a precision were given, also ``people``, the half-width or
+            the error that they reach, and ``decoding``, the steps from their reports to counts.
+        """
+        columns = {
+            "mechanism": np.array([candidate.name for candidate in self.candidates], dtype=object),
+            "variance": np.array([candidate.variance for candidate in self.candidates]),
+            "bits": np.array([candidate.bits for candidate in self.candidates]),
+            "recommended": np.array([candidate.name == self.recommended for candidate in self.candidates]),
+        }
+        if self.needed[0] is None and self.question.goal is None:
+            return columns
+        designs = [(candidate.design, people) for candidate, people in zip(self.candidates, self.needed, strict=True)]
+        reached = [
+            np.nan if n is None else Precision(design, self.question).measured(float(n)) for design, n in designs
+        ]
+        return columns | {
+            "people": np.array(self.needed, dtype=object),
+            self.question.measure: np.array(reached),
+            "decoding": np.array([np.nan if n is None else design.decoding(float(n)) for design, n in designs]),
+        }
+
+    def to_dict(self) -> Document:
+        """Give the table, row by row, and the mechanism that is recommended, as what JSON can hold."""
+        table = self.table()
+        rows = zip(*(column.tolist() for column in table.values()), strict=True)
+        return {
+            "answers": len(self.domain),
+            "epsilon": float(exact("epsilon", self.epsilon)),
+            "goal": plain(self.question.goal),
+            "mechanisms": [dict(zip(table, map(plain, row), strict=True)) for row in rows],
+            "recommended": self.recommended,
+            "reason": self.reason,
+        }
+
+    def text(self) -> str:
+        """Write the table, and the recommendation with its reason."""
+        lines = [f"Mechanisms for {len(self.domain):,} answers at epsilon {self.shown_epsilon()}{self._about}:"]
+        heads, rows = self._cells()
+        widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+        for cells in (heads, *rows):
+            first, *others = zip(cells, widths, strict=True)
+            lines.append(
+                "  ".join([f"{first[0]:{first[1]}}", *(f"{cell:>{width}}" for cell, width in others)]).rstrip()
+            )
+        return "\n".join([*lines, wrapped([self.reason])])
+
+    @property
+    def _about(self) -> str:
+        measure, goal = MEASURES[self.question.measure], self.question.goal
+        if goal is not None:
+            return f", people for {measure} of {points(goal)}"
+        return "" if self.people is None else f", {measure.split(' ', 1)[1]} of {self.people:,} people"
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        table = self.table()
+        columns: list[tuple[str, list[str]]] = [("mechanism", table["mechanism"].tolist())]
+        if self.question.goal is not None:
+            columns.append(("people", ["> 2^53" if n is None else f"{n:,}" for n in table["people"].tolist()]))
+        elif self.people is not None:
+            columns.append(("points", [f"{100 * value:.3g}" for value in table[self.question.measure].tolist()]))
+        columns.append(("variance", [f"{value:.4g}" for value in table["variance"].tolist()]))
+        columns.append(("bits", [bits_text(value) for value in table["bits"].tolist()]))
+        if "decoding" in table:
+            columns.append(("decoding", [f"{value:.1e}" for value in table["decoding"].tolist()]))
+        columns.append(("", ["recommended" if taken else "" for taken in table["recommended"].tolist()]))
+        rows = [list(row) for row in zip(*(cells for _, cells in columns), strict=True)]
+        return [head for head, _ in columns], rows
+
+    @cached_property
+    def reason(self) -> str:
+        """The recommendation and its reason, in a sentence."""
+        chosen, best = preferred(self.candidates), self.candidates[0]
+        said = f"Recommended: {chosen.name} ({bits_text(chosen.bits)} bits per report)"
+        if chosen.variance <= best.variance * (1 + 10.0**-SAME):
+            shorter = any(round(other.bits, SAME) < round(chosen.bits, SAME) for other in self.candidates)
+            others = f"no other that comes within {100 * TOLERANCE:.0f} % of it has shorter reports"
+            return (
+                f"{said}: the smallest variance of rare answers; {others if shorter else 'none has shorter reports'}."
+            )
+        return (
+            f"{said}: the shortest reports among the mechanisms whose variance of rare answers is within "
+            f"{100 * TOLERANCE:.0f} % of the smallest, that of {best.name} ({bits_text(best.bits)} bits); it needs "
+            f"{100 * (chosen.variance / best.variance - 1):.2g} % more people."
+        )
+
+    def plot(self, *, title: str | None = None, ax: Axes | None = None) -> Axes:
+        """Draw what each mechanism needs against epsilon; see `warner.output.plots.plot_mechanisms`."""
+        from warner.output.plots import plot_mechanisms
+
+        return plot_mechanisms(self, title=title, ax=ax)
+
+    def save_plot(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
+        """Write the picture to a PNG, SVG or PDF file; see `warner.output.plots.save_mechanisms`."""
+        from warner.output.plots import save_mechanisms
+
+        save_mechanisms(self, path, title=title)
+
+
+def mechanisms(
+    domain: Domain,
+    *,
+    epsilon: Number,
+    people: int | None = None,
+    half_width: float | None = None,
+    error: float | None = None,
+    share: float | None = None,
+    level: float = 0.95,
+    simultaneous: bool = False,
+) -> Mechanisms:
+    """Compare all mechanisms for these answers at this epsilon, and recommend one.
+
+    The rule: of the mechanisms whose variance for a rare answer is at most 5 % above the smallest, the one with the
+    shortest reports. Give a precision to see how many people each needs, or a number of people to see how precise each
+    would be; neither changes the recommendation.
+
+    Parameters
+    ----------
+    domain : int or sequence of labels
+        The possible answers or their number.
+    epsilon : number
+        The privacy of one report, in nats.
+    people : int, optional
+        Number of people who report.
+    half_width, error : float, optional
+        Instead of ``people``: the half-width that an interval may have, or the root-mean-square error of the unbiased
+        shares, as for `plan`.
+    share : float, optional
+        The true share that the half-width is for: 0 for a rare answer. If not given, the one with the widest interval
+        under each mechanism.
+    level, simultaneous
+        As for `plan`.
+
+    Examples
+    --------
+    >>> compared = mechanisms(16, epsilon=1)
+    >>> best = compared.candidates[0]
+    >>> best.name, round(best.variance, 2), round(best.bits, 1)
+    ('subset selection', 3.11, 10.8)
+    >>> compared.recommended
+    'subset selection'
+    """
+    measure, goal = measure_of(half_width, error)
+    if people is not None and goal is not None:
+        raise TypeError(f"give people or {measure}, not both: the other one is compared")
+    question = Question(measure, goal, Confidence(level, simultaneous=simultaneous), 0.8, None, share, None)
+    check_question(question)
+    if people is not None:
+        check_people(people)
+    labels = canonical(domain)
+    offered = candidates(len(labels), epsilon)
+    if not offered:
+        for mechanism in MECHANISMS.values():  # one of them says what is wrong with epsilon
+            mechanism.variants(len(labels), epsilon)
+        raise ValueError(f"no mechanism can be made for epsilon {epsilon!r} and {len(labels):,} answers")
+    return Mechanisms(labels, epsilon, tuple(offered), question, None if people is None else int(people))
+
+
+def _people(design: Design, question: Question, goal: float) -> int | None:
+    with suppress(ValueError):
+        return fewest_people(design, question, goal)
+    return None
