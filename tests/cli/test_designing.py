@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cli.shell import SURVEY, fails, succeeds
-from warner import RandomizedResponse, SubsetSelection, load_design, surveys
+from cli.shell import SURVEY, fails, run, succeeds
+from warner import RandomizedResponse, SubsetSelection, load_design, mechanisms, surveys
 from warner.designs import MECHANISMS, design_from_json
 from warner.surveys import SURVEYS
 
@@ -84,6 +84,21 @@ def test_mechanisms_and_survey_designs_are_made_by_name(prompt: Prompt, argument
     printed = design_from_json(prompt.prints("design", *arguments.split()))
     assert printed == wanted
     assert getattr(printed, "procedure", "") == getattr(wanted, "procedure", "")
+
+
+def test_the_best_design_is_written_with_the_reason(folder: Path) -> None:
+    compared = mechanisms(1000, epsilon=1)
+    said = succeeds(folder, "design", "--best", "--size", "1000", "--epsilon", "1", "-o", "best.json")
+    assert said == f"{compared.reason}\nbest.json: {compared.design()!r}\n"
+    assert load_design(folder / "best.json") == compared.design()
+    # Where the design itself is printed, nothing else is.
+    labels = [f"site {number}" for number in range(60)]
+    (folder / "sites.txt").write_text("\n".join(labels), encoding="utf-8")
+    done = run(folder, "design", "--best", "--domain-file", "sites.txt", "--epsilon", "0.5")
+    assert design_from_json(done.stdout) == mechanisms(labels, epsilon=0.5).design()
+    assert done.stderr.strip() == mechanisms(labels, epsilon=0.5).reason
+    done = run(folder, "design", "--best", "--answers", "a", "b", "c", "--epsilon", "1")
+    assert design_from_json(done.stdout) == RandomizedResponse(["a", "b", "c"], epsilon=1)
 
 
 def test_a_name_may_have_spaces(prompt: Prompt) -> None:
@@ -165,6 +180,13 @@ def test_every_name_without_its_parameters_says_what_it_takes(prompt: Prompt, na
         ("--size 1 --epsilon 1", "at least 2 answers"),
         ("a b --integers --epsilon 1", "--integers needs answers that are whole numbers, but got a, b"),
         ("--domain-file nowhere.txt --epsilon 1", "nowhere.txt"),
+        # the best for an epsilon
+        ("--best --size 9", "--best needs --epsilon and the possible answers, and nothing else, but got nothing"),
+        ("--best --size 9 --epsilon 1 --truth 1/2", "and nothing else, but got epsilon and truth"),
+        ("--best crosswise p=1/4", "and nothing else, but got crosswise and p"),
+        ("--best --epsilon 1", "--best needs the possible answers"),
+        ("--best --size 9 --epsilon 0", "epsilon must be positive"),
+        ("--best --size 1 --epsilon 1", "at least 2 answers"),
     ],
 )
 def test_every_mistake_is_one_clear_line(prompt: Prompt, arguments: str, complaint: str) -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import itertools
 import json
 import math
 from typing import TYPE_CHECKING, Any
@@ -227,59 +226,6 @@ def test_too_few_people_find_nothing() -> None:
     made = plan(1000, epsilon=1, people=3)
     assert made.smallest_share > 1
     assert "no answer, however common" in made.text()
-
-
-def subset_selection(k: int, size: int, growth: float) -> tuple[float, float]:
-    """List all subsets: one that holds the truth is e^epsilon times as likely as one that does not."""
-    subsets = list(itertools.combinations(range(k), size))
-    weights = np.array([growth if 0 in subset else 1 for subset in subsets])
-    weights = weights / weights.sum()
-    return tuple(float(weights[[answer in subset for subset in subsets]].sum()) for answer in (0, 1))  # type: ignore[return-value]
-
-
-@pytest.mark.parametrize(
-    ("k", "odds"), [(5, (3, 2)), (8, (2, 1)), (8, (5, 1)), (9, (6, 5)), (11, (2, 1)), (4, (50, 1))]
-)
-def test_the_advice_by_listing_all_subsets(k: int, odds: tuple[int, int]) -> None:
-    design = RandomizedResponse(k, odds=odds)
-    growth = odds[0] / odds[1]
-
-    def variance(held: float, not_held: float) -> float:
-        return not_held * (1 - not_held) / (held - not_held) ** 2
-
-    listed = [variance(*subset_selection(k, size, growth)) for size in range(1, k)]
-    ratio = min(listed) / variance(design.p, design.q)
-    advice = plan(design, people=100).advice
-    if ratio >= 0.95:
-        assert advice == ()
-        return
-    best = [size for size, own in enumerate(listed, 1) if own < min(listed) * (1 + 1e-12)]  # two sizes may tie
-    assert any(f"subset selection (a report names {size} answers on average)" in advice[0] for size in best)
-    assert f"about {100 * ratio:.2g} % of the people" in advice[0]
-
-
-def test_another_mechanism_is_named_only_where_it_is_clearly_better() -> None:
-    # Randomized response beats unary encoding while K < 3 e^epsilon + 2, which is 10.2 for epsilon 1.
-    assert plan(2, epsilon=1, people=100).advice == ()
-    assert plan(10, epsilon=5, people=100).advice == ()
-    (said,) = plan(1024, epsilon=1, people=100).advice
-    # Unary encoding needs 4e / (e + 1022) = 1.06 % of the people, and the best subsets hardly fewer.
-    assert "subset selection (a report names 275 answers on average)" in said
-    assert "about 1.1 % of the people" in said
-    assert plan(1024, mechanism="subset selection", epsilon=1, people=100).advice == ()
-    assert plan(RandomizedResponse(10, odds=(1, 0)), people=10).advice == ()
-
-
-def test_randomized_response_itself_may_be_the_advice() -> None:
-    # Sets of 5 out of 10 answers at odds 20 : 1 are far larger than K / (20 + 1).
-    large = SubsetSelection(10, odds=(20, 1), size=5)
-    (said,) = plan(large, people=10).advice
-    best = RandomizedResponse(10, odds=(20, 1))
-    ratio = (best.q * (1 - best.q) / (best.p - best.q) ** 2) / (large.q * (1 - large.q) / (large.p - large.q) ** 2)
-    assert f"randomized response (a report names one answer) would need about {100 * ratio:.2g} %" in said
-    # Odds of 1 : 2 spend as much as 2 : 1: q (1-q) / (p-q)^2 is 2 * 17 against 1 * 10.
-    (said,) = plan(RandomizedResponse(10, odds=(1, 2)), people=10).advice
-    assert "at the same epsilon" in said
 
 
 def test_a_pilot_is_the_population() -> None:

@@ -1,0 +1,311 @@
+"""All mechanisms side by side: by exact arithmetic, by enumeration, and against numbers from outside."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+import warner
+from warner import Mechanisms, RandomizedResponse, SubsetSelection, mechanisms, plan, surveys
+from warner.designs import MECHANISMS
+from warner.planning.mechanisms import candidates, preferred
+
+if TYPE_CHECKING:
+    from warner.designs import Design
+
+REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "mechanisms.json").read_text(encoding="utf-8"))
+# Names here, and in the reference file.
+REFERRED = {
+    "randomized response": "RR",
+    "subset selection": "SS",
+    "unary encoding, optimal": "OUE",
+    "unary encoding, symmetric": "SUE",
+    "Hadamard response": "HR",
+    "projective geometry response": "PGR",
+    "local hashing, linear": "LH_linear",
+}
+FROM_EPSILON = [name for name, mechanism in MECHANISMS.items() if mechanism.for_epsilon(4, 1) is not None]
+every_mechanism = pytest.mark.parametrize("mechanism", FROM_EPSILON)
+
+
+def exact_variance(design: Design) -> Fraction:
+    assert design.symmetry is not None
+    a, b, total = design.symmetry[:3]
+    p, q = Fraction(a, total), Fraction(b, total)
+    return q * (1 - q) / (p - q) ** 2
+
+
+@pytest.mark.parametrize("row", REFERENCE["parameters"], ids=lambda row: f"K={row['K']}, epsilon={row['epsilon']}")
+def test_variance_and_bits_against_the_reference(row: dict[str, Any]) -> None:
+    found = {candidate.name: candidate for candidate in candidates(row["K"], row["epsilon"])}
+    for name in REFERRED.keys() & found.keys():
+        expected = row[REFERRED[name]]
+        assert_allclose(found[name].variance, expected["var0"], rtol=1e-8, err_msg=name)
+        assert_allclose(found[name].bits, expected["bits"], rtol=1e-8, err_msg=name)
+
+
+@pytest.mark.parametrize(("k", "odds"), [(5, (3, 2)), (8, (2, 1)), (9, (6, 5)), (11, (2, 1)), (4, (50, 1))])
+def test_subset_selection_by_listing_all_subsets_and_none_is_better(k: int, odds: tuple[int, int]) -> None:
+    def variance(size: int) -> Fraction:
+        subsets = list(itertools.combinations(range(k), size))
+        weights = [odds[0] if 0 in subset else odds[1] for subset in subsets]  # the answer 0 is held
+        p, q = (
+            Fraction(sum(w for w, subset in zip(weights, subsets, strict=True) if answer in subset), sum(weights))
+            for answer in (0, 1)
+        )
+        return q * (1 - q) / (p - q) ** 2
+
+    best = float(min(variance(size) for size in range(1, k)))
+    found = candidates(k, math.log(odds[0] / odds[1]))
+    by_name = {candidate.name: candidate.variance for candidate in found}
+    assert_allclose(by_name["subset selection"], best, rtol=1e-9)
+    assert_allclose(found[0].variance, best, rtol=1e-9)
+
+
+@given(st.integers(2, 3000), st.floats(0.05, 8))
+def test_the_rule(k: int, epsilon: float) -> None:
+    compared = mechanisms(k, epsilon=epsilon)
+    exact = {candidate.name: exact_variance(candidate.design) for candidate in compared.candidates}
+    assert_allclose(compared.table()["variance"], [float(variance) for variance in exact.values()], rtol=1e-9)
+    least = min(exact.values())
+    chosen = compared.recommended
+    assert exact[chosen] <= least * Fraction(105, 100)
+    bits = {candidate.name: candidate.bits for candidate in compared.candidates}
+    for name in exact:
+        if exact[name] <= least * Fraction(1049999, 1000000):
+            assert bits[chosen] <= bits[name] + 1e-6
+    assert all(candidate.design.epsilon <= epsilon for candidate in compared.candidates)
+    # Nothing is as short as a randomized response: where it is about as good, it is taken.
+    if exact["randomized response"] <= least * Fraction(104, 100):
+        assert chosen == "randomized response"
+
+
+def test_the_worked_number() -> None:
+    found = {candidate.name: candidate for candidate in candidates(16, 1)}
+    e = math.e
+    p, q = 4 * e / (4 * e + 12), 4 * (3 * e + 12) / (15 * (4 * e + 12))
+    assert_allclose(found["subset selection"].variance, q * (1 - q) / (p - q) ** 2, rtol=1e-12)
+    assert_allclose(found["subset selection"].bits, math.log2(math.comb(16, 4)), rtol=1e-12)
+    assert_allclose(found["randomized response"].bits, 4)
+
+
+@pytest.mark.parametrize("options", [{"half_width": 0.03}, {"error": 0.004}, {"half_width": 0.03, "share": 0.0}])
+def test_the_people_are_those_of_a_plan_for_each_mechanism(options: dict[str, Any]) -> None:
+    compared = mechanisms(30, epsilon=1.5, level=0.9, **options)
+    table = compared.table()
+    measure = "error" if "error" in options else "half_width"
+    for name, people, reached, decoding in zip(
+        *(table[column] for column in ("mechanism", "people", measure, "decoding")), strict=True
+    ):
+        design = compared.design(name)
+        made = plan(design, level=0.9, **options)
+        assert made.people == people
+        assert getattr(made, measure) == reached <= options[measure]
+        assert decoding == design.decoding(people)
+    given = mechanisms(30, epsilon=1.5, people=5000, share=options.get("share"))
+    for name, reached in zip(given.table()["mechanism"], given.table()["half_width"], strict=True):
+        made = plan(given.design(name), people=5000, share=options.get("share"))
+        assert_allclose(made.half_width, reached, rtol=1e-12)
+    assert given.recommended == compared.recommended == mechanisms(30, epsilon=1.5).recommended
+
+
+def test_the_comparison_of_a_plan_is_for_its_own_question() -> None:
+    made = plan(200, epsilon=1, half_width=0.02, simultaneous=True)
+    assert made.mechanisms is not None
+    rows = dict(zip(made.mechanisms.table()["mechanism"], made.mechanisms.table()["people"], strict=True))
+    assert rows["randomized response"] == made.people
+    given = plan(200, epsilon=1, people=4000, population="zipf:1.1")
+    assert given.mechanisms is not None
+    table = given.mechanisms.table()
+    own = table["mechanism"] == "randomized response"
+    assert_allclose(table["half_width"][own], given.half_width, rtol=1e-12)
+    assert set(table["people"]) == {4000}
+    solved = plan(200, people=40_000, half_width=0.05)
+    assert solved.mechanisms is not None
+    assert solved.mechanisms.needed[[c.name for c in solved.mechanisms.candidates].index("randomized response")] in {
+        40_000,
+        39_999,  # epsilon is rounded up, and a person less may do
+    }
+    # What treats answers differently, or tells all, cannot be compared.
+    assert plan(surveys.kuk("4/5", "3/10", 2), people=100).mechanisms is None
+    assert plan(RandomizedResponse(3, odds=(1, 0)), people=100).mechanisms is None
+
+
+def test_one_truth_in_every_form() -> None:
+    compared = mechanisms(100, epsilon=1, half_width=0.05)
+    document = json.loads(compared.to_json())
+    table = compared.table()
+    assert document["recommended"] == compared.recommended
+    assert document["reason"] in " ".join(compared.text().split())
+    assert (document["answers"], document["epsilon"], document["goal"]) == (100, 1, 0.05)
+    assert [row["mechanism"] for row in document["mechanisms"]] == table["mechanism"].tolist()
+    for place, row in enumerate(document["mechanisms"]):
+        assert row == {name: column.tolist()[place] for name, column in table.items()}
+        line = next(line for line in compared.text().splitlines() if line.startswith(row["mechanism"]))
+        assert f"{row['people']:,}" in line
+        assert f"{row['variance']:.4g}" in line
+        assert line.endswith("recommended") == row["recommended"] == (row["mechanism"] == compared.recommended)
+    frame = compared.to_frame()
+    assert list(frame.columns) == list(table)
+    assert repr(compared) == compared.text()
+    assert max(map(len, compared.text().splitlines())) <= 120
+    assert "people" not in mechanisms(100, epsilon=1).table()
+    whole = plan(100, epsilon=1, half_width=0.05)
+    assert json.loads(whole.to_json())["mechanisms"]["mechanisms"][0]["mechanism"] == table["mechanism"][0]
+    # The conclusion of the plan names the same mechanism.
+    assert compared.recommended in whole.advice[0]
+
+
+def test_the_recommended_design_has_the_labels_and_the_epsilon() -> None:
+    labels = [f"answer {number}" for number in range(40)]
+    design = mechanisms(labels, epsilon="1/2").design()
+    assert design.domain == tuple(labels)
+    assert 0.49 < design.epsilon <= 0.5
+    assert mechanisms(labels, epsilon=0.5).design("randomized response") == RandomizedResponse(labels, epsilon=0.5)
+    with pytest.raises(ValueError, match=r"name must be one of .*'randomized response'.*, but got 'roulette'"):
+        mechanisms(4, epsilon=1).design("roulette")
+
+
+def test_very_many_answers() -> None:
+    compared = mechanisms(1_423_000, epsilon=1, half_width=0.02)
+    by_name = dict(zip(compared.table()["mechanism"], compared.table()["bits"], strict=True))
+    # log2 C(K, d) by Stirling's series: K H(d/K) - log2(2 pi d (K-d) / K) / 2.
+    design = SubsetSelection(1_423_000, epsilon=1)
+    d, k = design.size, design.k
+    entropy = -(d * math.log2(d / k) + (k - d) * math.log2(1 - d / k))
+    assert_allclose(by_name["subset selection"], entropy - math.log2(2 * math.pi * d * (k - d) / k) / 2, atol=1e-3)
+    assert compared.candidates[0].variance < 3.7
+
+
+def test_what_no_number_of_people_reaches_is_left_open() -> None:
+    compared = mechanisms(1000, epsilon=1e-7, half_width=0.01)
+    table = compared.table()
+    assert None in table["people"].tolist()
+    assert "> 2^53" in compared.text()
+    assert json.loads(compared.to_json())["mechanisms"][-1]["people"] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "said"),
+    [
+        ({"epsilon": 0}, ValueError, "epsilon must be positive"),
+        ({"epsilon": 41}, ValueError, "epsilon must be positive"),
+        ({"epsilon": "much"}, ValueError, "epsilon must be a finite number"),
+        ({"epsilon": 1, "people": 0}, ValueError, "people must be a whole number"),
+        ({"epsilon": 1, "people": 10, "half_width": 0.1}, TypeError, "people or half_width, not both"),
+        ({"epsilon": 1, "error": 0.1, "half_width": 0.1}, TypeError, "half_width or error"),
+        ({"epsilon": 1, "half_width": 0.6}, ValueError, "half_width must be above 0"),
+        ({"epsilon": 1, "share": -1}, ValueError, "share must be from 0 to 1"),
+        ({"epsilon": 1, "level": 2}, ValueError, "level must be between 0 and 1"),
+    ],
+)
+def test_bad_input_is_told(options: dict[str, Any], kind: type[Exception], said: str) -> None:
+    with pytest.raises(kind, match=said):
+        mechanisms(10, **options)
+    with pytest.raises(ValueError, match="at least 2"):
+        mechanisms(1, epsilon=1)
+
+
+def test_the_picture_shows_every_mechanism_and_the_rule(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    compared = mechanisms(50, epsilon=1)
+    ax = compared.plot(ax=Figure().subplots(), title="Ours")
+    assert ax.get_title(loc="left") == "Ours"
+    legend = ax.get_legend()
+    assert legend is not None
+    named = [text.get_text() for text in legend.get_texts()]
+    assert [name.rpartition(",")[0] for name in named] == [candidate.name for candidate in compared.candidates]
+    drawn = {name.rpartition(",")[0]: line for name, line in zip(named, ax.lines, strict=False)}
+    # At epsilon 1 each line is where the table has it.
+    place = int(np.abs(np.log(np.asarray(ax.lines[0].get_xdata(), dtype=float))).argmin())
+    least = min(candidate.variance for candidate in compared.candidates)
+    assert_allclose(np.asarray(ax.lines[0].get_xdata(), dtype=float)[place], 1)
+    for candidate in compared.candidates:
+        height = np.asarray(drawn[candidate.name].get_ydata(), dtype=float)[place]
+        assert_allclose(height, max(100 * (candidate.variance / least - 1), 0.1), rtol=1e-6)
+    assert any(np.allclose(np.asarray(line.get_ydata(), dtype=float), 5) for line in ax.lines)
+    compared.save_plot(tmp_path / "mechanisms.svg")
+    assert "recommended at ε = 1" in (tmp_path / "mechanisms.svg").read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match=r"must end in \.png"):
+        compared.save_plot(tmp_path / "mechanisms.gif")
+    compared.plot().figure.clear()
+
+
+# Planning with each mechanism, without naming it
+
+
+@every_mechanism
+def test_any_two_give_the_third_for_every_mechanism(mechanism: str) -> None:
+    by_people = plan(12, mechanism=mechanism, epsilon=1.25, half_width=0.05)
+    by_width = plan(12, mechanism=mechanism, epsilon=1.25, people=by_people.people)
+    by_epsilon = plan(12, mechanism=mechanism, people=by_people.people, half_width=by_width.half_width)
+    assert [made.solved_for for made in (by_people, by_width, by_epsilon)] == ["people", "half_width", "epsilon"]
+    assert by_width.half_width <= 0.05
+    assert by_epsilon.epsilon <= 1.25 * (1 + 1e-9)
+    assert by_epsilon.half_width <= by_width.half_width
+    assert by_epsilon.design.mechanism == mechanism
+    table = by_people.table([0.5, 2.0], [1000])
+    assert table["half_width"][1] < table["half_width"][0]
+
+
+@every_mechanism
+def test_the_predicted_errors_and_the_shuffler_for_every_mechanism(mechanism: str) -> None:
+    made = plan(12, mechanism=mechanism, epsilon=1.25, people=300, population="zipf:1")
+    assert made.errors["inv_p"] < made.errors["inv"] == made.error
+    # A million people are simulated at once where the design can.
+    many = plan(1000, mechanism=mechanism, epsilon=1.25, people=10**6, population="zipf:1")
+    assert ("inv_p" in many.errors) == many.design.simulated_at_once
+    assert many.errors["inv"] == many.error
+    if made.design.exclusive:
+        assert plan(made.design, people=300, delta=1e-6).shuffled_epsilon is not None
+    else:
+        with pytest.raises(ValueError, match="leave out delta"):
+            plan(made.design, people=300, delta=1e-6)
+
+
+def test_the_advice_is_the_recommended_mechanism_where_that_is_worth_a_word() -> None:
+    # Randomized response is about the best for few answers or a large epsilon.
+    assert plan(2, epsilon=1, people=100).advice == ()
+    assert plan(10, epsilon=5, people=100).advice == ()
+    best = preferred(candidates(1024, 1))
+    (said,) = plan(1024, epsilon=1, people=100).advice
+    # Unary encoding needs 4e / (e + 1022) = 1.06 % of the people, the best sets hardly fewer, others 5 % more at most.
+    assert f"at the same epsilon, {best.name} would need about 1.1 % of the people" in said
+    assert "in the place of 10.0" in said
+    assert plan(best.design, people=100).advice == ()
+    assert plan(RandomizedResponse(10, odds=(1, 0)), people=10).advice == ()
+    # Sets of 5 out of 10 answers at odds 20 : 1 are far larger than K / (20 + 1): randomized response is the advice.
+    large = SubsetSelection(10, odds=(20, 1), size=5)
+    ratio = float(exact_variance(RandomizedResponse(10, odds=(20, 1))) / exact_variance(large))
+    (said,) = plan(large, people=10).advice
+    assert f"randomized response would need about {100 * ratio:.2g} %" in said
+    # Odds of 1 : 2 spend as much as 2 : 1: q (1-q) / (p-q)^2 is 2 * 17 against 1 * 10.
+    (said,) = plan(RandomizedResponse(10, odds=(1, 2)), people=10).advice
+    assert "at the same epsilon" in said
+
+
+def test_far_shorter_reports_are_worth_a_word() -> None:
+    design = SubsetSelection(1024, epsilon=1)
+    best = preferred(candidates(1024, 1))
+    advice = plan(design, people=100).advice
+    if best.bits * 2 < design.bits:
+        (said,) = advice
+        assert f"{best.name} would need reports of {best.bits:.1f} bits in the place of 854" in said
+    else:
+        assert advice == ()
+
+
+def test_mechanisms_and_its_result_are_public() -> None:
+    assert isinstance(warner.mechanisms(2, epsilon=1), Mechanisms)
