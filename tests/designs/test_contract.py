@@ -380,19 +380,19 @@ def test_a_design_says_in_words_what_it_spends(design: Design) -> None:
 @every_design
 def test_a_report_takes_as_many_bits_as_there_are_reports(design: Design) -> None:
     # Some of what a column could hold may never be drawn, but less than half of it.
-    assert 0.5 < len(law(design)[0]) / 2**design.bits <= 1 + 1e-9
+    assert 0.5 < len(law(design)[0]) / 2**design.report_bits <= 1 + 1e-9
     assert design.decoding(1000) >= 1000 * (1 - 1e-9)
     assert design.decoding(2000) > design.decoding(1000)
 
 
 @every_design
 def test_variants_are_designs_of_the_mechanism_within_epsilon(design: Design) -> None:
-    best = type(design).for_epsilon(5, 1)
-    variants = type(design).variants(5, 1)
+    mechanism = MECHANISMS[design.mechanism]
+    best, variants = mechanism.for_epsilon(5, 1), mechanism.variants(5, 1)
     assert (best is None) == (not variants)
     for name, variant in variants.items():
         assert name.startswith(design.mechanism)
-        assert type(variant) is type(design)
+        assert variant.mechanism == design.mechanism
         assert 0.5 < variant.epsilon <= 1
     if best is not None:
         assert best in variants.values()

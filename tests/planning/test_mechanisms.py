@@ -300,7 +300,7 @@ def test_far_shorter_reports_are_worth_a_word() -> None:
     design = SubsetSelection(1024, epsilon=1)
     best = preferred(candidates(1024, 1))
     advice = plan(design, people=100).advice
-    if best.bits * 2 < design.bits:
+    if best.bits * 2 < design.report_bits:
         (said,) = advice
         assert f"{best.name} would need reports of {best.bits:.1f} bits in the place of 854" in said
     else:

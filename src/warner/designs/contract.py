@@ -197,8 +197,8 @@ class Design(ABC):
         return LabelForm(self.columns)
 
     @property
-    def bits(self) -> float:
-        """The information that a report takes to send: the logarithm, to the base 2, of how many there can be."""
+    def report_bits(self) -> float:
+        """What a report takes to send: the logarithm, to the base 2, of how many different ones there can be."""
         return self.report_form.bits
 
     def decoding(self, n: float) -> float:
@@ -282,7 +282,7 @@ class Design(ABC):
         return None
 
     @classmethod
-    def variants(cls, domain: Domain, epsilon: Number) -> dict[str, Self]:
+    def variants(cls, domain: Domain, epsilon: Number) -> Mapping[str, Design]:
         """Give the designs of this mechanism for this epsilon that are worth comparing, by their names."""
         best = cls.for_epsilon(domain, epsilon)
         return {} if best is None else {cls.mechanism: best}

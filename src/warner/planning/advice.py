@@ -41,13 +41,13 @@ def better_mechanism(design: Design) -> Iterator[str]:
         return
     best = preferred(offered)
     part = best.variance / variance_of_rare(design)
-    shorter = f"reports of {bits_text(best.bits)} bits in the place of {bits_text(design.bits)}"
+    shorter = f"reports of {bits_text(best.bits)} bits in the place of {bits_text(design.report_bits)}"
     if part < WORTH_NAMING:
         yield (
             f"Another mechanism: at the same epsilon, {best.name} would need about {100 * part:.2g} % of the people "
             f"for the same error of rare answers, and {shorter}."
         )
-    elif best.bits < FAR_SHORTER * design.bits:
+    elif best.bits < FAR_SHORTER * design.report_bits:
         yield (
             f"Another mechanism: at the same epsilon, {best.name} would need {shorter}, and about {100 * part:.3g} % "
             "of the people for the same error of rare answers."

@@ -70,7 +70,7 @@ class Candidate(NamedTuple):
     @property
     def bits(self) -> float:
         """What a report takes to send."""
-        return self.design.bits
+        return self.design.report_bits
 
 
 def candidates(domain: Domain, epsilon: Number) -> list[Candidate]:
@@ -81,7 +81,7 @@ def candidates(domain: Domain, epsilon: Number) -> list[Candidate]:
     made: dict[str, Design] = {}
     for mechanism in MECHANISMS.values():
         with suppress(ValueError):
-            made |= mechanism.variants(domain, epsilon)
+            made |= dict(mechanism.variants(domain, epsilon))
     listed = [
         Candidate(name, design, variance_of_rare(design))
         for name, design in made.items()
@@ -154,7 +154,7 @@ class Mechanisms(Result):
         wanted = self.recommended if name is None else name
         for candidate in self.candidates:
             if candidate.name == wanted:
-                return type(candidate.design).variants(self.domain, self.epsilon)[wanted]
+                return MECHANISMS[candidate.design.mechanism].variants(self.domain, self.epsilon)[wanted]
         known = ", ".join(repr(candidate.name) for candidate in self.candidates)
         raise ValueError(f"name must be one of {known}, but got {name!r}")
 
