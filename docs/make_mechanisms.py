@@ -1,0 +1,143 @@
+"""Make the picture and the tables of `which-mechanism.md`: the squared error of every mechanism and estimator, measured.
+
+`make mechanisms` runs it, for about an hour; the page is otherwise written by hand. People are drawn from a population,
+each of them is asked, and the reports themselves are estimated from, so that nothing but the contract of a design is
+used: a new mechanism is in the tables by being in the registry.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from warner import Tally, mechanisms
+from warner.estimators import fitted
+from warner.inference.intervals import Confidence
+from warner.metrics import squared_error_sum
+from warner.planning.mechanisms import candidates
+from warner.planning.measures import Precision, Question
+from warner.reports.kept import Kept, KeptBlock
+from warner.simulate import zipf
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from warner.arrays import Array
+    from warner.designs import Design
+
+DOCS = Path(__file__).parent
+ANSWERS, EPSILONS, EXPONENTS = (16, 256, 1024), (0.5, 1.0, 2.0, 4.0), (0.01, 1.3, 2.5)
+SURVEYS = {10_000: 20, 100_000: 4}  # surveys with so many people
+METHODS = ("inv", "inv_p", "inv_n", "mle")
+SHAPES = {
+    0.01: "All answers about equally common (Zipf 0.01)",
+    1.3: "A few common answers and many rare ones (Zipf 1.3)",
+    2.5: "One answer holds three quarters (Zipf 2.5)",
+}
+BEGIN, END = "<!-- made by make_mechanisms.py -->\n", "<!-- end of what is made -->\n"
+PICTURE = {"answers": 1000, "epsilon": 1.0}
+
+
+class Setting(NamedTuple):
+    """Answers, epsilon, the exponent of Zipf's law, and people."""
+
+    k: int
+    epsilon: float
+    exponent: float
+    n: int
+
+
+def errors(name: str, design: Design, setting: Setting) -> dict[str, float]:
+    """Give the mean squared error of each estimator, summed over the answers, as a multiple of the exact one of inv."""
+    truth = zipf(setting.k, setting.exponent)
+    question = Question("error", None, Confidence(), 0.8, None, None, truth)
+    exact = setting.k * Precision(design, question).error(float(setting.n)) ** 2
+    rng = np.random.default_rng([setting.k, setting.n, round(100 * setting.epsilon), round(100 * setting.exponent)])
+    found: dict[str, list[float]] = {method: [] for method in METHODS}
+    for _ in range(SURVEYS[setting.n]):
+        tally = surveyed(design, truth, setting.n, rng)
+        for method in METHODS:
+            found[method].append(float(squared_error_sum(fitted(tally, method).shares[0], truth)))
+    print(name, *setting, {method: round(np.mean(values) / exact, 3) for method, values in found.items()}, flush=True)
+    return {method: float(np.mean(values)) / exact for method, values in found.items()}
+
+
+def surveyed(design: Design, truth: Array, n: int, rng: np.random.Generator) -> Tally:
+    """Ask n people of a population, one by one, and count their reports."""
+    people = np.repeat(np.arange(design.k), rng.multinomial(n, truth))
+    reports = design.draw(people, rng.bytes)
+    counts, number, histogram = design.counted(reports)
+    return Tally(design, counts, n=number, histogram=histogram, reports=Kept.held(KeptBlock(reports)))
+
+
+def geometric(values: list[float]) -> float:
+    """Give the geometric mean."""
+    return math.exp(float(np.log(values).mean()))
+
+
+def shown(value: float) -> str:
+    """Write a ratio in about three digits."""
+    return f"{value:.2f}" if value < 10 else f"{value:.0f}"
+
+
+def tables(measured: dict[tuple[str, Setting], dict[str, float]]) -> Iterator[str]:
+    """Write the tables: one for each shape of the population, and one that sums up each mechanism."""
+    names = list(dict.fromkeys(name for name, _ in measured))
+    for exponent in EXPONENTS:
+        yield f"**{SHAPES[exponent]}**: `inv`, `inv_p`, `inv_n`, `mle`\n"
+        yield f"| mechanism | {' | '.join(f'ε = {epsilon:g}' for epsilon in EPSILONS)} |"
+        yield f"| --- |{' --- |' * len(EPSILONS)}"
+        for name in names:
+            cells = []
+            for epsilon in EPSILONS:
+                rows = [
+                    ratios
+                    for (own, setting), ratios in measured.items()
+                    if (own, setting.epsilon, setting.exponent) == (name, epsilon, exponent)
+                ]
+                means = {method: geometric([row[method] for row in rows]) for method in METHODS}
+                least = min(means[method] for method in METHODS[1:])
+                cells.append(" ".join(f"**{shown(v)}**" if v == least else shown(v) for v in means.values()))
+            yield f"| {name} | {' | '.join(cells)} |"
+        yield ""
+    yield "| mechanism | settings | `inv` / formula | `mle` / `inv_p` | `inv_n` / `inv_p` |"
+    yield "| --- | --- | --- | --- | --- |"
+    for name in names:
+        rows = [ratios for (own, _), ratios in measured.items() if own == name]
+        ratios = [
+            [row["inv"] for row in rows],
+            [row["mle"] / row["inv_p"] for row in rows],
+            [row["inv_n"] / row["inv_p"] for row in rows],
+        ]
+        cells = [f"{shown(geometric(r))} ({shown(min(r))} to {shown(max(r))})" for r in ratios]
+        yield f"| {name} | {len(rows)} | {' | '.join(cells)} |"
+    yield ""
+
+
+def run(people: tuple[int, ...]) -> dict[tuple[str, Setting], dict[str, float]]:
+    """Measure every mechanism in every setting."""
+    settings = [Setting(*values) for values in product(ANSWERS, EPSILONS, EXPONENTS, people)]
+    measured: dict[tuple[str, Setting], dict[str, float]] = {}
+    for setting in settings:
+        for candidate in sorted(candidates(setting.k, setting.epsilon)):
+            measured[candidate.name, setting] = errors(candidate.name, candidate.design, setting)
+    return measured
+
+
+def written(page: str, made: str) -> str:
+    """Put what is made into its place on the page."""
+    before, rest = page.split(BEGIN)
+    return f"{before}{BEGIN}\n{made}\n{END}{rest.split(END)[1]}"
+
+
+if __name__ == "__main__":
+    mechanisms(int(PICTURE["answers"]), epsilon=PICTURE["epsilon"]).save_plot(DOCS / "images" / "mechanisms.png")
+    if "--picture" not in sys.argv:
+        path = DOCS / "which-mechanism.md"
+        made = "\n".join(tables(run(tuple(SURVEYS))))
+        path.write_text(written(path.read_text(encoding="utf-8"), made), encoding="utf-8")
