@@ -54,8 +54,8 @@ PLAN_SPAN, PLAN_POINTS = 30, 41  # how many times fewer and more people a plan's
 LABELS_APART = 1.15  # the ratio of two epsilons whose lines can still be labelled
 DEFAULT_TITLE = "What people would have answered"
 MECHANISMS_SIZE = (WIDTH, 6.0)  # inches
-EPSILONS_DRAWN, EPSILON_POINTS = (0.1, 10.0), 121
-LEAST_MORE = 0.1  # percent more people than the best mechanism that can still be seen
+EPSILONS_DRAWN, EPSILON_POINTS = (0.1, 10.0), 81
+LEAST_MORE, MOST_MORE = 0.1, 20_000.0  # percent more people than the best mechanism that can still be seen
 MECHANISMS_TITLE = "What each mechanism needs at the same privacy"
 PLAN_TITLE = "Precision by number of people and epsilon"
 MEASURES = {"half_width": "half-width of the interval", "error": "root-mean-square error"}
@@ -244,26 +244,28 @@ def plot_mechanisms(compared: Mechanisms, *, title: str | None = None, ax: Axes 
         lines += ax.plot(
             epsilons,
             np.maximum(more[candidate.name], LEAST_MORE),
-            color=PALETTE[place % len(PALETTE)],
-            linestyle=LINE_STYLES[place % len(LINE_STYLES)],
-            linewidth=2.6 if taken else 1.4,
-            zorder=3 if taken else 2,
+            color=(*PALETTE, REPORTED_POINT)[place % (len(PALETTE) + 1)],
+            linestyle="-" if taken else LINE_STYLES[place % len(LINE_STYLES)],
+            linewidth=3.0 if taken else 1.4,
+            zorder=2 if taken else 3,
         )
     ax.axhline(100 * TOLERANCE, color=INK, linestyle="--", linewidth=0.9)
     ax.axvline(epsilon, color=INK, linestyle=":", linewidth=1.2)
     logarithmic(ax)
-    ax.set_ylim(bottom=0.93 * LEAST_MORE)  # a line on the lower edge is whole
+    ax.set_xlim(epsilons[0], epsilons[-1])
+    highest = np.nanmax([np.nanmax(line) for line in more.values()])
+    ax.set_ylim(0.93 * LEAST_MORE, min(1.5 * max(highest, 100 * TOLERANCE), MOST_MORE))  # the lowest line is whole
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(lambda value, _: f"{value:,g}")
     ax.set_xlabel("epsilon")
     ax.set_ylabel("more people than the best mechanism needs (%)")
-    labels = [f"{candidate.name}, {bits_text(candidate.bits)} bits" for candidate in compared.candidates]
+    labels = [f"{candidate.name}: {bits_text(candidate.bits)}" for candidate in compared.candidates]
     notes = [
         f"{k:,} answers",
-        f"bits of a report at ε = {compared.shown_epsilon()} (dotted line)",
-        f"on the lower edge: the best, or within {LEAST_MORE:g} %",
+        f"numbers: bits of a report at ε = {compared.shown_epsilon()} (dotted line)",
+        f"on the lower edge: the best, or within {LEAST_MORE:g} % of it",
         f"dashed line: {100 * TOLERANCE:.0f} % above the best",
-        f"thick: recommended at ε = {compared.shown_epsilon()}",
+        f"thick line: recommended at ε = {compared.shown_epsilon()}",
     ]
     above = add_legend(ax, Legend(lines, labels, notes))
     add_heading(ax, notes, MECHANISMS_TITLE if title is None else title, above)

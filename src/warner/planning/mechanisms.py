@@ -9,7 +9,8 @@ unbiased share of an answer that nobody holds [1]_,
 
 **The rule.** Of the mechanisms whose v is at most 5 % above the smallest, take the one with the shortest reports; if
 two are equally short, the one with the smaller v. It depends on the number of answers and on epsilon alone. Randomized
-response, whose reports are as short as can be, is so taken wherever it is about the best.
+response, whose reports are as short as can be, is so taken wherever it is about the best. Of a mechanism with several
+variants one is in question; the others are compared, for those who must have them, and not recommended.
 
 A worked number: 16 answers at epsilon 1. Randomized response has p = e / (e + 15) = 0.1534 and q = 1 / (e + 15) =
 0.0564, so v = 5.66. Sets of 4 answers have p = 4e / (4e + 12) = 0.4754, q = 4 (3e + 12) / (15 (4e + 12)) = 0.2350 and
@@ -60,12 +61,14 @@ SHOWN_BITS = 100  # from here, bits are shown as whole numbers
 class Candidate(NamedTuple):
     """A mechanism at its best for some number of answers and some epsilon.
 
-    `variance` is that of the unbiased share of an answer that nobody holds, for one report.
+    `variance` is that of the unbiased share of an answer that nobody holds, for one report. What is `in_question` may
+    be recommended; other variants of a mechanism are compared only.
     """
 
     name: str
     design: Design
     variance: float
+    in_question: bool
 
     @property
     def bits(self) -> float:
@@ -78,15 +81,14 @@ def candidates(domain: Domain, epsilon: Number) -> list[Candidate]:
 
     A mechanism that cannot be made for this epsilon is left out; the list is empty if that holds for all.
     """
-    made: dict[str, Design] = {}
+    listed: list[Candidate] = []
     for mechanism in MECHANISMS.values():
         with suppress(ValueError):
-            made |= dict(mechanism.variants(domain, epsilon))
-    listed = [
-        Candidate(name, design, variance_of_rare(design))
-        for name, design in made.items()
-        if design.symmetry is not None and design.symmetry.a != design.symmetry.b
-    ]
+            listed += [
+                Candidate(name, design, variance_of_rare(design), in_question=place == 0)
+                for place, (name, design) in enumerate(mechanism.variants(domain, epsilon).items())
+                if design.symmetry is not None
+            ]
     return sorted(listed, key=lambda candidate: float(f"{candidate.variance:.{SAME}g}"))
 
 
@@ -102,8 +104,9 @@ def preferred(offered: Sequence[Candidate]) -> Candidate:
     >>> [preferred(candidates(3, epsilon)).name for epsilon in (0.5, 5)]
     ['randomized response', 'randomized response']
     """
-    precise = (one for one in offered if one.variance <= (1 + TOLERANCE) * offered[0].variance)
-    return min(precise, key=lambda one: round(one.bits, SAME))  # of equally short ones, the first
+    able = [candidate for candidate in offered if candidate.in_question]
+    precise = (candidate for candidate in able if candidate.variance <= (1 + TOLERANCE) * able[0].variance)
+    return min(precise, key=lambda candidate: round(candidate.bits, SAME))  # of equally short ones, the first
 
 
 def bits_text(bits: float) -> str:
@@ -243,10 +246,11 @@ class Mechanisms(Result):
     @cached_property
     def reason(self) -> str:
         """The recommendation and its reason, in a sentence."""
-        chosen, best = preferred(self.candidates), self.candidates[0]
+        able = [candidate for candidate in self.candidates if candidate.in_question]
+        chosen, best = preferred(able), able[0]
         said = f"Recommended: {chosen.name} ({bits_text(chosen.bits)} bits per report)"
         if chosen.variance <= best.variance * (1 + 10.0**-SAME):
-            shorter = any(round(other.bits, SAME) < round(chosen.bits, SAME) for other in self.candidates)
+            shorter = any(round(other.bits, SAME) < round(chosen.bits, SAME) for other in able)
             others = f"no other that comes within {100 * TOLERANCE:.0f} % of it has shorter reports"
             return (
                 f"{said}: the smallest variance of rare answers; {others if shorter else 'none has shorter reports'}."

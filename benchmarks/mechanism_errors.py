@@ -1,4 +1,4 @@
-"""Make the picture and the tables of `which-mechanism.md`: the squared error of every mechanism and estimator, measured.
+"""The squared error of every mechanism and estimator, measured: the tables and the picture of docs/which-mechanism.md.
 
 `make mechanisms` runs it, for about an hour; the page is otherwise written by hand. People are drawn from a population,
 each of them is asked, and the reports themselves are estimated from, so that nothing but the contract of a design is
@@ -19,8 +19,8 @@ from warner import Tally, mechanisms
 from warner.estimators import fitted
 from warner.inference.intervals import Confidence
 from warner.metrics import squared_error_sum
-from warner.planning.mechanisms import candidates
 from warner.planning.measures import Precision, Question
+from warner.planning.mechanisms import candidates
 from warner.reports.kept import Kept, KeptBlock
 from warner.simulate import zipf
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array
     from warner.designs import Design
 
-DOCS = Path(__file__).parent
+DOCS = Path(__file__).parent.parent / "docs"
 ANSWERS, EPSILONS, EXPONENTS = (16, 256, 1024), (0.5, 1.0, 2.0, 4.0), (0.01, 1.3, 2.5)
 SURVEYS = {10_000: 20, 100_000: 4}  # surveys with so many people
 METHODS = ("inv", "inv_p", "inv_n", "mle")
@@ -39,7 +39,7 @@ SHAPES = {
     1.3: "A few common answers and many rare ones (Zipf 1.3)",
     2.5: "One answer holds three quarters (Zipf 2.5)",
 }
-BEGIN, END = "<!-- made by make_mechanisms.py -->\n", "<!-- end of what is made -->\n"
+BEGIN, END = "<!-- made by benchmarks/mechanism_errors.py -->\n", "<!-- end of what is made -->\n"
 PICTURE = {"answers": 1000, "epsilon": 1.0}
 
 
