@@ -28,11 +28,11 @@ REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "mechanisms.js
 REFERRED = {
     "randomized response": "RR",
     "subset selection": "SS",
-    "unary encoding, optimal": "OUE",
-    "unary encoding, symmetric": "SUE",
+    "unary encoding (optimal)": "OUE",
+    "unary encoding (symmetric)": "SUE",
     "Hadamard response": "HR",
     "projective geometry response": "PGR",
-    "local hashing, linear": "LH_linear",
+    "local hashing (linear)": "LH_linear",
 }
 FROM_EPSILON = [name for name, mechanism in MECHANISMS.items() if mechanism.for_epsilon(4, 1) is not None]
 every_mechanism = pytest.mark.parametrize("mechanism", FROM_EPSILON)

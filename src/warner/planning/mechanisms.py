@@ -248,7 +248,7 @@ class Mechanisms(Result):
         """The recommendation and its reason, in a sentence."""
         able = [candidate for candidate in self.candidates if candidate.in_question]
         chosen, best = preferred(able), able[0]
-        said = f"Recommended: {chosen.name} ({bits_text(chosen.bits)} bits per report)"
+        said = f"Recommended: {chosen.name}, {bits_text(chosen.bits)} bits per report"
         if chosen.variance <= best.variance * (1 + 10.0**-SAME):
             shorter = any(round(other.bits, SAME) < round(chosen.bits, SAME) for other in able)
             others = f"no other that comes within {100 * TOLERANCE:.0f} % of it has shorter reports"
@@ -257,8 +257,8 @@ class Mechanisms(Result):
             )
         return (
             f"{said}: the shortest reports among the mechanisms whose variance of rare answers is within "
-            f"{100 * TOLERANCE:.0f} % of the smallest, that of {best.name} ({bits_text(best.bits)} bits); it needs "
-            f"{100 * (chosen.variance / best.variance - 1):.2g} % more people."
+            f"{100 * TOLERANCE:.0f} % of the smallest, that of {best.name} with {bits_text(best.bits)} bits. It needs "
+            f"{100 * (chosen.variance / best.variance - 1):.2g} % more people than that."
         )
 
     def plot(self, *, title: str | None = None, ax: Axes | None = None) -> Axes:
