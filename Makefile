@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 READY = .venv/.ready
 
-.PHONY: all demo test test-all test-spark docs bench reproduce lint format clean
+.PHONY: all demo test test-all test-spark docs bench mechanisms reproduce lint format clean
 all: test
 
 $(READY): pyproject.toml
@@ -51,6 +51,10 @@ test-spark: $(READY)
 # One thread on both sides of every ratio: on a busy machine several wait for each other.
 bench: $(READY)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/run.py
+
+# The squared error of every mechanism and estimator, for docs/which-mechanism.md: about an hour.
+mechanisms: $(READY)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/mechanism_errors.py
 
 # Every experiment of the paper, with 100 seeds: some minutes on two cores. Real data, if there are any, from DATA.
 reproduce: $(READY)

@@ -39,6 +39,7 @@ CONVENIENCES = {
     ("reports/tallies", "reports"),
     ("estimation", "output"),
     ("planning/plans", "output"),
+    ("planning/mechanisms", "output"),
 }
 
 

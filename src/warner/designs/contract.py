@@ -283,7 +283,7 @@ class Design(ABC):
 
     @classmethod
     def variants(cls, domain: Domain, epsilon: Number) -> Mapping[str, Design]:
-        """Give the designs of this mechanism for this epsilon, by name: that of `for_epsilon`, others to compare with."""
+        """Give this mechanism's designs for this epsilon, by name: that of `for_epsilon`, and others to compare."""
         best = cls.for_epsilon(domain, epsilon)
         return {} if best is None else {cls.mechanism: best}
 
