@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "mechanisms.json").read_text(encoding="utf-8"))
 ROWS = [row for row in REFERENCE["published"]["rows"] if row["proto"] in {"RR", "PGR", "SS"}]
-TRIALS = {"RR": 100, "PGR": 100, "SS": 8}
+TRIALS = {"RR": 50, "PGR": 50, "SS": 4}  # sets are drawn person by person
 
 
 def made(row: dict[str, Any]) -> Design:
@@ -72,7 +72,12 @@ def assert_simulated(row: dict[str, Any]) -> None:
         assert abs(np.mean(errors) - row["published"]) <= 4 * math.hypot(spread, row["se"])
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("row", ROWS, ids=named)
+@pytest.mark.parametrize("row", [row for row in ROWS if row["proto"] != "SS"], ids=named)
 def test_the_simulator_gives_the_published_error(row: dict[str, Any]) -> None:
+    assert_simulated(row)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("row", [row for row in ROWS if row["proto"] == "SS"], ids=named)
+def test_the_simulator_gives_the_published_error_of_sets(row: dict[str, Any]) -> None:
     assert_simulated(row)
