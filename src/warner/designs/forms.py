@@ -187,6 +187,11 @@ class HashForm:
         return None
 
     @property
+    def bits(self) -> float:
+        """The bits that tell one report from all others."""
+        return math.log2(self.prime * (self.prime - 1) * self.values)
+
+    @property
     def rule(self) -> str:
         """What reports must be, for an error."""
         return (

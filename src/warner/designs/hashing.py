@@ -37,6 +37,7 @@ from warner.words import counted
 
 if TYPE_CHECKING:
     from warner.arrays import Counts, Integers, Mask
+    from warner.designs.contract import Design
     from warner.designs.draws import RandomBytes
     from warner.designs.exact import Number, Odds
     from warner.designs.labels import Domain, Labels
@@ -117,6 +118,14 @@ class LocalHashing(OverField):
             P, a prime that is at least the number of answers and above g; if not given, the smallest.
         """
         return AffineHashing(domain, epsilon=epsilon, odds=odds, values=values, prime=prime)
+
+    @classmethod
+    def variants(cls, domain: Domain, epsilon: Number) -> dict[str, Design]:
+        """Give linear functions, and affine ones to compare."""
+        return {
+            f"{cls.mechanism} (linear)": cls(domain, epsilon=epsilon),
+            f"{cls.mechanism} (affine)": cls.affine(domain, epsilon=epsilon),
+        }
 
     @classmethod
     def _numbers(cls, field: Any, dimension: Any) -> tuple[Any, Any, Any, Any]:

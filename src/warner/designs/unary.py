@@ -54,6 +54,7 @@ from warner.designs.support import PackedSupport
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask, Size
+    from warner.designs.contract import Design
     from warner.designs.draws import RandomBytes
     from warner.designs.exact import Number, Odds
     from warner.designs.labels import Domain, Labels
@@ -243,6 +244,11 @@ class UnaryEncoding(PackedSupport):
         # Given who holds what, all bits of all people are independent, and so are the counts.
         return np.asarray(rng.binomial(people, self.p) + rng.binomial(n - people, self.q))
 
+    @property
+    def simulated_at_once(self) -> bool:
+        """Counts are sums of binomial ones."""
+        return True
+
     def with_epsilon(self, epsilon: Number) -> UnaryEncoding:
         """Give the unary encoding of the same answers that spends at most this epsilon: symmetric if this one is."""
         made = type(self).__new__(type(self))
@@ -253,6 +259,11 @@ class UnaryEncoding(PackedSupport):
     def for_epsilon(cls, domain: Domain, epsilon: Number) -> UnaryEncoding:
         """Give the optimal unary encoding that spends at most this epsilon."""
         return cls.optimal(domain, epsilon=epsilon)
+
+    @classmethod
+    def variants(cls, domain: Domain, epsilon: Number) -> dict[str, Design]:
+        """Give the optimal one, and the symmetric one to compare."""
+        return {f"{cls.mechanism} ({kind})": cls(domain, epsilon=epsilon, kind=kind) for kind in (OPTIMAL, SYMMETRIC)}
 
     def sentences(self) -> tuple[str, ...]:
         """Explain what is done, what a report reveals, and how deniable an answer is."""
