@@ -36,6 +36,7 @@ ARROW = (
 # The conveniences that point right, inside a function: `design.randomize`, `Estimate.text`, `.plot`, `Plan.plot` ...
 CONVENIENCES = {
     ("designs/contract", "reports"),
+    ("designs/memoized", "reports"),
     ("reports/tallies", "reports"),
     ("estimation", "output"),
     ("planning/plans", "output"),

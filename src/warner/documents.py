@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterator
 
 Value = TypeVar("Value")
@@ -38,10 +38,15 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-def save_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text file, whole or not at all."""
+def save_text(path: str | os.PathLike[str], text: str, *, private: bool = False) -> None:
+    """Write a text file, whole or not at all; a private one for its owner only, and on the disk on return."""
     with written_whole(path) as part:
+        if private:
+            part.touch(mode=0o600, exist_ok=False)  # before there is anything to read
         part.write_text(text + "\n", encoding="utf-8")
+        if private:
+            with part.open("rb+") as file:
+                os.fsync(file.fileno())
 
 
 def loaded(path: str | os.PathLike[str], parse: Callable[[str], Value]) -> Value:

@@ -13,6 +13,8 @@ from warner.designs.contract import FORMAT, Design
 from warner.designs.facts import Bounds, ChannelOperator, Readout, Symmetry
 from warner.designs.hadamard import HadamardResponse
 from warner.designs.hashing import LocalHashing
+from warner.designs.memoized import Memoized
+from warner.designs.memos import Memo
 from warner.designs.projective import ProjectiveGeometry
 from warner.designs.response import RandomizedResponse
 from warner.designs.subset import SubsetSelection
@@ -33,6 +35,7 @@ MECHANISMS: dict[str, type[Design]] = {
         LocalHashing,
         HadamardResponse,
         ProjectiveGeometry,
+        Memoized,
     )
 }
 
@@ -44,6 +47,8 @@ __all__ = [
     "Design",
     "HadamardResponse",
     "LocalHashing",
+    "Memo",
+    "Memoized",
     "ProjectiveGeometry",
     "RandomizedResponse",
     "Readout",

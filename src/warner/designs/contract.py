@@ -11,6 +11,8 @@ of one member.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import textwrap
 from abc import ABC, abstractmethod
@@ -434,6 +436,10 @@ class Design(ABC):
         """
         return "\n".join(textwrap.fill(paragraph, 120, break_long_words=False) for paragraph in self.sentences())
 
+    def repetition(self) -> str:
+        """Say what somebody spends who reports again on the same question."""
+        return "A person who reports again on the same question spends it again."
+
     def to_dict(self) -> Document:
         """Give the design as what JSON can hold."""
         return {"format": FORMAT, "version": VERSION, "mechanism": self.mechanism, **self.fields()}
@@ -452,6 +458,11 @@ class Design(ABC):
         }
         """
         return document(self.to_dict())
+
+    def fingerprint(self) -> str:
+        """Give the SHA-256 of the JSON document in one spelling, without spaces and by field name, in hexadecimal."""
+        spelled = json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+        return hashlib.sha256(spelled.encode()).hexdigest()
 
     @classmethod
     def from_dict(cls, fields: Document) -> Self:

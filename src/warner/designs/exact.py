@@ -87,30 +87,44 @@ def odds_from_epsilon(epsilon: Number, k: int, total: Callable[[int, int], int],
 
     b is a power of two, at most 2^52. With `root` 2, the square root of e^epsilon instead: a^2 : b^2 spends epsilon.
     """
-    asked = exact("epsilon", epsilon)
-    if isinstance(epsilon, float | np.floating):
-        asked = min(asked, Fraction(float(epsilon)))  # as written or as stored, whichever is less
-    low, high = EPSILON_RANGE
-    if not low <= asked <= high:
-        raise ValueError(
-            f"epsilon must be positive, from {float(low)} to {float(high)}, but got {reprlib.repr(epsilon)}; below, "
-            "reports say nothing; above, they are the truth: odds=(1, 0) says so"
-        )
-    with localcontext(Context(prec=60)):
-        exponent = Decimal(asked.numerator) / Decimal(root * asked.denominator)
-        # Quotient and exponential are each half a unit off at most, and the exponent is at most 40.
-        growth = exponent.exp() * (1 - Decimal("1e-57"))
-        for bits in range(52, -1, -1):
-            b = 2**bits
-            a = int(growth * b)
-            if total(a, b) < TOTAL_LIMIT:
-                break
+    a, b = odds_not_above(exponential_not_above(epsilon_asked("epsilon", epsilon) / root), total)
     if a <= b:
         raise ValueError(
             f"epsilon must be at least about {1 / b:.1g} for K = {k} answers, because odds finer than that cannot "
             f"be drawn from 64 bits, but got {reprlib.repr(epsilon)}"
         )
     return lowest_terms(a, b)
+
+
+def epsilon_asked(name: str, epsilon: Number) -> Fraction:
+    """Take an epsilon as it is written or as it is stored, whichever is less."""
+    asked = exact(name, epsilon)
+    if isinstance(epsilon, float | np.floating):
+        asked = min(asked, Fraction(float(epsilon)))
+    low, high = EPSILON_RANGE
+    if not low <= asked <= high:
+        raise ValueError(
+            f"{name} must be positive, from {float(low)} to {float(high)}, but got {reprlib.repr(epsilon)}; below, "
+            "reports say nothing; above, they are the truth: odds=(1, 0) says so"
+        )
+    return asked
+
+
+def exponential_not_above(exponent: Fraction) -> Fraction:
+    """Give e^exponent, of an exponent up to 40, rounded down to 56 digits."""
+    with localcontext(Context(prec=60)):
+        # Quotient and exponential are each half a unit off at most.
+        return Fraction((Decimal(exponent.numerator) / Decimal(exponent.denominator)).exp() * (1 - Decimal("1e-57")))
+
+
+def odds_not_above(ratio: Fraction, total: Callable[[int, int], int]) -> tuple[int, int]:
+    """Round a ratio down to a : b, as finely as one draw below total(a, b) < 2^62 allows; b is a power of two."""
+    for bits in range(52, -1, -1):
+        b = 2**bits
+        a = ratio.numerator * b // ratio.denominator
+        if total(a, b) < TOTAL_LIMIT:
+            break
+    return a, b
 
 
 def refuse_wide(total: int) -> None:

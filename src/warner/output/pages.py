@@ -241,10 +241,8 @@ def _design_section(tally: Collected) -> str:
     if math.isinf(max(part.design.epsilon for part in tally.parts)):
         privacy = "<strong>Epsilon is infinite</strong>: a report can rule out an answer with certainty."
     else:
-        privacy = (
-            f"In terms of local differential privacy, one report spends {spent}. A person who reports again on the "
-            "same question spends it again."
-        )
+        again = " ".join(dict.fromkeys(part.design.repetition() for part in tally.parts))
+        privacy = f"In terms of local differential privacy, one report spends {spent}. {again}"
     return "".join([*lines, f"<p>{privacy}</p>"])
 
 

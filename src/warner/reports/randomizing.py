@@ -19,11 +19,12 @@ from warner.reports.tallies import refuse_design
 if TYPE_CHECKING:
     from warner.arrays import Mask
     from warner.designs import Design
+    from warner.designs.memos import Memo
 
 POSITIONS_LISTED = 5  # positions named in an error
 
 
-def randomize(answers: Any, design: Design, *, codes: bool = False) -> Any:
+def randomize(answers: Any, design: Design, *, codes: bool = False, memo: Memo | None = None) -> Any:
     """Randomize true answers into reports.
 
     Everything is checked before anything is drawn. An error says how many answers are wrong and where, never
@@ -39,6 +40,9 @@ def randomize(answers: Any, design: Design, *, codes: bool = False) -> Any:
         Answers and reports are codes instead of labels: an answer is its position in the domain, and a report its
         position among the possible reports. A report that is a set of answers is a row of packed bits (uint8) instead
         of a hexadecimal string, so that an array of reports has one axis more.
+    memo : Memo, optional
+        Of a memoized design, what one person's device keeps: all answers are that person's, one after the other. If not
+        given, each is the first of a person of its own.
 
     Examples
     --------
@@ -57,7 +61,10 @@ def randomize(answers: Any, design: Design, *, codes: bool = False) -> Any:
         raise TypeError(f"answers must be one label, a list, a tuple or an array, but got a {type(answers).__name__}")
     truth = positions(answers if several else [answers], design.domain, codes=codes, what="answers")
     _refuse_outside(truth < 0)
-    reports = design.draw(truth.ravel(), os.urandom)
+    if memo is not None and memo.design != design:
+        raise ValueError("memo must be of the design that the answers go through, but it is of another one")
+    draw = design.draw if memo is None else memo.draw
+    reports = draw(truth.ravel(), os.urandom)
     if not codes:
         like = np.asarray(answers).dtype if array else np.dtype(object)
         reports = design.report_form.written(reports, like=like)

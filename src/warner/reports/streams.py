@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from warner.designs import Design
+    from warner.designs.memos import Memo
 
 PIECE_ROWS = 2**16  # rows in memory at a time
 csv.field_size_limit(2**27)  # a label or a kept text may be long
@@ -45,6 +46,7 @@ def randomize_file(
     *,
     column: str | None = None,
     keep: Sequence[str] = (),
+    memo: Memo | None = None,
     progress: Callable[[int], None] = lambda rows: None,
 ) -> int:
     """Randomize a column of a file into another file, and give the number of rows.
@@ -63,6 +65,8 @@ def randomize_file(
         The column of answers; may be left out where there is only one.
     keep : sequence of str
         Other columns to carry along. The true answers never are.
+    memo : Memo, optional
+        Of a memoized design, what one person's device keeps: all answers of the file are then that person's.
     progress : callable
         Told the number of rows done, now and then.
 
@@ -93,7 +97,7 @@ def randomize_file(
                     f"column {name!r} must hold answers of the domain, but in row {row:,} it is missing or not in it; "
                     f"{undone}. Leave such rows out, or add the answer to the domain"
                 )
-            drawn = randomize(codes, design, codes=True)
+            drawn = randomize(codes, design, codes=True, memo=memo)
             reports = reported.written(drawn, like=np.dtype(object), into=kind_of(os.fspath(target)))
             write({name: reports.tolist()} | piece)
             done += len(reports)

@@ -1,0 +1,292 @@
+r"""Repeated questions: a permanent response that is drawn once, and reports that are drawn from it (`rounds`).
+
+A single report spends :math:`\varepsilon_1` (`eps_first`), and any number of reports of an unchanged answer together
+at most :math:`\varepsilon_\infty` (`eps_infinity`), which is larger. The literature has names for what is memoized:
+
+==========================  ====================================================================================
+`Memoized.response`         randomized response, twice: L-GRR [1]_
+==========================  ====================================================================================
+
+One round of reports, one from each person, is a report of the *chain* of both rounds, which is a design of its own
+(`Memoized.once`): all that is asked about such reports, and all that is estimated from them, is asked of the chain.
+The rounds of one person depend on each other through the permanent response: analyse them round by round.
+
+A worked number: two answers at odds 3 : 1 and again 3 : 1. One report has odds 5 : 3 (epsilon 0.511), two reports of an
+unchanged answer at most 7 : 3 (0.848), and all that will ever come together 3 : 1 (1.099).
+
+References
+----------
+.. [1] H. H. Arcolezi, J.-F. Couchot, B. Al Bouna, X. Xiao, "Improving the utility of locally differentially private
+   protocols for longitudinal and multidimensional frequency estimates", Digital Communications and Networks 10 (2024),
+   369-379.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warner.designs.contract import Design, revealed
+from warner.designs.exact import double_not_below, log_ratio, shown_up, whole_number
+from warner.designs.labels import canonical, first_and_last, listed
+from warner.designs.response import RandomizedResponse
+from warner.designs.rounds import Rounds, rounds_of, second_odds
+from warner.words import counted
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from warner.arrays import Counts, Integers
+    from warner.designs.draws import RandomBytes
+    from warner.designs.exact import Number
+    from warner.designs.labels import Domain
+    from warner.designs.memos import Memo
+    from warner.documents import Document
+
+STAGES: dict[str, type[Design]] = {design.mechanism: design for design in (RandomizedResponse,)}
+LONGEST = 10**12  # reports of one person
+SHOWN_UP_TO = 10**9  # reports in a table
+
+
+def of_one_round(fact: str) -> Any:
+    """Make an attribute that tells what the chain of both rounds tells."""
+    return property(attrgetter(f"once.{fact}"))
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Memoized(Design):
+    r"""Ask the same people again and again: a permanent response, and reports that are drawn from it.
+
+    Parameters
+    ----------
+    first : Design
+        The permanent round, drawn once for each answer that a person gives, and kept for ever (`Memo`).
+    second : Design
+        The round that is drawn afresh at every report.
+
+    Notes
+    -----
+    `response` and its like make both rounds from the two epsilons, `eps_first` of a single report and `eps_infinity` of
+    all reports of an unchanged answer.
+
+    What is *not* protected is that an answer changed, and when: `eps_infinity` compares histories that change at the
+    same times. Each different answer that a person gives spends `eps_infinity` of its own, and so does a second device,
+    or a memo that is lost.
+
+    Examples
+    --------
+    >>> survey = Memoized.response(["never", "once", "often"], eps_infinity=2, eps_first=1)
+    >>> survey.eps_first, survey.eps_infinity
+    (1.0, 2.0)
+    >>> [round(survey.eps_after(reports), 3) for reports in (1, 2, 3, 5, 10)]
+    [1.0, 1.661, 1.912, 1.995, 2.0]
+    """
+
+    first: Design
+    second: Design
+    rounds: Rounds = field(compare=False)
+
+    mechanism = "memoized"
+    field_names = frozenset({"first", "second"})
+
+    # Of one report, the chain of both rounds tells everything.
+    domain = of_one_round("domain")
+    symmetry = of_one_round("symmetry")
+    exclusive = of_one_round("exclusive")
+    supported = of_one_round("supported")
+    columns = of_one_round("columns")
+    kinds = of_one_round("kinds")
+    kind_bounds = of_one_round("kind_bounds")
+    support_of = of_one_round("support_of")
+    sufficient = of_one_round("sufficient")
+    ratio = of_one_round("ratio")
+    report_form = of_one_round("report_form")
+    counted = of_one_round("counted")
+    operator = of_one_round("operator")
+    readout = of_one_round("readout")
+    bounds = of_one_round("bounds")
+    possible = of_one_round("possible")
+    inverse = of_one_round("inverse")
+    identified = of_one_round("identified")
+    leverage = of_one_round("leverage")
+    simulate = of_one_round("simulate")
+    simulate_people = of_one_round("simulate_people")
+    as_channel = of_one_round("as_channel")
+    then = of_one_round("then")
+    p = of_one_round("p")
+    q = of_one_round("q")
+
+    def __init__(self, first: Design, second: Design) -> None:
+        object.__setattr__(self, "first", first)
+        object.__setattr__(self, "second", second)
+        object.__setattr__(self, "rounds", rounds_of(first, second))
+
+    # From the two epsilons
+
+    @classmethod
+    def response(cls, domain: Domain, *, eps_infinity: Number, eps_first: Number) -> Memoized:
+        """Give randomized response, twice (L-GRR): for few possible answers.
+
+        Parameters
+        ----------
+        domain : int or sequence of str or of int
+            The possible answers, all distinct, in the order of every result; or their number K.
+        eps_infinity : number
+            The most that all reports of an unchanged answer may reveal together, in nats.
+        eps_first : number
+            The most that a single report may reveal, below `eps_infinity`. Both rounds spend at most that.
+
+        Examples
+        --------
+        >>> survey = Memoized.response(4, eps_infinity=2, eps_first=1)
+        >>> round(survey.first.p, 4), round(survey.second.p, 4), round(survey.p, 4)
+        (0.7112, 0.6165, 0.4754)
+        """
+        first = _first(RandomizedResponse, domain, eps_infinity)
+        return cls(first, RandomizedResponse(first.domain, odds=second_odds(first.odds, eps_first, first.k)))
+
+    # What reports reveal
+
+    @property
+    def eps_first(self) -> float:
+        """What a single report spends, as the smallest double that is not below it: `epsilon`."""
+        return self.epsilon
+
+    @property
+    def eps_infinity(self) -> float:
+        """What all reports of an unchanged answer spend together, as the smallest double that is not below it."""
+        return self.first.epsilon
+
+    def eps_after(self, reports: int) -> float:
+        """Give what so many reports of an unchanged answer spend together, as the smallest double not below it.
+
+        >>> survey = Memoized(RandomizedResponse(2, odds=(3, 1)), RandomizedResponse(2, odds=(3, 1)))
+        >>> round(survey.eps_after(2), 6)  # ln(7/3) = 0.847297...
+        0.847298
+        """
+        return double_not_below(self._spent_after(whole_number("reports", reports, 1, LONGEST)))
+
+    def table(self) -> dict[str, Counts]:
+        """Give columns: numbers of reports of an unchanged answer, up to where they tell all, and their epsilon."""
+        reports = [1]
+        while shown_up(self._spent_after(reports[-1]), 4) != self.first.shown_epsilon() and reports[-1] < SHOWN_UP_TO:
+            reports.append(reports[-1] * 5 // 2 if str(reports[-1])[0] == "2" else reports[-1] * 2)
+        return {"reports": np.array(reports), "epsilon": np.array([self.eps_after(number) for number in reports])}
+
+    def _spent_after(self, reports: int) -> Decimal:
+        high, low = self.rounds.odds_after(reports)
+        return log_ratio(low, high)
+
+    # One report after the other
+
+    @property
+    def once(self) -> Design:
+        """The design of one round of reports, one from each person: the chain of both rounds."""
+        return self.rounds.once
+
+    @property
+    def draws(self) -> tuple[int, ...]:
+        """The numbers of both rounds, as for a person's first report."""
+        return self.rounds.draws
+
+    def draw(self, answers: Integers, random_bytes: RandomBytes) -> Counts:
+        """Draw a first report for each answer, both rounds afresh: each from a person of its own."""
+        return self.rounds.draw(answers, random_bytes)
+
+    def report(self, answer: Any, memo: Memo) -> Any:
+        """Give one person's next report: the permanent response is looked up in the memo, the rest is drawn.
+
+        Parameters
+        ----------
+        answer : str or int
+            The true answer, as it is now; a list of them gives a list of reports.
+        memo : Memo
+            What this person's device keeps.
+        """
+        return self.randomize(answer, memo=memo)
+
+    def randomize(self, answers: Any, *, codes: bool = False, memo: Memo | None = None) -> Any:
+        """Randomize true answers into reports: those of one person, with a memo, or of a different person each."""
+        from warner.reports.randomizing import randomize
+
+        return randomize(answers, self, codes=codes, memo=memo)
+
+    @classmethod
+    def examples(cls) -> tuple[Memoized, ...]:
+        """Give small designs of each kind of rounds."""
+        return (
+            cls(RandomizedResponse(["a", "b", "c"], odds=(5, 1)), RandomizedResponse(["a", "b", "c"], odds=(3, 1))),
+            cls(RandomizedResponse(2, odds=(3, 1)), RandomizedResponse(2, odds=(3, 1))),
+            cls(RandomizedResponse(4, odds=(9, 2)), RandomizedResponse(4, odds=(1, 0))),
+        )
+
+    # In words, and in files
+
+    def sentences(self) -> tuple[str, ...]:
+        """Explain the two rounds, what one report and many reveal, and what is not protected."""
+        forever, keys = self.first.shown_epsilon(), self.rounds.keys
+        reports = self.table()["reports"].tolist()
+        numbers = [counted(number, "report", "reports") for number in reports] + ["any number"]
+        spent = [shown_up(self._spent_after(number), 4) for number in reports] + [forever]
+        whole = shown_up(keys * log_ratio(*self.first.ratio), 4)
+        several = (
+            f"What different answers reveal: at most epsilon {forever} for each {self.rounds.key} that is ever had, "
+            f"{whole} for all {keys:,}, against any other history that stays and changes at the same times."
+        )
+        kept = (
+            "What must be kept: the permanent responses. Whoever loses them, or answers on two devices, spends epsilon "
+            f"{forever} again."
+        )
+        return (
+            listed("answers", self.domain),
+            f"What happens to an answer: {self.rounds.happens()}",
+            revealed(self),
+            "What several reports reveal together while the answer stays the same:",
+            *(f"  {number:>16}   epsilon {epsilon}" for number, epsilon in zip(numbers, spent, strict=True)),
+            several,
+            f"What is not protected: that the answer changed, and when. {self.rounds.changes()}",
+            kept,
+        )
+
+    def repetition(self) -> str:
+        """Say what somebody spends who reports again on the same question."""
+        return (
+            f"All reports of a person whose answer stays the same spend at most epsilon {self.first.shown_epsilon()} "
+            "together, if the permanent response is kept."
+        )
+
+    def summary(self) -> str:
+        """Name the design in one line, with its epsilons."""
+        return (
+            f"Memoized {self.first.mechanism} among {self.k} answers ({first_and_last(self.domain)}): epsilon "
+            f"{self.shown_epsilon()} for one report, {self.first.shown_epsilon()} for all of an unchanged answer"
+        )
+
+    def fields(self) -> Document:
+        """Give the documents of both rounds."""
+        return {"first": self.first.to_dict(), "second": self.second.to_dict()}
+
+    @classmethod
+    def from_fields(cls, fields: Document) -> Memoized:
+        """Read the documents of both rounds."""
+        return cls(_stage("first", fields["first"]), _stage("second", fields["second"]))
+
+
+def _first(mechanism: Any, domain: Domain, eps_infinity: Number, **parameters: Any) -> Any:
+    """Make the permanent round; its epsilon is called eps_infinity in errors."""
+    labels = canonical(domain)
+    try:
+        return mechanism(labels, epsilon=eps_infinity, **parameters)
+    except ValueError as error:
+        raise ValueError(str(error).replace("epsilon", "eps_infinity", 1)) from None
+
+
+def _stage(name: str, document: object) -> Design:
+    mechanism = document.get("mechanism") if isinstance(document, dict) else None
+    if not isinstance(document, dict) or mechanism not in STAGES:
+        known = ", ".join(map(repr, STAGES))
+        raise ValueError(f"this design is damaged: {name} must be a design, its mechanism one of {known}")
+    return STAGES[mechanism].from_dict(document)
