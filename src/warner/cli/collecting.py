@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from warner.designs import load_design
+from warner.designs import Memo, load_design
+from warner.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from warner.designs import Design
 
 Survey = Annotated[Path, typer.Option("--design", "-d", help="The design: a file that `warner design` wrote.")]
 
@@ -27,6 +30,13 @@ def randomize(
     keep: Annotated[
         list[str] | None, typer.Option(help="A column to carry along; may be given more than once.")
     ] = None,
+    memo: Annotated[
+        Path | None,
+        typer.Option(
+            help="For a memoized design: the answers are all one person's, whose permanent responses are kept in this "
+            "file. It is made if there is none."
+        ),
+    ] = None,
     output: Annotated[
         str, typer.Option("--output", "-o", help="Where the reports go: .csv, .parquet, .jsonl, or - .")
     ] = "-",
@@ -38,10 +48,25 @@ def randomize(
     from warner.reports.streams import randomize_file
 
     survey = load_design(design)
+    kept = None if memo is None else _kept(memo, survey, output)
     with _progress() as progress:
-        rows = randomize_file(file, survey, output, column=column, keep=keep or (), progress=progress)
+        rows = randomize_file(file, survey, output, column=column, keep=keep or (), memo=kept, progress=progress)
+    if kept is not None:
+        typer.echo(f"{memo}: {kept.spent()}", err=True)
     if output != "-":
-        typer.echo(f"{output}: {rows:,} reports, epsilon {survey.shown_epsilon()} each")
+        spent = f"epsilon {survey.shown_epsilon()} each" if kept is None else "all of one person"
+        typer.echo(f"{output}: {counted(rows, 'report', 'reports')}, {spent}")
+
+
+def _kept(memo: Path, survey: Design, output: str) -> Memo:
+    """Open a memo, or make one and say so: whoever has mistyped its name would spend epsilon again."""
+    if output != "-" and Path(output).resolve() == memo.resolve():
+        raise ValueError(f"{memo} would hold the reports in the place of the memo; write them to another file")
+    if memo.exists():
+        return Memo.load(memo, survey)
+    made = Memo.create(memo, survey)
+    typer.echo(f"{memo}: a new memo; keep it for all later answers of this person", err=True)
+    return made
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """A design from the words of a shell: the name of a mechanism or survey design, and ``key=value`` for its parameters.
 
-`MECHANISMS` and `SURVEYS` are the only lists of names. What a mechanism takes stands in its ``parameters``, what a
-survey design takes in the signature of its function.
+`MECHANISMS`, `REPEATED` and `SURVEYS` are the only lists of names. What a mechanism takes stands in its ``parameters``,
+what a design for repeated questions, or a survey design, takes in the signature of its function.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, NamedTuple
 
-from warner.designs import MECHANISMS
+from warner.designs import MECHANISMS, REPEATED
 from warner.surveys import SURVEYS
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from warner.designs.labels import Domain
     from warner.documents import Document
 
-LABELS = ("answers", "reports")  # parameters of survey designs that are lists of labels
+LABELS = ("domain", "answers", "reports")  # parameters that are lists of labels
 PAIR = re.compile(r"\w+=.+")
 
 
@@ -75,7 +75,7 @@ def name_of(word: str) -> str:
 
 def known(word: str) -> bool:
     """Tell whether this is the name of a mechanism or of a survey design."""
-    return name_of(word) in MECHANISMS or name_of(word) in SURVEYS
+    return name_of(word) in {*MECHANISMS, *REPEATED, *SURVEYS}
 
 
 def maker(name: str) -> Maker:
@@ -88,12 +88,13 @@ def maker(name: str) -> Maker:
                 f"to a file, or take one of {listed()}"
             )
         return Maker(name, mechanism, mechanism.parameters)
-    taken = {key: value for key, value in signature(SURVEYS[name]).parameters.items() if key not in LABELS}
+    make = REPEATED[name] if name in REPEATED else SURVEYS[name]
+    taken = {key: value for key, value in signature(make).parameters.items() if key not in LABELS}
     each_answer = next((key for key, value in taken.items() if "Mapping" in str(value.annotation)), None)
     always = tuple(key for key, value in taken.items() if value.default is Parameter.empty)
     keys = tuple(key for key in taken if key != each_answer)
     needed = tuple(key for key in keys if key in always or taken[key].default is None)
-    return Maker(name, SURVEYS[name], keys, needed, always, each_answer)
+    return Maker(name, make, keys, needed, always, each_answer)
 
 
 def designed(name: str, given: dict[str, str], domain: Domain | None) -> Design:
@@ -132,7 +133,7 @@ def put(given: dict[str, str], key: str, value: str) -> None:
 def refuse_misspelled(words: list[str]) -> None:
     """Refuse a first word that can only be meant as a name: nothing but ``key=value`` follows it."""
     if words and not PAIR.fullmatch(words[0]) and all(PAIR.fullmatch(word) for word in words[1:]):
-        close = get_close_matches(name_of(words[0]), [*MECHANISMS, *SURVEYS], 1)
+        close = get_close_matches(name_of(words[0]), [*MECHANISMS, *REPEATED, *SURVEYS], 1)
         guess = f" (did you mean {close[0].replace(' ', '-')}?)" if close else ""
         raise ValueError(
             f"there is no design {words[0]!r}{guess}: the names are {listed()}. Answers must be at least two, and go "
@@ -142,12 +143,12 @@ def refuse_misspelled(words: list[str]) -> None:
 
 def listed() -> str:
     """Name what can be made on a command line."""
-    return ", ".join(name.replace(" ", "-") for name in (*MECHANISMS, *SURVEYS) if _has_parameters(name))
+    return ", ".join(name.replace(" ", "-") for name in (*MECHANISMS, *REPEATED, *SURVEYS) if _has_parameters(name))
 
 
 def catalogue() -> str:
     """List the names with their parameters, a line each."""
-    names = [name for name in (*MECHANISMS, *SURVEYS) if _has_parameters(name)]
+    names = [name for name in (*MECHANISMS, *REPEATED, *SURVEYS) if _has_parameters(name)]
     width = max(map(len, names))
     return "\n".join(
         f"  {name.replace(' ', '-'):{width}}  {maker(name).usage().replace('=...', '=')}" for name in names
@@ -155,4 +156,4 @@ def catalogue() -> str:
 
 
 def _has_parameters(name: str) -> bool:
-    return name in SURVEYS or bool(MECHANISMS[name].parameters)
+    return name not in MECHANISMS or bool(MECHANISMS[name].parameters)

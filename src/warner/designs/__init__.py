@@ -13,7 +13,7 @@ from warner.designs.contract import FORMAT, Design
 from warner.designs.facts import Bounds, ChannelOperator, Readout, Symmetry
 from warner.designs.hadamard import HadamardResponse
 from warner.designs.hashing import LocalHashing
-from warner.designs.memoized import Memoized
+from warner.designs.memoized import REPEATED, Memoized
 from warner.designs.memos import Memo
 from warner.designs.projective import ProjectiveGeometry
 from warner.designs.response import RandomizedResponse
@@ -41,6 +41,7 @@ MECHANISMS: dict[str, type[Design]] = {
 
 __all__ = [
     "MECHANISMS",
+    "REPEATED",
     "Bounds",
     "Channel",
     "ChannelOperator",

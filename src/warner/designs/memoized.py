@@ -23,6 +23,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -273,6 +274,12 @@ class Memoized(Design):
     def from_fields(cls, fields: Document) -> Memoized:
         """Read the documents of both rounds."""
         return cls(_stage("first", fields["first"]), _stage("second", fields["second"]))
+
+
+# The names of the literature, and how such a design is made
+REPEATED: dict[str, Callable[..., Memoized]] = {
+    "l grr": Memoized.response,
+}
 
 
 def _first(mechanism: Any, domain: Domain, eps_infinity: Number, **parameters: Any) -> Any:
