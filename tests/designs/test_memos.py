@@ -7,6 +7,7 @@ import json
 import stat
 import struct
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,8 @@ import pytest
 
 from warner import RandomizedResponse, tally
 from warner.designs import Design, Memo, Memoized, memos
+from warner.designs.hashing import LocalHashing
+from warner.designs.unary import UnaryEncoding
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,27 +32,76 @@ def bare(domain: Any = DOMAIN, odds: tuple[int, int] = (3, 2)) -> Memoized:
 
 
 BARE = bare()
+NEVER = Fraction(1, 2**60)  # so rare that no test will see it
+
+
+def bare_bits(k: int) -> Memoized:
+    return Memoized(UnaryEncoding(k, p="3/4", q="1/4"), UnaryEncoding(k, p=1, q=NEVER))
+
+
+def bare_hashing(k: int, field: int, odds: tuple[int, int] = (3, 1)) -> Memoized:
+    return Memoized(LocalHashing(k, odds=odds, field=field), RandomizedResponse(field, odds=(1, 0)))
+
+
+every_kind = pytest.mark.parametrize(
+    "design", [bare(10), bare_bits(10), bare_hashing(10, 3)], ids=lambda d: d.first.mechanism
+)
 
 
 def both_kinds(folder: Path, design: Memoized) -> list[Memo]:
     return [Memo.create(folder / "memo.json", design), Memo.from_secret(SECRET, design)]
 
 
-def test_a_permanent_response_stays_the_same_for_ever(tmp_path: Path) -> None:
-    for memo in both_kinds(tmp_path, BARE):
-        first = [BARE.report(answer, memo) for answer in DOMAIN]
-        for _ in range(3):
-            assert [BARE.report(answer, memo) for answer in reversed(DOMAIN)] == first[::-1]
-            assert BARE.report(DOMAIN * 2, memo) == first * 2
-        reopened = Memo.load(tmp_path / "memo.json", BARE) if memo.used() else Memo.from_secret(SECRET, BARE)
-        assert BARE.report(DOMAIN, reopened) == first
-        assert BARE.report([], reopened) == []
+@every_kind
+def test_a_permanent_response_stays_the_same_for_ever(design: Memoized, tmp_path: Path) -> None:
+    answers = list(design.domain)
+    for memo in both_kinds(tmp_path, design):
+        first = [design.report(answer, memo) for answer in answers]
+        assert [design.report(answer, memo) for answer in reversed(answers)] == first[::-1]
+        assert design.report(answers * 2, memo) == first * 2
+        reopened = Memo.load(tmp_path / "memo.json", design) if memo.used() else Memo.from_secret(SECRET, design)
+        assert design.report(answers, reopened) == first
+        assert design.report([], reopened) == []
 
 
-def test_the_second_round_is_drawn_at_every_report(tmp_path: Path) -> None:
-    # 200 reports, of which each is the most likely one with probability 0.61, are never all the same.
-    for memo in both_kinds(tmp_path, SURVEY):
-        assert len(set(SURVEY.report(["once"] * 200, memo))) > 1
+@pytest.mark.parametrize("make", [Memoized.response, Memoized.unary, Memoized.hashing])
+def test_the_second_round_is_drawn_at_every_report(make: Any, tmp_path: Path) -> None:
+    # 200 reports, of which each is the most likely one with probability 0.61 at most, are never all the same.
+    design = make(10, eps_infinity=2, eps_first=1)
+    for memo in both_kinds(tmp_path, design):
+        assert len(set(design.report([3] * 200, memo))) > 1
+
+
+def test_a_person_has_one_hash_function_for_ever_and_memoizes_its_values(tmp_path: Path) -> None:
+    design = bare_hashing(100, 3)
+    for memo in both_kinds(tmp_path, design):
+        reports = np.array([design.report(answer, memo) for answer in range(100)])
+        functions, responses = reports // 3, reports % 3
+        assert len(set(functions)) == 1
+        hashes = design.rounds.keyed(np.arange(100), functions)
+        assert len(set(hashes)) == 3
+        # Answers with the same hash have the same response; keyed by answers, they would be alike by chance only.
+        assert all(len(set(responses[hashes == value])) == 1 for value in range(3))
+    assert Memo.load(tmp_path / "memo.json", design).spent().keys == 3
+    assert "for each of 3 hash values" in str(memo.spent())
+
+
+def test_people_have_hash_functions_of_their_own() -> None:
+    # 40 directions, 400 people: all of them, but with a probability of 0.2 %; at least 30 in any case.
+    design = bare_hashing(81, 3)
+    people = [Memo.from_secret(hashlib.sha256(b"%d" % number).digest(), design) for number in range(400)]
+    assert len({design.report(7, person) // 3 for person in people}) > 30
+
+
+def test_permanent_bits_follow_the_first_round(tmp_path: Path) -> None:
+    # 200 answers of one person, 200 bits each: 3/4 for the answer itself, 1/4 for each other; five standard errors.
+    design = bare_bits(200)
+    for memo in both_kinds(tmp_path, design):
+        bits = design.report_form.read(design.report(list(range(200)), memo)).reports
+        rows = np.unpackbits(bits, axis=1)[:, :200]
+        own = int(rows.diagonal().sum())
+        assert abs(own - 150) <= 5 * np.sqrt(200 * 3 / 16)
+        assert abs(int(rows.sum()) - own - 39_800 / 4) <= 5 * np.sqrt(39_800 * 3 / 16)
 
 
 def test_permanent_responses_follow_the_first_round(tmp_path: Path) -> None:
@@ -80,20 +132,53 @@ def test_people_designs_and_answers_have_responses_of_their_own() -> None:
     assert np.unique(mine).size > 1000
 
 
+def derived(design: Memoized, purpose: bytes, key: bytes = b"") -> bytes:
+    """Give the first random bytes of a secret, by hand, for those who write it in another language."""
+    spelled = json.dumps(design.to_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    data = hashlib.sha256(spelled.encode()).digest() + purpose + b"\0" + key
+    blocks = [
+        hashlib.blake2b(data + struct.pack("<Q", counter), key=SECRET, person=b"warner memo") for counter in range(2)
+    ]
+    return b"".join(block.digest() for block in blocks)
+
+
+def first_number(drawn: bytes, below: int) -> int:
+    return int.from_bytes(drawn[:8], "little") % below  # none of those here is beyond the last whole block
+
+
+def answered(truth: int, drawn: int, a: int, b: int) -> int:
+    """Randomize by hand: below a the truth, else a lie by its number."""
+    lie = (drawn - a) // b
+    return truth if drawn < a else lie + (lie >= truth)
+
+
 def test_a_secret_gives_the_bytes_that_the_documentation_says() -> None:
-    # By hand, for those who write it in another language: fingerprint, purpose, a zero, key and counter.
     design = bare(1000, (7, 3))
-    fingerprint = hashlib.sha256(
-        json.dumps(design.to_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
-    ).digest()
-    assert fingerprint.hex() == design.fingerprint()
-    total, report = 7 + 999 * 3, design.report(list(range(1000)), Memo.from_secret(SECRET, design))
+    reports = design.report(list(range(1000)), Memo.from_secret(SECRET, design))
     for answer in range(1000):
-        data = fingerprint + b"permanent\0" + struct.pack("<QQ", answer, 0)
-        block = hashlib.blake2b(data, key=SECRET, person=b"warner memo").digest()
-        drawn = int.from_bytes(block[:8], "little") % total  # none of these is beyond the last whole block
-        lie = (drawn - 7) // 3
-        assert report[answer] == (answer if drawn < 7 else lie + (lie >= answer))
+        drawn = first_number(derived(design, b"permanent", struct.pack("<Q", answer)), 7 + 999 * 3)
+        assert reports[answer] == answered(answer, drawn, 7, 3)
+
+
+def test_a_secret_gives_bits_as_the_documentation_says() -> None:
+    # 1/4 is 64/256: a byte below 64 is a 1. The last byte, compared with 192, decides the bit of the answer.
+    design = bare_bits(100)
+    for answer in (0, 7, 99):
+        drawn = derived(design, b"permanent", struct.pack("<Q", answer))
+        bits = [byte < 64 for byte in drawn[:100]]
+        bits[answer] = drawn[100] < 192
+        assert design.report(answer, Memo.from_secret(SECRET, design)) == np.packbits(bits).tobytes().hex()
+
+
+def test_a_secret_gives_a_hash_function_as_the_documentation_says() -> None:
+    # Two hash values, seven directions of three bits, 001 to 111 in their order: the parity of what both have set.
+    design = bare_hashing(8, 2)
+    direction = first_number(derived(design, b"hash"), 7)
+    for answer in range(8):
+        value = ((direction + 1) & answer).bit_count() % 2
+        drawn = first_number(derived(design, b"permanent", struct.pack("<Q", value)), 4)
+        report = design.report(answer, Memo.from_secret(SECRET, design))
+        assert report == 2 * direction + answered(value, drawn, 3, 1)
 
 
 def test_permanent_responses_of_a_secret_never_change_with_a_new_version() -> None:
@@ -227,6 +312,17 @@ def test_a_damaged_file_is_one_clear_error(tmp_path: Path, change: dict[str, Any
     memo.path.write_text("{")
     with pytest.raises(ValueError, match="cannot be read"):
         Memo.load(memo.path, SURVEY)
+
+
+@pytest.mark.parametrize("response", ["00", "000", "0001", "FF00", 3, 0])
+def test_permanent_bits_of_another_length_or_spelling_are_damaged(tmp_path: Path, response: Any) -> None:
+    design = bare_bits(10)  # two bytes, of which the last six bits are 0
+    memo = Memo.create(tmp_path / "memo.json", design)
+    design.report(3, memo)
+    kept = json.loads(memo.path.read_text())
+    memo.path.write_text(json.dumps(kept | {"permanent": dict.fromkeys(kept["permanent"], response)}))
+    with pytest.raises(ValueError, match="this memo is damaged"):
+        design.report(3, memo)
 
 
 # Arguments

@@ -188,6 +188,14 @@ class LocalHashing(OverField):
             reports[start : start + CHUNK] = directions * field + np.where(drawn < a, hashes, lies)
         return reports
 
+    def at_odds(self, a: int, b: int) -> LocalHashing:
+        """Give the same functions with other odds, which may be too large for one 64-bit draw, as those of a chain."""
+        made = type(self).__new__(type(self))
+        for name, value in (("domain", self.domain), ("odds", (a, b)), ("field", self.field)):
+            object.__setattr__(made, name, value)
+        object.__setattr__(made, "dimension", self.dimension)
+        return made
+
     def fields(self) -> Document:
         """Give domain, odds, as decimal strings, the kind of hash, field and dimension."""
         domain, odds, *space = super().fields().items()

@@ -5,6 +5,9 @@ at most :math:`\varepsilon_\infty` (`eps_infinity`), which is larger. The litera
 
 ==========================  ====================================================================================
 `Memoized.response`         randomized response, twice: L-GRR [1]_
+`Memoized.unary`            unary encoding, whose bits are drawn again: L-OSUE, L-SUE [1]_
+`Memoized.rappor`           the same with RAPPOR's own parameters: basic RAPPOR [2]_
+`Memoized.hashing`          a hash function for ever, and randomized response, twice, on its values: LOLOHA [3]_
 ==========================  ====================================================================================
 
 One round of reports, one from each person, is a report of the *chain* of both rounds, which is a design of its own
@@ -19,25 +22,41 @@ References
 .. [1] H. H. Arcolezi, J.-F. Couchot, B. Al Bouna, X. Xiao, "Improving the utility of locally differentially private
    protocols for longitudinal and multidimensional frequency estimates", Digital Communications and Networks 10 (2024),
    369-379.
+.. [2] Ú. Erlingsson, V. Pihur, A. Korolova, "RAPPOR: randomized aggregatable privacy-preserving ordinal response", ACM
+   CCS 2014, 1054-1067.
+.. [3] H. H. Arcolezi, C. Pinzón, C. Palamidessi, S. Gambs, "Frequency estimation of evolving data under local
+   differential privacy", EDBT 2023, 512-525.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from warner.designs.contract import Design, revealed
-from warner.designs.exact import double_not_below, log_ratio, shown_up, whole_number
+from warner.designs.exact import (
+    double_not_below,
+    epsilon_asked,
+    log_ratio,
+    lowest_terms,
+    probability,
+    shown_up,
+    whole_number,
+)
+from warner.designs.hashing import LocalHashing
 from warner.designs.labels import canonical, first_and_last, listed
 from warner.designs.response import RandomizedResponse
 from warner.designs.rounds import Rounds, rounds_of, second_odds
+from warner.designs.unary import OPTIMAL, SYMMETRIC, UnaryEncoding
 from warner.words import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from decimal import Decimal
 
     from warner.arrays import Counts, Integers
@@ -47,7 +66,9 @@ if TYPE_CHECKING:
     from warner.designs.memos import Memo
     from warner.documents import Document
 
-STAGES: dict[str, type[Design]] = {design.mechanism: design for design in (RandomizedResponse,)}
+STAGES: dict[str, type[Design]] = {
+    design.mechanism: design for design in (RandomizedResponse, UnaryEncoding, LocalHashing)
+}
 LONGEST = 10**12  # reports of one person
 SHOWN_UP_TO = 10**9  # reports in a table
 
@@ -149,6 +170,96 @@ class Memoized(Design):
         first = _first(RandomizedResponse, domain, eps_infinity)
         return cls(first, RandomizedResponse(first.domain, odds=second_odds(first.odds, eps_first, first.k)))
 
+    @classmethod
+    def unary(cls, domain: Domain, *, eps_infinity: Number, eps_first: Number, kind: str = OPTIMAL) -> Memoized:
+        """Give unary encoding whose bits are drawn again: for many possible answers, in long reports.
+
+        Parameters
+        ----------
+        domain, eps_infinity, eps_first
+            As for `response`.
+        kind : str
+            Of the permanent round: "optimal" (L-OSUE), after which a single report is an optimal unary encoding, or
+            "symmetric" (L-SUE), as basic RAPPOR has it. The second round is symmetric.
+
+        Examples
+        --------
+        >>> survey = Memoized.unary(1000, eps_infinity=2, eps_first=1)
+        >>> round(survey.p, 4), round(survey.q, 4)  # as UnaryEncoding.optimal(1000, epsilon=1)
+        (0.5, 0.2689)
+        """
+        first = _first(UnaryEncoding, domain, eps_infinity, kind=kind)
+        # Of both kinds a bit of the other answers is a randomized response of two: 1 - q1 : q1 against itself. Of
+        # optimal ones the chain has p = 1/2, so that its odds are those of that bit; of symmetric ones their square.
+        bit = lowest_terms(1 - first.zero, first.zero)
+        c, d = second_odds(bit, eps_first, 2, half=kind == SYMMETRIC)
+        return cls(first, UnaryEncoding(first.domain, p=Fraction(c, c + d), q=Fraction(d, c + d)))
+
+    @classmethod
+    def rappor(cls, domain: Domain, *, f: Number, p: Number, q: Number) -> Memoized:
+        """Give basic RAPPOR, with a bit for each answer, from the parameters of its paper.
+
+        Parameters
+        ----------
+        domain : int or sequence of str or of int
+            The possible answers, all distinct, in the order of every result; or their number K.
+        f : number
+            How often a permanent bit is drawn at random: it is the true one with probability 1 - f/2.
+        p, q : number
+            How often a reported bit is 1 where the permanent one is 0 (p), and where it is 1 (q): in the paper q is the
+            larger one.
+
+        Examples
+        --------
+        >>> survey = Memoized.rappor(100, f="1/2", p="1/2", q="3/4")
+        >>> round(survey.eps_first, 4), round(survey.eps_infinity, 4)
+        (0.5371, 2.1972)
+        """
+        rate, zero, one = probability("f", f), probability("p", p), probability("q", q)
+        if not 0 < rate < 1:
+            raise ValueError(
+                f"f must be above 0, so that there is noise, and below 1, so that there is more, but got {f}"
+            )
+        if not 0 < zero < one:
+            raise ValueError(f"p and q must have 0 < p < q, as in RAPPOR's paper, but got {p} and {q}")
+        labels = canonical(domain)
+        return cls(UnaryEncoding(labels, p=1 - rate / 2, q=rate / 2), UnaryEncoding(labels, p=one, q=zero))
+
+    @classmethod
+    def hashing(
+        cls,
+        domain: Domain,
+        *,
+        eps_infinity: Number,
+        eps_first: Number,
+        field: Number | None = None,
+        dimension: Number | None = None,
+    ) -> Memoized:
+        """Give local hashing with two rounds (LOLOHA): for many possible answers, in short reports.
+
+        Each person has a hash function for ever, and memoizes its values. These are few, so that even somebody whose
+        answer changes often spends `eps_infinity` only for each of them.
+
+        Parameters
+        ----------
+        domain, eps_infinity, eps_first
+            As for `response`.
+        field, dimension : int, optional
+            The number of hash values, and of digits of an answer, as for `LocalHashing`. If not given, the best ones
+            for a single report; fewer values spend less when answers change.
+
+        Examples
+        --------
+        >>> survey = Memoized.hashing(1000, eps_infinity=2, eps_first=1)
+        >>> survey.first.field, survey.second.k
+        (3, 3)
+        """
+        asked = epsilon_asked("eps_first", eps_first)
+        best = LocalHashing(domain, epsilon=asked, field=field, dimension=dimension)
+        first = _first(LocalHashing, best.domain, eps_infinity, field=best.field, dimension=best.dimension)
+        odds = second_odds(first.odds, eps_first, first.field)
+        return cls(first, RandomizedResponse(first.field, odds=odds))
+
     # What reports reveal
 
     @property
@@ -222,6 +333,10 @@ class Memoized(Design):
             cls(RandomizedResponse(["a", "b", "c"], odds=(5, 1)), RandomizedResponse(["a", "b", "c"], odds=(3, 1))),
             cls(RandomizedResponse(2, odds=(3, 1)), RandomizedResponse(2, odds=(3, 1))),
             cls(RandomizedResponse(4, odds=(9, 2)), RandomizedResponse(4, odds=(1, 0))),
+            cls.rappor(["a", "b"], f="1/2", p="1/2", q="3/4"),
+            cls(UnaryEncoding.optimal(3, odds=(3, 1)), UnaryEncoding(3, p="2/3", q="1/3")),
+            cls(LocalHashing(8, odds=(5, 1), field=3), RandomizedResponse(3, odds=(3, 1))),
+            cls(LocalHashing(4, odds=(3, 1), field=2), RandomizedResponse(2, odds=(3, 1))),
         )
 
     # In words, and in files
@@ -235,7 +350,8 @@ class Memoized(Design):
         whole = shown_up(keys * log_ratio(*self.first.ratio), 4)
         several = (
             f"What different answers reveal: at most epsilon {forever} for each {self.rounds.key} that is ever had, "
-            f"{whole} for all {keys:,}, against any other history that stays and changes at the same times."
+            f"{whole} for all {keys:,}, against any other history whose {self.rounds.key} stays and changes at the "
+            "same times."
         )
         kept = (
             "What must be kept: the permanent responses. Whoever loses them, or answers on two devices, spends epsilon "
@@ -279,6 +395,10 @@ class Memoized(Design):
 # The names of the literature, and how such a design is made
 REPEATED: dict[str, Callable[..., Memoized]] = {
     "l grr": Memoized.response,
+    "l osue": partial(Memoized.unary, kind=OPTIMAL),
+    "l sue": partial(Memoized.unary, kind=SYMMETRIC),
+    "rappor": Memoized.rappor,
+    "loloha": Memoized.hashing,
 }
 
 

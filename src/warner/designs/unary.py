@@ -265,6 +265,23 @@ class UnaryEncoding(PackedSupport):
         """Give the optimal one, and the symmetric one to compare."""
         return {f"{cls.mechanism} ({kind})": cls(domain, epsilon=epsilon, kind=kind) for kind in (OPTIMAL, SYMMETRIC)}
 
+    def then(self, second: Design) -> Design:
+        """Chain two unary encodings: each bit of a report of this one is drawn again. See `Design.then`.
+
+        A bit that is 1 is 1 again with the second one's p, and a bit that is 0 becomes 1 with its q, so that both in a
+        row are one, exactly: with p = p1 p2 + (1-p1) q2 and q = q1 p2 + (1-q1) q2. This is basic RAPPOR:
+
+        >>> chain = UnaryEncoding(4, p="3/4", q="1/4").then(UnaryEncoding(4, p="3/4", q="1/2"))
+        >>> chain.one, chain.zero
+        (Fraction(11, 16), Fraction(9, 16))
+        """
+        if not isinstance(second, UnaryEncoding) or second.domain != self.domain:
+            return super().then(second)
+        rates = (rate * second.one + (1 - rate) * second.zero for rate in (self.one, self.zero))
+        made = type(self).__new__(type(self))
+        made._set(self.domain, *rates)
+        return made
+
     def sentences(self) -> tuple[str, ...]:
         """Explain what is done, what a report reveals, and how deniable an answer is."""
         p, q, k = self.p, self.q, self.k
