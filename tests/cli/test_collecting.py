@@ -13,6 +13,7 @@ import pytest
 
 from cli.shell import COMMAND, COUNTS, SURVEY, fails, run, succeeds
 from warner import RandomizedResponse, tally
+from warner.designs import Memoized
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -154,3 +155,41 @@ def test_running_out_of_room(folder: Path, ending: str) -> None:
     (folder / "answers.csv").write_text("v\n" + "".join(f"answer number {i % 3000}\n" for i in range(100_000)))
     options = ("randomize", "answers.csv", "-d", "wide.json", "-o", f"out.{ending}")
     assert "File too large" in fails(folder, *options, preexec_fn=_small_files)
+
+
+def bare(folder: Path) -> None:
+    """Write a design whose reports are the permanent responses, and a file of one person's answers."""
+    first, second = (RandomizedResponse(["never", "once", "often"], odds=odds) for odds in ((3, 2), (1, 0)))
+    Memoized(first, second).save(folder / "again.json")
+    (folder / "mine.csv").write_text("day,answer\n1,once\n2,once\n3,often\n4,once\n")
+
+
+AGAIN = ("randomize", "mine.csv", "-c", "answer", "-d", "again.json", "--memo", "me.json")
+
+
+def test_one_persons_answers_are_reported_from_the_same_permanent_responses(folder: Path) -> None:
+    bare(folder)
+    said = succeeds(folder, *AGAIN, "-o", "first.csv", "--keep", "day")
+    assert said.splitlines() == [
+        "me.json: a new memo; keep it for all later answers of this person",
+        "me.json: epsilon 0.811, 0.4055 for each of 2 answers",  # 2 ln(3/2) = 0.81093...
+        "first.csv: 4 reports, all of one person",
+    ]
+    first = (folder / "first.csv").read_text().split()[1:]
+    assert len({report.split(",")[0] for report in (first[0], first[1], first[3])}) == 1
+    said = succeeds(folder, *AGAIN, "-o", "later.csv", "--keep", "day")
+    assert "new memo" not in said
+    assert (folder / "later.csv").read_text().split()[1:] == first
+    # On standard output there are the reports alone.
+    done = run(folder, *AGAIN)
+    assert done.stdout.split()[1:] == [report.split(",")[0] for report in first]
+    assert done.stderr == "me.json: epsilon 0.811, 0.4055 for each of 2 answers\n"
+
+
+def test_a_memo_that_does_not_belong_there_is_refused(folder: Path) -> None:
+    bare(folder)
+    assert "only memoized designs need a memo" in fails(folder, *AGAIN, "-d", "survey.json")
+    assert 'must say "format": "warner memo"' in fails(folder, *AGAIN, "--memo", "survey.json")
+    assert "in the place of the memo" in fails(folder, *AGAIN, "-o", "me.json")
+    assert "must be JSON as warner writes it" in fails(folder, *AGAIN, "--memo", "mine.csv")
+    assert "nowhere" in fails(folder, *AGAIN, "--memo", "nowhere/me.json")

@@ -10,7 +10,7 @@ import pytest
 
 from cli.shell import SURVEY, fails, run, succeeds
 from warner import RandomizedResponse, SubsetSelection, load_design, mechanisms, surveys
-from warner.designs import MECHANISMS, design_from_json
+from warner.designs import MECHANISMS, REPEATED, Memoized, design_from_json
 from warner.surveys import SURVEYS
 
 if TYPE_CHECKING:
@@ -78,6 +78,15 @@ def test_answers_are_given_as_words_after_an_option_by_number_or_in_a_file(promp
         ("subset-selection --size 1024 --epsilon 1", SubsetSelection(1024, epsilon=1)),
         ("subset_selection size=4 --size 16 epsilon=1", SubsetSelection(16, epsilon=1, size=4)),
         ("subset-selection odds=3:1 --answers a b c", SubsetSelection(["a", "b", "c"], odds=(3, 1))),
+        ("l-grr eps_infinity=2 eps_first=1 --size 4", Memoized.response(4, eps_infinity=2, eps_first=1)),
+        ("l-osue eps_infinity=2 eps_first=0.5 --size 9", Memoized.unary(9, eps_infinity=2, eps_first="1/2")),
+        ("l-sue eps_infinity=2 eps_first=1 --size 9", Memoized.unary(9, eps_infinity=2, eps_first=1, kind="symmetric")),
+        ("rappor f=1/2 p=1/2 q=3/4 --answers a b", Memoized.rappor(["a", "b"], f="1/2", p="1/2", q="3/4")),
+        ("loloha eps_infinity=2 eps_first=1 --size 99", Memoized.hashing(99, eps_infinity=2, eps_first=1)),
+        (
+            "loloha field=2 eps_infinity=2 eps_first=1 --size 9",
+            Memoized.hashing(9, eps_infinity=2, eps_first=1, field=2),
+        ),
     ],
 )
 def test_mechanisms_and_survey_designs_are_made_by_name(prompt: Prompt, arguments: str, wanted: Any) -> None:
@@ -106,23 +115,28 @@ def test_a_name_may_have_spaces(prompt: Prompt) -> None:
     assert spaced == prompt.prints("design", "subset-selection", "--size", "8", "--epsilon", "1")
 
 
-NAMES = [*(name for name in MECHANISMS if MECHANISMS[name].parameters), *SURVEYS]
+NAMES = [*(name for name in MECHANISMS if MECHANISMS[name].parameters), *REPEATED, *SURVEYS]
+
+
+def keys_of(name: str) -> set[str]:
+    """Give the parameters of a name that are no labels."""
+    if name in MECHANISMS:
+        return {*MECHANISMS[name].parameters}
+    return {*inspect.signature({**REPEATED, **SURVEYS}[name]).parameters} - {"domain", "answers", "reports", "forced"}
 
 
 def test_every_name_is_in_the_help_with_its_parameters(folder: Path) -> None:
     shown = succeeds(folder, "design", "--help", env={**os.environ, "COLUMNS": "200"})
     lines = {words[0]: words[1:] for words in map(str.split, shown.splitlines()) if words}
     for name in NAMES:
-        keys = MECHANISMS[name].parameters if name in MECHANISMS else inspect.signature(SURVEYS[name]).parameters
-        for key in set(keys) - {"answers", "reports", "forced"}:
+        for key in keys_of(name):
             assert any(f"{key}=" in word for word in lines[name.replace(" ", "-")])
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_name_without_its_parameters_says_what_it_takes(prompt: Prompt, name: str) -> None:
     needs = prompt.complains("design", name.replace(" ", "-"), "--answers", "a", "b")
-    keys = MECHANISMS[name].parameters if name in MECHANISMS else inspect.signature(SURVEYS[name]).parameters
-    for key in set(keys) - {"answers", "reports", "forced", "size"}:
+    for key in keys_of(name) - {"size"}:
         assert key in needs
 
 
@@ -134,7 +148,9 @@ def test_every_name_without_its_parameters_says_what_it_takes(prompt: Prompt, na
         ("crosswise p=1/4 --epsilon 1", "crosswise takes p=..., but got epsilon=1"),
         ("subset-selection --size 9 --truth 1/2", "takes some of epsilon=... odds=... size=..., but got truth=1/2"),
         ("forced-response truth=3/4 yse=1/4", "for each answer, but got yse=1/4"),
+        ("l-grr epsilon=1 --size 4", "l grr takes eps_infinity=... eps_first=..., but got epsilon=1"),
         # a missing key
+        ("l-grr eps_infinity=2 --size 4", "l grr needs eps_infinity=... eps_first=..., but eps_first is missing"),
         ("crosswise", "crosswise needs p=..., but p is missing"),
         ("kuk r1=0.6", "kuk needs r1=... r2=... [draws=...], but r2 is missing"),
         ("kuk draws=3", "kuk needs r1=... r2=... [draws=...], but r1 and r2 are missing"),
@@ -155,6 +171,8 @@ def test_every_name_without_its_parameters_says_what_it_takes(prompt: Prompt, na
         ("subset-selection odds=1:3 --size 9", "a > b, but got 1 : 3"),
         ("forced-response truth=3/4 a=1/6 b=1/6", "must sum to 1 - truth = 1/4, but they sum to 1/3"),
         ("a b --epsilon 0", "epsilon must be positive"),
+        ("l-grr eps_infinity=1 eps_first=2 --size 4", "eps_first must be below eps_infinity"),
+        ("loloha eps_infinity=2 eps_first=1 field=4 --size 9", "field must be a prime number"),
         # words that are no pair
         ("crosswise 1/4", "crosswise takes p=..., but got '1/4'; the answers, if any, go after --answers"),
         ("crosswise p=", "crosswise takes p=..., but got 'p='"),
@@ -165,6 +183,7 @@ def test_every_name_without_its_parameters_says_what_it_takes(prompt: Prompt, na
             "there is no design 'croswise' (did you mean crosswise?): the names are randomized-response,",
         ),
         ("subset-selecton --size 5 --epsilon 1", "(did you mean subset-selection?)"),
+        ("memoized --size 4", "a memoized has no parameters, so it cannot be made on the command line"),
         ("channel", "a channel has no parameters, so it cannot be made on the command line"),
         ("channel p=1/4", "or take one of randomized-response, subset-selection, unary-encoding"),
         # the answers
@@ -197,12 +216,26 @@ def test_a_mistake_is_exit_code_2_in_a_process_of_its_own(folder: Path) -> None:
     assert "did you mean crosswise?" in fails(folder, "design", "croswise", "p=1/4")
 
 
-@pytest.mark.parametrize("name", ["crosswise p=1/4", "subset-selection --size 9 --epsilon 1", "a b --epsilon 1"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("crosswise p=1/4", "subset-selection --size 9 --epsilon 1", "a b --epsilon 1"),
+        *("l-grr eps_infinity=2 eps_first=1 --size 4", "loloha eps_infinity=2 eps_first=1 --size 99"),
+    ],
+)
 def test_every_design_file_can_be_shown(prompt: Prompt, name: str) -> None:
     prompt.prints("design", *name.split(), "-o", "design.json")
     made = load_design("design.json")
     assert prompt.prints("show", "design.json") == made.in_words() + "\n"
     assert f"epsilon {made.shown_epsilon()}" in made.in_words()
+
+
+def test_a_memoized_design_shows_what_many_reports_reveal(prompt: Prompt) -> None:
+    prompt.prints("design", "l-grr", "eps_infinity=2", "eps_first=1", "--size", "4", "-o", "design.json")
+    shown = prompt.prints("show", "design.json")
+    assert "          1 report   epsilon 1\n         2 reports   epsilon 1.679\n" in shown
+    assert "        any number   epsilon 2\n" in shown
+    assert "What is not protected: that the answer changed, and when." in shown
 
 
 def test_a_survey_from_its_card_to_its_reports(tmp_path: Path) -> None:

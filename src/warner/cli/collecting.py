@@ -51,9 +51,10 @@ def randomize(
     kept = None if memo is None else _kept(memo, survey, output)
     with _progress() as progress:
         rows = randomize_file(file, survey, output, column=column, keep=keep or (), memo=kept, progress=progress)
+    aside = output == "-"  # then the reports are what is printed
     if kept is not None:
-        typer.echo(f"{memo}: {kept.spent()}", err=True)
-    if output != "-":
+        typer.echo(f"{memo}: {kept.spent()}", err=aside)
+    if not aside:
         spent = f"epsilon {survey.shown_epsilon()} each" if kept is None else "all of one person"
         typer.echo(f"{output}: {counted(rows, 'report', 'reports')}, {spent}")
 
@@ -65,7 +66,7 @@ def _kept(memo: Path, survey: Design, output: str) -> Memo:
     if memo.exists():
         return Memo.load(memo, survey)
     made = Memo.create(memo, survey)
-    typer.echo(f"{memo}: a new memo; keep it for all later answers of this person", err=True)
+    typer.echo(f"{memo}: a new memo; keep it for all later answers of this person", err=output == "-")
     return made
 
 

@@ -93,7 +93,8 @@ def maker(name: str) -> Maker:
     each_answer = next((key for key, value in taken.items() if "Mapping" in str(value.annotation)), None)
     always = tuple(key for key, value in taken.items() if value.default is Parameter.empty)
     keys = tuple(key for key in taken if key != each_answer)
-    needed = tuple(key for key in keys if key in always or taken[key].default is None)
+    # Of a survey design, what is None by default is given in another way, an answer at a time.
+    needed = tuple(key for key in keys if key in always or (name in SURVEYS and taken[key].default is None))
     return Maker(name, make, keys, needed, always, each_answer)
 
 

@@ -250,7 +250,8 @@ class BitRounds(Rounds):
         differ = 2 * (p * (1 - q) + q * (1 - p)) + (k - 2) * 2 * q * (1 - q)
         return (
             f"The permanent responses to two answers differ in about {differ:,.3g} of {k:,} bits, and the noise of the "
-            "second round cannot hide so many for long: a few reports show the change."
+            "second round cannot hide so many for long: a few reports show the change. By their bits, reports of one "
+            "person can be told from those of others."
         )
 
 
@@ -328,7 +329,10 @@ class HashRounds(Rounds):
 
     def changes(self) -> str:
         """Say how well a change of the answer is hidden."""
-        return f"{self.values.changes()} A change to an answer with the same hash does not show."
+        return (
+            f"{self.values.changes()} A change to an answer with the same hash does not show. By the function, reports "
+            "of one person can be told from those of others."
+        )
 
 
 def rounds_of(first: Design, second: Design) -> Rounds:
