@@ -326,6 +326,15 @@ def test_the_words_tell_the_table_and_what_is_not_protected() -> None:
         assert line in words
 
 
+def test_a_page_does_not_say_that_every_report_spends_epsilon_again(tmp_path: Path) -> None:
+    design = Memoized.response(3, eps_infinity=2, eps_first=1)
+    for shown, says in ((design, "spend at most epsilon 2 together"), (design.once, "spends it again")):
+        estimate(Tally(shown, [420, 330, 250])).save_page(tmp_path / "page.html")
+        page = (tmp_path / "page.html").read_text(encoding="utf-8")
+        assert says in page
+        assert ("spends it again" in page) == (shown is not design)
+
+
 # Files, and what is no pair of rounds
 
 

@@ -9,8 +9,8 @@ in each position. So two slabs of rows are added to a slab of sums, and what is 
 power of two, in the manner of a binary counter [1]_: five operations for each word, whatever the number of rows. A slab
 stays in the processor's cache.
 
-**Products.** For a product with zeros and ones, a byte is looked up in a table of the 256 sums of eight numbers; for the
-transposed product, weights are added up by byte, and these 256 sums by bit: one step for eight bits.
+**Products.** For a product with zeros and ones, a byte is looked up in a table of the 256 sums of eight numbers; for
+the transposed product, weights are added up by byte, and these 256 sums by bit: one step for eight bits.
 
 References
 ----------
@@ -150,6 +150,6 @@ class Incidence:
         sums = np.zeros((len(self._bytes), 256))
         for start in range(0, weights.size, BLOCK):
             weight = weights[start : start + BLOCK]
-            for total, column in zip(sums, self._bytes[:, start : start + BLOCK], strict=True):
-                total += np.bincount(column, weight, 256)
+            for place, column in enumerate(self._bytes[:, start : start + BLOCK]):
+                sums[place] += np.bincount(column, weight, 256)
         return np.asarray((sums @ BITS).ravel())

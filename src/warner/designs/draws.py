@@ -60,16 +60,10 @@ def bernoulli(size: int, n: int | Counts, d: int, random_bytes: RandomBytes) -> 
     drawn = np.frombuffer(random_bytes(size), np.uint8)
     bits = np.asarray(drawn < digits)
     equal = np.flatnonzero(drawn == digits)
-    if not equal.size:
-        return bits
-    if isinstance(n, int):
-        rest: int | Counts = 256 * n - digits * d
-        open_ = equal if rest else equal[:0]
-    else:
-        left = 256 * n[equal] - digits[equal] * d
-        open_, rest = equal[left > 0], left[left > 0]
-    if open_.size:
-        bits[open_] = bernoulli(open_.size, rest, d, random_bytes)
+    if equal.size:
+        rest = 256 * (n if isinstance(n, int) else n[equal]) % d
+        if np.any(rest):
+            bits[equal] = bernoulli(equal.size, rest, d, random_bytes)
     return bits
 
 

@@ -103,9 +103,7 @@ def _weighted_bits(rows: Counts, amounts: Counts | None) -> Counts:
     if amounts.dtype.kind == "f":
         return Incidence(rows).transposed_times(amounts)
     total = np.zeros(8 * rows.shape[1], dtype=np.int64)
-    for power in range(
-        int(amounts.max(initial=0)).bit_length()
-    ):  # most amounts are small: a number is made of its bits
+    for power in range(int(amounts.max(initial=0)).bit_length()):  # an amount is made of its bits, and most are small
         total += set_bits(rows[(amounts >> power) & 1 == 1]) << power
     return total
 

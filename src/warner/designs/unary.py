@@ -121,14 +121,13 @@ class UnaryEncoding(PackedSupport):
         p: Number | None = None,
         q: Number | None = None,
     ) -> None:
-        given = [
-            name for name, value in (("epsilon", epsilon), ("odds", odds), ("p", p), ("q", q)) if value is not None
-        ]
+        parameters = {"epsilon": epsilon, "odds": odds, "p": p, "q": q}
+        given = [name for name, value in parameters.items() if value is not None]
         if given not in (["epsilon"], ["odds"], ["p", "q"]):
             got = " and ".join(given) if given else "none of them"
             raise TypeError(
-                "a unary encoding needs either epsilon or odds, with a kind if it is not the optimal one, or else p and "
-                f"q, but got {got}"
+                "a unary encoding needs either epsilon or odds, with a kind if it is not the optimal one, or p and q, "
+                f"but got {got}"
             )
         if kind not in (None, OPTIMAL, SYMMETRIC):
             raise ValueError(f'kind must be "{OPTIMAL}" or "{SYMMETRIC}", but got {kind!r}')
@@ -286,8 +285,8 @@ class UnaryEncoding(PackedSupport):
         """Explain what is done, what a report reveals, and how deniable an answer is."""
         p, q, k = self.p, self.q, self.k
         happens = (
-            f"What happens to an answer: for each of the {k:,} answers a bit is drawn and reported. The bit of the true "
-            f"answer is 1 with probability {p:.4g}, that of any other answer with {q:.4g}."
+            f"What happens to an answer: for each of the {k:,} answers a bit is drawn and reported. The bit of the "
+            f"true answer is 1 with probability {p:.4g}, that of any other answer with {q:.4g}."
         )
         reveals = (
             revealed(self)
