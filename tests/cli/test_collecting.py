@@ -18,6 +18,8 @@ from warner.designs import Memoized
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from cli.shell import Prompt
+
 
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet", "jsonl", "tsv"])
 def test_randomize_carries_along_only_what_is_asked_for(folder: Path, ending: str) -> None:
@@ -49,6 +51,29 @@ def test_randomize_from_and_to_a_pipe(folder: Path) -> None:
         folder, "randomize", "-", "-c", "v", "--keep", "k", "-d", "honest.json", input="k,v,x\na,1,s\nb,2,s\n"
     )
     assert out == "v,k\n1,a\n2,b\n"
+
+
+def test_lines_in_lines_out_without_a_header(folder: Path, prompt: Prompt) -> None:
+    RandomizedResponse(["ä, b", "never"], odds=(1, 0)).save(folder / "honest.json")
+    answers = "never\nä, b\r\nnever"
+    options = ("--lines", "-d", "honest.json")
+    assert succeeds(folder, "randomize", "-", *options, input=answers, encoding="utf-8") == "never\nä, b\nnever\n"
+    (folder / "answers.txt").write_text(answers, encoding="utf-8", newline="")
+    assert "3 reports" in prompt.prints("randomize", "answers.txt", *options, "-o", "out.txt")
+    assert (folder / "out.txt").read_text(encoding="utf-8") == "never\nä, b\nnever\n"
+
+
+def test_a_line_that_is_no_answer_is_named_by_its_number(folder: Path, prompt: Prompt) -> None:
+    options = ("--lines", "-d", "survey.json", "-o", "out.txt")
+    (folder / "answers.txt").write_text("never\n" * 70_000 + "hiv-positive\n")
+    said = prompt.complains("randomize", "answers.txt", *options)
+    assert "line 70,001 is not; nothing was written" in said
+    assert "hiv" not in said
+    (folder / "latin.txt").write_bytes(b"never\n\xe4\n")
+    assert "not UTF-8" in prompt.complains("randomize", "latin.txt", *options)
+    assert "--lines has no columns and no memo" in prompt.complains(
+        "randomize", "answers.txt", *options, "--keep", "region"
+    )
 
 
 @pytest.mark.parametrize("secret", ["hiv-positive", ""])

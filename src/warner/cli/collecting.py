@@ -40,17 +40,26 @@ def randomize(
     output: Annotated[
         str, typer.Option("--output", "-o", help="Where the reports go: .csv, .parquet, .jsonl, or - .")
     ] = "-",
+    lines: Annotated[
+        bool, typer.Option("--lines", help="Read one answer per line, and write one report per line, without a header.")
+    ] = False,
 ) -> None:
     """Randomize true answers into reports.
 
     The probabilities are exact, and the randomness is the operating system's: there is no seed to give.
     """
-    from warner.reports.streams import randomize_file
+    from warner.reports.streams import randomize_file, randomize_lines
 
+    if lines and (column is not None or keep or memo is not None):
+        raise ValueError("--lines has no columns and no memo; leave --column, --keep and --memo out")
     survey = load_design(design)
     kept = None if memo is None else _kept(memo, survey, output)
     with _progress() as progress:
-        rows = randomize_file(file, survey, output, column=column, keep=keep or (), memo=kept, progress=progress)
+        rows = (
+            randomize_lines(file, survey, output, progress=progress)
+            if lines
+            else randomize_file(file, survey, output, column=column, keep=keep or (), memo=kept, progress=progress)
+        )
     aside = output == "-"  # then the reports are what is printed
     if kept is not None:
         typer.echo(f"{memo}: {kept.spent()}", err=aside)

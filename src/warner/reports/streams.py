@@ -105,6 +105,77 @@ def randomize_file(
     return done
 
 
+def randomize_lines(
+    source: str | os.PathLike[str],
+    design: Design,
+    target: str | os.PathLike[str],
+    *,
+    progress: Callable[[int], None] = lambda rows: None,
+) -> int:
+    """Randomize one answer per line into one report per line, without a header, and give the number of lines.
+
+    For programs that talk to each other: `warner audit` runs clients of this form.
+
+    Parameters
+    ----------
+    source : path
+        A text file of true answers; ``-`` for standard input.
+    design : Design
+        What every answer goes through.
+    target : path
+        Where the reports go, written whole or not at all; ``-`` for standard output.
+    progress : callable
+        Told the number of lines done, now and then.
+
+    Raises
+    ------
+    ValueError
+        For a line that is no answer of the domain: it names the line, not the answer.
+    """
+    refuse_design(design, "randomize_lines(source, design, target)")
+    answered, reported = LabelForm(design.domain), design.report_form
+    done = 0
+    undone = "what was printed is not to be used" if os.fspath(target) == "-" else "nothing was written"
+    with _opened_lines(source) as lines, _written_lines(target) as file:
+        while given := list(itertools.islice(lines, PIECE_ROWS)):
+            codes, status = answered.read([line.removesuffix("\n").removesuffix("\r") for line in given], text=True)
+            if status.any():
+                line = done + int(np.flatnonzero(status)[0]) + 1
+                raise ValueError(f"every line must be an answer of the domain, but line {line:,} is not; {undone}")
+            reports = reported.written(randomize(codes, design, codes=True), like=np.dtype(object)).tolist()
+            file.writelines(f"{report}\n" for report in reports)
+            done += len(reports)
+            progress(done)
+    return done
+
+
+@contextmanager
+def _opened_lines(source: str | os.PathLike[str]) -> Iterator[Iterator[str]]:
+    name = "standard input" if os.fspath(source) == "-" else os.fspath(source)
+    with (
+        io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline="\n")
+        if os.fspath(source) == "-"
+        else Path(source).open(encoding="utf-8-sig", newline="\n") as lines
+    ):
+        try:
+            yield lines
+        except UnicodeDecodeError:
+            raise ValueError(f"{name} cannot be read as lines: not UTF-8") from None
+
+
+@contextmanager
+def _written_lines(target: str | os.PathLike[str]) -> Iterator[TextIO]:
+    if os.fspath(target) == "-":
+        standard_output = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n", write_through=True)
+        try:
+            yield standard_output
+        finally:
+            standard_output.detach()
+        return
+    with written_whole(target) as part, part.open("w", encoding="utf-8", newline="\n") as file:
+        yield file
+
+
 def _pieces(
     source: str | os.PathLike[str], design: Design, column: str | None, keep: Sequence[str]
 ) -> tuple[Iterator[Piece], Document, bool]:
