@@ -28,7 +28,7 @@ ARROW = (
     {"estimators"},
     {"inference"},
     {"estimation"},
-    {"planning", "noncompliance"},
+    {"planning", "noncompliance", "auditing"},
     {"output"},
     {"papers"},
     {"cli"},

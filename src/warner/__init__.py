@@ -3,6 +3,8 @@
 from importlib.metadata import version
 
 from warner import metrics, noncompliance, simulate, surveys
+from warner.auditing.audits import audit
+from warner.auditing.findings import Audit
 from warner.designs import (
     Channel,
     ChannelOperator,
@@ -63,4 +65,6 @@ __all__ = [  # noqa: RUF022 - in the order of the walk, not of the alphabet
     "mechanisms",
     "Mechanisms",
     "noncompliance",
+    "audit",
+    "Audit",
 ]

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from warner import __version__
+from warner.cli.auditing import audit
 from warner.cli.checking import check
 from warner.cli.collecting import randomize
 from warner.cli.designing import HELP, AnswersCommand, design, show
@@ -54,4 +55,7 @@ app.command(epilog="Example: warner randomize answers.csv --column answer --desi
 )
 app.command(epilog="Example: warner estimate reports.csv --column answer --design survey.json --by region")(estimate)
 app.command(epilog="Example: warner check reports.csv --column answer --design survey.json --fakes 100")(check)
+app.command(
+    cls=AnswersCommand, epilog='Example: warner audit "python client.py" --design survey.json --answers never often'
+)(audit)
 app.command(epilog="Example: warner reproduce all --jobs 2 -o results/ --data data/")(reproduce)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -24,16 +23,13 @@ from warner.cli.options import (
     Table,
     Truth,
     Unknown,
+    Verdict,
     Weights,
     generator,
+    refuse_other_ending,
 )
 from warner.cli.sources import DesignGiven, Source
 from warner.documents import save_text
-
-ENDINGS = (".json", ".txt")
-Verdict = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Write to this .json or .txt file, whole or not at all.")
-]
 
 
 def check(
@@ -65,8 +61,7 @@ def check(
 
     The exit code is 0 if the reports fit the design that they claim, 1 if they do not, and 2 for bad input.
     """
-    if output is not None and output.suffix.lower() not in ENDINGS:
-        raise ValueError(f"the output must end in .json or .txt, but got {output}")
+    refuse_other_ending(output)
     claimed = DesignGiven(design, domain, epsilon, truth, redraw, odds).design()
     tally = Source(file, column, by, weights, counts, unknown, table, input_format).tally(claimed)
     result = checked(tally, level=level, simulations=simulations, rng=generator(seed), fakes=fakes)

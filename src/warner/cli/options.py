@@ -47,7 +47,16 @@ Seed = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file, whole or not at all.")]
+Verdict = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Write to this .json or .txt file, whole or not at all.")
+]
 Plot = Annotated[Path | None, typer.Option(help="Draw the result to this PNG, SVG or PDF file.")]
+
+
+def refuse_other_ending(output: Path | None) -> None:
+    """Refuse a file for a verdict that is neither JSON nor text."""
+    if output is not None and output.suffix.lower() not in {".json", ".txt"}:
+        raise ValueError(f"the output must end in .json or .txt, but got {output}")
 
 
 def labels_in(file: Path) -> list[str]:

@@ -1,0 +1,290 @@
+r"""How much epsilon somebody's client really spends, at the least.
+
+A client is run many times on a few chosen answers. For two of them, x and x', and an event A that was chosen without
+looking at the runs it is judged by (`events`), the numbers of hits are binomial, and
+
+.. math:: \varepsilon \ge \ln \frac{P(A \mid x)}{P(A \mid x')} \ge \ln \frac{L}{U},
+
+with L the lower limit of Clopper and Pearson for the one probability and U the upper limit for the other. Each limit
+misses with probability at most :math:`\alpha / (4 m)` for m ordered pairs of answers; so that with probability at least
+:math:`1 - \alpha/2` none of the bounds exceeds what is spent, however the client works. The other half of
+:math:`\alpha = 1 - \text{level}` is for the tests whether the client follows its design: after a known answer the law
+of reports is known exactly, so that, unlike in a survey, too much noise is seen as well as too little.
+
+A worked number: of 1,000 runs an event came 500 times after x and 100 times after x', which looks like ln 5 = 1.61.
+With tails of 0.025 each, L = 0.4686 and U = 0.1203: at least 1.3597 is spent.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from contextlib import closing
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warner.auditing.clients import CALLED, Command, Function, codes
+from warner.auditing.events import Event, Seen, Statistic, best_event, counted
+from warner.auditing.findings import Audit, Misfit, Pair
+from warner.auditing.statistics import raw_statistics, statistics_of
+from warner.designs.exact import whole_number
+from warner.designs.labels import positions
+from warner.inference.binomial import at_least, at_most, binomial_limits
+from warner.inference.intervals import check_level
+from warner.reports.tallies import refuse_design
+from warner.words import enumerated, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+
+    from warner.arrays import Integers, Label
+    from warner.auditing.clients import Client
+    from warner.designs.contract import Design
+
+RUNS_OF_FUNCTION, RUNS_OF_COMMAND = 100_000, 20_000  # after each answer, unless asked for
+FEWEST_RUNS, MOST_RUNS = 100, 10**9
+ALL_ANSWERS = 4  # answers up to which all are looked at
+HELD = 2**27  # bytes of reports held to learn from
+RAW_REPORT = 2**10  # bytes that a report of unknown form is taken to have
+FIRST = 1000  # reports compared with those of another start
+MISFITS_KEPT = 10
+
+
+def audit(
+    client: Callable[[list[Any]], Any] | str,
+    design: Design,
+    *,
+    answers: Sequence[Label] | None = None,
+    runs: int | None = None,
+    level: float = 0.95,
+    raw: bool = False,
+    timeout: float = 300,
+) -> Audit:
+    """Run somebody's client many times, and bound from below the epsilon that it really spends.
+
+    The bound holds for any client whose runs are independent of each other, whatever it does. It is exact: with
+    probability at least ``level``, no bound is above the truth. It says nothing about answers that were not tried.
+
+    Parameters
+    ----------
+    client : callable or str
+        A function that takes a list of answers and returns a report for each, as ``design.randomize`` does. Or a
+        command, which reads one answer per line and prints one report per line, as ``warner randomize --lines`` does;
+        it is split as a shell would, but no shell runs it.
+    design : Design
+        What the client claims to do.
+    answers : sequence of labels, optional
+        The answers to try, two or more. If not given: all of up to four, else the first, the middle and the last one.
+    runs : int, optional
+        How often each answer is given to the client. If not given, 100,000 times to a function and 20,000 times to a
+        command.
+    level : float
+        With at least this probability, all that is found is true.
+    raw : bool
+        Take reports as they are, as texts of any form: for clients that do not write reports as the design does. Then
+        it is not tested whether they follow the design.
+    timeout : float
+        Seconds that a command may take, each of the three times that it is started for an answer.
+
+    Examples
+    --------
+    A client that tells the truth with probability 0.9 where 3/4 was agreed spends ln 9 = 2.2, not ln 3 = 1.1.
+
+    >>> from warner import RandomizedResponse
+    >>> survey = RandomizedResponse(["yes", "no"], truth="3/4")
+    >>> careless = RandomizedResponse(["yes", "no"], truth="0.9")
+    >>> found = audit(careless.randomize, survey)
+    >>> found.exceeds, found.fits
+    (True, False)
+    >>> 2.0 < found.epsilon_at_least < 2.2
+    True
+    """
+    refuse_design(design, "audit(client, design)")
+    check_level(level)
+    places = _audited(design, answers)
+    asked = _client(client, design, timeout, raw=raw)
+    total = whole_number("runs", _runs(asked) if runs is None else runs, FEWEST_RUNS, MOST_RUNS)
+    labels = tuple(design.domain[place] for place in places.tolist())
+    size = RAW_REPORT if raw else _size_of_report(design)
+    learning, choosing = min(total // 4, max(1, HELD // (size * len(places)))), total // 4
+    judging = total - learning - choosing
+    first_reports: list[list[list[Hashable]]] = []
+
+    def runs_of(number: int, looked_at: Callable[[Iterable[Any]], Any]) -> list[Any]:
+        """Run the client so often after each answer, and give what was looked at in its reports."""
+        first_reports.append([[] for _ in labels])
+        found = []
+        for label, first in zip(labels, first_reports[-1], strict=True):
+            pieces = asked.reports(label, number) if raw else codes(asked, design.report_form, label, number)
+            with closing(pieces):
+                found.append(looked_at(_noted(pieces, first, raw=raw)))
+        return found
+
+    held = runs_of(learning, _held)
+    statistics = raw_statistics(held) if raw else statistics_of(design, places, held)
+    look = partial(counted, statistics)
+    learnt = Seen.of([look([reports]) for reports in held], learning)
+    chosen = Seen.of(runs_of(choosing, look), choosing)
+    judged = Seen.of(runs_of(judging, look), judging)
+    pairs = bounded(statistics, (learnt, chosen, judged), labels, (1 - level) / 2)
+    misfits, tests = _misfits(statistics, learnt + chosen + judged, places, labels)
+    repetitions = [
+        chance_of_repeating(first, again)
+        for later in first_reports[1:]
+        for first, again in zip(first_reports[0], later, strict=True)
+    ]
+    # Half of what may go wrong is for the bounds: p-values are doubled, and multiplied by the number of tests.
+    factor = 2 * (tests + len(repetitions))
+    return Audit(
+        design=design,
+        answers=labels,
+        runs=total,
+        level=level,
+        raw=raw,
+        pairs=pairs,
+        p_value=min(1.0, factor * min((misfit.p_value for misfit in misfits), default=1.0)),
+        misfits=tuple(m._replace(p_value=factor * m.p_value) for m in misfits if factor * m.p_value < 1 - level),
+        repeats=factor * min(repetitions) < 1 - level,
+        tests=tests,
+    )
+
+
+def _audited(design: Design, answers: Sequence[Label] | None) -> Integers:
+    """Give the positions of the answers to try."""
+    if answers is None:
+        k = design.k
+        return np.arange(k) if k <= ALL_ANSWERS else np.array([0, k // 2, k - 1])
+    if isinstance(answers, str | bytes):
+        raise TypeError(f"answers must be a list of answers, but got {answers!r}")
+    places = positions(list(answers), design.domain, what="answers")
+    unknown = [quoted(label) for label, place in zip(answers, places.tolist(), strict=True) if place < 0]
+    if unknown:
+        raise ValueError(f"answers must be in the domain of the design, but it does not have {enumerated(unknown, 5)}")
+    if len(places) < 2 or len(set(places.tolist())) < len(places):
+        given = enumerated([quoted(label) for label in answers], 5)
+        raise ValueError(f"answers must be two or more, all different, to be compared, but got {given}")
+    return places
+
+
+def _client(client: Any, design: Design, timeout: float, *, raw: bool) -> Client:
+    piece = min(CALLED, max(1, HELD // (4 * (RAW_REPORT if raw else _size_of_report(design)))))
+    if isinstance(client, str):
+        return Command.written(client, timeout, piece)
+    if not callable(client):
+        raise TypeError(
+            "client must be a function from a list of answers to a list of reports, or a command as a string, but got "
+            f"a {type(client).__name__}"
+        )
+    return Function(client, piece)
+
+
+def _runs(client: Client) -> int:
+    return RUNS_OF_COMMAND if client.text else RUNS_OF_FUNCTION
+
+
+def _size_of_report(design: Design) -> int:
+    return int(design.draw(np.zeros(1, dtype=np.int64), os.urandom).nbytes)
+
+
+def _held(pieces: Iterable[Any]) -> Any:
+    held = list(pieces)
+    if isinstance(held[0], np.ndarray):
+        return np.concatenate(held)
+    return [text for texts in held for text in texts]
+
+
+def _noted(pieces: Iterable[Any], first: list[Hashable], *, raw: bool) -> Iterator[Any]:
+    """Pass reports on, raw ones as texts, and write down the first ones."""
+    for given in pieces:
+        reports = [value if isinstance(value, str) else repr(value) for value in given] if raw else given
+        some = reports[: max(0, FIRST - len(first))]
+        first.extend(some if raw else (np.asarray(row).tobytes() for row in some))
+        yield reports
+
+
+# The bounds
+
+
+def bounded(
+    statistics: tuple[Statistic, ...], seen: tuple[Seen, Seen, Seen], labels: tuple[Label, ...], alpha: float
+) -> tuple[Pair, ...]:
+    """Bound epsilon for each ordered pair of answers; with probability at most alpha is any bound above the truth.
+
+    `seen` is what was seen in the runs to learn from, to choose by, and to judge by.
+    """
+    learnt, chosen, judged = seen
+    ordered = [(i, j) for i in range(len(labels)) for j in range(len(labels)) if i != j]
+    tail = alpha / (2 * len(ordered))
+    pairs = []
+    for first, second in ordered:
+        event = best_event(statistics, learnt, chosen, (first, second), judged.runs, tail)
+        hits, others = event.hits(judged, first), event.hits(judged, second)
+        bound = epsilon_at_least(hits, others, judged.runs, tail)
+        pairs.append(Pair(labels[first], labels[second], bound, event.words(statistics), hits, others, judged.runs))
+    return tuple(pairs)
+
+
+def epsilon_at_least(hits: int, others: int, runs: int, tail: float) -> float:
+    """Bound ln(P(A | x) / P(A | x')) from below, where A came `hits` and `others` times; each limit misses by `tail`.
+
+    >>> round(epsilon_at_least(500, 100, 1000, 0.025), 3)
+    1.36
+    >>> epsilon_at_least(100, 100, 1000, 0.025)  # epsilon is never negative
+    0.0
+    """
+    low, high = float(binomial_limits(hits, runs, tail)[0]), float(binomial_limits(others, runs, tail)[1])
+    return math.log(low / high) if low > high else 0.0
+
+
+# Whether the client follows its design
+
+
+def _misfits(
+    statistics: tuple[Statistic, ...], seen: Seen, places: Integers, labels: tuple[Label, ...]
+) -> tuple[list[Misfit], int]:
+    """Compare every count with the law of the design after each answer: those with the smallest p-values come first.
+
+    Each count is binomial. Also give the number of tests.
+    """
+    misfits, tests = [], 0
+    for place, statistic in enumerate(statistics):
+        if statistic.law is None:
+            continue
+        for row, answer in enumerate(places.tolist()):
+            counts = seen.counts[place][row]
+            law = np.clip(np.broadcast_to(statistic.law(answer), counts.shape), 0, 1)
+            n = np.float64(seen.runs)
+            tails = np.minimum(at_least(counts, n, law), at_most(counts, n, law))
+            tests += counts.size
+            for value in np.argsort(tails, kind="stable")[:MISFITS_KEPT].tolist():
+                event = Event(place, np.array([value]))
+                misfits.append(
+                    Misfit(
+                        labels[row],
+                        event.words(statistics),
+                        float(counts[value] / n),
+                        float(law[value]),
+                        min(1.0, 2 * float(tails[value])),
+                    )
+                )
+    # Of several that are as good as impossible, the largest difference says most.
+    misfits.sort(key=lambda misfit: (misfit.p_value, -abs(misfit.share - misfit.expected)))
+    return misfits[:MISFITS_KEPT], tests
+
+
+def chance_of_repeating(first: list[Hashable], again: list[Hashable]) -> float:
+    """Give the probability that a second start gives its reports in the very order of the first; 1 if it did not.
+
+    Whatever the client's law: if its runs are independent, every order of the same reports is equally likely.
+
+    >>> round(chance_of_repeating(list("aab"), list("aab")), 3)  # of aab, aba and baa
+    0.333
+    """
+    length = min(len(first), len(again))
+    if first[:length] != again[:length]:
+        return 1.0
+    orders = math.lgamma(length + 1) - sum(math.lgamma(times + 1) for times in Counter(again[:length]).values())
+    return min(1.0, math.exp(-orders))

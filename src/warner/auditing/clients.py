@@ -1,0 +1,272 @@
+"""Somebody's client, asked for reports: a function that is called, or a command that is run.
+
+A command reads one answer per line and prints one report per line, as `warner randomize --lines` does. It is a
+stranger: it may not start, may never read or never end, may print too little, too much or something else. Each of these
+is one clear error, and none of them makes the audit wait for longer than its time limit or fill the memory.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from queue import Empty, Queue
+from threading import Thread
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from warner.designs.forms import all_reports
+from warner.words import counted, printable, shortened
+
+if TYPE_CHECKING:
+    from warner.arrays import Counts, Label
+    from warner.designs.forms import Form
+
+CALLED = 2**16  # answers at a time
+CHUNK = 2**16  # bytes read at a time
+CHUNKS = 64  # that may wait to be looked at
+LONGEST = 2**25  # bytes of a line, and of lines that are looked at together
+
+Pieces: TypeAlias = Generator[Any]  # reports, as they were given, some at a time
+
+
+@dataclass(frozen=True)
+class Function:
+    """A client that is a function: it takes a list of answers, and returns a report for each."""
+
+    call: Callable[[list[Any]], Any]
+    piece: int = CALLED
+    text = False
+    place = "position"
+    first = 0  # positions are counted from 0
+
+    def reports(self, answer: Label, runs: int) -> Pieces:
+        """Call it with this answer, so many times."""
+        for start in range(0, runs, self.piece):
+            size = min(self.piece, runs - start)
+            given = self.call([answer] * size)
+            if isinstance(given, str | bytes) or not hasattr(given, "__len__"):
+                raise TypeError(
+                    "client must return a list or an array, with a report for each answer, but returned a "
+                    f"{type(given).__name__}"
+                )
+            if len(given) != size:
+                raise ValueError(
+                    f"client must return a report for each answer, but for {size:,} answers it returned {len(given):,}"
+                )
+            yield given
+
+
+@dataclass(frozen=True)
+class Command:
+    """A client that is a command: one answer per line on standard input, one report per line on standard output.
+
+    Attributes
+    ----------
+    words : tuple of str
+        The program and its arguments; no shell reads them.
+    timeout : float
+        Seconds that it may take, each time that it is started.
+    """
+
+    words: tuple[str, ...]
+    timeout: float
+    piece: int = CALLED
+    text = True
+    place = "line"
+    first = 1
+
+    @classmethod
+    def written(cls, command: str, timeout: float, piece: int = CALLED) -> Command:
+        """Read a command as a shell would, without its pipes and variables."""
+        try:
+            words = tuple(shlex.split(command))
+        except ValueError as error:
+            raise ValueError(f"the command cannot be read: {error}; it was {shortened(command)!r}") from None
+        if not words:
+            raise ValueError("the command must name a program, but it is empty")
+        if not 0 < timeout < np.inf:
+            raise ValueError(f"timeout must be a positive number of seconds, but got {timeout!r}")
+        return cls(words, timeout, piece)
+
+    def reports(self, answer: Label, runs: int) -> Pieces:
+        """Start it, and give it this answer so many times."""
+        if isinstance(answer, str) and len(answer.splitlines()) != 1:
+            raise ValueError(f"an answer must be one line to be given to a command, but got {answer!r}")
+        done = 0
+        for lines in self._pieces(answer, runs):
+            done += len(lines)
+            if done > runs:
+                raise ValueError(
+                    f"the command must print a line for each answer, but for {runs:,} answers it printed more; a "
+                    "header does not belong there"
+                )
+            yield lines
+        if done < runs:
+            raise ValueError(
+                f"the command must print a line for each answer, but for {counted(runs, 'answer', 'answers')} it "
+                f"printed {done:,}"
+            )
+
+    def _pieces(self, answer: Label, runs: int) -> Iterator[list[str]]:
+        deadline = time.monotonic() + self.timeout
+        with self._started(answer, runs) as (process, chunks, complaint):
+            lines: list[bytes] = []
+            unfinished: list[bytes] = []  # parts of a line
+            before, size = 0, 0  # lines that were passed on, and bytes that were not
+            while chunk := self._within(deadline, chunks):
+                first, *others = chunk.split(b"\n")
+                unfinished.append(first)
+                size += len(chunk)
+                if others:
+                    lines += [b"".join(unfinished), *others[:-1]]
+                    unfinished = others[-1:]
+                if len(lines) >= self.piece or (size > LONGEST and lines):
+                    yield _texts(lines, before)
+                    before, lines, size = before + len(lines), [], sum(map(len, unfinished))
+                elif size > LONGEST:
+                    raise ValueError(
+                        f"the command must print a line for each answer, but line {before + 1:,} has no end"
+                    )
+            try:
+                code = process.wait(max(deadline - time.monotonic(), 0))
+            except subprocess.TimeoutExpired:
+                raise self._too_slow() from None
+            if code:
+                raise ValueError(f"the command must end with exit code 0, but it was {code}{complaint()}")
+            last = b"".join(unfinished)
+            if lines or last:
+                yield _texts([*lines, last] if last else lines, before)
+
+    def _within(self, deadline: float, chunks: Queue[bytes]) -> bytes:
+        try:
+            return chunks.get(timeout=max(deadline - time.monotonic(), 0))
+        except Empty:
+            raise self._too_slow() from None
+
+    def _too_slow(self) -> ValueError:
+        return ValueError(
+            f"the command must end within {self.timeout:g} seconds, but did not; it must read its standard input to "
+            "the end, print and stop. If it is only slow, ask for fewer runs or give a larger timeout="
+        )
+
+    @contextmanager
+    def _started(
+        self, answer: Label, runs: int
+    ) -> Iterator[tuple[subprocess.Popen[bytes], Queue[bytes], Callable[[], str]]]:
+        """Run it, with threads that read whatever it prints, so that it never waits for us; in the end it is gone."""
+        with tempfile.TemporaryFile() as answers:
+            line = f"{answer}\n".encode()
+            for start in range(0, runs, self.piece):
+                answers.write(line * min(self.piece, runs - start))
+            answers.seek(0)
+            try:
+                process = subprocess.Popen(
+                    self.words,
+                    stdin=answers,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    start_new_session=True,  # so that its children can be ended with it
+                )
+            except (OSError, ValueError) as error:
+                why = getattr(error, "strerror", None) or str(error)
+                raise ValueError(f"the command {shortened(self.words[0])!r} cannot be started: {why}") from None
+            assert process.stdout is not None
+            assert process.stderr is not None
+            chunks: Queue[bytes] = Queue(CHUNKS)
+            complaints: deque[str] = deque(maxlen=1)
+            threads = (
+                Thread(target=_pass_on, args=(process.stdout, chunks), daemon=True),
+                Thread(target=_keep_last, args=(process.stderr, complaints), daemon=True),
+            )
+            for thread in threads:
+                thread.start()
+
+            def complaint() -> str:
+                threads[1].join(1)
+                return f": {complaints[-1]}" if complaints else ""
+
+            try:
+                yield process, chunks, complaint
+            finally:
+                _end(process)
+                with suppress(Empty):  # what waits must be taken before the thread can end
+                    while threads[0].is_alive() and chunks.get(timeout=1):
+                        pass
+                for thread, stream in zip(threads, (process.stdout, process.stderr), strict=True):
+                    thread.join(1)
+                    if not thread.is_alive():
+                        stream.close()
+
+
+def _pass_on(stream: IO[bytes], chunks: Queue[bytes]) -> None:
+    for chunk in iter(partial(os.read, stream.fileno(), CHUNK), b""):
+        chunks.put(chunk)
+    chunks.put(b"")
+
+
+def _keep_last(stream: IO[bytes], complaints: deque[str]) -> None:
+    """Read all that a command complains about, and keep the last line of it."""
+    for line in iter(partial(stream.readline, CHUNK), b""):
+        if line.strip():
+            complaints.append(shortened(printable(line.decode(errors="replace").strip()), 200))
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a command that has not ended, and its children with it."""
+    if process.returncode is not None:  # its number may be another's by now
+        return
+    with suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+    process.wait()
+
+
+def _texts(lines: list[bytes], before: int) -> list[str]:
+    """Read lines, of which so many came before, as text."""
+    end = b"\r" if os.linesep == "\r\n" else b""
+    try:
+        return [line.removesuffix(end).decode() for line in lines]
+    except UnicodeDecodeError:
+        wrong = next(number for number, line in enumerate(lines) if not _is_text(line))
+        raise ValueError(f"the command must print UTF-8, but line {before + wrong + 1:,} is not") from None
+
+
+def _is_text(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+Client: TypeAlias = Function | Command
+
+
+def codes(client: Client, form: Form, answer: Label, runs: int) -> Generator[Counts]:
+    """Give the reports on an answer in codes, some at a time; what is no report is an error that shows it."""
+    done = 0
+    with closing(client.reports(answer, runs)) as pieces:
+        for given in pieces:
+            reports, status = form.read(given, text=client.text)
+            if not all_reports(status):
+                wrong = int(np.flatnonzero(status)[0])
+                value = list(given)[wrong]
+                shown = f"'{printable(value)}'" if isinstance(value, str) else str(value)
+                raise ValueError(
+                    f"reports must be {form.rule}, but {client.place} {done + wrong + client.first:,} after the answer "
+                    f"{answer!r} is {shortened(shown, 60)}"
+                )
+            done += len(reports)
+            yield reports

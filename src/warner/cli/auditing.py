@@ -1,0 +1,59 @@
+"""`warner audit` runs somebody's client, and says how much epsilon it really spends at the least."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from warner import audit as audited
+from warner.cli.options import AsJson, Verdict, refuse_other_ending
+from warner.designs import load_design
+from warner.designs.labels import from_text
+from warner.documents import save_text
+
+Claim = Annotated[
+    Path, typer.Option("--design", "-d", help="What the client claims to do: a file that `warner design` wrote.")
+]
+
+
+def audit(
+    command: Annotated[
+        str,
+        typer.Argument(
+            help="The client, in quotes: it reads one answer per line and prints one report per line, without a header."
+        ),
+    ],
+    *,
+    design: Claim,
+    answers: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The answers to try: all words up to the next option. If not given, up to four.", metavar="WORDS"
+        ),
+    ] = None,
+    runs: Annotated[int | None, typer.Option(help="How often each answer is given; 20,000 times if not said.")] = None,
+    level: Annotated[float, typer.Option(help="With at least this probability, all that is found is true.")] = 0.95,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Take reports as texts of any form, not as the design writes them.")
+    ] = False,
+    timeout: Annotated[float, typer.Option(help="Seconds that the command may take, each time that it starts.")] = 300,
+    as_json: AsJson = False,
+    output: Verdict = None,
+) -> None:
+    """Audit a client: bound from below the epsilon that it really spends.
+
+    The command is started three times for each answer; no shell reads it. The exit code is 0 if nothing was found
+    against the client, 1 if it spends more than it claims, does not follow the design or repeats itself, and 2 for bad
+    input.
+    """
+    refuse_other_ending(output)
+    claimed = load_design(design)
+    words: Any = None if answers is None else from_text(list(answers), claimed.domain)
+    result = audited(command, claimed, answers=words, runs=runs, level=level, raw=raw, timeout=timeout)
+    if output is not None:
+        save_text(output, result.to_json() if output.suffix.lower() == ".json" else result.text())
+    typer.echo(result.to_json() if as_json else result.text())
+    if not result.passed:
+        raise typer.Exit(1)
