@@ -179,7 +179,7 @@ def test_published_calibrations_of_hashing_waste_what_ours_use(name: str) -> Non
 
     def variance(chain: Any) -> float:  # of an absent answer, if hashes collide with probability 1/g
         q = 1 / chain.k
-        return q * (1 - q) / (chain.p - q) ** 2
+        return float(q * (1 - q) / (chain.p - q) ** 2)
 
     # The published second round leaves out the (g-2) term: right for g = 2 only.
     g = case["g_published"]

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from warner.designs.channel import Channel
-from warner.designs.contract import FORMAT, Design
+from warner.designs.contract import Design
 from warner.designs.facts import Bounds, ChannelOperator, Readout, Symmetry
+from warner.designs.filed import FORMAT
 from warner.designs.hadamard import HadamardResponse
 from warner.designs.hashing import LocalHashing
 from warner.designs.memoized import REPEATED, Memoized

@@ -79,8 +79,8 @@ class LocalHashing(OverField):
     >>> survey = LocalHashing(9, odds=(3, 1), field=3)
     >>> round(survey.p, 4), round(survey.q, 4)
     (0.6, 0.3)
-    >>> LocalHashing(99, epsilon=1)
-    <LocalHashing of 5 digits to 3 values among 99 answers (0, 1, 2, ..., 98): truth 0.5761, each other 0.3323, epsilon 1>
+    >>> LocalHashing(9, epsilon=1)
+    <LocalHashing of 2 digits to 3 values among 9 answers (0, 1, 2, ..., 8): truth 0.5761, each other 0.303, epsilon 1>
     """
 
     domain: Labels
