@@ -248,9 +248,10 @@ def hyperplane_sums(values: Counts, field: int, dimension: int) -> Counts:
     array([4, 6, 3, 7, 5, 5])
     """
     if field == 2:
-        differences = walsh_hadamard(values)
-        both = np.stack([differences[..., :1] + differences[..., 1:], differences[..., :1] - differences[..., 1:]], -1)
-        return _halved(both.reshape(*values.shape[:-1], -1))
+        total, differences = (transformed := walsh_hadamard(values))[..., :1], transformed[..., 1:]
+        twice = np.empty((*values.shape[:-1], 2 * differences.shape[-1]), dtype=values.dtype)
+        twice[..., 0::2], twice[..., 1::2] = total + differences, total - differences
+        return _halved(twice)
     return _by_rows(lambda rows: _radon(rows, field, dimension), values, field, dimension)
 
 
@@ -276,8 +277,7 @@ def sums_of_hyperplanes(values: Counts, field: int, dimension: int) -> Counts:
     array([12, 14, 16, 18])
     """
     if field == 2:
-        pairs = values.reshape(*values.shape[:-1], -1, 2)
-        differences = np.concatenate([np.zeros_like(values[..., :1]), pairs[..., 0] - pairs[..., 1]], axis=-1)
+        differences = np.concatenate([np.zeros_like(values[..., :1]), values[..., 0::2] - values[..., 1::2]], axis=-1)
         return _halved(values.sum(axis=-1, keepdims=True) + walsh_hadamard(differences))
     return _by_rows(lambda rows: _transposed_radon(rows, field, dimension), values, field, dimension)
 
@@ -349,19 +349,22 @@ def _halved(values: Counts) -> Counts:
 
 def _by_rows(transform: Transform, values: Counts, field: int, dimension: int) -> Counts:
     """Transform the last axis, some rows at a time; whole numbers exactly."""
-    rows = values.reshape(-1, values.shape[-1])
-    step = max(1, CELLS // rows.shape[-1])
+    leading, length = values.shape[:-1], values.shape[-1]
+    rows = values.reshape(math.prod(leading), length)
+    if not len(rows):
+        return np.zeros((*leading, transform(np.zeros((1, length))).shape[-1]), dtype=values.dtype)
+    step = max(1, CELLS // length)
     # How far a transform can be off, as a part of the length of what it gives: the worst that sums of q terms can do,
     # along each axis; a large prime goes through a convolution of another length, and errors no longer grow with it.
     part = 4 * ROUNDING * (dimension + 1) * min(field**1.5, CONVOLVED)
     # Sums over hyperplanes make a row at most this many times as long, its mean left aside.
     longer = math.sqrt(float(field) ** (dimension - 1))
     pieces = []
-    for start in range(0, max(len(rows), 1), step):
+    for start in range(0, len(rows), step):
         piece = rows[start : start + step]
         whole = values.dtype.kind in "iu"
         pieces.append(_exactly(transform, piece, part, longer) if whole else transform(piece))
-    return np.concatenate(pieces).reshape(*values.shape[:-1], -1)
+    return np.concatenate(pieces).reshape(*leading, -1)
 
 
 def _exactly(transform: Transform, counts: Integers, part: float, longer: float) -> Integers:

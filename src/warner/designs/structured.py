@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -34,7 +33,7 @@ import numpy as np
 from warner.designs.channel import Channel
 from warner.designs.contract import CHANNEL_LIMIT, revealed
 from warner.designs.exact import TOTAL_LIMIT
-from warner.designs.facts import Bounds, ChannelOperator, Sums, Symmetry, sizes_of, summed
+from warner.designs.facts import Bounds, ChannelOperator, Sums, Symmetry
 from warner.designs.forms import LabelForm
 from warner.designs.histograms import uniform_histograms
 from warner.designs.labels import listed
@@ -43,7 +42,6 @@ from warner.designs.symmetric import Symmetric
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Sets, Size
     from warner.designs.contract import Sufficient
-    from warner.designs.facts import Readout
 
 SETS_CELLS = 2**25  # sets of answers times reports, up to which the spread of each set is taken from the reports
 ROWS_CELLS = 2**22  # of these at a time
@@ -219,47 +217,29 @@ class Structured(Symmetric):
 
     # Sets of answers
 
-    def readout(
-        self,
-        counts: Counts,
-        n: Array,
-        sets: Sets | None = None,
-        *,
-        minus: Sets | None = None,
-        target: str = "population",
-        histogram: Counts | None = None,
-    ) -> Readout:
-        """Say how shares show in the counts: binomially for an answer; for sets with the spread of the reports.
+    def _variance(
+        self, sets: Sets, minus: Sets | None, mean: Array, square: Array, n: Array, histogram: Counts | None
+    ) -> Array:
+        """Give the variance of the weighted support of one report, as it is among the reports themselves.
 
-        The number t of answers of a set in the block of a report, less those of the set to be subtracted, has the mean
-        q W + (p-q) w, with w = 1, -1 or 0 as the answer is in either set or in none. Its variance is that among the
-        reports, with one report more, spread over all blocks. Of that, (p-q)^2 Var(w) is due to who was asked.
+        With one report more, spread over all blocks, so that it is never 0. From counts alone, or for very many sets,
+        the average law of three points must do.
         """
-        plain = super().readout(counts, n, sets, minus=minus, target=target)
-        many = sets is not None and len(sets) * self.blocks.number > SETS_CELLS
-        if sets is None or histogram is None or many or plain.error is None:
-            return plain
-        mean, square = np.empty_like(plain.error), np.empty_like(plain.error)
+        if histogram is None or len(sets) * self.blocks.number > SETS_CELLS:
+            return super()._variance(sets, minus, mean, square, n, histogram)
+        variance = np.empty_like(mean)
         step = max(1, ROWS_CELLS // self.blocks.points)
         for start in range(0, len(sets), step):
             places = range(start, min(start + step, len(sets)))
-            inside = np.zeros((len(places), self.k))
-            for row, place in zip(inside, places, strict=True):
+            weights = np.zeros((len(places), self.k))
+            for row, place in zip(weights, places, strict=True):
                 row[list(sets[place])] += 1
                 row[list(minus[place]) if minus is not None else []] -= 1
-            t = np.rint(self._within(inside))
-            mean[:, places] = (histogram @ t.T + t.mean(axis=-1)) / (n + 1)
-            square[:, places] = (histogram @ (t * t).T + (t * t).mean(axis=-1)) / (n + 1)
-        variance = square - mean**2
-        if target != "population":
-            first, second = self._share_of(counts, n, sets), 0 if minus is None else self._share_of(counts, n, minus)
-            variance -= self.symmetry.gain**2 * np.maximum(first + second - (first - second) ** 2, 0)
-        return replace(plain, error=np.sqrt(np.maximum(variance, 0) / n) / abs(self.symmetry.gain))
-
-    def _share_of(self, counts: Counts, n: Array, sets: Sets) -> Array:
-        """Give the share of those who hold an answer of each set, with half a report more for each answer."""
-        sizes = sizes_of(sets)
-        return np.clip(((summed(counts, sets) + sizes / 2) / (n + 1) - sizes * self.q) / self.symmetry.gain, 0, 1)
+            weights -= weights.mean(axis=-1, keepdims=True)
+            support = self._within(weights)
+            first, second = ((histogram @ t.T + t.mean(axis=-1)) / (n + 1) for t in (support, support**2))
+            variance[:, places] = second - first**2
+        return variance
 
     # Simulation
 
