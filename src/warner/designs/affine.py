@@ -35,7 +35,7 @@ from warner.designs.facts import Symmetry
 from warner.designs.forms import HashForm
 from warner.designs.geometry import is_prime, next_prime
 from warner.designs.labels import canonical, first_and_last, labels_from_json, labels_to_json, listed
-from warner.designs.structured import deniable, refuse_odds
+from warner.designs.structured import deniable, refuse_both, refuse_odds
 from warner.designs.symmetric import Symmetric
 
 if TYPE_CHECKING:
@@ -79,9 +79,7 @@ class AffineHashing(Symmetric):
         values: Number | None = None,
         prime: Number | None = None,
     ) -> None:
-        if (epsilon is None) == (odds is None):
-            got = "none of them" if epsilon is None else "both"
-            raise TypeError(f"a {self.mechanism} needs either epsilon or odds, but got {got}")
+        refuse_both(self.mechanism, epsilon, odds, "values and prime")
         labels = canonical(domain)
         if (k := len(labels)) > LARGEST_PRIME:
             raise ValueError(f"domain must have at most {LARGEST_PRIME:,} answers to be hashed, but got {k:,}")

@@ -36,7 +36,7 @@ from warner.designs.draws import CHUNK, uniform
 from warner.designs.exact import odds_as_given, odds_from_epsilon, odds_from_json, whole_number
 from warner.designs.geometry import walsh_hadamard
 from warner.designs.labels import canonical, first_and_last, labels_from_json, labels_to_json
-from warner.designs.structured import Blocks, Structured, refuse_odds
+from warner.designs.structured import Blocks, Structured, refuse_both, refuse_odds
 
 if TYPE_CHECKING:
     from warner.arrays import Counts, Integers, Mask
@@ -97,9 +97,7 @@ class HadamardResponse(Structured):
         odds: Odds | None = None,
         bits: Number | None = None,
     ) -> None:
-        if (epsilon is None) == (odds is None):
-            got = "none of them" if epsilon is None else "both"
-            raise TypeError(f"a {self.mechanism} needs either epsilon or odds, but got {got}")
+        refuse_both(self.mechanism, epsilon, odds, "bits")
         labels = canonical(domain)
         t = len(labels).bit_length() if bits is None else whole_number("bits", bits, 2, MOST_BITS)
         if epsilon is not None:

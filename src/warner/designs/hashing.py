@@ -31,6 +31,7 @@ import numpy as np
 
 from warner.designs.affine import AffineHashing
 from warner.designs.draws import CHUNK, uniform
+from warner.designs.facts import Ancillary
 from warner.designs.geometry import digits, hyperplane_sums, remainder, size, sums_of_hyperplanes, vectors
 from warner.designs.over_field import OverField
 from warner.words import counted
@@ -187,6 +188,14 @@ class LocalHashing(OverField):
             lies += lies >= hashes  # in their order, skipping the true one
             reports[start : start + CHUNK] = directions * field + np.where(drawn < a, hashes, lies)
         return reports
+
+    def ancillary(self) -> Ancillary | None:
+        """Give the functions, which are drawn uniformly whatever the answer is."""
+        if self.exclusive or self.dimension == 1:
+            return None
+        functions = self.blocks.with_one
+        classes = np.arange(self.blocks.number) // self.field
+        return Ancillary("hash functions", classes, np.full(functions, 1 / functions), ordered=False)
 
     def at_odds(self, a: int, b: int) -> LocalHashing:
         """Give the same functions with other odds, which may be too large for one 64-bit draw, as those of a chain."""

@@ -14,7 +14,7 @@ import numpy as np
 from warner.designs.exact import odds_as_given, odds_from_epsilon, odds_from_json, whole_number
 from warner.designs.geometry import is_prime, next_prime, primes_up_to
 from warner.designs.labels import canonical, first_and_last, labels_from_json, labels_to_json
-from warner.designs.structured import Blocks, Structured, refuse_odds
+from warner.designs.structured import Blocks, Structured, refuse_both, refuse_odds
 
 if TYPE_CHECKING:
     from warner.designs.exact import Number, Odds
@@ -47,9 +47,7 @@ class OverField(Structured):
         field: Number | None = None,
         dimension: Number | None = None,
     ) -> None:
-        if (epsilon is None) == (odds is None):
-            got = "none of them" if epsilon is None else "both"
-            raise TypeError(f"a {self.mechanism} needs either epsilon or odds, but got {got}")
+        refuse_both(self.mechanism, epsilon, odds, "field and dimension")
         labels = canonical(domain)
         q = None if field is None else whole_number("field", field, 2, LARGEST_FIELD)
         t = None

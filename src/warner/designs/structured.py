@@ -42,6 +42,7 @@ from warner.designs.symmetric import Symmetric
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Sets, Size
     from warner.designs.contract import Sufficient
+    from warner.designs.exact import Number, Odds
 
 SETS_CELLS = 2**25  # sets of answers times reports, up to which the spread of each set is taken from the reports
 ROWS_CELLS = 2**22  # of these at a time
@@ -311,6 +312,13 @@ def deniable(design: Symmetric, members: float, *, constant: bool) -> str:
         "How deniable it is: among people for whom all answers were equally likely, an answer in the reported set is "
         f"really held by {'' if constant else 'about '}{held:.3g} % of those who make the report."
     )
+
+
+def refuse_both(mechanism: str, epsilon: Number | None, odds: Odds | None, others: str) -> None:
+    """Refuse both of epsilon and odds, or none of them; the other parameters may be left out."""
+    if (epsilon is None) == (odds is None):
+        got = "none of them" if epsilon is None else "both"
+        raise TypeError(f"a {mechanism} needs either epsilon or odds ({others} may be left out), but got {got}")
 
 
 def refuse_odds(a: int, b: int, total: int) -> None:

@@ -202,7 +202,7 @@ def _listed(names: list[str]) -> str:
 def refuse_types(source: Source, columns: Columns, form: Form, *, codes: bool) -> None:
     """Look at the schema before anything is run: engines differ in what they silently convert."""
     if form.kinds is None and codes:
-        raise TypeError(f"codes must be left out for a column whose reports are {form.rule}")
+        raise TypeError(f"codes must be left out for a column of sets or hashes, which are {form.rule}")
     if source.text:
         refuse_headless([columns.value], form)
         return
@@ -212,7 +212,7 @@ def refuse_types(source: Source, columns: Columns, form: Form, *, codes: bool) -
     if form.holds == "bits":
         wanted, fits = "hexadecimal strings or bytes, as the reports are", text or dtype == nw.Binary
     elif form.holds == "hashes":
-        wanted, fits = "strings such as 12:0:3, or lists of three integers", text or dtype in {nw.List, nw.Array}
+        wanted, fits = "strings such as 12:0:3, or lists of integers", text or isinstance(dtype, nw.List | nw.Array)
     elif codes or form.holds == "integers":
         wanted, fits = "integers, as the domain does", dtype.is_integer()
     else:
