@@ -18,11 +18,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.fft import next_fast_len, rfft
 
 from published import published_ibu, published_mle, published_repetition
 from warner import (
     Channel,
     ChannelOperator,
+    HadamardResponse,
+    LocalHashing,
+    ProjectiveGeometry,
     RandomizedResponse,
     Tally,
     certificate,
@@ -403,6 +407,31 @@ def pooled_responses() -> Iterator[Line]:
     yield Line(f"{work}: peak memory", "its counts", "O(K): <= 20x", peak <= 20, f"{peak:.0f}x", "")
 
 
+def decoding() -> Iterator[Line]:
+    """Support of all answers from the histogram of reports; and what one report costs its sender, for information."""
+    for design in (
+        ProjectiveGeometry(797_161, epsilon=1),  # (3^13 - 1) / 2 points
+        ProjectiveGeometry(787_657, epsilon=7, field=887),  # a plane over the field of 887
+        LocalHashing(823_543, epsilon=2),  # 7^7 answers
+        HadamardResponse(2**20 - 1, epsilon=1),
+    ):
+        reports = design.simulate_reports(simulate.zipf(design.k, 1.3), 10**7, rng=np.random.default_rng(1))
+        row = np.random.default_rng(2).random(next_fast_len(design.blocks.points, real=True))
+        yield slower(
+            f"decode {design.mechanism}, V = {design.blocks.points:,}",
+            "a real FFT of that length",
+            40,
+            lambda row=row: rfft(row),  # type: ignore[misc]
+            lambda design=design, reports=reports: design.support_of(reports),  # type: ignore[misc]
+        )
+    answers = np.random.default_rng(3).integers(1024, size=10**5)
+    for made in (ProjectiveGeometry, LocalHashing, HadamardResponse, LocalHashing.affine):
+        small = made(1024, epsilon=1)
+        spent = min(seconds(lambda small=small: small.draw(answers, os.urandom)) for _ in range(5))  # type: ignore[misc]
+        name = type(small).__name__
+        yield Line(f"a report of {name}, K = 1,024", "(for information)", "", True, f"{1e4 * spent:.0f} ns", "")
+
+
 def circulant_operator() -> Iterator[Line]:
     k, n = 10**5, 10**6
     distance = np.minimum(np.arange(k), k - np.arange(k))
@@ -468,6 +497,7 @@ GROUPS = (
     counting,
     estimating,
     being_sure,
+    decoding,
     checking,
     commanding,
     channels,
