@@ -268,6 +268,14 @@ def test_the_average_law_of_pairs_is_that_of_all_points(design: Structured) -> N
 
 
 @every_small_design
+def test_the_most_answers_that_a_report_supports_are_those_of_the_largest_block(design: Structured) -> None:
+    sizes = design.supports(np.arange(design.blocks.number)).sum(axis=1)
+    assert design.most_supported == sizes.max()
+    assert design.supported in {None, sizes.max()}
+    assert (design.supported is None) == (sizes.min() < sizes.max())
+
+
+@every_small_design
 def test_a_small_design_is_a_channel(design: Structured) -> None:
     channel = design.as_channel()
     assert channel.epsilon == design.epsilon

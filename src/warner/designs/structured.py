@@ -127,6 +127,11 @@ class Structured(Symmetric):
         return points * with_one // number if points == self.k else None
 
     @property
+    def most_supported(self) -> int:
+        """The number of answers in the largest block."""
+        return int(self._sizes.max())
+
+    @property
     def kinds(self) -> range | None:
         """The possible reports; None where each supports one answer, so that the counts are their histogram."""
         return None if self.exclusive else range(self.blocks.number)
