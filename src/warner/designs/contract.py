@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 import numpy as np
 
 from warner.designs.exact import double_not_below, log_ratio, shown_up
-from warner.designs.facts import Ancillary, Bounds, ChannelOperator, Readout, Sums, Symmetry
+from warner.designs.facts import Ancillary, Bounds, ChannelOperator, Readout, Sums, Symmetry, added_up
 from warner.designs.filed import Filed
 from warner.designs.forms import LabelForm
 from warner.designs.tables import pseudo_inverse
@@ -160,10 +160,8 @@ class Design(Filed):
     def ancillary(self) -> Ancillary | None:
         """Give what a report tells that does not depend on the answer: the kinds, if all have a known probability."""
         bounds = self.kind_bounds()
-        if bounds is None or bounds.least is None or bounds.most is None or not np.all(bounds.least == bounds.most):
-            return None
-        law = np.asarray(bounds.least, dtype=np.float64)
-        return Ancillary(self.kinds_are, np.arange(len(law)), law, ordered=True)
+        law = None if bounds is None else bounds.law
+        return None if law is None else Ancillary(self.kinds_are, np.arange(len(law)), law, ordered=True)
 
     def support_of(self, histogram: Counts) -> Counts | None:
         """Give the counts that follow from a histogram of kinds, of shape (..., kinds); None where they do not."""
@@ -210,10 +208,7 @@ class Design(Filed):
         """
         width = len(self.columns)
         place = reports if group is None else reports + group * width
-        counts = added_up(place, amounts, groups * width)
-        if group is None:
-            return Sums(counts, counts.sum())
-        counts = counts.reshape(groups, width)
+        counts = added_up(place, amounts, groups * width).reshape(width if group is None else (groups, width))
         return Sums(counts, counts.sum(axis=-1))
 
     def simulate(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
@@ -438,12 +433,3 @@ def revealed(design: Design) -> str:
         f"What a report reveals: epsilon {design.shown_epsilon()}. It makes no answer more than {times:,} times "
         "likelier, against any other, than it was before."
     )
-
-
-def added_up(place: Integers, amounts: Counts | None, size: int) -> Counts:
-    """Add up amounts, 1 each if None, by place: whole numbers stay whole."""
-    if amounts is None:
-        return np.bincount(place, minlength=size)
-    total = np.zeros(size, dtype=amounts.dtype)
-    np.add.at(total, place, amounts)
-    return total

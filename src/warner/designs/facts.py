@@ -82,6 +82,13 @@ class Bounds(NamedTuple):
     least: Array | float | None
     most: Array | float | None
 
+    @property
+    def law(self) -> Array | None:
+        """The probabilities themselves, where no answer changes them; None if some does."""
+        if self.least is None or self.most is None or not np.all(np.equal(self.least, self.most)):
+            return None
+        return np.asarray(self.least, dtype=np.float64)
+
 
 class Ancillary(NamedTuple):
     """What a report tells that has the same law whatever the answer is: nothing about people, all about the noise.
@@ -121,6 +128,15 @@ def sizes_of(sets: Sets) -> Integers:
     if isinstance(sets, Prefixes):
         return np.arange(1, len(sets) + 1)
     return np.array([len(members) for members in sets], dtype=np.int64)
+
+
+def added_up(place: Integers, amounts: Counts | None, size: int) -> Counts:
+    """Add up amounts, 1 each if None, by place: whole numbers stay whole."""
+    if amounts is None:
+        return np.bincount(place, minlength=size)
+    total = np.zeros(size, dtype=amounts.dtype)
+    np.add.at(total, place, amounts)
+    return total
 
 
 def summed(values: Counts, sets: Sets) -> Counts:

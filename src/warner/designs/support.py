@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.designs.bits import Incidence, set_bits
-from warner.designs.contract import added_up
-from warner.designs.facts import ChannelOperator, Sums
+from warner.designs.facts import ChannelOperator, Sums, added_up
 from warner.designs.forms import BitForm
 from warner.designs.symmetric import Symmetric
 

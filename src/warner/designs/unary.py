@@ -108,6 +108,7 @@ class UnaryEncoding(PackedSupport):
     odds: tuple[int, int]
 
     mechanism = "unary encoding"
+    kinds_are = "set sizes"
     parameters = ("epsilon", "odds", "kind", "p", "q")
     field_names = frozenset({"domain", "one", "zero"})
 
