@@ -310,6 +310,25 @@ def test_bounds_of_kinds_are_attained_and_never_passed(design: Design) -> None:
 
 
 @every_design
+def test_what_is_ancillary_has_one_law_whatever_the_answer(design: Design) -> None:
+    ancillary = design.ancillary()
+    if ancillary is None:
+        return
+    exact = np.array(exact_law_of_kinds(design), dtype=float)
+    classes = np.array([np.bincount(ancillary.classes, weights=row, minlength=len(ancillary.law)) for row in exact])
+    assert_allclose(classes, np.broadcast_to(ancillary.law, classes.shape), atol=1e-15)
+    assert design.kinds is not None
+    assert ancillary.of_each_kind == (len(design.kinds) == len(ancillary.law))
+
+
+@every_design
+def test_a_report_counts_for_so_many_answers_and_no_more(design: Design) -> None:
+    sizes = supports(design).sum(axis=1)
+    assert design.most_supported == sizes.max()
+    assert design.supported in {None, sizes.min()}
+
+
+@every_design
 def test_inverting_undoes_the_design(design: Design) -> None:
     exact = np.array(exact_law_of_columns(design), dtype=float)
     shares = np.arange(1.0, design.k + 1) / np.arange(1.0, design.k + 1).sum()

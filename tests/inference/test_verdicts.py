@@ -13,13 +13,32 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from strategies import designs_of
-from warner import Channel, RandomizedResponse, SubsetSelection, Tally, check, inv, inv_n, inv_p, mle
+from tables import whole
+from warner import (
+    Channel,
+    HadamardResponse,
+    LocalHashing,
+    ProjectiveGeometry,
+    RandomizedResponse,
+    SubsetSelection,
+    Tally,
+    UnaryEncoding,
+    check,
+    inv,
+    inv_n,
+    inv_p,
+    mle,
+)
 
 COIN = RandomizedResponse(["yes", "no"], truth="3/4")
 THREE = RandomizedResponse(["never", "once", "often"], odds=(3, 1))
 FORCED = Channel([["11/12", "1/12"], ["1/6", "5/6"]], ["yes", "no"], ["yes", "no"])
 KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], ["yes", "no"], 3)
 SETS = SubsetSelection(["a", "b", "c", "d", "e"], odds=(3, 1), size=2)
+
+
+def drawn(design: Any, rng: np.random.Generator, n: int = 300) -> Tally:
+    return whole(design, design.draw(rng.integers(design.k, size=n), rng.bytes))
 
 
 # Fakes
@@ -86,6 +105,61 @@ def test_the_fakes_bound_is_reached_by_sets() -> None:
     moved = inv([61, 39, 35, 35, 30], SETS, n=100) - inv([60, 40, 35, 35, 30], SETS, n=100)
     assert np.abs(moved).max() == pytest.approx(found.moved_by(1))
     assert found.moved_by(3) == pytest.approx(3 / (100 / 3))
+
+
+@pytest.mark.parametrize(
+    "design", [SETS, UnaryEncoding(5, p="1/2", q="1/4"), ProjectiveGeometry(7, odds=(3, 1), field=2)]
+)
+def test_fakes_that_are_sets_move_many_shares_at_once(design: Any) -> None:
+    rng, fakes, n = np.random.default_rng(8), 3, 60
+    bound = check(drawn(design, rng, n), simulations=1).moved_by(fakes)
+    assert bound == pytest.approx(fakes / (n * (design.p - design.q)))
+    farthest = {inv: 0.0, inv_p: 0.0}
+    for _ in range(300):
+        skewed = rng.dirichlet(np.full(design.k, 0.3))
+        answers = rng.choice(design.k, size=n + fakes, p=skewed)
+        reports = design.draw(answers, rng.bytes)
+        for estimator in farthest:
+            before, after = (
+                estimator(design.counted(part).counts, design, n=n) for part in (reports[:n], reports[fakes:])
+            )
+            moved = np.abs(after - before)
+            farthest[estimator] = max(farthest[estimator], float(moved.max()))
+    assert 0.9 * bound < farthest[inv] <= bound * (1 + 1e-9)
+    assert farthest[inv_p] <= 2 * bound * (1 + 1e-9)
+
+
+def test_one_set_can_move_a_projected_share_by_more_than_the_unbiased_one() -> None:
+    # {a, d} in the place of {b, c}: inv of a rises, of b and c falls by 3/100; d stays at nothing. So inv_p lowers a, b
+    # and c by a hundredth less than before, and a moves by 4/100.
+    before = np.array([50, 45, 45, 30, 30])
+    moved = inv_p(np.add(before, [1, -1, -1, 1, 0]), SETS, n=100) - inv_p(before, SETS, n=100)
+    assert_allclose(moved, [0.04, -0.02, -0.02, 0, 0], atol=1e-12)
+    assert check(Tally(SETS, before, n=100)).moved_by(1) == pytest.approx(0.03)
+
+
+@pytest.mark.parametrize(
+    ("design", "words"),
+    [
+        (THREE, None),
+        (SETS, "to 2 answers at once"),
+        (UnaryEncoding(5, p="1/2", q="1/4"), "to up to 5 answers at once"),
+        (ProjectiveGeometry(13, odds=(3, 1), field=3), "to 4 answers at once"),
+        (LocalHashing(20, odds=(3, 1), field=3), "to up to 9 answers at once"),
+        (LocalHashing.affine(20, odds=(3, 1), values=3), "to up to 8 answers at once"),
+        (HadamardResponse(7, odds=(3, 1)), "to up to 7 answers at once"),
+        (KUK, None),
+    ],
+    ids=lambda value: getattr(value, "mechanism", ""),
+)
+def test_it_is_said_how_many_answers_one_fake_report_can_move(design: Any, words: str | None) -> None:
+    text = " ".join(check(drawn(design, np.random.default_rng(1)), fakes=2).text().split())
+    assert "2 fakes among the reports can have moved any one share by up to" in text
+    if words is None:
+        assert "at once" not in text
+        return
+    assert f"One fake report can do its part of that {words}." in text
+    assert "That holds for inv, and twice that for inv_p; for inv_n and mle no such bound is known." in text
 
 
 # What people read

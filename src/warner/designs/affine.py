@@ -117,6 +117,11 @@ class AffineHashing(Symmetric):
         """Classes of numbers with the same hash differ in size."""
 
     @property
+    def most_supported(self) -> int:
+        """The largest class: with alpha = g, it begins with neighbours."""
+        return min(self.k, -(-self.prime // self.values))
+
+    @property
     def report_form(self) -> HashForm:
         """Reports are written as alpha:beta:value."""
         return HashForm(self.prime, self.values)

@@ -255,7 +255,8 @@ def sum_tail(total: int, n: int, law: Array, longest: int = LONGEST) -> float:
     if length > longest:
         return chance
     law_of_sum = irfft(rfft(tilted, length) ** n, length)
-    beyond = np.arange(min(most - total, length // 2) + 1)
+    # Round the circle of the transform: where the whole law does not fit on it, half of it is far enough.
+    beyond = np.arange(min(most - total, length // 2 if length <= most else most) + 1)
     return chance * float(np.maximum(law_of_sum[(total + beyond) % length], 0) @ np.exp(-s * beyond))
 
 
