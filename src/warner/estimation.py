@@ -18,6 +18,7 @@ from warner.inference.presence import presence
 from warner.inference.ranking import ranking
 from warner.reports.pools import Pool, refuse_uncounted
 from warner.results import Result, as_frame, as_json, plain
+from warner.words import counted
 
 if TYPE_CHECKING:
     import os
@@ -301,7 +302,7 @@ class Estimate(Result):
             "simultaneous": simultaneous,
             "interval": ends.method,
             "approximate": self.approximate(ends),
-            "warnings": [warning] if (warning := doubt(tally)) else [],
+            "warnings": self.doubts(),
             "values": rows,
         }
 
@@ -381,6 +382,16 @@ class Estimate(Result):
         """Name the estimator; for auto, also what it chose."""
         taken = list(dict.fromkeys(chosen.method for chosen in self.choices))
         return f"{self.method}: {', '.join(taken)}" if taken else self.method
+
+    def doubts(self) -> list[str]:
+        """Say what speaks against these shares: reports that do not fit, and shares that are equal for want of any."""
+        rows = np.atleast_2d(self.shares)
+        silent = (rows == rows[:, :1]).all(axis=-1)  # because people are alike, or because no support exceeds the noise
+        symmetric = all(part.design.symmetry is not None for part in self.tally.parts)
+        silent &= symmetric and silent.any() and fitted(self.tally, "inv")[0].max(axis=-1) < ROUNDING**0.5
+        where = f" in {counted(int(silent.sum()), 'group', 'groups')}" if self.tally.by else ""
+        nothing = f"no answer was supported more often than by noise alone{where}, so that all shares are the same"
+        return [*filter(None, [doubt(self.tally)]), *([nothing] if silent.any() else [])]
 
     def second_opinion(self) -> str:
         """Say that auto would choose another estimator, and what that would gain; nothing if it would not.

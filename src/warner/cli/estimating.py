@@ -37,7 +37,6 @@ from warner.cli.questions import Questions
 from warner.cli.sources import DesignGiven, Source
 from warner.documents import Document, written_whole
 from warner.estimators import METHODS
-from warner.inference.fit import doubt
 from warner.results import as_json as json_text
 
 if TYPE_CHECKING:
@@ -116,7 +115,7 @@ def estimate(
         result.save_plot(plot, **confidence)
     if report is not None:
         result.save_page(report, **confidence)
-    if (as_json or as_csv) and (warning := doubt(tally)):  # the printed table says it itself
+    for warning in result.doubts() if as_json or as_csv else ():  # the printed table says it itself
         typer.echo(f"warner: warning: {warning}", err=True)
     if as_json:
         typer.echo(_json(result, confidence, answers))

@@ -41,9 +41,11 @@ def variance_of_one_report(design: Design) -> float:
 
 
 def clipped(shares: Array) -> Array:
-    """Set negative shares to zero, and rescale the others to sum to one."""
+    """Set negative shares to zero, and rescale the others to sum to one; where none is positive, all are alike."""
     positive = np.maximum(shares, 0)
-    return np.asarray(positive / positive.sum(axis=-1, keepdims=True))
+    total = positive.sum(axis=-1, keepdims=True)
+    alike = np.full_like(positive, 1 / shares.shape[-1])
+    return np.asarray(np.divide(positive, total, out=alike, where=total > 0))
 
 
 def projected(shares: Array) -> Array:

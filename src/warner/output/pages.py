@@ -15,7 +15,6 @@ import numpy as np
 
 from warner.documents import written_whole
 from warner.estimators import METHODS
-from warner.inference.fit import doubt
 from warner.output.plots import DEFAULT_TITLE, svg
 from warner.words import TIGHT, amount, counted, level_text, reports_counted, rounded_up
 
@@ -147,7 +146,7 @@ def _page(estimate: Estimate, confidence: Confidence, title: str | None, questio
     interval = f"{'approximate ' if approximate else ''}{_level(confidence.level)} interval"
     sections = [
         f"<h1>{escape(heading)}</h1>\n<p class='facts'>{escape(_facts(estimate.tally))}</p>\n{asked}",
-        f"<div class='headline'>{_warning(estimate.tally)}{_headlines(estimate, table, interval)}</div>",
+        f"<div class='headline'>{_warnings(estimate)}{_headlines(estimate, table, interval)}</div>",
         f"<figure role='img' aria-label='{picture_title}; the numbers are in the table'>{picture}</figure>",
         f"<h2>How answers were randomized</h2>{_design_section(estimate.tally)}",
         f"<h2>Table of results</h2>{_table_section(estimate, table, interval)}",
@@ -185,9 +184,9 @@ def _counted_once(tally: Collected) -> bool:
 # The headline
 
 
-def _warning(tally: Collected) -> str:
-    warning = doubt(tally)
-    return f"<p class='warning'><strong>Warning:</strong> {escape(warning)}.</p>" if warning else ""
+def _warnings(estimate: Estimate) -> str:
+    said = (f"<p class='warning'><strong>Warning:</strong> {escape(warning)}.</p>" for warning in estimate.doubts())
+    return "".join(said)
 
 
 def _headlines(estimate: Estimate, table: Table, interval: str) -> str:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.estimators.auto import COMPARED
-from warner.inference.fit import doubt
 from warner.inference.intervals import Confidence
 from warner.words import amount, counted, printable, reports_counted, shortened
 
@@ -57,8 +56,7 @@ def estimate_text(estimate: Estimate, confidence: Confidence, rows: int) -> str:
     if estimate.tally.weighted:
         effective = f"{float(np.sum(estimate.tally.effective)):,.1f}"
         lines.append(f"intervals are approximate: weights count as {effective} reports")
-    if warning := doubt(estimate.tally):
-        lines.append(f"warning: {warning}")
+    lines += [f"warning: {warning}" for warning in estimate.doubts()]
     if estimate.choices:
         lines.append(_predicted(estimate.choices))
     elif opinion := estimate.second_opinion():
