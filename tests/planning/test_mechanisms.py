@@ -248,6 +248,29 @@ def test_the_picture_shows_every_mechanism_and_the_rule(tmp_path: Path) -> None:
 # Planning with each mechanism, without naming it
 
 
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_every_example_can_be_planned_with_or_says_why_not(mechanism: str) -> None:
+    for design in MECHANISMS[mechanism].examples():
+        if design.epsilon == 0:
+            with pytest.raises(ValueError, match="an epsilon above 0"):
+                plan(design, people=500)
+            continue
+        try:
+            made = plan(design, people=500)
+        except ValueError as error:
+            assert "must tell the share of some answer" in str(error)  # as some channels
+            continue
+        assert 0 <= made.half_width < math.inf
+        assert (made.mechanisms is None) == (design.symmetry is None or design.epsilon == math.inf)
+        try:
+            solved = plan(design, people=20_000, half_width=0.2)
+        except TypeError as error:
+            assert "another epsilon cannot be planned" in str(error)
+        else:
+            assert solved.half_width <= 0.2
+            assert solved.design.mechanism == mechanism
+
+
 @every_mechanism
 def test_any_two_give_the_third_for_every_mechanism(mechanism: str) -> None:
     by_people = plan(12, mechanism=mechanism, epsilon=1.25, half_width=0.05)

@@ -23,10 +23,9 @@ def sentences(plan: Plan) -> Iterator[str]:
     yield _interval(plan)
     if plan.error < float("inf"):
         population = "the worst population" if plan.population is None else "this population"
-        others = "mle and inv_n have" if plan.design.exclusive else "inv_n has"
         yield (
             f"Error of the unbiased shares (inv), as a root mean square over the answers: {points(plan.error)} (for "
-            f"{population}). The error of inv_p is never larger; {others} no such guarantee."
+            f"{population}). The error of inv_p is never larger; mle and inv_n have no such guarantee."
         )
     yield _smallest_share(plan)
     if plan.errors:
