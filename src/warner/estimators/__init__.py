@@ -3,10 +3,11 @@ r"""Counts of reports to shares of true answers.
 **Which estimator to use when**
 
 `mle`
-    The default where a report names one answer. The most likely distribution; always valid, and `warner.certificate` proves any copy of it. By squared
-    error it is the safe middle of the three valid estimators: in the 750 settings of Pinzón et al. it was never the
-    worst of them. But it can be far from the best (up to 860 times its squared error there, at large epsilon and N),
-    and even behind plain `inv` (1.6 times, at K = 1000, epsilon 4, N = 10^6, when one answer holds three quarters).
+    The default where a report names one answer. The most likely distribution; always valid, and `warner.certificate`
+    proves any copy of it. By squared error it is the safe middle of the three valid estimators: in the 750 settings of
+    Pinzón et al. it was never the worst of them. But it can be far from the best (up to 860 times its squared error
+    there, at large epsilon and N), and even behind plain `inv` (1.6 times, at K = 1000, epsilon 4, N = 10^6, when one
+    answer holds three quarters).
 `inv_p`
     When a few answers hold nearly everything. Its squared error is at most that of `inv`, for every population and
     every sample: the only guarantee of this kind. The sparsest of the three: it reports the most zeros.
