@@ -37,7 +37,7 @@ from warner.designs.labels import canonical
 from warner.inference.intervals import Confidence
 from warner.planning.measures import Precision, Question, check_people, check_question, measure_of
 from warner.planning.solving import fewest_people
-from warner.planning.wording import MEASURES
+from warner.planning.wording import MEASURES, share_text
 from warner.results import Result, plain
 from warner.words import points, rounded_up, wrapped
 
@@ -211,7 +211,8 @@ class Mechanisms(Result):
 
     def text(self) -> str:
         """Write the table, and the recommendation with its reason."""
-        lines = [f"Mechanisms for {len(self.domain):,} answers at epsilon {self.shown_epsilon()}{self._about}:"]
+        title = f"Mechanisms for {len(self.domain):,} answers at epsilon {self.shown_epsilon()}{self._about}:"
+        lines = [wrapped([title])]
         heads, rows = self._cells()
         widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
         for cells in (heads, *rows):
@@ -223,10 +224,13 @@ class Mechanisms(Result):
 
     @property
     def _about(self) -> str:
-        measure, goal = MEASURES[self.question.measure], self.question.goal
-        if goal is not None:
-            return f", people for {measure} of {points(goal)}"
-        return "" if self.people is None else f", {measure.split(' ', 1)[1]} of {self.people:,} people"
+        question, measure = self.question, MEASURES[self.question.measure]
+        case = "in the worst case" if question.population is None else "in the population"
+        if question.share is not None and question.measure == "half_width":
+            case = f"at a share of {share_text(question.share)}"
+        if question.goal is not None:
+            return f"; people for {measure} of {points(question.goal)} {case}"
+        return "" if self.people is None else f"; {measure.split(' ', 1)[1]} of {self.people:,} people {case}"
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         table = self.table()
@@ -257,8 +261,8 @@ class Mechanisms(Result):
             )
         return (
             f"{said}: the shortest reports among the mechanisms whose variance of rare answers is within "
-            f"{100 * TOLERANCE:.0f} % of the smallest, that of {best.name} with {bits_text(best.bits)} bits. It needs "
-            f"{100 * (chosen.variance / best.variance - 1):.2g} % more people than that."
+            f"{100 * TOLERANCE:.0f} % of the smallest, that of {best.name} with {bits_text(best.bits)} bits. For "
+            f"the same error of rare answers it needs {100 * (chosen.variance / best.variance - 1):.2g} % more people."
         )
 
     def plot(self, *, title: str | None = None, ax: Axes | None = None) -> Axes:
