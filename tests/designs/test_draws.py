@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -14,7 +14,10 @@ from strategies import channels
 from tables import scripted
 from warner import Channel, RandomizedResponse
 from warner.designs import MECHANISMS, Design
-from warner.designs.draws import uniform
+from warner.designs.draws import bernoulli, uniform
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], ["yes", "no"], 3)
 WIDE = KUK.then(Channel([[0.8, 0.2]] * 3, 3, 2)).then(RandomizedResponse(2, epsilon=1))
@@ -46,6 +49,53 @@ def test_draws_are_below_the_total(total: int) -> None:
     assert max(drawn) < total
     # The largest of a thousand is below 0.98 of the total with probability 0.98^1000 = 2e-9.
     assert total < 50 or max(drawn) > 0.98 * total
+
+
+def two_bytes_of_all(rest: int, asked: list[int]) -> Callable[[int], bytes]:
+    """Give all pairs of first and second bytes, and then one byte again and again."""
+
+    def source(size: int) -> bytes:
+        asked.append(size)
+        first = {1: np.repeat(np.arange(256), 256), 2: np.arange(256)}
+        return np.resize(first.get(len(asked), rest), size).astype(np.uint8).tobytes()
+
+    return source
+
+
+@given(st.integers(0, 2**320), st.integers(1, 2**320))
+def test_a_bit_is_one_with_exactly_its_probability(n: int, more: int) -> None:
+    d = n + more
+    # All pairs of two bytes: those below n/d are ones. At most one is undecided, and asks for a third byte, by which
+    # it is a one if that is as low as can be, a zero if it is as high.
+    for rest, ones in ((0, -(-(n << 16) // d)), (255, (n << 16) // d)):
+        asked: list[int] = []
+        assert bernoulli(2**16, n, d, two_bytes_of_all(rest, asked)).sum() == ones
+        undecided = [2**16] + [256] * ((n << 8) % d > 0) + [1] * ((n << 16) % d > 0)
+        assert asked[: len(undecided)] == undecided
+
+
+def first_then(first: list[int], rest: int) -> Callable[[int], bytes]:
+    """Give these bytes, and then one again and again."""
+    once = iter([bytes(first)])
+    return lambda size: next(once, bytes([rest] * size))
+
+
+@given(st.integers(1, 60_000), st.data())
+def test_bits_of_different_probabilities_are_each_drawn_by_its_own(d: int, data: st.DataObject) -> None:
+    numbers = data.draw(st.lists(st.integers(0, d), min_size=1, max_size=20))
+    first = data.draw(st.lists(st.integers(0, 255), min_size=len(numbers), max_size=len(numbers)))
+    for rest in (0, 255):
+        bits = bernoulli(len(numbers), np.array(numbers, np.uint32), d, first_then(first, rest))
+        for number, byte, bit in zip(numbers, first, bits.tolist(), strict=True):
+            assert bit == bernoulli(1, number, d, first_then([byte], rest))[0]
+
+
+@pytest.mark.parametrize("d", [1, 3, 256, 2**64])
+def test_bits_that_are_certain_are_so(d: int) -> None:
+    source = np.random.default_rng(1).bytes
+    assert not bernoulli(10_000, 0, d, source).any()
+    assert bernoulli(10_000, d, d, source).all()
+    assert bernoulli(0, 1, 2, source).shape == (0,)
 
 
 @given(first=channels(3, 3), data=st.data())

@@ -1,0 +1,97 @@
+"""Packed bits: counts by position, sizes and products, against the same with unpacked bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from warner import SubsetSelection, UnaryEncoding
+from warner.designs import bits
+from warner.designs.bits import Incidence, set_bits, sizes
+
+rows_and_widths = pytest.mark.parametrize(
+    ("number", "width"), [(0, 3), (1, 1), (7, 5), (2000, 8), (70_001, 2), (33_000, 3), (5000, 38), (9001, 128)]
+)
+
+
+def made_up(number: int, width: int) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(number).integers(0, 256, (number, width), dtype=np.uint8)
+
+
+@rows_and_widths
+def test_bits_are_counted_by_position_and_by_row(number: int, width: int) -> None:
+    rows = made_up(number, width)
+    unpacked = np.unpackbits(rows, axis=1)
+    assert_array_equal(set_bits(rows), unpacked.sum(axis=0))
+    assert_array_equal(sizes(rows), unpacked.sum(axis=1))
+
+
+@given(st.integers(1, 9), st.integers(0, 80), st.integers(1, 6), st.data())
+def test_carries_are_right_for_every_number_of_slabs(width: int, number: int, height: int, data: st.DataObject) -> None:
+    # Slabs of a few rows, so that many are added up; all-ones rows carry the most.
+    rows = np.full((number, width), 255, dtype=np.uint8)
+    rows[data.draw(st.lists(st.integers(0, number - 1)) if number else st.just([]))] = 0b10010110
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bits, "SLAB", height * width)
+        assert_array_equal(set_bits(rows), np.unpackbits(rows, axis=1).sum(axis=0))
+
+
+def test_rows_may_lie_in_memory_in_any_way() -> None:
+    rows = made_up(20_000, 16)
+    shifted = np.frombuffer(b"x" + rows.tobytes(), dtype=np.uint8)[1:].reshape(rows.shape)  # no word is aligned
+    among_others = np.pad(rows, ((0, 0), (3, 2)))[:, 3:-2]
+    for same in (np.asfortranarray(rows), shifted, np.repeat(rows, 2, axis=0)[::2], among_others):
+        assert_array_equal(set_bits(same), set_bits(rows))
+        assert_array_equal(sizes(same), sizes(rows))
+
+
+@rows_and_widths
+def test_products_are_those_with_zeros_and_ones(number: int, width: int) -> None:
+    rows, rng = made_up(number, width), np.random.default_rng(1)
+    matrix = np.unpackbits(rows, axis=1).astype(np.float64)
+    values, weights = rng.random(8 * width), rng.random(number)
+    assert_allclose(Incidence(rows).times(values), matrix @ values, rtol=1e-12)
+    assert_allclose(Incidence(rows).transposed_times(weights), weights @ matrix, rtol=1e-12)
+
+
+@pytest.mark.parametrize("design", [UnaryEncoding(11, epsilon=1), SubsetSelection(11, epsilon=1)], ids=repr)
+def test_the_operator_of_reports_is_the_table_of_their_likelihoods(design: UnaryEncoding | SubsetSelection) -> None:
+    rng = np.random.default_rng(1)
+    reports = design.draw(rng.integers(0, 11, 50), rng.bytes)
+    told, (a, b) = design.operator(reports), design.odds
+    table = np.where(design.supports(reports).T, 1, b / a)
+    assert told.matrix is not None
+    assert told.squares is not None
+    assert_allclose(told.matrix(), table, rtol=1e-15)
+    shares, weights = rng.dirichlet(np.ones(11), (2, 3)), rng.random((4, 50))
+    assert_allclose(told.forward(shares), shares @ table, rtol=1e-13)
+    assert_allclose(told.forward(shares[0, 0]), shares[0, 0] @ table, rtol=1e-13)
+    assert_allclose(told.adjoint(weights), weights @ table.T, rtol=1e-13)
+    assert_allclose(told.squares(weights), weights @ (table.T - b / a) ** 2, rtol=1e-13)
+    assert told.forward(np.zeros((0, 11))).shape == (0, 50)
+
+
+@pytest.mark.parametrize("design", [UnaryEncoding(11, epsilon=1), SubsetSelection(11, epsilon=1)], ids=repr)
+def test_whole_amounts_are_exact_and_weights_are_added_up(design: UnaryEncoding | SubsetSelection) -> None:
+    rng = np.random.default_rng(1)
+    reports = design.draw(rng.integers(0, 11, 300), rng.bytes)
+    support = design.supports(reports).astype(np.int64)
+    amounts = rng.integers(0, 2**50, 300)  # doubles could not add these up
+    counts, n, _ = design.counted(reports, amounts)
+    assert counts.tolist() == [sum(amounts[support[:, place] == 1].tolist()) for place in range(11)]
+    assert n == sum(amounts.tolist())
+    weights, group = rng.random(300), rng.integers(0, 40, 300) * 2
+    counts, n, kinds = design.counted(reports, weights, group=group, groups=80)
+    member = group[:, np.newaxis] == np.arange(80)
+    assert_allclose(counts, (member * weights[:, np.newaxis]).T @ support, rtol=1e-12, atol=1e-15)
+    assert_allclose(n, member.T @ weights, rtol=1e-12)
+    assert (kinds is None) == (design.kinds is None)
+    assert kinds is None or np.allclose(kinds.sum(axis=1), n)
+    for empty in (design.counted(reports[:0]), design.counted(reports[:0], amounts[:0])):
+        assert empty.counts.tolist() == [0] * 11
+        assert empty.n == 0

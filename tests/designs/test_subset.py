@@ -1,0 +1,66 @@
+"""Subset selection: its draw."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from warner import SubsetSelection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def plain(x: int, design: SubsetSelection, source: Callable[[int], bytes]) -> list[int]:
+    """Draw one set by the rule, in plain words: a byte decides, or if it is the digit, the next one."""
+
+    def below(n: int, m: int) -> bool:
+        while True:
+            digit, n = divmod(256 * n, m)
+            (byte,) = source(1)
+            if byte != digit or n == 0:
+                return byte < digit
+
+    (a, b), d, k = design.odds, design.size, design.k
+    holds = below(a * d, a * d + b * (k - d))
+    needed, chosen = d - holds, {x} if holds else set()
+    for place in range(k - 1):
+        if below(needed, k - 1 - place):
+            needed -= 1
+            chosen.add(k - 1 if place == x else place)
+    return sorted(chosen)
+
+
+@pytest.mark.parametrize(("k", "size"), [(2, 1), (9, 2), (17, 16), (64, 1), (300, 35)])
+def test_one_set_follows_from_its_bytes_by_the_rule(k: int, size: int) -> None:
+    design = SubsetSelection(k, epsilon=1.3, size=size)
+    for x in {0, 1, k // 2, k - 2, k - 1}:
+        for seed in range(4):
+            mine, theirs = np.random.default_rng(seed), np.random.default_rng(seed)
+            drawn = design.supports(design.draw(np.array([x]), theirs.bytes))[0]
+            assert np.flatnonzero(drawn).tolist() == plain(x, design, mine.bytes)
+
+
+@pytest.mark.parametrize(("k", "size"), [(2, 1), (9, 8), (1000, 1), (1000, 999), (3000, 3)])
+def test_every_set_has_its_size(k: int, size: int) -> None:
+    design = SubsetSelection(k, odds=(2, 1), size=size)
+    reports = design.draw(np.array([0, 1, k - 2, k - 1]), np.random.default_rng(1).bytes)
+    assert design.supports(reports).sum(axis=1).tolist() == [size] * 4
+    assert not design.report_form.read(reports, codes=True).status.any()
+
+
+def test_all_sets_of_the_others_are_equally_likely() -> None:
+    # Nine answers in two bytes: 28 pairs that hold the answer 4 with another (8) or not (28), 36 in all.
+    design, n = SubsetSelection(9, odds=(3, 1), size=2), 60_000
+    rows = design.supports(design.draw(np.full(n, 4), np.random.default_rng(1).bytes))
+    seen = Counter(map(tuple, np.nonzero(rows)[1].reshape(n, 2).tolist()))
+    total = 3 * 8 + 28
+    chi_square = 0.0
+    for pair in combinations(range(9), 2):
+        expected = n * (3 if 4 in pair else 1) / total
+        chi_square += (seen[pair] - expected) ** 2 / expected
+    assert chi_square < 95  # 35 degrees of freedom: above with probability 2e-7
