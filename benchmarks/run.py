@@ -12,15 +12,16 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import tracemalloc
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.fft import next_fast_len, rfft
 
+from measuring import Line, compared, faster, peak_bytes, peak_resident, slower
 from published import published_ibu, published_mle, published_repetition
+from sets import counting_sets, drawing_sets
 from warner import (
     Channel,
     ChannelOperator,
@@ -47,49 +48,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
-
-
-class Line(NamedTuple):
-    """One promise: what is done, against what, how many times slower (or faster) it may be, and what was found."""
-
-    work: str
-    yardstick: str
-    target: str
-    kept: bool
-    ratio: str
-    spread: str
-
-
-def seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
-def compared(
-    yardstick: Callable[[], object], work: Callable[[], object], rounds: int, repeats: int = 1
-) -> tuple[float, float, float]:
-    """Give the ratio of the best times, and the smallest and largest ratio of a single round."""
-    work()  # warm up
-    pairs = [(seconds(yardstick), min(seconds(work) for _ in range(repeats))) for _ in range(rounds)]
-    ratios = [mine / other for other, mine in pairs]
-    return min(mine for _, mine in pairs) / min(other for other, _ in pairs), min(ratios), max(ratios)
-
-
-def slower(
-    work: str, yardstick: str, most: float, base: Callable[[], object], mine: Callable[[], object], rounds: int = 9
-) -> Line:
-    ratio, low, high = compared(base, mine, rounds)
-    return Line(work, yardstick, f"<= {most:g}x", ratio <= most, f"{ratio:.2f}x", f"{low:.2f} .. {high:.2f}")
-
-
-def faster(
-    work: str, yardstick: str, least: float, base: Callable[[], object], mine: Callable[[], object], rounds: int = 3
-) -> Line:
-    # The yardstick takes a hundred times longer: the work is timed ten times in its shadow, or its best is not seen.
-    ratio, low, high = compared(base, mine, rounds, repeats=10)
-    shown = f"{1 / high:.0f} .. {1 / low:.0f}"
-    return Line(work, yardstick, f">= {least:g}x faster", 1 / ratio >= least, f"{1 / ratio:.0f}x", shown)
 
 
 def histogram(k: int, n: int, design: RandomizedResponse, size: int | None = None) -> NDArray[np.int64]:
@@ -147,14 +105,6 @@ def table_of_channel() -> Iterator[Line]:
     work = "table of a channel, K = 800 (new design each time)"
     base = "a product of two 800 x 800 matrices"
     yield slower(work, base, 10, lambda: matrix @ matrix, lambda: next(results).table())
-
-
-def peak_bytes(work: Callable[[], object]) -> int:
-    tracemalloc.start()
-    work()
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return peak
 
 
 def batches() -> Iterator[Line]:
@@ -237,16 +187,6 @@ def made_up_reports(path: Path, rows: int) -> None:
 
     with duckdb.connect() as connection:
         connection.execute(f"copy (select (random() * 999)::bigint as v from range({rows})) to '{path}'")
-
-
-def peak_resident(command: list[str]) -> float:
-    """Run a command and give the largest amount of memory that it held, in MB."""
-    measure = (
-        "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); "
-        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
-    )
-    done = subprocess.run([sys.executable, "-c", measure, *command], check=True, capture_output=True, text=True)
-    return int(done.stdout) / 1024
 
 
 def commanding() -> Iterator[Line]:
@@ -491,10 +431,12 @@ GROUPS = (
     heavy_counts,
     batches,
     randomizing,
+    drawing_sets,
     simulating,
     importing,
     iterating,
     counting,
+    counting_sets,
     estimating,
     being_sure,
     decoding,
