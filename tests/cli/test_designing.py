@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cli.shell import SURVEY, fails, run, succeeds
-from warner import RandomizedResponse, SubsetSelection, load_design, mechanisms, surveys
+from warner import RandomizedResponse, SubsetSelection, UnaryEncoding, load_design, mechanisms, surveys
 from warner.designs import MECHANISMS, REPEATED, Memoized, design_from_json
 from warner.surveys import SURVEYS
 
@@ -133,6 +133,22 @@ def test_every_name_is_in_the_help_with_its_parameters(folder: Path) -> None:
             assert any(f"{key}=" in word for word in lines[name.replace(" ", "-")])
 
 
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ("--size 1000 --epsilon 1", UnaryEncoding.optimal(1000, epsilon=1)),
+        ("kind=symmetric --size 9 --epsilon 1", UnaryEncoding.symmetric(9, epsilon=1)),
+        ("kind=optimal --odds 3:1 --answers a b", UnaryEncoding(["a", "b"], p="1/2", q="1/4")),
+        ("p=7/10 q=0.2 --answers a b", UnaryEncoding(["a", "b"], p=0.7, q="1/5")),
+    ],
+)
+def test_a_unary_encoding_is_made_by_epsilon_odds_or_both_probabilities(
+    prompt: Prompt, words: str, wanted: UnaryEncoding
+) -> None:
+    prompt.prints("design", "unary-encoding", *words.split(), "-o", "bits.json")
+    assert load_design(prompt.folder / "bits.json") == wanted
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_name_without_its_parameters_says_what_it_takes(prompt: Prompt, name: str) -> None:
     needs = prompt.complains("design", name.replace(" ", "-"), "--answers", "a", "b")
@@ -157,6 +173,8 @@ def test_every_name_without_its_parameters_says_what_it_takes(prompt: Prompt, na
         ("forced-response truth=3/4", "or truth=... and ANSWER=... for each answer, but yes is missing"),
         ("forced-response yes=1/6", "but truth is missing"),
         ("forced-response never=1/4 often=1/4", "but truth is missing"),
+        ("unary-encoding --size 9 p=1/2", "or p and q, but got p"),
+        ("unary-encoding --size 9 --epsilon 1 kind=best", 'kind must be "optimal" or "symmetric"'),
         ("subset-selection --size 9", "a subset selection needs either epsilon or odds, but got none of them"),
         ("a b", "exactly one of epsilon, truth, redraw and odds, but got none of them"),
         # a key given twice

@@ -83,7 +83,7 @@ class Design(Filed):
     def draws(self) -> tuple[int, ...]:
         """The whole numbers below which one report is drawn, one after the other: all that chance decides about it.
 
-        One that is only compared with another is drawn in bytes, not in words of 64 bits: its limit is a `Compared`.
+        One that is only compared with another is drawn in bytes, not in words of 64 bits: its limit is a ``Compared``.
         """
 
     @classmethod
