@@ -53,7 +53,7 @@ class Spent:
     keys : int
         How many memo keys were used, each of which has a permanent response; all that there are, if `bound`.
     epsilon : float
-        What they spend, as the smallest double that is not below it: `keys` times `eps_infinity`.
+        What they spend, as the smallest double that is not below it: ``keys`` times ``eps_infinity``.
     bound : bool
         Whether nothing was written down, so that this is only the most that can ever be spent.
     """
@@ -105,7 +105,7 @@ class Memo(ABC):
     def from_secret(secret: bytes, design: Design) -> SecretMemo:
         """Derive permanent responses from 32 secret bytes of this person, which are used for nothing else.
 
-        They must be random (`secrets.token_bytes(32)`), and neither follow from who somebody is nor be sent anywhere.
+        They must be random (``secrets.token_bytes(32)``), and neither follow from who somebody is nor be sent anywhere.
         """
         if not isinstance(secret, bytes):
             raise TypeError(f"secret must be {SECRET_BYTES} random bytes, but got a {type(secret).__name__}")
@@ -133,7 +133,7 @@ class Memo(ABC):
         return self.design.rounds.again(responses, np.full(answers.size, function), random_bytes)
 
     def spent(self) -> Spent:
-        """Tell what this person's reports can reveal together: `eps_infinity` for each memo key that was used."""
+        """Tell what this person's reports can reveal together: ``eps_infinity`` for each memo key that was used."""
         rounds, used = self.design.rounds, self.used()
         keys = rounds.keys if used is None else used
         spent = keys * log_ratio(*self.design.first.ratio)
