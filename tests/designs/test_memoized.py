@@ -287,7 +287,18 @@ def test_the_table_ends_where_reports_tell_all() -> None:
 
 
 def test_every_fact_of_the_contract_is_told_by_the_chain_or_by_the_design_itself() -> None:
-    own = {"draw", "draws", "examples", "sentences", "summary", "fields", "from_fields", "repetition", "randomize"}
+    own = {
+        "repeatable",
+        "draw",
+        "draws",
+        "examples",
+        "sentences",
+        "summary",
+        "fields",
+        "from_fields",
+        "repetition",
+        "randomize",
+    }
     for_all = {
         *("k", "epsilon", "shown_epsilon", "coarsened", "restricted", "in_words", "fingerprint", "save", "load"),
         *("to_dict", "to_json", "from_dict", "from_json", "parameters", "optional_fields"),
@@ -309,6 +320,10 @@ def test_a_round_is_estimated_checked_and_planned_as_a_report_of_the_chain() -> 
     assert mine.interval(0).low == chain.interval(0).low
     assert check(Tally(design, counts)).fits
     assert plan(design, people=1000).half_width == plan(design.once, people=1000).half_width
+    # A mechanism that is better for one report would spend epsilon again with the second: it is not recommended.
+    many = Memoized.response(300, eps_infinity=2, eps_first=1)
+    assert "Another mechanism" not in plan(many, people=1000).text()
+    assert "Another mechanism" in plan(many.once, people=1000).text()
     rng = np.random.default_rng(1)
     assert simulate.reports_of_population([0.5, 0.3, 0.2], 100, design, rng=rng).sum() == 100
     assert tally(design.randomize([0, 1, 2] * 10), design).n == 30

@@ -86,11 +86,14 @@ def test_a_person_has_one_hash_function_for_ever_and_memoizes_its_values(tmp_pat
     assert "for each of 3 hash values" in str(memo.spent())
 
 
-def test_people_have_hash_functions_of_their_own() -> None:
+def test_people_have_hash_functions_of_their_own(tmp_path: Path) -> None:
     # 40 directions, 400 people: all of them, but with a probability of 0.2 %; at least 30 in any case.
     design = bare_hashing(81, 3)
     people = [Memo.from_secret(hashlib.sha256(b"%d" % number).digest(), design) for number in range(400)]
     assert len({design.report(7, person) // 3 for person in people}) > 30
+    # With a file, too: ten of them are all the same with probability 40^-9.
+    files = [Memo.create(tmp_path / f"{number}.json", design) for number in range(10)]
+    assert len({design.report(7, memo) // 3 for memo in files}) > 1
 
 
 def test_permanent_bits_follow_the_first_round(tmp_path: Path) -> None:
@@ -231,9 +234,16 @@ def test_the_file_is_its_owners_and_names_no_answer(tmp_path: Path) -> None:
     design.report("Catholic", other)
     mine, theirs = (json.loads(path.read_text())["permanent"] for path in (memo.path, other.path))
     assert mine.keys() != theirs.keys()  # each file has a salt of its own
-    design.report("Lutheran", memo)
-    assert list(keys := json.loads(memo.path.read_text())["permanent"]) == sorted(keys)  # not in the order of time
     assert sorted(tmp_path.iterdir()) == [memo.path, other.path]
+
+
+def test_the_file_does_not_tell_the_order_of_time(tmp_path: Path) -> None:
+    memo = Memo.create(tmp_path / "memo.json", design := bare(12))
+    for answer in range(12):  # in their order by chance in one of 12!
+        design.report(answer, memo)
+    digests = list(json.loads(memo.path.read_text())["permanent"])
+    assert digests == sorted(digests)
+    assert len(digests) == 12
 
 
 def test_nothing_is_reported_that_could_not_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -379,9 +389,9 @@ def test_rounds_of_several_people_with_memos_are_reports_of_the_chain(tmp_path: 
 
 
 def test_every_design_has_a_fingerprint_of_its_own() -> None:
-    designs: list[Design] = [SURVEY, BARE, SURVEY.first, SURVEY.second, SURVEY.once]
+    designs: list[Design] = [SURVEY, SURVEY.first, SURVEY.second, SURVEY.once, BARE, bare_bits(3), bare_hashing(3, 3)]
     assert len({design.fingerprint() for design in designs}) == len(designs)
-    # sha256sum of {"domain":["ja","nein"],"format":"warner design", ... }, by hand
+    # By hand: no spaces, fields by name, letters as they are.
     spelled = (
         '{"domain":["ä","b"],"format":"warner design","mechanism":"randomized response","odds":["3","1"],"version":1}'
     )

@@ -63,6 +63,7 @@ class Design(Filed):
     mechanism: ClassVar[str]
     kinds_are: ClassVar[str] = "report values"
     parameters: ClassVar[tuple[str, ...]] = ()
+    repeatable: ClassVar[bool] = False  # whether people can report again without spending epsilon again
     field_names: ClassVar[frozenset[str]]
     optional_fields: ClassVar[frozenset[str]] = frozenset()
     domain: Labels

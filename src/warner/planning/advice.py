@@ -27,7 +27,7 @@ def advice(precision: Precision) -> Iterator[str]:
             f"Not told: reports of this design do not tell the share{'s' * (len(names) > 1)} of "
             f"{enumerated(names, NAMED)}; the plan is for the other answers."
         )
-    if design.symmetry is not None:
+    if design.symmetry is not None and not design.repeatable:  # what is better for one report may not bear a second
         yield from better_mechanism(design)
 
 
