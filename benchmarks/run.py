@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.fft import next_fast_len, rfft
 
-from measuring import Line, compared, faster, peak_bytes, peak_resident, slower
+from measuring import Line, compared, faster, peak_bytes, peak_resident, seconds, slower
 from published import published_ibu, published_mle, published_repetition
 from sets import counting_sets, drawing_sets
 from warner import (

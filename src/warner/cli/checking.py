@@ -63,8 +63,8 @@ def check(
     """
     refuse_other_ending(output)
     claimed = DesignGiven(design, domain, epsilon, truth, redraw, odds).design()
-    tally = Source(file, column, by, weights, counts, unknown, table, input_format).tally(claimed)
-    result = checked(tally, level=level, simulations=simulations, rng=generator(seed), fakes=fakes)
+    with Source(file, column, by, weights, counts, unknown, table, input_format).tallied(claimed) as tally:
+        result = checked(tally, level=level, simulations=simulations, rng=generator(seed), fakes=fakes)
     if output is not None:
         save_text(output, result.to_json() if output.suffix.lower() == ".json" else result.text())
     typer.echo(result.to_json() if as_json else result.text())

@@ -49,6 +49,7 @@ HtmlReport = Annotated[Path | None, typer.Option(help="Write an HTML report to t
 
 
 def estimate(
+    context: typer.Context,
     file: Reports,
     *,
     design: DesignFile = None,
@@ -105,7 +106,9 @@ def estimate(
     questions = Questions(compare or [], between, commonest, present)
     _refuse_contradictions(questions, output, as_json=as_json, as_csv=as_csv)
     claimed = DesignGiven(design, domain, epsilon, truth, redraw, odds).design()
-    tally = Source(file, column, by, weights, counts, unknown, table, input_format).tally(claimed)
+    source = Source(file, column, by, weights, counts, unknown, table, input_format)
+    keep = method in METHODS and METHODS[method].likelihood
+    tally = context.with_resource(source.tallied(claimed, keep=keep))  # until all is written
     result = _estimated(tally, method, seed)
     confidence: Document = {"level": level, "target": target, "simultaneous": simultaneous}
     answers = questions.answered(result, level, target)

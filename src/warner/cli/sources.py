@@ -61,10 +61,11 @@ class Source(NamedTuple):
     table: str | None
     input_format: str
 
-    def tally(self, design: Design) -> Tally:
-        """Count the reports."""
+    @contextmanager
+    def tallied(self, design: Design, *, keep: bool = False) -> Iterator[Tally]:
+        """Count the reports, and `keep` them as long as the tally is used."""
         with self._opened() as reports:
-            return tally(
+            yield tally(
                 reports,
                 design,
                 column=self.column,
@@ -72,6 +73,7 @@ class Source(NamedTuple):
                 weights=self.weights,
                 counts=self.counts,
                 unknown=self.unknown,
+                keep=keep,
             )
 
     @contextmanager

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 SLAB = 2**16  # bytes that are added at once
 BLOCK = 2**15  # rows of a product, or words of which bits are counted, that are worked on at once
+FITS = 255  # zeros and ones whose sum fits into a byte
 BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, np.newaxis], axis=1).astype(np.float64)  # of each byte
 
 
@@ -92,7 +93,11 @@ def _carry_save(total: Words, x: Words, y: Words, scratch: Words) -> Words:
 
 
 def _unpacked(rows: Counts) -> Integers:
-    return np.asarray(np.unpackbits(rows, axis=1).sum(axis=0, dtype=np.int64))
+    bits = np.unpackbits(rows, axis=1)
+    total = np.zeros(bits.shape[1], dtype=np.int64)
+    for start in range(0, len(bits), FITS):
+        total += np.add.reduce(bits[start : start + FITS], axis=0, dtype=np.uint8)
+    return total
 
 
 def sizes(rows: Counts) -> Integers:

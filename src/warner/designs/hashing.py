@@ -94,14 +94,6 @@ class LocalHashing(OverField):
     optional_fields = frozenset({"field", "dimension", "prime", "values"})
     least_dimension = 1
 
-    def ancillary(self) -> Ancillary | None:
-        """Which of the hash functions is used has nothing to do with the answer: all are equally likely."""
-        if self.exclusive:
-            return None
-        functions = self.blocks.number // self.field
-        law = np.full(functions, 1 / functions)
-        return Ancillary("hash functions", np.arange(self.blocks.number) // self.field, law, ordered=False)
-
     @classmethod
     def affine(
         cls,

@@ -189,11 +189,6 @@ class Structured(Symmetric):
         (a, b), total = self.odds, self.blocks.total(*self.odds)
         return a / total, b / total
 
-    @property
-    def most_supported(self) -> int:
-        """The largest number of answers in a block."""
-        return int(self._sizes.max())
-
     def operator(self, reports: Counts | None = None) -> ChannelOperator:
         """Give the likelihoods: of these reports, or the channel over all possible reports, as sums over blocks."""
         if reports is not None or self.exclusive:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 Stamp: TypeAlias = tuple[str, int, int]  # name, size and time of a file
 
-BATCH_BYTES = 2**21  # of reports that are read at a time: they stay in the processor's cache
+BATCH_BYTES = 2**23  # of reports that are read at a time
 BATCH_ROWS = 2**16  # at most
 READ_BYTES = 2**20  # of a Parquet file that are in memory at a time
 MERGED = 8  # subtotals that Dask adds up at a time
@@ -45,10 +46,22 @@ def rows_at_a_time(form: Form) -> int:
 
 
 def batches(source: Source, columns: Columns, form: Form) -> Iterator[Frame]:
-    """Go through a source: frames in memory, with the columns that `selected` gives."""
+    """Go through a source: frames in memory, with the columns that `selected` gives.
+
+    One batch is read ahead, so that an engine reads on while the last batch is being counted.
+    """
+    frames = _frames(source, columns, form)
+    with ThreadPoolExecutor(1) as reader:
+        ahead = reader.submit(next, frames, None)
+        while (frame := ahead.result()) is not None:
+            ahead = reader.submit(next, frames, None)
+            yield frame
+
+
+def _frames(source: Source, columns: Columns, form: Form) -> Iterator[Frame]:
     schema, rows = source.frame.collect_schema(), rows_at_a_time(form)
-    if source.files and kind_of(source.files[0]) == "parquet" and (read := _parquet(source.files, columns, rows)):
-        yield from (selected(batch, schema, columns) for batch in read)
+    if source.files and kind_of(source.files[0]) == "parquet":
+        yield from (selected(batch, schema, columns) for batch in _parquet(source.files, columns.names, rows))
         return
     frame = selected(source.frame, schema, columns)
     native = frame.to_native()
@@ -86,23 +99,13 @@ def _from_arrow(batch: Any) -> Frame:
     return nw.from_native(pa.Table.from_batches([batch]))
 
 
-def _parquet(files: tuple[str, ...], columns: Columns, rows: int) -> Iterator[Frame] | None:
-    """Read Parquet files by Arrow, ten times as fast as by a database; None if it does not see all of the columns."""
+def _parquet(files: tuple[str, ...], names: list[str], rows: int) -> Iterator[Frame]:
+    """Read Parquet files by Arrow, which is ten times as fast here as a database."""
     import pyarrow.parquet as pq
 
-    def parquet_file(name: str) -> Any:
-        return pq.ParquetFile(name, buffer_size=READ_BYTES, pre_buffer=False)
-
-    with parquet_file(files[0]) as first:
-        if not set(columns.names) <= set(first.schema_arrow.names):
-            return None
-
-    def read() -> Iterator[Frame]:
-        for name in files:
-            with parquet_file(name) as file:
-                yield from map(_from_arrow, file.iter_batches(rows, columns=columns.names))
-
-    return read()
+    for name in files:
+        with pq.ParquetFile(name, buffer_size=READ_BYTES, pre_buffer=False) as file:
+            yield from map(_from_arrow, file.iter_batches(rows, columns=names))
 
 
 # A batch
@@ -239,7 +242,7 @@ class FileReports:
         """Go through the reports once."""
         rows = 0
         with readable(self.path):
-            source = opened(self.path)
+            source = opened(self.path, columns_only=True)
             self._refuse_changed(stamped(source) != self.stamps)
             for frame in batches(source, self.columns, self.form):
                 batch = read_batch(frame, self.form).rows

@@ -100,7 +100,8 @@ def tally(
     options = _Options(by, weights, counts, codes, unknown == "drop", keep)
     if isinstance(reports, str | os.PathLike):
         with readable(os.fspath(reports)):
-            return _tally_source(opened(reports), design, column, options)
+            source = opened(reports, columns_only=design.report_form.kinds is None)
+            return _tally_source(source, design, column, options)
     if isinstance(reports, list | tuple | range | np.ndarray):
         if column is not None:
             raise TypeError(f"column must be left out for a sequence of reports, but got {column!r}")

@@ -14,6 +14,7 @@ import gzip
 import os
 import zlib
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -229,13 +230,12 @@ def refuse_types(source: Source, columns: Columns, form: Form, *, codes: bool) -
         )
 
 
-def opened(path: str | os.PathLike[str], *, secret: bool = False) -> Source:
-    """Open a file, or all files of a pattern; with ``secret``, errors tell nothing of what is in them."""
+def opened(path: str | os.PathLike[str], *, secret: bool = False, columns_only: bool = False) -> Source:
+    """Open a file, or all files of a pattern; with ``secret``, errors tell nothing of what is in them.
+
+    With ``columns_only``, for those who read Parquet files by themselves, the frame of these has no rows.
+    """
     name = os.fspath(path)
-    try:
-        import duckdb
-    except ImportError:
-        raise ImportError("reading files needs DuckDB: pip install 'warner[cli]'") from None
     pattern = glob.has_magic(name) and not Path(name).exists()
     files = sorted(glob.glob(name, recursive=True)) if pattern else [name]
     if not files or not Path(files[0]).exists():
@@ -248,27 +248,46 @@ def opened(path: str | os.PathLike[str], *, secret: bool = False) -> Source:
             f"{name} matches files of different kinds ({', '.join(sorted(kinds))}); give one kind at a time"
         )
     kind = kinds.pop()
-    connection: Frame = duckdb.connect()
-
-    def relation_of(paths: list[str]) -> Frame:
-        exactly = [glob.escape(file) for file in paths]  # or DuckDB would take [ and ? in a name for a pattern
-        if kind == "parquet":
-            return connection.read_parquet(exactly)
-        if kind == "json":
-            return connection.read_json(exactly, format="newline_delimited", sample_size=-1)
-        # Every column as text, or a sniffer would turn labels such as 007 into numbers.
-        mark = "\t" if kind == "tsv" else _delimiter(paths[0])
-        return connection.read_csv(exactly, header=True, all_varchar=True, delimiter=mark, quotechar='"')
-
     with readable(name, secret=secret):
-        first = relation_of(files[:1])
+        frame_of = _without_rows if columns_only and kind == "parquet" else partial(_relation, _database(), kind)
+        first = nw.from_native(frame_of(files[:1]))
         for file in files[1:]:
             # DuckDB matches the columns of several files by their position: they must be the same, in the same order.
-            if (other := relation_of([file])).columns != first.columns or other.types != first.types:
+            other = nw.from_native(frame_of([file]))
+            if list(other.collect_schema().items()) != list(first.collect_schema().items()):
                 raise ValueError(
                     f"{file} must have the same columns as {files[0]}, in the same order and of the same types"
                 )
-        return Source(nw.from_native(relation_of(files)), kind in {"csv", "tsv"}, name, tuple(files))
+        whole = first if len(files) == 1 else nw.from_native(frame_of(files))
+        return Source(whole, kind in {"csv", "tsv"}, name, tuple(files))
+
+
+def _database() -> Any:
+    try:
+        import duckdb
+    except ImportError:
+        raise ImportError("reading files needs DuckDB: pip install 'warner[cli]'") from None
+    return duckdb.connect()
+
+
+def _relation(database: Any, kind: str, files: list[str]) -> Any:
+    exactly = [glob.escape(file) for file in files]  # or DuckDB would take [ and ? in a name for a pattern
+    if kind == "parquet":
+        return database.read_parquet(exactly)
+    if kind == "json":
+        return database.read_json(exactly, format="newline_delimited", sample_size=-1)
+    # Every column as text, or a sniffer would turn labels such as 007 into numbers.
+    mark = "\t" if kind == "tsv" else _delimiter(files[0])
+    return database.read_csv(exactly, header=True, all_varchar=True, delimiter=mark, quotechar='"')
+
+
+def _without_rows(files: list[str]) -> Any:
+    """Give a table with the columns of Parquet files, which are alike, and none of their rows."""
+    try:
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise ImportError("reading Parquet files needs PyArrow: pip install 'warner[cli]'") from None
+    return pq.read_schema(files[0]).empty_table()
 
 
 def kind_of(name: str) -> str:
