@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from warner import SubsetSelection, UnaryEncoding
 from warner.designs import bits
-from warner.designs.bits import Incidence, set_bits, sizes
+from warner.designs.bits import BitCounter, Incidence, set_bits, sizes
 
 rows_and_widths = pytest.mark.parametrize(
     ("number", "width"), [(0, 3), (1, 1), (7, 5), (2000, 8), (70_001, 2), (33_000, 3), (5000, 38), (9001, 128)]
@@ -48,6 +48,18 @@ def test_rows_may_lie_in_memory_in_any_way() -> None:
     for same in (np.asfortranarray(rows), shifted, np.repeat(rows, 2, axis=0)[::2], among_others):
         assert_array_equal(set_bits(same), set_bits(rows))
         assert_array_equal(sizes(same), sizes(rows))
+
+
+def test_rows_may_come_in_pieces_and_are_not_held() -> None:
+    rows = made_up(40_000, 24)
+    counter = BitCounter(24)
+    assert counter.total().tolist() == [0] * 192
+    for piece in np.split(rows, [0, 5, 3000, 3001, 11_000, 25_000]):
+        given = piece.copy()
+        counter.add(given)
+        given[:] = 255  # the caller may use the memory again
+    for _ in range(2):  # to look changes nothing
+        assert_array_equal(counter.total(), np.unpackbits(rows, axis=1).sum(axis=0))
 
 
 @rows_and_widths

@@ -43,61 +43,77 @@ def set_bits(rows: Counts) -> Integers:
     >>> set_bits(np.array([[0b11000000], [0b10000001]], dtype=np.uint8))
     array([2, 1, 0, 0, 0, 0, 0, 1])
     """
-    height = _slab_height(rows.shape[1])
-    slabs = len(rows) // height
-    counts = _unpacked(rows[slabs * height :])
-    if slabs:
-        words = np.ascontiguousarray(rows[: slabs * height]).reshape(slabs, -1).view(np.uint64)
-        for power, slab in _binary_counter(words):
-            counts += _unpacked(slab.view(np.uint8).reshape(height, -1)) << power
-    return counts
+    counter = BitCounter(rows.shape[1])
+    counter.add(rows)
+    return counter.total()
 
 
-def _slab_height(width: int) -> int:
-    """Choose how many rows make a slab: whole words, and few enough for the cache."""
-    least = 8 // math.gcd(width, 8)
-    return least * max(1, SLAB // (least * width))
+class BitCounter:
+    """Counts in how many rows of `width` bytes each bit is set; rows may come in pieces.
+
+    Attributes
+    ----------
+    block : int
+        A number of rows that is well added at once: whole slabs, still in a cache if they were just read.
+    """
+
+    def __init__(self, width: int) -> None:
+        least = 8 // math.gcd(width, 8)  # rows that make whole words
+        self._height = least * max(1, SLAB // (least * width))
+        self.block = 32 * self._height
+        self._sums: list[Words] = []  # a slab for each power of two
+        self._waiting: list[Words | None] = [None]  # and one that waits for another of its power
+        self._spare: list[Words] = []  # slabs to be used again: new memory takes longer than the additions
+        self._scratch = np.empty(self._height * width // 8, dtype=np.uint64)
+        self._rest = np.zeros(8 * width, dtype=np.int64)
+
+    def add(self, rows: Counts) -> None:
+        """Count the bits of more rows."""
+        slabs = len(rows) // self._height
+        if len(rows) > slabs * self._height:
+            self._rest += _unpacked(rows[slabs * self._height :])
+        if slabs:
+            for slab in np.ascontiguousarray(rows[: slabs * self._height]).reshape(slabs, -1).view(np.uint64):
+                self._add(slab)
+            if self._waiting[0] is not None:
+                self._waiting[0] = self._waiting[0].copy()  # the rows are the caller's
+
+    def _add(self, slab: Words) -> None:
+        """Add a slab to the ones, two at a time, what is carried to the twos, and so on."""
+        power, added = 0, slab
+        while (first := self._waiting[power]) is not None:
+            self._waiting[power] = None
+            if power == len(self._sums):
+                self._sums.append(np.zeros_like(slab))
+                self._waiting.append(None)
+            carry = self._spare.pop() if self._spare else np.empty_like(slab)
+            _carry_save(self._sums[power], first, added, carry, self._scratch)
+            if power:  # those of power 0 are the rows themselves
+                self._spare += [first, added]
+            power, added = power + 1, carry
+        self._waiting[power] = added
+
+    def total(self) -> Integers:
+        """Give the number of rows so far in which each bit is set."""
+        counts = self._rest.copy()
+        for slabs in (self._sums, self._waiting):
+            for power, slab in enumerate(slabs):
+                if slab is not None:
+                    counts += _unpacked(slab.view(np.uint8).reshape(self._height, -1)) << power
+        return counts
 
 
-def _binary_counter(slabs: Words) -> list[tuple[int, Words]]:
-    """Add slabs up, position by position: the result as slabs with the power of two that each counts for."""
-    sums: list[Words] = []  # one for each power of two
-    carried: list[Words | None] = [None]  # and one that waits for another of its power
-    scratch = np.empty_like(slabs[0])
-    for first in range(0, len(slabs) - 1, 2):
-        x, y, power = slabs[first], slabs[first + 1], 0
-        while True:
-            if power == len(sums):
-                sums.append(np.zeros_like(scratch))
-                carried.append(None)
-            carry = _carry_save(sums[power], x, y, scratch)
-            power += 1
-            waiting = carried[power]
-            if waiting is None:
-                carried[power] = carry
-                break
-            carried[power] = None
-            x, y = waiting, carry
-    left = [(0, slabs[-1])] if len(slabs) % 2 else []
-    return [*left, *enumerate(sums), *((power, slab) for power, slab in enumerate(carried) if slab is not None)]
-
-
-def _carry_save(total: Words, x: Words, y: Words, scratch: Words) -> Words:
-    """Add two slabs to a third, in place, and give the carry."""
-    carry = np.bitwise_and(total, x)
+def _carry_save(total: Words, x: Words, y: Words, carry: Words, scratch: Words) -> None:
+    """Add two slabs to a third, in place, and write down the carry."""
+    np.bitwise_and(total, x, out=carry)
     np.bitwise_xor(total, x, out=total)
     np.bitwise_and(total, y, out=scratch)
     np.bitwise_xor(total, y, out=total)
     np.bitwise_or(carry, scratch, out=carry)
-    return carry
 
 
 def _unpacked(rows: Counts) -> Integers:
-    bits = np.unpackbits(rows, axis=1)
-    total = np.zeros(bits.shape[1], dtype=np.int64)
-    for start in range(0, len(bits), FITS):
-        total += np.add.reduce(bits[start : start + FITS], axis=0, dtype=np.uint8)
-    return total
+    return np.asarray(np.unpackbits(rows, axis=1).sum(axis=0, dtype=np.int64))
 
 
 def sizes(rows: Counts) -> Integers:
@@ -112,12 +128,11 @@ def sizes(rows: Counts) -> Integers:
     kind = np.float32 if 8 * width < 2**24 else np.float64
     result, ones = np.empty(number, dtype=np.int64), np.ones(words, dtype=kind)
     step = max(1, BLOCK // words)
-    padded = np.zeros((min(step, number), 8 * words), dtype=np.uint8)
     for start in range(0, number, step):
         part = rows[start : start + step]
-        if width % 8 or not part.flags.c_contiguous:
-            padded[: len(part), :width] = part
-            part = padded[: len(part)]
+        if width % 8:
+            part = np.pad(part, ((0, 0), (0, -width % 8)))
+        part = np.ascontiguousarray(part)
         result[start : start + step] = np.bitwise_count(part.view(np.uint64)).astype(kind) @ ones
     return result
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.designs.bits import Incidence, set_bits
+from warner.designs.bits import BitCounter, Incidence, set_bits
 from warner.designs.facts import ChannelOperator, Sums, added_up
 from warner.designs.forms import BitForm
 from warner.designs.symmetric import Symmetric
@@ -49,8 +49,10 @@ class PackedSupport(Symmetric):
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
     ) -> Sums:
         """Count how often each answer was supported, the reports, and those of each kind; see `Design.counted`."""
+        if group is None and amounts is None:
+            return self._counted_at_once(reports)
         place = np.zeros(len(reports), dtype=np.int64) if group is None else group
-        n = added_up(place, amounts, groups) if group is not None or amounts is not None else np.array([len(reports)])
+        n = added_up(place, amounts, groups)
         counts = np.zeros((groups, self.k), dtype=n.dtype)
         for number, which in _members(group, groups):
             part = reports[which]
@@ -61,6 +63,17 @@ class PackedSupport(Symmetric):
             histogram = added_up(kind if group is None else kind + kinds * group, amounts, groups * kinds)
             histogram = histogram if group is None else histogram.reshape(groups, kinds)
         return Sums(counts[0], n[0], histogram) if group is None else Sums(counts, n, histogram)
+
+    def _counted_at_once(self, reports: Counts) -> Sums:
+        """Count reports once each, a block at a time: its kinds and its bits, while it is in the cache."""
+        counter, kind = BitCounter(reports.shape[1]), np.zeros(0 if self.kinds is None else len(reports), np.int64)
+        for start in range(0, len(reports), counter.block):
+            block = slice(start, start + counter.block)
+            if self.kinds is not None:
+                kind[block] = self.kind_of(reports[block])
+            counter.add(reports[block])
+        histogram = None if self.kinds is None else np.bincount(kind, minlength=len(self.kinds))
+        return Sums(counter.total()[: self.k], np.array(len(reports))[()], histogram)
 
     def operator(self, reports: Counts | None = None) -> ChannelOperator:
         """Give the likelihoods of these reports: b for every answer, and a - b more for those that each supports."""
