@@ -252,7 +252,7 @@ def _tails(counts: Counts, n: Array, bounds: Bounds) -> Array:
         few = 1.0 if least is None else at_most(c, total, least)
         return np.minimum(few, 1.0 if most is None else at_least(c, total, most))
 
-    alike = np.ndim(least or 0) == 0 and np.ndim(most or 0) == 0 if least is None or most is None else False
+    alike = all(side is None or np.ndim(side) == 0 for side in bounds)
     return at_each_count(tail, counts, n) if alike else tail(np.asarray(counts, dtype=np.float64), n)
 
 
