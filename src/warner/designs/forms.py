@@ -68,9 +68,9 @@ class LabelForm:
         return "Add these values to the domain if they were possible answers"
 
     def possible(self, *, text: bool, codes: bool) -> Any:
-        """Give the values that reports can have, as they stand in a column."""
+        """Give the values that reports can have, as they stand in a column; a range stands for its numbers in digits."""
         values = range(len(self.labels)) if codes else self.labels
-        return [str(value) for value in values] if text else values
+        return [str(value) for value in values] if text and not isinstance(values, range) else values
 
     def read(self, values: Any, *, text: bool = False, codes: bool = False) -> Read:
         """Look values up; with `codes` they are positions already, with `text` integers are written in digits."""

@@ -25,6 +25,7 @@ Domain: TypeAlias = int | Sequence[str] | Sequence[int] | Sequence[str | int] | 
 MISSING = -1
 OUTSIDE = -2
 LISTED = 12  # labels in a sentence
+MANY = 1000  # texts that are better read all at once
 
 
 def positions(values: Any, labels: Labels, *, codes: bool = False, what: str = "values") -> Integers:
@@ -53,10 +54,12 @@ def positions(values: Any, labels: Labels, *, codes: bool = False, what: str = "
     return places
 
 
-def from_text(values: list[object], labels: Labels, *, codes: bool = False) -> list[object]:
+def from_text(values: list[object], labels: Labels, *, codes: bool = False) -> Any:
     """Read the texts of a CSV as integers where the labels are, in one spelling: not "07", " 7" or "7.0"."""
     if not codes and isinstance(labels[0], str):
         return values
+    if len(values) > MANY and (numbers := _all_integers(values)) is not None:
+        return numbers
 
     def read(text: object) -> object:
         if not isinstance(text, str) or not text.isascii() or not text.removeprefix("-").isdecimal():
@@ -64,6 +67,19 @@ def from_text(values: list[object], labels: Labels, *, codes: bool = False) -> l
         return int(text) if str(int(text[:20])) == text else text
 
     return [read(text) for text in values]
+
+
+def _all_integers(texts: list[object]) -> Counts | None:
+    """Read texts as integers, masked where there is none, if all others are integers in their one spelling."""
+    given = ["0" if text is None else str(text) for text in texts]
+    try:
+        written = np.array(given, dtype="S21")  # longer than any of 64 bits
+        numbers = written.astype(np.int64)
+    except (ValueError, OverflowError):  # a UnicodeEncodeError is one
+        return None
+    if (numbers.astype("S21") != written).any() or any("\0" in text for text in given):  # which NumPy drops at the end
+        return None
+    return np.ma.masked_array(numbers, mask=[text is None for text in texts])
 
 
 def printable(text: str) -> str:

@@ -145,6 +145,9 @@ def _column(series: Frame) -> Column:
     """Give a column of Arrow, or a list where it holds Python objects, or where there is no Arrow."""
     if series.dtype == nw.Object:
         return series.to_list()
+    native = series.to_native()
+    if getattr(native, "num_chunks", 0) == 1:
+        return native.chunk(0)  # not a copy of it
     try:
         return series.to_arrow()
     except ImportError:

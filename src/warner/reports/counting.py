@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -116,8 +115,8 @@ def tally(
     if isinstance(frame, nw.Series):
         frame = frame.alias(column or frame.name or "report").to_frame()
     library = {"dask": "pandas"}.get(str(frame.implementation), str(frame.implementation))
-    made = _tally_source(Source(frame, text=False), design, column, options)
-    return replace(made, backend=library if library in {"pandas", "polars", "pyarrow"} else None)
+    options = options._replace(backend=library if library in {"pandas", "polars", "pyarrow"} else None)
+    return _tally_source(Source(frame, text=False), design, column, options)
 
 
 class _Options(NamedTuple):
@@ -127,6 +126,7 @@ class _Options(NamedTuple):
     codes: bool
     drop: bool
     keep: bool
+    backend: str | None = None  # the library that the reports came in
 
 
 def _finished(
@@ -137,7 +137,7 @@ def _finished(
     _refuse_overflow(total.roughly)
     if not options.drop:
         _refuse_unknown(int(total.unknown.sum()), total.strange, design.report_form)
-    return total.tally(design, by, reports=reports)
+    return total.tally(design, by, reports=reports, backend=options.backend)
 
 
 # Sequences and arrays
@@ -209,7 +209,7 @@ def _tally_source(source: Source, design: Design, column: str | None, options: _
         rows = rows._replace(status=np.where(kind < 0, kind, rows.status))
     bad, roughly = (float(sum(table.get(name, []))) for name in ("bad", "roughly"))
     _refuse_overflow(roughly)  # before the numbers themselves, which may not fit
-    rows = rows._replace(number=np.array([int(n) for n in table["number"]], dtype=np.int64))
+    rows = rows._replace(number=np.array(table["number"]).astype(np.int64))  # sums may be decimals
     if columns.weights is not None:
         weight, square = (np.array(table[name], dtype=np.float64) for name in ("weight", "square"))
         bad = bad or int((~np.isfinite(weight)).sum())

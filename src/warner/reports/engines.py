@@ -112,8 +112,9 @@ def selected(frame: Frame, schema: Document, columns: Columns, only: Frame = Non
     chosen = {"value": value, **{f"by{i}": key(name) for i, name in enumerate(columns.by)}}
     if only is not None:
         # Some label stands for what has none, and a flag tells: a null among integers would make floats of them all.
-        inside = value.is_between(only[0], only[-1]) if isinstance(only, range) else value.is_in(list(only))
-        chosen["value"] = nw.when(inside).then(value).otherwise(nw.lit(only[0]))
+        text = schema[columns.value] == nw.String
+        inside = _in_range(value, only, text=text) if isinstance(only, range) else value.is_in(list(only))
+        chosen["value"] = nw.when(inside).then(value).otherwise(nw.lit(str(only[0]) if text else only[0]))
         flag = nw.when(inside).then(nw.lit(INSIDE)).otherwise(nw.lit(OUTSIDE))
         chosen["kind"] = nw.when(value.is_null()).then(nw.lit(MISSING)).otherwise(flag)
     if columns.amounts is None:
@@ -128,6 +129,16 @@ def selected(frame: Frame, schema: Document, columns: Columns, only: Frame = Non
         good = good & nw.col(columns.counts).str.contains("^[0-9]+$")
     chosen["bad"] = nw.when(good).then(nw.lit(0)).otherwise(nw.lit(1))
     return frame.select(**chosen)
+
+
+def _in_range(value: Frame, numbers: range, *, text: bool) -> Frame:
+    """Tell which values are among consecutive numbers, in digits if they are texts: there are too many to list."""
+    if not text:
+        return value.is_between(numbers[0], numbers[-1])
+    digits = max(len(str(abs(end))) for end in (numbers[0], numbers[-1]))
+    written = value.str.contains(f"^(0|-?[1-9][0-9]{{0,{digits - 1}}})$")
+    number = nw.when(written).then(value).otherwise(nw.lit("0")).cast(nw.Int128)
+    return written & number.is_between(numbers[0], numbers[-1])
 
 
 def _query(frame: Frame, schema: Document, columns: Columns, only: Frame = None) -> Frame:

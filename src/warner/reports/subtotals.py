@@ -102,6 +102,8 @@ class Subtotal(NamedTuple):
     def tally(self, design: Design, by: tuple[str, ...], **more: Any) -> Tally:
         """Make the tally, without the axis of the groups where nothing is grouped by."""
         arrays: dict[str, Any] = {name: values if by else values[0] for name, values in _arrays(self).items()}
+        if design.sufficient == "histogram":
+            del arrays["counts"]  # which follow: a tally would derive them once more, to compare
         return Tally(design, by=by, groups=self.groups if by else (), **arrays, **more)
 
 
