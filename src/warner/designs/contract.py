@@ -168,6 +168,10 @@ class Design(Filed):
         """Give the counts that follow from a histogram of kinds, of shape (..., kinds); None where they do not."""
         return None
 
+    def total_support(self, histogram: Counts) -> Counts | None:
+        """Give the sum of the counts that follows from a histogram of kinds; None where it is not known."""
+        return None
+
     @property
     def most_supported(self) -> int:
         """The most answers that one report can count for."""

@@ -68,7 +68,7 @@ class LabelForm:
         return "Add these values to the domain if they were possible answers"
 
     def possible(self, *, text: bool, codes: bool) -> Any:
-        """Give the values that reports can have, as they stand in a column; a range stands for its numbers in digits."""
+        """Give the values that reports can have, as they stand in a column; a range stands for numbers in digits."""
         values = range(len(self.labels)) if codes else self.labels
         return [str(value) for value in values] if text and not isinstance(values, range) else values
 

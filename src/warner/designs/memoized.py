@@ -126,6 +126,7 @@ class Memoized(Design):
     ancillary = of_one_round("ancillary")
     most_supported = of_one_round("most_supported")
     support_of = of_one_round("support_of")
+    total_support = of_one_round("total_support")
     sufficient = of_one_round("sufficient")
     ratio = of_one_round("ratio")
     report_form = of_one_round("report_form")

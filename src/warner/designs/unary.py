@@ -194,6 +194,10 @@ class UnaryEncoding(PackedSupport):
         """Count the bits that are 1."""
         return sizes(reports)
 
+    def total_support(self, histogram: Counts) -> Counts:
+        """Add up the bits that are 1 of all reports."""
+        return np.asarray(histogram @ np.arange(self.k + 1))
+
     def kind_bounds(self) -> Bounds:
         """Give the law of the number of bits that are 1, which is the same after every answer."""
         p, others = float(self.one), _binomial(self.k - 1, self.zero)

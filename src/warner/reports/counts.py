@@ -227,55 +227,53 @@ def refuse_impossible(counts: Counts, design: Counted) -> None:
         )
 
 
-def as_histograms(counts: ArrayLike, width: int) -> Histograms:
-    """Check counts whose last axis has so many entries."""
+def as_histograms(counts: ArrayLike, width: int, name: str = "counts") -> Histograms:
+    """Check counts whose last axis has so many entries; errors call them by their name."""
     if isinstance(counts, np.ma.MaskedArray) and np.ma.getmaskarray(counts).any():
         raise ValueError(
-            "counts must not be masked: give 0 for an answer that was never reported, or leave it out of the domain"
+            f"{name} must not be masked: give 0 for an answer that was never reported, or leave it out of the domain"
         )
     array = np.asarray(counts)
     if array.dtype.kind not in "iuf":
-        raise TypeError(f"counts must be numbers, but got an array of {array.dtype}")
+        raise TypeError(f"{name} must be numbers, but got an array of {array.dtype}")
     if array.shape[-1:] != (width,):
         raise ValueError(
-            f"counts must have one entry for each of the {width} answers (or kinds of reports) of the design, but got "
+            f"{name} must have one entry for each of the {width} answers (or kinds of reports) of the design, but got "
             f"shape {array.shape}"
         )
-    return _weighted(array.astype(np.float64)) if array.dtype.kind == "f" else _whole(array)
+    return _weighted(array.astype(np.float64), name) if array.dtype.kind == "f" else _whole(array, name)
 
 
-def _whole(array: Counts) -> Histograms:
+def _whole(array: Counts, name: str) -> Histograms:
     # One pass finds both the largest and any negative count: seen as unsigned, that one is above 2^63.
     signed = array.dtype.kind == "i"
     array = array.astype(np.int64 if signed else np.uint64, copy=False)
     largest = int(array.view(np.uint64).max(initial=0))
     if signed and largest >= 2**63:
-        _bad_counts("must not be negative", array < 0, array)
+        _bad_counts(f"{name} must not be negative", array < 0, array)
     array = array.view(np.int64)
     safe = largest * array.shape[-1] < 2**63
     roughly = 0.0 if safe else array.sum(axis=-1, dtype=np.float64).max(initial=0)
     totals = array.sum(axis=-1)  # overflows only where `roughly` is far too large already
     most = max(roughly, largest, int(totals.max(initial=0)))
     if most > LARGEST_TOTAL:
-        raise ValueError(f"counts must sum to at most 2^53 = 9.01e15, the limit of doubles, but got {most:.3g}")
+        raise ValueError(f"{name} must sum to at most 2^53 = 9.01e15, the limit of doubles, but got {most:.3g}")
     return Histograms(array, totals, largest)
 
 
-def _weighted(array: Array) -> Histograms:
+def _weighted(array: Array, name: str) -> Histograms:
     if not (array >= 0).all():
-        _bad_counts("must be numbers of at least 0", ~(array >= 0), array)
+        _bad_counts(f"{name} must be numbers of at least 0", ~(array >= 0), array)
     with np.errstate(over="ignore"):
         totals = array.sum(axis=-1)
     if not np.isfinite(totals).all():
-        raise ValueError("counts must be finite and have a finite sum; rescale them")
+        raise ValueError(f"{name} must be finite and have a finite sum; rescale them")
     return Histograms(array, totals, float(array.max(initial=0)))
 
 
 def _bad_counts(rule: str, wrong: Mask, array: Counts) -> NoReturn:
     where = tuple(int(index) for index in np.argwhere(wrong)[0])
-    raise ValueError(
-        f"counts {rule}, but got {array[where].item()!r} at position {where[0] if len(where) == 1 else where}"
-    )
+    raise ValueError(f"{rule}, but got {array[where].item()!r} at position {where[0] if len(where) == 1 else where}")
 
 
 def number_of_reports(n: ArrayLike | None, counts: Counts, design: Counted) -> Counts:

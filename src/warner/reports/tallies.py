@@ -9,6 +9,7 @@ there are none.
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -153,7 +154,9 @@ class Tally:
             raise ValueError(
                 f"histogram must have shape {shape}, one for each kind of report (and group), but got {array.shape}"
             )
-        histogram = as_histograms(array if self.squares is None else array.astype(np.float64), len(kinds))
+        if self.squares is None and array.dtype.kind == "f":
+            raise ValueError("histogram must be whole numbers, or come with squares, the sum of the squared weights")
+        histogram = as_histograms(array if self.squares is None else array.astype(np.float64), len(kinds), "histogram")
         array = np.array(histogram.counts)
         array.flags.writeable = False
         object.__setattr__(self, "histogram", array)
@@ -166,6 +169,12 @@ class Tally:
             object.__setattr__(self, "counts", counts)
         elif counts is not None and not agree(np.asarray(self.counts), counts):
             raise ValueError("counts must be those that follow from the histogram, but they differ")
+        total = self.design.total_support(array)
+        if total is not None and not agree(np.asarray(self.counts).sum(axis=-1), total):
+            raise ValueError(
+                f"counts must sum to the sizes of all sets, which by the histogram are {total.tolist()}, but sum to "
+                f"{np.asarray(self.counts).sum(axis=-1).tolist()}"
+            )
 
     # A tally as others see it, be it one or several
 
@@ -361,19 +370,8 @@ class Tally:
         try:
             if isinstance(fields["design"], dict) and fields["design"].get("mechanism") == "pooled":
                 return older_pool(fields)
-            squares, n, histogram = fields["squares"], fields.get("n"), fields.get("histogram")
-            number = None if squares is None else np.float64
-            return cls(
-                design_from_dict(fields["design"]),
-                np.array(fields["counts"], dtype=number),
-                n=None if n is None else np.array(n, dtype=number)[()],
-                histogram=None if histogram is None else np.array(histogram, dtype=number),
-                missing=fields["missing"],
-                unknown=fields["unknown"],
-                by=tuple(fields["by"]),
-                groups=tuple(tuple(group) for group in fields["groups"]),
-                squares=squares,
-            )
+            numbers: dict[str, Any] = {name: _numbers(name, fields.get(name)) for name in SUMMED}
+            return cls(design_from_dict(fields["design"]), **_grouping(fields), **numbers)
         except (TypeError, ValueError) as error:
             raise ValueError(f"this tally is damaged: {error}") from None
 
@@ -408,6 +406,28 @@ class Tally:
         )
         kinds = "answers" if self.counts_answers else "outputs"
         return f"<Tally of {reports} reports among {totals.size:,} {kinds}{grouped}: {listed}{left_out}>"
+
+
+def _grouping(fields: Document) -> dict[str, Any]:
+    by, groups = fields["by"], fields["groups"]
+    names = isinstance(by, list) and all(isinstance(name, str) for name in by)
+    if not names or not isinstance(groups, list) or not all(isinstance(group, list) for group in groups):
+        raise ValueError("by must be a list of names, and groups a list of lists of values")
+    return {"by": tuple(by), "groups": tuple(map(tuple, groups))}
+
+
+def _numbers(name: str, given: object) -> PerGroup:
+    """Read what JSON has for an array: a number, or lists of numbers, and not all that NumPy would take for these."""
+    if given is None and name in {"n", "histogram", "squares"}:
+        return None
+    rows = given if isinstance(given, list) else [given]
+    cells = [cell for row in rows for cell in (row if isinstance(row, list) else [row])]
+    strange = [cell for cell in cells if type(cell) not in {int, float}]
+    if strange:
+        raise ValueError(f"{name} must be numbers, but holds {reprlib.repr(strange[0])}")
+    if len({len(row) if isinstance(row, list) else None for row in rows}) > 1:
+        raise ValueError(f"{name} must have lists of one length, one for each group")
+    return np.array(given)[()]
 
 
 def refuse_design(given: object, usage: str) -> None:
