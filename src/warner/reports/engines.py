@@ -36,6 +36,7 @@ FOREIGN_LIMIT = 1_000  # distinct values outside the domain that are counted bef
 ROWS_LIMIT = 2**25  # counted rows of one query that are fetched at most
 NAMES_LISTED = 20  # column names in an error
 INSIDE = 0  # the kind of a value in the domain, beside MISSING and OUTSIDE
+LOOKS = {"DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "UUID"}  # of text in JSON that DuckDB converts
 FORMATS = {".parquet": "parquet", ".pq": "parquet", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".tsv": "tsv"}
 
 
@@ -286,7 +287,12 @@ def _relation(database: Any, kind: str, files: list[str]) -> Any:
     if kind == "parquet":
         return database.read_parquet(exactly)
     if kind == "json":
-        return database.read_json(exactly, format="newline_delimited", sample_size=-1)
+        read = partial(database.read_json, exactly, format="newline_delimited")
+        found = read(sample_size=-1)
+        types = dict(zip(found.columns, map(str, found.types), strict=True))
+        # JSON has no dates, times and identifiers: what looks like one may be a label, and stays text.
+        texts = {name: "VARCHAR" for name, kind in types.items() if kind in LOOKS}
+        return read(columns=types | texts) if texts else found
     # Every column as text, or a sniffer would turn labels such as 007 into numbers.
     mark = "\t" if kind == "tsv" else _delimiter(files[0])
     return database.read_csv(exactly, header=True, all_varchar=True, delimiter=mark, quotechar='"')
