@@ -301,10 +301,11 @@ def _relation(database: Any, kind: str, files: list[str]) -> Any:
 def _without_rows(files: list[str]) -> Any:
     """Give a table with the columns of Parquet files, which are alike, and none of their rows."""
     try:
+        import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
         raise ImportError("reading Parquet files needs PyArrow: pip install 'warner[cli]'") from None
-    return pq.read_schema(files[0]).empty_table()
+    return pa.Table.from_batches([], schema=pq.read_schema(files[0]))
 
 
 def kind_of(name: str) -> str:
