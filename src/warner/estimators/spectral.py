@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 IMPOSSIBLE = 1e-140  # a probability that counts as zero: the square of its reciprocal is still a double
 FLATTEST = 1e-12  # the least curvature of the metric, against its largest
+FAR, FIRST = 3.0, 6  # the largest g down to which the first passes, so many at most, are those of EM
 RENEWED, EVERY = (3, 10), 25  # accepted steps after which the metric is taken anew, and then again and again
 PATIENCE = 12  # steps without a smaller gap, after which it is taken anew as well
 LULLS = 2  # times that this may happen at the level of rounding: there is no more to gain
@@ -198,15 +199,20 @@ def climbed(likelihood: Likelihood, start: Array, *, gap: float = 1e-6, passes: 
 
 
 def _begun(likelihood: Likelihood, start: Array) -> tuple[Array, Point, int]:
-    """Begin where shares were found, or halfway to equal ones where they all but rule out what was reported."""
-    point = likelihood.at(start, squares=True)
-    if point.growth.max() <= start.size:  # as it is at equal shares, whatever the reports
-        return start, point, 1
-    theta = (start + 1 / start.size) / 2
-    point = likelihood.at(theta, squares=True)
-    if point.value == -math.inf:
-        raise ValueError("reports must be possible, but the likelihood of some is zero, whatever the answer was")
-    return theta, point, 2
+    """Begin at shares, or halfway to equal ones where they all but rule out what was reported.
+
+    Far from the summit D says little about the way there: the first steps are those of EM.
+    """
+    theta, point, used = start, likelihood.at(start, squares=True), 1
+    if point.growth.max() > start.size:  # which is never so at equal shares, whatever the reports
+        theta = (start + 1 / start.size) / 2
+        point, used = likelihood.at(theta, squares=True), 2
+        if point.value == -math.inf:
+            raise ValueError("reports must be possible, but some have a likelihood of zero after every answer")
+    while point.growth.max() > FAR and used < FIRST:
+        theta = theta * point.growth / (theta @ point.growth)
+        point, used = likelihood.at(theta, squares=True), used + 1
+    return theta, point, used
 
 
 def _metric(point: Point) -> Array:
