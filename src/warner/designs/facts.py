@@ -194,7 +194,7 @@ class ChannelOperator:
             lambda x: x @ matrix,
             lambda w: w @ matrix.T,
             lambda: matrix,
-            lambda w: w @ ((matrix - matrix.min(axis=0)) ** 2).T,
+            lambda w: w @ (_above_the_usual(matrix) ** 2).T,
         )
 
     @property
@@ -233,3 +233,9 @@ class ChannelOperator:
     def operator(self, reports: Counts | None = None) -> ChannelOperator:
         """Give itself: operators and designs are asked alike."""
         return self
+
+
+def _above_the_usual(matrix: Array) -> Array:
+    """Subtract from each column the end of its range, least or most, that lies nearer to its average."""
+    low, high = matrix.min(axis=0), matrix.max(axis=0)
+    return matrix - np.where(2 * matrix.mean(axis=0) <= low + high, low, high)

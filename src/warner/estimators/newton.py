@@ -160,9 +160,10 @@ def newton(matrix: Array, observed: Array, n: float) -> Fit:
             search.polish(search.best, search.best > 0)
     if search.excess > ROUNDED / 10:
         search.interior_point()
-    if search.excess > ROUNDED and search.gap > LEFT:
-        search.climb(search.best, MOST_PASSES)
-        search.polish(search.best, search.best > 0)
+    for start in (search.best, np.full(len(matrix), 1 / len(matrix))):
+        if search.excess > ROUNDED and search.gap > LEFT:
+            search.climb(start, MOST_PASSES, gap=LEFT)
+            search.polish(search.best, search.best > 0)
     return search.fit()
 
 
@@ -187,9 +188,9 @@ class _Search:
                 self.best, self.excess = candidate, excess
         self.history.append(self.excess)
 
-    def climb(self, start: Array, passes: int) -> None:
+    def climb(self, start: Array, passes: int, gap: float = POLISHED) -> None:
         reports = Blocks([(ChannelOperator.of_matrix(self.matrix), self.observed * self.n)])
-        fit = climbed(reports, start, gap=POLISHED, passes=passes)
+        fit = climbed(reports, start, gap=gap, passes=passes)
         self.steps += fit.steps
         self.consider(fit.shares)
 

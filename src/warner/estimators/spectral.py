@@ -53,7 +53,7 @@ ASCENT = 1e-4  # the part of what the slope promises that a step must bring
 WILD = 10.0  # times; a step must not make the largest g larger than so, or it nearly rules out what was reported
 SHORTEST = 1e-3  # the least part of a step that is tried
 RECENT = 4  # steps, of which the shortest length is taken
-LONGEST = 1e3  # the largest factor on what the metric says, and the reciprocal of the least
+LONGEST = 1e8  # the largest factor on what the metric says, and the reciprocal of the least
 ROUNDED = 1e-15  # of a log-likelihood per report, relative
 ROUNDED_GAP = 1e-12  # nats per report, below which sums of doubles may tell no more
 
