@@ -8,6 +8,7 @@ For randomized response the maximum has a closed form (`warner.mle`), and for se
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,6 +35,7 @@ POLISH_STEPS = 50
 ROUNDING = 2.0**-52
 ROUNDED = 1e-12  # an excess of the largest g over 1 that is rounding
 CELLS = 2**24  # of a matrix, beyond which products take its place
+FEW_CELLS = 2**22  # of a matrix whose rank costs no more than the fit
 MANY = 400  # answers, from which on gradients go first
 PASSES, MORE_PASSES = 30, 40  # of theirs, and more where the first ones came near:
 NEAR = 3e-3  # nats per report
@@ -104,8 +106,9 @@ def most_likely(parts: Channels, *, start: Array | None = None, gap: float = 1e-
     Reports that support sets of answers are gone through from `start`: their likelihood is not that of counts.
     """
     if not all(design.exclusive for design, _ in parts):
-        k = parts[0][0].k
-        return climbed(Blocks(Whole(parts)), np.full(k, 1 / k) if start is None else start, gap=gap)
+        k, reports = parts[0][0].k, Whole(parts)
+        fit = climbed(Blocks(reports), np.full(k, 1 / k) if start is None else start, gap=gap)
+        return replace(fit, unique=_known_unique(reports, fit.shares))
     symmetries = [closed_form(design) for design, _ in parts]
     if len(parts) > 1 and all(symmetry is not None and symmetry.a > symmetry.b > 0 for symmetry in symmetries):
         # Truth is the likelier report, and lies are possible: one price, no channel.
@@ -142,6 +145,20 @@ def fitted(shares: Array, parts: Channels) -> Fit:
         log_likelihood=float(proof.log_likelihood[0]),
         excess=float(proof.certificate.excess[0]),
     )
+
+
+def _known_unique(reports: Whole, shares: Array) -> bool:
+    """Tell whether the maximum is known to be the only one: where the reports are few enough for a matrix."""
+    blocks = reports.prepared or []
+    tables = [operator.matrix for operator, _ in blocks if operator.matrix is not None]
+    cells = sum(operator.shape[0] * operator.shape[1] for operator, _ in blocks)
+    if not tables or len(tables) < len(blocks) or len(shares) > DENSE_LIMIT or cells > FEW_CELLS:
+        return False
+    amounts = np.concatenate([amounts for _, amounts in blocks])
+    matrix = np.hstack([table() for table in tables])[:, amounts > 0]
+    observed = amounts[amounts > 0] / amounts.sum()
+    expected, growth = _growth(matrix, observed, shares)
+    return unique_maximum(matrix, observed, expected, growth)
 
 
 def newton(matrix: Array, observed: Array, n: float) -> Fit:
