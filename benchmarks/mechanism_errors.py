@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from warner.designs import Design
 
 DOCS = Path(__file__).parent.parent / "docs"
-ANSWERS, EPSILONS, EXPONENTS = (16, 256, 1024), (0.5, 1.0, 2.0, 4.0), (0.01, 1.3, 2.5)
-SURVEYS = {10_000: 50, 100_000: 10}  # surveys with so many people
+EPSILONS, EXPONENTS, PEOPLE = (0.5, 1.0, 2.0, 4.0), (0.01, 1.3, 2.5), (10_000, 100_000)
+SURVEYS = {16: (50, 10), 256: (50, 10), 1024: (20, 4)}  # for so many answers, with so many people
 METHODS = ("inv", "inv_p", "inv_n", "mle")
 SHAPES = {
     0.01: "All answers about equally common (Zipf 0.01)",
@@ -61,7 +61,7 @@ def errors(name: str, design: Design, setting: Setting) -> dict[str, float]:
     exact = setting.k * Precision(design, question).error(float(setting.n)) ** 2
     rng = np.random.default_rng([setting.k, setting.n, round(100 * setting.epsilon), round(100 * setting.exponent)])
     found: dict[str, list[float]] = {method: [] for method in METHODS}
-    for _ in range(SURVEYS[setting.n]):
+    for _ in range(SURVEYS[setting.k][PEOPLE.index(setting.n)]):
         tally = surveyed(design, truth, setting.n, rng)
         for method in METHODS:
             found[method].append(float(squared_error_sum(fitted(tally, method).shares[0], truth)))
@@ -127,9 +127,9 @@ def tables(measured: dict[tuple[str, Setting], dict[str, float]]) -> Iterator[st
     yield ""
 
 
-def run(people: tuple[int, ...]) -> dict[tuple[str, Setting], dict[str, float]]:
+def run() -> dict[tuple[str, Setting], dict[str, float]]:
     """Measure every mechanism in every setting."""
-    settings = [Setting(*values) for values in product(ANSWERS, EPSILONS, EXPONENTS, people)]
+    settings = [Setting(*values) for values in product(SURVEYS, EPSILONS, EXPONENTS, PEOPLE)]
     measured: dict[tuple[str, Setting], dict[str, float]] = {}
     for setting in settings:
         for candidate in sorted(candidates(setting.k, setting.epsilon)):
@@ -147,5 +147,5 @@ if __name__ == "__main__":
     mechanisms(int(PICTURE["answers"]), epsilon=PICTURE["epsilon"]).save_plot(DOCS / "images" / "mechanisms.png")
     if "--picture" not in sys.argv:
         path = DOCS / "which-mechanism.md"
-        made = "\n".join(tables(run(tuple(SURVEYS))))
+        made = "\n".join(tables(run()))
         path.write_text(written(path.read_text(encoding="utf-8"), made), encoding="utf-8")

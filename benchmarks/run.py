@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.fft import next_fast_len, rfft
 
+from climbing import climbing
 from measuring import Line, compared, faster, peak_bytes, peak_resident, seconds, slower
 from published import published_ibu, published_mle, published_repetition
 from sets import counting_sets, drawing_sets
@@ -384,15 +385,19 @@ def circulant_operator() -> Iterator[Line]:
         products += 1
         return np.fft.irfft(np.fft.rfft(shares) * transform, k)
 
+    squared = np.fft.rfft((weights / weights.sum()) ** 2)  # what is far away is next to zero: the least of each column
     operator = ChannelOperator((k, k), spread, spread)
+    told = ChannelOperator((k, k), spread, spread, None, lambda w: np.fft.irfft(np.fft.rfft(w) * squared, k))
     expected = np.maximum(spread(simulate.zipf(k, 1.3)), 0)
     work = "circulant operator, K = 10^5, N = 10^6"
     for seed in (1, 2):
         counts = np.random.default_rng(seed).multinomial(n, expected / expected.sum())
-        products = 0
-        fit = channel_mle(counts, operator, gap=0.01, iterations=2_490)
-        good = products <= 5_000 and fit.gap <= 0.01
-        yield Line(work, "products with the channel", "<= 5,000", good, f"{products:,}", f"gap {fit.gap:.3g} nats")
+        for words, given, most in (("", operator, 5_000), (", squares", told, 1_000)):
+            products = 0
+            fit = channel_mle(counts, given, gap=0.01, iterations=most // 2 - 10)
+            good = products <= most and fit.gap <= 0.01
+            shown = f"gap {fit.gap:.3g} nats"
+            yield Line(work + words, "products with the channel", f"<= {most:,}", good, f"{products:,}", shown)
     tracemalloc.start()
     channel_mle(counts, operator, gap=0.01, iterations=40)
     peak = tracemalloc.get_traced_memory()[1] / counts.nbytes
@@ -443,6 +448,7 @@ GROUPS = (
     checking,
     commanding,
     channels,
+    climbing,
     table_of_channel,
     reproducing,
 )

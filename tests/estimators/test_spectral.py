@@ -26,9 +26,11 @@ from warner import (
     SubsetSelection,
     UnaryEncoding,
     channel_mle,
+    estimate,
     inv_p,
     mle,
     simulate,
+    tally,
 )
 from warner.estimators.ibu import extrapolated
 from warner.estimators.newton import newton
@@ -509,3 +511,19 @@ def test_a_blur_of_many_answers_goes_by_the_interior_point_in_the_end() -> None:
     assert fit.excess <= 1e-12
     assert by_loops(fit.shares, matrix, counts)[1].max() <= 1 + 1e-12
     assert fit.history.max() >= fit.gap == fit.history[-1]
+
+
+# In estimate
+
+
+def test_the_maximum_is_known_to_be_the_only_one_where_the_reports_that_were_kept_tell_it() -> None:
+    design = SubsetSelection(6, odds=(3, 1), size=2)
+    rng = np.random.default_rng(13)
+    many = design.draw(rng.integers(6, size=300), rng.bytes)
+    few = np.packbits(np.array([[1, 1, 0, 0, 0, 0]], dtype=bool), axis=1)  # either of two answers
+    for reports, unique in ((many, True), (few, False)):
+        kept = tally(reports, design, codes=True, keep=True)
+        proof = estimate(kept, method="mle").certificate
+        assert proof is not None
+        assert proof.gap <= 1e-6
+        assert proof.unique == unique

@@ -631,20 +631,6 @@ def test_reports_may_all_be_different(tmp_path: Path) -> None:
             assert counted.n == 3000
 
 
-@pytest.mark.parametrize("unknown", ["error", "drop"])
-def test_more_different_sets_than_can_be_fetched_are_refused(
-    unknown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    different = len(set(SET_TABLE["set"]))  # with the missing ones, which are a row of the answer too
-    source = in_engine("csv", SET_TABLE, tmp_path)
-    monkeypatch.setattr(engines, "ROWS_LIMIT", different)
-    assert tally(source, SETS, column="set", unknown=unknown).n == len(DRAWN) - SET_TABLE["set"].count(None)
-    monkeypatch.setattr(engines, "ROWS_LIMIT", different - 1)
-    complaint = f"column 'set' holds more than {different - 1:,} different reports.* add the tallies up"
-    with pytest.raises(ValueError, match=complaint):
-        tally(source, SETS, column="set", unknown=unknown)
-
-
 def test_a_file_of_sets_without_a_header_is_refused(tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_text("f000\ne800\n")
     with pytest.raises(ValueError, match="first line must name the columns"):

@@ -106,8 +106,8 @@ class LocalHashing(OverField):
     ) -> AffineHashing:
         r"""Hash by :math:`((\alpha x + \beta) \bmod P) \bmod g` instead: reports are three whole numbers.
 
-        See `warner.designs.affine`. It is for those who must collect what other programs collect; reports take three
-        times the bits, and counting them takes K steps for each.
+        It is for those who must collect what other programs collect: reports take three times the bits, and counting
+        them takes K steps for each.
 
         Parameters
         ----------
