@@ -150,11 +150,8 @@ def test_subset_selection_from_its_design_to_the_next_plan(tmp_path: Path, endin
     )
 
 
-def test_subset_selection_says_what_counts_cannot_tell(prompt: Prompt) -> None:
+def test_subset_selection_says_what_is_no_set(prompt: Prompt) -> None:
     SubsetSelection(3, epsilon=1, size=2).save("sets.json")
-    (prompt.folder / "sets.csv").write_text("v\nc0\n60\nc0\na0\n")
-    wrong = prompt.complains("estimate", "sets.csv", "-d", "sets.json", "--method", "mle")
-    assert "method must not be 'mle' here: a report supports several answers" in wrong
     (prompt.folder / "sets.csv").write_text("v\nc0\ne0\n")  # e0 is a set of three
     wrong = prompt.complains("estimate", "sets.csv", "-d", "sets.json")
     assert "1 are not: 'e0'" in wrong or "1 is not: 'e0'" in wrong

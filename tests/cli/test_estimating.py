@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.shell import COMMAND, COUNTS, ESTIMATE, SURVEY, fails, succeeds
-from warner import RandomizedResponse, estimate, tally
+from cli.shell import COMMAND, COUNTS, ESTIMATE, SURVEY, Prompt, fails, succeeds
+from warner import RandomizedResponse, SubsetSelection, estimate, tally
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -166,3 +166,40 @@ def test_a_closed_pipe_is_quiet(folder: Path) -> None:
         process.stdout.close()
         assert process.stderr.read() == ""
         assert process.wait(timeout=60) == 0
+
+
+# Of these 31 sets of two out of five answers, at odds 3 : 1, the most likely shares are exactly .9 and .1.
+SUBSETS = {"c0": 9, "a0": 7, "90": 4, "88": 3, "60": 5, "50": 1, "28": 1, "18": 1}
+MLE = ("--method", "mle", "--json", "-d", "sets.json")
+
+
+def most_likely(printed: str) -> list[float]:
+    return [round(value["share"], 6) for value in json.loads(printed)["values"]]
+
+
+@pytest.fixture
+def sets(folder: Path) -> Path:
+    SubsetSelection(5, odds=(3, 1), size=2).save(folder / "sets.json")
+    reports = [report for report, times in SUBSETS.items() for _ in range(times)]
+    (folder / "sets.csv").write_text("v\n" + "\n".join(reports) + "\n")
+    (folder / "counted.csv").write_text("v,n\n" + "".join(f"{report},{n}\n" for report, n in SUBSETS.items()))
+    lines = [f'{{"v": "{report}", "g": {place}}}' for place in (1, 2) for report in reports]
+    (folder / "twice.jsonl").write_text("\n".join(lines))
+    return folder
+
+
+def test_the_shell_keeps_the_reports_that_a_likelihood_needs(sets: Path, prompt: Prompt) -> None:
+    assert sets == prompt.folder
+    for source in (("sets.csv",), ("counted.csv", "-c", "v", "--counts", "n")):
+        assert most_likely(prompt.prints("estimate", *source, *MLE)) == [0.9, 0.1, 0, 0, 0]
+    grouped = prompt.prints("estimate", "twice.jsonl", *MLE, "-c", "v", "--by", "g")
+    assert most_likely(grouped) == 2 * [0.9, 0.1, 0, 0, 0]
+    inverted = prompt.prints("estimate", "sets.csv", "--json", "-d", "sets.json")
+    assert json.loads(inverted)["method"] == "inv_p"
+    assert most_likely(inverted) == [round(share, 6) for share in (55 / 62, 7 / 62, 0, 0, 0)]
+
+
+def test_standard_input_is_there_until_all_passes_are_done(sets: Path, prompt: Prompt) -> None:
+    prompt.monkeypatch.setattr("warner.reports.counting.HELD_BYTES", 0)  # read again at every pass
+    prompt.monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((sets / "sets.csv").read_bytes())))
+    assert most_likely(prompt.prints("estimate", "-", *MLE)) == [0.9, 0.1, 0, 0, 0]

@@ -363,6 +363,27 @@ def test_a_file_without_a_header_is_refused(tmp_path: Path) -> None:
         tally(tmp_path / "n.csv", RandomizedResponse(3, epsilon=1))
 
 
+@pytest.mark.parametrize("label", ["2024-05-01", "12:30:00", "2024-05-01T12:30:00", "2024-05-01T12:30:00Z"])
+def test_what_looks_like_a_date_in_json_is_a_label(label: str, tmp_path: Path) -> None:
+    (tmp_path / "r.jsonl").write_text(f'{{"v": "{label}", "n": 3}}\n{{"v": null, "n": 1}}\n')
+    counted = tally(tmp_path / "r.jsonl", RandomizedResponse([label, "b"], epsilon=1), column="v", counts="n")
+    assert_array_equal(counted.counts, [3, 0])
+    assert counted.missing == 1
+
+
+@pytest.mark.parametrize("dropped", [0, engines.FOREIGN_LIMIT + 1])
+def test_many_numbers_in_text_are_read_in_their_one_spelling(dropped: int, tmp_path: Path) -> None:
+    design = RandomizedResponse(range(-1500, 2500), epsilon=1)
+    numbers = list(range(-2000, 3000))
+    odd = ["007", "-0", " 7", "+7", "7.0", "1_0", "9" * 19, "9" * 30, "7a", *(f"x{i}" for i in range(dropped))]
+    (tmp_path / "n.csv").write_text("v,w\n" + "".join(f"{value},1\n" for value in numbers) + ",1\n")
+    (tmp_path / "odd.csv").write_text("v,w\n" + "".join(f"{value},2\n" for value in [*numbers, *odd]))
+    for name, strange, missing in (("n.csv", [], 1), ("odd.csv", odd, 0)):
+        counted = tally(tmp_path / name, design, column="v", unknown="drop")
+        assert_array_equal(counted.counts, np.ones(4000))
+        assert (counted.unknown, counted.missing) == (1000 + len(strange), missing)
+
+
 def test_json_of_mixed_types_is_not_converted(tmp_path: Path) -> None:
     lines = ['{"v": 1}'] * 30_000
     for odd in ('{"v": "1"}', '{"v": 1.6}'):

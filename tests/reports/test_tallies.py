@@ -1,14 +1,23 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from warner import Channel, RandomizedResponse, Tally, pool, tally
-from warner.designs import SubsetSelection
+from warner import (
+    Channel,
+    ProjectiveGeometry,
+    RandomizedResponse,
+    SubsetSelection,
+    Tally,
+    UnaryEncoding,
+    pool,
+    tally,
+)
 from warner.reports.pools import Pool
 
 if TYPE_CHECKING:
@@ -201,6 +210,93 @@ def test_each_group_has_its_number_of_reports() -> None:
         Tally(SETS, [7, 0, 0, 0, 1], n=4)
     with pytest.raises(ValueError, match=r"for each histogram, of shape \(2,\), but got 4"):
         Tally(SETS, counts, n=4, **grouped)
+
+
+SIZES = UnaryEncoding(3, odds=(3, 1))  # with sets of no answer to all three
+FANO = ProjectiveGeometry(7, odds=(3, 1), field=2)
+DAMAGED: dict[str, tuple[Tally, dict[str, Any], str]] = {
+    "a count in words": (Tally(THREE, [1, 2]), {"counts": [1, "2"]}, "counts must be numbers, but holds '2'"),
+    "a count that is missing": (Tally(THREE, [1, 2]), {"counts": [1, None]}, "counts must be numbers, but holds None"),
+    "no counts": (Tally(THREE, [1, 2]), {"counts": None}, "counts must be numbers, but holds None"),
+    "a count that is true": (Tally(THREE, [1, 2]), {"counts": [1, True]}, "counts must be numbers, but holds True"),
+    "a dictionary": (Tally(THREE, [1, 2]), {"counts": {"a": 1}}, "counts must be numbers, but holds"),
+    "counts too deep": (Tally(THREE, [1, 2]), {"counts": [[[1, 2]]]}, r"counts must be numbers, but holds \[1, 2\]"),
+    "counts of two lengths": (Tally(THREE, [1, 2]), {"counts": [[1], [1, 2]]}, "counts must have lists of one length"),
+    "a list among numbers": (Tally(THREE, [1, 2]), {"counts": [1, [2]]}, "counts must have lists of one length"),
+    "weights in words": (Tally(THREE, [1.5, 2], squares=3), {"counts": ["1.5", 2]}, "counts must be numbers"),
+    "squares in words": (Tally(THREE, [1.5, 2], squares=3), {"squares": "3"}, "squares must be numbers, but holds '3'"),
+    "not a number": (
+        Tally(THREE, [1.5, 2], squares=3),
+        {"counts": [math.nan, 1]},
+        "counts must be numbers of at least",
+    ),
+    "infinite": (Tally(THREE, [1.5, 2], squares=3), {"counts": [math.inf, 1]}, "counts must be finite"),
+    "missing in words": (Tally(THREE, [1, 2]), {"missing": "many"}, "missing must be numbers, but holds 'many'"),
+    "unknown that is missing": (Tally(THREE, [1, 2]), {"unknown": None}, "unknown must be numbers, but holds None"),
+    "a name for names": (Tally(THREE, [1, 2]), {"by": "g"}, "by must be a list of names"),
+    "names that are numbers": (Tally(THREE, [1, 2]), {"by": [1]}, "by must be a list of names"),
+    "a group that is no list": (Tally(THREE, [1, 2]), {"by": ["g"], "groups": ["x"]}, "groups a list of lists"),
+    "a group of lists": (
+        Tally(THREE, [[1, 2]], by=("g",), groups=(("x",),)),
+        {"groups": [[[1]]]},
+        "groups must hold strings, numbers or null",
+    ),
+    "n in words": (Tally(SETS, [7, 2, 0, 3, 8], n=10), {"n": "10"}, "n must be numbers, but holds '10'"),
+    "n of another number": (Tally(SETS, [7, 2, 0, 3, 8], n=10), {"n": 11}, "n must be their sum divided by 2"),
+    "counts above n": (Tally(SIZES, [2, 1, 1], n=3), {"counts": [4, 1, 1]}, "n must be at least every count"),
+    "a negative n": (Tally(SIZES, [2, 1, 1], n=3), {"n": -3}, "n must be a number of reports"),
+    "half a report": (Tally(SIZES, [2, 1, 1], n=3), {"n": 3.5}, "n must be a whole number of reports"),
+    "a short histogram": (
+        Tally(SIZES, [2, 1, 1], n=3, histogram=[1, 1, 0, 1]),
+        {"histogram": [1, 1, 1]},
+        r"histogram must have shape \(4,\)",
+    ),
+    "a histogram of another sum": (
+        Tally(SIZES, [2, 1, 1], n=3, histogram=[1, 1, 0, 1]),
+        {"histogram": [2, 1, 0, 1]},
+        "histogram must sum to n, the number of reports, but sums to 4 and n is 3",
+    ),
+    "a histogram of other sizes": (
+        Tally(SIZES, [2, 1, 1], n=3, histogram=[1, 1, 0, 1]),
+        {"histogram": [0, 2, 0, 1]},
+        "counts must sum to the sizes of all sets, which by the histogram are 5, but sum to 4",
+    ),
+    "a negative histogram": (
+        Tally(SIZES, [2, 1, 1], n=3, histogram=[1, 1, 0, 1]),
+        {"histogram": [1, 1, -1, 2]},
+        "histogram must not be negative, but got -1 at position 2",
+    ),
+    "a histogram in halves": (
+        Tally(SIZES, [2, 1, 1], n=3, histogram=[1, 1, 0, 1]),
+        {"histogram": [0.5, 1.5, 0, 1]},
+        "histogram must be whole numbers, or come with squares",
+    ),
+    "a histogram in words": (
+        Tally(SIZES, [2, 1, 1], n=3, histogram=[1, 1, 0, 1]),
+        {"histogram": [1, 1, "0", 1]},
+        "histogram must be numbers, but holds '0'",
+    ),
+    "a histogram of other counts": (
+        Tally(FANO, histogram=[20, 9, 11, 6, 18, 7, 9]),
+        {"histogram": [9, 20, 11, 6, 18, 7, 9]},
+        "counts must be those that follow from the histogram",
+    ),
+    "a histogram where there are no kinds": (
+        Tally(SETS, [7, 2, 0, 3, 8], n=10),
+        {"histogram": [10]},
+        "histogram must be left out for a subset selection",
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGED)
+def test_a_damaged_number_is_named(damage: str, tmp_path: Path) -> None:
+    example, change, complaint = DAMAGED[damage]
+    example.save(tmp_path / "good.json")
+    assert Tally.load(tmp_path / "good.json") == example
+    (tmp_path / "t.json").write_text(json.dumps({**example.to_dict(), **change}))
+    with pytest.raises(ValueError, match=rf"t\.json: this tally is damaged: .*{complaint}"):
+        Tally.load(tmp_path / "t.json")
 
 
 def test_a_file_must_tell_the_number_of_reports_of_support(tmp_path: Path) -> None:

@@ -104,8 +104,13 @@ def _parquet(files: tuple[str, ...], names: list[str], rows: int) -> Iterator[Fr
     import pyarrow.parquet as pq
 
     for name in files:
-        with pq.ParquetFile(name, buffer_size=READ_BYTES, pre_buffer=False) as file:
-            yield from map(_from_arrow, file.iter_batches(rows, columns=names))
+        try:
+            with pq.ParquetFile(name, buffer_size=READ_BYTES, pre_buffer=False) as file:
+                yield from map(_from_arrow, file.iter_batches(rows, columns=names))
+        except OSError as error:
+            if error.errno is not None:
+                raise
+            raise ValueError(f"{name} cannot be read: {error}") from None  # it is damaged
 
 
 # A batch

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from warner.designs.forms import Form
     from warner.reports.engines import Columns, Frame
     from warner.reports.subtotals import Subtotal
-    from warner.reports.tallies import Group
 
 GROUP = "group"  # the name of an unnamed grouping array
+HELD_BYTES = 2**24  # of a file's reports that are kept in memory; it is read again where there are more
 
 Columnar: TypeAlias = Any  # the name of a column, or for arrays an array
 
@@ -81,7 +81,7 @@ def tally(
         What to do with values that no report can have: refuse them, or leave them out and count them.
     keep : bool
         Keep the reports for maximum likelihood, which under some designs does not follow from the counts: those of a
-        file stay where they are, and are read again at every pass; all others are held in memory, a bit for each
+        large file stay where they are, and are read again at every pass; all others are held in memory, a bit for each
         answer. Nothing is kept where the counts, or the kinds of reports, say it all.
 
     Examples
@@ -96,7 +96,7 @@ def tally(
         raise ValueError(f'unknown must be "error" or "drop", but got {unknown!r}')
     if weights is not None and counts is not None:
         raise TypeError("give weights (how much a report stands for) or counts (how often it was made), not both")
-    options = _Options(by, weights, counts, codes, unknown == "drop", keep)
+    options = _Options(by, weights, counts, codes, unknown == "drop", keep and design.sufficient is None)
     if isinstance(reports, str | os.PathLike):
         with readable(os.fspath(reports)):
             source = opened(reports, columns_only=design.report_form.kinds is None)
@@ -161,7 +161,7 @@ def _tally_array(reports: Any, design: Design, options: _Options) -> Tally:
         groups, place = grouped([_values(name, array, size) for name, array in arrays.items()])
         rows = rows._replace(groups=groups, place=place)
     total = subtotal(design, rows)._replace(strange=strange_values(reports, rows.status))
-    return _finished(total, design, by, options, _held([rows], total, design, options))
+    return _finished(total, design, by, options, _held([rows], total, options))
 
 
 def _whole_numbers(counts: Columnar, size: int) -> Integers:
@@ -218,46 +218,46 @@ def _tally_source(source: Source, design: Design, column: str | None, options: _
         groups, place = grouped([table[f"by{i}"] for i in range(len(columns.by))])
         rows = rows._replace(groups=groups, place=place)
     total = subtotal(design, rows)._replace(bad=int(bad), strange=strange_values(table["value"], rows.status))
-    return _finished(total, design, columns.by, options, _held([rows], total, design, options))
+    return _finished(total, design, columns.by, options, _held([rows], total, options))
 
 
 def _tally_batches(source: Source, design: Design, columns: Columns, options: _Options) -> Tally:
     """Count reports of which nearly all may differ a batch at a time, where they are."""
-    form, keep = design.report_form, options.keep and design.sufficient is None
+    form = design.report_form
     if on_cluster(source.frame):
-        if keep:
+        if options.keep:
             raise TypeError(
                 "keep must be left out for reports on a cluster, which stay there; take an estimator that needs counts "
                 "alone (inv_p), or write the reports to a Parquet file and tally that"
             )
         return _finished(counted_on_cluster(source, columns, design), design, columns.by, options)
     held: list[Rows] = []
+    fits = options.keep
 
     def parts() -> Iterator[Subtotal]:
+        nonlocal fits
         yield no_rows(columns, form).counted(design)
         for frame in batches(source, columns, form):
             batch = read_batch(frame, form)
-            if keep and not source.files:
+            if fits:
                 held.append(batch.rows)
+                fits = not source.files or sum(rows.reports.nbytes for rows in held) <= HELD_BYTES
+            if not fits:
+                held.clear()
             yield batch.counted(design)
 
     stamps = stamped(source)
     total = added(parts(), design)
-    if not (keep and source.files):
-        return _finished(total, design, columns.by, options, _held(held, total, design, options))
-    again = FileReports(str(Path(source.path).absolute()), columns, form, _numbers(total), stamps, total.rows)
-    return _finished(total, design, columns.by, options, Kept((again,), (None,)))
+    reports = _held(held, total, options)
+    if options.keep and not fits:
+        again = FileReports(str(Path(source.path).absolute()), columns, form, total.numbers(), stamps, total.rows)
+        reports = Kept((again,), (None,))
+    return _finished(total, design, columns.by, options, reports)
 
 
-def _held(parts: list[Rows], total: Subtotal, design: Design, options: _Options) -> Kept | None:
-    """Keep reports in memory, if that is asked for and their likelihood needs them."""
-    if not options.keep or design.sufficient is not None:
-        return None
-    return Kept.held(*(rows.kept(_numbers(total)) for rows in parts))
-
-
-def _numbers(total: Subtotal) -> dict[Group, int]:
-    return {group: number for number, group in enumerate(total.groups)}
+def _held(parts: list[Rows], total: Subtotal, options: _Options) -> Kept | None:
+    """Keep reports in memory, if they are to be kept."""
+    return Kept.held(*(rows.kept(total.numbers()) for rows in parts)) if options.keep else None
 
 
 def _tally_objects(frame: Frame, design: Design, columns: Columns, options: _Options) -> Tally:

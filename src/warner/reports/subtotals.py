@@ -99,6 +99,10 @@ class Subtotal(NamedTuple):
     roughly: float = 0.0
     strange: tuple[str, ...] = ()
 
+    def numbers(self) -> dict[Group, int]:
+        """Give the number of each group."""
+        return {group: number for number, group in enumerate(self.groups)}
+
     def tally(self, design: Design, by: tuple[str, ...], **more: Any) -> Tally:
         """Make the tally, without the axis of the groups where nothing is grouped by."""
         arrays: dict[str, Any] = {name: values if by else values[0] for name, values in _arrays(self).items()}
@@ -136,7 +140,7 @@ def added(parts: Iterable[Subtotal], design: Design) -> Subtotal:
     """Add up subtotals, of which there is at least one, and put the groups in their fixed order."""
     parts = iter(parts)
     total = next(parts)
-    place = {group: number for number, group in enumerate(total.groups)}
+    place = total.numbers()
     arrays = {name: values.copy() for name, values in _arrays(total).items()}
     rows, bad, roughly, strange = total[5:]
     for part in parts:

@@ -413,6 +413,8 @@ def _grouping(fields: Document) -> dict[str, Any]:
     names = isinstance(by, list) and all(isinstance(name, str) for name in by)
     if not names or not isinstance(groups, list) or not all(isinstance(group, list) for group in groups):
         raise ValueError("by must be a list of names, and groups a list of lists of values")
+    if any(not isinstance(value, str | int | float | None) for group in groups for value in group):
+        raise ValueError("groups must hold strings, numbers or null")
     return {"by": tuple(by), "groups": tuple(map(tuple, groups))}
 
 
