@@ -431,6 +431,21 @@ def test_a_fit_carries_its_evidence_however_early_it_ends() -> None:
     assert fit.gap <= 1e-6
 
 
+def test_reports_that_tell_nothing_leave_the_start_as_it_is() -> None:
+    start = np.array([0.1, 0.2, 0.7])
+    same = ChannelOperator.of_matrix(np.tile([0.3, 0.7], (3, 1)))
+    assert_allclose(climbed(Blocks([(same, np.array([3, 8]))]), start, gap=0, passes=50).shares, start, atol=1e-3)
+
+
+def test_no_more_passes_than_allowed() -> None:
+    design = RandomizedResponse(40, epsilon=6)  # where equal shares are far away: the first passes are those of EM
+    counts = np.array([1000, *[1] * 39])
+    for passes in (2, 3, 4, 10):
+        stream = Streamed(design, np.repeat(np.arange(40), counts), 500)
+        fit = climbed(Blocks(stream), uniform(40), gap=0, passes=passes)
+        assert fit.steps == stream.passes <= passes
+
+
 def test_reports_that_no_answer_leads_to_are_refused() -> None:
     never = ChannelOperator.of_matrix(np.array([[1.0, 0.0], [1.0, 0.0]]))
     with pytest.raises(ValueError, match="reports must be possible, but some have a likelihood of zero"):

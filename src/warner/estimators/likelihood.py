@@ -56,7 +56,7 @@ class Fit:
         A proven bound on the log-likelihood it lacks, in nats for the whole sample. Compare it with the gap
         that was asked for: a fit that ran out of steps says so here, and only here.
     steps : int
-        Number of updates made; for `channel_mle` of Newton steps, or of updates, each of two products with the channel.
+        Number of updates made; for `channel_mle` of Newton steps and of passes, each of two products with the channel.
     history : ndarray
         The gap before each update, and after the last (`channel_mle`: at each point that it kept).
     unique : bool

@@ -156,7 +156,7 @@ def climbed(likelihood: Likelihood, start: Array, *, gap: float = 1e-6, passes: 
     >>> fit.shares.round(6), fit.steps <= 5
     (array([0.3, 0.7]), True)
     """
-    theta, point, used = _begun(likelihood, start)
+    theta, point, used = _begun(likelihood, start, passes)
     best, summit = theta, point
     values, gaps = [point.value], [point.gap]
     metric, length, lengths = _metric(point), 1.0, list[float]()
@@ -198,7 +198,7 @@ def climbed(likelihood: Likelihood, start: Array, *, gap: float = 1e-6, passes: 
     )
 
 
-def _begun(likelihood: Likelihood, start: Array) -> tuple[Array, Point, int]:
+def _begun(likelihood: Likelihood, start: Array, passes: int) -> tuple[Array, Point, int]:
     """Begin at shares, or halfway to equal ones where they all but rule out what was reported.
 
     Far from the summit D says little about the way there: the first steps are those of EM.
@@ -209,7 +209,7 @@ def _begun(likelihood: Likelihood, start: Array) -> tuple[Array, Point, int]:
         point, used = likelihood.at(theta, squares=True), 2
         if point.value == -math.inf:
             raise ValueError("reports must be possible, but some have a likelihood of zero after every answer")
-    while point.growth.max() > FAR and used < FIRST:
+    while point.growth.max() > FAR and used < min(FIRST, passes):
         theta = theta * point.growth / (theta @ point.growth)
         point, used = likelihood.at(theta, squares=True), used + 1
     return theta, point, used
@@ -217,7 +217,8 @@ def _begun(likelihood: Likelihood, start: Array) -> tuple[Array, Point, int]:
 
 def _metric(point: Point) -> Array:
     assert point.squares is not None
-    return np.asarray(np.maximum(point.squares, FLATTEST * point.squares.max()))
+    largest = float(point.squares.max())  # zero only where no report tells one answer from another
+    return np.maximum(point.squares, FLATTEST * (largest or 1.0))
 
 
 def nearest(x: Array, metric: Array) -> Array:
