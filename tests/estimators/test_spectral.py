@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from fractions import Fraction
@@ -542,3 +543,17 @@ def test_the_maximum_is_known_to_be_the_only_one_where_the_reports_that_were_kep
         assert proof is not None
         assert proof.gap <= 1e-6
         assert proof.unique == unique
+
+
+def test_kept_reports_go_by_a_matrix_where_gradients_did_not_get_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    design = SubsetSelection(6, odds=(3, 1), size=2)
+    rng = np.random.default_rng(14)
+    kept = tally(design.draw(rng.integers(3, size=200), rng.bytes), design, codes=True, keep=True)
+    there = estimate(kept, method="mle")
+    monkeypatch.setattr("warner.estimators.newton.climbed", functools.partial(climbed, passes=2))
+    rescued = estimate(kept, method="mle")
+    assert rescued.certificate is not None
+    assert rescued.certificate.excess <= 1e-12
+    assert_allclose(rescued.shares, there.shares, atol=1e-4)

@@ -108,7 +108,7 @@ def most_likely(parts: Channels, *, start: Array | None = None, gap: float = 1e-
     if not all(design.exclusive for design, _ in parts):
         k, reports = parts[0][0].k, Whole(parts)
         fit = climbed(Blocks(reports), np.full(k, 1 / k) if start is None else start, gap=gap)
-        return replace(fit, unique=_known_unique(reports, fit.shares))
+        return _with_matrix(fit, reports, gap)
     symmetries = [closed_form(design) for design, _ in parts]
     if len(parts) > 1 and all(symmetry is not None and symmetry.a > symmetry.b > 0 for symmetry in symmetries):
         # Truth is the likelier report, and lies are possible: one price, no channel.
@@ -147,18 +147,19 @@ def fitted(shares: Array, parts: Channels) -> Fit:
     )
 
 
-def _known_unique(reports: Whole, shares: Array) -> bool:
-    """Tell whether the maximum is known to be the only one: where the reports are few enough for a matrix."""
+def _with_matrix(fit: Fit, reports: Whole, gap: float) -> Fit:
+    """Add what a matrix tells where reports are few: whether the maximum is unique; and the way, if it was lost."""
     blocks = reports.prepared or []
     tables = [operator.matrix for operator, _ in blocks if operator.matrix is not None]
     cells = sum(operator.shape[0] * operator.shape[1] for operator, _ in blocks)
-    if not tables or len(tables) < len(blocks) or len(shares) > DENSE_LIMIT or cells > FEW_CELLS:
-        return False
+    if not tables or len(tables) < len(blocks) or len(fit.shares) > DENSE_LIMIT or cells > FEW_CELLS:
+        return fit
     amounts = np.concatenate([amounts for _, amounts in blocks])
     matrix = np.hstack([table() for table in tables])[:, amounts > 0]
     observed = amounts[amounts > 0] / amounts.sum()
-    expected, growth = _growth(matrix, observed, shares)
-    return unique_maximum(matrix, observed, expected, growth)
+    if fit.gap > max(gap, ROUNDED * amounts.sum()):
+        return newton(matrix, observed, float(amounts.sum()))
+    return replace(fit, unique=unique_maximum(matrix, observed, *_growth(matrix, observed, fit.shares)))
 
 
 def newton(matrix: Array, observed: Array, n: float) -> Fit:
