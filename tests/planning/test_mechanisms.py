@@ -261,7 +261,8 @@ def test_every_example_can_be_planned_with_or_says_why_not(mechanism: str) -> No
             assert "must tell the share of some answer" in str(error)  # as some channels
             continue
         assert 0 <= made.half_width < math.inf
-        assert (made.mechanisms is None) == (design.symmetry is None or design.epsilon == math.inf)
+        alone = design.symmetry is None or design.repeatable or design.epsilon == math.inf
+        assert (made.mechanisms is None) == alone
         try:
             solved = plan(design, people=20_000, half_width=0.2)
         except TypeError as error:

@@ -147,9 +147,11 @@ class Plan(Result):
     def mechanisms(self) -> Mechanisms | None:
         """All mechanisms at this epsilon, by the same formulas: what each needs, or tells, and which to take.
 
-        None where the design's answers are not alike, as those of a channel, or where epsilon is infinite.
+        None where the design's answers are not alike, as those of a channel, where it is made for repeated questions,
+        or where epsilon is infinite.
         """
-        offered = candidates(self.design.k, self.epsilon) if self.design.symmetry is not None else []
+        comparable = self.design.symmetry is not None and not self.design.repeatable
+        offered = candidates(self.design.k, self.epsilon) if comparable else []
         people = self.people if self.goal is None else None
         return Mechanisms(self.design.domain, self.epsilon, tuple(offered), self.question, people) if offered else None
 
