@@ -75,7 +75,7 @@ def surveyed(design: Design, truth: Array, n: int, rng: np.random.Generator) -> 
     people = np.repeat(np.arange(design.k), rng.multinomial(n, truth))
     reports = design.draw(people, rng.bytes)
     counts, number, histogram = design.counted(reports)
-    return Tally(design, counts, n=number, histogram=histogram, reports=Kept.held(KeptBlock(reports)))
+    return Tally(design, counts, n=number, histogram=histogram, kept=Kept.held(KeptBlock(reports)))
 
 
 def geometric(values: list[float]) -> float:

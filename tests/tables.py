@@ -52,4 +52,4 @@ def whole(design: Any, reports: Any, group: Any = None, **options: Any) -> Tally
         {} if group is None else {"by": ("g",), "groups": tuple((place,) for place in range(groups))}
     )
     kept = Kept.held(KeptBlock(reports, group=group))
-    return Tally(design, counts, n=n, histogram=histogram, reports=kept, **named, **options)
+    return Tally(design, counts, n=n, histogram=histogram, kept=kept, **named, **options)

@@ -213,7 +213,7 @@ def test_weights_make_a_test_on_whole_reports_approximate() -> None:
     weights = np.array([1.0, 2.0, 1.5, 0.5])
     counts, n, _ = SETS.counted(reports, weights)
     kept = Kept.held(KeptBlock(reports, weights))
-    found = compare(Tally(SETS, counts, n=n, squares=float(weights @ weights), reports=kept), "a", "b", Confidence())
+    found = compare(Tally(SETS, counts, n=n, squares=float(weights @ weights), kept=kept), "a", "b", Confidence())
     assert found.test == "approximate"
     effective = 25 / (weights @ weights)  # that many equal reports; of these 2.5/5 are {a, not b}, 1.5/5 the reverse
     apart = (0.5 * effective, 0.3 * effective)

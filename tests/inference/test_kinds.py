@@ -245,7 +245,7 @@ def test_the_sizes_by_hand() -> None:
 
 
 def test_every_door_tells_the_tests_of_the_kinds() -> None:
-    grouped = whole(BITS, drawn(BITS).reports.sources[0]().__next__().reports, np.arange(2000) % 2)  # type: ignore[union-attr]
+    grouped = whole(BITS, drawn(BITS).kept.sources[0]().__next__().reports, np.arange(2000) % 2)  # type: ignore[union-attr]
     found = check(grouped)
     names = ["possible range", "kinds of reports", "known law"]
     assert [test.name for test in found.tests] == names

@@ -55,8 +55,8 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def blocks_of(counted: Tally, group: int | None = None) -> list[KeptBlock]:
-    assert counted.reports is not None
-    return list(counted.reports.blocks(group))
+    assert counted.kept is not None
+    return list(counted.kept.blocks(group))
 
 
 def assert_kept(counted: Tally) -> None:
@@ -92,8 +92,8 @@ def test_what_is_kept_is_what_was_counted(engine: str, name: str, tmp_path: Path
         counted = tally(source, DESIGNS[name], column="report", unknown="drop", keep=True, **options)
         assert counted == tally(source, DESIGNS[name], column="report", unknown="drop", **options)
         assert_kept(counted)
-        assert counted.reports is not None
-        assert counted.reports.streamed == (engine in IN_FILES)
+        assert counted.kept is not None
+        assert counted.kept.streamed == (engine in IN_FILES)
 
 
 @pytest.mark.parametrize("name", DESIGNS)
@@ -121,8 +121,8 @@ def test_nothing_is_kept_where_a_tally_says_it_all_already(tmp_path: Path) -> No
         reports = design.randomize([0, 1, 2, 3, 4])
         (tmp_path / "r.csv").write_text("v\n" + "\n".join(map(str, reports)) + "\n")
         for source in (reports, tmp_path / "r.csv"):
-            assert tally(source, design, keep=True).reports is None
-    assert tally(["8000"], BITS).reports is None
+            assert tally(source, design, keep=True).kept is None
+    assert tally(["8000"], BITS).kept is None
 
 
 @pytest.mark.parametrize("engine", ["dask", "spark"])
@@ -171,7 +171,7 @@ def test_tallies_that_add_up_keep_the_reports_of_both(engine: str, tmp_path: Pat
     both = parts[0] + parts[1]
     assert len(parts[0].groups) < len(both.groups)
     assert_kept(both)
-    assert (parts[0] + tally(["no report"], LONG, unknown="drop", by={"region": ["süd"]})).reports is None
+    assert (parts[0] + tally(["no report"], LONG, unknown="drop", by={"region": ["süd"]})).kept is None
 
 
 @pytest.mark.parametrize("engine", ["polars", "parquet"])
@@ -240,8 +240,8 @@ def test_a_small_file_is_held_in_memory(tmp_path: Path, monkeypatch: pytest.Monk
     for limit, streamed in ((size, False), (size - 1, True)):
         monkeypatch.setattr(counting, "HELD_BYTES", limit)
         counted = tally(path, LONG, column="report", unknown="drop", keep=True)
-        assert counted.reports is not None
-        assert counted.reports.streamed == streamed
+        assert counted.kept is not None
+        assert counted.kept.streamed == streamed
         assert sum(len(block.reports) for block in blocks_of(counted)) == known
 
 

@@ -130,14 +130,14 @@ class _Options(NamedTuple):
 
 
 def _finished(
-    total: Subtotal, design: Design, by: tuple[str, ...], options: _Options, reports: Kept | None = None
+    total: Subtotal, design: Design, by: tuple[str, ...], options: _Options, kept: Kept | None = None
 ) -> Tally:
     """Make the tally of all that was counted, unless something in it must be refused."""
     _refuse_amounts("counts" if options.weights is None else "weights", total.bad)
     _refuse_overflow(total.roughly)
     if not options.drop:
         _refuse_unknown(int(total.unknown.sum()), total.strange, design.report_form)
-    return total.tally(design, by, reports=reports, backend=options.backend)
+    return total.tally(design, by, kept=kept, backend=options.backend)
 
 
 # Sequences and arrays

@@ -80,7 +80,7 @@ class Tally:
         With weights, the sum of their squares.
     backend : str or None
         The data-frame library that the reports came from, for results to go back to.
-    reports : Kept or None
+    kept : Kept or None
         The reports themselves, where they were kept for the likelihood; they are not written to files.
 
     Examples
@@ -101,7 +101,7 @@ class Tally:
     groups: tuple[Group, ...] = field(default=(), kw_only=True)
     squares: PerGroup = field(default=None, kw_only=True)
     backend: str | None = field(default=None, kw_only=True)
-    reports: Kept | None = field(default=None, kw_only=True)
+    kept: Kept | None = field(default=None, kw_only=True)
     _largest: float = field(default=0.0, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -243,7 +243,7 @@ class Tally:
     def _histograms(self) -> Histograms:
         kinds = None if self.histogram is None else self.histogram.reshape(-1, self.histogram.shape[-1])
         counts, n = self.rows()
-        return Histograms(counts, n, self._largest, kinds, self.reports, np.arange(len(n)))
+        return Histograms(counts, n, self._largest, kinds, self.kept, np.arange(len(n)))
 
     def readout(
         self,
@@ -308,7 +308,7 @@ class Tally:
         # What one of them lacks, their sum lacks as well.
         sums = {
             name: getattr(mine, name) + getattr(theirs, name)
-            for name in (*SUMMED, "reports")
+            for name in (*SUMMED, "kept")
             if getattr(mine, name) is not None and getattr(theirs, name) is not None
         }
         return Tally(self.design, by=self.by, groups=groups, **sums)
@@ -326,8 +326,8 @@ class Tally:
             return total
 
         spreads = {name: spread(value) for name in SUMMED if (value := getattr(self, name)) is not None}
-        kept = None if self.reports is None else self.reports.renumbered(place)
-        return replace(self, groups=groups, reports=kept, **spreads)
+        kept = None if self.kept is None else self.kept.renumbered(place)
+        return replace(self, groups=groups, kept=kept, **spreads)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tally):
