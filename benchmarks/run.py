@@ -22,7 +22,7 @@ from scipy.fft import next_fast_len, rfft
 from climbing import climbing
 from measuring import Line, compared, faster, peak_bytes, peak_resident, seconds, slower
 from published import published_ibu, published_mle, published_repetition
-from sets import counting_sets, drawing_sets
+from sets import counting_sets, drawing_sets, filed_sets
 from warner import (
     Channel,
     ChannelOperator,
@@ -442,6 +442,7 @@ GROUPS = (
     iterating,
     counting,
     counting_sets,
+    filed_sets,
     estimating,
     being_sure,
     decoding,

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import os
+import sys
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from measuring import Line, slower
-from warner import SubsetSelection, UnaryEncoding, tally
+from measuring import Line, compared, peak_resident, slower
+from warner import SubsetSelection, UnaryEncoding, estimate, simulate, tally
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
 
 K = 1024
+PIECE = 2**16  # reports that are written at a time, as `warner randomize` does
 
 
 def drawing_sets() -> Iterator[Line]:
@@ -48,3 +54,56 @@ def counting_sets() -> Iterator[Line]:
         lambda: np.unpackbits(some, axis=1),
         lambda: operator.adjoint(1 / operator.forward(shares)),
     )
+
+
+def filed_sets() -> Iterator[Line]:
+    """Count bits in a Parquet file, and find the most likely shares by going through it again and again."""
+    import pyarrow.parquet as pq
+
+    rng = np.random.default_rng(1)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "reports.parquet"
+        some = rng.integers(0, 256, (10**6, K // 8), dtype=np.uint8)
+        _write(path, (some[start : start + PIECE] for start in range(0, len(some), PIECE)))
+        yield slower(
+            f"tally of a Parquet file, 10^6 rows of bits, K = {K:,}",
+            "reading the column with Arrow",
+            1.5,
+            lambda: pq.read_table(path, columns=["report"]),
+            lambda: tally(path, UnaryEncoding(K, epsilon=1)),
+        )
+        design, peaks = UnaryEncoding(256, epsilon=1), []
+        code = (
+            f"import warner; reports = warner.tally({str(path)!r}, warner.UnaryEncoding(256, epsilon=1), keep=True); "
+            "warner.estimate(reports, method='mle')"
+        )
+        for n in (10**6, 10**7):
+            _write(path, _drawn(design, n, rng))
+            peaks.append(peak_resident([sys.executable, "-c", code]))
+        kept = tally(path, design, keep=True)
+        work = "mle of a Parquet file, 10^7 rows of bits, K = 256"
+        ratio, low, high = compared(lambda: tally(path, design), lambda: estimate(kept, method="mle"), rounds=2)
+        yield Line(work, "counting it", "<= 20x", ratio <= 20, f"{ratio:.1f}x", f"{low:.1f} .. {high:.1f}")
+        small = peaks[1] < 200 and peaks[1] <= 1.2 * peaks[0]
+        target, shown = "<= 1.2x, 200 MB", f"{peaks[0]:.0f} and {peaks[1]:.0f} MB"
+        yield Line(f"{work}: memory", "10^6 rows", target, small, f"{peaks[1] / peaks[0]:.2f}x", shown)
+
+
+def _drawn(design: UnaryEncoding, n: int, rng: np.random.Generator) -> Iterator[NDArray[np.uint8]]:
+    shares = simulate.zipf(design.k, 1.3)
+    for start in range(0, n, PIECE):
+        yield design.draw(rng.choice(design.k, min(PIECE, n - start), p=shares), rng.bytes)
+
+
+def _write(path: Path, pieces: Iterable[NDArray[np.uint8]]) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    writer = None
+    for rows in pieces:
+        kind = pa.binary(rows.shape[1])
+        column = pa.FixedSizeBinaryArray.from_buffers(kind, len(rows), [None, pa.py_buffer(np.ascontiguousarray(rows))])
+        writer = writer or pq.ParquetWriter(path, pa.schema({"report": kind}))
+        writer.write_table(pa.table({"report": column}))
+    assert writer is not None
+    writer.close()

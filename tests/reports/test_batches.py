@@ -283,8 +283,8 @@ def test_counts_do_not_overflow_unnoticed_in_batches() -> None:
 
 
 def test_the_rows_of_a_batch_follow_from_the_size_of_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "BATCH_ROWS", 2**16)
-    for k, rows in ((13, 2**16), (8 * 2**10, 2**13), (8 * 2**24, 1)):
+    monkeypatch.setattr(batches, "BATCH_ROWS", 2**17)
+    for k, rows in ((13, 2**17), (8 * 2**10, 2**14), (8 * 2**25, 1)):
         assert batches.rows_at_a_time(UnaryEncoding(k, odds=(3, 1)).report_form) == rows
 
 

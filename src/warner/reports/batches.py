@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 Stamp: TypeAlias = tuple[str, int, int]  # name, size and time of a file
 
-BATCH_BYTES = 2**23  # of reports that are read at a time
-BATCH_ROWS = 2**16  # at most
+BATCH_BYTES = 2**24  # of reports that are read at a time
+BATCH_ROWS = 2**17  # at most
 READ_BYTES = 2**20  # of a Parquet file that are in memory at a time
 MERGED = 8  # subtotals that Dask adds up at a time
 
@@ -256,7 +256,7 @@ class FileReports:
                 batch = read_batch(frame, self.form).rows
                 self._refuse_changed(not self.numbers.keys() >= set(batch.groups))
                 rows += batch.status.size
-                yield batch.kept(self.numbers)
+                yield from batch.kept(self.numbers).pieces()
             self._refuse_changed(rows != self.rows or stamped(source) != self.stamps)
 
     def _refuse_changed(self, changed: bool) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from warner.arrays import Counts, Integers
 
-PIECE = 2**15  # reports in a block that is held in memory: whoever goes through it needs some memory for each report
+PIECE = 2**15  # reports in a block: whoever goes through it needs some memory for each of them
 
 
 class KeptBlock(NamedTuple):
@@ -27,6 +27,10 @@ class KeptBlock(NamedTuple):
     def where(self, chosen: Counts | slice) -> KeptBlock:
         """Give some of them."""
         return KeptBlock(*(None if values is None else values[chosen] for values in self))  # type: ignore[arg-type]
+
+    def pieces(self) -> Iterator[KeptBlock]:
+        """Give all of them, in blocks of bounded size."""
+        return (self.where(slice(start, start + PIECE)) for start in range(0, len(self.reports), PIECE))
 
 
 Source: TypeAlias = Callable[[], Iterator[KeptBlock]]
@@ -61,7 +65,7 @@ class Kept:
         filled = [block for block in blocks if len(block.reports)]
         if filled and (filled[0].group is not None or _short(filled[0])):
             filled = [_collapsed(part) for part in _by_group(_joined(filled))]
-        return cls((Held(tuple(piece for block in filled for piece in _pieces(block))),), (None,), streamed=False)
+        return cls((Held(tuple(piece for block in filled for piece in block.pieces())),), (None,), streamed=False)
 
     def blocks(self, group: int | None = None) -> Iterator[KeptBlock]:
         """Go through the reports of one group, or through all of them."""
@@ -99,10 +103,6 @@ def _by_group(block: KeptBlock) -> list[KeptBlock]:
     order = np.argsort(block.group, kind="stable")
     _, first = np.unique(block.group[order], return_index=True)
     return [block.where(part) for part in np.split(order, first[1:])]
-
-
-def _pieces(block: KeptBlock) -> Iterator[KeptBlock]:
-    return (block.where(slice(start, start + PIECE)) for start in range(0, len(block.reports), PIECE))
 
 
 def _short(block: KeptBlock) -> bool:
