@@ -215,6 +215,6 @@ def test_a_memo_that_does_not_belong_there_is_refused(folder: Path) -> None:
     bare(folder)
     assert "only memoized designs need a memo" in fails(folder, *AGAIN, "-d", "survey.json")
     assert 'must say "format": "warner memo"' in fails(folder, *AGAIN, "--memo", "survey.json")
-    assert "in the place of the memo" in fails(folder, *AGAIN, "-o", "me.json")
+    assert "which is the memo and would be lost" in fails(folder, *AGAIN, "-o", "me.json")
     assert "must be JSON as warner writes it" in fails(folder, *AGAIN, "--memo", "mine.csv")
     assert "nowhere" in fails(folder, *AGAIN, "--memo", "nowhere/me.json")

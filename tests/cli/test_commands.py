@@ -143,11 +143,10 @@ def test_subset_selection_from_its_design_to_the_next_plan(tmp_path: Path, endin
     assert "... and 5 more" in text
     assert succeeds(tmp_path, "check", target, *options).startswith("The reports fit the design: p = ")
     pilot = succeeds(tmp_path, "plan", "-d", "survey.json", "--pilot", target, "-c", "answer", "--half-width", "0.01")
-    assert pilot == plan(pilot=counted, half_width=0.01).text() + "\n"
+    assert pilot.startswith(plan(pilot=counted, half_width=0.01).text() + "\n\nMechanisms for 4 answers")
     by_name = ("--size", "4", "--mechanism", "subset-selection", "--epsilon", "1", "--people", "900", "--answer", "3")
-    assert succeeds(tmp_path, "plan", *by_name) == (
-        plan(4, mechanism="subset selection", epsilon=1, people=900, answer=3).text() + "\n"
-    )
+    by_itself = plan(4, mechanism="subset selection", epsilon=1, people=900, answer=3)
+    assert succeeds(tmp_path, "plan", *by_name).startswith(by_itself.text() + "\n")
 
 
 def test_subset_selection_says_what_is_no_set(prompt: Prompt) -> None:

@@ -51,7 +51,6 @@ def assert_read(column: Any, values: list[Any]) -> None:
     assert read.rows.shape == (len(values), WIDTH)
     assert read.known.tolist() == [known for _, known, _ in expected]
     assert read.missing.tolist() == [missing for *_, missing in expected]
-    # What is no report has any bytes in a column of a fixed size, and zeros elsewhere.
     assert_array_equal(read.rows[read.known], [row for row, known, _ in expected if known] or np.zeros((0, WIDTH)))
 
 

@@ -447,3 +447,17 @@ def test_words_say_what_a_report_stands_for() -> None:
     assert "outside its set is not the truth (epsilon inf)" in ProjectiveGeometry(3, odds=(1, 0)).in_words()
     assert "another hash is not the truth (epsilon inf)" in LocalHashing.affine(3, odds=(1, 0)).in_words()
     assert "4 hash functions and one of its 3 values" in LocalHashing(9, odds=(3, 1), field=3).sentences()[1]
+
+
+@pytest.mark.parametrize("mechanism", [LocalHashing, ProjectiveGeometry, HadamardResponse])
+def test_weights_that_no_double_holds_leave_no_support_none(mechanism: Any) -> None:
+    design = mechanism(100, epsilon=2)
+    reports = np.array([0, 5, 77 % len(design.kinds)])
+    weights = np.array([1.2, 0.7, 1.9])
+    counted = tally(reports, design, weights=weights)
+    support = design.supports(reports)
+    assert_allclose(counted.counts, weights @ support, rtol=1e-14)
+    assert ((counted.counts == 0) == ~support.any(axis=0)).all()
+    assert Tally.from_json(counted.to_json()) == counted
+    grouped = tally(np.tile(reports, 2), design, weights=[*(1e9 * weights), *weights], by=[0, 0, 0, 1, 1, 1])
+    assert_allclose(grouped.counts[1], counted.counts, rtol=1e-14)

@@ -13,7 +13,18 @@ from scipy.special import betainc
 from scipy.stats import binom, binomtest, fisher_exact, norm
 
 from tables import rates, whole
-from warner import Channel, RandomizedResponse, SubsetSelection, Tally, estimate, inv, simulate, surveys
+from warner import (
+    Channel,
+    LocalHashing,
+    RandomizedResponse,
+    SubsetSelection,
+    Tally,
+    estimate,
+    inv,
+    simulate,
+    surveys,
+    tally,
+)
 from warner.designs import MECHANISMS
 from warner.inference.binomial import share_interval
 from warner.inference.comparisons import compare, compare_groups, difference, difference_between
@@ -459,3 +470,9 @@ def test_one_comparison_through_every_door() -> None:
 def test_bad_input(call: Any, complaint: str) -> None:
     with pytest.raises((ValueError, TypeError), match=complaint):
         call()
+
+
+@pytest.mark.parametrize("given", [{"odds": (1, 0)}, {"epsilon": 38}])
+def test_where_a_report_rules_answers_out_rounding_supports_nobody(given: dict[str, Any]) -> None:
+    counted = tally([0, 0, 8], LocalHashing(9, **given))  # two reports support answer 0 without 1, none the reverse
+    assert estimate(counted).compare(0, 1).p_value == 0.5

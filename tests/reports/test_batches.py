@@ -129,6 +129,13 @@ def test_every_engine_finds_damage_in_any_batch(engine: str, tmp_path: Path) -> 
         tally(bad, BITS, column="report", weights="weight")
 
 
+@pytest.mark.parametrize("engine", ["pandas", "polars", "pyarrow", "csv", "parquet", "dask"])
+def test_weights_without_end_are_refused(engine: str, tmp_path: Path) -> None:
+    table: Table = {"report": ["8000", "4000", "2000"], "weight": [1.5, float("inf"), float("nan")]}
+    with pytest.raises(ValueError, match="weights must be finite numbers of at least 0, but 2 are negative or missing"):
+        tally(in_engine(engine, table, tmp_path), BITS, column="report", weights="weight")
+
+
 @every_engine
 def test_every_engine_may_have_no_rows(engine: str, tmp_path: Path) -> None:
     empty = in_engine(engine, {"report": [TABLES["bits"]["report"][1]], "region": ["a"]}, tmp_path)
@@ -256,6 +263,7 @@ def test_subtotals_add_up_in_any_order() -> None:
         assert_array_equal(first, second)
     assert forward.roughly == 45
     assert forward.rows == PEOPLE
+    assert subtotals.added([parts[0], parts[0]], BITS).sums.n.tolist() == [18]
     assert parts[0].sums.n.tolist() == [9]  # nothing was added to the parts themselves
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from warner import audit as audited
-from warner.cli.options import AsJson, Verdict, refuse_other_ending
+from warner.cli.options import AsJson, Verdict, refuse_other_ending, refuse_overwriting
 from warner.designs import load_design
 from warner.designs.labels import from_text
 from warner.documents import save_text
@@ -49,6 +49,7 @@ def audit(
     input.
     """
     refuse_other_ending(output)
+    refuse_overwriting({"the design": design}, {"--output": output})
     claimed = load_design(design)
     words: Any = None if answers is None else from_text(list(answers), claimed.domain)
     result = audited(command, claimed, answers=words, runs=runs, level=level, raw=raw, timeout=timeout)

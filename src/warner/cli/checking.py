@@ -27,6 +27,7 @@ from warner.cli.options import (
     Weights,
     generator,
     refuse_other_ending,
+    refuse_overwriting,
 )
 from warner.cli.sources import DesignGiven, Source
 from warner.documents import save_text
@@ -62,6 +63,7 @@ def check(
     The exit code is 0 if the reports fit the design that they claim, 1 if they do not, and 2 for bad input.
     """
     refuse_other_ending(output)
+    refuse_overwriting({"the reports": file, "the design": design}, {"--output": output})
     claimed = DesignGiven(design, domain, epsilon, truth, redraw, odds).design()
     with Source(file, column, by, weights, counts, unknown, table, input_format).tallied(claimed) as tally:
         result = checked(tally, level=level, simulations=simulations, rng=generator(seed), fakes=fakes)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from warner.cli.options import refuse_overwriting
 from warner.designs import Memo, load_design
 from warner.words import counted
 
@@ -52,6 +53,7 @@ def randomize(
 
     if lines and (column is not None or keep or memo is not None):
         raise ValueError("--lines has no columns and no memo; leave --column, --keep and --memo out")
+    refuse_overwriting({"the file of answers": file, "the design": design, "the memo": memo}, {"--output": output})
     survey = load_design(design)
     kept = None if memo is None else _kept(memo, survey, output)
     with _progress() as progress:
@@ -70,8 +72,6 @@ def randomize(
 
 def _kept(memo: Path, survey: Design, output: str) -> Memo:
     """Open a memo, or make one and say so: whoever has mistyped its name would spend epsilon again."""
-    if output != "-" and Path(output).resolve() == memo.resolve():
-        raise ValueError(f"{memo} would hold the reports in the place of the memo; write them to another file")
     if memo.exists():
         return Memo.load(memo, survey)
     made = Memo.create(memo, survey)

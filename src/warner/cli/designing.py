@@ -10,7 +10,7 @@ from typer.core import TyperCommand
 
 from warner import mechanisms
 from warner.cli.mechanisms import catalogue, designed, known, name_of, pairs, put, refuse_misspelled
-from warner.cli.options import DomainFile, Epsilon, Odds, Output, Redraw, Size, Truth, labels_in
+from warner.cli.options import DomainFile, Epsilon, Odds, Output, Redraw, Size, Truth, labels_in, refuse_overwriting
 from warner.designs import RandomizedResponse, load_design
 
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ def design(
     output: Output = None,
 ) -> None:
     """Write down what every answer will go through; see `HELP`."""
+    refuse_overwriting({"the list of answers": domain_file}, {"--output": output})
     words = words or []
     name = name_of(words[0]) if words and known(words[0]) else None
     given: dict[str, str] = {} if name is None else pairs(words[1:], name)

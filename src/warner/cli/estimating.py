@@ -32,6 +32,7 @@ from warner.cli.options import (
     Unknown,
     Weights,
     generator,
+    refuse_overwriting,
 )
 from warner.cli.questions import Questions
 from warner.cli.sources import DesignGiven, Source
@@ -105,6 +106,9 @@ def estimate(
     """
     questions = Questions(compare or [], between, commonest, present)
     _refuse_contradictions(questions, output, as_json=as_json, as_csv=as_csv)
+    refuse_overwriting(
+        {"the reports": file, "the design": design}, {"--output": output, "--plot": plot, "--report": report}
+    )
     claimed = DesignGiven(design, domain, epsilon, truth, redraw, odds).design()
     source = Source(file, column, by, weights, counts, unknown, table, input_format)
     keep = method in METHODS and METHODS[method].likelihood

@@ -59,6 +59,29 @@ def refuse_other_ending(output: Path | None) -> None:
         raise ValueError(f"the output must end in .json or .txt, but got {output}")
 
 
+def refuse_overwriting(inputs: dict[str, Path | str | None], outputs: dict[str, Path | str | None]) -> None:
+    """Refuse outputs that would replace what the command reads, or each other."""
+    read = {name: Path(file) for name, file in inputs.items() if file is not None}
+    written: dict[str, Path] = {}
+    for option, file in outputs.items():
+        if file is None or file == "-":
+            continue
+        for name, other in read.items():
+            if same_file(Path(file), other):
+                raise ValueError(f"{option} must not be {file}, which is {name} and would be lost; give another file")
+        for earlier, other in written.items():
+            if same_file(Path(file), other):
+                raise ValueError(f"{earlier} and {option} must be different files, but both are {file}")
+        written[option] = Path(file)
+
+
+def same_file(first: Path, second: Path) -> bool:
+    """Tell whether two paths lead to one file, which need not be there yet."""
+    if first.exists() and second.exists():
+        return first.samefile(second)
+    return first.resolve() == second.resolve()
+
+
 def labels_in(file: Path) -> list[str]:
     """Read labels from a file, one per line; empty lines are left out."""
     lines = file.read_text(encoding="utf-8-sig").split("\n")

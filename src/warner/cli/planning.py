@@ -21,6 +21,7 @@ from warner.cli.options import (
     Size,
     generator,
     labels_in,
+    refuse_overwriting,
 )
 from warner.designs import load_design
 from warner.designs.labels import canonical, from_text
@@ -86,6 +87,10 @@ def plan(
     given unless people and a half-width (or error) are. All mechanisms are compared at that epsilon, and one is
     recommended; `warner design --best` writes it.
     """
+    refuse_overwriting(
+        {"the list of answers": domain_file, "the design": design, "the pilot": pilot, "the population": population},
+        {"--output": output, "--plot": plot, "--mechanism-plot": mechanism_plot},
+    )
     about = _about(size, domain_file, design)
     reports = _pilot(pilot, column, design)
     made = planned(

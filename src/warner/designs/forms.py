@@ -40,6 +40,7 @@ class LabelForm:
     """Reports that are one of these labels; consecutive whole numbers, as hashed reports are, are labels too."""
 
     labels: Labels
+    of_answers: bool = True  # whether these labels are answers, and not numbers that stand for something else
     width: ClassVar[int] = 8  # bytes of a report in memory
 
     @property
@@ -60,12 +61,14 @@ class LabelForm:
     @property
     def rule(self) -> str:
         """What reports must be, for an error."""
-        return "in the domain"
+        return "in the domain" if self.of_answers else f"whole numbers from 0 to {len(self.labels) - 1:,}"
 
     @property
     def remedy(self) -> str:
         """What to do about values that are no reports."""
-        return "Add these values to the domain if they were possible answers"
+        if self.of_answers:
+            return "Add these values to the domain if they were possible answers"
+        return "Check that this is the design that they went through"
 
     def possible(self, *, text: bool, codes: bool) -> Any:
         """Give the values that reports can have, as they stand in a column; a range stands for numbers in digits."""

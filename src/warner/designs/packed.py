@@ -24,7 +24,7 @@ BYTE_OF_PAIR[np.stack(np.meshgrid(DIGITS, DIGITS, indexing="ij"), axis=-1).view(
 
 
 class Packed(NamedTuple):
-    """Rows of bytes, one for each value; which values are such a row (the others have zeros), and which are missing."""
+    """Rows of bytes, one for each value; which values are such a row (of the others it means nothing), or missing."""
 
     rows: Counts
     known: Mask
@@ -34,8 +34,9 @@ class Packed(NamedTuple):
 def packed(values: Any, width: int) -> Packed:
     """Read a column of reports of `width` bytes each, as bytes or as twice as many hexadecimal digits.
 
-    >>> packed(["0fa0", None, b"ab", "0FA0"], 2).rows.tolist()
-    [[15, 160], [0, 0], [97, 98], [0, 0]]
+    >>> read = packed(["0fa0", None, b"ab", "0FA0"], 2)
+    >>> read.rows[read.known].tolist()
+    [[15, 160], [97, 98]]
     """
     if hasattr(values, "buffers"):
         return _from_arrow(values, width)
@@ -99,10 +100,8 @@ def _cut(content: Counts, lengths: Integers, missing: Mask, width: int, *, text:
     known = fits
     if text:
         values = BYTE_OF_PAIR[rows.view(np.uint16)]
-        rows, digits = values.astype(np.uint8), (values < NO_BYTE).all(axis=1)
-        rows[~digits] = 0
-        known = fits.copy()
-        known[fits] = digits
+        rows, known = values.astype(np.uint8), fits.copy()
+        known[fits] = (values < NO_BYTE).all(axis=1)
     if not every:
         whole = np.zeros((len(lengths), width), dtype=np.uint8)
         whole[fits] = rows

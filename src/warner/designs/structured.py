@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from warner.designs.exact import Number, Odds
 
 SETS_CELLS = 2**25  # sets of answers times reports, up to which the spread of each set is taken from the reports
+FINEST = 52  # bits to which sums of weights are kept
 ROWS_CELLS = 2**22  # of these at a time
 DRAWN = 2**16  # people drawn at a time in a simulation
 
@@ -144,11 +145,20 @@ class Structured(Symmetric):
     @property
     def report_form(self) -> LabelForm:
         """Reports are written as whole numbers."""
-        return LabelForm(range(self.blocks.number))
+        return LabelForm(range(self.blocks.number), of_answers=False)
 
     def support_of(self, histogram: Counts) -> Counts:
-        """Count how often each answer is supported, from a histogram of reports."""
-        return self.sums_around(histogram)[..., : self.k]
+        """Count how often each answer is supported, from a histogram of reports.
+
+        Sums of weights are taken as multiples of 2^-52 of their total, in whole numbers, as doubles would round them:
+        so no support stays none, and none is negative.
+        """
+        if histogram.dtype.kind != "f":
+            return self.sums_around(histogram)[..., : self.k]
+        _, exponent = np.frexp(histogram.sum(axis=-1, keepdims=True))
+        whole = np.rint(np.ldexp(histogram, FINEST - exponent)).astype(np.int64)
+        support = self.sums_around(whole)[..., : self.k].astype(np.float64)
+        return np.asarray(np.ldexp(support, exponent - FINEST))
 
     def counted(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
@@ -200,9 +210,9 @@ class Structured(Symmetric):
             (k, number),
             # Rounding must not make a sum negative: where b is 0, it is a probability.
             lambda x: b * x.sum(axis=-1, keepdims=True) + (a - b) * np.maximum(self._within(x), 0),
-            lambda w: b * w.sum(axis=-1, keepdims=True) + (a - b) * self.support_of(w),
+            lambda w: b * w.sum(axis=-1, keepdims=True) + (a - b) * self.sums_around(w)[..., :k],
             (lambda: np.where(self.supports(np.arange(number)).T, a, b)) if self._small else None,
-            lambda w: (a - b) ** 2 * self.support_of(w * telling),
+            lambda w: (a - b) ** 2 * self.sums_around(w * telling)[..., :k],
         )
 
     @property

@@ -169,9 +169,11 @@ def _supporting_both(part: Tally, i: int, j: int) -> Array:
     low, high = part.design.ratio
 
     def one_of_them(operator: ChannelOperator, amounts: Counts) -> float:
-        # A report makes an answer that it supports high : low times as likely as another one; or the reverse.
+        # A report makes an answer that it supports high : low times as likely as another one; or the reverse. Against
+        # the larger of the two levels, the rounding of a transform is nothing; against the smaller one it may be all.
         first, second = operator.forward(answers)
-        return float(amounts[np.abs(first - second) * 2 * high > np.maximum(first, second) * (high - low)].sum())
+        larger = np.maximum(first, second).max(initial=0)
+        return float(amounts[np.abs(first - second) * 2 * high > larger * (high - low)].sum())
 
     apart = [sum(one_of_them(*block) for block in part.blocks(group)) for group in groups.tolist()]
     return np.asarray((counts[groups][:, [i, j]].sum(axis=-1) - np.array(apart)) / 2)

@@ -328,6 +328,21 @@ def refuse_other_total(kinds: Counts | None, n: Counts) -> None:
         )
 
 
+def refuse_squares(squares: ArrayLike | None, n: Counts) -> None:
+    """Refuse a sum of squares that no weights with this sum have: one report at least, and 2^53 of them at most."""
+    if squares is None:
+        return
+    root = np.sqrt(np.broadcast_to(np.asarray(squares, dtype=np.float64), np.shape(n)))
+    some = np.asarray(n) > 0
+    # sum of w^2 <= (sum of w)^2 <= (number of weights) * (sum of w^2)
+    fits = (root > 0) & (root <= n * (1 + 1e-9)) & (n <= root * LARGEST_TOTAL**0.5)
+    if not np.all(fits | ~some):
+        raise ValueError(
+            f"squares must be the sum of the squared weights, from n^2 / 2^53 to n^2, but got {np.asarray(squares)} "
+            f"for n = {np.asarray(n)}; rescale weights that are too small or too large to be squared"
+        )
+
+
 def refuse_empty(totals: Counts) -> None:
     """Refuse histograms without any report."""
     if not totals.all():

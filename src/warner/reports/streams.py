@@ -188,6 +188,7 @@ def _pieces(
     if file.text:
         refuse_headless(list(file.frame.collect_schema()), LabelForm(design.domain))
     wanted = [chosen(file, column, list(keep) or None, None, None, secret=True).value, *keep]
+    _refuse_kept(wanted)
     relation = file.frame.select(*wanted).to_native()
     with readable(name, secret=True):
         schema = relation.limit(0).to_arrow_table().schema
@@ -200,6 +201,17 @@ def _pieces(
                     yield dict(zip(wanted, (batch.column(i).to_pylist() for i in range(len(wanted))), strict=True))
 
     return batches(), types, file.text
+
+
+def _refuse_kept(wanted: list[str]) -> None:
+    """Refuse to carry along the column of answers, the first of these, or any column twice."""
+    column, *kept = wanted
+    if column in kept:
+        raise ValueError(
+            f"keep must not name the column of answers, {column!r}: the true answers would stand beside the reports"
+        )
+    if len(set(kept)) < len(kept):
+        raise ValueError(f"keep must name each column once, but got {', '.join(map(repr, kept))}")
 
 
 def _csv_pieces(lines: TextIO, design: Design, column: str | None, keep: Sequence[str]) -> Iterator[Piece]:
@@ -223,6 +235,7 @@ def _csv_rows(lines: TextIO, design: Design, column: str | None, keep: Sequence[
     if column is None and len(rest) != 1:
         raise ValueError(f"column must be given unless there is just one, but there are {len(rest)}")
     wanted = [column if column is not None else rest[0], *keep]
+    _refuse_kept(wanted)
     for name in wanted:
         if name not in header:
             raise ValueError(f"there is no column {name!r} among the {len(header)} columns")

@@ -27,6 +27,7 @@ from warner.reports.counts import (
     number_of_reports,
     refuse_impossible,
     refuse_other_total,
+    refuse_squares,
 )
 from warner.words import amount
 
@@ -133,6 +134,7 @@ class Tally:
         object.__setattr__(self, "counts", array)
         n = histograms.n if self.n is None and self.design.exclusive else number_of_reports(self.n, array, self.design)
         refuse_other_total(self.histogram, n)
+        refuse_squares(self.squares, n)
         object.__setattr__(self, "n", n[()])
         object.__setattr__(self, "_largest", histograms.largest)
         for name in ("missing", "unknown", "squares"):
@@ -167,6 +169,8 @@ class Tally:
             if counts is None:
                 raise TypeError("counts must be given: they do not follow from the histogram under this design")
             object.__setattr__(self, "counts", counts)
+        elif np.asarray(self.counts).dtype.kind not in "iuf":
+            raise ValueError("counts must be whole numbers of at most 2^53, or sums of weights")
         elif counts is not None and not agree(np.asarray(self.counts), counts):
             raise ValueError("counts must be those that follow from the histogram, but they differ")
         total = self.design.total_support(array)
