@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import pickle
+from datetime import date, datetime, time
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +136,38 @@ def test_weights_without_end_are_refused(engine: str, tmp_path: Path) -> None:
     table: Table = {"report": ["8000", "4000", "2000"], "weight": [1.5, float("inf"), float("nan")]}
     with pytest.raises(ValueError, match="weights must be finite numbers of at least 0, but 2 are negative or missing"):
         tally(in_engine(engine, table, tmp_path), BITS, column="report", weights="weight")
+
+
+DAYS = [date(2024, 1, 2), date(2024, 1, 1), date(2024, 1, 2)]
+GROUPED: dict[str, tuple[list[Any], list[Any]]] = {
+    "dates": (DAYS, ["2024-01-01", "2024-01-02"]),
+    "midnights": ([datetime.combine(day, time()) for day in DAYS], ["2024-01-01", "2024-01-02"]),
+    "hours": ([datetime.combine(DAYS[0], time(7)), None, None], ["2024-01-01 07:00:00", None]),
+    "floats": ([1.5, float("nan"), 1.5], [1.5, None]),
+    "truth": ([True, False, None], [False, True, None]),
+    "decimals": ([Decimal("1.50"), None, None], ["1.50", None]),
+    "nothing": ([None, None, None], [None]),
+}
+
+
+@pytest.mark.parametrize("kind", GROUPED)
+@pytest.mark.parametrize("engine", ["a list", "pandas", "polars", "pyarrow", "duckdb", "parquet"])
+def test_groups_of_every_kind_are_the_same_everywhere(engine: str, kind: str, tmp_path: Path) -> None:
+    values, groups = GROUPED[kind]
+    reports = ["8000", "4000", "2000"]
+    if engine == "a list":
+        counted = tally(reports, BITS, by={"g": values})
+    else:
+        counted = tally(in_engine(engine, {"v": reports, "g": values}, tmp_path), BITS, column="v", by="g")
+    assert counted.groups == tuple((group,) for group in groups)
+    assert_array_equal(counted.counts.sum(axis=0)[:4], [1, 1, 1, 0])
+
+
+def test_categories_are_groups_by_their_names() -> None:
+    pandas = pytest.importorskip("pandas")
+    names = [f"g{i:03}" for i in range(127)]  # one more, the missing, than 7 bits hold
+    frame = pandas.DataFrame({"v": ["8000"] * 128, "g": pandas.Categorical([*names, None], categories=names[::-1])})
+    assert tally(frame, BITS, column="v", by="g").groups == (*((name,) for name in names), (None,))
 
 
 @every_engine
