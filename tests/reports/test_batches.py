@@ -142,7 +142,7 @@ DAYS = [date(2024, 1, 2), date(2024, 1, 1), date(2024, 1, 2)]
 GROUPED: dict[str, tuple[list[Any], list[Any]]] = {
     "dates": (DAYS, ["2024-01-01", "2024-01-02"]),
     "midnights": ([datetime.combine(day, time()) for day in DAYS], ["2024-01-01", "2024-01-02"]),
-    "hours": ([datetime.combine(DAYS[0], time(7)), None, None], ["2024-01-01 07:00:00", None]),
+    "hours": ([datetime.combine(DAYS[0], time(7)), None, None], ["2024-01-02 07:00:00", None]),
     "floats": ([1.5, float("nan"), 1.5], [1.5, None]),
     "truth": ([True, False, None], [False, True, None]),
     "decimals": ([Decimal("1.50"), None, None], ["1.50", None]),

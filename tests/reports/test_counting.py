@@ -378,7 +378,9 @@ def test_many_numbers_in_text_are_read_in_their_one_spelling(dropped: int, tmp_p
     odd = ["007", "-0", " 7", "+7", "7.0", "1_0", "9" * 19, "9" * 30, "7a", *(f"x{i}" for i in range(dropped))]
     (tmp_path / "n.csv").write_text("v,w\n" + "".join(f"{value},1\n" for value in numbers) + ",1\n")
     (tmp_path / "odd.csv").write_text("v,w\n" + "".join(f"{value},2\n" for value in [*numbers, *odd]))
-    for name, strange, missing in (("n.csv", [], 1), ("odd.csv", odd, 0)):
+    spelled = ["007", "+7", "-0", " 7"]  # each of which is a number
+    (tmp_path / "spelled.csv").write_text("v,w\n" + "".join(f"{value},2\n" for value in [*numbers, *spelled]))
+    for name, strange, missing in (("n.csv", [], 1), ("odd.csv", odd, 0), ("spelled.csv", spelled, 0)):
         counted = tally(tmp_path / name, design, column="v", unknown="drop")
         assert_array_equal(counted.counts, np.ones(4000))
         assert (counted.unknown, counted.missing) == (1000 + len(strange), missing)
