@@ -379,11 +379,11 @@ def test_many_numbers_in_text_are_read_in_their_one_spelling(dropped: int, tmp_p
     (tmp_path / "n.csv").write_text("v,w\n" + "".join(f"{value},1\n" for value in numbers) + ",1\n")
     (tmp_path / "odd.csv").write_text("v,w\n" + "".join(f"{value},2\n" for value in [*numbers, *odd]))
     spelled = ["007", "+7", "-0", " 7"]  # each of which is a number
-    (tmp_path / "spelled.csv").write_text("v,w\n" + "".join(f"{value},2\n" for value in [*numbers, *spelled]))
-    for name, strange, missing in (("n.csv", [], 1), ("odd.csv", odd, 0), ("spelled.csv", spelled, 0)):
+    (tmp_path / "spelled.csv").write_text("v,w\n" + "".join(f"{value},2\n" for value in [*design.domain, *spelled]))
+    for name, unknown, missing in (("n.csv", 1000, 1), ("odd.csv", 1000 + len(odd), 0), ("spelled.csv", 4, 0)):
         counted = tally(tmp_path / name, design, column="v", unknown="drop")
         assert_array_equal(counted.counts, np.ones(4000))
-        assert (counted.unknown, counted.missing) == (1000 + len(strange), missing)
+        assert (counted.unknown, counted.missing) == (unknown, missing)
 
 
 def test_json_of_mixed_types_is_not_converted(tmp_path: Path) -> None:

@@ -190,12 +190,12 @@ def test_a_file_that_has_changed_is_not_gone_through_again(ending: str, tmp_path
     def again(table: dict[str, list[Any]], *, same_time: bool) -> None:
         counted = tally(path, BITS, column="v", keep=True)
         assert_kept(counted)
-        assert counted.reports is not None
+        assert counted.kept is not None
         in_engine(ending, table, tmp_path)
         times = (stamp.st_atime_ns, stamp.st_mtime_ns) if same_time else (0, stamp.st_mtime_ns + 10**9)
         os.utime(path, ns=times)
         with pytest.raises(ValueError, match=rf"{ending} has changed since its reports were counted; tally it again"):
-            next(counted.reports.blocks())  # before any of them is given
+            next(counted.kept.blocks())  # before any of them is given
 
     os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
     again({"v": ["8000", "4000", "1000"]}, same_time=False)
