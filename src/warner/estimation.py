@@ -54,8 +54,8 @@ class Estimate(Result):
     shares : ndarray of shape (k,), or (groups, k)
         The estimated shares, in the domain's order; NaN for a group without reports.
     log_likelihood : float or ndarray of shape (groups,)
-        Of the shares, in nats for all reports, without the multinomial coefficient; NaN if a share is negative, or if
-        counts alone have no likelihood, as those of reports that support several answers.
+        Of the shares, in nats for all reports, without the multinomial coefficient; of reports that were kept, up to a
+        constant that depends on the reports alone. NaN if a share is negative, or if there is no likelihood to be had.
     certificate : Certificate or None
         How far the shares are from the most likely ones; None for inv, which may not be a distribution, where a group
         has no reports, and where counts alone have no likelihood.

@@ -218,7 +218,7 @@ def test_every_name_without_its_parameters_says_what_it_takes(prompt: Prompt, na
         ("a b --integers --epsilon 1", "--integers needs answers that are whole numbers, but got a, b"),
         ("--domain-file nowhere.txt --epsilon 1", "nowhere.txt"),
         # the best for an epsilon
-        ("--best --size 9", "--best needs --epsilon and the possible answers, and nothing else, but got nothing"),
+        ("--best --size 9", "--best needs --epsilon, the most that one report may reveal"),
         ("--best --size 9 --epsilon 1 --truth 1/2", "and nothing else, but got epsilon and truth"),
         ("--best crosswise p=1/4", "and nothing else, but got crosswise and p"),
         ("--best --epsilon 1", "--best needs the possible answers"),

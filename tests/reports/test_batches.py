@@ -306,7 +306,7 @@ def test_more_groups_than_fit_are_refused_on_the_way(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(subtotals, "CELLS_LIMIT", 5 * 14)
     assert len(tally(source, BITS, column="report", by="region").groups) == 5
     monkeypatch.setattr(subtotals, "CELLS_LIMIT", 4 * 14)
-    with pytest.raises(ValueError, match="5 groups of 14 answers are more than fit in memory; tally some groups"):
+    with pytest.raises(ValueError, match="5 groups of 14 set sizes are more than fit in memory; tally some groups"):
         tally(source, BITS, column="report", by="region")
 
 

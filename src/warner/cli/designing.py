@@ -111,6 +111,8 @@ def design(
 
 def _best(name: str | None, given: dict[str, str], domain: Domain | None, output: Path | None) -> Design:
     """Give the recommended design, and say why: on standard error, if the design itself is printed."""
+    if name is None and not given:
+        raise ValueError("--best needs --epsilon, the most that one report may reveal")
     if name is not None or given.keys() != {"epsilon"}:
         got = " and ".join([*([] if name is None else [name]), *given]) or "nothing"
         raise ValueError(f"--best needs --epsilon and the possible answers, and nothing else, but got {got}")

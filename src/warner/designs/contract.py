@@ -60,12 +60,9 @@ class Design(Filed):
         The keywords that its constructor takes besides the domain, for the command line.
     """
 
-    mechanism: ClassVar[str]
     kinds_are: ClassVar[str] = "report values"
     parameters: ClassVar[tuple[str, ...]] = ()
     repeatable: ClassVar[bool] = False  # whether people can report again without spending epsilon again
-    field_names: ClassVar[frozenset[str]]
-    optional_fields: ClassVar[frozenset[str]] = frozenset()
     domain: Labels
 
     # Facts that every mechanism must tell

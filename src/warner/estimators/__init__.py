@@ -389,7 +389,8 @@ def fitted(tally: Collected, method: str) -> Fitted:
     if not estimator.applies(to_likelihood=all(part.has_likelihood for part in tally.parts)):
         raise TypeError(
             f"method must not be {method!r} here: a report supports several answers, and its likelihood needs the "
-            "reports themselves, of which the tally holds the counts alone; take inv_p, or count them with keep=True"
+            "reports themselves, of which the tally holds the counts alone; take inv_p, or count them with "
+            "keep=True (a saved tally does not hold them)"
         )
     telling = np.stack([part.answered & (part.design.epsilon > 0) for part in tally.parts])
     answered = np.asarray(telling.any(axis=0))

@@ -83,7 +83,8 @@ class Certificate:
     Attributes
     ----------
     excess : float or ndarray
-        The largest g minus 1. Zero, up to rounding, exactly at the maximum; 1e-12 is a pass.
+        The largest g minus 1. Zero, up to rounding, exactly at the maximum; 1e-12 is a pass for a
+        closed form. An iteration ends where the gap is small enough.
     gap : float or ndarray
         A proven bound on the log-likelihood that is left on the table, in nats for the whole sample.
         Below 0.01 it is of no statistical consequence.

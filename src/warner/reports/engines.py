@@ -204,7 +204,7 @@ def chosen(
                 raise ValueError(f"there is no column {name!r} among the {len(names)} columns")
             near = difflib.get_close_matches(str(name), names, n=1)
             guess = f"did you mean {near[0]!r}? " if near else ""
-            raise ValueError(f"there is no column {name!r}; {guess}The columns are: {_listed(names)}")
+            raise ValueError(f"there is no column {name!r}; {guess}the columns are: {_listed(names)}")
     return Columns(column, groups, weights, counts)
 
 

@@ -176,8 +176,11 @@ def _grown(values: Counts, size: int) -> Counts:
 def _refuse_too_many(groups: int, design: Design) -> None:
     width = max(len(design.columns), 0 if design.kinds is None else len(design.kinds))
     if groups * width > CELLS_LIMIT:
+        what = "answers" if width == len(design.columns) else design.kinds_are
+        if groups == 1:
+            raise ValueError(f"{width:,} {what} are more than fit in memory; take a design with fewer")
         raise ValueError(
-            f"{groups:,} groups of {width:,} answers are more than fit in memory; tally some groups at a time, or by "
+            f"{groups:,} groups of {width:,} {what} are more than fit in memory; tally some groups at a time, or by "
             "fewer columns"
         )
 
