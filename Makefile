@@ -35,6 +35,13 @@ demo: $(READY)
 	$(BIN)/warner randomize examples/answers.csv --column site --design demo/sets.json -o demo/sets.parquet
 	@echo
 	$(BIN)/warner estimate demo/sets.parquet --design demo/sets.json --rows 5
+	@echo
+	$(BIN)/warner design --best --domain-file examples/sites.txt --epsilon 2 -o demo/best.json
+	$(BIN)/warner randomize examples/answers.csv --column site --design demo/best.json -o demo/best.csv
+	@echo
+	-$(BIN)/warner check demo/best.csv --design demo/best.json
+	@echo
+	$(BIN)/warner estimate demo/best.csv --design demo/best.json --rows 5 --report demo/best.html
 	@echo; echo "Open demo/report.html in a browser; the picture alone is demo/picture.png"
 
 test: lint

@@ -110,9 +110,10 @@ def _range_test(part: Tally, kinds: Kinds, tails: Array, misfits: Mask) -> Test:
         expected = f"{low:,.1f}" if low == high else f"{low:,.1f} to {high:,.1f}"
         assert names is not None
         made = amount(counts.reshape(-1, len(names))[group, place])
+        times = "once" if made == "1" else f"{made} times"
         listed = enumerated([f"{names[i]}" for i in np.flatnonzero(misfits[group])], NAMED) or "none"
         return (
-            f"Each kind of report ({part.design.kinds_are}): {names[place]} came {made} times, {expected} are expected "
+            f"Each kind of report ({part.design.kinds_are}): {names[place]} came {times}, {expected} are expected "
             f"whatever people answer: {p_value(p_values[group])}. Rarer or commoner than the design can explain: "
             f"{listed}."
         )
