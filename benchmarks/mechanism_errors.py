@@ -84,8 +84,8 @@ def geometric(values: list[float]) -> float:
 
 
 def shown(value: float) -> str:
-    """Write a ratio in about three digits."""
-    return f"{value:.2f}" if value < 10 else f"{value:.0f}"
+    """Write a ratio in two or three digits."""
+    return f"{value:.1g}" if value < 0.01 else f"{value:.2f}" if value < 10 else f"{value:.0f}"
 
 
 def tables(measured: dict[tuple[str, Setting], dict[str, float]]) -> Iterator[str]:
