@@ -51,7 +51,7 @@ if TYPE_CHECKING:
         (("estimate", "header.csv", "-d", "survey.json"), "at least one report, but there is none"),
         (("estimate", "binary.csv", "-d", "survey.json"), "is not a CSV file"),
         (("estimate", "latin.csv", "-d", "survey.json"), "cannot be read"),
-        (("estimate", "colons.csv", "-d", "survey.json", "-c", "answer"), "the columns are: 'id:answer'"),
+        (("estimate", "colons.csv", "-d", "survey.json", "-c", "answer"), "columns are: 'id:answer'"),
         (("show", "reports.csv"), "a design must be JSON"),
         (("randomize", "reports.csv", "-c", "answer", "-d", "survey.json", "-o", "out.xlsx"), "must end in .csv"),
         (("randomize", "reports.csv", "-c", "answer", "-d", "survey.json", "-o", "./reports.csv"), "would be lost"),

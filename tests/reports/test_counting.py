@@ -164,10 +164,10 @@ def test_columns_that_are_not_there(engine: str, tmp_path: Path) -> None:
     source = in_engine(engine, {"answer": ["a", "b"], "region": ["x", "y"]}, tmp_path)
     design = RandomizedResponse(["a", "b"], epsilon=1)
     with pytest.raises(
-        ValueError, match=r"no column 'anwser'; did you mean 'answer'\? the columns are: 'answer', 'region'"
+        ValueError, match=r"no column 'anwser'; did you mean 'answer'\? The columns are: 'answer', 'region'"
     ):
         tally(source, design, column="anwser")
-    with pytest.raises(ValueError, match="no column 'q'; The columns are"):
+    with pytest.raises(ValueError, match="no column 'q'; the columns are"):
         tally(source, design, column="answer", by="q")
     with pytest.raises(ValueError, match=r"column must be given unless .* there are 2: 'answer', 'region'"):
         tally(source, design)

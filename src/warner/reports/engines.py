@@ -203,8 +203,8 @@ def chosen(
             if secret:
                 raise ValueError(f"there is no column {name!r} among the {len(names)} columns")
             near = difflib.get_close_matches(str(name), names, n=1)
-            guess = f"did you mean {near[0]!r}? " if near else ""
-            raise ValueError(f"there is no column {name!r}; {guess}the columns are: {_listed(names)}")
+            guess = f"did you mean {near[0]!r}? The " if near else "the "
+            raise ValueError(f"there is no column {name!r}; {guess}columns are: {_listed(names)}")
     return Columns(column, groups, weights, counts)
 
 
