@@ -69,10 +69,9 @@ class Rows:
         return int(self.people.sum())
 
     def patterns(self) -> tuple[Array, Array]:
-        """Give the distinct pairs of design and report: their likelihoods, (m, k), and the sum of weights of each.
+        """Give the distinct rows of the likelihood, (m, k), and the sum of weights of each.
 
         All that is left of the rows if nothing but the answers is modelled.
         """
-        rows = np.round(self.likelihood / self.likelihood.max(axis=1, keepdims=True), 14)
-        distinct, place = np.unique(rows, axis=0, return_inverse=True)
+        distinct, place = np.unique(self.likelihood, axis=0, return_inverse=True)
         return distinct, np.bincount(place.ravel(), self.weight, minlength=len(distinct))

@@ -1,0 +1,90 @@
+r"""Newton's method on the observed information, to a maximum near the start.
+
+The log-likelihood of randomized answers is not concave. Where the information has negative eigenvalues, their absolute
+values are taken, which turns a step that would run to a saddle into one that climbs. At a maximum, half the Newton
+decrement, :math:`g'I^{-1}g/2`, is how much the log-likelihood can still gain there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from warner.arrays import Array
+    from warner.regression.likelihood import Likelihood, Place
+
+STEPS = 200
+GAP = 1e-10  # nats that a climb may leave
+FLOOR = 1e-8  # of an eigenvalue of the information of one person, in units of the columns
+DEFINITE = 1e-10  # an eigenvalue above this is positive
+PROMISED = 1e-4  # part of the promised gain that a step must keep
+SHORTEST = 1e-10  # part of a step
+
+
+class Peak(NamedTuple):
+    """Where a climb ended: coefficients, log-likelihood, what could still be gained there, and whether it is a maximum."""
+
+    coefficients: Array
+    value: float
+    gap: float
+    reached: bool
+
+
+class Eigen(NamedTuple):
+    """The information of one person, in units of the columns: eigenvalues, and eigenvectors as rows in coefficients."""
+
+    values: Array
+    vectors: Array
+
+
+def eigen(information: Array, scale: Array, weight: float) -> Eigen:
+    """Give the eigenvalues of the information, each coefficient measured by how far it moves a predictor."""
+    values, vectors = np.linalg.eigh(information / np.outer(scale, scale) / weight)
+    return Eigen(values, vectors.T / scale)
+
+
+def climbed(likelihood: Likelihood, start: Array, *, gap: float = GAP, steps: int = STEPS) -> Peak:
+    """Climb from a start to a maximum of the likelihood."""
+    weight = float(likelihood.rows.weight.sum())
+    b, here = start, likelihood.at(start)
+    left = np.inf
+    for _ in range(steps):
+        values, vectors = eigen(here.information, likelihood.scale, weight)
+        along = vectors @ here.gradient / weight
+        step = (along / np.maximum(np.abs(values), FLOOR)) @ vectors
+        left = float(here.gradient @ step) / 2
+        if left < gap and values[0] < -DEFINITE:  # a saddle: leave it along the steepest way
+            step = _off_the_saddle(likelihood, b, vectors[0])
+        elif left < gap:
+            return _finished(likelihood, b, here.value, step, left)
+        length, there = _along(likelihood, b, here, step, 2 * left)
+        if length == 0:  # rounding: nothing more can be gained
+            return Peak(b, here.value, left, reached=left < max(1e-6, 1e-13 * abs(here.value)))
+        b, here = b + length * step, there
+    return Peak(b, here.value, left, reached=False)
+
+
+def _off_the_saddle(likelihood: Likelihood, b: Array, direction: Array) -> Array:
+    step = direction / max(float(np.abs(likelihood.movement(direction)).max()), np.finfo(float).tiny)
+    return max((step, -step), key=lambda way: likelihood.value(b + way))
+
+
+def _along(likelihood: Likelihood, b: Array, here: Place, step: Array, promise: float) -> tuple[float, Place]:
+    """Shorten a step until the log-likelihood rises by some of what was promised; 0 if it never does."""
+    length = min(1.0, likelihood.family.reach / max(float(np.abs(likelihood.movement(step)).max()), 1e-300))
+    while length > SHORTEST:
+        there = likelihood.at(b + length * step)
+        if there.value - here.value >= PROMISED * length * promise:
+            return length, there
+        length /= 2
+    return 0.0, here
+
+
+def _finished(likelihood: Likelihood, b: Array, value: float, step: Array, left: float) -> Peak:
+    """Take one last full step, unless rounding makes it a step down."""
+    last = likelihood.value(b + step)
+    if last >= value - 1e-13 * abs(value):
+        return Peak(b + step, max(last, value), left, reached=True)
+    return Peak(b, value, left, reached=True)

@@ -1,0 +1,254 @@
+r"""How shares follow from linear predictors, and how likely a report then is: one row at a time.
+
+A family knows the log-likelihood of one report, :math:`\log\mu = \log\sum_k L_k\,\theta_k(\eta)`, as a function of a few
+predictors :math:`\eta`, with its first and second derivatives. Everything else follows from these, for every family and
+every design. With :math:`r_k = L_k\theta_k/\mu`, what the report makes of the shares, the multinomial logit has
+
+.. math:: \frac{\partial\log\mu}{\partial\eta_k} = r_k - \theta_k, \qquad
+   -\frac{\partial^2\log\mu}{\partial\eta\,\partial\eta'} = V(\theta) - V(r), \qquad V(p) = \operatorname{diag}(p) - pp'.
+
+A row's curvature can be negative: a yes from somebody of whom a no was expected. That is where false optima come from.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from warner.arrays import Array, Integers
+    from warner.regression.links import Link
+
+
+class Point(NamedTuple):
+    """Log-likelihoods of rows, (n,); their derivatives in the predictors, (f, n), and minus the second, (f, f, n)."""
+
+    log_likelihood: Array
+    score: Array
+    curvature: Array
+
+
+class Family(ABC):
+    """Shares of k answers as a function of some predictors.
+
+    Attributes
+    ----------
+    k : int
+        The number of answers.
+    reach : float
+        How far a predictor may move in one step of Newton's method.
+    """
+
+    k: int
+    reach: float
+
+    @property
+    @abstractmethod
+    def predictors(self) -> int:
+        """The number f of linear predictors."""
+
+    @abstractmethod
+    def shares(self, eta: Array) -> Array:
+        """Give the share of each answer, (k, n), at predictors (f, n)."""
+
+    @abstractmethod
+    def at(self, eta: Array, likelihood: Array) -> Point:
+        """Evaluate the log-likelihood of reports and its derivatives; `likelihood` is of shape (k, n)."""
+
+    @abstractmethod
+    def log_likelihood(self, eta: Array, likelihood: Array) -> Array:
+        """Evaluate the log-likelihood alone; minus infinity where the predictors are out of bounds."""
+
+    @abstractmethod
+    def predictors_of(self, shares: Array) -> Array:
+        """Give the predictors that lead to shares, (k, n)."""
+
+    def rises(self) -> Array:
+        """Give how the predictors change where one answer gains on all others, a row for each way to start a climb."""
+        return np.ones((1, self.predictors))
+
+    def slopes(self, eta: Array) -> Array:
+        r"""Give the derivatives of the shares, (k, f, n): :math:`\theta_k\,\partial\log\theta_k/\partial\eta`."""
+        truths = np.eye(self.k)
+        shares = self.shares(eta)
+        rows = [self.at(eta, np.repeat(truths[:, [k]], eta.shape[1], axis=1)).score * shares[k] for k in range(self.k)]
+        return np.array(rows)
+
+
+@dataclass(frozen=True)
+class Softmax(Family):
+    """The multinomial logit: log-odds of each answer against the reference are linear.
+
+    >>> family = Softmax(3, reference=2)
+    >>> family.shares(np.array([[np.log(2.0)], [0.0]])).ravel()
+    array([0.5 , 0.25, 0.25])
+    """
+
+    k: int
+    reference: int
+    reach: float = 3.0
+
+    @property
+    def predictors(self) -> int:
+        """One for each answer but the reference."""
+        return self.k - 1
+
+    @property
+    def free(self) -> Integers:
+        """The answers that have a predictor."""
+        return np.delete(np.arange(self.k), self.reference)
+
+    def rises(self) -> Array:
+        """Give each answer in turn; the reference gains where all others lose, so that no answer is a special one."""
+        return np.concatenate([np.eye(self.predictors), -np.ones((1, self.predictors))])
+
+    def _all(self, eta: Array) -> Array:
+        return np.insert(eta, self.reference, 0.0, axis=0)
+
+    def shares(self, eta: Array) -> Array:
+        """Give the share of each answer."""
+        every = self._all(eta)
+        every -= every.max(axis=0)
+        np.exp(every, out=every)
+        every /= every.sum(axis=0)
+        return every
+
+    def log_likelihood(self, eta: Array, likelihood: Array) -> Array:
+        """Evaluate the log-likelihood alone."""
+        if (likelihood > 0).all():  # then mu lies within [min L, max L], and plain arithmetic is safe
+            return np.asarray(np.log(np.vecdot(likelihood, self.shares(eta), axis=0)))
+        return self._posterior(eta, likelihood)[1]
+
+    def _posterior(self, eta: Array, likelihood: Array) -> tuple[Array, Array]:
+        """Give r and log mu by sums of exponentials: right for direct answers, with L of 0 and 1, at any predictor."""
+        every = self._all(eta)
+        with np.errstate(divide="ignore"):
+            joint = every + np.log(likelihood)
+        top, total = joint.max(axis=0), every.max(axis=0)
+        joint = np.exp(joint - top)
+        mass = joint.sum(axis=0)
+        return joint / mass, top + np.log(mass) - total - np.log(np.exp(every - total).sum(axis=0))
+
+    def at(self, eta: Array, likelihood: Array) -> Point:
+        """Evaluate the log-likelihood, r - theta and V(theta) - V(r)."""
+        shares = self.shares(eta)
+        if (likelihood > 0).all():
+            joint = likelihood * shares
+            probability = joint.sum(axis=0)
+            posterior, value = joint / probability, np.log(probability)
+        else:
+            posterior, value = self._posterior(eta, likelihood)
+        theta, r = np.delete(shares, self.reference, axis=0), np.delete(posterior, self.reference, axis=0)
+        curvature = r[:, np.newaxis] * r - theta[:, np.newaxis] * theta
+        diagonal = np.arange(self.k - 1)
+        curvature[diagonal, diagonal] += theta - r
+        return Point(value, r - theta, curvature)
+
+    def predictors_of(self, shares: Array) -> Array:
+        """Give the log-odds against the reference."""
+        logs = np.log(shares)
+        return np.asarray(logs[self.free] - logs[self.reference])
+
+
+@dataclass(frozen=True)
+class Binary(Family):
+    r"""Two answers and a link: the share of the answer that is not the reference is :math:`F(\eta)`.
+
+    With a and b the likelihoods of the report after this answer and after the other one, the score is
+    :math:`s = (a - b) f/\mu`, and the curvature :math:`s^2 - s f'/f`.
+    """
+
+    link: Link
+    reference: int = 1
+    k: int = 2
+    reach: float = 5.0
+
+    @property
+    def predictors(self) -> int:
+        """One."""
+        return 1
+
+    def shares(self, eta: Array) -> Array:
+        """Give the share of each answer."""
+        sides = self.link.sides(eta[0])
+        share, rest = np.exp(sides.log_share), np.exp(sides.log_rest)
+        return np.array([share, rest] if self.reference == 1 else [rest, share])
+
+    def log_likelihood(self, eta: Array, likelihood: Array) -> Array:
+        """Evaluate the log-likelihood alone."""
+        return self._joint(eta, likelihood)[1]
+
+    def _joint(self, eta: Array, likelihood: Array) -> tuple[Array, Array, tuple[Array, ...]]:
+        """Give the score, the log-likelihood, and what the link gives."""
+        a, b = likelihood[1 - self.reference], likelihood[self.reference]
+        sides = self.link.sides(eta[0])
+        share, rest = np.exp(sides.log_share), np.exp(sides.log_rest)
+        probability = a * share + b * rest
+        if (a > 0).all() and (b > 0).all():
+            return (a - b) * share * sides.over_share / probability, np.log(probability), sides
+        with np.errstate(divide="ignore"):
+            value = np.logaddexp(np.log(a) + sides.log_share, np.log(b) + sides.log_rest)
+            posterior = np.exp(np.log(a) + sides.log_share - value)  # of the answer, after the report
+            other = np.exp(np.log(b) + sides.log_rest - value)
+        return posterior * sides.over_share - other * sides.over_rest, value, sides
+
+    def at(self, eta: Array, likelihood: Array) -> Point:
+        """Evaluate the log-likelihood and its two derivatives."""
+        score, value, sides = self._joint(eta, likelihood)
+        return Point(value, score[np.newaxis], (score * (score - sides[4]))[np.newaxis, np.newaxis])
+
+    def predictors_of(self, shares: Array) -> Array:
+        """Give the predictor of the share."""
+        return np.asarray(self.link.inverse(shares[[1 - self.reference]]))
+
+
+@dataclass(frozen=True)
+class Cumulative(Family):
+    r"""Ordered answers: :math:`P(\text{answer} \le k) = F(\eta_k)`, with predictors that rise with k.
+
+    The likelihood is linear in these, :math:`\mu = L_K + \sum_k (L_k - L_{k+1}) F(\eta_k)`, so that only the derivatives
+    of F are needed: :math:`g_k = (L_k - L_{k+1}) f(\eta_k)/\mu`, with curvature :math:`gg' - \operatorname{diag}(g f'/f)`.
+    """
+
+    k: int
+    link: Link
+    reach: float = 3.0
+
+    @property
+    def predictors(self) -> int:
+        """One for each answer but the last."""
+        return self.k - 1
+
+    def shares(self, eta: Array) -> Array:
+        """Give the differences of F, taken on the side where they do not cancel."""
+        sides = self.link.sides(eta)
+        ends = np.zeros((1, eta.shape[1]))
+        below = np.concatenate([ends, np.exp(sides.log_share), ends + 1])
+        above = np.concatenate([ends + 1, np.exp(sides.log_rest), ends])
+        low = np.concatenate([eta[:1], eta]) < 0
+        return np.where(low, np.diff(below, axis=0), -np.diff(above, axis=0))
+
+    def log_likelihood(self, eta: Array, likelihood: Array) -> Array:
+        """Evaluate the log-likelihood alone; minus infinity where predictors do not rise."""
+        probability = np.vecdot(likelihood, self.shares(eta), axis=0)
+        rising = (np.diff(eta, axis=0) > 0).all(axis=0) & (probability > 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(rising, np.log(probability), -np.inf)
+
+    def at(self, eta: Array, likelihood: Array) -> Point:
+        """Evaluate the log-likelihood and its derivatives."""
+        sides = self.link.sides(eta)
+        density = np.exp(sides.log_share) * sides.over_share
+        value = self.log_likelihood(eta, likelihood)
+        score = (likelihood[:-1] - likelihood[1:]) * density / np.exp(value)
+        curvature = score[:, np.newaxis] * score
+        diagonal = np.arange(self.k - 1)
+        curvature[diagonal, diagonal] -= score * sides.bend
+        return Point(value, score, curvature)
+
+    def predictors_of(self, shares: Array) -> Array:
+        """Give the predictors of the cumulative shares."""
+        return np.asarray(self.link.inverse(shares.cumsum(axis=0)[:-1]))

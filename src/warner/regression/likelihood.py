@@ -1,0 +1,163 @@
+r"""The log-likelihood of coefficients, its derivatives, and three kinds of information.
+
+Each of the f predictors of a family has a coefficient for each of the P columns: a matrix B, :math:`\eta_n = Bx_n`. The
+coefficients b that are estimated enter by a linear map, :math:`\operatorname{vec} B = Rb`. Left out, B is free; with it,
+slopes can be the same for several predictors, which is all that ordered answers, or people who cheat, need.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from warner.arrays import Array
+    from warner.regression.families import Family, Point
+    from warner.regression.rows import Rows
+
+
+class Place(NamedTuple):
+    """Where a climb is: the log-likelihood, its gradient, and the observed information (minus the second derivative)."""
+
+    value: float
+    gradient: Array
+    information: Array
+
+
+class Likelihood:
+    """The log-likelihood of the reports in some rows as a function of coefficients.
+
+    Parameters
+    ----------
+    rows : Rows
+        Covariates, likelihoods and weights.
+    family : Family
+        How shares follow from predictors.
+    mapping : array of shape (f * P, coefficients), optional
+        R, if not all coefficients are free. Each coefficient belongs to one column of the rows.
+    offset : array of shape (f, n), optional
+        What is added to the predictors.
+    """
+
+    def __init__(
+        self, rows: Rows, family: Family, mapping: Array | None = None, offset: Array | None = None
+    ) -> None:
+        self.rows, self.family, self.mapping, self.offset = rows, family, mapping, offset
+        # Transposed and contiguous: sums over rows are then products of matrices, and steps along memory.
+        self.columns = np.ascontiguousarray(rows.x.T)
+        self.reports = np.ascontiguousarray(rows.likelihood.T)
+
+    @property
+    def size(self) -> int:
+        """The number of coefficients."""
+        return self.family.predictors * len(self.columns) if self.mapping is None else int(self.mapping.shape[1])
+
+    @cached_property
+    def scale(self) -> Array:
+        """The root mean square of the column that each coefficient belongs to: coefficient times scale is a predictor."""
+        weight = self.rows.weight
+        of_column = np.sqrt((self.columns**2 @ weight) / weight.sum())
+        full = np.tile(of_column, self.family.predictors)
+        return full if self.mapping is None else np.abs(self.mapping.T) @ full / np.abs(self.mapping).sum(axis=0)
+
+    def matrix(self, b: Array) -> Array:
+        """Give B, a row for each predictor."""
+        full = b if self.mapping is None else self.mapping @ b
+        return np.asarray(full.reshape(self.family.predictors, -1))
+
+    def coefficients(self, matrix: Array) -> Array:
+        """Give the coefficients whose B is nearest to a matrix."""
+        if self.mapping is None:
+            return matrix.ravel()
+        return np.asarray(np.linalg.lstsq(self.mapping, matrix.ravel(), rcond=None)[0])
+
+    def predictors(self, b: Array) -> Array:
+        """Give the predictors of all rows, (f, n)."""
+        eta = self.matrix(b) @ self.columns
+        return eta if self.offset is None else eta + self.offset
+
+    def movement(self, direction: Array) -> Array:
+        """Give by how much predictors move along a direction, (f, n)."""
+        return np.asarray(self.matrix(direction) @ self.columns)
+
+    def value(self, b: Array) -> float:
+        """Give the log-likelihood."""
+        return float(self.rows.weight @ self.family.log_likelihood(self.predictors(b), self.reports))
+
+    def at(self, b: Array) -> Place:
+        """Give the log-likelihood, its gradient and the observed information."""
+        point = self.family.at(self.predictors(b), self.reports)
+        weight = self.rows.weight
+        return Place(
+            float(weight @ point.log_likelihood),
+            self._reduced((weight * point.score) @ self.rows.x),
+            self.assembled(weight * point.curvature),
+        )
+
+    def _reduced(self, gradient: Array) -> Array:
+        return gradient.ravel() if self.mapping is None else np.asarray(gradient.ravel() @ self.mapping)
+
+    def assembled(self, curvature: Array) -> Array:
+        r"""Give :math:`R' \left(\sum_n c_n \otimes x_n x_n'\right) R` for a matrix in the predictors of each row."""
+        f, size = self.family.predictors, len(self.columns)
+        full = np.empty((f, size, f, size))
+        for k in range(f):
+            for m in range(k, f):
+                block = (self.columns * curvature[k, m]) @ self.rows.x
+                full[k, :, m], full[m, :, k] = block, block.T
+        full = full.reshape(f * size, f * size)
+        return full if self.mapping is None else np.asarray(self.mapping.T @ full @ self.mapping)
+
+    def scores(self, b: Array) -> Array:
+        """Give the derivative of each row's log-likelihood in the coefficients, unweighted: (n, coefficients)."""
+        score = self.family.at(self.predictors(b), self.reports).score
+        full = (score.T[:, :, np.newaxis] * self.rows.x[:, np.newaxis]).reshape(len(self.rows.x), -1)
+        return full if self.mapping is None else np.asarray(full @ self.mapping)
+
+    def of_all_reports(self, eta: Array) -> Iterator[tuple[Array, Array, Point]]:
+        """Go through all reports that each row's design can give: rows concerned, probabilities, derivatives."""
+        for number, table in enumerate(self.rows.tables):
+            chosen = np.flatnonzero(self.rows.design == number)
+            if table is None:
+                raise ValueError(
+                    f"the expected information needs a design whose reports can be listed, but "
+                    f"{self.rows.designs[number].summary()!r} has too many; take the observed one"
+                )
+            for column in table.T[table.any(axis=0)]:
+                point = self.family.at(eta[:, chosen], np.repeat(column[:, np.newaxis], len(chosen), axis=1))
+                yield chosen, np.exp(point.log_likelihood), point
+
+    def expected_curvature(self, b: Array) -> Array:
+        r"""Give each row's expected information in its predictors, (f, f, n): :math:`\sum_j \mu_j s_j s_j'`."""
+        eta = self.predictors(b)
+        result = np.zeros((self.family.predictors, *eta.shape))
+        for chosen, probability, point in self.of_all_reports(eta):
+            result[:, :, chosen] += probability * point.score[:, np.newaxis] * point.score
+        return result
+
+    def expected(self, b: Array) -> Array:
+        """Give the expected information."""
+        return self.assembled(self.rows.weight * self.expected_curvature(b))
+
+    def outer(self, b: Array) -> Array:
+        """Give the sum of outer products of the scores."""
+        score = self.family.at(self.predictors(b), self.reports).score
+        return self.assembled(self.rows.weight * score[:, np.newaxis] * score)
+
+    def effective(self, b: Array) -> float:
+        r"""Give the number of direct answers that would tell as much.
+
+        The expected information of a report against that of a direct answer, :math:`\sum_k \theta_k'\theta_k'/\theta_k`,
+        on average over the predictors.
+        """
+        eta = self.predictors(b)
+        slopes, shares = self.family.slopes(eta), np.maximum(self.family.shares(eta), np.finfo(float).tiny)
+        direct = np.einsum("kfn,kgn->nfg", slopes / np.sqrt(shares)[:, np.newaxis], slopes / np.sqrt(shares)[:, np.newaxis])
+        report = self.expected_curvature(b).transpose(2, 0, 1)
+        # Where a share has come to 0 or 1, neither says anything: such a row counts by what the others say of it.
+        told = np.trace(np.linalg.pinv(direct, hermitian=True) @ report, axis1=1, axis2=2) / self.family.predictors
+        return float(self.rows.weight @ told)
