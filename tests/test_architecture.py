@@ -28,6 +28,7 @@ ARROW = (
     {"estimators"},
     {"inference"},
     {"estimation"},
+    {"regression"},
     {"planning", "noncompliance", "auditing"},
     {"output"},
     {"papers"},

@@ -24,7 +24,7 @@ SHORTEST = 1e-10  # part of a step
 
 
 class Peak(NamedTuple):
-    """Where a climb ended: coefficients, log-likelihood, what could still be gained there, and whether it is a maximum."""
+    """Where a climb ended: coefficients, log-likelihood, what could still be gained, and whether it is a maximum."""
 
     coefficients: Array
     value: float

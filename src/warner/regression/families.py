@@ -1,11 +1,11 @@
 r"""How shares follow from linear predictors, and how likely a report then is: one row at a time.
 
-A family knows the log-likelihood of one report, :math:`\log\mu = \log\sum_k L_k\,\theta_k(\eta)`, as a function of a few
-predictors :math:`\eta`, with its first and second derivatives. Everything else follows from these, for every family and
-every design. With :math:`r_k = L_k\theta_k/\mu`, what the report makes of the shares, the multinomial logit has
+A family knows the log-likelihood of one report, :math:`\log\mu = \log\sum_k L_k\,\theta_k(\eta)`, as a function of a
+few predictors :math:`\eta`, with its first and second derivatives. Everything else follows from these, for every family
+and every design. With :math:`r_k = L_k\theta_k/\mu`, what the report makes of the shares, the multinomial logit has
 
 .. math:: \frac{\partial\log\mu}{\partial\eta_k} = r_k - \theta_k, \qquad
-   -\frac{\partial^2\log\mu}{\partial\eta\,\partial\eta'} = V(\theta) - V(r), \qquad V(p) = \operatorname{diag}(p) - pp'.
+   -\frac{\partial^2\log\mu}{\partial\eta\,\partial\eta'} = V(\theta) - V(r), \quad V(p) = \operatorname{diag}(p) - pp'.
 
 A row's curvature can be negative: a yes from somebody of whom a no was expected. That is where false optima come from.
 """
@@ -119,7 +119,7 @@ class Softmax(Family):
     def log_likelihood(self, eta: Array, likelihood: Array) -> Array:
         """Evaluate the log-likelihood alone."""
         if (likelihood > 0).all():  # then mu lies within [min L, max L], and plain arithmetic is safe
-            return np.asarray(np.log(np.vecdot(likelihood, self.shares(eta), axis=0)))
+            return np.asarray(np.log((likelihood * self.shares(eta)).sum(axis=0)))
         return self._posterior(eta, likelihood)[1]
 
     def _posterior(self, eta: Array, likelihood: Array) -> tuple[Array, Array]:
@@ -209,8 +209,9 @@ class Binary(Family):
 class Cumulative(Family):
     r"""Ordered answers: :math:`P(\text{answer} \le k) = F(\eta_k)`, with predictors that rise with k.
 
-    The likelihood is linear in these, :math:`\mu = L_K + \sum_k (L_k - L_{k+1}) F(\eta_k)`, so that only the derivatives
-    of F are needed: :math:`g_k = (L_k - L_{k+1}) f(\eta_k)/\mu`, with curvature :math:`gg' - \operatorname{diag}(g f'/f)`.
+    The likelihood is linear in these, :math:`\mu = L_K + \sum_k (L_k - L_{k+1}) F(\eta_k)`, so that only
+    derivatives of F are needed: :math:`g_k = (L_k - L_{k+1}) f(\eta_k)/\mu`, with curvature
+    :math:`gg' - \operatorname{diag}(g f'/f)`.
     """
 
     k: int
@@ -233,7 +234,7 @@ class Cumulative(Family):
 
     def log_likelihood(self, eta: Array, likelihood: Array) -> Array:
         """Evaluate the log-likelihood alone; minus infinity where predictors do not rise."""
-        probability = np.vecdot(likelihood, self.shares(eta), axis=0)
+        probability = (likelihood * self.shares(eta)).sum(axis=0)
         rising = (np.diff(eta, axis=0) > 0).all(axis=0) & (probability > 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(rising, np.log(probability), -np.inf)
@@ -243,7 +244,8 @@ class Cumulative(Family):
         sides = self.link.sides(eta)
         density = np.exp(sides.log_share) * sides.over_share
         value = self.log_likelihood(eta, likelihood)
-        score = (likelihood[:-1] - likelihood[1:]) * density / np.exp(value)
+        probability = np.where(np.isfinite(value), np.exp(value), 1.0)
+        score = (likelihood[:-1] - likelihood[1:]) * density / probability
         curvature = score[:, np.newaxis] * score
         diagonal = np.arange(self.k - 1)
         curvature[diagonal, diagonal] -= score * sides.bend

@@ -1,8 +1,8 @@
 r"""The log-likelihood of coefficients, its derivatives, and three kinds of information.
 
 Each of the f predictors of a family has a coefficient for each of the P columns: a matrix B, :math:`\eta_n = Bx_n`. The
-coefficients b that are estimated enter by a linear map, :math:`\operatorname{vec} B = Rb`. Left out, B is free; with it,
-slopes can be the same for several predictors, which is all that ordered answers, or people who cheat, need.
+coefficients b that are estimated enter by a linear map, :math:`\operatorname{vec} B = Rb`. Left out, B is free; with
+it, slopes can be the same for several predictors, which is all that ordered answers, or people who cheat, need.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from warner.arrays import Array
+    from warner.arrays import Array, Integers
     from warner.regression.families import Family, Point
     from warner.regression.rows import Rows
 
 
 class Place(NamedTuple):
-    """Where a climb is: the log-likelihood, its gradient, and the observed information (minus the second derivative)."""
+    """Where a climb is: the log-likelihood, its gradient, and the observed information, minus the second derivative."""
 
     value: float
     gradient: Array
@@ -43,9 +43,7 @@ class Likelihood:
         What is added to the predictors.
     """
 
-    def __init__(
-        self, rows: Rows, family: Family, mapping: Array | None = None, offset: Array | None = None
-    ) -> None:
+    def __init__(self, rows: Rows, family: Family, mapping: Array | None = None, offset: Array | None = None) -> None:
         self.rows, self.family, self.mapping, self.offset = rows, family, mapping, offset
         # Transposed and contiguous: sums over rows are then products of matrices, and steps along memory.
         self.columns = np.ascontiguousarray(rows.x.T)
@@ -58,7 +56,7 @@ class Likelihood:
 
     @cached_property
     def scale(self) -> Array:
-        """The root mean square of the column that each coefficient belongs to: coefficient times scale is a predictor."""
+        """The root mean square of each coefficient's column: coefficient times scale is a predictor."""
         weight = self.rows.weight
         of_column = np.sqrt((self.columns**2 @ weight) / weight.sum())
         full = np.tile(of_column, self.family.predictors)
@@ -94,11 +92,12 @@ class Likelihood:
         weight = self.rows.weight
         return Place(
             float(weight @ point.log_likelihood),
-            self._reduced((weight * point.score) @ self.rows.x),
+            self.reduced((weight * point.score) @ self.rows.x),
             self.assembled(weight * point.curvature),
         )
 
-    def _reduced(self, gradient: Array) -> Array:
+    def reduced(self, gradient: Array) -> Array:
+        """Give the gradient in the coefficients from that in B."""
         return gradient.ravel() if self.mapping is None else np.asarray(gradient.ravel() @ self.mapping)
 
     def assembled(self, curvature: Array) -> Array:
@@ -109,8 +108,8 @@ class Likelihood:
             for m in range(k, f):
                 block = (self.columns * curvature[k, m]) @ self.rows.x
                 full[k, :, m], full[m, :, k] = block, block.T
-        full = full.reshape(f * size, f * size)
-        return full if self.mapping is None else np.asarray(self.mapping.T @ full @ self.mapping)
+        square = full.reshape(f * size, f * size)
+        return square if self.mapping is None else np.asarray(self.mapping.T @ square @ self.mapping)
 
     def scores(self, b: Array) -> Array:
         """Give the derivative of each row's log-likelihood in the coefficients, unweighted: (n, coefficients)."""
@@ -118,7 +117,7 @@ class Likelihood:
         full = (score.T[:, :, np.newaxis] * self.rows.x[:, np.newaxis]).reshape(len(self.rows.x), -1)
         return full if self.mapping is None else np.asarray(full @ self.mapping)
 
-    def of_all_reports(self, eta: Array) -> Iterator[tuple[Array, Array, Point]]:
+    def of_all_reports(self, eta: Array) -> Iterator[tuple[Integers, Array, Point]]:
         """Go through all reports that each row's design can give: rows concerned, probabilities, derivatives."""
         for number, table in enumerate(self.rows.tables):
             chosen = np.flatnonzero(self.rows.design == number)
@@ -151,12 +150,12 @@ class Likelihood:
     def effective(self, b: Array) -> float:
         r"""Give the number of direct answers that would tell as much.
 
-        The expected information of a report against that of a direct answer, :math:`\sum_k \theta_k'\theta_k'/\theta_k`,
-        on average over the predictors.
+        The expected information of a report against that of a direct answer, on average over the predictors.
         """
         eta = self.predictors(b)
         slopes, shares = self.family.slopes(eta), np.maximum(self.family.shares(eta), np.finfo(float).tiny)
-        direct = np.einsum("kfn,kgn->nfg", slopes / np.sqrt(shares)[:, np.newaxis], slopes / np.sqrt(shares)[:, np.newaxis])
+        rooted = slopes / np.sqrt(shares)[:, np.newaxis]
+        direct = np.einsum("kfn,kgn->nfg", rooted, rooted)
         report = self.expected_curvature(b).transpose(2, 0, 1)
         # Where a share has come to 0 or 1, neither says anything: such a row counts by what the others say of it.
         told = np.trace(np.linalg.pinv(direct, hermitian=True) @ report, axis1=1, axis2=2) / self.family.predictors

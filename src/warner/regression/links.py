@@ -1,4 +1,4 @@
-r"""Links: the share of an answer as a function of one linear predictor, and what its derivatives need, without overflow.
+r"""Links: the share of an answer as a function of one linear predictor, with all that its derivatives need.
 
 A link is given by the logarithms of :math:`F(\eta)` and :math:`1 - F(\eta)`, by the two ratios :math:`f/F` and
 :math:`f/(1-F)` of its density, and by :math:`f'/f`: then nothing is lost where a share comes near 0 or 1.

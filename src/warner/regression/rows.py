@@ -1,8 +1,8 @@
 r"""What a likelihood with covariates is made of: how likely each person's report is after each answer.
 
-With :math:`L_{nk} = P(\text{report of } n \mid \text{answer } k)` and :math:`\theta_{nk}` the modelled share of answer k
-among people like n, the report of n has probability :math:`\mu_n = \sum_k L_{nk}\theta_{nk}`. Any design, a different one
-for each person, and direct questions are only different rows of L. People who are alike in everything are one row.
+With :math:`L_{nk} = P(\text{report of } n \mid \text{answer } k)` and :math:`\theta_{nk}` the modelled share of answer
+k among people like n, the report of n has probability :math:`\mu_n = \sum_k L_{nk}\theta_{nk}`. Any design, a different
+one for each person, and direct questions are only different rows of L. People who are alike in everything are one row.
 """
 
 from __future__ import annotations
@@ -74,4 +74,4 @@ class Rows:
         All that is left of the rows if nothing but the answers is modelled.
         """
         distinct, place = np.unique(self.likelihood, axis=0, return_inverse=True)
-        return distinct, np.bincount(place.ravel(), self.weight, minlength=len(distinct))
+        return distinct, np.bincount(place.ravel(), self.weight, minlength=len(distinct)).astype(np.float64)

@@ -1,8 +1,8 @@
 r"""Where to begin a climb: several places, always the same ones.
 
-The log-likelihood can have several maxima, and no start is the best one everywhere. So there are a few of each kind: the
-shares of all people together with no slopes; the maximum of the *corrected score*, which is concave; steep slopes in
-each column, both ways; and some at random, with a fixed seed.
+The log-likelihood can have several maxima, and no start is the best one everywhere. So there are a few of each kind:
+the shares of all people together with no slopes; the maximum of the *corrected score*, which is concave; steep slopes
+in each column, both ways; and some at random, with a fixed seed.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def starts(likelihood: Likelihood, *, at_random: int | None = None) -> Iterator[
     shares = overall_shares(likelihood.rows)
     flat = _flat(likelihood, shares)
     yield Start("null", likelihood.coefficients(flat))
-    if (matrix := corrected(likelihood, shares)) is not None:
-        yield Start("corrected score", matrix)
+    if (b := corrected(likelihood, shares)) is not None:
+        yield Start("corrected score", b)
     many = len(likelihood.rows.x) * likelihood.size > MANY
     mean, spread = _standardized(likelihood)
     steep = _steep(likelihood, flat, mean, spread)
@@ -70,7 +70,9 @@ def starts(likelihood: Likelihood, *, at_random: int | None = None) -> Iterator[
     rng = np.random.default_rng(SEED)
     for number in range(count):
         slopes = STEEP * rng.standard_normal(flat.shape) * (spread > 0)
-        yield Start(f"random {number + 1}", likelihood.coefficients(_with_slopes(likelihood, flat, slopes, mean, spread)))
+        yield Start(
+            f"random {number + 1}", likelihood.coefficients(_with_slopes(likelihood, flat, slopes, mean, spread))
+        )
 
 
 def _standardized(likelihood: Likelihood) -> tuple[Array, Array]:
@@ -92,7 +94,7 @@ def _fitted(likelihood: Likelihood, eta: Array) -> Array:
     if likelihood.offset is not None:
         eta = eta - likelihood.offset
     root = np.sqrt(likelihood.rows.weight)
-    return np.linalg.lstsq(likelihood.rows.x * root[:, np.newaxis], (eta * root).T, rcond=None)[0].T
+    return np.asarray(np.linalg.lstsq(likelihood.rows.x * root[:, np.newaxis], (eta * root).T, rcond=None)[0].T)
 
 
 def _with_slopes(likelihood: Likelihood, flat: Array, slopes: Array, mean: Array, spread: Array) -> Array:
@@ -139,7 +141,7 @@ def corrected(likelihood: Likelihood, shares: Array) -> Array | None:
         curvature[diagonal, diagonal] += theta
         information = free.assembled(rows.weight * curvature)
         try:
-            step = np.linalg.solve(information, gradient)
+            step = np.linalg.solve(information, gradient).astype(np.float64)
         except np.linalg.LinAlgError:
             return None
         moved = float(np.abs(free.movement(step)).max())

@@ -1,0 +1,110 @@
+r"""How far coefficients may be off: kinds of information, and sums of scores where people are weighted or clustered.
+
+`observed` is the inverse of I, minus the second derivative; `expected` that of F, its mean; `opg` that of G, the sum of
+outer products of the scores. `robust` is :math:`I^{-1} B I^{-1}` with :math:`B = \frac{n}{n-1}\sum_n w_n^2 s_n s_n'`;
+with clusters, B is the sum over clusters g of :math:`(u_g - \bar u)(u_g - \bar u)'`, where :math:`u_g` is the sum of
+:math:`w s` over the people of g, times :math:`G/(G-1)`; with strata, the same within each stratum, added up.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from warner.arrays import Array
+    from warner.regression.likelihood import Likelihood
+    from warner.regression.rows import Rows
+
+Errors: TypeAlias = Literal["observed", "expected", "opg", "robust"]
+ERRORS: tuple[str, ...] = get_args(Errors)
+
+
+def default_errors(rows: Rows) -> str:
+    """Name the kind of errors to take unless another is asked for: robust with sampling weights, clusters or strata."""
+    return "robust" if _sampled(rows) else "observed"
+
+
+def _sampled(rows: Rows) -> bool:
+    return rows.weighted or rows.cluster is not None or rows.stratum is not None
+
+
+def check_errors(errors: str, rows: Rows) -> None:
+    """Refuse a kind of errors that does not exist, or that would ignore how people were sampled."""
+    if errors not in ERRORS:
+        raise ValueError(f"errors must be one of {', '.join(ERRORS)}, but got {errors!r}")
+    if errors != "robust" and _sampled(rows):
+        raise ValueError(
+            "errors must be 'robust' with sampling weights, clusters or strata, which the others ignore, "
+            f"but got {errors!r}"
+        )
+
+
+def covariance(likelihood: Likelihood, b: Array, errors: str) -> Array:
+    """Give the covariances of the coefficients at a maximum; infinite or NaN where the information is singular."""
+    if errors == "expected":
+        return inverted(likelihood.expected(b), likelihood)
+    if errors == "opg":
+        return inverted(likelihood.outer(b), likelihood)
+    observed = inverted(likelihood.at(b).information, likelihood)
+    if errors == "observed":
+        return observed
+    return np.asarray(observed @ spread_of_scores(likelihood.rows, likelihood.scores(b)) @ observed)
+
+
+def inverted(information: Array, likelihood: Likelihood) -> Array:
+    """Invert an information, in units of the columns; NaN where it cannot be done."""
+    scaled = information / np.outer(likelihood.scale, likelihood.scale)
+    try:
+        root = np.linalg.cholesky(scaled)
+    except np.linalg.LinAlgError:
+        return np.full_like(information, np.nan)
+    half = np.linalg.solve(root, np.eye(len(root)))
+    return np.asarray(half.T @ half / np.outer(likelihood.scale, likelihood.scale))
+
+
+def spread_of_scores(rows: Rows, scores: Array) -> Array:
+    """Give B: the covariances of the sum of weighted scores, from a person's of each row, (n, coefficients)."""
+    if rows.cluster is None:
+        if rows.stratum is None:
+            n = rows.n
+            return np.asarray(n / (n - 1) * (scores.T * rows.square) @ scores)
+        return _within_strata(rows, scores)
+    sums = np.zeros((int(rows.cluster.max()) + 1, scores.shape[1]))
+    np.add.at(sums, rows.cluster, scores * rows.weight[:, np.newaxis])
+    stratum = np.zeros(len(sums), dtype=np.int64)
+    if rows.stratum is not None:
+        stratum[rows.cluster] = rows.stratum
+    parts = [_about_the_mean(sums[stratum == which]) for which in np.unique(stratum)]
+    return np.asarray(np.sum(parts, axis=0))
+
+
+def _about_the_mean(sums: Array) -> Array:
+    if len(sums) < 2:
+        raise ValueError("every stratum must have at least two clusters, but one has only one; join it to another")
+    centred = sums - sums.mean(axis=0)
+    return np.asarray(len(sums) / (len(sums) - 1) * centred.T @ centred)
+
+
+def _within_strata(rows: Rows, scores: Array) -> Array:
+    """Add up the strata where each person is a cluster: a row stands for several people with the same score."""
+    assert rows.stratum is not None
+    total = np.zeros((scores.shape[1], scores.shape[1]))
+    for which in np.unique(rows.stratum):
+        chosen = rows.stratum == which
+        n = float(rows.people[chosen].sum())
+        if n < 2:
+            raise ValueError("every stratum must have at least two people, but one has only one; join it to another")
+        part = scores[chosen]
+        mean = rows.weight[chosen] @ part / n
+        total += n / (n - 1) * ((part.T * rows.square[chosen]) @ part - n * np.outer(mean, mean))
+    return total
+
+
+def groups(rows: Rows) -> int | None:
+    """Give the number of clusters, less that of strata: degrees of freedom of t where they are few; None without."""
+    if rows.cluster is None:
+        return None
+    strata = 1 if rows.stratum is None else len(np.unique(rows.stratum))
+    return len(np.unique(rows.cluster)) - strata

@@ -1,0 +1,92 @@
+r"""Jeffreys' penalty: finite coefficients always, drawn towards equal shares.
+
+What is maximised is :math:`\ell(b) + \tfrac12\log\det F(b)`, F the expected information. Where all reports are possible
+after all answers, F decays as a share comes near 0 while the likelihood is bounded, so that the maximum is finite. It
+is a point estimate only: intervals around it are not those of the data.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warner.regression.ascent import SHORTEST, Peak
+from warner.regression.covariances import inverted
+
+if TYPE_CHECKING:
+    from warner.arrays import Array
+    from warner.regression.likelihood import Likelihood
+
+STEPS = 200
+CLOSE = (
+    1e-8  # decrement below which Newton's own method takes over, since rounding hides whether the height still rises
+)
+POLISH = 4
+STRIDE = 1e-5  # of a predictor, for differences of the gradient
+
+
+def penalised(likelihood: Likelihood, start: Array) -> Peak:
+    """Climb from a start to the maximum of the penalised likelihood; `value` is that of the plain one there."""
+    b, height = start, _height(likelihood, start)
+    for _ in range(STEPS):
+        gradient, covariance = _slope(likelihood, b)
+        step = covariance @ gradient
+        left = float(gradient @ step) / 2
+        if not left > CLOSE:
+            break
+        length = min(1.0, likelihood.family.reach / max(float(np.abs(likelihood.movement(step)).max()), 1e-300))
+        while length > SHORTEST and not (there := _height(likelihood, b + length * step)) > height:
+            length /= 2
+        if length <= SHORTEST:
+            break
+        b, height = b + length * step, there
+    return _polished(likelihood, b)
+
+
+def _polished(likelihood: Likelihood, b: Array) -> Peak:
+    """Finish by Newton's method, with differences of the gradient for the second derivative."""
+    left = np.inf
+    for _ in range(POLISH):
+        gradient = _slope(likelihood, b)[0]
+        strides = np.diag(STRIDE / likelihood.scale)
+        rows = [_slope(likelihood, b + h)[0] - _slope(likelihood, b - h)[0] for h in strides]
+        curvature = -np.array(rows) / (2 * np.diagonal(strides)[:, np.newaxis])
+        step = np.linalg.solve((curvature + curvature.T) / 2, gradient)
+        left = float(gradient @ step) / 2
+        b = b + step
+    return Peak(b, likelihood.value(b), abs(left), reached=abs(left) < CLOSE)
+
+
+def _slope(likelihood: Likelihood, b: Array) -> tuple[Array, Array]:
+    """Give the gradient of the penalised likelihood, and the inverse of the expected information."""
+    covariance = inverted(likelihood.expected(b), likelihood)
+    return likelihood.at(b).gradient + _pull(likelihood, b, covariance), covariance
+
+
+def _height(likelihood: Likelihood, b: Array) -> float:
+    sign, log_determinant = np.linalg.slogdet(likelihood.expected(b) / np.outer(likelihood.scale, likelihood.scale))
+    return likelihood.value(b) + log_determinant / 2 if sign > 0 else -np.inf
+
+
+def _pull(likelihood: Likelihood, b: Array, covariance: Array) -> Array:
+    r"""Give the gradient of the penalty, :math:`\tfrac12\operatorname{tr}(F^{-1}\,\partial F/\partial b)`.
+
+    With s and c the score and the curvature of a report in the predictors, the expected information of a row is
+    :math:`E_{kl} = \sum_j \mu_j s_k s_l`, and from :math:`\partial s_k/\partial\eta_m = -c_{km}`
+
+    .. math:: \frac{\partial E_{kl}}{\partial\eta_m} = \sum_j \mu_j\,(s_k s_l s_m - c_{km} s_l - c_{lm} s_k).
+    """
+    eta = likelihood.predictors(b)
+    x = likelihood.rows.x
+    f = likelihood.family.predictors
+    full = covariance if likelihood.mapping is None else likelihood.mapping @ covariance @ likelihood.mapping.T
+    blocks = full.reshape(f, x.shape[1], f, x.shape[1])
+    # H_kl = x' (F^-1)_kl x: what a row's information is weighted by.
+    leverage = np.einsum("np,kplq,nq->kln", x, blocks, x, optimize=True)
+    pull = np.zeros_like(eta)
+    for chosen, probability, point in likelihood.of_all_reports(eta):
+        h, s, c = leverage[:, :, chosen], point.score, point.curvature
+        along = np.einsum("kln,ln->kn", h, s)
+        pull[:, chosen] += probability * ((along * s).sum(axis=0) * s - 2 * np.einsum("kmn,kn->mn", c, along)) / 2
+    return likelihood.reduced((likelihood.rows.weight * pull) @ x)

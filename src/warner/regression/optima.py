@@ -1,0 +1,142 @@
+r"""The maxima of a likelihood that were found, how often each, and estimates that lie at infinity.
+
+Randomized answers make estimates at infinity usual: where a group reports yes more rarely than people without the trait
+would, its most likely share is 0, and its coefficient minus infinity. The climb then walks outwards for ever, on ground
+that becomes flat. Whether it does is seen by pulling it back, and letting it go again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from warner.regression.ascent import GAP, Peak, climbed, eigen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from warner.arrays import Array, Mask
+    from warner.regression.likelihood import Likelihood
+    from warner.regression.starts import Start
+
+SAME = 1e-6  # nats within which two climbs have reached one maximum
+APART = 0.05  # movement of a predictor beyond which they have not
+FAR = 12.0  # predictors beyond this are as good as infinite
+NEAR = 8.0  # where a predictor is pulled back to, before it is let go again
+FLAT = 1e-5  # eigenvalue of the information of one person below which the ground may be flat
+TOUCHED, UNMOVED = 1e-3, 1e-2  # parts of a direction in a coefficient, in units of its predictor
+ENDLESS = 1000.0  # as good as infinity, for a direction
+FARTHER = 10.0  # how much farther a predictor may go without any loss, if the estimate lies at infinity
+
+
+class Optimum(NamedTuple):
+    """A maximum: its log-likelihood, and how many starts ended there."""
+
+    log_likelihood: float
+    starts: int
+
+
+class Infinity(NamedTuple):
+    """Which coefficients have no finite estimate: minus or plus infinity, NaN if both will do, 0 where it is finite.
+
+    `direction` is the way on which the likelihood does not fall.
+    """
+
+    signs: Array
+    direction: Array
+
+    @property
+    def mask(self) -> Mask:
+        """The coefficients concerned."""
+        return np.asarray(self.signs != 0)
+
+
+class Found(NamedTuple):
+    """The best maximum that was found, all of them from the best one down, and what lies at infinity."""
+
+    peak: Peak
+    optima: tuple[Optimum, ...]
+    infinity: Infinity | None
+    tried: int
+
+
+def found(likelihood: Likelihood, starts: Iterable[Start]) -> Found:
+    """Climb from all starts, and say where they ended."""
+    peaks: list[tuple[Peak, int]] = []
+    tried = 0
+    for start in starts:
+        tried += 1
+        if not np.isfinite(likelihood.value(start.coefficients)):
+            continue
+        peak = climbed(likelihood, start.coefficients)
+        if not peak.reached:
+            continue
+        for place, (other, count) in enumerate(peaks):
+            if _same(likelihood, peak, other):
+                peaks[place] = (max(peak, other, key=lambda one: one.value), count + 1)
+                break
+        else:
+            peaks.append((peak, 1))
+    if not peaks:
+        raise ValueError(
+            f"no maximum of the likelihood was found from {tried} starts; the model may be too large for these reports"
+        )
+    peaks.sort(key=lambda item: -item[0].value)
+    best = peaks[0][0]
+    optima = tuple(Optimum(peak.value, count) for peak, count in peaks)
+    return Found(best, optima, infinity(likelihood, best), tried)
+
+
+def _same(likelihood: Likelihood, first: Peak, second: Peak) -> bool:
+    if abs(first.value - second.value) > SAME + 1e-12 * abs(first.value):
+        return False
+    # Predictors far out may differ: the ground is flat there.
+    one, other = (np.clip(likelihood.predictors(peak.coefficients), -FAR, FAR) for peak in (first, second))
+    return bool(np.abs(one - other).max() < APART) or infinity(likelihood, first) is not None
+
+
+def infinity(likelihood: Likelihood, peak: Peak) -> Infinity | None:
+    r"""Find the coefficients that the likelihood drives to infinity; None if there are none.
+
+    Along eigenvectors whose eigenvalue is next to nothing the predictors are pulled back to where there is a slope. If
+    the climb from there runs out again, and could go on by 10 without a loss of 1e-6, the estimate lies at infinity.
+    Coefficients that these directions do not touch are finite. The others go where the climb takes them; those that it
+    leaves where they are, between several that run away, can be anything.
+    """
+    weight = float(likelihood.rows.weight.sum())
+    values, vectors = eigen(likelihood.at(peak.coefficients).information, likelihood.scale, weight)
+    flat = vectors[values < FLAT]
+    if not len(flat):
+        return None
+    eta = likelihood.predictors(peak.coefficients)
+    ways = np.stack([likelihood.movement(vector).ravel() for vector in flat], axis=1)
+    back = np.linalg.lstsq(ways, (np.clip(eta, -NEAR, NEAR) - eta).ravel(), rcond=None)[0] @ flat
+    pulled = peak.coefficients + back
+    again = climbed(likelihood, pulled, gap=GAP)
+    direction = again.coefficients - pulled
+    reach = float(np.abs(likelihood.movement(direction)).max())
+    if reach < 1.0:  # it stays: a finite maximum on flat ground
+        return None
+    direction = direction / reach
+    value = max(again.value, peak.value)
+    if likelihood.value(again.coefficients + FARTHER * direction) < value - SAME - 1e-13 * abs(value):
+        return None
+    touched = np.sqrt((flat**2).sum(axis=0)) * likelihood.scale > TOUCHED
+    signs = np.zeros(len(direction))
+    for i in np.flatnonzero(touched).tolist():
+        signs[i] = _sign(likelihood, again.coefficients, direction, flat, i, value)
+    return Infinity(signs, direction)
+
+
+def _sign(likelihood: Likelihood, b: Array, direction: Array, flat: Array, i: int, value: float) -> float:
+    """Tell whether a coefficient runs to minus or to plus infinity; NaN if the likelihood lets it do either.
+
+    It can do either if the direction stays one without a loss when its part in the coefficient is turned round, by as
+    little of the flat ground as possible.
+    """
+    own = (flat[:, i] * likelihood.scale[i]) @ flat  # the flat direction nearest to it
+    turned = direction - 1.1 * (direction[i] / own[i]) * own
+    if abs(direction[i]) * likelihood.scale[i] < UNMOVED or likelihood.value(b + ENDLESS * turned) >= value - 2 * SAME:
+        return np.nan
+    return float(np.copysign(np.inf, direction[i]))

@@ -1,0 +1,227 @@
+"""The engine of regressions: derivatives by differences, reference cases, false optima, estimates at infinity."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import warner
+from warner import surveys
+from warner.regression.covariances import covariance
+from warner.regression.families import Binary, Cumulative, Family, Softmax
+from warner.regression.jeffreys import penalised
+from warner.regression.likelihood import Likelihood
+from warner.regression.links import LINKS
+from warner.regression.optima import found
+from warner.regression.rows import Rows
+from warner.regression.starts import starts
+
+REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "regression.json").read_text(encoding="utf-8"))
+FORCED = surveys.forced_response(truth="2/3", yes="1/6")
+THREE = warner.RandomizedResponse(["never", "once", "often"], odds=(3, 1))
+
+
+def rows_of(design, x, counts) -> Rows:
+    """Give the rows of a table: a line of covariates, with the count of each report."""
+    table = design.operator().matrix()
+    counts = np.asarray(counts, dtype=float)
+    report = np.tile(np.arange(counts.shape[1]), len(counts))
+    weight = counts.ravel()
+    x = np.repeat(np.asarray(x, dtype=float), counts.shape[1], axis=0)
+    return Rows(x, table.T[report], weight, weight, weight, (design,), np.zeros_like(report), report, (table,))
+
+
+def table_of(name, covariates):
+    rows = np.array(REFERENCE[name]["rows"], dtype=float)
+    return np.column_stack([np.ones(len(rows)), rows[:, :covariates]]), rows[:, covariates:]
+
+
+BINARY = rows_of(FORCED, *table_of("A_binary_forced_response", 2))
+MULTINOMIAL = rows_of(THREE, *table_of("B_three_answers", 2))
+EQUAL_SLOPES = np.array([[1, 0, 0, 0], [0, 0, -1, 0], [0, 0, 0, -1], [0, 1, 0, 0], [0, 0, -1, 0], [0, 0, 0, -1]], float)
+DIRECT = rows_of(warner.Channel(np.eye(3), ["a", "b", "c"], ["a", "b", "c"]), *table_of("B_three_answers", 2))
+LIKELIHOODS = {
+    **{name: Likelihood(BINARY, Binary(link)) for name, link in LINKS.items()},
+    "first as reference": Likelihood(BINARY, Binary(LINKS["probit"], reference=0)),
+    "multinomial": Likelihood(MULTINOMIAL, Softmax(3, 1)),
+    "direct": Likelihood(DIRECT, Softmax(3, 0)),
+    **{f"ordered {name}": Likelihood(MULTINOMIAL, Cumulative(3, LINKS[name]), EQUAL_SLOPES) for name in LINKS},
+    "ordered direct": Likelihood(DIRECT, Cumulative(3, LINKS["logit"]), EQUAL_SLOPES),
+}
+
+
+@pytest.mark.parametrize("name", LIKELIHOODS)
+def test_derivatives_are_those_of_differences(name) -> None:
+    likelihood = LIKELIHOODS[name]
+    b = 0.3 * np.random.default_rng(2).standard_normal(likelihood.size)
+    if "ordered" in name:
+        b[1] = b[0] + 1
+    here, h = likelihood.at(b), 1e-6
+    steps = h * np.eye(len(b))
+    assert here.value == pytest.approx(likelihood.value(b), rel=1e-14)
+    slopes = [(likelihood.value(b + step) - likelihood.value(b - step)) / (2 * h) for step in steps]
+    np.testing.assert_allclose(here.gradient, slopes, rtol=1e-6, atol=1e-5)
+    curves = [-(likelihood.at(b + step).gradient - likelihood.at(b - step).gradient) / (2 * h) for step in steps]
+    np.testing.assert_allclose(here.information, curves, rtol=1e-6, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", LIKELIHOODS)
+def test_shares_and_their_slopes(name) -> None:
+    likelihood = LIKELIHOODS[name]
+    family: Family = likelihood.family
+    eta = np.sort(np.random.default_rng(3).uniform(-2, 1, (family.predictors, 7)), axis=0)
+    shares = family.shares(eta)
+    np.testing.assert_allclose(shares.sum(axis=0), 1, rtol=1e-14)
+    np.testing.assert_allclose(family.predictors_of(shares), eta, rtol=1e-10, atol=1e-10)
+    for number, step in enumerate(1e-6 * np.eye(family.predictors)):
+        change = family.shares(eta + step[:, np.newaxis]) - family.shares(eta - step[:, np.newaxis])
+        np.testing.assert_allclose(family.slopes(eta)[:, number], change / 2e-6, rtol=1e-6, atol=1e-9)
+
+
+def test_expected_information_is_the_mean_of_the_observed_one() -> None:
+    # Over all reports, each with its own probability: rows with these as weights.
+    likelihood = LIKELIHOODS["multinomial"]
+    b = np.array([0.2, -0.3, 0.1, 0.4, 0.2, -0.5])
+    shares = likelihood.family.shares(likelihood.predictors(b))
+    probability = (shares * likelihood.reports).sum(axis=0)
+    sizes = MULTINOMIAL.weight.reshape(-1, 3).sum(axis=1).repeat(3)
+    rows = Rows(**{**vars(MULTINOMIAL), "weight": probability * sizes})
+    np.testing.assert_allclose(Likelihood(rows, Softmax(3, 1)).at(b).information, likelihood.expected(b), rtol=1e-10)
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_two_answers_to_the_reference(link) -> None:
+    case = REFERENCE["A_binary_forced_response"][link]
+    likelihood = LIKELIHOODS[link]
+    peak = found(likelihood, starts(likelihood)).peak
+    np.testing.assert_allclose(peak.coefficients, case["coef"], atol=1e-9)
+    assert peak.value == pytest.approx(case["log_likelihood"], abs=1e-9)
+    for errors in ("observed", "expected", "opg"):
+        found_errors = np.sqrt(np.diag(covariance(likelihood, peak.coefficients, errors)))
+        np.testing.assert_allclose(found_errors, case[f"se_{errors}"], atol=1e-9)
+    # The reference leaves out the factor n/(n - 1).
+    robust = np.diag(covariance(likelihood, peak.coefficients, "robust")) * (BINARY.n - 1) / BINARY.n
+    np.testing.assert_allclose(np.sqrt(robust), case["se_sandwich_hc0"], atol=1e-9)
+
+
+def test_three_answers_to_the_reference() -> None:
+    case = REFERENCE["B_three_answers"]
+    likelihood = Likelihood(MULTINOMIAL, Softmax(3, 0))
+    result = found(likelihood, starts(likelihood))
+    np.testing.assert_allclose(result.peak.coefficients, np.ravel(case["coef"]), atol=1e-9)
+    assert result.peak.value == pytest.approx(case["log_likelihood"], abs=1e-9)
+    assert [optimum.starts for optimum in result.optima] == [result.tried]
+    for errors in ("observed", "expected", "opg"):
+        found_errors = np.sqrt(np.diag(covariance(likelihood, result.peak.coefficients, errors)))
+        np.testing.assert_allclose(found_errors, np.ravel(case[f"se_{errors}"]), atol=1e-9)
+
+
+@pytest.mark.parametrize("link", ["logit", "probit"])
+def test_ordered_answers_to_the_reference(link) -> None:
+    case = REFERENCE["B_three_answers"][f"ordered_{link}"]
+    likelihood = LIKELIHOODS[f"ordered {link}"]
+    peak = found(likelihood, starts(likelihood)).peak
+    np.testing.assert_allclose(peak.coefficients, [*case["cutpoints"], *case["coef"]], atol=1e-9)
+    assert peak.value == pytest.approx(case["log_likelihood"], abs=1e-9)
+    if "se_observed" in case:
+        errors = np.sqrt(np.diag(covariance(likelihood, peak.coefficients, "observed")))
+        np.testing.assert_allclose(errors, case["se_observed"], atol=1e-9)
+
+
+def test_a_false_optimum_is_found_and_left() -> None:
+    case = REFERENCE["H_false_optimum"]
+    likelihood = Likelihood(rows_of(surveys.warner("3/4"), *table_of("H_false_optimum", 1)), Binary(LINKS["logit"]))
+    result = found(likelihood, starts(likelihood))
+    np.testing.assert_allclose(result.peak.coefficients, case["best"]["coef"], atol=1e-9)
+    assert result.optima[1].log_likelihood == pytest.approx(case["false"]["log_likelihood"], abs=1e-9)
+    # The null start and the corrected score end in the false one: seen to fail without the others.
+    first_two = [start for start in starts(likelihood) if start.name in ("null", "corrected score")]
+    assert found(likelihood, first_two).peak.value == pytest.approx(case["false"]["log_likelihood"], abs=1e-9)
+
+
+def test_an_estimate_at_infinity_is_named() -> None:
+    likelihood = Likelihood(rows_of(FORCED, *table_of("D_infinite", 1)), Binary(LINKS["logit"]))
+    result = found(likelihood, starts(likelihood))
+    case = REFERENCE["D_infinite"]
+    assert result.peak.value == pytest.approx(case["log_likelihood_supremum"], abs=1e-6)
+    assert result.peak.coefficients[0] == pytest.approx(case["intercept"], abs=1e-6)
+    assert result.infinity is not None
+    assert result.infinity.signs.tolist() == [0, -np.inf]
+
+
+def boundary(counts, n):
+    """Give the most likely shares of yes under FORCED, and whether they are 0 or 1."""
+    shares = (counts / n - 1 / 6) / (2 / 3)
+    return np.clip(shares, 0, 1), (counts * 6 <= n) | (counts * 6 >= 5 * n)
+
+
+def test_infinity_is_flagged_exactly_where_a_share_is_on_the_boundary() -> None:
+    # One factor: the fit is the most likely share of each group, and coefficients are differences of their logits.
+    rng = np.random.default_rng(4)
+    seen = 0
+    for _ in range(250):
+        groups = int(rng.integers(2, 4))
+        n = rng.integers(5, 60, groups)
+        counts = rng.binomial(n, 1 / 6 + 2 / 3 * np.maximum(0, rng.uniform(-0.1, 0.6, groups)))
+        x = np.column_stack([np.ones(groups), np.eye(groups)[:, 1:]])
+        likelihood = Likelihood(rows_of(FORCED, x, np.column_stack([counts, n - counts])), Binary(LINKS["logit"]))
+        result = found(likelihood, starts(likelihood))
+        shares, at_the_end = boundary(counts, n)
+        seen += bool(at_the_end.any())
+        probability = 1 / 6 + 2 / 3 * shares
+        most = counts @ np.log(probability) + (n - counts) @ np.log(1 - probability)
+        assert result.peak.value == pytest.approx(most, abs=1e-6)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logits = np.where(at_the_end, np.where(shares > 0.5, np.inf, -np.inf), np.log(shares / (1 - shares)))
+            coefficients = np.concatenate([logits[:1], logits[1:] - logits[0]])
+        if not at_the_end.any():
+            assert result.infinity is None
+            np.testing.assert_allclose(result.peak.coefficients, coefficients, atol=1e-5)
+        else:
+            assert result.infinity is not None
+            np.testing.assert_array_equal(result.infinity.signs, np.where(np.isfinite(coefficients), 0, coefficients))
+    assert seen > 50
+
+
+def test_jeffreys_penalty_to_the_reference() -> None:
+    case = REFERENCE["A_binary_forced_response"]["jeffreys"]
+    likelihood = LIKELIHOODS["logit"]
+    peak = penalised(likelihood, np.zeros(3))
+    np.testing.assert_allclose(peak.coefficients, case["coef"], atol=1e-9)
+    errors = np.sqrt(np.diag(covariance(likelihood, peak.coefficients, "expected")))
+    np.testing.assert_allclose(errors, case["se_expected"], atol=1e-9)
+    # At infinity: one cell each, by 40 digits of mpmath; the reference page has -2.98165213, seven digits of it.
+    likelihood = Likelihood(rows_of(FORCED, *table_of("D_infinite", 1)), Binary(LINKS["logit"]))
+    peak = penalised(likelihood, np.zeros(2))
+    np.testing.assert_allclose(peak.coefficients, [-0.946826195303917, -2.981652200604154], atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["multinomial", "ordered cloglog", "first as reference"])
+def test_jeffreys_penalty_is_at_its_maximum(name) -> None:
+    likelihood = LIKELIHOODS[name]
+    start = found(likelihood, starts(likelihood)).peak.coefficients
+    b = penalised(likelihood, start).coefficients
+
+    def height(b):
+        return likelihood.value(b) + np.linalg.slogdet(likelihood.expected(b))[1] / 2
+
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        assert height(b) >= height(b + 1e-3 * rng.standard_normal(len(b)))
+
+
+def test_direct_answers_at_any_predictor() -> None:
+    # With likelihoods of 0 and 1 nothing overflows, and nothing is lost: log F(-700) of a logit is -700.
+    likelihood = np.array([[1.0, 0.0], [0.0, 1.0]])
+    for link in ("logit", "probit", "cauchit", "cloglog"):
+        point = Binary(LINKS[link]).at(np.array([[-30.0, -30.0]]), likelihood)
+        assert np.isfinite(np.concatenate([part.ravel() for part in point])).all()
+    point = Binary(LINKS["logit"]).at(np.array([[-700.0, 700.0]]), likelihood)
+    np.testing.assert_allclose(point.log_likelihood, [-700, -700])
+    np.testing.assert_allclose(point.score, [[1, -1]])
+    eta = np.array([[-700.0, 700.0], [-700.0, 700.0]])
+    point = Softmax(3, 2).at(eta, np.eye(3)[:, [0, 2]])
+    np.testing.assert_allclose(point.log_likelihood, [-700, -700 - np.log(2)])
