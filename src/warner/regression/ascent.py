@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 STEPS = 200
 GAP = 1e-10  # nats that a climb may leave
 FLOOR = 1e-8  # of an eigenvalue of the information of one person, in units of the columns
+FLAT = 1e-5  # eigenvalue below which the ground may be flat
 DEFINITE = 1e-10  # an eigenvalue above this is positive
 PROMISED = 1e-4  # part of the promised gain that a step must keep
 SHORTEST = 1e-10  # part of a step

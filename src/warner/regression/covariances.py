@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from warner.regression.ascent import FLAT, eigen
+
 if TYPE_CHECKING:
     from warner.arrays import Array
     from warner.regression.likelihood import Likelihood
@@ -41,27 +43,35 @@ def check_errors(errors: str, rows: Rows) -> None:
         )
 
 
-def covariance(likelihood: Likelihood, b: Array, errors: str) -> Array:
-    """Give the covariances of the coefficients at a maximum; infinite or NaN where the information is singular."""
+def covariance(likelihood: Likelihood, b: Array, errors: str, *, flat: bool = False) -> Array:
+    """Give the covariances of the coefficients at a maximum; NaN where the information is singular.
+
+    With `flat`, directions in which the likelihood is flat are left out: what they do not touch keeps its covariances.
+    """
     if errors == "expected":
-        return inverted(likelihood.expected(b), likelihood)
+        return inverted(likelihood.expected(b), likelihood, flat=flat)
     if errors == "opg":
-        return inverted(likelihood.outer(b), likelihood)
-    observed = inverted(likelihood.at(b).information, likelihood)
+        return inverted(likelihood.outer(b), likelihood, flat=flat)
+    observed = inverted(likelihood.at(b).information, likelihood, flat=flat)
     if errors == "observed":
         return observed
     return np.asarray(observed @ spread_of_scores(likelihood.rows, likelihood.scores(b)) @ observed)
 
 
-def inverted(information: Array, likelihood: Likelihood) -> Array:
+def inverted(information: Array, likelihood: Likelihood, *, flat: bool = False) -> Array:
     """Invert an information, in units of the columns; NaN where it cannot be done."""
-    scaled = information / np.outer(likelihood.scale, likelihood.scale)
+    scale = np.outer(likelihood.scale, likelihood.scale)
+    if flat:
+        weight = float(likelihood.rows.weight.sum())
+        values, vectors = eigen(information, likelihood.scale, weight)
+        told = values > FLAT
+        return np.asarray((vectors[told].T / values[told]) @ vectors[told] / weight)
     try:
-        root = np.linalg.cholesky(scaled)
+        root = np.linalg.cholesky(information / scale)
     except np.linalg.LinAlgError:
         return np.full_like(information, np.nan)
     half = np.linalg.solve(root, np.eye(len(root)))
-    return np.asarray(half.T @ half / np.outer(likelihood.scale, likelihood.scale))
+    return np.asarray(half.T @ half / scale)
 
 
 def spread_of_scores(rows: Rows, scores: Array) -> Array:

@@ -31,19 +31,10 @@ class Point(NamedTuple):
     curvature: Array
 
 
-class Family(ABC):
-    """Shares of k answers as a function of some predictors.
-
-    Attributes
-    ----------
-    k : int
-        The number of answers.
-    reach : float
-        How far a predictor may move in one step of Newton's method.
-    """
+class Shares(ABC):
+    """Shares of k answers as a function of some predictors."""
 
     k: int
-    reach: float
 
     @property
     @abstractmethod
@@ -53,6 +44,22 @@ class Family(ABC):
     @abstractmethod
     def shares(self, eta: Array) -> Array:
         """Give the share of each answer, (k, n), at predictors (f, n)."""
+
+    @abstractmethod
+    def slopes(self, eta: Array) -> Array:
+        """Give the derivatives of the shares in the predictors, (k, f, n)."""
+
+
+class Family(Shares):
+    """Shares that a likelihood is made of.
+
+    Attributes
+    ----------
+    reach : float
+        How far a predictor may move in one step of Newton's method.
+    """
+
+    reach: float
 
     @abstractmethod
     def at(self, eta: Array, likelihood: Array) -> Point:
@@ -71,11 +78,33 @@ class Family(ABC):
         return np.ones((1, self.predictors))
 
     def slopes(self, eta: Array) -> Array:
-        r"""Give the derivatives of the shares, (k, f, n): :math:`\theta_k\,\partial\log\theta_k/\partial\eta`."""
+        r"""Give the derivatives of the shares: :math:`\theta_k` times the score of a true answer k."""
         truths = np.eye(self.k)
         shares = self.shares(eta)
         rows = [self.at(eta, np.repeat(truths[:, [k]], eta.shape[1], axis=1)).score * shares[k] for k in range(self.k)]
         return np.array(rows)
+
+
+@dataclass(frozen=True)
+class Identity(Shares):
+    """Shares that are linear themselves: of each answer but the reference, which has the rest."""
+
+    k: int
+    reference: int
+
+    @property
+    def predictors(self) -> int:
+        """One for each answer but the reference."""
+        return self.k - 1
+
+    def shares(self, eta: Array) -> Array:
+        """Give the predictors as they are, within 0 to 1 or not."""
+        return np.insert(eta, self.reference, 1 - eta.sum(axis=0), axis=0)
+
+    def slopes(self, eta: Array) -> Array:
+        """Give ones, and minus ones for the reference."""
+        steps = np.insert(np.eye(self.k - 1), self.reference, -1.0, axis=0)
+        return np.repeat(steps[:, :, np.newaxis], eta.shape[1], axis=2)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from warner.regression.ascent import GAP, Peak, climbed, eigen
+from warner.regression.ascent import FLAT, GAP, Peak, climbed, eigen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +24,6 @@ SAME = 1e-6  # nats within which two climbs have reached one maximum
 APART = 0.05  # movement of a predictor beyond which they have not
 FAR = 12.0  # predictors beyond this are as good as infinite
 NEAR = 8.0  # where a predictor is pulled back to, before it is let go again
-FLAT = 1e-5  # eigenvalue of the information of one person below which the ground may be flat
 TOUCHED, UNMOVED = 1e-3, 1e-2  # parts of a direction in a coefficient, in units of its predictor
 ENDLESS = 1000.0  # as good as infinity, for a direction
 FARTHER = 10.0  # how much farther a predictor may go without any loss, if the estimate lies at infinity

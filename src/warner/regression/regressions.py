@@ -1,0 +1,283 @@
+r"""regress: how the answers depend on what else is known of people.
+
+The likelihood of the reports is maximised: :math:`\sum_n w_n \log \sum_k L_{nk}\,\theta_k(x_n; b)`, with L the
+probability of the report after each answer. What is assumed: given the true answer, a report depends on nothing else,
+and people are independent of each other unless they are said to be clustered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warner.regression import specifications
+from warner.regression.covariances import check_errors, covariance, default_errors, groups
+from warner.regression.data import gathered
+from warner.regression.jeffreys import penalised
+from warner.regression.likelihood import Likelihood
+from warner.regression.linear import least_squares
+from warner.regression.links import LINKS
+from warner.regression.optima import Infinity, Optimum, found
+from warner.regression.soundness import refuse_dependent, refuse_too_few, refuse_unidentified
+from warner.regression.specifications import MODELS
+from warner.regression.starts import starts as all_starts
+from warner.results import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from warner.arrays import Array, Label
+    from warner.designs.contract import Design
+    from warner.regression.data import Gathered
+    from warner.regression.specifications import Specification
+    from warner.regression.starts import Start
+
+PENALTIES = ("jeffreys",)
+FEW_CLUSTERS = 40  # below which t is taken in the place of the normal distribution
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Regression(Result):
+    """Coefficients with their evidence.
+
+    Attributes
+    ----------
+    gathered : Gathered
+        The data: distinct rows, the terms of the model, and who was left out.
+    specification : Specification
+        Which coefficients there are, and how shares follow from them.
+    coefficients : array
+        The estimates, in the order of ``specification.coefficients``; infinite, or NaN, where there is no finite one.
+    point : array
+        Coefficients that are all finite, and as good as the estimates: shares are evaluated there.
+    covariance : array
+        Of the estimates; NaN where they are not finite.
+    errors : str
+        The kind of standard errors.
+    penalty : str or None
+        "jeffreys" for a penalised estimate.
+    log_likelihood : float or None
+        At the estimates; None for a linear model.
+    gap : float
+        What this maximum of the likelihood can still gain.
+    optima : tuple of Optimum
+        All maxima that were found, the best first: their log-likelihoods, and how many starts ended there.
+    tried : int
+        The number of starts.
+    infinity : Infinity or None
+        Which estimates lie at infinity.
+    """
+
+    gathered: Gathered
+    specification: Specification
+    coefficients: Array
+    point: Array
+    covariance: Array
+    errors: str
+    penalty: str | None = None
+    log_likelihood: float | None = None
+    gap: float = 0.0
+    optima: tuple[Optimum, ...] = ()
+    tried: int = 0
+    infinity: Infinity | None = None
+
+    @property
+    def people(self) -> int:
+        """The number of people whose reports were used."""
+        return self.gathered.rows.n
+
+    @property
+    def dropped(self) -> int:
+        """The number of people who were left out: something missing, a report that is none, or no weight."""
+        return self.gathered.missing + self.gathered.unknown + self.gathered.weightless
+
+    @cached_property
+    def likelihood(self) -> Likelihood:
+        """The likelihood of the coefficients."""
+        return Likelihood(self.gathered.rows, self.specification.family, self.specification.mapping)
+
+    @cached_property
+    def effective(self) -> float | None:
+        """The number of direct answers that would tell as much; None where reports cannot be listed."""
+        rows = self.gathered.rows
+        if self.log_likelihood is None or any(table is None for table in rows.tables):
+            return None
+        weights = float(rows.weight.sum() ** 2 / rows.square.sum()) / float(rows.weight.sum())
+        return self.likelihood.effective(self.point) * (weights if rows.weighted else 1.0)
+
+    @property
+    def standard_errors(self) -> Array:
+        """The standard error of each coefficient; NaN where it lies at infinity."""
+        return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def freedom(self) -> int | None:
+        """Degrees of freedom of t, where clusters are few; None for the normal distribution."""
+        count = groups(self.gathered.rows)
+        return count if count is not None and count < FEW_CLUSTERS else None
+
+
+def regress(
+    formula: str,
+    data: Any,
+    design: Design | Mapping[Any, Design] | None = None,
+    *,
+    by: str | None = None,
+    on: Iterable[str] | None = None,
+    X: Any = None,  # noqa: N803
+    names: Sequence[str] | None = None,
+    model: str = "multinomial",
+    link: str = "logit",
+    reference: Label | None = None,
+    weights: str | None = None,
+    counts: str | None = None,
+    clusters: str | None = None,
+    strata: str | None = None,
+    errors: str | None = None,
+    penalty: str | None = None,
+    starts: int | None = None,
+    unknown: str = "error",
+) -> Regression:
+    """Regress randomized answers on what is known of people in the clear.
+
+    Parameters
+    ----------
+    formula : str
+        ``"answer ~ age + C(region)"``: the column of reports, and the terms. With `on` or `X` the column of reports
+        alone; of a tally, which has no such column, ``"~ age + C(region)"``.
+    data : data frame, table, mapping of columns, path, Tally or Pool
+        What `warner.tally` takes, or a tally that is grouped by the covariates.
+    design : Design, or mapping of names to Design
+        What every report went through; with `by`, the designs by the names that this column has. A direct question is a
+        design that always tells the truth. A tally has its own.
+    by : str, optional
+        The column that names the design of each row.
+    on : list of str, optional
+        The covariates in the place of a formula's right side: numbers as they are, all else by its levels.
+    X, names : array of shape (people, columns), and their names, optional
+        Numbers in the place of covariates.
+    model : {"multinomial", "ordered", "linear"}
+        Log-odds of each answer against the reference (for two answers, those of the other one); ordered answers with
+        common slopes, in the order of the domain; or shares that are linear themselves.
+    link : {"logit", "probit", "cloglog", "cauchit"}
+        For two answers, and for ordered ones.
+    reference : label, optional
+        The answer that the others are compared with; the last one if not given.
+    weights, counts, clusters, strata : str, optional
+        Columns: sampling weights; for how many people a row stands; what people were sampled in.
+    errors : {"observed", "expected", "opg", "robust"}, optional
+        The kind of standard errors: robust with weights, clusters or strata, else from the observed information.
+    penalty : {"jeffreys"}, optional
+        A penalty that makes every estimate finite, and draws it towards equal shares.
+    starts : int, optional
+        How many random starts there are beside those that are always tried; 4 if not given, none with many rows.
+    unknown : {"error", "drop"}
+        What to do with values that no report can have.
+
+    Examples
+    --------
+    >>> from warner import RandomizedResponse, Tally
+    >>> survey = RandomizedResponse(["yes", "no"], truth="3/4")
+    >>> reports = {"answer": ["yes", "no"] * 2, "old": [0, 0, 1, 1], "people": [40, 60, 55, 45]}
+    >>> fit = regress("answer", reports, survey, on=["old"], counts="people")
+    >>> fit.coefficients.round(4)  # log(.3/.7), and log(.6/.4) less that
+    array([-0.8473,  1.2528])
+    """
+    _check(model, link, penalty, errors)
+    data = gathered(
+        formula,
+        data,
+        design,
+        by=by,
+        on=on,
+        X=X,
+        names=names,
+        weights=weights,
+        counts=counts,
+        clusters=clusters,
+        strata=strata,
+        unknown=unknown,
+    )
+    domain = data.rows.designs[0].domain
+    if reference is None:
+        reference = domain[-1]
+    elif reference not in domain:
+        raise ValueError(f"reference must be one of the answers, but got {reference!r}")
+    if model == "linear":
+        return _linear(data, specifications.linear(data.terms, domain, reference), errors)
+    if model == "ordered":
+        specification = specifications.ordered(data.terms, domain, link)
+    elif link != "logit" and len(domain) > 2:
+        raise ValueError(f'link must be "logit" for more than two answers, unless model="ordered", but got {link!r}')
+    else:
+        specification = specifications.multinomial(data.terms, domain, reference, link)
+    return fitted(data, specification, errors=errors, penalty=penalty, at_random=starts)
+
+
+def _check(model: str, link: str, penalty: str | None, errors: str | None) -> None:
+    if model not in MODELS:
+        raise ValueError(f"model must be one of {', '.join(MODELS)}, but got {model!r}")
+    if link not in LINKS:
+        raise ValueError(f"link must be one of {', '.join(LINKS)}, but got {link!r}")
+    if penalty is not None and penalty not in PENALTIES:
+        raise ValueError(f"penalty must be one of {', '.join(PENALTIES)}, or None, but got {penalty!r}")
+    if model == "linear" and (penalty is not None or link != "logit" or errors not in {None, "robust"}):
+        raise ValueError(
+            "a linear model has neither link nor penalty, and its errors are robust: leave link, penalty and errors out"
+        )
+
+
+def _linear(data: Gathered, specification: Specification, errors: str | None) -> Regression:
+    refuse_too_few(data.rows, len(specification.coefficients))
+    refuse_dependent(data.rows, data.terms.names)
+    result = least_squares(data.rows, list(specification.domain).index(specification.reference))
+    return Regression(data, specification, result.coefficients, result.coefficients, result.covariance, "robust")
+
+
+def fitted(
+    data: Gathered,
+    specification: Specification,
+    *,
+    errors: str | None = None,
+    penalty: str | None = None,
+    at_random: int | None = None,
+    more: Sequence[Start] = (),
+) -> Regression:
+    """Fit a model to gathered data: from all starts, and from some more."""
+    rows = data.rows
+    kind = default_errors(rows) if errors is None else errors
+    check_errors(kind, rows)
+    refuse_too_few(rows, len(specification.coefficients))
+    refuse_dependent(rows, data.terms.names)
+    likelihood = Likelihood(rows, specification.family, specification.mapping)
+    places = [*all_starts(likelihood, at_random=at_random), *more]
+    refuse_unidentified(likelihood, places[0].coefficients, [str(name) for name in specification.coefficients])
+    if penalty is not None:
+        peak = penalised(likelihood, places[0].coefficients)
+        spread = covariance(likelihood, peak.coefficients, "expected" if errors is None else kind)
+        b = peak.coefficients
+        return Regression(data, specification, b, b, spread, kind, penalty, peak.value, peak.gap, tried=1)
+    result = found(likelihood, places)
+    b = result.peak.coefficients
+    reported, spread = b, covariance(likelihood, b, kind, flat=result.infinity is not None)
+    if result.infinity is not None:
+        lost = result.infinity.mask
+        reported = np.where(lost, result.infinity.signs, b)
+        spread = np.where(lost[:, np.newaxis] | lost, np.nan, spread)
+    return Regression(
+        data,
+        specification,
+        reported,
+        b,
+        spread,
+        kind,
+        None,
+        result.peak.value,
+        result.peak.gap,
+        result.optima,
+        result.tried,
+        result.infinity,
+    )

@@ -1,0 +1,143 @@
+"""Which coefficients a model has: whose shares they are for, which term they belong to, and how they enter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from warner.regression.families import Binary, Cumulative, Family, Identity, Shares, Softmax
+from warner.regression.links import LINKS
+from warner.regression.terms import INTERCEPT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from warner.arrays import Array, Label
+    from warner.regression.terms import Terms
+
+MODELS = ("multinomial", "ordered", "linear")
+
+
+class Coefficient(NamedTuple):
+    """A coefficient: the answer whose share it is about, None if it is about all of them, and its term."""
+
+    answer: Label | None
+    term: str
+
+    def __str__(self) -> str:
+        return self.term if self.answer is None else f"{self.answer}: {self.term}"
+
+
+@dataclass(frozen=True, eq=False)
+class Specification:
+    """What is estimated.
+
+    Attributes
+    ----------
+    model, link : str
+        The names of the model, and of the link of its shares.
+    domain : sequence of labels
+        The answers.
+    reference : label, optional
+        The answer that the others are compared with; None where answers are ordered.
+    shares : Shares
+        How shares follow from predictors.
+    coefficients : tuple of Coefficient
+        In the order of every result.
+    mapping : array of shape (f * P, coefficients), optional
+        How the coefficients enter the matrix B of predictors and columns; None if they are all of its entries.
+    groups : mapping of str to tuple of int
+        The coefficients of each term.
+    """
+
+    model: str
+    link: str
+    domain: Sequence[Label]
+    reference: Label | None
+    shares: Shares
+    coefficients: tuple[Coefficient, ...]
+    groups: Mapping[str, tuple[int, ...]]
+    mapping: Array | None = None
+
+    @property
+    def family(self) -> Family:
+        """The family of the likelihood."""
+        if not isinstance(self.shares, Family):
+            raise TypeError(f"a {self.model} model has no likelihood")
+        return self.shares
+
+    def matrix(self, b: Array) -> Array:
+        """Give B, a row for each predictor, from coefficients."""
+        full = b if self.mapping is None else self.mapping @ b
+        return np.asarray(full.reshape(self.shares.predictors, -1))
+
+    def shares_at(self, b: Array, x: Array) -> Array:
+        """Give the shares of all answers for rows of columns: (n, k)."""
+        return self.shares.shares(self.matrix(b) @ x.T).T
+
+    def slopes_at(self, b: Array, x: Array) -> Array:
+        """Give the derivatives of these shares in the coefficients: (n, k, coefficients)."""
+        slopes = self.shares.slopes(self.matrix(b) @ x.T)
+        full = np.einsum("kfn,np->nkfp", slopes, x).reshape(len(x), self.shares.k, -1)
+        return full if self.mapping is None else np.asarray(full @ self.mapping)
+
+
+def multinomial(terms: Terms, domain: Sequence[Label], reference: Label, link: str = "logit") -> Specification:
+    """Give a predictor to each answer but the reference; with two answers, any link will do."""
+    place = list(domain).index(reference)
+    shares = Binary(LINKS[link], place) if len(domain) == 2 else Softmax(len(domain), place)
+    return _blocks("multinomial", link, terms, domain, place, shares)
+
+
+def linear(terms: Terms, domain: Sequence[Label], reference: Label) -> Specification:
+    """Give shares that are linear in the columns."""
+    place = list(domain).index(reference)
+    return _blocks("linear", "identity", terms, domain, place, Identity(len(domain), place))
+
+
+def _blocks(
+    model: str, link: str, terms: Terms, domain: Sequence[Label], reference: int, shares: Shares
+) -> Specification:
+    answers = [answer for place, answer in enumerate(domain) if place != reference]
+    coefficients = tuple(Coefficient(answer, name) for answer in answers for name in terms.names)
+    width = len(terms.names)
+    groups = {
+        term: tuple(block * width + column for block in range(len(answers)) for column in columns)
+        for term, columns in terms.groups.items()
+    }
+    return Specification(model, link, domain, domain[reference], shares, coefficients, groups)
+
+
+def ordered(terms: Terms, domain: Sequence[Label], link: str = "logit") -> Specification:
+    r"""Give cutpoints and common slopes: :math:`P(\text{answer} \le k) = F(c_k - x'b)`.
+
+    The cutpoints take the place of the intercept, the first column.
+    """
+    width, cuts = len(terms.names), len(domain) - 1
+    if terms.names[:1] != (INTERCEPT,):
+        raise ValueError("an ordered model has cutpoints in the place of an intercept: leave '- 1' or '0 +' out")
+    # B has a row (c_k, -b) for each cut.
+    mapping = np.zeros((cuts, width, cuts + width - 1))
+    mapping[np.arange(cuts), 0, np.arange(cuts)] = 1
+    for column in range(1, width):
+        mapping[:, column, cuts + column - 1] = -1
+    names = [Coefficient(None, f"{low} | {high}") for low, high in pairwise(domain)]
+    slopes = [Coefficient(None, name) for name in terms.names[1:]]
+    groups = {
+        term: tuple(cuts + column - 1 for column in columns)
+        for term, columns in terms.groups.items()
+        if columns != (0,)
+    }
+    return Specification(
+        "ordered",
+        link,
+        domain,
+        None,
+        Cumulative(len(domain), LINKS[link]),
+        (*names, *slopes),
+        groups,
+        mapping.reshape(cuts * width, -1),
+    )
