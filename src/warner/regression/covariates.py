@@ -1,0 +1,234 @@
+"""What is known of people besides their reports: columns of numbers, texts and truth values, from any library.
+
+Whichever library a column came in, it becomes one array of one of four kinds: whole numbers (int64), numbers (float64),
+truth values (bool) or texts (objects), with a mask of what is missing. So a model does not depend on who held the data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import narwhals as nw
+import numpy as np
+
+from warner.designs.labels import is_missing
+from warner.words import counted, enumerated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from warner.arrays import Integers, Mask
+
+Values: TypeAlias = np.ndarray[Any, Any]  # of int64, float64, bool, or texts as objects
+Columns: TypeAlias = Mapping[str, Values]  # as long as each other, with nothing missing
+Level: TypeAlias = str | int | float | bool
+
+# In one spelling: 007 is the name of something, and not a number.
+NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
+NOT_A_NUMBER = {"", "na", "n/a", "nan", "null", "none", "."}  # how missing numbers are written in text files
+KINDS = "numbers, texts or truth values"
+
+
+class Column(NamedTuple):
+    """Values, a mask of those that are missing (and mean nothing), and the order of the levels, if one was declared."""
+
+    values: Values
+    missing: Mask
+    order: tuple[str, ...] | None = None
+
+
+def column(name: str, values: Any, *, text: bool = False) -> Column:
+    """Read one column: a series of any library, an array or a list; with `text`, from a file that has only texts.
+
+    >>> column("age", ["31", "NA", "47"], text=True).values.tolist()
+    [31, 0, 47]
+    """
+    if isinstance(values, nw.Series):
+        return _of_series(name, values, text=text)
+    if isinstance(values, np.ndarray) and not isinstance(values, np.ma.MaskedArray) and values.dtype.kind in "biuf":
+        if values.ndim != 1:
+            raise ValueError(f"column {name!r} must have one axis, but got shape {values.shape}")
+        return _of_numbers(values)
+    try:
+        native = None if isinstance(values, list | tuple | np.ndarray) else nw.from_native(values, series_only=True)
+    except TypeError:
+        native = None
+    if native is not None:
+        return _of_series(name, native, text=text)
+    objects = values.tolist() if hasattr(values, "tolist") else list(values)
+    return _of_texts(objects) if text else _of_objects(name, objects)
+
+
+def columns_of(frame: Any, names: Iterable[str]) -> Columns:
+    """Read the columns that a model needs from new data, in which nothing may be missing.
+
+    A data frame of any library, or a mapping of columns: lists, arrays, or single values that hold for all rows.
+    """
+    names = list(names)
+    if isinstance(frame, Mapping):
+        given: dict[str, Any] = dict(frame)
+        long = [len(values) for values in given.values() if _is_long(values)]
+        size = long[0] if long else 1
+        if any(length != size for length in long):
+            raise ValueError(f"columns must be as long as each other, but have lengths {sorted(set(long))}")
+        given = {name: values if _is_long(values) else [values] * size for name, values in given.items()}
+    else:
+        try:
+            lazy: Any = nw.from_native(frame)
+        except TypeError:
+            raise TypeError(
+                f"new data must be a data frame or a mapping of columns, but got {type(frame).__module__}."
+                f"{type(frame).__name__}"
+            ) from None
+        whole = lazy.collect() if isinstance(lazy, nw.LazyFrame) else lazy
+        given = {name: whole[name] for name in whole.columns}
+    absent = [name for name in names if name not in given]
+    if absent:
+        raise ValueError(
+            f"new data must have {'the column' if len(absent) == 1 else 'the columns'} "
+            f"{enumerated([repr(name) for name in absent], 5)}, which the model uses; there is "
+            f"{enumerated([repr(name) for name in given], 8) or 'none'}"
+        )
+    read = {name: column(name, given[name]) for name in names}
+    for name, (_, missing, _) in read.items():
+        if missing.any():
+            rows = counted(int(missing.sum()), "row", "rows")
+            raise ValueError(f"column {name!r} must have no missing values in new data, but {rows} lack one")
+    return {name: values for name, (values, _, _) in read.items()}
+
+
+def _is_long(values: Any) -> bool:
+    return hasattr(values, "__len__") and not isinstance(values, str | bytes)
+
+
+def number_of_rows(columns: Columns) -> int:
+    """Tell how long columns are; without any, a single row stands for everybody."""
+    return len(next(iter(columns.values()))) if columns else 1
+
+
+def kind(values: Values) -> str:
+    """Name what a column holds: number, text or boolean."""
+    return {"O": "text", "b": "boolean"}.get(values.dtype.kind, "number")
+
+
+def levels_of(values: Values, order: Sequence[str] | None = None) -> tuple[Level, ...]:
+    """Give the different values of a column: sorted, or in the order that was declared.
+
+    >>> levels_of(np.array(["b", "a", "b"], dtype=object))
+    ('a', 'b')
+    """
+    if values.dtype.kind != "O":
+        return tuple(np.unique(values).tolist())
+    present = set(values.tolist())
+    return tuple(sorted(present)) if order is None else tuple(level for level in order if level in present)
+
+
+def numbered(values: Values) -> tuple[Integers, Values]:
+    """Give each value's number among the different ones, and these, sorted."""
+    if values.dtype.kind != "O":
+        distinct, place = np.unique(values, return_inverse=True)
+        return place.astype(np.int64), distinct
+    listed = values.tolist()
+    levels = sorted(set(listed))
+    index = {level: number for number, level in enumerate(levels)}
+    place = np.fromiter((index[value] for value in listed), dtype=np.int64, count=len(listed))
+    return place, as_objects(levels)
+
+
+def refuse_infinite(name: str, values: Values) -> None:
+    """Refuse numbers that are not finite."""
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        number = int((~np.isfinite(values)).sum())
+        raise ValueError(
+            f"column {name!r} must hold finite numbers, but {counted(number, 'of its values is', 'of its values are')} "
+            "infinite; recode them, or have them missing"
+        )
+
+
+# Reading
+
+
+def _of_series(name: str, series: Any, *, text: bool) -> Column:
+    dtype = series.dtype
+    if dtype in {nw.String, nw.Categorical, nw.Enum}:
+        texts = series.cast(nw.String).to_list()
+        if text:
+            return _of_texts(texts)
+        return _of_objects(name, texts)._replace(order=declared(series))
+    if dtype == nw.Boolean or dtype.is_numeric():
+        missing = series.is_null().to_numpy().astype(bool)
+        if dtype == nw.Boolean or (dtype.is_integer() and dtype not in {nw.UInt64, nw.Int128, nw.UInt128}):
+            wanted: Any = nw.Boolean if dtype == nw.Boolean else nw.Int64
+            filled = series.fill_null(False if dtype == nw.Boolean else 0) if missing.any() else series
+            return Column(filled.cast(wanted).to_numpy(), missing)
+        numbers = series.cast(nw.Float64).to_numpy().astype(np.float64)
+        return _of_numbers(numbers)
+    if dtype in {nw.Object, nw.Unknown}:
+        return _of_objects(name, series.to_list())
+    raise TypeError(f"column {name!r} must hold {KINDS}, but holds {dtype}; make it one of these first")
+
+
+def declared(series: Any) -> tuple[str, ...] | None:
+    """Give the order of the levels that a column declares: an ordered categorical, an Enum, a categorical of pandas."""
+    if series.dtype == nw.Enum:
+        return tuple(series.dtype.categories)
+    if series.dtype == nw.Categorical and series.implementation.is_pandas_like():
+        return tuple(map(str, series.to_native().dtype.categories))
+    return None
+
+
+def _of_numbers(values: Values) -> Column:
+    if values.dtype.kind in "bi":
+        return Column(values.astype(bool if values.dtype.kind == "b" else np.int64), np.zeros(len(values), dtype=bool))
+    numbers = values.astype(np.float64)
+    if values.dtype.kind == "u" and values.max(initial=0) < 2**63:
+        return Column(values.astype(np.int64), np.zeros(len(values), dtype=bool))
+    return Column(numbers, np.isnan(numbers))
+
+
+def _of_objects(name: str, objects: list[Any]) -> Column:
+    missing = np.fromiter((is_missing(value) for value in objects), dtype=bool, count=len(objects))
+    kinds = {type(value) for value, lost in zip(objects, missing.tolist(), strict=True) if not lost}
+    if not kinds:
+        return Column(np.zeros(len(objects)), missing)
+    for types, dtype, filler in (
+        ((str,), object, ""),
+        ((bool, np.bool_), np.bool_, False),
+        ((int, np.integer), np.int64, 0),
+        ((int, float, np.integer, np.floating, Decimal, Fraction), np.float64, np.nan),
+    ):
+        if all(issubclass(one, types) and (one is not bool or bool in types) for one in kinds):
+            filled: list[Any] = [
+                filler if lost else value for value, lost in zip(objects, missing.tolist(), strict=True)
+            ]
+            if dtype is np.int64 and any(not -(2**63) <= value < 2**63 for value in filled):
+                continue
+            return Column(as_objects(filled) if dtype is object else np.array(filled, dtype=dtype), missing)
+    names = " and ".join(sorted(one.__name__ for one in kinds))
+    raise TypeError(
+        f"column {name!r} must hold {KINDS}, all of one kind, but holds {names}; make it one of these first"
+    )
+
+
+def _of_texts(texts: list[str | None]) -> Column:
+    """Read a column of a text file: numbers if all are, but for the ways in which a missing number is written."""
+    lost = [text is None or text.strip().lower() in NOT_A_NUMBER for text in texts]
+    given = {text for text, gone in zip(texts, lost, strict=True) if text is not None and not gone}
+    if given and all(NUMBER.fullmatch(text) for text in given):
+        number: Any = int if all(WHOLE.fullmatch(text) for text in given) else float
+        table = {text: number(text) for text in given}
+        return Column(np.array([table.get(text or "", 0) for text in texts]), np.array(lost, dtype=bool))
+    missing = np.array([text is None for text in texts], dtype=bool)
+    return Column(as_objects(["" if text is None else text for text in texts]), missing)
+
+
+def as_objects(values: Sequence[Any]) -> Values:
+    """Give an array of Python objects."""
+    whole = np.empty(len(values), dtype=object)
+    whole[:] = values
+    return whole

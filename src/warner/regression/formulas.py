@@ -1,0 +1,261 @@
+"""Formulas such as ``answer ~ age + C(region)``: which columns they use, and the terms that they stand for.
+
+The right side is read by formulaic, which must be installed (the extra `regress`); the left side is the name of a
+column. Three traps of formulas are closed here. A level that was not there when the model was fitted is an error, and
+not the reference level. Missing values are an error: whoever gathers data leaves such rows out, and counts them. And
+what a formula says of a person must follow from that person's row: ``center(age)`` remembers the average of the people
+that the model was fitted to, ``age - age.mean()`` would be something else for new data.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warner.regression.covariates import kind, levels_of, number_of_rows
+from warner.regression.terms import INTERCEPT, Terms, refuse_one_level
+from warner.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from warner.arrays import Array, Integers
+    from warner.regression.covariates import Columns, Level
+
+QUOTED = re.compile(r"`([^`]*)`")
+
+
+def sides(formula: str) -> tuple[str, str]:
+    """Split a formula into the name of the column that is explained, empty if there is none, and its right side.
+
+    >>> sides("answer ~ age + C(region)")
+    ('answer', 'age + C(region)')
+    """
+    if not isinstance(formula, str):
+        raise TypeError(f'formula must be a text such as "answer ~ age", but got {formula!r}')
+    left, tilde, right = formula.partition("~")
+    if not tilde:
+        return formula.strip(), ""
+    left, right = left.strip(), right.strip()
+    if not right or "~" in right:
+        raise ValueError(f'formula must be "answer ~ " and the terms, such as "answer ~ age", but got {formula!r}')
+    if len(left) > 1 and left[0] == left[-1] == "`":
+        left = left[1:-1]
+    return left, right
+
+
+def variables_of(right: str, columns: Iterable[str]) -> tuple[str, ...]:
+    """Name the columns of the data that a formula uses, in the order in which they appear.
+
+    Whatever is neither a column nor a function that formulas know is taken for a column that is not there.
+    """
+    factors = [factor for term in _parsed(right) for factor in term.factors]
+    from formulaic.transforms import TRANSFORMS  # it is there: the formula was read
+
+    columns = set(columns)
+    used = [name for factor in factors for name in _names(factor, columns | set(TRANSFORMS))]
+    return tuple(dict.fromkeys(name for name in used if name in columns or name not in TRANSFORMS))
+
+
+def factors_of(right: str) -> tuple[str, ...]:
+    """Name the columns that a formula marks as factors by ``C(column)``: numbers, too, enter by their levels."""
+    found = (
+        node.args[0].id
+        for term in _parsed(right)
+        for factor in term.factors
+        if factor.eval_method.value == "python"
+        for node in _calls(factor.expr, "C")
+        if node.args and isinstance(node.args[0], ast.Name)
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def formula_terms(
+    right: str,
+    columns: Columns,
+    *,
+    intercept: bool = True,
+    people: Integers | None = None,
+    orders: Mapping[str, tuple[str, ...] | None] | None = None,
+) -> Terms:
+    """Make the terms of the right side of a formula.
+
+    `columns` are those of the distinct rows of the people that the model is fitted to, and `people` how many each one
+    stands for (one if None): what a formula remembers of all people, such as their average in ``center(age)``, is
+    that of the people. Without `intercept`, indicators leave the first level out all the same, and the column of ones
+    is not there: in an ordered model, cutpoints are in its place.
+    """
+    variables = variables_of(right, columns)
+    formula = _parsed(right if intercept else f"{right} + 1")
+    used = {name: columns[name] for name in variables}
+    texts = {name: values for name, values in used.items() if kind(values) == "text"}
+    categories = {name: levels_of(values, (orders or {}).get(name)) for name, values in texts.items()}
+    size = number_of_rows(columns)
+    spec = _model_spec(formula, used, categories, right)
+    if people is not None and any(spec.transform_state.values()):
+        everybody = np.repeat(np.arange(size), people)
+        spec = _model_spec(formula, {name: values[everybody] for name, values in used.items()}, categories, right)
+    ones = spec.column_names.index(INTERCEPT) if INTERCEPT in spec.column_names else None
+    kept = [place for place in range(len(spec.column_names)) if intercept or place != ones]
+    number = {place: rank for rank, place in enumerate(kept)}
+    groups = {
+        INTERCEPT if str(term) == "1" else str(term): tuple(number[place] for place in places if place in number)
+        for term, places in spec.term_indices.items()
+    }
+
+    def evaluate(columns: Columns) -> Array:
+        with _plain_errors(right):
+            whole = spec.get_model_matrix(_in_pandas(columns, categories), na_action="raise", output="numpy")
+            matrix = np.asarray(whole, dtype=np.float64)[:, kept]
+        _refuse_not_finite(matrix, names)
+        return matrix
+
+    names = tuple(spec.column_names[place] for place in kept)
+    groups = {term: places for term, places in groups.items() if places}
+    levels = {**categories, **_coded_levels(spec, set(variables))}
+    refuse_one_level(levels)
+    _refuse_other_rows(evaluate, used, size)
+    kinds = {name: kind(values) for name, values in used.items()}
+    return Terms(names, groups, variables, right, kinds, levels, evaluate)
+
+
+def _formulaic() -> Any:
+    try:
+        import formulaic
+    except ImportError:
+        raise ImportError(
+            'formulas need formulaic: pip install \'warner[regress]\', or name the columns: on=["age", "region"]'
+        ) from None
+    return formulaic
+
+
+def _parsed(right: str) -> Any:
+    formulaic = _formulaic()
+    try:
+        formula = formulaic.Formula(right)
+    except formulaic.errors.FormulaicError as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise ValueError(f"formula must be one that can be read, but {right!r} cannot: {reason}") from None
+    except SyntaxError as error:
+        raise ValueError(f"formula must be one that can be read, but {right!r} cannot: {error.msg}") from None
+    if not isinstance(formula, formulaic.SimpleFormula):
+        raise ValueError(f"formula must have one part on its right side, without |, but got {right!r}")
+    return formula
+
+
+def _names(factor: Any, known: set[str]) -> Iterator[str]:
+    """Name what a factor looks up, but for the functions that it calls."""
+    if factor.eval_method.value == "lookup":
+        yield factor.expr
+    if factor.eval_method.value != "python":
+        return
+    code, quoted = _code(factor.expr)
+    called = {id(node.func) for node in ast.walk(code) if isinstance(node, ast.Call)}
+    quotes = [node.args[0] for node in _calls(factor.expr, "Q") if node.args]
+    yield from (str(name.value) for name in quotes if isinstance(name, ast.Constant))
+    for node in ast.walk(code):
+        if isinstance(node, ast.Name) and (id(node) not in called or node.id not in known):
+            yield quoted.get(node.id, node.id)
+
+
+def _code(expression: str) -> tuple[ast.AST, dict[str, str]]:
+    """Read an expression in which names may be quoted by backticks; also the names that stand for these."""
+    quoted: dict[str, str] = {}
+
+    def stand_in(match: re.Match[str]) -> str:
+        name = match.group(1) if match.group(1).isidentifier() else f"quoted_name_{len(quoted)}"
+        quoted[name] = match.group(1)
+        return name
+
+    try:
+        return ast.parse(QUOTED.sub(stand_in, expression).strip(), mode="eval"), quoted
+    except SyntaxError as error:
+        raise ValueError(f"formula must be one that can be read, but {expression!r} cannot: {error.msg}") from None
+
+
+def _calls(expression: str, function: str) -> list[ast.Call]:
+    return [
+        node
+        for node in ast.walk(_code(expression)[0])
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == function
+    ]
+
+
+def _in_pandas(columns: Columns, categories: Mapping[str, tuple[Level, ...]]) -> Any:
+    """Give columns as formulaic takes them: texts as categories, whose order does not depend on the data."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            name: pd.Categorical(values, categories=list(categories[name])) if name in categories else values
+            for name, values in columns.items()
+        },
+        index=range(number_of_rows(columns)),
+    )
+
+
+def _model_spec(formula: Any, columns: Columns, categories: Mapping[str, tuple[Level, ...]], right: str) -> Any:
+    with _plain_errors(right):
+        frame = _in_pandas(columns, categories)
+        return formula.get_model_matrix(frame, na_action="raise", output="numpy").model_spec
+
+
+@contextmanager
+def _plain_errors(right: str) -> Iterator[None]:
+    """Turn what formulaic and pandas say of a formula into one plain error."""
+    from formulaic.errors import DataMismatchWarning, FormulaicError
+
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("error", DataMismatchWarning)
+            yield
+    except DataMismatchWarning:
+        raise ValueError(
+            f"formula {right!r} must name all levels of its factors, and new data must hold none that was not there "
+            "when the model was fitted"
+        ) from None
+    except (FormulaicError, TypeError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        if "null values" in reason:
+            reason = "some of its values are not numbers; look for a logarithm or a root of a negative number"
+        elif wrapped := re.search(r"(Unable to evaluate factor `.*`)\. \[(?:\w+: )?(.*)\]", reason):
+            reason = f"{wrapped.group(2)}, in {wrapped.group(1).removeprefix('Unable to evaluate factor ')}"
+        raise ValueError(f"formula {right!r} cannot be evaluated: {reason}") from None
+
+
+def _coded_levels(spec: Any, variables: set[str]) -> dict[str, tuple[Level, ...]]:
+    """Give the levels of the variables that enter as factors, as they were coded."""
+    levels = {}
+    for factor, (_, state) in spec.encoder_state.items():
+        names = [name for name in variables if name in {str(v) for v in spec.factor_variables.get(factor, ())}]
+        if len(names) == 1 and "categories" in state:
+            levels[names[0]] = tuple(state["categories"])
+    return levels
+
+
+def _refuse_not_finite(matrix: Array, names: Sequence[str]) -> None:
+    wrong = ~np.isfinite(matrix)
+    if wrong.any():
+        place = int(np.flatnonzero(wrong.any(axis=0))[0])
+        rows = counted(int(wrong[:, place].sum()), "row", "rows")
+        raise ValueError(
+            f"the model's column {names[place]!r} must be finite, but is not in {rows}: look for a logarithm or a "
+            "quotient of zero"
+        )
+
+
+def _refuse_other_rows(evaluate: Callable[[Columns], Array], columns: Columns, size: int) -> None:
+    """Refuse a formula in which what is said of one row depends on others: new data would not mean the same."""
+    whole = evaluate(columns)
+    for some in (slice(0, 1), slice(size - 1, size), slice(0, size, 2)):
+        part = evaluate({name: values[some] for name, values in columns.items()})
+        if columns and (np.abs(part - whole[some]) > 1e-9 * np.abs(whole).max(axis=0)).any():
+            raise ValueError(
+                "formula must say of each person what follows from that person's row, but a term changes with the "
+                "other rows; center(), scale() and poly() remember the people that the model was fitted to"
+            )
