@@ -665,3 +665,15 @@ def test_a_file_of_sets_without_a_header_is_refused(tmp_path: Path) -> None:
 def test_sets_of_one_member_count_as_randomized_response_does() -> None:
     one = SubsetSelection(["a", "b", "c"], odds=(3, 1), size=1)
     assert_array_equal(tally(["80", "20", "20", None], one).counts, [1, 0, 2])
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_reports_may_be_categories_ordered_or_not(ordered: bool) -> None:
+    survey = RandomizedResponse(["yes", "no"], truth="3/4")
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    kind = polars.Enum(["no", "yes"]) if ordered else polars.Categorical
+    frames = (
+        pandas.DataFrame({"a": pandas.Categorical(["yes", "no", "yes"], ["no", "yes"], ordered=ordered)}),
+        polars.DataFrame({"a": ["yes", "no", "yes"]}, schema={"a": kind}),
+    )
+    assert [tally(frame, survey).counts.tolist() for frame in frames] == [[2, 1], [2, 1]]

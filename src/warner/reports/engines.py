@@ -104,7 +104,7 @@ def selected(frame: Frame, schema: Document, columns: Columns, only: Frame = Non
     """
 
     def key(name: str) -> Frame:
-        if schema[name] in {nw.Categorical, nw.Enum}:
+        if schema[name] != nw.String and is_text(schema[name]):
             return nw.col(name).cast(nw.String)
         # DuckDB takes large numbers in JSON for 128 bits, and gives those back as decimals.
         return nw.col(name).cast(nw.Int64) if schema[name] in {nw.Int128, nw.UInt128} else nw.col(name)
@@ -212,6 +212,11 @@ def _listed(names: list[str]) -> str:
     return ", ".join(map(repr, names[:NAMES_LISTED])) + (", ..." if len(names) > NAMES_LISTED else "")
 
 
+def is_text(dtype: Any) -> bool:
+    """Tell whether a column holds texts, be it as categories; an Enum is like the others, but has a hash of its own."""
+    return bool(dtype in {nw.String, nw.Categorical} or dtype == nw.Enum)
+
+
 def refuse_types(source: Source, columns: Columns, form: Form, *, codes: bool) -> None:
     """Look at the schema before anything is run: engines differ in what they silently convert."""
     if form.kinds is None and codes:
@@ -221,7 +226,7 @@ def refuse_types(source: Source, columns: Columns, form: Form, *, codes: bool) -
         return
     schema = source.frame.collect_schema()
     dtype = schema[columns.value]
-    text = dtype in {nw.String, nw.Categorical, nw.Enum}
+    text = is_text(dtype)
     if form.holds == "bits":
         wanted, fits = "hexadecimal strings or bytes, as the reports are", text or dtype == nw.Binary
     elif form.holds == "hashes":
