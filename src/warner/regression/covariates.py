@@ -16,6 +16,7 @@ import narwhals as nw
 import numpy as np
 
 from warner.designs.labels import is_missing
+from warner.reports.engines import is_text
 from warner.words import counted, enumerated
 
 if TYPE_CHECKING:
@@ -97,8 +98,8 @@ def columns_of(frame: Any, names: Iterable[str]) -> Columns:
     read = {name: column(name, given[name]) for name in names}
     for name, (_, missing, _) in read.items():
         if missing.any():
-            rows = counted(int(missing.sum()), "row", "rows")
-            raise ValueError(f"column {name!r} must have no missing values in new data, but {rows} lack one")
+            lacking = counted(int(missing.sum()), "row lacks", "rows lack")
+            raise ValueError(f"column {name!r} must have no missing values in new data, but {lacking} one")
     return {name: values for name, (values, _, _) in read.items()}
 
 
@@ -155,21 +156,21 @@ def refuse_infinite(name: str, values: Values) -> None:
 
 def _of_series(name: str, series: Any, *, text: bool) -> Column:
     dtype = series.dtype
-    if dtype in {nw.String, nw.Categorical, nw.Enum}:
+    if is_text(dtype):
         texts = series.cast(nw.String).to_list()
         if text:
             return _of_texts(texts)
         return _of_objects(name, texts)._replace(order=declared(series))
+    if dtype in {nw.Object, nw.Unknown, nw.Decimal, nw.UInt64, nw.Int128, nw.UInt128}:
+        return _of_objects(name, series.to_list())
     if dtype == nw.Boolean or dtype.is_numeric():
         missing = series.is_null().to_numpy().astype(bool)
-        if dtype == nw.Boolean or (dtype.is_integer() and dtype not in {nw.UInt64, nw.Int128, nw.UInt128}):
+        if dtype == nw.Boolean or dtype.is_integer():
             wanted: Any = nw.Boolean if dtype == nw.Boolean else nw.Int64
             filled = series.fill_null(False if dtype == nw.Boolean else 0) if missing.any() else series
             return Column(filled.cast(wanted).to_numpy(), missing)
         numbers = series.cast(nw.Float64).to_numpy().astype(np.float64)
         return _of_numbers(numbers)
-    if dtype in {nw.Object, nw.Unknown}:
-        return _of_objects(name, series.to_list())
     raise TypeError(f"column {name!r} must hold {KINDS}, but holds {dtype}; make it one of these first")
 
 
