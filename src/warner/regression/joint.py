@@ -27,7 +27,8 @@ import numpy as np
 from scipy.special import logsumexp, softmax
 
 from warner.regression.outcomes import (
-    FARTHEST,
+    FAR,
+    FLAT,
     HALVINGS,
     LARGEST_STEP,
     POSITIVE,
@@ -36,6 +37,7 @@ from warner.regression.outcomes import (
     TooLittleInformation,
     ascent,
     corrected,
+    directions,
     spread,
     terms_of,
 )
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 
 ARRIVED = 1e-10  # nats that a maximum can still gain
 SAME = 1e-6  # nats, per person at most one thousandth of it: maxima that are one
+SHARES_ONLY = 0.1  # a direction that moves the outcome by less of it is one of the shares
 STRIDES = (1.0, -1.0)  # starting effects of an answer, in standard deviations of the outcome, or twice that in log-odds
 
 
@@ -167,7 +170,7 @@ class _Model:
             step = ascent(information, score)
             gain = float(score @ step)
             arrived = gain / 2 < ARRIVED
-            length = 1.0 if arrived else min(1.0, LARGEST_STEP / max(self._reach(step), LARGEST_STEP))
+            length = 1.0 if arrived else min(1.0, LARGEST_STEP / max(self.reach(step), LARGEST_STEP))
             for _ in range(HALVINGS):
                 after = self.value(vector + length * step)
                 if after >= value + 1e-4 * length * gain or (arrived and after >= value - 1e-9 * abs(value)):
@@ -179,7 +182,7 @@ class _Model:
                 break
         return vector, value, gap
 
-    def _reach(self, step: Array) -> float:
+    def reach(self, step: Array) -> float:
         """Give the most that a step moves any linear predictor, or twice the logarithm of the deviation."""
         logits, eta = self.predictors(step)
         return float(max(np.abs(logits).max(), np.abs(eta).max(), 2 * abs(step[-1]) if self.family == "linear" else 0))
@@ -273,13 +276,16 @@ def joint(people: Outcomes, others: Array, shares: Array, family: Family) -> Joi
 
 
 def _refuse_unknown(model: _Model, vector: Array, information: Array) -> None:
-    """Refuse a maximum that is flat, or that runs away."""
-    eta = model.predictors(vector)[1]
-    if model.family == "logit" and np.abs(eta).max() > FARTHEST:
-        raise TooLittleInformation(
-            "the likelihood of this logit has its maximum at infinity: some group has hardly anybody with one of the "
-            "two outcomes; take fewer terms, or collect more reports"
-        )
+    """Refuse a maximum that is flat, or that runs away in the outcome's coefficients."""
+    if model.family == "logit":
+        value = model.value(vector)
+        for direction in directions(information, model.reach):
+            outcome_moves = float(np.abs(model.predictors(direction)[1]).max()) > SHARES_ONLY
+            if outcome_moves and model.value(vector + FAR * direction) > value - FLAT:
+                raise TooLittleInformation(
+                    "the likelihood of this logit has its maximum at infinity: some group has hardly anybody with one "
+                    "of the two outcomes; take fewer terms, or collect more reports"
+                )
     scale = np.sqrt(np.maximum(np.diag(information), np.finfo(float).tiny))
     if np.linalg.eigvalsh(information / np.outer(scale, scale))[0] <= POSITIVE:
         raise TooLittleInformation(

@@ -20,19 +20,22 @@ where it is not positive, there is too little information for any answer.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 from scipy.special import expit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from warner.arrays import Array, Integers
 
 Family: TypeAlias = Literal["linear", "logit"]
 
 POSITIVE = 1e-10  # the least eigenvalue of an information per person, in columns of unit size
 STEPS = 100  # of Newton's method
-FARTHEST = 30.0  # the largest linear predictor of a logit: probabilities within 1e-13 of 0 or 1
+FAR = 10.0  # how far a linear predictor is moved to see whether a maximum runs away
+FLAT = 1e-6  # nats that such a move must cost at least
 LARGEST_STEP = 5.0  # the most that one step may move a linear predictor
 DECREMENT = 1e-22  # promised gain per person below which Newton's method has arrived
 HALVINGS = 40
@@ -146,12 +149,15 @@ def corrected(people: Outcomes, family: Family) -> Corrected:
                 break
             length /= 2
         gamma = gamma + length * step
-        if np.abs(columns @ gamma).max() > FARTHEST:
-            _refuse_runaway()
     else:
         _refuse_runaway()
-    _, slope, curvature = terms_of(family, columns @ gamma, people.outcome)
+    value, slope, curvature = terms_of(family, columns @ gamma, people.outcome)
     bread = information(curvature)
+    if family == "logit":
+        for direction in directions(bread, lambda v: float(np.abs(columns @ v).max())):
+            moved = terms_of(family, columns @ (gamma + FAR * direction), people.outcome)[0]
+            if float((weight * (moved - value)).sum()) > -FLAT:
+                _refuse_runaway()
     _refuse_indefinite(bread, total)
     scores = np.einsum("kn,knp->np", weight * slope, columns)
     half = np.linalg.inv(bread)
@@ -188,6 +194,13 @@ def ascent(hessian: Array, score: Array) -> Array:
     return np.asarray(vectors @ ((vectors.T @ score) / np.maximum(values, 1e-8 * values.max())))
 
 
+def directions(information: Array, reach: Callable[[Array], float]) -> Iterator[Array]:
+    """Give the directions of the information's eigenvectors, both ways, so long that each moves a predictor by one."""
+    for vector in np.linalg.eigh(information)[1].T:
+        for sign in (1.0, -1.0):
+            yield sign * vector / reach(vector)
+
+
 def _strength(columns: Array, weight: Array, information: Array) -> float:
     """Give the smallest eigenvalue of the information in its own standard errors."""
     direction = np.linalg.eigh(information)[1][:, 0]
@@ -204,7 +217,7 @@ def _refuse_indefinite(information: Array, total: float) -> None:
         )
 
 
-def _refuse_runaway() -> None:
+def _refuse_runaway() -> NoReturn:
     raise TooLittleInformation(
         "the corrected equations of this logit have no finite solution: some group has, after correction, hardly "
         "anybody with one of the two outcomes; take fewer terms, or collect more reports"
