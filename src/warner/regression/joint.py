@@ -6,8 +6,9 @@ With shares :math:`\theta_{nk}` of the answers, a multinomial logit on columns :
 .. math:: \ell = \sum_n w_n \log \sum_k L_{nk}\, \theta_{nk}\, f(o_n \mid x_{nk}), \qquad
           r_{nk} \propto L_{nk}\, \theta_{nk}\, f(o_n \mid x_{nk}).
 
-Let :math:`s_{nk}` and :math:`H_{nk}` be the score and minus the second derivative of :math:`\log\theta_{nk} + \log f_{nk}`.
-Then the score is :math:`s_n = \sum_k r_{nk} s_{nk}` and the observed information, by Louis' formula [1]_,
+Let :math:`s_{nk}` and :math:`H_{nk}` be the score and minus the second derivative of
+:math:`\log\theta_{nk} + \log f_{nk}`. Then the score is :math:`s_n = \sum_k r_{nk} s_{nk}` and the observed
+information, by Louis' formula [1]_,
 
 .. math:: I = \sum_n w_n \Big[\sum_k r_{nk} (H_{nk} - s_{nk} s_{nk}') + s_n s_n'\Big].
 
@@ -21,6 +22,7 @@ References
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -34,7 +36,6 @@ from warner.regression.outcomes import (
     POSITIVE,
     STEPS,
     Outcomes,
-    TooLittleInformation,
     ascent,
     corrected,
     directions,
@@ -44,7 +45,7 @@ from warner.regression.outcomes import (
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Mask
-    from warner.regression.outcomes import Family
+    from warner.regression.outcomes import Regressed
 
 ARRIVED = 1e-10  # nats that a maximum can still gain
 SAME = 1e-6  # nats, per person at most one thousandth of it: maxima that are one
@@ -75,7 +76,7 @@ class Joint(NamedTuple):
 class _Model:
     """The joint likelihood as a function of one vector: share coefficients, outcome coefficients, log deviation."""
 
-    def __init__(self, people: Outcomes, others: Array, family: Family) -> None:
+    def __init__(self, people: Outcomes, others: Array, family: Regressed) -> None:
         self.people, self.family = people, family
         self.size = np.sqrt(np.mean(people.copies**2, axis=(0, 1)))
         self.columns = people.copies / self.size
@@ -188,17 +189,15 @@ class _Model:
         return float(max(np.abs(logits).max(), np.abs(eta).max(), 2 * abs(step[-1]) if self.family == "linear" else 0))
 
     def starts(self, shares: Array) -> list[Array]:
-        """Give where to climb from: the corrected score, the reports alone, and an effect of each answer, up and down."""
+        """Give where to climb from: the reports alone, the corrected score, and each answer's effect, up and down."""
         constant = np.linalg.lstsq(self.others, np.ones(self.n), rcond=None)[0]
         shares = np.maximum(shares, 0.5 / self.n)
         logits = np.outer(np.log(shares[:-1] / shares[-1]), constant).ravel()
         moving = (self.columns != self.columns[-1:]).any(axis=(0, 1))
         plain = self._fitted(np.full((self.k, self.n), 1 / self.k), ~moving)
         candidates = [self._fitted(softmax(self.log_likelihoods + np.log(shares)[:, np.newaxis], axis=0))]
-        try:
+        with suppress(ValueError):  # too little information for the corrected score
             candidates.append(corrected(self.people, self.family).coefficients * self.size / self.unit)
-        except TooLittleInformation:
-            pass
         for column in np.flatnonzero(moving):
             for stride in STRIDES:
                 moved = plain.copy()
@@ -231,7 +230,7 @@ class _Model:
         return result
 
 
-def joint(people: Outcomes, others: Array, shares: Array, family: Family) -> Joint:
+def joint(people: Outcomes, others: Array, shares: Array, family: Regressed) -> Joint:
     """Find the most likely coefficients of the outcome and of the shares of the answers.
 
     Parameters
@@ -256,7 +255,7 @@ def joint(people: Outcomes, others: Array, shares: Array, family: Family) -> Joi
             optima.append(Optimum(reached, 1))
     scores, information = model.derivatives(vector)
     _refuse_unknown(model, vector, information)
-    covariance = np.linalg.inv(information)
+    covariance: Array = np.linalg.inv(information)
     if people.sampled:
         weighted = scores * people.weight[:, np.newaxis]
         covariance = covariance @ spread(weighted, people.cluster, people.stratum) @ covariance
@@ -282,13 +281,13 @@ def _refuse_unknown(model: _Model, vector: Array, information: Array) -> None:
         for direction in directions(information, model.reach):
             outcome_moves = float(np.abs(model.predictors(direction)[1]).max()) > SHARES_ONLY
             if outcome_moves and model.value(vector + FAR * direction) > value - FLAT:
-                raise TooLittleInformation(
+                raise ValueError(
                     "the likelihood of this logit has its maximum at infinity: some group has hardly anybody with one "
                     "of the two outcomes; take fewer terms, or collect more reports"
                 )
     scale = np.sqrt(np.maximum(np.diag(information), np.finfo(float).tiny))
     if np.linalg.eigvalsh(information / np.outer(scale, scale))[0] <= POSITIVE:
-        raise TooLittleInformation(
+        raise ValueError(
             "there is too little information to tell this model's coefficients: its likelihood is flat in some "
             "direction; take fewer terms, or collect more reports"
         )

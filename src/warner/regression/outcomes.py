@@ -2,8 +2,9 @@ r"""An outcome that may depend on an answer which was randomized, by equations t
 
 Each person has a row of the model for every answer that they may hold: with outcome :math:`o_n`, columns :math:`x_{nk}`
 if the answer were k, and coefficients :math:`\gamma`, the linear predictor is :math:`\eta_{nk} = x_{nk}'\gamma`. If
-answers were known, each person would add the score :math:`s_{nk}(\gamma)` of one row. With debiased indicators z of the
-answers (`debiased`), :math:`E[z_{nk} \mid \text{answer}, o_n, x_n]` is one for the answer and zero for the others, so that
+answers were known, each person would add the score :math:`s_{nk}(\gamma)` of one row. With debiased indicators z of
+the answers (`debiased`), :math:`E[z_{nk} \mid \text{answer}, o_n, x_n]` is one for the answer and zero for the others,
+so that
 
 .. math:: \sum_n w_n \sum_k z_{nk} s_{nk}(\gamma) = 0
 
@@ -11,7 +12,8 @@ has the right answer on average whatever the outcome's law is: a weighted fit on
 whose weights are negative. It needs no model of who holds which answer and no normal errors; only that the device
 depended on nothing but the answer. The errors are those of any estimating equation, :math:`A^{-1} B A^{-T}` with
 
-.. math:: A = \sum_n w_n \sum_k z_{nk} v_{nk} x_{nk} x_{nk}', \qquad B = \sum_n u_n u_n', \quad u_n = w_n \sum_k z_{nk} s_{nk},
+.. math:: A = \sum_n w_n \sum_k z_{nk} v_{nk} x_{nk} x_{nk}', \qquad B = \sum_n u_n u_n', \quad
+          u_n = w_n \sum_k z_{nk} s_{nk},
 
 :math:`v = 1` for a mean and :math:`\pi(1-\pi)` for a logit. A estimates a positive matrix, but is only that on average:
 where it is not positive, there is too little information for any answer.
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Integers
 
-Family: TypeAlias = Literal["linear", "logit"]
+Regressed: TypeAlias = Literal["linear", "logit"]
 
 POSITIVE = 1e-10  # the least eigenvalue of an information per person, in columns of unit size
 STEPS = 100  # of Newton's method
@@ -39,10 +41,6 @@ FLAT = 1e-6  # nats that such a move must cost at least
 LARGEST_STEP = 5.0  # the most that one step may move a linear predictor
 DECREMENT = 1e-22  # promised gain per person below which Newton's method has arrived
 HALVINGS = 40
-
-
-class TooLittleInformation(ValueError):
-    """Reports say too little about the answers for this model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +96,7 @@ class Corrected(NamedTuple):
     strength: float
 
 
-def terms_of(family: Family, eta: Array, outcome: Array) -> tuple[Array, Array, Array]:
+def terms_of(family: Regressed, eta: Array, outcome: Array) -> tuple[Array, Array, Array]:
     """Give the logarithm of the outcome's law, its derivative in eta, and minus the second one.
 
     Of the mean, half the square of the residual: a normal law with variance one, but for a constant.
@@ -111,11 +109,11 @@ def terms_of(family: Family, eta: Array, outcome: Array) -> tuple[Array, Array, 
     return outcome * eta - np.logaddexp(0, eta), outcome - mean, mean * expit(-eta)
 
 
-def corrected(people: Outcomes, family: Family) -> Corrected:
+def corrected(people: Outcomes, family: Regressed) -> Corrected:
     """Solve the corrected score: in closed form for a mean, by Newton's method for a logit."""
     indicators = people.indicators
     if indicators is None:
-        raise TooLittleInformation(
+        raise ValueError(
             'method="corrected" needs reports that tell the share of every answer, but this design does not; '
             'method="ml" may still do, by a model of the answers'
         )
@@ -211,14 +209,14 @@ def _strength(columns: Array, weight: Array, information: Array) -> float:
 
 def _refuse_indefinite(information: Array, total: float) -> None:
     if np.linalg.eigvalsh(information)[0] <= POSITIVE * total:
-        raise TooLittleInformation(
+        raise ValueError(
             "there is too little information to tell this model's coefficients: the corrected equations have no "
             "maximum for these reports; take fewer terms with the randomized answer, or collect more reports"
         )
 
 
 def _refuse_runaway() -> NoReturn:
-    raise TooLittleInformation(
+    raise ValueError(
         "the corrected equations of this logit have no finite solution: some group has, after correction, hardly "
         "anybody with one of the two outcomes; take fewer terms, or collect more reports"
     )

@@ -199,13 +199,19 @@ def chosen(
             )
         column = rest[0]
     for name in (column, *named):
-        if name not in names:
-            if secret:
-                raise ValueError(f"there is no column {name!r} among the {len(names)} columns")
-            near = difflib.get_close_matches(str(name), names, n=1)
-            guess = f"did you mean {near[0]!r}? The " if near else "the "
-            raise ValueError(f"there is no column {name!r}; {guess}columns are: {_listed(names)}")
+        refuse_absent(name, names, secret=secret)
     return Columns(column, groups, weights, counts)
+
+
+def refuse_absent(name: str, names: list[str], *, secret: bool = False) -> None:
+    """Refuse the name of a column that is not there."""
+    if name in names:
+        return
+    if secret:
+        raise ValueError(f"there is no column {name!r} among the {len(names)} columns")
+    near = difflib.get_close_matches(str(name), names, n=1)
+    guess = f"did you mean {near[0]!r}? The " if near else "the "
+    raise ValueError(f"there is no column {name!r}; {guess}columns are: {_listed(names)}")
 
 
 def _listed(names: list[str]) -> str:

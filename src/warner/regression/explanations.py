@@ -1,0 +1,423 @@
+"""Does the trait explain an outcome? A randomized answer among the predictors of a regression.
+
+Which method to use: ``"corrected"``, unless there is a reason not to. It assumes no law of the outcome and no model of
+who holds which answer. ``"ml"`` is more precise if its assumptions hold (for a yes-or-no outcome, by a few percent),
+and misleading if they do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
+
+from warner.regression.copies import named, share_columns, stacked_copies
+from warner.regression.formulas import sides, variables_of
+from warner.regression.individuals import Question, individuals, names_of, opened_data
+from warner.regression.joint import Optimum, joint
+from warner.regression.outcomes import Outcomes, Regressed, corrected
+from warner.results import Result, plain
+from warner.words import counted, level_text, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warner.arrays import Array, Counts, Label
+    from warner.designs import Design
+    from warner.documents import Document
+
+Method: TypeAlias = Literal["corrected", "ml"]
+Shares: TypeAlias = Literal["covariates", "constant"]
+
+FORMAT, VERSION = "warner explanation", 1
+FEW_CLUSTERS = 40  # below, intervals and tests use Student's t
+WEAK = 4.0  # standard errors of the information above zero, below which intervals are not to be trusted
+SHARE_COEFFICIENTS = 500  # of the model of the answers
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(Result):
+    """How an outcome depends on a randomized answer and on what else is known: the result of `explain`.
+
+    Attributes
+    ----------
+    outcome, formula : str
+        What is explained, and by what.
+    family : "linear" or "logit"
+        What the coefficients are differences of: the expected outcome, or its log-odds.
+    method : "corrected" or "ml"
+        How they were estimated.
+    names : tuple of str
+        The names of the coefficients: ``trait[yes]`` compares the answer yes with the last answer of the design.
+    coefficients : array of shape (columns,)
+        The estimates.
+    covariance : array of shape (columns, columns)
+        Their estimated covariance: robust, or for maximum likelihood without weights and clusters the inverse of the
+        observed information.
+    answers : mapping of str to tuple
+        The possible answers to each randomized question; effects are against the last.
+    people, dropped : int
+        How many people the estimates rest on, and how many were left out because something was missing.
+    weighted : bool
+        Whether people were weighted.
+    clusters : int or None
+        The number of clusters.
+    strength : float or None
+        Of the corrected score, how many standard errors its information lies above zero where it is smallest. Below 4,
+        intervals are not to be trusted.
+    log_likelihood, deviation, gap, optima
+        Of maximum likelihood: the log-likelihood, the standard deviation of the errors of a linear model, how much the
+        log-likelihood could still gain here, and the maxima that were found, with the number of starts that ended in
+        each, the best first.
+    shares : Shares or None
+        Of maximum likelihood: what the shares of the answers may depend on.
+    """
+
+    outcome: str
+    formula: str
+    family: Regressed
+    method: Method
+    names: tuple[str, ...]
+    coefficients: Array
+    covariance: Array
+    answers: Mapping[str, tuple[Label, ...]]
+    designs: Mapping[str, tuple[Design, ...]]
+    people: int
+    dropped: int
+    weighted: bool = False
+    clusters: int | None = None
+    stratified: bool = False
+    strength: float | None = None
+    log_likelihood: float | None = None
+    deviation: float | None = None
+    gap: float | None = None
+    optima: tuple[Optimum, ...] = field(default=())
+    shares: Shares | None = None
+
+    @property
+    def degrees(self) -> float:
+        """The degrees of freedom of Student's t; infinite for a normal law."""
+        return self.clusters - 1 if self.clusters is not None and self.clusters < FEW_CLUSTERS else np.inf
+
+    @property
+    def errors(self) -> Array:
+        """The standard errors."""
+        return np.asarray(np.sqrt(np.diag(self.covariance)))
+
+    def table(self, level: float = 0.95) -> dict[str, Counts]:
+        """Give a row for each coefficient.
+
+        Parameters
+        ----------
+        level : float
+            Of the confidence intervals.
+
+        Returns
+        -------
+        dict of ndarray
+            ``term``, ``estimate``, ``se``, ``statistic`` (estimate / se), ``p`` (two-sided), ``low`` and ``high``.
+        """
+        if not 0 < level < 1:
+            raise ValueError(f"level must be between 0 and 1, but got {level!r}")
+        few = np.isfinite(self.degrees)
+        statistic = self.coefficients / self.errors
+        tail = stdtr(self.degrees, -np.abs(statistic)) if few else ndtr(-np.abs(statistic))
+        times = float(stdtrit(self.degrees, (1 + level) / 2) if few else ndtri((1 + level) / 2))
+        return {
+            "term": np.array(self.names, dtype=object),
+            "estimate": self.coefficients,
+            "se": self.errors,
+            "statistic": statistic,
+            "p": 2 * tail,
+            "low": self.coefficients - times * self.errors,
+            "high": self.coefficients + times * self.errors,
+        }
+
+    def to_dict(self) -> Document:
+        """Give what JSON can hold: the table by rows, the covariance, and how it was found."""
+        table = self.table()
+        rows = [{name: plain(values[place]) for name, values in table.items()} for place in range(len(self.names))]
+        found = {
+            "corrected": {"strength": plain(self.strength)},
+            "ml": {
+                "log_likelihood": plain(self.log_likelihood),
+                "deviation": plain(self.deviation),
+                "gap": plain(self.gap),
+                "shares": self.shares,
+                "optima": [{"log_likelihood": value, "starts": starts} for value, starts in self.optima],
+            },
+        }
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "outcome": self.outcome,
+            "formula": self.formula,
+            "family": self.family,
+            "method": self.method,
+            "level": 0.95,
+            "coefficients": rows,
+            "covariance": plain(self.covariance),
+            "answers": {name: list(domain) for name, domain in self.answers.items()},
+            "designs": {name: [design.to_dict() for design in used] for name, used in self.designs.items()},
+            "people": self.people,
+            "dropped": self.dropped,
+            "weighted": self.weighted,
+            "clusters": self.clusters,
+            "stratified": self.stratified,
+            **found[self.method],
+        }
+
+    def text(self, level: float = 0.95) -> str:
+        """Write the coefficients as a table, and say what they mean and rest on."""
+        table = self.table(level)
+        kind = {"linear": "Linear regression", "logit": "Logistic regression"}[self.family]
+        how = {"corrected": "corrected for the randomization", "ml": "by maximum likelihood"}[self.method]
+        width = max(4, *map(len, self.names))
+        lines = [
+            f"{kind} of {self.outcome}, {how}",
+            f"{'term':{width}}  {'estimate':>9}  {'se':>9}  {'statistic':>9}  {'p':>8}  {level_text(level)} interval",
+        ]
+        for place, name in enumerate(self.names):
+            _, estimate, error, statistic, p, low, high = (values[place] for values in table.values())
+            lines.append(
+                f"{name:{width}}  {estimate:9.4g}  {error:9.4g}  {statistic:9.2f}  {p:8.2g}  {low:.4g} to {high:.4g}"
+            )
+        return "\n".join(lines) + "\n" + wrapped(self._sentences())
+
+    def _sentences(self) -> list[str]:
+        left_out = f", {self.dropped:,} left out because something is missing" if self.dropped else ""
+        design = "weighted" if self.weighted else ""
+        sampled = [design] if design else []
+        sampled += [f"in {self.clusters:,} clusters"] if self.clusters is not None else []
+        sampled += ["in strata"] if self.stratified else []
+        people = f"{counted(self.people, 'person', 'people')}{left_out}" + "".join(f", {word}" for word in sampled)
+        unit = {"linear": "the expected outcome", "logit": "the log-odds of the outcome"}[self.family]
+        references = ", ".join(f"{domain[-1]!r} ({name})" for name, domain in self.answers.items())
+        sentences = [
+            f"{people}. Effects of an answer are differences of {unit} against the answer {references}.",
+            "Assumed: given the true answer, the report depends on nothing else, and in particular not on the outcome.",
+        ]
+        return [*sentences, *(self._of_score() if self.method == "corrected" else self._of_likelihood())]
+
+    def _of_score(self) -> list[str]:
+        sentences = [
+            "No law of the errors and no model of who holds which answer is assumed; standard errors are robust."
+        ]
+        if self.strength is not None and self.strength < WEAK:
+            sentences.append(
+                f"There is little information on the effects of the answer (its information is {self.strength:.1f} "
+                f"standard errors above zero; {WEAK:.0f} would be enough): intervals may be too short."
+            )
+        return sentences
+
+    def _of_likelihood(self) -> list[str]:
+        depends = {"covariates": "a logit of the other terms", "constant": "the same for everybody"}
+        sentences = [f"Also assumed: the shares of the answers are {depends[self.shares or 'covariates']}."]
+        if self.family == "linear":
+            sentences.append(
+                "And errors are normal, with one variance: the answer is then also learnt from the shape of the "
+                "outcome's distribution, and if errors are skewed, effects are biased. Compare with "
+                'method="corrected", which does not assume it.'
+            )
+        starts = sum(optimum.starts for optimum in self.optima)
+        where = f"{self.optima[0].starts} of {starts} starts ended at this maximum"
+        if len(self.optima) > 1:
+            where += (
+                f"; the next best is {self.optima[0].log_likelihood - self.optima[1].log_likelihood:.3g} nats below"
+            )
+        return [*sentences, f"Log-likelihood {self.log_likelihood:.6g}; {where}."]
+
+
+def explain(
+    formula: str,
+    data: Any,
+    designs: Mapping[str, Design | Mapping[Label, Design]],
+    *,
+    family: Regressed = "linear",
+    method: Method = "corrected",
+    on: Sequence[str] | None = None,
+    by: str | None = None,
+    weights: str | None = None,
+    clusters: str | None = None,
+    strata: str | None = None,
+    shares: Shares = "covariates",
+) -> Explanation:
+    r"""Explain an outcome by a randomized answer and by what else is known of people.
+
+    Each person is entered once for every possible answer, with debiased weights that are right on average whatever
+    the answer is, and the usual regression is fitted to all these copies (`outcomes`). That is consistent for every
+    outcome, and for any number of randomized predictors, with interactions.
+
+    Parameters
+    ----------
+    formula : str
+        ``"outcome ~ age + trait"``; needs formulaic (``pip install 'warner[regress]'``). With `on`, the outcome alone.
+    data : data frame, mapping of columns, or path
+        One row for each person; of any library that Narwhals knows, or a file.
+    designs : mapping
+        For each randomized predictor, by the name of its column, what its reports went through; or a mapping of the
+        values of the column `by` to designs, if people answered in different ways. Its answers enter as indicators, the
+        last of them is the reference.
+    family : {"linear", "logit"}
+        Whether the expected outcome is linear in the terms, or the log-odds of an outcome of zeros and ones.
+    method : {"corrected", "ml"}
+        The corrected score, or joint maximum likelihood with a multinomial logit for the answers: more precise where
+        its assumptions hold, which for a linear model include normal errors of one variance.
+    on : list of str, optional
+        The other predictors, instead of a formula: numbers as they are, texts as indicators.
+    by : str, optional
+        The column that says which of several designs each person's report went through.
+    weights, clusters, strata : str, optional
+        Columns of sampling weights, and of the clusters and strata that people were sampled in.
+    shares : {"covariates", "constant"}
+        For maximum likelihood: whether the shares of the answers depend on the other terms.
+
+    Returns
+    -------
+    Explanation
+
+    Notes
+    -----
+    Standard errors are those of the estimating equations, :math:`A^{-1}BA^{-T}`, without a factor for small samples;
+    with G clusters times :math:`G/(G-1)`, and tests by Student's t below 40 clusters. For answers that were asked
+    directly they are HC0.
+
+    Examples
+    --------
+    Six of eight people told the truth about a trait that raises the outcome by 2.
+
+    >>> import warner
+    >>> from warner.regression.explanations import explain
+    >>> survey = warner.RandomizedResponse(["yes", "no"], truth="3/4")
+    >>> people = {"outcome": [3, 3, 3, 3, 1, 1, 1, 1], "trait": ["yes"] * 3 + ["no"] * 4 + ["yes"]}
+    >>> explain("outcome", people, {"trait": survey}, on=[]).coefficients.round(12)
+    array([1., 2.])
+    """
+    _refuse_options(family, method, shares)
+    questions = _questions(designs, by)
+    source = opened_data(data)
+    outcome, right, variables = _sides(formula, on, questions, names_of(source))
+    people = individuals(source, [outcome, *variables], questions, weights=weights, clusters=clusters, strata=strata)
+    explained = _outcome(outcome, people.columns[outcome], family)
+    terms, copies = stacked_copies(right, on, people, variables, questions)
+    answers = people.answers
+    rows = Outcomes(
+        explained, copies, answers.likelihood, answers.indicators, people.weight, people.cluster, people.stratum,
+        weighted=weights is not None,
+    )  # fmt: skip
+    found: dict[str, Any]
+    if method == "corrected":
+        fit = corrected(rows, family)
+        found = {"coefficients": fit.coefficients, "covariance": fit.covariance, "strength": fit.strength}
+    else:
+        others = np.ones((people.n, 1)) if shares == "constant" else share_columns(copies)
+        _refuse_large(copies.shape[0], others.shape[1])
+        best = joint(rows, others, answers.shares, family)
+        found = {
+            "coefficients": best.coefficients,
+            "covariance": best.covariance,
+            "log_likelihood": best.log_likelihood,
+            "deviation": best.deviation,
+            "gap": best.gap,
+            "optima": best.optima,
+            "shares": shares,
+        }
+    return Explanation(
+        outcome=outcome,
+        formula=terms.formula,
+        family=family,
+        method=method,
+        names=named(terms.names, questions),
+        answers={question.name: tuple(question.domain) for question in questions},
+        designs={question.name: tuple(question.designs.values()) for question in questions},
+        people=people.n,
+        dropped=people.dropped,
+        weighted=weights is not None,
+        clusters=None if people.cluster is None else int(people.cluster.max()) + 1,
+        stratified=strata is not None,
+        **found,
+    )
+
+
+def _questions(designs: Any, by: str | None) -> list[Question]:
+    """Check the designs of all randomized predictors."""
+    if not isinstance(designs, Mapping) or not designs:
+        raise TypeError(
+            f'designs must name the column of each randomized predictor, as {{"trait": design}}, but got {designs!r}'
+        )
+    questions = []
+    for name, design in designs.items():
+        if isinstance(design, Mapping):
+            if by is None:
+                raise TypeError(f"by must name the column that tells the designs of {name!r} apart")
+            versions = dict(design)
+        else:
+            versions = {"": design}
+        for version in versions.values():
+            if not hasattr(version, "report_form"):
+                raise TypeError(
+                    f"the design of {name!r} must be a Design, or a mapping of names to them, but got {version!r}"
+                )
+        domains = [tuple(version.domain) for version in versions.values()]
+        if not domains or any(domain != domains[0] for domain in domains):
+            raise ValueError(f"the designs of {name!r} must have the same answers in the same order, but do not")
+        questions.append(Question(name, versions, by if isinstance(design, Mapping) else None))
+    return questions
+
+
+def _sides(
+    formula: str, on: Sequence[str] | None, questions: list[Question], names: list[str]
+) -> tuple[str, str, list[str]]:
+    """Give the outcome, the right side of the formula, and the other variables that are used."""
+    outcome, right = sides(formula)
+    randomized = [question.name for question in questions]
+    if on is None and not right:
+        raise ValueError(f'formula must be "outcome ~ " and the terms, or give on=[...], but got {formula!r}')
+    if on is not None and right:
+        raise TypeError(f"give the terms in the formula or in on, not both, but got {formula!r} and on={list(on)!r}")
+    used = [*on, *randomized] if on is not None else list(variables_of(right, names))
+    for name in randomized:
+        if name not in used:
+            raise ValueError(f"formula must have a term with the randomized answer {name!r}, but got {formula!r}")
+    if outcome in randomized:
+        raise ValueError(
+            f"the outcome must be stored in the clear, but {outcome!r} is randomized; to explain a randomized answer, "
+            "use warner.regress"
+        )
+    if outcome in used:
+        raise ValueError(f"the outcome {outcome!r} must not be among its own predictors")
+    return outcome, right, [name for name in dict.fromkeys(used) if name not in randomized]
+
+
+def _outcome(name: str, values: Any, family: Regressed) -> Array:
+    if values.dtype.kind == "O":
+        remedy = "code it as 0 and 1" if family == "logit" else "take numbers"
+        raise TypeError(f"the outcome {name!r} must hold numbers, but holds texts; {remedy}")
+    outcome = values.astype(np.float64)
+    if family == "logit" and not np.isin(outcome, (0, 1)).all():
+        strange = outcome[~np.isin(outcome, (0, 1))][0]
+        raise ValueError(f'the outcome {name!r} must be 0 or 1 for family="logit", but holds {strange:g}')
+    if np.ptp(outcome) == 0:
+        raise ValueError(f"the outcome {name!r} must differ between people, but is {outcome[0]:g} for all of them")
+    return np.asarray(outcome)
+
+
+def _refuse_large(k: int, width: int) -> None:
+    if (k - 1) * width > SHARE_COEFFICIENTS:
+        raise ValueError(
+            f'method="ml" models the shares of the answers with {(k - 1) * width:,} coefficients, but at most '
+            f'{SHARE_COEFFICIENTS:,} are possible; take method="corrected", or shares="constant"'
+        )
+
+
+def _refuse_options(family: str, method: str, shares: str) -> None:
+    for name, value, known in (
+        ("family", family, get_args(Regressed)),
+        ("method", method, get_args(Method)),
+        ("shares", shares, get_args(Shares)),
+    ):
+        if value not in known:
+            raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, but got {value!r}")
