@@ -16,6 +16,7 @@ from warner.designs.hadamard import HadamardResponse
 from warner.designs.hashing import LocalHashing
 from warner.designs.memoized import REPEATED, Memoized
 from warner.designs.memos import Memo
+from warner.designs.product import Product
 from warner.designs.projective import ProjectiveGeometry
 from warner.designs.response import RandomizedResponse
 from warner.designs.subset import SubsetSelection
@@ -37,6 +38,7 @@ MECHANISMS: dict[str, type[Design]] = {
         HadamardResponse,
         ProjectiveGeometry,
         Memoized,
+        Product,
     )
 }
 
@@ -51,6 +53,7 @@ __all__ = [
     "LocalHashing",
     "Memo",
     "Memoized",
+    "Product",
     "ProjectiveGeometry",
     "RandomizedResponse",
     "Readout",

@@ -383,13 +383,6 @@ class Channel(Design):
             more = ", and otherwise" if np.count_nonzero(row) > len(ways) else ""
             happens.append(f"What happens to the answer {label}: it is reported {', '.join(ways)}{more}.")
         happens += [f"And so on for {self.k - LISTED:,} more."] * (self.k > LISTED)
-        low, high = self.ratio
-        if low == high:
-            reveals = "What a report reveals: nothing (epsilon 0). Nothing can be estimated from such reports either."
-        elif low == 0:
-            reveals = "What a report reveals: at least one report rules out an answer for certain (epsilon inf)."
-        else:
-            reveals = revealed(self)
         sums = matrix.sum(axis=0)
         surest = 100 * (matrix.max(axis=0)[sums > 0] / sums[sums > 0]).max()
         deniable = (
@@ -397,7 +390,14 @@ class Channel(Design):
             f"{surest:.3g} % sure that an answer is held."
         )
         does = [f"For the respondent: {self.procedure}"] if self.procedure else []
-        return (*does, listed("answers", self.domain), listed("reports", self.outputs), *happens, reveals, deniable)
+        return (
+            *does,
+            listed("answers", self.domain),
+            listed("reports", self.outputs),
+            *happens,
+            revealed(self),
+            deniable,
+        )
 
     def summary(self) -> str:
         """Name the design in one line, with its epsilon."""

@@ -249,6 +249,10 @@ class Design(Filed):
         """
         return self._inverse
 
+    def undone(self, observed: Array) -> Array:
+        """Give the unbiased shares that follow from observed shares of the columns, of shape (..., columns)."""
+        return np.asarray(observed @ self.inverse())
+
     def identified(self) -> Mask:
         """Tell for each answer whether reports tell its share."""
         return self._identified
@@ -430,6 +434,10 @@ class Design(Filed):
 def revealed(design: Design) -> str:
     """Say what a report reveals: by how much it can change the odds of two answers, rounded up as epsilon is."""
     low, high = design.ratio
+    if low == high:
+        return "What a report reveals: nothing (epsilon 0). Nothing can be estimated from such reports either."
+    if low == 0:
+        return "What a report reveals: at least one report rules out an answer for certain (epsilon inf)."
     times = -(-1000 * high // low) / 1000
     return (
         f"What a report reveals: epsilon {design.shown_epsilon()}. It makes no answer more than {times:,} times "

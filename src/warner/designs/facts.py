@@ -237,5 +237,9 @@ class ChannelOperator:
 
 def _above_the_usual(matrix: Array) -> Array:
     """Subtract from each column the end of its range, least or most, that lies nearer to its average."""
-    low, high = matrix.min(axis=0), matrix.max(axis=0)
-    return np.asarray(matrix - np.where(2 * matrix.mean(axis=0) <= low + high, low, high))
+    return np.asarray(matrix - nearer_ends(matrix.min(axis=0), matrix.max(axis=0), matrix.mean(axis=0)))
+
+
+def nearer_ends(least: Array, most: Array, average: Array) -> Array:
+    """Give for each column the end of its range, least or most, that lies nearer to its average."""
+    return np.where(2 * average <= least + most, least, most)

@@ -139,6 +139,7 @@ class Memoized(Design):
     bounds = of_one_round("bounds")
     possible = of_one_round("possible")
     inverse = of_one_round("inverse")
+    undone = of_one_round("undone")
     identified = of_one_round("identified")
     leverage = of_one_round("leverage")
     simulate = of_one_round("simulate")

@@ -21,13 +21,12 @@ def least_squares(histograms: Histograms, design: Design) -> Array:
     """Give the unbiased shares."""
     if not design.identified().all():
         matrix = design.operator().matrix
-        assert matrix is not None
-        rank = np.linalg.matrix_rank(matrix())
+        rank = "not all" if matrix is None else f"only {np.linalg.matrix_rank(matrix())}"
         raise ValueError(
-            f"the design must have linearly independent rows to be undone, but among its {design.k} only {rank} are: "
+            f"the design must have linearly independent rows to be undone, but among its {design.k} {rank} are: "
             "different shares give the same reports. mle still gives a most likely distribution, but not a unique one"
         )
-    return np.asarray((histograms.counts / histograms.n[..., np.newaxis]) @ design.inverse())
+    return design.undone(histograms.counts / histograms.n[..., np.newaxis])
 
 
 def variance_of_one_report(design: Design) -> float:

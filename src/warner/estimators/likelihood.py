@@ -42,6 +42,7 @@ Parts: TypeAlias = "Sequence[tuple[Design, Histograms]]"
 Channels: TypeAlias = "Sequence[tuple[Design | ChannelOperator, Histograms]]"  # the same, of bare channels as well
 
 DENSE_LIMIT = 3000  # answers; beyond, a Cholesky factor for each step is slower than many updates
+FEW_CELLS = 2**22  # of a matrix whose rank costs no more than the fit
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +93,7 @@ class Certificate:
         Whether the maximum is known to be the only one. For randomized response it is, unless p < q and several
         answers were never reported. For any other design it is where the rows of the answers that a most likely
         distribution can hold are linearly independent on the reports that were made; elsewhere compare fits, not
-        shares. Of a `ChannelOperator` it is not known.
+        shares. Of a channel that is too large for a matrix it is known where these rows are few.
     """
 
     excess: PerGroup
@@ -184,6 +185,8 @@ def _proof(shares: Array, parts: Channels) -> Certificate:
         growth[group] = np.inf if (expected[seen] <= 0).any() else growths.max()
         if matrix is not None and np.isfinite(growth[group]):
             unique[group] = unique_maximum(matrix[:, seen], observed[seen], expected[seen], growths)
+        elif np.isfinite(growth[group]):
+            unique[group] = unique_by_products(operator, observed, expected, growths)
     return certified(growth, n, unique)
 
 
@@ -289,10 +292,33 @@ def _evidence_by_count(share: Array, histogram: Histograms, symmetry: Symmetry, 
 
 def unique_maximum(matrix: Array, observed: Array, expected: Array, growth: Array) -> bool:
     """Tell whether the rows of all answers that may have a share, those with g = 1, are linearly independent."""
-    excess = max(float(growth.max()) - 1, 0.0)
-    # From an excess e of the largest g, no g_i moves by more than about sqrt(2 e) times this on the way to the maximum.
     freedom = np.sqrt((matrix * matrix) @ (observed / expected**2))
-    rows = matrix[growth >= 1 - 1e-9 - 2 * math.sqrt(2 * excess) * freedom]
+    return _independent(matrix[_may_have_a_share(growth, freedom)])
+
+
+def unique_by_products(operator: ChannelOperator, observed: Array, expected: Array, growth: Array) -> bool:
+    """Tell the same where only products are known: of the rows of these answers, if they are few; False if not."""
+    seen = observed > 0
+    weights = np.where(seen, observed, 0) / np.where(seen, expected, 1) ** 2
+    # No probability exceeds one, so that C^2 <= C: this allows for more answers than need be.
+    members = np.flatnonzero(_may_have_a_share(growth, np.sqrt(np.maximum(operator.adjoint(weights), 0))))
+    if members.size > DENSE_LIMIT or members.size * operator.shape[1] > FEW_CELLS:
+        return False
+    vertices = np.zeros((members.size, operator.shape[0]))
+    vertices[np.arange(members.size), members] = 1
+    return _independent(operator.forward(vertices)[:, seen])
+
+
+def _may_have_a_share(growth: Array, freedom: Array) -> Mask:
+    """Tell which answers a most likely distribution may hold, at shares that are nearly most likely.
+
+    From an excess e of the largest g, no g moves by more than about sqrt(2 e) times its freedom on the way there.
+    """
+    excess = max(float(growth.max()) - 1, 0.0)
+    return np.asarray(growth >= 1 - 1e-9 - 2 * math.sqrt(2 * excess) * freedom)
+
+
+def _independent(rows: Array) -> bool:
     if len(rows) > rows.shape[1]:
         return False
     rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)

@@ -16,7 +16,17 @@ import numpy as np
 from warner.arrays import SMALLEST
 from warner.designs.facts import ChannelOperator
 from warner.estimators.ibu import extrapolated, one_histogram
-from warner.estimators.likelihood import DENSE_LIMIT, Fit, Whole, closed_form, evidence, joined, unique_maximum
+from warner.estimators.likelihood import (
+    DENSE_LIMIT,
+    FEW_CELLS,
+    Fit,
+    Whole,
+    closed_form,
+    evidence,
+    joined,
+    unique_by_products,
+    unique_maximum,
+)
 from warner.estimators.separable import separable_mle
 from warner.estimators.spectral import Blocks, climbed
 from warner.reports.counts import Histograms
@@ -35,7 +45,6 @@ POLISH_STEPS = 50
 ROUNDING = 2.0**-52
 ROUNDED = 1e-12  # an excess of the largest g over 1 that is rounding
 CELLS = 2**24  # of a matrix, beyond which products take its place
-FEW_CELLS = 2**22  # of a matrix whose rank costs no more than the fit
 MANY = 400  # answers, from which on gradients go first
 PASSES, MORE_PASSES = 30, 40  # of theirs, and more where the first ones came near:
 NEAR = 3e-3  # nats per report
@@ -123,7 +132,10 @@ def most_likely(parts: Channels, *, start: Array | None = None, gap: float = 1e-
         seen = observed > 0
         return newton(np.ascontiguousarray(operator.matrix()[:, seen]), observed[seen], n)
     if operator.squares is not None:
-        return climbed(Blocks([(operator, counts)]), np.full(k, 1 / k), gap=gap, passes=iterations)
+        fit = climbed(Blocks([(operator, counts)]), np.full(k, 1 / k), gap=gap, passes=iterations)
+        expected = operator.forward(fit.shares)
+        growth = operator.adjoint(observed / np.maximum(expected, SMALLEST))
+        return replace(fit, unique=unique_by_products(operator, observed, expected, growth))
     return extrapolated(observed, n, operator, gap, iterations)
 
 

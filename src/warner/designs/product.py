@@ -1,0 +1,481 @@
+r"""Several questions at once, each asked with a device of its own: joint answers, and joint reports.
+
+A joint answer :math:`i = (i_1, \ldots, i_m)` has one answer to each question. The devices are independent, so that it
+is reported as :math:`j = (j_1, \ldots, j_m)` with probability
+
+.. math:: C_{ij} = \prod_q C^{(q)}_{i_q j_q}, \qquad C = C^{(1)} \otimes \cdots \otimes C^{(m)}.
+
+That table is written out only where it is small. Its products with shares, its squares, its (pseudo-)inverse and the
+variances of unbiased shares are those of the questions, one after the other (`mode_products`): with K answers to each
+of m questions they take about :math:`m K^{m+1}` steps instead of :math:`K^{2m}`. And because everything factorizes:
+
+- :math:`e^\varepsilon` is the product of those of the questions, so that epsilon is their sum;
+- joint shares are told by the reports if and only if each question tells its own: a product of invertible tables is
+  invertible.
+
+A worked number: two questions at odds 3 : 1 among two and three answers. The joint report is the truth with probability
+:math:`\frac34 \cdot \frac35 = \frac9{20}`, and :math:`\varepsilon = 2 \ln 3 \approx 2.1973` (rounded up).
+
+The draw: one report to each question, in their order, each by the rule of its own design.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warner.designs.channel import Channel
+from warner.designs.contract import CHANNEL_LIMIT, IDENTIFIED, Design, revealed
+from warner.designs.exact import TOTAL_LIMIT
+from warner.designs.facts import Bounds, ChannelOperator, Readout, nearer_ends
+from warner.designs.labels import LISTED, canonical, listed
+from warner.designs.modes import kronecker, merged, mode_products
+from warner.words import enumerated, percent, quoted
+
+if TYPE_CHECKING:
+    from warner.arrays import Array, Counts, Integers, Mask, Sets, Size
+    from warner.designs.draws import RandomBytes
+    from warner.designs.labels import Labels
+    from warner.documents import Document
+
+TOGETHER = " & "  # between the labels of a joint answer
+MOST_CELLS = 2**16  # joint answers, and joint reports
+TABLE_CELLS = 2**20  # of the table of all joint answers and reports, up to which it is written out
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Product(Design):
+    """Ask several questions, each with a randomizing device of its own.
+
+    Answers and reports are joint ones: they name the answers to all questions, in the order of the questions and with
+    " & " between them. The last question changes fastest.
+
+    Parameters
+    ----------
+    designs : mapping of str to Design, or sequence of Design
+        What the answer to each question goes through, by the name of the question; without names they are called
+        "question 1" and so on. At least two. Reports must name one thing each, as those of `RandomizedResponse` and
+        `Channel` do; there may be at most 65,536 joint answers, and as many joint reports.
+
+    Attributes
+    ----------
+    questions : tuple of str
+        The names of the questions.
+    designs : tuple of Design
+        What the answer to each of them goes through.
+
+    Notes
+    -----
+    The devices must be independent: a die that is rolled once, for all questions together, is another design. What all
+    reports of a person reveal together is the sum of the epsilons.
+
+    Examples
+    --------
+    >>> from warner import RandomizedResponse
+    >>> coin = RandomizedResponse(["yes", "no"], truth="3/4")
+    >>> both = Product({"cheated": coin, "copied": coin})
+    >>> both
+    <Product of 2 questions (cheated, copied): 4 joint answers, epsilon 2.198>
+    >>> both.domain
+    ('yes & yes', 'yes & no', 'no & yes', 'no & no')
+    >>> both.operator().forward(np.array([1.0, 0, 0, 0]))
+    array([0.5625, 0.1875, 0.1875, 0.0625])
+    """
+
+    questions: tuple[str, ...]
+    designs: tuple[Design, ...]
+
+    mechanism = "product"
+    field_names = frozenset({"questions", "designs"})
+
+    def __init__(self, designs: Mapping[str, Design] | Sequence[Design]) -> None:
+        given: Any = designs
+        if not isinstance(given, Mapping | list | tuple):
+            raise TypeError(f"designs must be a mapping or a list of designs, but got {type(given).__name__}")
+        named = given if isinstance(given, Mapping) else {f"question {i + 1}": part for i, part in enumerate(given)}
+        names, parts = tuple(named), tuple(named.values())
+        _refuse_parts(names, parts)
+        object.__setattr__(self, "questions", names)
+        object.__setattr__(self, "designs", parts)
+        _refuse_many("answers", self.sizes)
+        _refuse_many("reports", self.widths)
+
+    # Joint labels
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of answers to each question: the shape of a table of joint shares."""
+        return tuple(design.k for design in self.designs)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """The number of possible reports to each question: the shape of a table of joint counts."""
+        return tuple(len(design.columns) for design in self.designs)
+
+    @cached_property
+    def domain(self) -> Labels:  # type: ignore[override]
+        """The joint answers."""
+        return _joint([design.domain for design in self.designs], "answers")
+
+    @cached_property
+    def columns(self) -> Labels:
+        """The joint reports."""
+        return _joint([design.columns for design in self.designs], "reports")
+
+    @property
+    def k(self) -> int:
+        """The number of joint answers."""
+        return math.prod(self.sizes)
+
+    # Probabilities
+
+    @cached_property
+    def ratio(self) -> tuple[int, int]:
+        """The products of the two whole numbers of each question."""
+        low, high = zip(*(design.ratio for design in self.designs), strict=True)
+        return math.prod(low), math.prod(high)
+
+    @cached_property
+    def tables(self) -> tuple[Array, ...]:
+        """The table of each question."""
+        return tuple(_table_of(design) for design in self.designs)
+
+    @cached_property
+    def _merged(self) -> tuple[Array, ...]:
+        return merged(self.tables)
+
+    @cached_property
+    def _ranges(self) -> tuple[Array, Array, Array]:
+        """Least, most and average of each column of the joint table: products of those of the questions."""
+        facts = (np.min, np.max, np.mean)
+        least, most, average = (kronecker([fact(table, axis=0) for table in self.tables]) for fact in facts)
+        return least, most, average
+
+    @cached_property
+    def _inverses(self) -> tuple[Array, ...]:
+        return merged([design.inverse() for design in self.designs])
+
+    def operator(self, reports: Counts | None = None) -> ChannelOperator:
+        """Give the products with the table, question by question; of some reports those with all, chosen from."""
+        tables = self._merged
+        turned = [table.T for table in tables]
+        squared = [table.T**2 for table in tables]
+        usual = nearer_ends(*self._ranges)
+
+        def squares(weights: Array) -> Array:
+            # sum (C - c)^2 w = sum C^2 w - 2 sum C c w + sum c^2 w
+            mixed = mode_products(weights, squared) - 2 * mode_products(usual * weights, turned)
+            return np.maximum(mixed + (weights @ usual**2)[..., np.newaxis], 0)
+
+        small = self.k * len(usual) <= TABLE_CELLS
+        whole = ChannelOperator(
+            (self.k, len(usual)),
+            lambda shares: mode_products(shares, tables),
+            lambda weights: mode_products(weights, turned),
+            (lambda: kronecker(self.tables)) if small else None,
+            squares,
+        )
+        return whole if reports is None else _of_reports(whole, reports)
+
+    def bounds(self) -> Bounds:
+        """Give the range of the probability of each joint report: products of those of the questions."""
+        least, most, _ = self._ranges
+        return Bounds(least, most)
+
+    def undone(self, observed: Array) -> Array:
+        """Give the unbiased joint shares that follow from observed shares of the joint reports."""
+        return mode_products(observed, self._inverses)
+
+    def inverse(self) -> Array:
+        """Give the weights that turn shares of joint reports into those of joint answers, written out."""
+        if self.k * len(self.columns) > TABLE_CELLS:
+            raise ValueError(
+                f"the inverse of {self.k:,} joint answers and {len(self.columns):,} joint reports would fill the "
+                "memory; undone() gives the shares without it"
+            )
+        return kronecker([design.inverse() for design in self.designs])
+
+    def identified(self) -> Mask:
+        """Tell for each joint answer whether reports tell its share: if each question does."""
+        return np.asarray(reduce(np.logical_and.outer, [design.identified() for design in self.designs]).ravel())
+
+    def leverage(self) -> float:
+        """Give the most that one unbiased share moves if all reports are exchanged."""
+        low, high = np.ones(1), np.ones(1)
+        for design in self.designs:
+            ends = design.inverse().min(axis=0), design.inverse().max(axis=0)
+            corners = [np.multiply.outer(one, other).ravel() for one, other in product((low, high), ends)]
+            low, high = np.min(corners, axis=0), np.max(corners, axis=0)
+        return float((high - low).max())
+
+    # Reports
+
+    @property
+    def draws(self) -> tuple[int, ...]:
+        """The numbers of each question, one question after the other."""
+        return tuple(below for design in self.designs for below in design.draws)
+
+    def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
+        """Draw one report to each question, each by its own design."""
+        parts = zip(self.designs, self.split(answers), strict=True)
+        return np.asarray(self.joined([design.draw(codes, random_bytes) for design, codes in parts]), dtype=np.int64)
+
+    def split(self, answers: Integers) -> tuple[Integers, ...]:
+        """Give the answers to each question that joint answers stand for, all in codes."""
+        return tuple(np.unravel_index(answers, self.sizes))
+
+    def joined(self, reports: Sequence[Integers]) -> Integers:
+        """Give the joint reports of reports to each question, all in codes.
+
+        >>> from warner import RandomizedResponse
+        >>> both = Product([RandomizedResponse(["yes", "no"], truth="3/4"), RandomizedResponse(3, odds=(3, 1))])
+        >>> both.joined([np.array([0, 1]), np.array([2, 0])]).tolist()  # yes & 2, no & 0
+        [2, 3]
+        """
+        return np.asarray(np.ravel_multi_index(tuple(reports), self.widths))
+
+    def simulate(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw histograms of n people who are a sample of a population: multinomial."""
+        reported = mode_products(shares, self._merged)
+        return rng.multinomial(n, reported / reported.sum(), size=size)
+
+    def simulate_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw histograms of these very people, question after question: those who are alike are multinomial."""
+        shape = () if size is None else size if isinstance(size, tuple) else (int(size),)
+        drawn = np.broadcast_to(people, (*shape, people.size))
+        for table in self.tables:
+            rows = table / table.sum(axis=1, keepdims=True)
+            alike = np.swapaxes(drawn.reshape(*shape, len(rows), -1), -1, -2)
+            drawn = rng.multinomial(alike, rows).sum(axis=-2).reshape(*shape, -1)
+        return np.asarray(drawn)
+
+    # How shares show
+
+    def readout(
+        self,
+        counts: Counts,
+        n: Array,
+        sets: Sets | None = None,
+        *,
+        minus: Sets | None = None,
+        target: str = "population",
+        histogram: Counts | None = None,
+    ) -> Readout:
+        """Say how joint shares show: in unbiased linear combinations of the observed shares of joint reports."""
+        inverses, tables = self._inverses, self._merged
+        if sets is None:
+            known = self.identified()
+            squared = [inverse**2 for inverse in inverses]
+            count = mode_products(counts, inverses)
+
+            def variance(observed: Array, held: Array) -> Array:
+                if target == "population":
+                    return mode_products(observed, squared) - mode_products(observed, inverses) ** 2
+                mixed = zip(tables, inverses, strict=True)
+                given = [(table @ inverse**2, (table @ inverse) ** 2) for table, inverse in mixed]
+                return mode_products(held, [one for one, _ in given]) - mode_products(held, [two for _, two in given])
+        else:
+            weights, known = self._weights(sets)
+            if minus is not None:
+                others, told = self._weights(minus)
+                weights, known = weights - others, known & told
+            count = counts @ weights.T
+
+            def variance(observed: Array, held: Array) -> Array:
+                if target == "population":
+                    return np.asarray(observed @ weights.T**2 - (observed @ weights.T) ** 2)
+                turned = [table.T for table in tables]
+                given = mode_products(weights**2, turned) - mode_products(weights, turned) ** 2
+                return np.asarray(held @ given.T)
+
+        # About one report more, spread over all kinds, or a kind that was never seen would count as impossible. A half
+        # of each kind, as with few kinds, would here outnumber the reports.
+        more = 0.5 * max(self.widths)
+        observed = (counts + more / counts.shape[-1]) / (n + more)
+        held = np.maximum(mode_products(counts / n, inverses), 0)
+        held = held / np.maximum(held.sum(axis=-1, keepdims=True), IDENTIFIED)
+        error = np.where(known, np.sqrt(np.maximum(variance(observed, held), 0) / n), np.inf)
+        return Readout(np.asarray(count, dtype=np.float64), n, 0.0, 1.0, np.zeros(known.size, dtype=bool), error)
+
+    def _weights(self, sets: Sets) -> tuple[Array, Mask]:
+        """Give the weights of joint reports that tell the share of each set, a row each, and whether they do."""
+        wanted = np.zeros((len(sets), self.k))
+        for place, members in enumerate(sets):
+            wanted[place, list(members)] = 1
+        weights = mode_products(wanted, [inverse.T for inverse in self._inverses])
+        given = mode_products(weights, [table.T for table in self._merged])
+        return weights, np.asarray(np.abs(given - wanted).max(axis=1) <= IDENTIFIED)
+
+    # Algebra, words and files
+
+    def as_channel(self) -> Channel:
+        """Write the joint table out, in whole numbers."""
+        if self.k * len(self.columns) > TABLE_CELLS:
+            raise ValueError(
+                f"a table of {self.k:,} joint answers and {len(self.columns):,} joint reports would fill the memory; "
+                "ask for fewer questions at a time"
+            )
+        parts = [design.as_channel() for design in self.designs]
+        total = math.prod(part.total for part in parts)
+        kind = np.int64 if total < TOTAL_LIMIT else object
+        weights = kronecker([part.weights.astype(kind) for part in parts])
+        return Channel.of_weights(self.domain, self.columns, weights, total)
+
+    def among(self, questions: Sequence[int]) -> Product:
+        """Give the design of some of the questions, by their places: two at least."""
+        return Product({self.questions[place]: self.designs[place] for place in questions})
+
+    @classmethod
+    def examples(cls) -> tuple[Product, ...]:
+        """Give two and three questions, other reports than answers, zeros, and answers that look alike."""
+        from warner.designs.response import RandomizedResponse
+
+        coin = RandomizedResponse(["yes", "no"], odds=(3, 1))
+        forced = Channel([["11/12", "1/12"], ["1/6", "5/6"]], ["yes", "no"], ["yes", "no"])
+        cards = Channel([["1/6", "1/3", "1/2"], ["1/2", "1/3", "1/6"]], ["user", "other"], 3)
+        alike = Channel([["3/4", "1/4"], ["3/4", "1/4"], ["1/4", "3/4"]], ["beer", "wine", "water"], ["yes", "no"])
+        return (
+            cls({"cheated": coin, "how often": RandomizedResponse(3, odds=(3, 1))}),
+            cls([forced, cards]),
+            cls([coin, RandomizedResponse(2, odds=(1, 2)), coin]),
+            cls([Channel([[1, 0], ["1/4", "3/4"]], ["yes", "no"], ["yes", "no"]), coin]),
+            cls([alike, coin]),
+        )
+
+    def sentences(self) -> tuple[str, ...]:
+        """Explain what happens to each answer, what the reports to all questions reveal, and how deniable they are.
+
+        >>> from warner import RandomizedResponse
+        >>> coin = RandomizedResponse(["yes", "no"], truth="3/4")
+        >>> print(Product({"cheated": coin, "copied": coin}).in_words())
+        Questions (2): cheated, copied. Each is answered with a randomizing device of its own.
+        Possible answers (4): yes & yes, yes & no, no & yes, no & no
+        What happens to the answer to 'cheated': RandomizedResponse among 2 answers ('yes', 'no'): truth 0.75, each lie
+        0.25, epsilon 1.099.
+        What happens to the answer to 'copied': RandomizedResponse among 2 answers ('yes', 'no'): truth 0.75, each lie
+        0.25, epsilon 1.099.
+        What a report reveals: epsilon 2.198. It makes no answer more than 9.0 times likelier, against any other, than
+        it was before.
+        Who answers all questions spends the sum of their epsilons.
+        How deniable it is: among people for whom all joint answers were equally likely, no joint report makes it more
+        than 56.2 % sure that a joint answer is held.
+        """
+        parts = list(zip(self.questions, self.designs, strict=True))
+        happens = [f"What happens to the answer to {quoted(name)}: {part.summary()}." for name, part in parts[:LISTED]]
+        happens += [f"And so on for {len(parts) - LISTED} more questions."] * (len(parts) > LISTED)
+        surest = percent(math.prod(_surest(table) for table in self.tables), 1)
+        asked = f"Questions ({len(parts)}): {enumerated(self.questions, LISTED)}"
+        deniable = (
+            "How deniable it is: among people for whom all joint answers were equally likely, no joint report makes it "
+            f"more than {surest} sure that a joint answer is held."
+        )
+        return (
+            f"{asked}. Each is answered with a randomizing device of its own.",
+            listed("answers", self.domain),
+            *([] if self.columns == self.domain else [listed("reports", self.columns)]),
+            *happens,
+            revealed(self),
+            "Who answers all questions spends the sum of their epsilons.",
+            deniable,
+        )
+
+    def summary(self) -> str:
+        """Name the design in one line, with its epsilon."""
+        return (
+            f"Product of {len(self.designs)} questions ({enumerated(self.questions, 4)}): {self.k:,} joint answers, "
+            f"epsilon {self.shown_epsilon()}"
+        )
+
+    def fields(self) -> Document:
+        """Give the names of the questions, and their designs as in files of their own."""
+        return {"questions": list(self.questions), "designs": [design.to_dict() for design in self.designs]}
+
+    @classmethod
+    def from_fields(cls, fields: Document) -> Product:
+        """Read the names and the designs of the questions."""
+        from warner.designs import design_from_dict
+
+        names, designs = fields["questions"], fields["designs"]
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise ValueError("this design is damaged: questions must be a list of names")
+        if not isinstance(designs, list) or len(designs) != len(names):
+            raise ValueError(f"this design is damaged: designs must be a list of {len(names)}, one for each question")
+        if len(set(names)) < len(names):
+            raise ValueError("this design is damaged: a question stands there twice")
+        return cls(dict(zip(names, map(design_from_dict, designs), strict=True)))
+
+
+def _of_reports(whole: ChannelOperator, reports: Counts) -> ChannelOperator:
+    """Choose the columns of these reports from all: what a column weighs is the sum over its reports."""
+
+    def added(weights: Array) -> Array:
+        total = np.zeros((whole.shape[1], *weights.shape[:-1]))
+        np.add.at(total, reports, np.moveaxis(weights, -1, 0))
+        return np.moveaxis(total, 0, -1)
+
+    matrix, squares = whole.matrix, whole.squares
+    assert squares is not None
+    return ChannelOperator(
+        (whole.shape[0], len(reports)),
+        lambda shares: whole.forward(shares)[..., reports],
+        lambda weights: whole.adjoint(added(weights)),
+        None if matrix is None else lambda: matrix()[:, reports],
+        lambda weights: squares(added(weights)),
+    )
+
+
+def _joint(labels: Sequence[Labels], what: str) -> Labels:
+    """Give joint labels, the last question's changing fastest; no two of them may look the same."""
+    joint = [TOGETHER.join(map(str, cell)) for cell in product(*labels)]
+    if len(set(joint)) < len(joint):
+        twice = Counter(joint).most_common(1)[0][0]
+        raise ValueError(
+            f"joint {what} must differ, but {twice!r} can be read in two ways; rename what holds {TOGETHER!r}"
+        )
+    return canonical(joint)
+
+
+def _table_of(design: Design) -> Array:
+    matrix = design.operator().matrix
+    assert matrix is not None  # of a design with so few answers
+    return matrix()
+
+
+def _surest(table: Array) -> float:
+    sums = table.sum(axis=0)
+    return float((table.max(axis=0)[sums > 0] / sums[sums > 0]).max())
+
+
+def _refuse_parts(names: tuple[Any, ...], parts: tuple[Any, ...]) -> None:
+    if len(parts) < 2:
+        raise ValueError(f"designs must be those of two questions or more, but got {len(parts)}")
+    for name, design in zip(names, parts, strict=True):
+        if not isinstance(name, str) or not name:
+            raise TypeError(f"questions must have names that are texts, but got {name!r}")
+        if not isinstance(design, Design):
+            raise TypeError(f"the design of {quoted(name)} must be a design, but got {type(design).__name__}")
+        if not design.exclusive:
+            raise ValueError(
+                f"a report to {quoted(name)} must name one thing, but under {design.mechanism} it supports several "
+                "answers; ask that question with a RandomizedResponse or a Channel"
+            )
+        if design.k > CHANNEL_LIMIT:
+            raise ValueError(
+                f"the question {quoted(name)} must have at most {CHANNEL_LIMIT:,} answers, but has {design.k:,}"
+            )
+
+
+def _refuse_many(what: str, sizes: tuple[int, ...]) -> None:
+    if math.prod(sizes) > MOST_CELLS:
+        shape = " x ".join(map(str, sizes))
+        raise ValueError(
+            f"there must be at most {MOST_CELLS:,} joint {what}, but {shape} are {math.prod(sizes):,}; take fewer "
+            "questions at a time, such as pairs"
+        )
