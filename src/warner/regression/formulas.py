@@ -62,17 +62,17 @@ def variables_of(right: str, columns: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in used if name in columns or name not in TRANSFORMS))
 
 
-def factors_of(right: str) -> tuple[str, ...]:
-    """Name the columns that a formula marks as factors by ``C(column)``: numbers, too, enter by their levels."""
-    found = (
-        node.args[0].id
-        for term in _parsed(right)
-        for factor in term.factors
-        if factor.eval_method.value == "python"
-        for node in _calls(factor.expr, "C")
-        if node.args and isinstance(node.args[0], ast.Name)
-    )
-    return tuple(dict.fromkeys(found))
+def factors_of(right: str, columns: Columns) -> tuple[str, ...]:
+    """Name the columns that enter a formula by their levels: texts, and whatever is marked by ``C(column)``."""
+    found: list[str] = []
+    for factor in (factor for term in _parsed(right) for factor in term.factors):
+        if factor.eval_method.value == "lookup" and kind(columns[factor.expr]) == "text":
+            found.append(factor.expr)
+        elif factor.eval_method.value == "python":
+            marked = [node.args[0] for node in _calls(factor.expr, "C") if node.args]
+            quoted = _code(factor.expr)[1]
+            found += [quoted.get(name.id, name.id) for name in marked if isinstance(name, ast.Name)]
+    return tuple(name for name in dict.fromkeys(found) if name in columns)
 
 
 def formula_terms(

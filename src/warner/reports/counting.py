@@ -136,7 +136,7 @@ def _finished(
     _refuse_amounts("counts" if options.weights is None else "weights", total.bad)
     _refuse_overflow(total.roughly)
     if not options.drop:
-        _refuse_unknown(int(total.unknown.sum()), total.strange, design.report_form)
+        refuse_unknown(int(total.unknown.sum()), total.strange, design.report_form)
     return total.tally(design, by, kept=kept, backend=options.backend)
 
 
@@ -274,7 +274,7 @@ def _tally_objects(frame: Frame, design: Design, columns: Columns, options: _Opt
 # Errors
 
 
-def _refuse_unknown(number: int, strange: tuple[str, ...], form: Form) -> None:
+def refuse_unknown(number: int, strange: tuple[str, ...], form: Form) -> None:
     """Refuse values that no report can have, and show the first of them."""
     if not strange:
         return

@@ -1,0 +1,216 @@
+"""People who are alike in everything that is asked about are one row: collapsed where the data are.
+
+Data frames, tables and files are grouped by their own engine, with the query that `warner.tally` uses, so that ten
+million people of a thousand kinds cost what counting them costs. Columns of Python objects are grouped here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+
+from warner.arrays import LARGEST_TOTAL
+from warner.regression.covariates import column, declared
+from warner.reports.engines import ROWS_LIMIT, Source, chosen, opened, readable, refuse_absent, refuse_types, selected
+from warner.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from warner.arrays import Array, Integers
+    from warner.designs.contract import Design
+    from warner.regression.covariates import Column
+    from warner.reports.engines import Columns
+
+
+class Roles(NamedTuple):
+    """Which columns play which part."""
+
+    response: str
+    by: str | None = None
+    weights: str | None = None
+    counts: str | None = None
+    clusters: str | None = None
+    strata: str | None = None
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The columns besides the response and the covariates that people must be alike in."""
+        return tuple(name for name in (self.by, self.clusters, self.strata) if name is not None)
+
+
+class Amounts(NamedTuple):
+    """For each row, how many people it stands for, the sum of their weights, and that of the squares of these."""
+
+    people: Integers
+    weight: Array
+    square: Array
+
+    def where(self, some: Any) -> Amounts:
+        """Give those of some rows."""
+        return Amounts(*(values[some] for values in self))
+
+    def added(self, place: Integers, size: int) -> Amounts:
+        """Add up the rows that have the same place."""
+        people, weight, square = (np.bincount(place, values, minlength=size).astype(np.float64) for values in self)
+        return Amounts(people.astype(np.int64), weight, square)
+
+
+class Collapsed(NamedTuple):
+    """Rows in which people are alike: what they reported, what is known of them, and how many they are.
+
+    `weightless` people have a weight of zero, and are not among these rows.
+    """
+
+    response: Any
+    covariates: dict[str, Column]
+    others: dict[str, Column]
+    amounts: Amounts
+    weightless: int
+    text: bool
+
+
+def open_source(data: Any) -> Source | Mapping[str, Any]:
+    """Open a file, wrap a data frame of any library, or take a mapping of columns as it is."""
+    if isinstance(data, str | os.PathLike):
+        return opened(data)
+    if isinstance(data, Mapping):
+        return data
+    try:
+        return Source(nw.from_native(data), text=False)
+    except TypeError:
+        raise TypeError(
+            "data must be a data frame, a table, a mapping of columns, the path of a file or a tally, but got "
+            f"{type(data).__module__}.{type(data).__name__}"
+        ) from None
+
+
+def column_names(source: Source | Mapping[str, Any]) -> list[str]:
+    """Name the columns of data."""
+    return list(source if isinstance(source, Mapping) else source.frame.collect_schema())
+
+
+def collapsed(
+    source: Source | Mapping[str, Any], roles: Roles, variables: Sequence[str], designs: Iterable[Design]
+) -> Collapsed:
+    """Group people who are alike in all columns that are used."""
+    if isinstance(source, Mapping):
+        for name in (roles.response, *variables, *roles.others, roles.weights, roles.counts):
+            if name is not None:
+                refuse_absent(name, list(source))
+        return _row_by_row(dict(source), roles, variables, text=False)
+    with readable(source.path or "the data"):
+        columns = chosen(source, roles.response, (*variables, *roles.others), roles.weights, roles.counts)
+        schema = source.frame.collect_schema()
+        if schema[columns.value] != nw.Object:
+            for design in designs:
+                refuse_types(source, columns, design.report_form, codes=False)
+        if any(schema[name] == nw.Object or schema[name].is_nested() for name in (columns.value, *columns.by)):
+            # Engines turn objects into something else when they group them, and not all can group lists.
+            frame = source.frame.select(*columns.names)
+            frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+            return _row_by_row({name: frame[name] for name in columns.names}, roles, variables, text=False)
+        rows = _grouped(source.frame, schema, columns)
+    text = source.text
+    by = {name: rows[f"by{place}"] for place, name in enumerate(columns.by)}
+    # A column of a text file is one of numbers if all are; names of clusters and designs stay as they are written.
+    covariates = {
+        name: column(name, by[name], text=text)._replace(order=_order(source.frame, schema, name)) for name in variables
+    }
+    others = {name: column(name, by[name]) for name in roles.others}
+    amounts, weightless = _amounts(rows, roles)
+    return Collapsed(rows["value"], covariates, others, amounts, weightless, text)
+
+
+def _order(frame: Any, schema: Any, name: str) -> tuple[str, ...] | None:
+    """Give the order of levels that a column declares, before its categories are grouped as texts."""
+    if schema[name] == nw.Enum:
+        return tuple(schema[name].categories)
+    return declared(frame[name]) if isinstance(frame, nw.DataFrame) else None
+
+
+def _grouped(frame: Any, schema: Any, columns: Columns) -> Any:
+    """Count the rows that are alike, in the engine that holds them."""
+    rows = selected(frame, schema, columns)
+    if columns.weights is not None:
+        heavy = nw.when(nw.col("weight") > 0).then(nw.lit(1)).otherwise(nw.lit(0))
+        rows = rows.with_columns(square=nw.col("weight") * nw.col("weight"), heavy=heavy)
+        sums = [nw.col(name).sum() for name in ("weight", "square", "heavy", "bad")] + [nw.len().alias("number")]
+    elif columns.counts is not None:
+        sums = [nw.col("number").sum(), nw.col("bad").sum()]
+    else:
+        sums = [nw.len().alias("number")]
+    names = ["value", *(f"by{place}" for place in range(len(columns.by)))]
+    query = rows.group_by(*names).agg(*sums).head(ROWS_LIMIT + 1)
+    rows = query.collect() if isinstance(query, nw.LazyFrame) else query
+    if len(rows) > ROWS_LIMIT:
+        raise ValueError(f"the data must have at most {ROWS_LIMIT:,} distinct rows in the columns that are used")
+    return rows
+
+
+def _amounts(rows: Any, roles: Roles) -> tuple[Amounts, int]:
+    number = _doubles(rows, "number")
+    if roles.weights is None:
+        bad = 0 if roles.counts is None else int(_doubles(rows, "bad").sum())
+        refuse_amounts("weights" if roles.counts is None else "counts", bad)
+        return _counted_people(number), 0
+    weight, square, heavy = (_doubles(rows, name) for name in ("weight", "square", "heavy"))
+    refuse_amounts("weights", int(_doubles(rows, "bad").sum()) or int((~np.isfinite(weight)).sum()))
+    return Amounts(heavy.astype(np.int64), weight, square), int(number.sum() - heavy.sum())
+
+
+def _doubles(rows: Any, name: str) -> Array:
+    """Give sums, which of some engines are decimals."""
+    return np.asarray(rows[name].to_numpy()).astype(np.float64)
+
+
+def _counted_people(number: Array) -> Amounts:
+    if number.sum() > LARGEST_TOTAL:
+        raise ValueError(f"counts must sum to at most 2^53, but sum to about {number.sum():.3g}")
+    return Amounts(number.astype(np.int64), number, number)
+
+
+def refuse_amounts(name: str, bad: int) -> None:
+    """Refuse weights or counts that are not finite numbers of at least 0."""
+    if bad:
+        wrong = counted(bad, "is negative, missing or infinite", "are negative, missing or infinite")
+        raise ValueError(f"{name} must be finite numbers of at least 0, but {wrong}")
+
+
+def _row_by_row(table: dict[str, Any], roles: Roles, variables: Sequence[str], *, text: bool) -> Collapsed:
+    """Take columns as they are, a row for each person: they are collapsed by their values afterwards."""
+    response = table[roles.response]
+    response = list(response.to_list() if hasattr(response, "to_list") else response)
+    size = len(response)
+    for name in (*variables, *roles.others, roles.weights, roles.counts):
+        if name is not None and (not hasattr(table[name], "__len__") or len(table[name]) != size):
+            raise ValueError(
+                f"column {name!r} must have one value for each of the {size:,} rows of {roles.response!r}, but has "
+                f"{len(table[name]) if hasattr(table[name], '__len__') else 'no length'}"
+            )
+    covariates = {name: column(name, table[name], text=text) for name in variables}
+    others = {name: column(name, table[name]) for name in roles.others}
+    ones = np.ones(size)
+    amounts, weightless = _counted_people(ones), 0
+    if roles.weights is not None:
+        weight = _numbers("weights", roles.weights, table)
+        amounts = Amounts((weight > 0).astype(np.int64), weight, weight**2)
+        weightless = int((weight == 0).sum())
+    elif roles.counts is not None:
+        number = _numbers("counts", roles.counts, table)
+        refuse_amounts("counts", int((number != np.floor(number)).sum()))
+        amounts = _counted_people(number)
+    return Collapsed(response, covariates, others, amounts, weightless, text)
+
+
+def _numbers(role: str, name: str, table: dict[str, Any]) -> Array:
+    values, missing, _ = column(name, table[name])
+    if values.dtype.kind not in "iuf":
+        raise TypeError(f"{role} must be a column of numbers, but {name!r} holds something else")
+    numbers = values.astype(np.float64)
+    refuse_amounts(role, int((missing | ~(numbers >= 0) | np.isinf(numbers)).sum()))
+    return numbers
