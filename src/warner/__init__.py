@@ -24,6 +24,8 @@ from warner.inference.fit import check
 from warner.inference.verdicts import Check
 from warner.planning.mechanisms import Mechanisms, mechanisms
 from warner.planning.plans import Plan, plan
+from warner.regression.explanations import Explanation, explain
+from warner.regression.regressions import Regression, regress
 from warner.reports.counting import tally
 from warner.reports.pools import Pool, pool
 from warner.reports.tallies import Tally
@@ -64,6 +66,10 @@ __all__ = [  # noqa: RUF022 - in the order of the walk, not of the alphabet
     "Certificate",
     "check",
     "Check",
+    "regress",
+    "Regression",
+    "explain",
+    "Explanation",
     "plan",
     "Plan",
     "mechanisms",

@@ -5,7 +5,8 @@ device says, and some do not understand it. `sensitivity` shows how the result d
 with a table of probabilities. Where two samples went through devices of different strength, or a question with a known
 answer was asked as well, that share can be estimated: `cheating_detection`, `stochastic_lie_detector`,
 `anchored_crosswise`. `two_sample_unrelated_question` uses two samples in the same way, to estimate how common the
-unrelated trait is.
+unrelated trait is. With covariates: `cheating_detection_regression`, `lie_detector_regression` and
+`unrelated_question_regression`.
 """
 
 from warner.noncompliance.cheating import Sensitivity, sensitivity
@@ -16,6 +17,12 @@ from warner.noncompliance.prevalence import (
     Share,
     TwoSamples,
     UnrelatedQuestion,
+)
+from warner.noncompliance.regressions import (
+    TraitRegression,
+    cheating_detection_regression,
+    lie_detector_regression,
+    unrelated_question_regression,
 )
 from warner.noncompliance.two_samples import (
     anchored_crosswise,
@@ -30,11 +37,15 @@ __all__ = [
     "LieDetector",
     "Sensitivity",
     "Share",
+    "TraitRegression",
     "TwoSamples",
     "UnrelatedQuestion",
     "anchored_crosswise",
     "cheating_detection",
+    "cheating_detection_regression",
+    "lie_detector_regression",
     "sensitivity",
     "stochastic_lie_detector",
     "two_sample_unrelated_question",
+    "unrelated_question_regression",
 ]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 STEPS = 200
 GAP = 1e-10  # nats that a climb may leave
+ENDLESS_GAP = 1e-8  # the same on ground that becomes flat, where a climb would walk outwards for ever
 FLOOR = 1e-8  # of an eigenvalue of the information of one person, in units of the columns
 FLAT = 1e-5  # eigenvalue below which the ground may be flat
 DEFINITE = 1e-10  # an eigenvalue above this is positive
@@ -46,19 +47,20 @@ def eigen(information: Array, scale: Array, weight: float) -> Eigen:
     return Eigen(values, vectors.T / scale)
 
 
-def climbed(likelihood: Likelihood, start: Array, *, gap: float = GAP, steps: int = STEPS) -> Peak:
+def climbed(likelihood: Likelihood, start: Array) -> Peak:
     """Climb from a start to a maximum of the likelihood."""
     weight = float(likelihood.rows.weight.sum())
     b, here = start, likelihood.at(start)
     left = np.inf
-    for _ in range(steps):
+    for _ in range(STEPS):
         values, vectors = eigen(here.information, likelihood.scale, weight)
         along = vectors @ here.gradient / weight
         step = (along / np.maximum(np.abs(values), FLOOR)) @ vectors
         left = float(here.gradient @ step) / 2
-        if left < gap and values[0] < -DEFINITE:  # a saddle: leave it along the steepest way
+        enough = left < (ENDLESS_GAP if abs(values[0]) < FLOOR else GAP)
+        if enough and values[0] < -DEFINITE:  # a saddle: leave it along the steepest way
             step = _off_the_saddle(likelihood, b, vectors[0])
-        elif left < gap:
+        elif enough:
             return _finished(likelihood, b, here.value, step, left)
         length, there = _along(likelihood, b, here, step, 2 * left)
         if length == 0:  # rounding: nothing more can be gained

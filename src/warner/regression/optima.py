@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from warner.regression.ascent import FLAT, GAP, Peak, climbed, eigen
+from warner.regression.ascent import FLAT, Peak, climbed, eigen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -112,7 +112,7 @@ def infinity(likelihood: Likelihood, peak: Peak) -> Infinity | None:
     ways = np.stack([likelihood.movement(vector).ravel() for vector in flat], axis=1)
     back = np.linalg.lstsq(ways, (np.clip(eta, -NEAR, NEAR) - eta).ravel(), rcond=None)[0] @ flat
     pulled = peak.coefficients + back
-    again = climbed(likelihood, pulled, gap=GAP)
+    again = climbed(likelihood, pulled)
     direction = again.coefficients - pulled
     reach = float(np.abs(likelihood.movement(direction)).max())
     if reach < 1.0:  # it stays: a finite maximum on flat ground

@@ -127,7 +127,7 @@ def regress(
     *,
     by: str | None = None,
     on: Iterable[str] | None = None,
-    X: Any = None,  # noqa: N803
+    X: Any = None,
     names: Sequence[str] | None = None,
     model: str = "multinomial",
     link: str = "logit",
