@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from warner.arrays import Array
     from warner.regression.likelihood import Likelihood, Place
 
@@ -21,6 +23,8 @@ ENDLESS_GAP = 1e-8  # the same on ground that becomes flat, where a climb would 
 FLOOR = 1e-8  # of an eigenvalue of the information of one person, in units of the columns
 FLAT = 1e-5  # eigenvalue below which the ground may be flat
 DEFINITE = 1e-10  # an eigenvalue above this is positive
+AT_THE_FOOT = 0.01  # nats below a known maximum, with nothing but the way up in between
+NEAR = 0.01  # movement of a predictor
 PROMISED = 1e-4  # part of the promised gain that a step must keep
 SHORTEST = 1e-10  # part of a step
 
@@ -47,26 +51,36 @@ def eigen(information: Array, scale: Array, weight: float) -> Eigen:
     return Eigen(values, vectors.T / scale)
 
 
-def climbed(likelihood: Likelihood, start: Array) -> Peak:
-    """Climb from a start to a maximum of the likelihood."""
+def climbed(likelihood: Likelihood, start: Array, *, gap: float = GAP, known: Sequence[Peak] = ()) -> Peak:
+    """Climb from a start to a maximum of the likelihood, or to the foot of one that is known already."""
     weight = float(likelihood.rows.weight.sum())
     b, here = start, likelihood.at(start)
     left = np.inf
+    if not np.isfinite(here.value):
+        return Peak(b, here.value, left, reached=False)
     for _ in range(STEPS):
         values, vectors = eigen(here.information, likelihood.scale, weight)
         along = vectors @ here.gradient / weight
         step = (along / np.maximum(np.abs(values), FLOOR)) @ vectors
         left = float(here.gradient @ step) / 2
-        enough = left < (ENDLESS_GAP if abs(values[0]) < FLOOR else GAP)
+        enough = left < (ENDLESS_GAP if abs(values[0]) < FLOOR else gap)
         if enough and values[0] < -DEFINITE:  # a saddle: leave it along the steepest way
             step = _off_the_saddle(likelihood, b, vectors[0])
         elif enough:
             return _finished(likelihood, b, here.value, step, left)
+        if left < AT_THE_FOOT and values[0] > DEFINITE:
+            for peak in known:
+                if abs(here.value + left - peak.value) < AT_THE_FOOT and _near(likelihood, b + step, peak.coefficients):
+                    return peak
         length, there = _along(likelihood, b, here, step, 2 * left)
         if length == 0:  # rounding: nothing more can be gained
             return Peak(b, here.value, left, reached=left < max(1e-6, 1e-13 * abs(here.value)))
         b, here = b + length * step, there
     return Peak(b, here.value, left, reached=False)
+
+
+def _near(likelihood: Likelihood, first: Array, second: Array) -> bool:
+    return bool(np.abs(likelihood.movement(first - second)).max() < NEAR)
 
 
 def _off_the_saddle(likelihood: Likelihood, b: Array, direction: Array) -> Array:

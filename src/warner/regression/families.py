@@ -147,7 +147,7 @@ class Softmax(Family):
 
     def log_likelihood(self, eta: Array, likelihood: Array) -> Array:
         """Evaluate the log-likelihood alone."""
-        if (likelihood > 0).all():  # then mu lies within [min L, max L], and plain arithmetic is safe
+        if likelihood.min() > 0:  # then mu lies within [min L, max L], and plain arithmetic is safe
             return np.asarray(np.log((likelihood * self.shares(eta)).sum(axis=0)))
         return self._posterior(eta, likelihood)[1]
 
@@ -164,7 +164,7 @@ class Softmax(Family):
     def at(self, eta: Array, likelihood: Array) -> Point:
         """Evaluate the log-likelihood, r - theta and V(theta) - V(r)."""
         shares = self.shares(eta)
-        if (likelihood > 0).all():
+        if likelihood.min() > 0:
             joint = likelihood * shares
             probability = joint.sum(axis=0)
             posterior, value = joint / probability, np.log(probability)
@@ -180,6 +180,34 @@ class Softmax(Family):
         """Give the log-odds against the reference."""
         logs = np.log(shares)
         return np.asarray(logs[self.free] - logs[self.reference])
+
+
+class Direct(Softmax):
+    r"""The corrected score: z, debiased indicators of the answers, in the place of the likelihoods of the reports.
+
+    :math:`z'\eta - \log\sum_k e^{\eta_k}` is the log-likelihood of direct answers, linear in their indicators. Because
+    z sums to one it is concave, with score :math:`z - \theta` and curvature :math:`V(\theta)`.
+    """
+
+    def __init__(self, k: int) -> None:
+        super().__init__(k, k - 1)
+
+    def log_likelihood(self, eta: Array, likelihood: Array) -> Array:
+        """Evaluate the function that is maximised."""
+        return self.at(eta, likelihood).log_likelihood
+
+    def at(self, eta: Array, likelihood: Array) -> Point:
+        """Evaluate it with its derivatives."""
+        top = np.maximum(eta.max(axis=0), 0.0)
+        odds = np.exp(eta - top)
+        total = odds.sum(axis=0) + np.exp(-top)
+        theta = odds / total
+        indicators = likelihood[:-1]
+        curvature = -theta[:, np.newaxis] * theta
+        diagonal = np.arange(len(theta))
+        curvature[diagonal, diagonal] += theta
+        value = (indicators * eta).sum(axis=0) - top - np.log(total)
+        return Point(value, indicators - theta, curvature)
 
 
 @dataclass(frozen=True)
@@ -202,32 +230,31 @@ class Binary(Family):
 
     def shares(self, eta: Array) -> Array:
         """Give the share of each answer."""
-        sides = self.link.sides(eta[0])
-        share, rest = np.exp(sides.log_share), np.exp(sides.log_rest)
+        share, rest = self.link.plain(eta[0])[:2]
         return np.array([share, rest] if self.reference == 1 else [rest, share])
 
     def log_likelihood(self, eta: Array, likelihood: Array) -> Array:
         """Evaluate the log-likelihood alone."""
-        return self._joint(eta, likelihood)[1]
+        return self._evaluated(eta, likelihood)[0]
 
-    def _joint(self, eta: Array, likelihood: Array) -> tuple[Array, Array, tuple[Array, ...]]:
-        """Give the score, the log-likelihood, and what the link gives."""
+    def _evaluated(self, eta: Array, likelihood: Array) -> tuple[Array, Array, Array]:
+        """Give the log-likelihood, the score and f'/f."""
         a, b = likelihood[1 - self.reference], likelihood[self.reference]
-        sides = self.link.sides(eta[0])
-        share, rest = np.exp(sides.log_share), np.exp(sides.log_rest)
-        probability = a * share + b * rest
-        if (a > 0).all() and (b > 0).all():
-            return (a - b) * share * sides.over_share / probability, np.log(probability), sides
+        if likelihood.min() > 0:
+            share, rest, density, bend = self.link.plain(eta[0])
+            probability = a * share + b * rest
+            return np.log(probability), (a - b) * density / probability, bend
+        log_share, log_rest, over_share, over_rest, bend = self.link.sides(eta[0])
         with np.errstate(divide="ignore"):
-            value = np.logaddexp(np.log(a) + sides.log_share, np.log(b) + sides.log_rest)
-            posterior = np.exp(np.log(a) + sides.log_share - value)  # of the answer, after the report
-            other = np.exp(np.log(b) + sides.log_rest - value)
-        return posterior * sides.over_share - other * sides.over_rest, value, sides
+            value = np.logaddexp(np.log(a) + log_share, np.log(b) + log_rest)
+            posterior = np.exp(np.log(a) + log_share - value)  # of the answer, after the report
+            other = np.exp(np.log(b) + log_rest - value)
+        return value, posterior * over_share - other * over_rest, bend
 
     def at(self, eta: Array, likelihood: Array) -> Point:
         """Evaluate the log-likelihood and its two derivatives."""
-        score, value, sides = self._joint(eta, likelihood)
-        return Point(value, score[np.newaxis], (score * (score - sides[4]))[np.newaxis, np.newaxis])
+        value, score, bend = self._evaluated(eta, likelihood)
+        return Point(value, score[np.newaxis], (score * (score - bend))[np.newaxis, np.newaxis])
 
     def predictors_of(self, shares: Array) -> Array:
         """Give the predictor of the share."""
@@ -254,10 +281,10 @@ class Cumulative(Family):
 
     def shares(self, eta: Array) -> Array:
         """Give the differences of F, taken on the side where they do not cancel."""
-        sides = self.link.sides(eta)
+        share, rest = self.link.plain(eta)[:2]
         ends = np.zeros((1, eta.shape[1]))
-        below = np.concatenate([ends, np.exp(sides.log_share), ends + 1])
-        above = np.concatenate([ends + 1, np.exp(sides.log_rest), ends])
+        below = np.concatenate([ends, share, ends + 1])
+        above = np.concatenate([ends + 1, rest, ends])
         low = np.concatenate([eta[:1], eta]) < 0
         return np.where(low, np.diff(below, axis=0), -np.diff(above, axis=0))
 
@@ -270,14 +297,13 @@ class Cumulative(Family):
 
     def at(self, eta: Array, likelihood: Array) -> Point:
         """Evaluate the log-likelihood and its derivatives."""
-        sides = self.link.sides(eta)
-        density = np.exp(sides.log_share) * sides.over_share
+        plain = self.link.plain(eta)
         value = self.log_likelihood(eta, likelihood)
         probability = np.where(np.isfinite(value), np.exp(value), 1.0)
-        score = (likelihood[:-1] - likelihood[1:]) * density / probability
+        score = (likelihood[:-1] - likelihood[1:]) * plain.density / probability
         curvature = score[:, np.newaxis] * score
         diagonal = np.arange(self.k - 1)
-        curvature[diagonal, diagonal] -= score * sides.bend
+        curvature[diagonal, diagonal] -= score * plain.bend
         return Point(value, score, curvature)
 
     def predictors_of(self, shares: Array) -> Array:

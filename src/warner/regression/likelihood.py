@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from warner.regression.rows import Rows
 
 
+CACHED = 2**16  # numbers of the columns that are worked on at a time
+
+
 class Place(NamedTuple):
     """Where a climb is: the log-likelihood, its gradient, and the observed information, minus the second derivative."""
 
@@ -87,14 +90,36 @@ class Likelihood:
         return float(self.rows.weight @ self.family.log_likelihood(self.predictors(b), self.reports))
 
     def at(self, b: Array) -> Place:
-        """Give the log-likelihood, its gradient and the observed information."""
-        point = self.family.at(self.predictors(b), self.reports)
-        weight = self.rows.weight
-        return Place(
-            float(weight @ point.log_likelihood),
-            self.reduced((weight * point.score) @ self.rows.x),
-            self.assembled(weight * point.curvature),
-        )
+        """Give the log-likelihood, its gradient and the observed information: some rows at a time, within the cache."""
+        f, size = self.family.predictors, len(self.columns)
+        value, gradient, information = 0.0, np.zeros((f, size)), np.zeros((f, size, f, size))
+        matrix = self.matrix(b)
+        for part in self._pieces():
+            eta = matrix @ self.columns[:, part]
+            if self.offset is not None:
+                eta += self.offset[:, part]
+            weight = self.rows.weight[part]
+            point = self.family.at(eta, self.reports[:, part])
+            value += float(weight @ point.log_likelihood)
+            gradient += (weight * point.score) @ self.rows.x[part]
+            self._add(information, weight * point.curvature, part)
+        return Place(value, self.reduced(gradient), self._squared(information))
+
+    def _pieces(self) -> list[slice]:
+        step = max(256, CACHED // len(self.columns))
+        return [slice(start, start + step) for start in range(0, len(self.rows.x), step)]
+
+    def _add(self, information: Array, curvature: Array, part: slice) -> None:
+        for k in range(self.family.predictors):
+            for m in range(k, self.family.predictors):
+                block = (self.columns[:, part] * curvature[k, m]) @ self.rows.x[part]
+                information[k, :, m] += block
+                if m != k:
+                    information[m, :, k] += block.T
+
+    def _squared(self, information: Array) -> Array:
+        square = information.reshape(2 * (information.shape[0] * information.shape[1],))
+        return square if self.mapping is None else np.asarray(self.mapping.T @ square @ self.mapping)
 
     def reduced(self, gradient: Array) -> Array:
         """Give the gradient in the coefficients from that in B."""
@@ -103,13 +128,10 @@ class Likelihood:
     def assembled(self, curvature: Array) -> Array:
         r"""Give :math:`R' \left(\sum_n c_n \otimes x_n x_n'\right) R` for a matrix in the predictors of each row."""
         f, size = self.family.predictors, len(self.columns)
-        full = np.empty((f, size, f, size))
-        for k in range(f):
-            for m in range(k, f):
-                block = (self.columns * curvature[k, m]) @ self.rows.x
-                full[k, :, m], full[m, :, k] = block, block.T
-        square = full.reshape(f * size, f * size)
-        return square if self.mapping is None else np.asarray(self.mapping.T @ square @ self.mapping)
+        information = np.zeros((f, size, f, size))
+        for part in self._pieces():
+            self._add(information, curvature[:, :, part], part)
+        return self._squared(information)
 
     def scores(self, b: Array) -> Array:
         """Give the derivative of each row's log-likelihood in the coefficients, unweighted: (n, coefficients)."""

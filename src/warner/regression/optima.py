@@ -66,9 +66,7 @@ def found(likelihood: Likelihood, starts: Iterable[Start]) -> Found:
     tried = 0
     for start in starts:
         tried += 1
-        if not np.isfinite(likelihood.value(start.coefficients)):
-            continue
-        peak = climbed(likelihood, start.coefficients)
+        peak = climbed(likelihood, start.coefficients, known=[one for one, _ in peaks])
         if not peak.reached:
             continue
         for place, (other, count) in enumerate(peaks):

@@ -73,5 +73,12 @@ class Rows:
 
         All that is left of the rows if nothing but the answers is modelled.
         """
+        if (self.report >= 0).all():  # all that the likelihood depends on is the design and the report
+            code = self.design * (int(self.report.max()) + 1) + self.report
+            weights = np.bincount(code, self.weight)
+            first = np.empty(len(weights), dtype=np.int64)
+            first[code] = np.arange(len(code))
+            seen = np.bincount(code) > 0
+            return self.likelihood[first[seen]], weights[seen].astype(np.float64)
         distinct, place = np.unique(self.likelihood, axis=0, return_inverse=True)
         return distinct, np.bincount(place.ravel(), self.weight, minlength=len(distinct)).astype(np.float64)

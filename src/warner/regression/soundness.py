@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from warner.regression.rows import Rows
 
 DEPENDENT = 1e-9  # part of a column that is left after the others, below which it depends on them
+NAMED = 5  # names in a sentence
 NOTICED = 1e-3  # part of a direction that is worth naming
 
 
@@ -37,7 +38,9 @@ def refuse_dependent(rows: Rows, names: Sequence[str]) -> None:
     length = np.linalg.norm(columns, axis=0)
     empty = [name for name, part in zip(names, length, strict=True) if part == 0]
     if empty:
-        raise ValueError(f"every column must have a value other than 0 in some row, but {enumerated(empty)} has none")
+        raise ValueError(
+            f"every column must have a value other than 0 in some row, but {enumerated(empty, NAMED)} has none"
+        )
     triangle, order = qr(columns / length, mode="r", pivoting=True)
     size = np.abs(np.diagonal(triangle))
     rank = int((size > DEPENDENT * size[0]).sum())
@@ -47,7 +50,7 @@ def refuse_dependent(rows: Rows, names: Sequence[str]) -> None:
     said = []
     for place, column in enumerate(order[rank:]):
         involved = [names[order[i]] for i in np.flatnonzero(np.abs(others[:, place]) > NOTICED)]
-        said.append(f"{names[column]} follows from {enumerated(involved)}")
+        said.append(f"{names[column]} follows from {enumerated(involved, NAMED)}")
     raise ValueError(f"no column may follow from the others, but {'; '.join(said)}; leave one of them out")
 
 
@@ -62,6 +65,6 @@ def refuse_unidentified(likelihood: Likelihood, start: Array, names: Sequence[st
         return
     involved = [name for name, part in zip(names, np.abs(flat).max(axis=0), strict=True) if part > NOTICED]
     raise ValueError(
-        f"these designs cannot tell the coefficients {enumerated(involved)} apart, however many reports there are; "
-        "ask a part of the people under another design, or model fewer answers"
+        f"these designs cannot tell the coefficients {enumerated(involved, NAMED)} apart, however many reports there "
+        "are; ask a part of the people under another design, or model fewer answers"
     )

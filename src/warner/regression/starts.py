@@ -7,14 +7,16 @@ in each column, both ways; and some at random, with a fixed seed.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from warner.designs.facts import ChannelOperator
 from warner.estimators import channel_mle
+from warner.regression.ascent import climbed
 from warner.regression.debiased import debiased
-from warner.regression.families import Softmax
+from warner.regression.families import Direct
 from warner.regression.likelihood import Likelihood
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ STEEP = 4.0  # slope of a standardized column, in logits
 MANY = 10**6  # rows times coefficients beyond which only two steep starts, and none at random, are tried
 AT_RANDOM = 4
 SEED = 1965
+NEARLY = 0.1  # nats that a corrected score may leave: it is a start only
 FARTHEST = 10.0  # logits that a corrected score may reach before it is left out
 
 
@@ -53,11 +56,13 @@ def starts(likelihood: Likelihood, *, at_random: int | None = None) -> Iterator[
     likelihood : Likelihood
         What is to be climbed.
     at_random : int, optional
-        How many random starts; 4 if not given, none with many rows.
+        How many random starts; 4 if not given, none with many rows. With 0 there is no other start than the null.
     """
     shares = overall_shares(likelihood.rows)
     flat = _flat(likelihood, shares)
     yield Start("null", likelihood.coefficients(flat))
+    if at_random == 0:
+        return
     if (b := corrected(likelihood, shares)) is not None:
         yield Start("corrected score", b)
     many = len(likelihood.rows.x) * likelihood.size > MANY
@@ -86,15 +91,17 @@ def _standardized(likelihood: Likelihood) -> tuple[Array, Array]:
 def _flat(likelihood: Likelihood, shares: Array) -> Array:
     """Give the B that is nearest to the same predictors for everybody."""
     eta = likelihood.family.predictors_of(shares[:, np.newaxis])
-    return _fitted(likelihood, np.repeat(eta, len(likelihood.rows.x), axis=1))
+    return _fitted(likelihood, np.broadcast_to(eta, (len(eta), len(likelihood.rows.x))))
 
 
 def _fitted(likelihood: Likelihood, eta: Array) -> Array:
     """Give the B whose predictors are nearest to some, by weighted least squares."""
     if likelihood.offset is not None:
         eta = eta - likelihood.offset
-    root = np.sqrt(likelihood.rows.weight)
-    return np.asarray(np.linalg.lstsq(likelihood.rows.x * root[:, np.newaxis], (eta * root).T, rcond=None)[0].T)
+    rows = likelihood.rows
+    length = np.sqrt(likelihood.columns**2 @ rows.weight)  # of the columns, which have full rank
+    gram = (likelihood.columns * rows.weight) @ rows.x / np.outer(length, length)
+    return np.asarray(np.linalg.solve(gram, ((eta * rows.weight) @ rows.x / length).T).T / length)
 
 
 def _with_slopes(likelihood: Likelihood, flat: Array, slopes: Array, mean: Array, spread: Array) -> Array:
@@ -124,31 +131,12 @@ def corrected(likelihood: Likelihood, shares: Array) -> Array | None:
     z has the truth as its mean, so the maximum is near that of the direct answers; and because z sums to one, the
     function is concave. A family other than the multinomial logit starts at what comes nearest to these shares.
     """
-    rows = likelihood.rows
-    z = debiased(rows, shares)
+    z = debiased(likelihood.rows, shares)
     if z is None or likelihood.offset is not None:
         return None
-    softmax = Softmax(rows.k, rows.k - 1)
-    free = Likelihood(rows, softmax)
-    matrix = _fitted(free, np.repeat(softmax.predictors_of(shares[:, np.newaxis]), len(rows.x), axis=1))
-    b = matrix.ravel()
-    targets = z.T[softmax.free]
-    for _ in range(10):
-        theta = softmax.shares(free.predictors(b))[softmax.free]
-        gradient = ((rows.weight * (targets - theta)) @ rows.x).ravel()
-        curvature = -theta[:, np.newaxis] * theta
-        diagonal = np.arange(len(theta))
-        curvature[diagonal, diagonal] += theta
-        information = free.assembled(rows.weight * curvature)
-        try:
-            step = np.linalg.solve(information, gradient).astype(np.float64)
-        except np.linalg.LinAlgError:
-            return None
-        moved = float(np.abs(free.movement(step)).max())
-        b = b + min(1.0, softmax.reach / max(moved, 1e-300)) * step
-        if not np.isfinite(b).all() or np.abs(free.predictors(b)).max() > FARTHEST:
-            return None
-        if float(gradient @ step) / 2 < 0.1:
-            break
-    found = np.clip(softmax.shares(free.predictors(b)), 1e-9, 1.0)
-    return likelihood.coefficients(_fitted(likelihood, likelihood.family.predictors_of(found / found.sum(axis=0))))
+    direct = Likelihood(replace(likelihood.rows, likelihood=z), Direct(likelihood.rows.k))
+    peak = climbed(direct, _flat(direct, shares).ravel(), gap=NEARLY)
+    eta = direct.predictors(peak.coefficients)
+    if not peak.reached or np.abs(eta).max() > FARTHEST:
+        return None
+    return likelihood.coefficients(_fitted(likelihood, likelihood.family.predictors_of(direct.family.shares(eta))))
