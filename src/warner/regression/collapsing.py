@@ -102,18 +102,20 @@ def collapsed(
         for name in (roles.response, *variables, *roles.others, roles.weights, roles.counts):
             if name is not None:
                 refuse_absent(name, list(source))
-        return _row_by_row(dict(source), roles, variables, text=False)
+        return _row_by_row(dict(source), roles, variables)
     with readable(source.path or "the data"):
         columns = chosen(source, roles.response, (*variables, *roles.others), roles.weights, roles.counts)
         schema = source.frame.collect_schema()
         if schema[columns.value] != nw.Object:
             for design in designs:
                 refuse_types(source, columns, design.report_form, codes=False)
-        if any(schema[name] == nw.Object or schema[name].is_nested() for name in (columns.value, *columns.by)):
+        used = (columns.value, *columns.by)
+        objects = any(schema[name] == nw.Object or schema[name].is_nested() for name in used)
+        if objects or _all_differ(source.frame, used):
             # Engines turn objects into something else when they group them, and not all can group lists.
             frame = source.frame.select(*columns.names)
             frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-            return _row_by_row({name: frame[name] for name in columns.names}, roles, variables, text=False)
+            return _row_by_row({name: frame[name] for name in columns.names}, roles, variables)
         rows = _grouped(source.frame, schema, columns)
     text = source.text
     by = {name: rows[f"by{place}"] for place, name in enumerate(columns.by)}
@@ -123,7 +125,19 @@ def collapsed(
     }
     others = {name: column(name, by[name]) for name in roles.others}
     amounts, weightless = _amounts(rows, roles)
-    return Collapsed(rows["value"], covariates, others, amounts, weightless, text)
+    return Collapsed(rows["value"].to_list(), covariates, others, amounts, weightless, text)
+
+
+def _all_differ(frame: Any, names: Sequence[str]) -> bool:
+    """Tell whether rows in memory are so different that grouping them would only cost time.
+
+    Of m rows that each are one of D kinds, about m^2 / 2D pairs are alike: with m = 4 sqrt(n), 16 or more if there are
+    at most n/2 kinds. None at all is what one sees of a column of measurements.
+    """
+    if not isinstance(frame, nw.DataFrame) or len(frame) < 1:
+        return False
+    some = frame.select(*dict.fromkeys(names)).gather_every(max(int(len(frame) ** 0.5 / 4), 1))
+    return not some.is_duplicated().any()
 
 
 def _order(frame: Any, schema: Any, name: str) -> tuple[str, ...] | None:
@@ -181,10 +195,11 @@ def refuse_amounts(name: str, bad: int) -> None:
         raise ValueError(f"{name} must be finite numbers of at least 0, but {wrong}")
 
 
-def _row_by_row(table: dict[str, Any], roles: Roles, variables: Sequence[str], *, text: bool) -> Collapsed:
+def _row_by_row(table: dict[str, Any], roles: Roles, variables: Sequence[str]) -> Collapsed:
     """Take columns as they are, a row for each person: they are collapsed by their values afterwards."""
     response = table[roles.response]
-    response = list(response.to_list() if hasattr(response, "to_list") else response)
+    response = response.tolist() if isinstance(response, np.ndarray) else response
+    response = response.to_list() if hasattr(response, "to_list") else list(response)
     size = len(response)
     for name in (*variables, *roles.others, roles.weights, roles.counts):
         if name is not None and (not hasattr(table[name], "__len__") or len(table[name]) != size):
@@ -192,7 +207,7 @@ def _row_by_row(table: dict[str, Any], roles: Roles, variables: Sequence[str], *
                 f"column {name!r} must have one value for each of the {size:,} rows of {roles.response!r}, but has "
                 f"{len(table[name]) if hasattr(table[name], '__len__') else 'no length'}"
             )
-    covariates = {name: column(name, table[name], text=text) for name in variables}
+    covariates = {name: column(name, table[name]) for name in variables}
     others = {name: column(name, table[name]) for name in roles.others}
     ones = np.ones(size)
     amounts, weightless = _counted_people(ones), 0
@@ -204,7 +219,7 @@ def _row_by_row(table: dict[str, Any], roles: Roles, variables: Sequence[str], *
         number = _numbers("counts", roles.counts, table)
         refuse_amounts("counts", int((number != np.floor(number)).sum()))
         amounts = _counted_people(number)
-    return Collapsed(response, covariates, others, amounts, weightless, text)
+    return Collapsed(response, covariates, others, amounts, weightless, text=False)
 
 
 def _numbers(role: str, name: str, table: dict[str, Any]) -> Array:

@@ -22,6 +22,8 @@ from warner.regression.readings import People, named_designs, readings, refuse_d
 from warner.regression.rows import Rows
 from warner.regression.tallied import people_of_tally
 from warner.regression.terms import by_name, listed_terms
+from warner.reports.pools import Pool
+from warner.reports.tallies import Tally
 from warner.words import counted
 
 if TYPE_CHECKING:
@@ -29,11 +31,9 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Integers, Mask
     from warner.designs.contract import Design
-    from warner.regression.covariates import Column, Columns
+    from warner.regression.covariates import Column, Columns, Values
     from warner.regression.terms import Terms
     from warner.reports.engines import Source
-    from warner.reports.pools import Pool
-    from warner.reports.tallies import Tally
 
 LARGEST = 500  # coefficients, up to which their information is a matrix of bearable size
 
@@ -143,7 +143,7 @@ def gathered(
     response, right = sides(formula or "")
     on = _one_way(formula, right, on, X)
     within = {role: name for role, name in (("clusters", clusters), ("strata", strata)) if name is not None}
-    if hasattr(data, "parts"):
+    if isinstance(data, Tally | Pool):
         refused = {"by": by, "X": X, "weights": weights, "counts": counts}
         origin = _from_tally(data, design, right, on, within, refused)
     else:
@@ -300,30 +300,33 @@ def _from_tally(
 
 def _patterns(columns: Mapping[str, Column], keep: Mask) -> tuple[Integers, Columns]:
     """Give the distinct combinations of covariates among the rows that are kept, and the number of each row's."""
-    place = np.zeros(int(keep.sum()), dtype=np.int64)
-    first = place[:1]
     kept = {name: values.values[keep] for name, values in columns.items()}
     for name, values in kept.items():
         refuse_infinite(name, values)
-        place, first = _finer(place, numbered(values)[0])
+    place, first = _alike(np.zeros(int(keep.sum()), dtype=np.int64), kept.values())
     return place, {name: values[first] for name, values in kept.items()}
 
 
-def _finer(place: Integers, codes: Integers) -> tuple[Integers, Integers]:
-    """Give the number of each pair of two numbers, in their order, and where each pair is found first."""
-    _, first, finer = np.unique(place * (int(codes.max()) + 1) + codes, return_index=True, return_inverse=True)
-    return finer.astype(np.int64), first
+def _alike(place: Integers, columns: Iterable[Values]) -> tuple[Integers, Integers]:
+    """Give a number to rows that are alike in their place and in all columns, and where each number is found first.
+
+    Numbers are in the order of places, then of columns, up to the column that tells all rows apart.
+    """
+    _, first = np.unique(place, return_index=True)
+    for values in columns:
+        if len(first) == len(place):
+            break
+        codes, distinct = numbered(values)
+        pairs = codes if len(first) == 1 else place * len(distinct) + codes
+        _, first, place = np.unique(pairs, return_index=True, return_inverse=True)
+    return place, first
 
 
 def _distinct(people: People, keep: Mask, pattern: Integers) -> tuple[Integers, Integers]:
     """Give a number to rows that are kept and alike in everything, and where each is found first."""
-    place = pattern
     read = people.readings
-    others = (numbered(values.values[keep])[0] for values in people.others.values())
-    first = place
-    for codes in (read.design[keep], read.report[keep], *others):
-        place, first = _finer(place, codes)
-    return place, first
+    others = (values.values[keep] for values in people.others.values())
+    return _alike(pattern, (read.design[keep], read.report[keep], *others))
 
 
 def _rows(people: People, keep: Mask, place: Integers, first: Integers, designs: tuple[Design, ...], x: Array) -> Rows:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Integers
     from warner.regression.covariates import Columns, Level
 
+ROWS_COMPARED = 1_000  # rows in which a term may be seen to depend on other rows
 QUOTED = re.compile(r"`([^`]*)`")
 
 
@@ -251,6 +252,8 @@ def _refuse_not_finite(matrix: Array, names: Sequence[str]) -> None:
 
 def _refuse_other_rows(evaluate: Callable[[Columns], Array], columns: Columns, size: int) -> None:
     """Refuse a formula in which what is said of one row depends on others: new data would not mean the same."""
+    size = min(size, ROWS_COMPARED)
+    columns = {name: values[:size] for name, values in columns.items()}
     whole = evaluate(columns)
     for some in (slice(0, 1), slice(size - 1, size), slice(0, size, 2)):
         part = evaluate({name: values[some] for name, values in columns.items()})

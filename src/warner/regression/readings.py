@@ -80,20 +80,31 @@ class Numbered(NamedTuple):
     table: Array | None
 
 
-def numbered_reports(design: Design, reports: Counts, *, columns: bool = False) -> Numbered:
-    """Give reports, which are in codes, a number and a likelihood; `columns` says that they are those of a tally."""
-    table = None
-    if design.sufficient is not None and (columns or design.report_form.kinds is not None):
-        matrix = design.operator().matrix
-        table = None if matrix is None else matrix()
-    if table is not None:
-        return Numbered(reports.astype(np.int64, copy=False), table.T, table)
+def numbered_reports(design: Design, reports: Counts) -> Numbered:
+    """Give reports, which are in codes, a number and a likelihood each: the column of the design's table, if any."""
+    matrix = None if design.sufficient is None else design.operator().matrix
     if not len(reports):
-        return Numbered(np.zeros(0, dtype=np.int64), np.zeros((0, design.k)), None)
+        nothing = np.zeros((0, design.k))
+        return Numbered(np.zeros(0, dtype=np.int64), nothing, None if matrix is None else matrix())
     distinct, place = np.unique(reports, axis=0, return_inverse=True)
-    operator = design.operator(distinct)
-    rows = operator.forward(np.eye(design.k)) if operator.matrix is None else operator.matrix()
-    return Numbered(place.ravel().astype(np.int64), rows.T, None)
+    place = place.ravel()
+    if matrix is None:
+        operator = design.operator(distinct)
+        rows = operator.forward(np.eye(design.k)) if operator.matrix is None else operator.matrix()
+        return Numbered(place, rows.T, None)
+    columns = distinct
+    if design.sufficient == "counts":  # each report is counted in one column, which need not have its number
+        every = np.arange(len(distinct))
+        columns = design.counted(distinct, group=every, groups=len(every)).counts.argmax(axis=1)
+    table = matrix()
+    return Numbered(columns[place], table.T, table)
+
+
+def numbered_columns(design: Design, columns: Integers) -> Numbered:
+    """Give the same for reports of a tally, which are numbered by the columns of the design's table already."""
+    matrix = design.operator().matrix
+    table = design.operator().forward(np.eye(design.k)) if matrix is None else matrix()
+    return Numbered(columns, table.T, table)
 
 
 def readings(

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from warner.regression.collapsing import Amounts
 from warner.regression.covariates import Column, column
-from warner.regression.readings import People, Readings, numbered_reports
+from warner.regression.readings import People, Readings, numbered_columns, numbered_reports
 from warner.words import enumerated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from warner.arrays import Counts, Integers
+    from warner.regression.readings import Numbered
     from warner.reports.pools import Pool
     from warner.reports.tallies import Tally
 
@@ -31,32 +32,40 @@ def people_of_tally(tally: Tally | Pool, variables: Sequence[str], within: Mappi
                 f"tally(..., by=[{name!r}, ...])"
             )
     cells = [_cells(part) for part in tally.parts]
-    design = np.repeat(np.arange(len(cells)), [len(group) for group, _, _ in cells])
-    group, people = (np.concatenate([cell[place] for cell in cells]).astype(np.int64) for place in (0, 2))
-    parts = [
-        numbered_reports(part.design, cell[1], columns=True) for part, cell in zip(tally.parts, cells, strict=True)
-    ]
+    parts = [cell.reports for cell in cells]
+    design = np.repeat(np.arange(len(cells)), [len(cell.group) for cell in cells])
+    group = np.concatenate([cell.group for cell in cells])
+    people = np.concatenate([cell.people for cell in cells]).astype(np.int64)
     report = np.concatenate([part.report for part in parts])
     tables = tuple(part.table for part in parts)
     read = Readings(design, report, np.zeros_like(design), tuple(part.likelihood for part in parts), tables)
 
     def known(name: str) -> Column:
-        values, missing, _ = column(name, [group[tally.by.index(name)] for group in tally.groups])
-        return Column(values[group], missing[group])
+        values = [values[tally.by.index(name)] for values in tally.groups]
+        # A tally of a text file has its groups as texts: they are numbers if all are, as in the file itself.
+        written = all(isinstance(value, str | None) for value in values)
+        read = column(name, values, text=written)
+        return Column(read.values[group], read.missing[group])
 
     amounts = Amounts(people, people.astype(np.float64), people.astype(np.float64))
     covariates = {name: known(name) for name in variables}
     return People(read, covariates, {role: known(name) for role, name in within.items()}, amounts)
 
 
-def _cells(part: Tally) -> tuple[Integers, Counts, Counts]:
-    """Give groups, reports and how often each of these was made in each of those."""
-    if part.design.sufficient is not None:
-        whole = part.counts if part.design.sufficient == "counts" else part.histogram
-        if whole is not None:
-            table = np.atleast_2d(whole)
-            group, report = np.nonzero(table)
-            return group, report, table[group, report]
+class Cells(NamedTuple):
+    """Groups, reports, and how many people of each of those made each of these."""
+
+    group: Integers
+    reports: Numbered
+    people: Counts
+
+
+def _cells(part: Tally) -> Cells:
+    told = {"counts": part.counts, "histogram": part.histogram, None: None}[part.design.sufficient]
+    if told is not None:
+        table = np.atleast_2d(told)
+        group, column = np.nonzero(table)
+        return Cells(group, numbered_columns(part.design, column), table[group, column])
     if part.kept is None:
         raise TypeError(
             "the tally must keep its reports, because their likelihood does not follow from the counts under this "
@@ -65,4 +74,5 @@ def _cells(part: Tally) -> tuple[Integers, Counts, Counts]:
     blocks = [(place, block) for place in range(len(np.atleast_1d(part.n))) for block in part.kept.blocks(place)]
     group = np.repeat([place for place, _ in blocks], [len(block.reports) for _, block in blocks])
     amounts = [np.ones(len(block.reports)) if block.amounts is None else block.amounts for _, block in blocks]
-    return group, np.concatenate([block.reports for _, block in blocks]), np.concatenate(amounts)
+    reports = np.concatenate([block.reports for _, block in blocks])
+    return Cells(group, numbered_reports(part.design, reports), np.concatenate(amounts))

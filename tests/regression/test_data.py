@@ -1,0 +1,440 @@
+"""Data to rows: every engine gives the same ones, and they are those that plain Python finds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from engines import ENGINES, in_engine
+from warner import Channel, RandomizedResponse, pool, tally
+from warner.designs import MECHANISMS
+from warner.regression.data import gathered
+from warner.surveys import crosswise
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from warner.designs.contract import Design
+    from warner.regression.data import Gathered
+
+DICE = RandomizedResponse(["yes", "no"], truth="3/4")
+DIRECT = RandomizedResponse(["yes", "no"], truth=1)
+every_engine = pytest.mark.parametrize("engine", ENGINES)
+
+
+def people_table(n: int = 300) -> dict[str, list[Any]]:
+    rng = np.random.default_rng(15)
+
+    def one_of(values: list[Any], every: int) -> list[Any]:
+        drawn = rng.integers(0, len(values), n).tolist()
+        return [None if i % every == every - 1 else values[j] for i, j in enumerate(drawn)]
+
+    return {
+        "answer": one_of(["yes", "no"], 23),
+        "age": one_of([20, 35, 50], 29),
+        "height": one_of([1.5, 1.75], 10**9),
+        "region": one_of(["nörd", "süd", "ost"], 31),
+        "version": one_of(["dice", "direct"], 10**9),
+        "house": one_of([f"h{i}" for i in range(9)], 10**9),
+        "weight": [float(w) for w in rng.integers(0, 5, n) / 4],  # quarters: sums of them are exact
+        "times": rng.integers(0, 4, n).tolist(),
+    }
+
+
+TABLE = people_table()
+DESIGNS = {"dice": DICE, "direct": DIRECT}
+# The column of ones, age, height, and indicators of ost < süd beyond nörd, as sorted by code points.
+FORMULA = "answer ~ age + height + C(region)"
+
+
+def by_hand(table: dict[str, list[Any]], *, by: str | None = None, amount: str | None = None) -> Counter[Any]:
+    """Count the people of each kind, in plain Python: design, report, age, height, region."""
+    total: Counter[Any] = Counter()
+    for i, answer in enumerate(table["answer"]):
+        known = [table[name][i] for name in ("age", "height", "region")]
+        if answer is not None and None not in known:
+            design = "dice" if by is None else table[by][i]
+            total[(design, answer, *known)] += 1 if amount is None else table[amount][i]
+    return Counter({key: number for key, number in total.items() if number})
+
+
+def as_counter(found: Gathered, amount: str = "people") -> Counter[Any]:
+    rows = found.rows
+    labels = found.labels if found.labels != ("",) else ("dice",)
+    covariates = {name: values.tolist() for name, values in found.covariates.items()}
+    keys = [
+        (labels[d], rows.designs[d].columns[j], *(covariates[name][p] for name in ("age", "height", "region")))
+        for d, j, p in zip(rows.design.tolist(), rows.report.tolist(), found.pattern.tolist(), strict=True)
+    ]
+    assert len(set(keys)) == len(keys)
+    return Counter(dict(zip(keys, getattr(rows, amount).tolist(), strict=True)))
+
+
+def same(first: Gathered, second: Gathered) -> None:
+    assert first.terms.names == second.terms.names
+    assert (first.missing, first.unknown, first.weightless) == (second.missing, second.unknown, second.weightless)
+    for name in ("x", "likelihood", "weight", "square", "people", "design", "report", "cluster", "stratum"):
+        one, other = getattr(first.rows, name), getattr(second.rows, name)
+        assert (one is None) == (other is None), name
+        if one is not None:
+            assert_allclose(one, other, rtol=1e-12, atol=0, err_msg=name)
+
+
+@every_engine
+def test_every_engine_gives_the_rows_that_plain_python_finds(engine: str, tmp_path: Path) -> None:
+    found = gathered(FORMULA, in_engine(engine, TABLE, tmp_path), DESIGNS, by="version")
+    assert as_counter(found) == by_hand(TABLE, by="version")
+    lost = sum(None in row for row in zip(*(TABLE[n] for n in ("answer", "age", "height", "region")), strict=True))
+    assert (found.missing, found.unknown, found.weightless) == (lost, 0, 0)
+    assert found.rows.n == 300 - lost
+    assert found.terms.names == ("Intercept", "age", "height", "C(region)[T.ost]", "C(region)[T.süd]")
+    assert found.formula == FORMULA
+
+
+@every_engine
+def test_every_engine_gives_the_same_weights_clusters_and_strata(engine: str, tmp_path: Path) -> None:
+    table = TABLE | {"part": ["a" if house < "h5" else "b" for house in TABLE["house"]]}
+    options: dict[str, Any] = {"weights": "weight", "clusters": "house", "strata": "part"}
+    found = gathered("answer", in_engine(engine, table, tmp_path), DICE, on=["age", "region"], **options)
+    plain = gathered("answer", table, DICE, on=["age", "region"], **options)
+    same(found, plain)
+    light = sum(weight == 0 for weight in TABLE["weight"])
+    assert found.weightless == light > 0
+    assert found.rows.n + found.missing + light == 300
+    assert found.rows.weighted
+    assert found.rows.cluster is not None
+    assert found.rows.cluster.max() == 8
+    assert found.rows.stratum is not None
+    assert set(zip(found.rows.cluster.tolist(), found.rows.stratum.tolist(), strict=True)) == {
+        (house, int(house >= 5)) for house in range(9)
+    }
+
+
+def test_weights_are_summed_with_their_squares() -> None:
+    found = gathered(FORMULA, pl.DataFrame(TABLE), DICE, weights="weight")
+    squares = TABLE | {"square": [weight**2 for weight in TABLE["weight"]]}
+    heavy = TABLE | {"heavy": [int(weight > 0) for weight in TABLE["weight"]]}
+    assert as_counter(found, "weight") == by_hand(TABLE, amount="weight")
+    assert as_counter(found, "square") == by_hand(squares, amount="square")
+    assert as_counter(found) == by_hand(heavy, amount="heavy")
+
+
+@pytest.mark.parametrize("library", [dict, pl.DataFrame, pd.DataFrame])
+def test_counts_of_people_are_the_same_as_so_many_rows(library: Any) -> None:
+    repeated = {name: [v for v, n in zip(TABLE[name], TABLE["times"], strict=True) for _ in range(n)] for name in TABLE}
+    found = gathered(FORMULA, library(TABLE), DICE, counts="times")
+    same(found, gathered(FORMULA, library(repeated), DICE))
+    assert not found.rows.weighted
+    assert_array_equal(found.rows.weight, found.rows.people)
+    # The same people in two lots are the same people.
+    split = {name: [*values, *values] for name, values in TABLE.items()}
+    split["times"] = [0 if i % 3 else n for i, n in enumerate(TABLE["times"])]
+    split["times"] += [n - m for n, m in zip(TABLE["times"], split["times"], strict=True)]
+    same(found, gathered(FORMULA, library(split), DICE, counts="times"))
+
+
+@given(st.permutations(range(60)))
+def test_the_order_of_the_rows_does_not_matter(order: list[int]) -> None:
+    table = {name: [values[place] for place in order] for name, values in TABLE.items()}
+    first = {name: values[:60] for name, values in TABLE.items()}
+    options: dict[str, Any] = {"by": "version", "on": ["age", "region"], "weights": "weight", "clusters": "house"}
+    same(gathered("answer", table, DESIGNS, **options), gathered("answer", first, DESIGNS, **options))
+
+
+def test_a_formula_a_list_and_an_array_are_three_ways_to_say_the_same() -> None:
+    whole = {name: [v for i, v in enumerate(TABLE[name]) if TABLE["age"][i] is not None] for name in TABLE}
+    frame = pl.DataFrame(whole)
+    written = gathered("answer ~ age + height", frame, DICE)
+    matrix = np.column_stack([whole["age"], whole["height"]])
+    for other in (
+        gathered("answer", frame, DICE, on=["age", "height"]),
+        gathered("answer", frame.drop("age", "height"), DICE, X=matrix, names=["age", "height"]),
+        gathered(
+            "answer",
+            {"answer": whole["answer"]},
+            DICE,
+            X=pd.DataFrame({"age": whole["age"], "height": whole["height"]}),
+        ),
+    ):
+        same(written, other)
+        assert other.formula == "answer ~ age + height"
+    assert gathered("answer", frame, DICE, X=matrix).terms.names == ("Intercept", "x1", "x2")
+    assert_array_equal(written.terms.matrix(written.covariates)[written.pattern], written.rows.x)
+    new = np.array([[20.0, 1.5]])
+    assert_array_equal(written.terms.matrix(new), [[1, 20, 1.5]])
+
+
+def test_what_a_formula_remembers_is_of_all_people_however_they_were_collapsed() -> None:
+    complete = [i for i in range(300) if None not in (TABLE["answer"][i], TABLE["age"][i])]
+    ages = np.array([TABLE["age"][i] for i in complete], dtype=float)
+    found = gathered("answer ~ scale(age)", pl.DataFrame(TABLE), DICE)
+    scaled = (found.covariates["age"] - ages.mean()) / ages.std(ddof=1)
+    assert_allclose(found.terms.matrix(found.covariates)[:, 1], scaled, rtol=1e-12)
+    counted = gathered("answer ~ scale(age)", pl.DataFrame(TABLE), DICE, counts="times")
+    often = np.repeat(ages, [TABLE["times"][i] for i in complete])
+    assert_allclose(counted.terms.matrix({"age": [50]})[0, 1], (50 - often.mean()) / often.std(ddof=1), rtol=1e-12)
+
+
+def test_each_row_has_the_likelihood_of_its_own_design() -> None:
+    secret = crosswise("1/3")
+    table = {"answer": ["same", "no", "yes", "differ"], "kind": [1, 2, 2, 1], "age": [1, 2, 3, 4]}
+    found = gathered("answer ~ age", table, {1: secret, 2: DIRECT}, by="kind")
+    assert_allclose(found.rows.likelihood, np.array([[1, 2], [0, 3], [3, 0], [2, 1]]) / 3)
+    assert found.labels == ("1", "2")
+    assert found.rows.design.tolist() == [0, 1, 1, 0]
+    for table_of, design in zip(found.rows.tables, (secret, DIRECT), strict=True):
+        matrix = design.operator().matrix
+        assert table_of is not None
+        assert matrix is not None
+        assert_allclose(table_of, matrix())
+    floats = pd.DataFrame(table | {"kind": [1.0, 2.0, 2.0, 1.0]})
+    same(found, gathered("answer ~ age", floats, {1: secret, 2: DIRECT}, by="kind"))
+
+
+EXAMPLES = [design for mechanism in MECHANISMS.values() for design in mechanism.examples()]
+
+
+@pytest.mark.parametrize("design", EXAMPLES, ids=lambda design: f"{design.mechanism} {design.k}")
+def test_rows_have_the_likelihood_of_any_design(design: Design) -> None:
+    rng = np.random.default_rng(7)
+    codes = design.draw(rng.integers(0, design.k, 40), rng.bytes)
+    written = design.report_form.written(codes).tolist()
+    x = rng.integers(0, 2, 40)
+    table = {"report": written, "x": x.tolist()}
+    for data in (table, pl.DataFrame(table)):
+        found = gathered("report ~ x", data, design, unknown="drop")
+        assert found.rows.n == 40
+        # Every person's likelihood, up to a factor, in the order of their rows; sums tell whether any is lost.
+        matrix = design.operator(codes).matrix
+        assert matrix is not None
+        likelihood = matrix().T / matrix().T.max(axis=1, keepdims=True)
+        rows = found.rows.likelihood / found.rows.likelihood.max(axis=1, keepdims=True)
+        for value in (0, 1):
+            mine, theirs = found.rows.x[:, 1] == value, x == value
+            assert_allclose(found.rows.people[mine] @ rows[mine], likelihood[theirs].sum(axis=0), rtol=1e-12)
+            assert_allclose(
+                found.rows.people[mine] @ rows[mine] ** 2, (likelihood[theirs] ** 2).sum(axis=0), rtol=1e-12
+            )
+    for number, one in enumerate(found.rows.tables):
+        reports = found.rows.report[found.rows.design == number]
+        if one is None:
+            assert (reports == -1).all()
+        else:
+            assert_allclose(one[:, reports].T, found.rows.likelihood)
+
+
+@pytest.mark.parametrize("design", EXAMPLES, ids=lambda design: f"{design.mechanism} {design.k}")
+def test_a_grouped_tally_gives_the_same_rows_as_the_data(design: Design) -> None:
+    rng = np.random.default_rng(8)
+    codes = design.draw(rng.integers(0, design.k, 50), rng.bytes)
+    table = pl.DataFrame({"report": design.report_form.written(codes).tolist(), "x": rng.integers(0, 3, 50)})
+    counts = tally(table, design, column="report", by="x", keep=True)
+    found, plain = gathered("~ x", counts), gathered("report ~ x", table, design)
+    assert found.response == ""
+    assert found.backend == "polars"
+    same(found, plain)
+
+
+def test_a_tally_may_have_more_groups_and_missing_ones() -> None:
+    counts = tally(pl.DataFrame(TABLE), DICE, column="answer", by=["age", "region", "house"])
+    found = gathered("~ age + C(region)", counts, clusters="house")
+    plain = gathered("answer ~ age + C(region)", pl.DataFrame(TABLE), DICE, clusters="house")
+    same(found, plain)
+    assert found.missing > 0
+
+
+def test_a_tally_of_a_text_file_has_numbers_where_the_file_has(tmp_path: Path) -> None:
+    path = in_engine("csv", TABLE, tmp_path)
+    counts = tally(path, DICE, column="answer", by=["age", "height", "region"])
+    same(gathered("~ age + height + C(region)", counts), gathered(FORMULA, path, DICE))
+    everybody = gathered("~ 1", tally(path, DICE, column="answer"))
+    assert_array_equal(everybody.rows.x, [[1], [1]])
+    assert everybody.rows.people.tolist() == [TABLE["answer"].count("yes"), TABLE["answer"].count("no")]
+
+
+def test_a_pool_has_a_design_for_each_part() -> None:
+    frame = pl.DataFrame(TABLE)
+    parts = [
+        tally(frame.filter(pl.col("version") == name), DESIGNS[name], column="answer", by=["age", "region"])
+        for name in ("dice", "direct")
+    ]
+    found = gathered("~ age + C(region)", pool(parts))
+    same(found, gathered("answer ~ age + C(region)", frame, DESIGNS, by="version"))
+    assert found.labels == ("1", "2")
+
+
+def test_levels_keep_the_order_that_a_column_declares() -> None:
+    order = ["süd", "ost", "west", "nörd"]
+    for frame in (
+        pl.DataFrame(TABLE).with_columns(pl.col("region").cast(pl.Enum(order))),
+        pl.DataFrame(TABLE).with_columns(pl.col("region").cast(pl.Enum(order))).lazy(),
+        pd.DataFrame(TABLE | {"region": pd.Categorical(TABLE["region"], order)}),
+    ):
+        names = gathered("answer ~ region", frame, DICE).terms.names
+        assert names == ("Intercept", "region[T.ost]", "region[T.nörd]")
+
+
+def test_unknown_reports_are_refused_or_counted() -> None:
+    table = {"answer": ["yes", "no", "Yes", "maybe", None], "x": [1, 2, 3, 4, 5], "n": [1, 1, 2, 3, 4]}
+    for data in (table, pl.DataFrame(table), pd.DataFrame(table)):
+        message = r"reports must be in the domain, but 5 are not: 'Yes', 'maybe'\. Add .* unknown=\"drop\""
+        with pytest.raises(ValueError, match=message.replace("'Yes', 'maybe'", "'(Yes|maybe)', '(Yes|maybe)'")):
+            gathered("answer ~ x", data, DICE, counts="n")
+        found = gathered("answer ~ x", data, DICE, counts="n", unknown="drop")
+        assert (found.rows.n, found.unknown, found.missing) == (2, 5, 4)
+
+
+GOOD: dict[str, Any] = {
+    "answer": ["yes", "no", "yes"],
+    "age": [1.0, 2.0, 3.0],
+    "g": ["a", "b", "b"],
+    "w": [1.0, 2.0, 0.5],
+}
+
+
+@pytest.mark.parametrize("library", [dict, pl.DataFrame, pd.DataFrame, "csv"])
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        ({}, {"formula": "answer ~ agee"}, "there is no column 'agee'; did you mean 'age'\\? The columns are: "),
+        ({}, {"formula": "anwser ~ age"}, "there is no column 'anwser'; did you mean 'answer'"),
+        ({}, {"formula": "answer", "on": ["ages"]}, "there is no column 'ages'; did you mean 'age'"),
+        ({}, {"weights": "ww"}, "there is no column 'ww'"),
+        ({}, {"clusters": "house"}, "there is no column 'house'"),
+        ({}, {"formula": "answer ~ age +"}, "formula must be one that can be read, but 'age \\+' cannot"),
+        ({"w": [1, -2, 1]}, {"weights": "w"}, "weights must be finite numbers of at least 0, but 1 is negative"),
+        (
+            {"w": [1, None, 1]},
+            {"weights": "w"},
+            "weights must be finite numbers of at least 0, but 1 is negative, miss",
+        ),
+        ({"age": [1.0, float("inf"), 2.0]}, {}, "'age' must hold finite numbers, but 1 of its values is infinite"),
+        ({"g": ["a", "a", "c"]}, {"design": DESIGNS, "by": "g"}, "but 3 rows have 'a', 'c'"),
+        ({"age": [None, None, None]}, {}, "there must be people of whom everything is known .*: 3 lack a value"),
+        ({"w": [0, 0, 0]}, {"weights": "w"}, "there is nobody: 3 weigh nothing"),
+        (
+            {"h": ["a", "a", "b"]},
+            {"clusters": "h", "strata": "g"},
+            "in one stratum each, but 1 lies in several, such as 'a'",
+        ),
+    ],
+)
+def test_bad_input_is_one_clear_error(
+    library: Any, change: dict[str, Any], options: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    table = GOOD | change
+    data = in_engine("csv", table, tmp_path) if library == "csv" else library(table)
+    if library == "csv" and "inf" in str(change):
+        pytest.skip("inf is a text in a text file")
+    with pytest.raises(ValueError, match=message):
+        gathered(**{"formula": "answer ~ age", "data": data, "design": DICE, **options})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"design": None}, "design must be a Design, or a mapping of names to designs, but got None"),
+        ({"design": {}}, "design must be a Design, or a mapping"),
+        (
+            {"design": DESIGNS},
+            'by must name the column that says which of the designs each row went through: by="version"',
+        ),
+        ({"by": "g"}, "by names the design of each row, but there is one design for all; leave by='g' out"),
+        ({"formula": "answer"}, "terms must be given once: .* but got formula 'answer', on=None and no X"),
+        ({"on": ["age"]}, r"terms must be given once: .* on=\['age'\]"),
+        ({"formula": "answer", "on": "age"}, r"on must be a list of columns, but got the text 'age'; write \['age'\]"),
+        ({"weights": "w", "counts": "w"}, "give weights .* or counts .*, not both"),
+        (
+            {"data": 3},
+            "data must be a data frame, a table, a mapping of columns, the path of a file or a tally, but got ",
+        ),
+        ({"data": pl.DataFrame(GOOD).lazy(), "formula": "answer", "X": [[1]]}, "X must be given with data in memory"),
+        ({"weights": "g"}, "weights must be a column of numbers, but 'g' holds something else"),
+    ],
+)
+def test_arguments_that_contradict_each_other_are_one_clear_error(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        gathered(**{"formula": "answer ~ age", "data": GOOD, "design": DICE, **options})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"formula": "~ age"}, "formula must name the column of reports"),
+        ({"unknown": "keep"}, 'unknown must be "error" or "drop", but got \'keep\''),
+        (
+            {"design": {"a": DICE, "b": RandomizedResponse(["no", "yes"], truth="3/4")}, "by": "g"},
+            "designs must have the same answers in the same order, but 'a' has 'yes', 'no' and 'b' has 'no', 'yes'",
+        ),
+        ({"design": RandomizedResponse(["yes", "no"], odds=(1, 1))}, "the design must have an epsilon above 0"),
+        ({"formula": "answer", "X": np.ones((3, 2)), "names": ["a"]}, "X must have a column for each of the 1 name"),
+        ({"formula": "answer", "X": np.ones((2, 1))}, "column 'x1' must have one value for each of the 3 rows"),
+        (
+            {"formula": "answer", "X": np.ones((3, 1)), "names": ["age"]},
+            "names must differ from the columns of the data",
+        ),
+        ({"formula": "answer", "X": np.ones((3, 2)), "names": ["a", "a"]}, "names must be distinct"),
+        ({"data": GOOD | {"w": [1, 1.5, 1]}, "counts": "w"}, "counts must be finite numbers of at least 0"),
+    ],
+)
+def test_values_that_cannot_be_right_are_one_clear_error(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        gathered(**{"formula": "answer ~ age", "data": GOOD, "design": DICE, **options})
+
+
+def test_tallies_that_cannot_be_used_are_one_clear_error() -> None:
+    frame = pl.DataFrame(GOOD)
+    counts = tally(frame, DICE, column="answer", by="g")
+    with pytest.raises(ValueError, match=r"the tally must be grouped by 'age', .* but is grouped by 'g': tally\("):
+        gathered("~ age", counts)
+    with pytest.raises(TypeError, match="weights must be left out for a tally"):
+        gathered("~ g", counts, weights="w")
+    with pytest.raises(ValueError, match="design must be that of the tally, or be left out"):
+        gathered("~ g", counts, DIRECT)
+    with pytest.raises(TypeError, match="data must not be a tally of weights"):
+        gathered("~ g", tally(frame, DICE, column="answer", by="g", weights="w"))
+    bits = MECHANISMS["unary encoding"].examples()[0]
+    sets = tally(pl.DataFrame({"r": ["80", "40"], "g": ["a", "b"]}), bits, column="r", by="g")
+    with pytest.raises(TypeError, match=r"the tally must keep its reports, .*: tally\(\.\.\., keep=True\)"):
+        gathered("~ g", sets)
+
+
+def test_a_report_that_no_answer_leads_to_is_refused() -> None:
+    never = Channel([["1/2", "1/2", "0"], ["1/4", "3/4", "0"]], ["yes", "no"], ["a", "b", "c"])
+    with pytest.raises(ValueError, match="but 2 reports are impossible under it: no answer leads there"):
+        gathered("r ~ x", {"r": ["a", "c", "c"], "x": [1, 2, 3]}, never)
+
+
+def test_models_that_are_too_large_are_refused_with_their_size() -> None:
+    n = 1200
+    table = {"answer": ["yes", "no"] * (n // 2), "id": [f"p{i}" for i in range(n)], "number": list(range(n))}
+    message = "at most 500 coefficients, but column '{}' alone has 1,200 levels, for 2 answers: 1,199 coefficients"
+    for options in ({"formula": "answer ~ id"}, {"formula": "answer", "on": ["id"]}):
+        with pytest.raises(ValueError, match=message.format("id")):
+            gathered(data=table, design=DICE, **options)
+    with pytest.raises(ValueError, match=message.format("number")):
+        gathered("answer ~ C(number)", table, DICE)
+    wide = np.random.default_rng(0).normal(size=(n, 300))
+    three = RandomizedResponse(["yes", "no", "so"], truth="3/4")
+    with pytest.raises(ValueError, match="but has 602, for 3 answers and 301 columns; leave out terms, or coarsen"):
+        gathered("answer", table, three, X=wide)
+    assert gathered("answer", table, three, X=wide, intercept=False).rows.x.shape == (n, 300)
+
+
+def test_objects_of_any_kind_are_read_as_they_are() -> None:
+    table = {"answer": ["yes", "no", None], "age": [1, None, 2], "ok": [True, None, False]}
+    frame = pd.DataFrame(table, dtype=object)
+    same(gathered("answer ~ age + ok", frame, DICE), gathered("answer ~ age + ok", table, DICE))
+    mixed = pd.DataFrame({"answer": ["yes", "no"], "age": pd.Series([1, "x"], dtype=object)})
+    with pytest.raises(
+        TypeError, match="'age' must hold numbers, texts or truth values, all of one kind, but holds int and"
+    ):
+        gathered("answer ~ age", mixed, DICE)
