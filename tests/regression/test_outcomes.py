@@ -11,8 +11,9 @@ import statsmodels.api as sm
 from numpy.testing import assert_allclose
 from scipy.optimize import approx_fprime
 
-from warner.regression.joint import _Model, joint
-from warner.regression.outcomes import Outcomes, corrected, spread
+from warner.regression.joint import JointLikelihood, joint
+from warner.regression.outcomes import Outcomes, corrected
+from warner.regression.rows import Rows
 
 ArrayT = np.ndarray[Any, Any]
 
@@ -40,7 +41,10 @@ def made_up(table: ArrayT, n: int, family: str, seed: int, errors: str = "normal
     inverse = table.T @ np.linalg.inv(table @ table.T) if table.shape[0] < table.shape[1] else np.linalg.inv(table)
     columns = [np.column_stack([np.ones(n), x, np.tile(np.eye(k)[a, :-1], (n, 1))]) for a in range(k)]
     weight = options.pop("weight", np.ones(n))
-    return Outcomes(outcome, np.array(columns), table[:, report].T, inverse[report], weight, **options)
+    rows = Rows(
+        columns[0][:, :2], table[:, report].T, weight, weight**2, np.ones(n), (), report, report, (), **options
+    )  # fmt: skip
+    return Outcomes(outcome, np.array(columns), inverse[report], rows)
 
 
 def residual(family: str, outcome: float, eta: float) -> float:
@@ -55,12 +59,12 @@ def test_the_corrected_score_is_solved_and_its_errors_are_the_sandwich(family: A
     z: Any = people.indicators
     size = len(fit.coefficients)
     total, bread, meat = np.zeros(size), np.zeros((size, size)), np.zeros((size, size))
-    for n in range(people.n):
+    for n in range(people.rows.n):
         score = np.zeros(size)
         for k in range(3):
             x = people.copies[k, n]
             eta = x @ fit.coefficients
-            weight = people.weight[n] * z[n, k]
+            weight = people.rows.weight[n] * z[n, k]
             score += weight * residual(family, people.outcome[n], eta) * x
             mean = 1 / (1 + np.exp(-eta))
             bread += weight * (1 if family == "linear" else mean * (1 - mean)) * np.outer(x, x)
@@ -75,31 +79,31 @@ def test_the_corrected_score_is_solved_and_its_errors_are_the_sandwich(family: A
 def test_the_joint_likelihood_and_its_derivatives_are_those_of_the_definition(family: Any) -> None:
     rng = np.random.default_rng(3)
     people = made_up(THREE, 60, family, 4, weight=rng.uniform(0.5, 2, 60), weighted=True)
-    model = _Model(people, people.copies[0][:, :2], family)
+    model = JointLikelihood(people, family)
     size = 4 + 4 + (family == "linear")
     vector = rng.normal(size=size) * 0.4
-    shares, gamma, deviation = model.parts(vector)
+    shares, gamma, deviation = model.share_coefficients(vector), vector[4:8], model.deviation(vector)
     value = 0.0
-    for n in range(people.n):
-        logits = np.append(shares / model.share_size @ people.copies[0, n, :2], 0)
+    for n in range(people.rows.n):
+        logits = np.append(shares @ people.copies[0, n, :2], 0)
         theta = np.exp(logits) / np.exp(logits).sum()
         chance = 0.0
         for k in range(3):
-            eta = people.copies[k, n] @ (gamma / model.size) * model.unit
+            eta = people.copies[k, n] @ gamma * model.unit
             if family == "linear":
                 scale = deviation * model.unit
                 law = np.exp(-(((people.outcome[n] - eta) / scale) ** 2) / 2) / scale / np.sqrt(2 * np.pi)
             else:
                 law = 1 / (1 + np.exp(-eta if people.outcome[n] else eta))
-            chance += people.likelihood[n, k] * theta[k] * law
-        value += people.weight[n] * np.log(chance)
+            chance += people.rows.likelihood[n, k] * theta[k] * law
+        value += people.rows.weight[n] * np.log(chance)
     assert_allclose(model.value(vector), value, rtol=1e-12)
     scores, information = model.derivatives(vector)
-    score = people.weight @ scores
+    score = people.rows.weight @ scores
     assert_allclose(approx_fprime(vector, model.value, 1e-7), score, atol=1e-4)
     numeric = np.array(
         [
-            people.weight @ (model.derivatives(vector + step)[0] - model.derivatives(vector - step)[0]) / 2e-5
+            people.rows.weight @ (model.derivatives(vector + step)[0] - model.derivatives(vector - step)[0]) / 2e-5
             for step in 1e-5 * np.eye(size)
         ]
     )
@@ -109,13 +113,11 @@ def test_the_joint_likelihood_and_its_derivatives_are_those_of_the_definition(fa
 @pytest.mark.parametrize("family", FAMILIES)
 def test_nothing_near_the_joint_maximum_is_likelier(family: Any) -> None:
     people = made_up(THREE, 400, family, 5)
-    others = people.copies[0][:, :2]
-    fit = joint(people, others, np.full(3, 1 / 3), family)
+    fit = joint(people, np.full(3, 1 / 3), family)
     assert fit.gap < 1e-9
     assert fit.optima[0].log_likelihood == fit.log_likelihood
-    model = _Model(people, others, family)
-    shares = (fit.share_coefficients * model.share_size).ravel()
-    best = np.concatenate([shares, fit.coefficients * model.size / model.unit])
+    model = JointLikelihood(people, family)
+    best = np.concatenate([fit.share_coefficients.ravel(), fit.coefficients / model.unit])
     if fit.deviation is not None:
         best = np.append(best, np.log(fit.deviation / model.unit))
     assert_allclose(model.value(best), fit.log_likelihood, rtol=1e-12)
@@ -128,7 +130,7 @@ def test_nothing_near_the_joint_maximum_is_likelier(family: Any) -> None:
 def test_direct_answers_give_what_statsmodels_gives(family: Any) -> None:
     n, groups = 300, np.arange(300) // 4
     people = made_up(np.eye(2), n, family, 7)
-    columns = np.where(people.likelihood[:, :1] == 1, people.copies[0], people.copies[1])
+    columns = np.where(people.rows.likelihood[:, :1] == 1, people.copies[0], people.copies[1])
     reference = (sm.OLS if family == "linear" else sm.Logit)(people.outcome, columns)
     fit = corrected(people, family)
     options = {} if family == "linear" else {"disp": 0, "tol": 1e-14}
@@ -136,7 +138,7 @@ def test_direct_answers_give_what_statsmodels_gives(family: Any) -> None:
     assert_allclose(fit.coefficients, robust.params, rtol=1e-8)
     assert_allclose(fit.covariance, robust.cov_params(), rtol=1e-8)
     plain = reference.fit(**options)
-    most_likely = joint(people, people.copies[0][:, :2], np.array([0.5, 0.5]), family)
+    most_likely = joint(people, np.array([0.5, 0.5]), family)
     assert_allclose(most_likely.coefficients, plain.params, rtol=1e-8)
     # Least squares divides the sum of squares by n - 3, the maximum of the likelihood by n.
     assert_allclose(most_likely.covariance * (n / (n - 3) if family == "linear" else 1), plain.cov_params(), rtol=1e-7)
@@ -147,16 +149,25 @@ def test_direct_answers_give_what_statsmodels_gives(family: Any) -> None:
     assert_allclose(corrected(people, family).covariance, clustered * 75 / 74, rtol=1e-8)
 
 
-def test_scores_spread_between_clusters_within_each_stratum() -> None:
-    rng = np.random.default_rng(8)
-    scores = rng.normal(size=(12, 2))
-    cluster, stratum = np.repeat(np.arange(6), 2), np.repeat([0, 1], 6)
-    sums = scores.reshape(6, 2, 2).sum(axis=1)
-    expected = 3 * np.cov(sums[:3].T) + 3 * np.cov(sums[3:].T)  # np.cov divides by G - 1
-    assert_allclose(spread(scores, cluster, stratum), expected, rtol=1e-12)
-    assert_allclose(spread(scores, cluster, None), 6 * np.cov(sums.T), rtol=1e-12)
-    assert_allclose(spread(scores, None, stratum), 6 * np.cov(scores[:6].T) + 6 * np.cov(scores[6:].T), rtol=1e-12)
-    assert_allclose(spread(scores, None, None), scores.T @ scores, rtol=1e-12)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_scores_spread_between_clusters_within_each_stratum(family: Any) -> None:
+    cluster, stratum = np.arange(120) // 2, np.arange(120) // 40
+    weight = np.random.default_rng(8).uniform(0.5, 2, 120)
+    plain = corrected(made_up(FORCED, 120, family, 9, weight=weight, weighted=True), family)
+    people = made_up(FORCED, 120, family, 9, weight=weight, cluster=cluster, stratum=stratum, weighted=True)
+    fit = corrected(people, family)
+    assert_allclose(fit.coefficients, plain.coefficients)
+    z: Any = people.indicators
+    scores, bread = np.zeros((120, 3)), np.zeros((3, 3))
+    for n, k in np.ndindex(120, 2):
+        x = people.copies[k, n]
+        error = residual(family, people.outcome[n], x @ fit.coefficients)
+        mean = people.outcome[n] - error
+        scores[n] += weight[n] * z[n, k] * error * x
+        bread += weight[n] * z[n, k] * (1 if family == "linear" else mean * (1 - mean)) * np.outer(x, x)
+    sums = scores.reshape(3, 20, 2, 3).sum(axis=2)
+    meat = sum(20 * np.cov(part.T) for part in sums)  # np.cov divides by G - 1
+    assert_allclose(fit.covariance, np.linalg.inv(bread) @ meat @ np.linalg.inv(bread), rtol=1e-9)
 
 
 def test_too_little_information_is_said_and_not_answered() -> None:
@@ -169,11 +180,11 @@ def test_too_little_information_is_said_and_not_answered() -> None:
             refused += "too little information" in str(error)
     assert refused > 5  # the corrected variance of the trait is as often below zero as above
     separated = made_up(np.eye(2), 40, "logit", 1)
-    people = replace(separated, outcome=separated.likelihood[:, 0])
+    people = replace(separated, outcome=separated.rows.likelihood[:, 0])
     with pytest.raises(ValueError, match="no finite solution"):
         corrected(people, "logit")
     with pytest.raises(ValueError, match="at infinity"):
-        joint(people, people.copies[0][:, :2], np.array([0.5, 0.5]), "logit")
+        joint(people, np.array([0.5, 0.5]), "logit")
 
 
 def test_without_debiased_indicators_only_a_model_of_the_answers_is_left() -> None:
@@ -194,7 +205,7 @@ def simulated(samples: int, n: int, family: Any, fit: Any, errors: str = "normal
 
 
 def most_likely(people: Outcomes, family: Any) -> Any:
-    return joint(people, people.copies[0][:, :2], np.array([0.5, 0.5]), family)
+    return joint(people, np.array([0.5, 0.5]), family)
 
 
 def test_the_corrected_fit_is_right_where_a_normal_likelihood_is_not() -> None:

@@ -7,7 +7,7 @@ decrement, :math:`g'I^{-1}g/2`, is how much the log-likelihood can still gain th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from warner.arrays import Array
-    from warner.regression.likelihood import Likelihood, Place
+    from warner.regression.likelihood import Place
 
 STEPS = 200
 GAP = 1e-10  # nats that a climb may leave
@@ -27,6 +27,34 @@ AT_THE_FOOT = 0.01  # nats below a known maximum, with nothing but the way up in
 NEAR = 0.01  # movement of a predictor
 PROMISED = 1e-4  # part of the promised gain that a step must keep
 SHORTEST = 1e-10  # part of a step
+
+
+class Surface(Protocol):
+    """What can be climbed: a function of coefficients, which enter by linear predictors."""
+
+    @property
+    def total(self) -> float:
+        """The sum of the weights of all people."""
+
+    @property
+    def reach(self) -> float:
+        """How far a predictor may move in one step."""
+
+    @property
+    def scale(self) -> Array:
+        """The size of each coefficient's column: coefficient times scale is a predictor."""
+
+    def predictors(self, b: Array) -> Array:
+        """Give the predictors of all rows, (f, n)."""
+
+    def movement(self, direction: Array) -> Array:
+        """Give by how much predictors move along a direction, (f, n)."""
+
+    def value(self, b: Array) -> float:
+        """Give the height."""
+
+    def at(self, b: Array) -> Place:
+        """Give the height, its gradient and minus its second derivative."""
 
 
 class Peak(NamedTuple):
@@ -51,9 +79,9 @@ def eigen(information: Array, scale: Array, weight: float) -> Eigen:
     return Eigen(values, vectors.T / scale)
 
 
-def climbed(likelihood: Likelihood, start: Array, *, gap: float = GAP, known: Sequence[Peak] = ()) -> Peak:
+def climbed(likelihood: Surface, start: Array, *, gap: float = GAP, known: Sequence[Peak] = ()) -> Peak:
     """Climb from a start to a maximum of the likelihood, or to the foot of one that is known already."""
-    weight = float(likelihood.rows.weight.sum())
+    weight = likelihood.total
     b, here = start, likelihood.at(start)
     left = np.inf
     if not np.isfinite(here.value):
@@ -79,18 +107,18 @@ def climbed(likelihood: Likelihood, start: Array, *, gap: float = GAP, known: Se
     return Peak(b, here.value, left, reached=False)
 
 
-def _near(likelihood: Likelihood, first: Array, second: Array) -> bool:
+def _near(likelihood: Surface, first: Array, second: Array) -> bool:
     return bool(np.abs(likelihood.movement(first - second)).max() < NEAR)
 
 
-def _off_the_saddle(likelihood: Likelihood, b: Array, direction: Array) -> Array:
+def _off_the_saddle(likelihood: Surface, b: Array, direction: Array) -> Array:
     step = direction / max(float(np.abs(likelihood.movement(direction)).max()), np.finfo(float).tiny)
     return max((step, -step), key=lambda way: likelihood.value(b + way))
 
 
-def _along(likelihood: Likelihood, b: Array, here: Place, step: Array, promise: float) -> tuple[float, Place]:
+def _along(likelihood: Surface, b: Array, here: Place, step: Array, promise: float) -> tuple[float, Place]:
     """Shorten a step until the log-likelihood rises by some of what was promised; 0 if it never does."""
-    length = min(1.0, likelihood.family.reach / max(float(np.abs(likelihood.movement(step)).max()), 1e-300))
+    length = min(1.0, likelihood.reach / max(float(np.abs(likelihood.movement(step)).max()), 1e-300))
     while length > SHORTEST:
         there = likelihood.at(b + length * step)
         if there.value - here.value >= PROMISED * length * promise:
@@ -99,7 +127,7 @@ def _along(likelihood: Likelihood, b: Array, here: Place, step: Array, promise: 
     return 0.0, here
 
 
-def _finished(likelihood: Likelihood, b: Array, value: float, step: Array, left: float) -> Peak:
+def _finished(likelihood: Surface, b: Array, value: float, step: Array, left: float) -> Peak:
     """Take one last full step, unless rounding makes it a step down."""
     last = likelihood.value(b + step)
     if last >= value - 1e-13 * abs(value):

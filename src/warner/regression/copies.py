@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from warner.regression.covariates import as_objects
 from warner.regression.formulas import formula_terms
+from warner.regression.soundness import refuse_dependent, refuse_too_few
 from warner.regression.terms import listed_terms
-from warner.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +30,10 @@ def stacked_copies(
     stacked = _stacked(people, variables, questions)
     terms = _terms(right, on, stacked, people, questions)
     copies = np.ascontiguousarray(terms.evaluate(stacked).reshape(-1, people.n, len(terms.names)))
-    _refuse_dependent(named(terms.names, questions), copies)
+    flat = copies.reshape(-1, len(terms.names))
+    rows = people.rows
+    refuse_too_few(rows, len(terms.names))
+    refuse_dependent(replace(rows, x=flat, weight=np.tile(rows.weight, len(copies))), named(terms.names, questions))
     return terms, copies
 
 
@@ -88,18 +92,3 @@ def share_columns(copies: Array) -> Array:
     k, n, width = copies.shape
     columns = np.hstack([np.ones((n, 1)), copies.transpose(1, 0, 2).reshape(n, k * width)])
     return columns[:, _independent(columns)]
-
-
-def _refuse_dependent(names: Sequence[str], copies: Array) -> None:
-    _, n, size = copies.shape
-    if n <= size:
-        raise ValueError(
-            f"there must be more people than coefficients, but there are {counted(n, 'person', 'people')} and {size:,} "
-            "coefficients"
-        )
-    dependent = sorted(set(range(size)).difference(_independent(copies.reshape(-1, size))))
-    if dependent:
-        listed = ", ".join(repr(names[place]) for place in dependent)
-        raise ValueError(
-            f"terms must not follow from each other, but {listed} can be computed from the others; leave out"
-        )

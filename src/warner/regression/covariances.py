@@ -16,6 +16,7 @@ from warner.regression.ascent import FLAT, eigen
 
 if TYPE_CHECKING:
     from warner.arrays import Array
+    from warner.regression.ascent import Surface
     from warner.regression.likelihood import Likelihood
     from warner.regression.rows import Rows
 
@@ -58,11 +59,11 @@ def covariance(likelihood: Likelihood, b: Array, errors: str, *, flat: bool = Fa
     return np.asarray(observed @ spread_of_scores(likelihood.rows, likelihood.scores(b)) @ observed)
 
 
-def inverted(information: Array, likelihood: Likelihood, *, flat: bool = False) -> Array:
+def inverted(information: Array, likelihood: Surface, *, flat: bool = False) -> Array:
     """Invert an information, in units of the columns; NaN where it cannot be done."""
     scale = np.outer(likelihood.scale, likelihood.scale)
     if flat:
-        weight = float(likelihood.rows.weight.sum())
+        weight = likelihood.total
         values, vectors = eigen(information, likelihood.scale, weight)
         told = values > FLAT
         return np.asarray((vectors[told].T / values[told]) @ vectors[told] / weight)

@@ -8,7 +8,7 @@ and misleading if they do not.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -17,7 +17,7 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 from warner.regression.copies import named, share_columns, stacked_copies
 from warner.regression.formulas import sides, variables_of
 from warner.regression.individuals import Question, individuals, names_of, opened_data
-from warner.regression.joint import Optimum, joint
+from warner.regression.joint import joint
 from warner.regression.outcomes import Outcomes, Regressed, corrected
 from warner.results import Result, plain
 from warner.words import counted, level_text, wrapped
@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Label
     from warner.designs import Design
     from warner.documents import Document
+    from warner.regression.optima import Optimum
 
 Method: TypeAlias = Literal["corrected", "ml"]
 Shares: TypeAlias = Literal["covariates", "constant"]
 
 FORMAT, VERSION = "warner explanation", 1
 FEW_CLUSTERS = 40  # below, intervals and tests use Student's t
-WEAK = 4.0  # standard errors of the information above zero, below which intervals are not to be trusted
+WEAK = 3.0  # standard errors of the information above zero, below which estimates are unstable
 SHARE_COEFFICIENTS = 500  # of the model of the answers
 
 
@@ -66,8 +67,8 @@ class Explanation(Result):
     clusters : int or None
         The number of clusters.
     strength : float or None
-        Of the corrected score, how many standard errors its information lies above zero where it is smallest. Below 4,
-        intervals are not to be trusted.
+        Of the corrected score, how many standard errors its information lies above zero where it is smallest. Below 3,
+        estimates are unstable, and intervals rough.
     log_likelihood, deviation, gap, optima
         Of maximum likelihood: the log-likelihood, the standard deviation of the errors of a linear model, how much the
         log-likelihood could still gain here, and the maxima that were found, with the number of starts that ended in
@@ -182,15 +183,15 @@ class Explanation(Result):
         ]
         for place, name in enumerate(self.names):
             _, estimate, error, statistic, p, low, high = (values[place] for values in table.values())
+            chance = f"{p:.2g}" if p > 0 else "<1e-300"
             lines.append(
-                f"{name:{width}}  {estimate:9.4g}  {error:9.4g}  {statistic:9.2f}  {p:8.2g}  {low:.4g} to {high:.4g}"
+                f"{name:{width}}  {estimate:9.4g}  {error:9.4g}  {statistic:9.2f}  {chance:>8}  {low:.4g} to {high:.4g}"
             )
         return "\n".join(lines) + "\n" + wrapped(self._sentences())
 
     def _sentences(self) -> list[str]:
         left_out = f", {self.dropped:,} left out because something is missing" if self.dropped else ""
-        design = "weighted" if self.weighted else ""
-        sampled = [design] if design else []
+        sampled = ["weighted"] if self.weighted else []
         sampled += [f"in {self.clusters:,} clusters"] if self.clusters is not None else []
         sampled += ["in strata"] if self.stratified else []
         people = f"{counted(self.people, 'person', 'people')}{left_out}" + "".join(f", {word}" for word in sampled)
@@ -200,7 +201,11 @@ class Explanation(Result):
             f"{people}. Effects of an answer are differences of {unit} against the answer {references}.",
             "Assumed: given the true answer, the report depends on nothing else, and in particular not on the outcome.",
         ]
-        return [*sentences, *(self._of_score() if self.method == "corrected" else self._of_likelihood())]
+        method = self._of_score() if self.method == "corrected" else self._of_likelihood()
+        clear = (
+            "Epsilon bounds what the report reveals of the answer; the outcome and the other terms are in the clear."
+        )
+        return [*sentences, *method, clear]
 
     def _of_score(self) -> list[str]:
         sentences = [
@@ -208,14 +213,14 @@ class Explanation(Result):
         ]
         if self.strength is not None and self.strength < WEAK:
             sentences.append(
-                f"There is little information on the effects of the answer (its information is {self.strength:.1f} "
-                f"standard errors above zero; {WEAK:.0f} would be enough): intervals may be too short."
+                f"There is little information on the effects of the answer ({self.strength:.1f} standard errors above "
+                f"none; {WEAK:.0f} would be enough): estimates are unstable, and intervals rough."
             )
         return sentences
 
     def _of_likelihood(self) -> list[str]:
-        depends = {"covariates": "a logit of the other terms", "constant": "the same for everybody"}
-        sentences = [f"Also assumed: the shares of the answers are {depends[self.shares or 'covariates']}."]
+        depends = {"covariates": "follow a logit model in the other terms", "constant": "are the same for everybody"}
+        sentences = [f"Also assumed: the shares of the answers {depends[self.shares or 'covariates']}."]
         if self.family == "linear":
             sentences.append(
                 "And errors are normal, with one variance: the answer is then also learnt from the shape of the "
@@ -301,21 +306,18 @@ def explain(
     source = opened_data(data)
     outcome, right, variables = _sides(formula, on, questions, names_of(source))
     people = individuals(source, [outcome, *variables], questions, weights=weights, clusters=clusters, strata=strata)
-    explained = _outcome(outcome, people.columns[outcome], family)
     terms, copies = stacked_copies(right, on, people, variables, questions)
-    answers = people.answers
-    rows = Outcomes(
-        explained, copies, answers.likelihood, answers.indicators, people.weight, people.cluster, people.stratum,
-        weighted=weights is not None,
-    )  # fmt: skip
+    answers, rows = people.answers, people.rows
+    if method == "ml" and shares == "covariates":
+        rows = replace(rows, x=share_columns(copies))
+        _refuse_large(copies.shape[0], rows.x.shape[1])
+    explained = Outcomes(_outcome(outcome, people.columns[outcome], family), copies, answers.indicators, rows)
     found: dict[str, Any]
     if method == "corrected":
-        fit = corrected(rows, family)
+        fit = corrected(explained, family)
         found = {"coefficients": fit.coefficients, "covariance": fit.covariance, "strength": fit.strength}
     else:
-        others = np.ones((people.n, 1)) if shares == "constant" else share_columns(copies)
-        _refuse_large(copies.shape[0], others.shape[1])
-        best = joint(rows, others, answers.shares, family)
+        best = joint(explained, answers.shares, family)
         found = {
             "coefficients": best.coefficients,
             "covariance": best.covariance,
@@ -336,7 +338,7 @@ def explain(
         people=people.n,
         dropped=people.dropped,
         weighted=weights is not None,
-        clusters=None if people.cluster is None else int(people.cluster.max()) + 1,
+        clusters=None if rows.cluster is None else int(rows.cluster.max()) + 1,
         stratified=strata is not None,
         **found,
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -50,7 +50,7 @@ class Question:
 
 
 class Answers(NamedTuple):
-    """What reports tell of each person's answers: likelihoods and debiased indicators, both (n, k), and the shares."""
+    """What reports tell of people's answers: likelihoods and debiased indicators, both (n, k), and overall shares."""
 
     likelihood: Array
     indicators: Array | None
@@ -61,21 +61,20 @@ class Answers(NamedTuple):
 class Individuals:
     """People with nothing missing: columns by name, the declared orders of levels, and what was told of answers.
 
-    Answers of several questions are all their combinations, those of the last question changing fastest.
+    Answers of several questions are all their combinations, those of the last question changing fastest. There is a row
+    for each person, with a constant as its only column.
     """
 
     columns: Columns
     orders: Mapping[str, tuple[str, ...] | None]
     answers: Answers
-    weight: Array
-    cluster: Integers | None
-    stratum: Integers | None
+    rows: Rows
     dropped: int
 
     @property
     def n(self) -> int:
         """The number of people."""
-        return len(self.weight)
+        return len(self.rows.weight)
 
 
 def opened_data(data: Any) -> Source | Mapping[str, Any]:
@@ -132,7 +131,10 @@ def individuals(
     stratum = None if strata is None else numbered(columns[strata])[0]
     _refuse_few_clusters(cluster, stratum)
     orders = {name: read[name].order for name in covariates}
-    return Individuals(columns, orders, reduce(_together, answers), weight[kept], cluster, stratum, dropped)
+    together = reduce(_together, answers)
+    rows = _rows(together.likelihood, weight[kept])
+    rows = replace(rows, cluster=cluster, stratum=stratum, weighted=weights is not None)
+    return Individuals(columns, orders, together, rows, dropped)
 
 
 def _fetched(source: Source | Mapping[str, Any], names: list[str]) -> tuple[Mapping[str, Any], bool]:
@@ -221,13 +223,17 @@ def _answers(question: Question, told: _Told, kept: Mask, weight: Array) -> Answ
             of_reports = design.operator(codes[there]).matrix
             assert of_reports is not None
             likelihood[of_design[there]] = of_reports().T
-    weight = weight[kept]
-    rows = Rows(
-        np.ones((len(weight), 1)), likelihood[kept], weight, weight**2, np.ones(len(weight)),
-        tuple(question.designs.values()), told.design[kept], number[kept], tuple(tables),
-    )  # fmt: skip
+    rows = _rows(likelihood[kept], weight[kept])
+    designs = tuple(question.designs.values())
+    rows = replace(rows, designs=designs, design=told.design[kept], report=number[kept], tables=tuple(tables))
     shares = overall_shares(rows)
     return Answers(rows.likelihood, debiased(rows, shares), shares)
+
+
+def _rows(likelihood: Array, weight: Array) -> Rows:
+    """Give a row for each person."""
+    one, none = np.ones(len(weight)), np.full(len(weight), -1)
+    return Rows(one[:, np.newaxis], likelihood, weight, weight**2, one, (), none, none, ())
 
 
 def _together(first: Answers, second: Answers) -> Answers:

@@ -23,271 +23,231 @@ References
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-from warner.regression.outcomes import (
-    FAR,
-    FLAT,
-    HALVINGS,
-    LARGEST_STEP,
-    POSITIVE,
-    STEPS,
-    Outcomes,
-    ascent,
-    corrected,
-    directions,
-    spread,
-    terms_of,
-)
+from warner.regression.covariances import default_errors, inverted, spread_of_scores
+from warner.regression.likelihood import Place
+from warner.regression.optima import Optimum, found
+from warner.regression.outcomes import REACH, Outcomes, corrected, terms_of
+from warner.regression.starts import Start
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from warner.arrays import Array, Mask
     from warner.regression.outcomes import Regressed
 
-ARRIVED = 1e-10  # nats that a maximum can still gain
-SAME = 1e-6  # nats, per person at most one thousandth of it: maxima that are one
-SHARES_ONLY = 0.1  # a direction that moves the outcome by less of it is one of the shares
-STRIDES = (1.0, -1.0)  # starting effects of an answer, in standard deviations of the outcome, or twice that in log-odds
-
-
-class Optimum(NamedTuple):
-    """A maximum that was found: its log-likelihood, and how many starts ended there."""
-
-    log_likelihood: float
-    starts: int
+STRIDE = 1.0  # of an answer's effect in a start: standard deviations of the outcome, or half so many log-odds
+STEPS = 8  # of a logit from which a start is made
+DEVIATIONS = 4.0  # how far a predictor moves while the deviation moves by the factor e
 
 
 class Joint(NamedTuple):
-    """The best maximum found: coefficients of the outcome, of the shares (k - 1, columns), the residual deviation."""
+    """The best maximum found: coefficients of the outcome, of the shares (k - 1, columns), the errors' deviation."""
 
     coefficients: Array
     covariance: Array
     share_coefficients: Array
-    share_covariance: Array
     deviation: float | None
     log_likelihood: float
     gap: float
     optima: tuple[Optimum, ...]
 
 
-class _Model:
-    """The joint likelihood as a function of one vector: share coefficients, outcome coefficients, log deviation."""
+class JointLikelihood:
+    """The joint likelihood as a function of one vector: coefficients of shares and of the outcome, log deviation.
 
-    def __init__(self, people: Outcomes, others: Array, family: Regressed) -> None:
-        self.people, self.family = people, family
-        self.size = np.sqrt(np.mean(people.copies**2, axis=(0, 1)))
-        self.columns = people.copies / self.size
-        self.share_size = np.sqrt(np.mean(others**2, axis=0))
-        self.others = others / self.share_size
-        self.unit = 1.0
-        if family == "linear":
-            mean = np.average(people.outcome, weights=people.weight)
-            self.unit = float(np.sqrt(np.average((people.outcome - mean) ** 2, weights=people.weight))) or 1.0
-        self.outcome = people.outcome / self.unit
+    The outcome of a linear model is measured in its own standard deviation, `unit`.
+    """
+
+    reach = REACH
+
+    def __init__(self, people: Outcomes, family: Regressed) -> None:
+        self.people, self.family, self.rows = people, family, people.rows
+        self.columns, self.others = people.copies, people.rows.x
         self.k, self.n, self.width = self.columns.shape
         self.shares = (self.k - 1) * self.others.shape[1]
+        self.of_outcome = slice(self.shares, self.shares + self.width)
+        self.total = float(self.rows.weight.sum())
+        self.unit = self._deviation(people.outcome) if family == "linear" else 1.0
+        self.outcome = people.outcome / self.unit
         with np.errstate(divide="ignore"):
-            self.log_likelihoods = np.log(people.likelihood).T
+            self.reports = np.log(self.rows.likelihood).T
 
-    def parts(self, vector: Array) -> tuple[Array, Array, float]:
-        """Split a vector into share coefficients (k - 1, columns), outcome coefficients and deviation."""
-        shares = vector[: self.shares].reshape(self.k - 1, -1)
-        deviation = float(np.exp(vector[-1])) if self.family == "linear" else 1.0
-        return shares, vector[self.shares : self.shares + self.width], deviation
+    def _deviation(self, values: Array) -> float:
+        mean = np.average(values, weights=self.rows.weight)
+        return float(np.sqrt(np.average((values - mean) ** 2, weights=self.rows.weight)))
 
-    def predictors(self, vector: Array) -> tuple[Array, Array]:
-        """Give the linear predictors of the shares, the last answer's zero, and of the outcome; both (k, n)."""
-        shares, gamma, _ = self.parts(vector)
-        return np.vstack([shares @ self.others.T, np.zeros(self.n)]), self.columns @ gamma
+    @cached_property
+    def scale(self) -> Array:
+        """The root mean square of each coefficient's column."""
+        of_shares = np.tile(np.sqrt(np.mean(self.others**2, axis=0)), self.k - 1)
+        return np.concatenate([of_shares, self.people.size, [1.0] if self.family == "linear" else []])
 
-    def log_terms(self, vector: Array) -> Array:
+    def share_coefficients(self, b: Array) -> Array:
+        """Give the coefficients of the shares, (k - 1, columns)."""
+        return np.asarray(b[: self.shares].reshape(self.k - 1, -1))
+
+    def deviation(self, b: Array) -> float:
+        """Give the standard deviation of the errors, in units; 1 for a logit."""
+        return float(np.exp(b[-1])) if self.family == "linear" else 1.0
+
+    def logits(self, b: Array) -> Array:
+        """Give the linear predictors of the shares, zero for the last answer: (k, n)."""
+        return np.vstack([self.share_coefficients(b) @ self.others.T, np.zeros(self.n)])
+
+    def eta(self, b: Array) -> Array:
+        """Give the linear predictor of the outcome after each answer, (k, n)."""
+        return np.asarray(self.columns @ b[self.of_outcome])
+
+    def predictors(self, b: Array) -> Array:
+        """Give all linear predictors, (2k, n); for a linear model, the logarithm of the deviation among them."""
+        logits = self.logits(b)
+        if self.family == "linear":
+            logits[-1] = DEVIATIONS * b[-1]
+        return np.vstack([logits, self.eta(b)])
+
+    movement = predictors
+
+    def log_terms(self, b: Array) -> Array:
         """Give log(L theta f) for each answer and person, (k, n)."""
-        logits, eta = self.predictors(vector)
-        deviation = self.parts(vector)[2]
-        value = terms_of(self.family, eta / deviation, self.outcome / deviation)[0]
+        logits, deviation = self.logits(b), self.deviation(b)
+        value = terms_of(self.family, self.eta(b) / deviation, self.outcome / deviation)[0]
         if self.family == "linear":
             value = value - np.log(deviation * self.unit) - np.log(2 * np.pi) / 2
-        return np.asarray(self.log_likelihoods + logits - logsumexp(logits, axis=0) + value)
+        return np.asarray(self.reports + logits - logsumexp(logits, axis=0) + value)
 
-    def value(self, vector: Array) -> float:
+    def value(self, b: Array) -> float:
         """Give the log-likelihood."""
-        return float(self.people.weight @ logsumexp(self.log_terms(vector), axis=0))
+        return float(self.rows.weight @ logsumexp(self.log_terms(b), axis=0))
 
-    def posterior(self, vector: Array) -> Array:
-        """Give r, the probability of each answer given report and outcome, (k, n)."""
-        return np.asarray(softmax(self.log_terms(vector), axis=0))
+    def at(self, b: Array) -> Place:
+        """Give the log-likelihood, its gradient and the observed information."""
+        scores, information = self.derivatives(b)
+        return Place(self.value(b), self.rows.weight @ scores, information)
 
-    def derivatives(self, vector: Array) -> tuple[Array, Array]:
+    def derivatives(self, b: Array) -> tuple[Array, Array]:
         """Give the score of each person, (n, d), and the observed information."""
-        posterior, deviation = self.posterior(vector), self.parts(vector)[2]
-        logits, eta = self.predictors(vector)
-        theta = softmax(logits, axis=0)[:-1]
-        # The scale of a residual enters twice: s = e x / sigma^2, H = x x' / sigma^2.
-        _, slope, curvature = terms_of(self.family, eta / deviation, self.outcome / deviation)
-        size = len(vector)
-        scores = np.zeros((self.k, self.n, size))
+        posterior, deviation = softmax(self.log_terms(b), axis=0), self.deviation(b)
+        theta = softmax(self.logits(b), axis=0)[:-1]
+        # With residuals in deviations, s = e x / sigma and H = x x' / sigma^2.
+        _, slope, curvature = terms_of(self.family, self.eta(b) / deviation, self.outcome / deviation)
+        scores = np.zeros((self.k, self.n, len(b)))
         for k in range(self.k):
             held = (np.arange(self.k - 1) == k)[:, np.newaxis] - theta
             scores[k, :, : self.shares] = (held[:, np.newaxis] * self.others.T).reshape(-1, self.n).T
-        scores[:, :, self.shares : self.shares + self.width] = (slope / deviation)[:, :, np.newaxis] * self.columns
+        scores[:, :, self.of_outcome] = (slope / deviation)[:, :, np.newaxis] * self.columns
         if self.family == "linear":
             scores[:, :, -1] = slope**2 - 1
         mean = np.einsum("kn,knd->nd", posterior, scores)
-        weight = self.people.weight
-        flat = scores.reshape(-1, size)
-        heavy = (weight * posterior).reshape(-1, 1)
-        information = (mean * weight[:, np.newaxis]).T @ mean - flat.T @ (flat * heavy)
+        flat, columns = scores.reshape(-1, len(b)), self.columns.reshape(-1, self.width)
+        weight = (self.rows.weight * posterior).reshape(-1, 1)
+        information = (mean.T * self.rows.weight) @ mean - flat.T @ (flat * weight)
         information[: self.shares, : self.shares] += self._of_shares(theta)
-        block = slice(self.shares, self.shares + self.width)
-        columns = self.columns.reshape(-1, self.width)
-        information[block, block] += columns.T @ (columns * heavy * curvature.reshape(-1, 1)) / deviation**2
+        block = self.of_outcome
+        information[block, block] += columns.T @ (columns * weight * curvature.reshape(-1, 1)) / deviation**2
         if self.family == "linear":
-            cross = 2 * columns.T @ (heavy * slope.reshape(-1, 1)).ravel() / deviation
+            cross = 2 * columns.T @ (weight[:, 0] * slope.ravel()) / deviation
             information[block, -1] += cross
             information[-1, block] += cross
-            information[-1, -1] += 2 * float((heavy.ravel() * slope.ravel() ** 2).sum())
+            information[-1, -1] += 2 * float(weight[:, 0] @ slope.ravel() ** 2)
         return mean, (information + information.T) / 2
 
     def _of_shares(self, theta: Array) -> Array:
         """Give the sum of V(theta) (x) q q', V(p) = diag(p) - p p'."""
-        spread_out = (theta[:, np.newaxis] * self.others.T).reshape(-1, self.n)
-        result = -(spread_out * self.people.weight) @ spread_out.T
+        apart = (theta[:, np.newaxis] * self.others.T).reshape(-1, self.n)
+        result = -(apart * self.rows.weight) @ apart.T
         width = self.others.shape[1]
         for k, share in enumerate(theta):
             block = slice(k * width, (k + 1) * width)
-            result[block, block] += self.others.T @ (self.others * (self.people.weight * share)[:, np.newaxis])
+            result[block, block] += (self.others.T * (self.rows.weight * share)) @ self.others
         return np.asarray(result)
 
-    def climb(self, vector: Array) -> tuple[Array, float, float]:
-        """Climb by Newton's method: give the vector, its log-likelihood, and what it could still gain."""
-        value = self.value(vector)
-        gap = np.inf
-        for _ in range(STEPS):
-            scores, information = self.derivatives(vector)
-            score = self.people.weight @ scores
-            step = ascent(information, score)
-            gain = float(score @ step)
-            arrived = gain / 2 < ARRIVED
-            length = 1.0 if arrived else min(1.0, LARGEST_STEP / max(self.reach(step), LARGEST_STEP))
-            for _ in range(HALVINGS):
-                after = self.value(vector + length * step)
-                if after >= value + 1e-4 * length * gain or (arrived and after >= value - 1e-9 * abs(value)):
-                    vector, value = vector + length * step, after
-                    break
-                length /= 2
-            gap = gain / 2
-            if arrived or length < 2.0**-30:
-                break
-        return vector, value, gap
+    # Where to begin
 
-    def reach(self, step: Array) -> float:
-        """Give the most that a step moves any linear predictor, or twice the logarithm of the deviation."""
-        logits, eta = self.predictors(step)
-        return float(max(np.abs(logits).max(), np.abs(eta).max(), 2 * abs(step[-1]) if self.family == "linear" else 0))
-
-    def starts(self, shares: Array) -> list[Array]:
+    def starts(self, shares: Array) -> Iterator[Start]:
         """Give where to climb from: the reports alone, the corrected score, and each answer's effect, up and down."""
         constant = np.linalg.lstsq(self.others, np.ones(self.n), rcond=None)[0]
         shares = np.maximum(shares, 0.5 / self.n)
         logits = np.outer(np.log(shares[:-1] / shares[-1]), constant).ravel()
-        moving = (self.columns != self.columns[-1:]).any(axis=(0, 1))
-        plain = self._fitted(np.full((self.k, self.n), 1 / self.k), ~moving)
-        candidates = [self._fitted(softmax(self.log_likelihoods + np.log(shares)[:, np.newaxis], axis=0))]
+        posterior = softmax(self.reports + np.log(shares)[:, np.newaxis], axis=0)
+        yield self._start("reports", logits, self._fitted(posterior))
         with suppress(ValueError):  # too little information for the corrected score
-            candidates.append(corrected(self.people, self.family).coefficients * self.size / self.unit)
-        for column in np.flatnonzero(moving):
-            for stride in STRIDES:
+            yield self._start("corrected score", logits, corrected(self.people, self.family).coefficients / self.unit)
+        moving = (self.columns != self.columns[-1:]).any(axis=(0, 1))
+        plain = self._fitted(posterior, ~moving)
+        stride = STRIDE if self.family == "linear" else 2 * STRIDE
+        for column in np.flatnonzero(moving).tolist():
+            for step in (stride, -stride):
                 moved = plain.copy()
-                moved[column] += stride * (1 if self.family == "linear" else 2)
-                candidates.append(moved)
-        return [self._vector(logits, gamma) for gamma in candidates]
+                moved[column] += step / self.people.size[column]
+                yield self._start(f"effect {column}", logits, moved)
 
-    def _vector(self, logits: Array, gamma: Array) -> Array:
+    def _start(self, name: str, logits: Array, gamma: Array) -> Start:
         if self.family == "logit":
-            return np.concatenate([logits, gamma])
-        residual = self.outcome - self.columns[-1] @ gamma
-        deviation = np.clip(np.sqrt(np.average(residual**2, weights=self.people.weight)), 0.1, 1)
-        return np.concatenate([logits, gamma, [np.log(deviation)]])
+            return Start(name, np.concatenate([logits, gamma]))
+        deviation = np.clip(self._deviation(self.outcome - self.columns[-1] @ gamma), 0.1, 1)
+        return Start(name, np.concatenate([logits, gamma, [np.log(deviation)]]))
 
     def _fitted(self, posterior: Array, free: Mask | None = None) -> Array:
         """Fit the outcome to the copies of people, weighted by how likely each is; only these columns if `free`."""
         chosen = np.ones(self.width, dtype=bool) if free is None else free
         columns = self.columns[:, :, chosen].reshape(-1, int(chosen.sum()))
-        weight = (self.people.weight * posterior).ravel()
+        weight = (self.rows.weight * posterior).ravel()
         outcome = np.tile(self.outcome, self.k)
         gamma = np.zeros(columns.shape[1])
-        for _ in range(1 if self.family == "linear" else 8):
+        for _ in range(1 if self.family == "linear" else STEPS):
             _, slope, curvature = terms_of(self.family, columns @ gamma, outcome)
-            hessian = columns.T @ (columns * (weight * curvature)[:, np.newaxis])
-            step = ascent(hessian, columns.T @ (weight * slope)) if gamma.size else gamma
-            reach = float(np.abs(columns @ step).max(initial=0))
-            gamma = gamma + step * (min(1.0, LARGEST_STEP / max(reach, LARGEST_STEP)) if self.family == "logit" else 1)
+            # Weighted least squares; of dependent columns the shortest solution.
+            root = np.sqrt(np.maximum(weight * curvature, np.finfo(float).tiny))
+            step = np.linalg.lstsq(columns * root[:, np.newaxis], weight * slope / root, rcond=None)[0]
+            far = float(np.abs(columns @ step).max(initial=0)) if self.family == "logit" else 0.0
+            gamma = gamma + step * min(1.0, REACH / max(far, REACH))
         result = np.zeros(self.width)
         result[chosen] = gamma
         return result
 
 
-def joint(people: Outcomes, others: Array, shares: Array, family: Regressed) -> Joint:
+def joint(people: Outcomes, shares: Array, family: Regressed) -> Joint:
     """Find the most likely coefficients of the outcome and of the shares of the answers.
 
     Parameters
     ----------
     people : Outcomes
-        Outcomes, copies of the columns and likelihoods of the reports.
-    others : array of shape (n, columns)
-        What the shares of the answers may depend on.
+        Outcomes, copies of the columns and likelihoods of the reports; shares may depend on the columns of their rows.
     shares : array of shape (k,)
         About how common each answer is, to start from.
     family : "linear" or "logit"
         The law of the outcome: normal, or yes and no.
     """
-    model = _Model(people, others, family)
-    ends = sorted((model.climb(start) for start in model.starts(shares)), key=lambda end: -end[1])
-    vector, value, gap = ends[0]
-    optima: list[Optimum] = []
-    for _, reached, _ in ends:
-        if optima and optima[-1].log_likelihood - reached < SAME * max(1.0, abs(value) / 1000):
-            optima[-1] = Optimum(optima[-1].log_likelihood, optima[-1].starts + 1)
-        else:
-            optima.append(Optimum(reached, 1))
-    scores, information = model.derivatives(vector)
-    _refuse_unknown(model, vector, information)
-    covariance: Array = np.linalg.inv(information)
-    if people.sampled:
-        weighted = scores * people.weight[:, np.newaxis]
-        covariance = covariance @ spread(weighted, people.cluster, people.stratum) @ covariance
-    shares_b, gamma, deviation = model.parts(vector)
-    scale = np.concatenate([np.tile(1 / model.share_size, model.k - 1), model.unit / model.size])
-    covariance = covariance[: len(scale), : len(scale)] * np.outer(scale, scale)
-    return Joint(
-        gamma * model.unit / model.size,
-        covariance[model.shares :, model.shares :],
-        shares_b / model.share_size,
-        covariance[: model.shares, : model.shares],
-        deviation * model.unit if family == "linear" else None,
-        value,
-        gap,
-        tuple(optima),
-    )
-
-
-def _refuse_unknown(model: _Model, vector: Array, information: Array) -> None:
-    """Refuse a maximum that is flat, or that runs away in the outcome's coefficients."""
-    if model.family == "logit":
-        value = model.value(vector)
-        for direction in directions(information, model.reach):
-            outcome_moves = float(np.abs(model.predictors(direction)[1]).max()) > SHARES_ONLY
-            if outcome_moves and model.value(vector + FAR * direction) > value - FLAT:
-                raise ValueError(
-                    "the likelihood of this logit has its maximum at infinity: some group has hardly anybody with one "
-                    "of the two outcomes; take fewer terms, or collect more reports"
-                )
-    scale = np.sqrt(np.maximum(np.diag(information), np.finfo(float).tiny))
-    if np.linalg.eigvalsh(information / np.outer(scale, scale))[0] <= POSITIVE:
+    likelihood = JointLikelihood(people, family)
+    result = found(likelihood, likelihood.starts(shares))
+    b = result.peak.coefficients
+    if result.infinity is not None and result.infinity.mask[likelihood.of_outcome].any():
+        raise ValueError(
+            "the likelihood of this model has its maximum at infinity: some group has hardly anybody with one of the "
+            "answers or outcomes; take fewer terms, or collect more reports"
+        )
+    scores, information = likelihood.derivatives(b)
+    # Shares that run to zero make the information flat in their own coefficients, and leave the outcome's alone.
+    covariance = inverted(information, likelihood, flat=result.infinity is not None)
+    if default_errors(people.rows) == "robust":
+        covariance = covariance @ spread_of_scores(people.rows, scores) @ covariance
+    if not np.isfinite(covariance).all():
         raise ValueError(
             "there is too little information to tell this model's coefficients: its likelihood is flat in some "
             "direction; take fewer terms, or collect more reports"
         )
+    return Joint(
+        b[likelihood.of_outcome] * likelihood.unit,
+        covariance[likelihood.of_outcome, likelihood.of_outcome] * likelihood.unit**2,
+        likelihood.share_coefficients(b),
+        likelihood.deviation(b) * likelihood.unit if family == "linear" else None,
+        result.peak.value,
+        result.peak.gap,
+        result.optima,
+    )

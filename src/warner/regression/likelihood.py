@@ -57,6 +57,16 @@ class Likelihood:
         """The number of coefficients."""
         return self.family.predictors * len(self.columns) if self.mapping is None else int(self.mapping.shape[1])
 
+    @property
+    def total(self) -> float:
+        """The sum of the weights of all people."""
+        return float(self.rows.weight.sum())
+
+    @property
+    def reach(self) -> float:
+        """How far a predictor may move in one step of Newton's method."""
+        return self.family.reach
+
     @cached_property
     def scale(self) -> Array:
         """The root mean square of each coefficient's column: coefficient times scale is a predictor."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from warner.arrays import Array, Mask
-    from warner.regression.likelihood import Likelihood
+    from warner.regression.ascent import Surface
     from warner.regression.starts import Start
 
 SAME = 1e-6  # nats within which two climbs have reached one maximum
@@ -60,7 +60,7 @@ class Found(NamedTuple):
     tried: int
 
 
-def found(likelihood: Likelihood, starts: Iterable[Start]) -> Found:
+def found(likelihood: Surface, starts: Iterable[Start]) -> Found:
     """Climb from all starts, and say where they ended."""
     peaks: list[tuple[Peak, int]] = []
     tried = 0
@@ -85,7 +85,7 @@ def found(likelihood: Likelihood, starts: Iterable[Start]) -> Found:
     return Found(best, optima, infinity(likelihood, best), tried)
 
 
-def _same(likelihood: Likelihood, first: Peak, second: Peak) -> bool:
+def _same(likelihood: Surface, first: Peak, second: Peak) -> bool:
     if abs(first.value - second.value) > SAME + 1e-12 * abs(first.value):
         return False
     # Predictors far out may differ: the ground is flat there.
@@ -93,7 +93,7 @@ def _same(likelihood: Likelihood, first: Peak, second: Peak) -> bool:
     return bool(np.abs(one - other).max() < APART) or infinity(likelihood, first) is not None
 
 
-def infinity(likelihood: Likelihood, peak: Peak) -> Infinity | None:
+def infinity(likelihood: Surface, peak: Peak) -> Infinity | None:
     r"""Find the coefficients that the likelihood drives to infinity; None if there are none.
 
     Along eigenvectors whose eigenvalue is next to nothing the predictors are pulled back to where there is a slope. If
@@ -101,7 +101,7 @@ def infinity(likelihood: Likelihood, peak: Peak) -> Infinity | None:
     Coefficients that these directions do not touch are finite. The others go where the climb takes them; those that it
     leaves where they are, between several that run away, can be anything.
     """
-    weight = float(likelihood.rows.weight.sum())
+    weight = likelihood.total
     values, vectors = eigen(likelihood.at(peak.coefficients).information, likelihood.scale, weight)
     flat = vectors[values < FLAT]
     if not len(flat):
@@ -126,7 +126,7 @@ def infinity(likelihood: Likelihood, peak: Peak) -> Infinity | None:
     return Infinity(signs, direction)
 
 
-def _sign(likelihood: Likelihood, b: Array, direction: Array, flat: Array, i: int, value: float) -> float:
+def _sign(likelihood: Surface, b: Array, direction: Array, flat: Array, i: int, value: float) -> float:
     """Tell whether a coefficient runs to minus or to plus infinity; NaN if the likelihood lets it do either.
 
     It can do either if the direction stays one without a loss when its part in the coefficient is turned round, by as

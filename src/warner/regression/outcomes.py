@@ -27,25 +27,23 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn, TypeAlias
 import numpy as np
 from scipy.special import expit
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from warner.regression.ascent import DEFINITE, climbed
+from warner.regression.covariances import spread_of_scores
+from warner.regression.likelihood import Place
+from warner.regression.optima import infinity
 
-    from warner.arrays import Array, Integers
+if TYPE_CHECKING:
+    from warner.arrays import Array
+    from warner.regression.rows import Rows
 
 Regressed: TypeAlias = Literal["linear", "logit"]
 
-POSITIVE = 1e-10  # the least eigenvalue of an information per person, in columns of unit size
-STEPS = 100  # of Newton's method
-FAR = 10.0  # how far a linear predictor is moved to see whether a maximum runs away
-FLAT = 1e-6  # nats that such a move must cost at least
-LARGEST_STEP = 5.0  # the most that one step may move a linear predictor
-DECREMENT = 1e-22  # promised gain per person below which Newton's method has arrived
-HALVINGS = 40
+REACH = 5.0  # how far a predictor may move in one step
 
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """Rows of people: an outcome, and what would predict it after each answer.
+    """People, one by one: an outcome, and what would predict it after each answer.
 
     Attributes
     ----------
@@ -53,36 +51,21 @@ class Outcomes:
         What is explained; 0 or 1 for a logit.
     copies : array of shape (k, n, columns)
         The columns of the model if the answer were each of the k.
-    likelihood : array of shape (n, k)
-        How likely the report is after each answer, up to one positive factor for each row.
     indicators : array of shape (n, k), or None
         The debiased indicators of the answers; None where reports do not tell all answers.
-    weight : array of shape (n,)
-        The weight of each person.
-    cluster, stratum : arrays of shape (n,), optional
-        Numbers of the clusters and strata that people were sampled in.
-    weighted : bool
-        Whether weights are sampling weights.
+    rows : Rows
+        Each person's report, weight, cluster and stratum, and the columns that the shares of answers may depend on.
     """
 
     outcome: Array
     copies: Array
-    likelihood: Array
     indicators: Array | None
-    weight: Array
-    cluster: Integers | None = None
-    stratum: Integers | None = None
-    weighted: bool = False
+    rows: Rows
 
     @property
-    def n(self) -> int:
-        """The number of people."""
-        return len(self.outcome)
-
-    @property
-    def sampled(self) -> bool:
-        """Whether people were sampled with weights, in clusters or in strata."""
-        return self.weighted or self.cluster is not None or self.stratum is not None
+    def size(self) -> Array:
+        """The root mean square of each column."""
+        return np.asarray(np.sqrt(np.mean(self.copies**2, axis=(0, 1))))
 
 
 class Corrected(NamedTuple):
@@ -109,114 +92,100 @@ def terms_of(family: Regressed, eta: Array, outcome: Array) -> tuple[Array, Arra
     return outcome * eta - np.logaddexp(0, eta), outcome - mean, mean * expit(-eta)
 
 
+class Score:
+    """The corrected score as the slope of a surface: the stacked copies' log-likelihood, weighted by indicators.
+
+    Weights may be negative, so that the surface need not have a summit.
+    """
+
+    reach = REACH
+
+    def __init__(self, people: Outcomes, indicators: Array, family: Regressed) -> None:
+        self.outcome, self.columns, self.family = people.outcome, people.copies, family
+        self.weight = (people.rows.weight[:, np.newaxis] * indicators).T
+        self.total = float(people.rows.weight.sum())
+        self.scale = people.size
+
+    def predictors(self, b: Array) -> Array:
+        """Give the linear predictors of all copies, (k, n)."""
+        return np.asarray(self.columns @ b)
+
+    movement = predictors
+
+    def value(self, b: Array) -> float:
+        """Give the height."""
+        return float((self.weight * terms_of(self.family, self.predictors(b), self.outcome)[0]).sum())
+
+    def at(self, b: Array) -> Place:
+        """Give the height, the corrected score, and A."""
+        value, slope, curvature = terms_of(self.family, self.predictors(b), self.outcome)
+        return Place(
+            float((self.weight * value).sum()),
+            self.scores(slope).sum(axis=0),
+            self.information(self.weight * curvature),
+        )
+
+    def scores(self, slope: Array) -> Array:
+        """Give each person's score, weighted: (n, columns)."""
+        return np.asarray(np.einsum("kn,knp->np", self.weight * slope, self.columns))
+
+    def information(self, weight: Array) -> Array:
+        """Give the sum of outer products of the columns of all copies with these weights."""
+        flat = self.columns.reshape(-1, self.columns.shape[-1])
+        return np.asarray(flat.T @ (flat * weight.reshape(-1, 1)))
+
+    def strength(self, curvature: Array) -> float:
+        """Give the smallest eigenvalue of A, in units of the columns, in its own standard errors; 0 if not positive."""
+        weight = self.weight * curvature
+        values, vectors = np.linalg.eigh(self.information(weight) / np.outer(self.scale, self.scale) / self.total)
+        if values[0] <= DEFINITE:
+            return 0.0
+        parts = (weight * self.predictors(vectors[:, 0] / self.scale) ** 2).sum(axis=0)
+        error = float(np.sqrt(((parts - parts.mean()) ** 2).sum()))
+        return float(parts.sum()) / error if error > 0 else np.inf
+
+
 def corrected(people: Outcomes, family: Regressed) -> Corrected:
     """Solve the corrected score: in closed form for a mean, by Newton's method for a logit."""
-    indicators = people.indicators
-    if indicators is None:
+    if people.indicators is None:
         raise ValueError(
-            'method="corrected" needs reports that tell the share of every answer, but this design does not; '
-            'method="ml" may still do, by a model of the answers'
+            'method="corrected" needs reports that tell the share of every answer, but these do not; method="ml" may '
+            "still do, by a model of the answers"
         )
-    size = np.sqrt(np.mean(people.copies**2, axis=(0, 1)))
-    columns = people.copies / size
-    weight = (people.weight[:, np.newaxis] * indicators).T
-    total = float(people.weight.sum())
-
-    def information(curvature: Array) -> Array:
-        flat = columns.reshape(-1, columns.shape[-1])
-        return np.asarray(flat.T @ (flat * (weight * curvature).reshape(-1, 1)))
-
-    gamma = np.zeros(columns.shape[-1])
-    _refuse_indefinite(information(np.ones_like(weight)), total)
-    for _ in range(STEPS):
-        value, slope, curvature = terms_of(family, columns @ gamma, people.outcome)
-        score = np.einsum("kn,knp->p", weight * slope, columns)
-        hessian = information(curvature)
-        step = ascent(hessian, score)
-        gain = float(score @ step)
-        if family == "linear":
-            gamma = gamma + step
-            break
-        if gain <= DECREMENT * total:
-            break
-        length = min(1.0, LARGEST_STEP / max(float(np.abs(columns @ step).max()), LARGEST_STEP))
-        before = float((weight * value).sum())
-        for _ in range(HALVINGS):
-            after = float((weight * terms_of(family, columns @ (gamma + length * step), people.outcome)[0]).sum())
-            if after >= before + 1e-4 * length * gain or length * gain < 1e-12 * abs(before):
-                break
-            length /= 2
-        gamma = gamma + length * step
+    score = Score(people, people.indicators, family)
+    gamma: Array = np.zeros(people.copies.shape[-1])
+    start = score.at(gamma)
+    if score.strength(np.ones_like(score.weight)) == 0:
+        _refuse_indefinite()
+    if family == "linear":
+        gamma = np.asarray(np.linalg.solve(start.information, start.gradient))
     else:
-        _refuse_runaway()
-    value, slope, curvature = terms_of(family, columns @ gamma, people.outcome)
-    bread = information(curvature)
-    if family == "logit":
-        for direction in directions(bread, lambda v: float(np.abs(columns @ v).max())):
-            moved = terms_of(family, columns @ (gamma + FAR * direction), people.outcome)[0]
-            if float((weight * (moved - value)).sum()) > -FLAT:
-                _refuse_runaway()
-    _refuse_indefinite(bread, total)
-    scores = np.einsum("kn,knp->np", weight * slope, columns)
-    half = np.linalg.inv(bread)
-    covariance = half @ spread(scores, people.cluster, people.stratum) @ half / np.outer(size, size)
-    return Corrected(gamma / size, (covariance + covariance.T) / 2, _strength(columns, weight * curvature, bread))
+        peak = climbed(score, gamma)
+        if not peak.reached or infinity(score, peak) is not None:
+            raise ValueError(
+                "the corrected equations of this logit have no finite solution: some group has, after correction, "
+                "hardly anybody with one of the two outcomes; take fewer terms, or collect more reports"
+            )
+        gamma = peak.coefficients
+    _, slope, curvature = terms_of(family, score.predictors(gamma), people.outcome)
+    strength = score.strength(curvature)
+    if strength == 0:
+        _refuse_indefinite()
+    scale = np.outer(score.scale, score.scale)
+    half = np.linalg.inv(score.information(score.weight * curvature) / scale)
+    covariance = half @ (_spread(people.rows, score.scores(slope)) / scale) @ half / scale
+    return Corrected(gamma, (covariance + covariance.T) / 2, strength)
 
 
-def spread(scores: Array, cluster: Integers | None, stratum: Integers | None) -> Array:
-    r"""Give the covariance B of the sum of the scores, of shape (n, columns), as it is between people or clusters.
-
-    With G clusters, :math:`u_g` the sum of the scores in each, :math:`\frac{G}{G-1}\sum_g (u_g-\bar u)(u_g-\bar u)'`,
-    in each stratum for itself where there are strata. Without either, :math:`\sum_n u_n u_n'`.
-    """
-    if cluster is None and stratum is None:
+def _spread(rows: Rows, scores: Array) -> Array:
+    """Give B from weighted scores: as for any likelihood, but without n / (n - 1) where people are not clustered."""
+    if rows.cluster is None and rows.stratum is None:
         return np.asarray(scores.T @ scores)
-    if cluster is not None:
-        first = np.unique(cluster, return_index=True)[1]
-        place = np.unique(cluster, return_inverse=True)[1].ravel()
-        sums = np.zeros((len(first), scores.shape[1]))
-        np.add.at(sums, place, scores)
-        scores, stratum = sums, None if stratum is None else stratum[first]
-    total = np.zeros((scores.shape[1], scores.shape[1]))
-    for number in [None] if stratum is None else np.unique(stratum):
-        part = scores if number is None else scores[stratum == number]
-        centred = part - part.mean(axis=0)
-        total += len(part) / (len(part) - 1) * (centred.T @ centred)
-    return total
+    return spread_of_scores(rows, scores / rows.weight[:, np.newaxis])
 
 
-def ascent(hessian: Array, score: Array) -> Array:
-    """Give Newton's step, upwards also where the information is not positive: by the size of its eigenvalues."""
-    values, vectors = np.linalg.eigh(hessian)
-    values = np.abs(values)
-    return np.asarray(vectors @ ((vectors.T @ score) / np.maximum(values, 1e-8 * values.max())))
-
-
-def directions(information: Array, reach: Callable[[Array], float]) -> Iterator[Array]:
-    """Give the directions of the information's eigenvectors, both ways, so long that each moves a predictor by one."""
-    for vector in np.linalg.eigh(information)[1].T:
-        for sign in (1.0, -1.0):
-            yield sign * vector / reach(vector)
-
-
-def _strength(columns: Array, weight: Array, information: Array) -> float:
-    """Give the smallest eigenvalue of the information in its own standard errors."""
-    direction = np.linalg.eigh(information)[1][:, 0]
-    parts = np.einsum("kn,kn->n", weight, (columns @ direction) ** 2)
-    error = float(np.sqrt(((parts - parts.mean()) ** 2).sum()))
-    return float(parts.sum()) / error if error > 0 else np.inf
-
-
-def _refuse_indefinite(information: Array, total: float) -> None:
-    if np.linalg.eigvalsh(information)[0] <= POSITIVE * total:
-        raise ValueError(
-            "there is too little information to tell this model's coefficients: the corrected equations have no "
-            "maximum for these reports; take fewer terms with the randomized answer, or collect more reports"
-        )
-
-
-def _refuse_runaway() -> NoReturn:
+def _refuse_indefinite() -> NoReturn:
     raise ValueError(
-        "the corrected equations of this logit have no finite solution: some group has, after correction, hardly "
-        "anybody with one of the two outcomes; take fewer terms, or collect more reports"
+        "there is too little information to tell this model's coefficients: the corrected equations have no maximum "
+        "for these reports; take fewer terms with the randomized answer, or collect more reports"
     )
