@@ -40,6 +40,7 @@ CONVENIENCES = {
     ("designs/memoized", "reports"),
     ("reports/tallies", "reports"),
     ("estimation", "output"),
+    ("regression/regressions", "output"),
     ("planning/plans", "output"),
     ("planning/mechanisms", "output"),
 }

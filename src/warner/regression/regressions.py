@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.regression import specifications
+from warner.regression.boundaries import reasons
 from warner.regression.covariances import check_errors, covariance, default_errors, groups
 from warner.regression.data import gathered
 from warner.regression.jeffreys import penalised
@@ -108,6 +109,13 @@ class Regression(Result):
         weights = float(rows.weight.sum() ** 2 / rows.square.sum()) / float(rows.weight.sum())
         return self.likelihood.effective(self.point) * (weights if rows.weighted else 1.0)
 
+    @cached_property
+    def reasons(self) -> tuple[str, ...]:
+        """Why estimates lie at infinity: a sentence for each group of people whose share of an answer is 0."""
+        if self.infinity is None:
+            return ()
+        return reasons(self.gathered, self.specification, self.point, self.infinity.direction)
+
     @property
     def standard_errors(self) -> Array:
         """The standard error of each coefficient; NaN where it lies at infinity."""
@@ -118,6 +126,23 @@ class Regression(Result):
         """Degrees of freedom of t, where clusters are few; None for the normal distribution."""
         count = groups(self.gathered.rows)
         return count if count is not None and count < FEW_CLUSTERS else None
+
+    def text(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> str:
+        """Say in plain words what was modelled, with the table of coefficients and what they rest on.
+
+        Parameters
+        ----------
+        level, interval, odds
+            As for `table`.
+        """
+        from warner.output.regressions import regression_text
+
+        return regression_text(self, level=level, interval=interval, odds=odds)
+
+    def _repr_html_(self) -> str:
+        from warner.output.regressions import regression_html
+
+        return regression_html(self)
 
 
 def regress(

@@ -1,0 +1,324 @@
+"""A regression in plain words: for a terminal, and for a notebook."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warner.words import counted, enumerated, level_text, printable, quoted, shortened, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from warner.arrays import Array, Counts
+    from warner.regression.regressions import Regression
+
+    Table = dict[str, Counts]
+
+WIDEST = 40  # characters of a term
+LISTED = 8  # names in a sentence
+DECIMALS = (3, 6)  # least and most
+ENOUGH = 100  # direct answers' worth of reports, from which on intervals keep their level
+KINDS = {
+    "observed": "from the observed information",
+    "expected": "from the expected information",
+    "opg": "from the outer products of the scores",
+    "robust": "robust: right also if the model is only an approximation",
+}
+INTERVALS = {"profile": "profile likelihood", "wald": "Wald"}
+
+
+def regression_text(
+    fit: Regression, *, level: float = 0.95, interval: str = "auto", odds: bool = False, title: str | None = None
+) -> str:
+    """Write what was modelled, the table of coefficients, and what they rest on."""
+    table = fit.table(level=level, interval=interval, odds=odds)
+    lines = [
+        heading(fit) if title is None else title,
+        *_rows(fit, table, _interval_heading(fit, level, interval), odds),
+    ]
+    return "\n".join(lines) + "\n" + wrapped(sentences(fit))
+
+
+def regression_html(fit: Regression) -> str:
+    """Write the same for notebooks."""
+    table = fit.table()
+    numbers = _Numbers(table)
+    several = len(_blocks(fit)) > 1
+    heads = [*(["answer"] if several else []), "term", "estimate", "se", "statistic", "p"]
+    heads.append(_interval_heading(fit, 0.95, "auto"))
+    rows = []
+    for place, term in enumerate(table["term"]):
+        names = [str(table["answer"][place])] if several else []
+        cells = "".join(f"<td>{escape(text.strip())}</td>" for text in numbers.cells(place))
+        titles = "".join(f"<th scope='row'>{escape(printable(name))}</th>" for name in (*names, str(term)))
+        rows.append(f"<tr>{titles}{cells}</tr>")
+    head = "".join(f"<th>{escape(name)}</th>" for name in heads)
+    body = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    told = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences(fit))
+    return f"<p>{escape(heading(fit))}</p>{body}{told}"
+
+
+# The table
+
+
+def heading(fit: Regression) -> str:
+    """Say in one line what was modelled."""
+    return f"{subject(fit)}: {printable(fit.gathered.formula)}"
+
+
+def subject(fit: Regression) -> str:
+    """Say what the coefficients are about."""
+    specification = fit.specification
+    answers = [quoted(answer) for answer in specification.domain if answer != specification.reference]
+    reference = quoted(specification.reference)
+    if specification.model == "ordered":
+        order = enumerated([quoted(answer) for answer in specification.domain], LISTED)
+        return f"Ordered answers ({order}), {specification.link} link"
+    if specification.model == "linear":
+        return f"Share of {answers[0]}" if len(answers) == 1 else "Shares of the answers"
+    if specification.link != "logit":
+        return f"Share of {answers[0]}, {specification.link} link"
+    return f"Log-odds of {answers[0] if len(answers) == 1 else 'each answer'} against {reference}"
+
+
+def _interval_heading(fit: Regression, level: float, interval: str) -> str:
+    return f"{level_text(level)} interval ({INTERVALS[fit.interval_kind(interval)]})"
+
+
+class _Numbers:
+    """Numbers of a table, as texts that are as wide as each other."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        ends = [table[name] for name in ("estimate", "se", "low", "high")]
+        self.decimals = decimals(table["se"], np.concatenate(ends))
+
+    def number(self, value: float) -> str:
+        if not math.isfinite(value):
+            return "any" if math.isnan(value) else f"{value}"
+        if self.decimals is None:
+            return f"{value:.4g}"
+        return f"{round(value, self.decimals) + 0.0:.{self.decimals}f}"  # no minus zero
+
+    def cells(self, place: int) -> list[str]:
+        """Give estimate, standard error, statistic, p and interval of a row."""
+        row = {name: float(self.table[name][place]) for name in ("estimate", "se", "statistic", "p", "low", "high")}
+        error, statistic, p = (
+            "-" if math.isnan(row[name]) else text
+            for name, text in (
+                ("se", self.number(row["se"])),
+                ("statistic", f"{row['statistic']:.2f}"),
+                ("p", f"{row['p']:.2g}" if row["p"] > 0 else "<1e-300"),
+            )
+        )
+        ends = (row["low"], row["high"])
+        between = "-" if all(map(math.isnan, ends)) else " to ".join(map(self.number, ends))
+        return [self.number(row["estimate"]), error, statistic, p, between]
+
+
+def decimals(errors: Array, values: Array) -> int | None:
+    """Choose the decimals for a column: two digits of the smallest error; None where numbers are too far apart."""
+    finite, sizes = errors[np.isfinite(errors) & (errors > 0)], np.abs(values[np.isfinite(values)])
+    if not finite.size:
+        return DECIMALS[0]
+    needed = max(DECIMALS[0], 1 - math.floor(math.log10(finite.min())))
+    return None if needed > DECIMALS[1] or sizes.max(initial=0) >= 1e6 else needed
+
+
+def _blocks(fit: Regression) -> list[object]:
+    return list(dict.fromkeys(coefficient.answer for coefficient in fit.specification.coefficients))
+
+
+def _rows(fit: Regression, table: Table, interval: str, odds: bool) -> list[str]:
+    numbers = _Numbers(table)
+    several = len(_blocks(fit)) > 1
+    names = [shortened(printable(str(term)), WIDEST - 2 * several) for term in table["term"]]
+    heads = ["odds ratio" if odds else "estimate", "se", "statistic", "p"]
+    cells = [numbers.cells(place) for place in range(len(names))]
+    indent = "  " if several else ""
+    width = max(map(len, [*(indent + name for name in names), "term"]))
+    widths = [max(len(head), *(len(row[i]) for row in cells)) for i, head in enumerate(heads)]
+    lines = [
+        "  ".join([f"{'term':{width}}", *(f"{head:>{w}}" for head, w in zip(heads, widths, strict=True)), interval])
+    ]
+    aligned = _aligned([row[-1] for row in cells])
+    before: object = None
+    for place, (name, row) in enumerate(zip(names, cells, strict=True)):
+        answer = table["answer"][place]
+        if several and answer != before:
+            lines.append(shortened(printable(str(answer)), WIDEST))
+            before = answer
+        texts = (f"{text:>{w}}" for text, w in zip(row, widths, strict=False))
+        lines.append("  ".join([f"{indent + name:{width}}", *texts, aligned[place]]).rstrip())
+    return lines
+
+
+def _aligned(intervals: Sequence[str]) -> list[str]:
+    """Align the ends of intervals."""
+    parts = [text.split(" to ") for text in intervals]
+    widths = [max((len(part[i]) for part in parts if len(part) == 2), default=0) for i in range(2)]
+    return [f"{part[0]:>{widths[0]}} to {part[1]:>{widths[1]}}" if len(part) == 2 else part[0] for part in parts]
+
+
+# What it rests on
+
+
+def sentences(fit: Regression) -> list[str]:
+    """Say whom the estimates are from, how they were found, and what is assumed."""
+    return [
+        *_infinite(fit),
+        *_meaning(fit),
+        _people(fit),
+        *_information(fit),
+        *_optimum(fit),
+        _errors(fit),
+        *_penalty(fit),
+        _assumptions(fit),
+        _privacy(fit),
+    ]
+
+
+def _infinite(fit: Regression) -> list[str]:
+    if fit.infinity is None:
+        return []
+    several = len(_blocks(fit)) > 1
+    names = [
+        shortened(printable(str(name) if several else name.term), WIDEST)
+        for name, lost in zip(fit.specification.coefficients, fit.infinity.mask, strict=True)
+        if lost
+    ]
+    plural = len(names) > 1
+    none, go = ("No finite estimates are", "they go") if plural else ("No finite estimate is", "it goes")
+    said = f"{none} the most likely for {enumerated(names, LISTED)}: the likelihood still rises when {go} to infinity."
+    free = ["What is shown as any may take any value, along with the others."] * bool(
+        np.isnan(fit.infinity.signs).any()
+    )
+    last = "Shares stay finite, and so does the other end of an interval by profile likelihood."
+    return [" ".join([said, *free, *fit.reasons, last])]
+
+
+def _meaning(fit: Regression) -> list[str]:
+    specification, terms = fit.specification, fit.gathered.terms
+    said = []
+    if specification.model == "ordered":
+        last = quoted(specification.domain[-1])
+        said.append(
+            f"A positive coefficient makes later answers, towards {last}, more likely; 'a | b' are the cutpoints."
+        )
+    elif specification.model == "linear":
+        said.append(
+            "Coefficients are differences of shares: 0.1 is 10 percentage points. The fit is the best linear "
+            "approximation; fitted shares may leave 0 to 100 %."
+        )
+    compared = [f"{name} = {shortened(level)}" for name, level in references(terms.names, terms.levels)]
+    if compared:
+        said.append(f"Levels are compared with {enumerated(compared, LISTED)}.")
+    return [" ".join(said)] if said else []
+
+
+def references(names: Sequence[str], levels: Mapping[str, Sequence[object]]) -> list[tuple[str, str]]:
+    """Give the level of each factor that has no indicator of its own, where exactly one has none."""
+    left = []
+    for variable, present in levels.items():
+        own = [name for name in names if name.startswith((f"{variable}[", f"C({variable}"))]
+        without = [str(level) for level in present if not any(f"[T.{level}]" in name for name in own)]
+        left += [(variable, without[0])] * (len(without) == 1)
+    return left
+
+
+def _people(fit: Regression) -> str:
+    gathered = fit.gathered
+    left = [
+        f"{number:,} {why}"
+        for number, why in (
+            (gathered.missing, "with a missing value"),
+            (gathered.unknown, "with a report that the design cannot give"),
+            (gathered.weightless, "with a weight of zero"),
+        )
+        if number
+    ]
+    said = f"{counted(fit.people, 'person', 'people')} used"
+    return f"{said}; {fit.dropped:,} left out ({', '.join(left)})." if left else f"{said}; nobody was left out."
+
+
+def _information(fit: Regression) -> list[str]:
+    if fit.effective is None:
+        return []
+    said = f"Their reports tell as much as {fit.effective:,.0f} direct answers would."
+    few = (
+        f" That is fewer than {ENOUGH}: intervals may hold their level less often than they say."
+        if fit.effective < ENOUGH
+        else ""
+    )
+    return [said + few]
+
+
+def _optimum(fit: Regression) -> list[str]:
+    if fit.log_likelihood is None:
+        return []
+    said = f"{'Weighted log-likelihood' if fit.gathered.rows.weighted else 'Log-likelihood'} {fit.log_likelihood:.3f}."
+    if not fit.optima:
+        return [said]
+    best, *others = fit.optima
+    nowhere = fit.tried - sum(optimum.starts for optimum in fit.optima)
+    which = f"the best of {len(fit.optima)} that were found" if others else "the only one that was found"
+    starts = counted(fit.tried, "start", "starts")
+    said += (
+        f" {'All' if best.starts == fit.tried > 1 else f'{best.starts} of'} {starts} ended at this maximum, {which}."
+    )
+    if others:
+        below = best.log_likelihood - others[0].log_likelihood
+        ended = counted(others[0].starts, "start", "starts")
+        said += f" The next best, where {ended} ended, is {below:.3g} lower."
+    if nowhere:
+        said += f" {counted(nowhere, 'start', 'starts')} led to none."
+    return [said]
+
+
+def _errors(fit: Regression) -> str:
+    rows = fit.gathered.rows
+    said = f"Standard errors: {KINDS[fit.errors]}"
+    if rows.cluster is not None:
+        said += f"; people of one cluster ({len(np.unique(rows.cluster)):,} of them) may be alike"
+    if rows.stratum is not None:
+        said += f"; {counted(len(np.unique(rows.stratum)), 'stratum', 'strata')}"
+    if rows.weighted:
+        said += "; people are weighted by their sampling weights, so likelihood ratios say nothing here"
+    if fit.freedom is not None:
+        said += f"; few clusters, so Student's t with {fit.freedom} degrees of freedom"
+    return f"{said}."
+
+
+def _penalty(fit: Regression) -> list[str]:
+    if fit.penalty is None:
+        return []
+    said = "Jeffreys' penalty makes every estimate finite, and draws it towards equal shares: take it for points and"
+    return [f"{said} predictions, and intervals from the fit without it."]
+
+
+def _assumptions(fit: Regression) -> str:
+    independent = "clusters are" if fit.gathered.rows.cluster is not None else "people are"
+    return (
+        "Assumed: given the true answer, a report depends on nothing else, in particular not on these covariates; "
+        f"{independent} independent of each other."
+    )
+
+
+def _privacy(fit: Regression) -> str:
+    designs, labels = fit.gathered.rows.designs, fit.gathered.labels
+    if len(designs) == 1:
+        spent = designs[0].shown_epsilon()
+    else:
+        spent = enumerated(
+            [f"{name} {design.shown_epsilon()}" for name, design in zip(labels, designs, strict=True)], LISTED
+        )
+    direct = any(not math.isfinite(design.epsilon) for design in designs)
+    unprotected = " Where epsilon is inf, a report can give the answer away." if direct else ""
+    return (
+        f"Privacy: covariates are stored in the clear; epsilon ({spent}) bounds only what a report reveals about the "
+        f"answer.{unprotected}"
+    )
