@@ -22,6 +22,7 @@ from scipy.fft import next_fast_len, rfft
 from climbing import climbing
 from measuring import Line, compared, faster, peak_bytes, peak_resident, seconds, slower
 from published import published_ibu, published_mle, published_repetition
+from regressing import regressing
 from sets import counting_sets, drawing_sets, filed_sets
 from warner import (
     Channel,
@@ -451,6 +452,7 @@ GROUPS = (
     channels,
     climbing,
     table_of_channel,
+    regressing,
     reproducing,
 )
 
