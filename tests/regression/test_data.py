@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -16,6 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from engines import ENGINES, in_engine
 from warner import Channel, RandomizedResponse, pool, tally
 from warner.designs import MECHANISMS
+from warner.regression.collapsing import _all_differ
 from warner.regression.data import gathered
 from warner.surveys import crosswise
 
@@ -197,6 +199,33 @@ def test_each_row_has_the_likelihood_of_its_own_design() -> None:
         assert_allclose(table_of, matrix())
     floats = pd.DataFrame(table | {"kind": [1.0, 2.0, 2.0, 1.0]})
     same(found, gathered("answer ~ age", floats, {1: secret, 2: DIRECT}, by="kind"))
+
+
+def test_a_design_may_be_a_covariate_and_people_without_one_or_without_a_cluster_are_missing() -> None:
+    table: dict[str, Any] = {
+        "answer": ["same", "no", "yes", "differ", "neither", "no"],
+        "kind": ["rr", "dq", "dq", "rr", None, "dq"],
+        "age": [1, 2, 3, 4, 5, 6],
+        "house": [7, 7, 8, 8, 9, None],
+    }
+    for data in (table, pl.DataFrame(table), pd.DataFrame(table)):
+        found = gathered(
+            "answer ~ age * kind", data, {"rr": crosswise("1/3"), "dq": DIRECT}, by="kind", clusters="house"
+        )
+        assert found.terms.names == ("Intercept", "age", "kind[T.rr]", "age:kind[T.rr]")
+        assert (found.rows.n, found.missing, found.unknown) == (4, 2, 0)
+        assert_array_equal(found.rows.x[:, 2], found.rows.design == 0)
+        assert found.rows.cluster is not None
+        assert found.rows.cluster.tolist() == [0, 0, 1, 1]
+
+
+def test_rows_are_grouped_where_they_are_unless_that_would_be_in_vain() -> None:
+    rng = np.random.default_rng(1)
+    kinds = pl.DataFrame({"answer": ["yes", "no"] * 5000, "x": rng.integers(0, 1000, 10_000)})
+    measured = kinds.with_columns(x=pl.Series(rng.normal(size=10_000)))
+    assert not _all_differ(nw.from_native(kinds), ["answer", "x"])
+    assert _all_differ(nw.from_native(measured), ["answer", "x"])
+    assert not _all_differ(nw.from_native(measured.lazy()), ["answer", "x"])
 
 
 EXAMPLES = [design for mechanism in MECHANISMS.values() for design in mechanism.examples()]

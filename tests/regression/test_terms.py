@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -201,6 +202,18 @@ def test_an_unseen_level_of_a_number_is_an_error_too() -> None:
     terms = formula_terms("C(children)", PEOPLE)
     with pytest.raises(ValueError, match=r"\(0, 1, 2, 3\), but holds 7"):
         terms.matrix({"children": [7]})
+
+
+def test_an_unseen_level_is_an_error_wherever_it_hides() -> None:
+    assert formula_terms("C(children > 1)", PEOPLE).matrix({"children": [7]}).tolist() == [[1, 1]]
+    doubled = formula_terms("C(I(children * 2))", PEOPLE)
+    assert doubled.levels == {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # formulaic would warn, and take what is new for the reference
+        with pytest.raises(ValueError, match="new data must hold none that was not there"):
+            doubled.matrix({"children": [7]})
+        with pytest.raises(ValueError, match="'region' has levels that were not there"):
+            formula_terms("region", PEOPLE).evaluate({"region": as_objects(["west"])})
 
 
 def test_a_factor_with_one_level_is_refused() -> None:

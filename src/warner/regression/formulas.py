@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from warner.arrays import Array, Integers
-    from warner.regression.covariates import Columns, Level
+    from warner.regression.covariates import Columns, Level, Values
 
 ROWS_COMPARED = 1_000  # rows in which a term may be seen to depend on other rows
 QUOTED = re.compile(r"`([^`]*)`")
@@ -65,15 +65,10 @@ def variables_of(right: str, columns: Iterable[str]) -> tuple[str, ...]:
 
 def factors_of(right: str, columns: Columns) -> tuple[str, ...]:
     """Name the columns that enter a formula by their levels: texts, and whatever is marked by ``C(column)``."""
-    found: list[str] = []
-    for factor in (factor for term in _parsed(right) for factor in term.factors):
-        if factor.eval_method.value == "lookup" and kind(columns[factor.expr]) == "text":
-            found.append(factor.expr)
-        elif factor.eval_method.value == "python":
-            marked = [node.args[0] for node in _calls(factor.expr, "C") if node.args]
-            quoted = _code(factor.expr)[1]
-            found += [quoted.get(name.id, name.id) for name in marked if isinstance(name, ast.Name)]
-    return tuple(name for name in dict.fromkeys(found) if name in columns)
+    factors = [factor for term in _parsed(right) for factor in term.factors]
+    texts = [one.expr for one in factors if one.eval_method.value == "lookup" and kind(columns[one.expr]) == "text"]
+    marked = [_marked(one.expr) for one in factors if one.eval_method.value == "python"]
+    return tuple(name for name in dict.fromkeys((*texts, *marked)) if name in columns)
 
 
 def formula_terms(
@@ -118,7 +113,7 @@ def formula_terms(
 
     names = tuple(spec.column_names[place] for place in kept)
     groups = {term: places for term, places in groups.items() if places}
-    levels = {**categories, **_coded_levels(spec, set(variables))}
+    levels = {**categories, **_coded_levels(spec, variables)}
     refuse_one_level(levels)
     _refuse_other_rows(evaluate, used, size)
     kinds = {name: kind(values) for name, values in used.items()}
@@ -187,17 +182,29 @@ def _calls(expression: str, function: str) -> list[ast.Call]:
     ]
 
 
+def _marked(expression: str) -> str:
+    """Name the column that is marked as a factor by ``C(column)``, be it with further options; empty if none is."""
+    code, quoted = _code(expression)
+    call = code.body if isinstance(code, ast.Expression) else code
+    is_factor = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "C" and call.args
+    name = call.args[0] if is_factor and isinstance(call, ast.Call) else None
+    return quoted.get(name.id, name.id) if isinstance(name, ast.Name) else ""
+
+
 def _in_pandas(columns: Columns, categories: Mapping[str, tuple[Level, ...]]) -> Any:
     """Give columns as formulaic takes them: texts as categories, whose order does not depend on the data."""
     import pandas as pd
 
-    return pd.DataFrame(
-        {
-            name: pd.Categorical(values, categories=list(categories[name])) if name in categories else values
-            for name, values in columns.items()
-        },
-        index=range(number_of_rows(columns)),
-    )
+    def series(name: str, values: Values) -> Any:
+        if name not in categories:
+            return values
+        factor = pd.Categorical(values, categories=list(categories[name]))
+        if (factor.codes < 0).any():  # or they would count as the first level
+            raise ValueError(f"{name!r} has levels that were not there when the model was fitted")
+        return factor
+
+    table = {name: series(name, values) for name, values in columns.items()}
+    return pd.DataFrame(table, index=range(number_of_rows(columns)))
 
 
 def _model_spec(formula: Any, columns: Columns, categories: Mapping[str, tuple[Level, ...]], right: str) -> Any:
@@ -229,13 +236,13 @@ def _plain_errors(right: str) -> Iterator[None]:
         raise ValueError(f"formula {right!r} cannot be evaluated: {reason}") from None
 
 
-def _coded_levels(spec: Any, variables: set[str]) -> dict[str, tuple[Level, ...]]:
+def _coded_levels(spec: Any, variables: Sequence[str]) -> dict[str, tuple[Level, ...]]:
     """Give the levels of the variables that enter as factors, as they were coded."""
     levels = {}
     for factor, (_, state) in spec.encoder_state.items():
-        names = [name for name in variables if name in {str(v) for v in spec.factor_variables.get(factor, ())}]
-        if len(names) == 1 and "categories" in state:
-            levels[names[0]] = tuple(state["categories"])
+        name = factor if factor in variables else _marked(factor)
+        if name in variables and "categories" in state:
+            levels[name] = tuple(state["categories"])
     return levels
 
 
