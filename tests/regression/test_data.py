@@ -404,7 +404,10 @@ def test_arguments_that_contradict_each_other_are_one_clear_error(options: dict[
             "designs must have the same answers in the same order, but 'a' has 'yes', 'no' and 'b' has 'no', 'yes'",
         ),
         ({"design": RandomizedResponse(["yes", "no"], odds=(1, 1))}, "the design must have an epsilon above 0"),
-        ({"formula": "answer", "X": np.ones((3, 2)), "names": ["a"]}, "X must have a column for each of the 1 name"),
+        (
+            {"formula": "answer", "X": np.ones((3, 2)), "names": ["a"]},
+            "X must have as many columns as there are names .1: 'a'., but has 2",
+        ),
         ({"formula": "answer", "X": np.ones((2, 1))}, "column 'x1' must have one value for each of the 3 rows"),
         (
             {"formula": "answer", "X": np.ones((3, 1)), "names": ["age"]},

@@ -126,7 +126,9 @@ def test_variables_are_found_wherever_they_stand() -> None:
     columns = ["age", "my col", "exp", "a.b", "x"]
     right = "scale(age) + np.log(`my col`) + C(x, contr.treatment(base=1)) + exp(exp) + a.b + Q('y z')"
     assert variables_of(right, columns) == ("age", "my col", "x", "exp", "a.b", "y z")
-    assert variables_of("age + agee + open(x)", columns) == ("age", "agee", "open", "x")
+    assert variables_of("age + agee + log(x)", columns) == ("age", "agee", "x")
+    with pytest.raises(ValueError, match=r"must use functions that formulas know, .* but 'open' is none"):
+        variables_of("age + open(x)", columns)
     assert variables_of("1", columns) == ()
     people = PEOPLE | {"my col": PEOPLE["age"]}
     assert factors_of("age + region + C(children) * C(`my col`) + poly(age, 2)", people) == (
@@ -149,7 +151,8 @@ def test_a_formula_has_a_left_and_a_right_side() -> None:
         ("age + (", r"formula must be one that can be read, but 'age \+ \(' cannot: Could not find matching context"),
         ("age +", "cannot: Operator `\\+` has insuffi"),
         ("age | region", "must have one part on its right side, without |"),
-        (".", "cannot: The `.` operator requires additional context"),
+        (".", r"cannot: it must name its columns; a dot does not stand for all others$"),
+        ("age.mean()", "cannot be evaluated: each term must be one number for each row$"),
         ("age + 3", "Numeric literals other than `1`"),
         ("np.log(region)", "cannot be evaluated: .*, in `np.log\\(region\\)`"),
         ("np.log(age - 31)", "cannot be evaluated: some of its values are not numbers; look for a logarithm"),

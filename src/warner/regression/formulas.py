@@ -22,7 +22,7 @@ from warner.regression.terms import INTERCEPT, Terms, refuse_one_level
 from warner.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from warner.arrays import Array, Integers
     from warner.regression.covariates import Columns, Level, Values
@@ -59,7 +59,7 @@ def variables_of(right: str, columns: Iterable[str]) -> tuple[str, ...]:
     from formulaic.transforms import TRANSFORMS  # it is there: the formula was read
 
     columns = set(columns)
-    used = [name for factor in factors for name in _names(factor, columns | set(TRANSFORMS))]
+    used = [name for factor in factors for name in _names(factor, TRANSFORMS)]
     return tuple(dict.fromkeys(name for name in used if name in columns or name not in TRANSFORMS))
 
 
@@ -136,6 +136,8 @@ def _parsed(right: str) -> Any:
         formula = formulaic.Formula(right)
     except formulaic.errors.FormulaicError as error:
         reason = str(error).splitlines()[0].rstrip(".")
+        if "`.` operator" in reason:
+            reason = "it must name its columns; a dot does not stand for all others"
         raise ValueError(f"formula must be one that can be read, but {right!r} cannot: {reason}") from None
     except SyntaxError as error:
         raise ValueError(f"formula must be one that can be read, but {right!r} cannot: {error.msg}") from None
@@ -144,7 +146,7 @@ def _parsed(right: str) -> Any:
     return formula
 
 
-def _names(factor: Any, known: set[str]) -> Iterator[str]:
+def _names(factor: Any, functions: Container[str]) -> Iterator[str]:
     """Name what a factor looks up, but for the functions that it calls."""
     if factor.eval_method.value == "lookup":
         yield factor.expr
@@ -155,8 +157,15 @@ def _names(factor: Any, known: set[str]) -> Iterator[str]:
     quotes = [node.args[0] for node in _calls(factor.expr, "Q") if node.args]
     yield from (str(name.value) for name in quotes if isinstance(name, ast.Constant))
     for node in ast.walk(code):
-        if isinstance(node, ast.Name) and (id(node) not in called or node.id not in known):
+        if not isinstance(node, ast.Name):
+            continue
+        if id(node) not in called:
             yield quoted.get(node.id, node.id)
+        elif node.id not in functions:
+            raise ValueError(
+                "formula must use functions that formulas know, such as log, I, C, center, scale, poly or np.sqrt, "
+                f"but {node.id!r} is none"
+            )
 
 
 def _code(expression: str) -> tuple[ast.AST, dict[str, str]]:
@@ -231,6 +240,8 @@ def _plain_errors(right: str) -> Iterator[None]:
         reason = str(error).splitlines()[0]
         if "null values" in reason:
             reason = "some of its values are not numbers; look for a logarithm or a root of a negative number"
+        elif "same shape" in reason:
+            reason = "each term must be one number for each row"
         elif wrapped := re.search(r"(Unable to evaluate factor `.*`)\. \[(?:\w+: )?(.*)\]", reason):
             reason = f"{wrapped.group(2)}, in {wrapped.group(1).removeprefix('Unable to evaluate factor ')}"
         raise ValueError(f"formula {right!r} cannot be evaluated: {reason}") from None

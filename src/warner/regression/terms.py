@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.regression.covariates import columns_of, kind, levels_of, number_of_rows, refuse_infinite
-from warner.words import counted, enumerated
+from warner.words import enumerated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -108,8 +108,8 @@ def by_name(matrix: Any, names: Sequence[str]) -> Columns:
         raise ValueError(f"X must be an array of numbers with two axes, but got shape {array.shape} of {array.dtype}")
     if array.shape[1] != len(names):
         raise ValueError(
-            f"X must have a column for each of the {counted(len(names), 'name', 'names')} "
-            f"({enumerated([repr(name) for name in names], LEVELS_LISTED)}), but has {array.shape[1]:,}"
+            f"X must have as many columns as there are names ({len(names):,}: "
+            f"{enumerated([repr(name) for name in names], LEVELS_LISTED)}), but has {array.shape[1]:,}"
         )
     if len(set(names)) < len(names):
         raise ValueError(f"names must be distinct, but got {list(names)!r}")
