@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from warner import __version__
+from warner.cli.associating import associate
 from warner.cli.auditing import audit
 from warner.cli.checking import check
 from warner.cli.collecting import randomize
@@ -54,6 +55,7 @@ app.command(epilog="Example: warner randomize answers.csv --column answer --desi
     randomize
 )
 app.command(epilog="Example: warner estimate reports.csv --column answer --design survey.json --by region")(estimate)
+app.command(epilog="Example: warner associate reports.csv cheated=dice.json copied=dice.json --numeric age")(associate)
 app.command(epilog="Example: warner check reports.csv --column answer --design survey.json --fakes 100")(check)
 app.command(
     cls=AnswersCommand, epilog='Example: warner audit "python client.py" --design survey.json --answers never often'

@@ -1,4 +1,4 @@
-"""Reports and their design, from the options that `warner estimate` and `warner check` share."""
+"""Reports and their design, from the options that several commands share."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Source(NamedTuple):
     @contextmanager
     def tallied(self, design: Design, *, keep: bool = False) -> Iterator[Tally]:
         """Count the reports, and `keep` them as long as the tally is used."""
-        with self._opened() as reports:
+        with self.opened() as reports:
             yield tally(
                 reports,
                 design,
@@ -77,7 +77,7 @@ class Source(NamedTuple):
             )
 
     @contextmanager
-    def _opened(self) -> Iterator[Any]:
+    def opened(self) -> Iterator[Any]:
         """Give what `tally` takes: a path, a table of a database, or standard input as a file of its own."""
         if "://" in self.file:
             yield self._database_table()

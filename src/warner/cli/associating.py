@@ -1,0 +1,93 @@
+"""`warner associate` tells whether the answers to several questions go together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from warner.cli.options import (
+    AsJson,
+    Format,
+    Level,
+    Reports,
+    Seed,
+    Table,
+    Unknown,
+    Verdict,
+    Weights,
+    generator,
+    refuse_other_ending,
+    refuse_overwriting,
+)
+from warner.cli.sources import Source
+from warner.designs import load_design
+from warner.documents import save_text
+
+if TYPE_CHECKING:
+    from warner.designs import Design
+
+
+def associate(
+    file: Reports,
+    questions: Annotated[
+        list[str],
+        typer.Argument(help="The column of each question, and the file of its design.", metavar="COLUMN=DESIGN..."),
+    ],
+    *,
+    weights: Weights = None,
+    counts: Annotated[str | None, typer.Option(help="A column that holds how many people a row stands for.")] = None,
+    numeric: Annotated[str | None, typer.Option(help="Also correlate the answers with this column of numbers.")] = None,
+    level: Level = 0.95,
+    simulations: Annotated[
+        int, typer.Option(help="The number of tables to draw where there are too many for an exact test.")
+    ] = 1999,
+    seed: Seed = None,
+    unknown: Unknown = "error",
+    table: Table = None,
+    input_format: Format = "csv",
+    as_json: AsJson = False,
+    output: Verdict = None,
+) -> None:
+    """Tell whether the answers to several questions go together.
+
+    Each person has a row, with a column of reports for each question, and has used a device of its own for each. Prints
+    a test of independence, the joint shares, and how strongly the answers go together.
+    """
+    from warner.regression.associations import associate as associated
+
+    refuse_other_ending(output)
+    files = _files(questions)
+    inputs = {"the reports": file} | {f"the design of {name!r}": str(design) for name, design in files.items()}
+    refuse_overwriting(dict(inputs), {"--output": output})
+    designs: dict[str, Design] = {name: load_design(design) for name, design in files.items()}
+    source = Source(file, None, None, weights, counts, unknown, table, input_format)
+    with source.opened() as reports:
+        result = associated(
+            reports,
+            designs,
+            weights=weights,
+            counts=counts,
+            numeric=numeric,
+            unknown=unknown,
+            level=level,
+            simulations=simulations,
+            rng=generator(seed),
+        )
+    if output is not None:
+        save_text(output, result.to_json() if output.suffix.lower() == ".json" else result.text())
+    typer.echo(result.to_json() if as_json else result.text())
+
+
+def _files(questions: list[str]) -> dict[str, Path]:
+    """Read COLUMN=DESIGN words, each column once; a column may itself hold an equals sign."""
+    files: dict[str, Path] = {}
+    for word in questions:
+        name, _, design = word.rpartition("=")
+        if not name or not design:
+            raise ValueError(f"questions must be given as COLUMN=DESIGN, such as cheated=dice.json, but got {word!r}")
+        if name in files:
+            raise ValueError(f"a question must be given once, but {name!r} is there twice")
+        files[name] = Path(design)
+    return files
