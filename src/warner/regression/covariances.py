@@ -26,10 +26,11 @@ ERRORS: tuple[str, ...] = get_args(Errors)
 
 def default_errors(rows: Rows) -> str:
     """Name the kind of errors to take unless another is asked for: robust with sampling weights, clusters or strata."""
-    return "robust" if _sampled(rows) else "observed"
+    return "robust" if sampled(rows) else "observed"
 
 
-def _sampled(rows: Rows) -> bool:
+def sampled(rows: Rows) -> bool:
+    """Tell whether people have sampling weights, clusters or strata, so that the likelihood is not that of a sample."""
     return rows.weighted or rows.cluster is not None or rows.stratum is not None
 
 
@@ -37,7 +38,7 @@ def check_errors(errors: str, rows: Rows) -> None:
     """Refuse a kind of errors that does not exist, or that would ignore how people were sampled."""
     if errors not in ERRORS:
         raise ValueError(f"errors must be one of {', '.join(ERRORS)}, but got {errors!r}")
-    if errors != "robust" and _sampled(rows):
+    if errors != "robust" and sampled(rows):
         raise ValueError(
             "errors must be 'robust' with sampling weights, clusters or strata, which the others ignore, "
             f"but got {errors!r}"

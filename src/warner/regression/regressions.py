@@ -7,6 +7,7 @@ and people are independent of each other unless they are said to be clustered.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,25 +18,31 @@ from warner.regression import specifications
 from warner.regression.boundaries import reasons
 from warner.regression.covariances import check_errors, covariance, default_errors, groups
 from warner.regression.data import gathered
+from warner.regression.infinities import infinite
 from warner.regression.jeffreys import penalised
 from warner.regression.likelihood import Likelihood
+from warner.regression.limits import limits, p_values, taken
 from warner.regression.linear import least_squares
 from warner.regression.links import LINKS
 from warner.regression.optima import Infinity, Optimum, found
 from warner.regression.soundness import refuse_dependent, refuse_too_few, refuse_unidentified
 from warner.regression.specifications import MODELS
+from warner.regression.starts import Start
 from warner.regression.starts import starts as all_starts
-from warner.results import Result
+from warner.results import Result, as_frame, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from warner.arrays import Array, Label
+    from warner.arrays import Array, Counts, Label
     from warner.designs.contract import Design
+    from warner.documents import Document
     from warner.regression.data import Gathered
+    from warner.regression.infinities import Infinite
+    from warner.regression.limits import Limits
     from warner.regression.specifications import Specification
-    from warner.regression.starts import Start
 
+KIND, VERSION = "warner regression", 1
 PENALTIES = ("jeffreys",)
 FEW_CLUSTERS = 40  # below which t is taken in the place of the normal distribution
 
@@ -126,6 +133,128 @@ class Regression(Result):
         """Degrees of freedom of t, where clusters are few; None for the normal distribution."""
         count = groups(self.gathered.rows)
         return count if count is not None and count < FEW_CLUSTERS else None
+
+    @cached_property
+    def spread(self) -> Array:
+        """The covariances at `point`, without the directions in which the likelihood is flat: for shares."""
+        if self.infinity is None:
+            return self.covariance
+        return covariance(self.likelihood, self.point, self.errors, flat=True)
+
+    @cached_property
+    def infinite(self) -> tuple[Infinite, ...]:
+        """The coefficients that have no finite estimate, with reasons in words."""
+        return infinite(self)
+
+    def limits(self, level: float = 0.95, interval: str = "auto") -> Limits:
+        """Give the interval of each coefficient; warn if a better optimum was met on the way."""
+        ends = limits(self, level, interval)
+        if ends.better is not None:
+            gain = self.likelihood.value(ends.better) - (self.log_likelihood or 0.0)
+            warnings.warn(
+                f"coefficients with a log-likelihood higher by {gain:.3g} were found: the estimate is a false optimum, "
+                "and intervals are those of the better one, widened to hold the estimate; take fit.better()",
+                stacklevel=2,
+            )
+        return ends
+
+    def better(self, level: float = 0.95) -> Regression:
+        """Look for a higher likelihood along the profiles of all coefficients; the fit itself if there is none."""
+        ends = limits(self, level, interval="profile")
+        if ends.better is None:
+            return self
+        more = [Start("profile", ends.better)]
+        return fitted(self.gathered, self.specification, errors=self.errors, more=more)
+
+    def table(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> dict[str, Counts]:
+        """Give columns as arrays, a row for each coefficient.
+
+        Answers are in the order of the domain, without the reference; in each the intercept comes first, then the
+        terms in the order of the formula.
+
+        Parameters
+        ----------
+        level : float
+            Confidence level of the intervals.
+        interval : {"auto", "profile", "wald"}
+            Profile likelihood; or estimate and standard error. By default the profile where it is valid and needed: not
+            with sampling weights, clusters, strata or robust errors, and not where the reports tell more than 2,000
+            direct answers would, unless an estimate lies at infinity.
+        odds : bool
+            Give estimate, low and high as odds ratios. The standard error stays that of the logarithm.
+
+        Returns
+        -------
+        dict of ndarray
+            ``term``, ``answer`` (None where a coefficient is about all of them), ``estimate``, ``se``, ``statistic``
+            and ``p`` (estimate over standard error; the signed root of the likelihood ratio where the estimate lies at
+            infinity), ``low``, ``high``, and ``interval``: how these were found.
+        """
+        if odds and self.specification.link != "logit":
+            raise ValueError(f"odds must be left out for the link {self.specification.link!r}: it has no odds ratios")
+        ends = self.limits(level, interval)
+        names = self.specification.coefficients
+        answers = np.empty(len(names), dtype=object)
+        answers[:] = [name.answer for name in names]
+        shown = np.exp if odds else np.asarray
+        return {
+            "term": np.array([name.term for name in names], dtype=object),
+            "answer": answers,
+            "estimate": shown(self.coefficients),
+            "se": self.standard_errors,
+            "statistic": ends.statistic,
+            "p": p_values(ends.statistic, self.freedom),
+            "low": shown(ends.low),
+            "high": shown(ends.high),
+            "interval": np.array(ends.method, dtype=object),
+        }
+
+    def to_frame(
+        self, backend: str | None = None, *, level: float = 0.95, interval: str = "auto", odds: bool = False
+    ) -> Any:
+        """Give the table as a data frame of the library that the data came in, or of `backend`."""
+        return as_frame(self.table(level, interval, odds=odds), backend, self.gathered.backend)
+
+    def to_dict(self, level: float = 0.95, interval: str = "auto") -> Document:
+        """Give what JSON can hold; numbers that are not finite as None, with reasons under "infinite"."""
+        columns = {name: column.tolist() for name, column in self.table(level, interval).items()}
+        data, specification = self.gathered, self.specification
+        return {
+            "format": KIND,
+            "version": VERSION,
+            "formula": data.formula,
+            "model": specification.model,
+            "link": specification.link,
+            "reference": specification.reference,
+            "designs": [
+                {"name": name, "design": design.to_dict()}
+                for name, design in zip(data.labels, data.rows.designs, strict=True)
+            ],
+            "people": self.people,
+            "missing": data.missing,
+            "unknown": data.unknown,
+            "weightless": data.weightless,
+            "effective": plain(self.effective),
+            "log_likelihood": plain(self.log_likelihood),
+            "gap": plain(self.gap),
+            "optima": [optimum._asdict() for optimum in self.optima],
+            "starts": self.tried,
+            "errors": self.errors,
+            "penalty": self.penalty,
+            "level": level,
+            "infinite": [
+                {"answer": answer, "term": term, "sign": plain(np.sign(estimate)), "reason": why}
+                for answer, term, estimate, why in self.infinite
+            ],
+            "coefficients": [
+                {name: plain(value) for name, value in zip(columns, row, strict=True)}
+                for row in zip(*columns.values(), strict=True)
+            ],
+        }
+
+    def interval_kind(self, interval: str = "auto") -> str:
+        """Tell how intervals are found: "profile", "wald", or "none"."""
+        return taken(self, interval)
 
     def text(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> str:
         """Say in plain words what was modelled, with the table of coefficients and what they rest on.

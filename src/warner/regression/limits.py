@@ -1,0 +1,173 @@
+"""Confidence intervals of coefficients: by profile likelihood, or by standard errors where that is not valid or dear.
+
+A profile needs a likelihood: with sampling weights, clusters or strata there is none, and the interval is that of Wald,
+with robust errors. So it is if robust errors were asked for, and for linear shares. Where as much is known as 2,000
+direct answers would tell, and no estimate is at infinity, both agree, and the cheaper one is taken. A penalised
+estimate is a point, without an interval.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
+
+from warner.inference.intervals import check_level
+from warner.regression.ascent import climbed
+from warner.regression.covariances import covariance, sampled
+from warner.regression.profiles import Combination, FalseOptimumError, Profile
+from warner.regression.starts import starts
+
+if TYPE_CHECKING:
+    from warner.arrays import Array
+    from warner.regression.likelihood import Likelihood
+    from warner.regression.profiles import Quantity
+    from warner.regression.regressions import Regression
+
+INTERVALS = ("auto", "profile", "wald")
+MANY = 2000.0  # direct answers that would tell as much, beyond which Wald's interval is as good
+FEW_STARTS = 2  # of each end: null and corrected score, if the fit knows of one optimum only
+TRIALS = 5
+FAR_OUT = 100.0  # movement of a predictor that shows whether a quantity goes along
+
+
+class Limits(NamedTuple):
+    """Ends of intervals, what each rests on, the statistics, and the coefficients of a better optimum, if one was met.
+
+    `method` is "profile", "wald" or, where there is no interval, "none".
+    """
+
+    low: Array
+    high: Array
+    method: tuple[str, ...]
+    statistic: Array
+    better: Array | None = None
+
+
+class Summit(NamedTuple):
+    """The maximum that profiles start at: its likelihood, coefficients, log-likelihood and covariances."""
+
+    likelihood: Likelihood
+    point: Array
+    top: float
+    spread: Array
+    others: tuple[Array, ...]
+
+    def profile(self, quantity: Quantity, unit: float = 1.0) -> Profile:
+        """Give the profile of a quantity."""
+        return Profile(self.likelihood, quantity, self.point, self.top, self.spread, self.others, unit)
+
+
+def summit(fit: Regression, better: Array | None = None) -> Summit:
+    """Give the maximum of a fit, or that which lies above `better`."""
+    assert fit.log_likelihood is not None
+    likelihood = fit.likelihood
+    count = FEW_STARTS if len(fit.optima) == 1 else None
+    others = tuple(start.coefficients for start in islice(starts(likelihood), count))
+    if better is None:
+        return Summit(likelihood, fit.point, fit.log_likelihood, fit.spread, others)
+    peak = climbed(likelihood, better)
+    spread = covariance(likelihood, peak.coefficients, fit.errors, flat=True)
+    return Summit(likelihood, peak.coefficients, peak.value, spread, (*others, fit.point))
+
+
+def taken(fit: Regression, interval: str) -> str:
+    """Tell which interval is taken: "profile", "wald" or "none"."""
+    if interval not in INTERVALS:
+        raise ValueError(f"interval must be one of {', '.join(INTERVALS)}, but got {interval!r}")
+    if fit.penalty is not None:
+        if interval != "auto":
+            raise ValueError(
+                f"a fit with penalty={fit.penalty!r} has point estimates only: intervals around them are not those of "
+                "the data; leave the penalty out"
+            )
+        return "none"
+    reason = _no_profile(fit)
+    if interval == "profile" and reason:
+        raise ValueError(f"interval must not be 'profile' {reason}; take 'wald'")
+    if interval != "auto":
+        return interval
+    enough = fit.effective is not None and fit.effective > MANY and fit.infinity is None
+    return "wald" if reason or enough else "profile"
+
+
+def _no_profile(fit: Regression) -> str:
+    if fit.log_likelihood is None:
+        return "for a linear model, which has no likelihood"
+    if sampled(fit.gathered.rows):
+        return "with sampling weights, clusters or strata, which a likelihood ignores"
+    return "with robust errors, which do not trust the likelihood" if fit.errors == "robust" else ""
+
+
+def quantile(level: float, freedom: int | None) -> float:
+    """Give how many standard errors an interval reaches to either side."""
+    check_level(level)
+    return float(ndtri((1 + level) / 2) if freedom is None else stdtrit(freedom, (1 + level) / 2))
+
+
+def p_values(statistic: Array, freedom: int | None) -> Array:
+    """Give the probability of a statistic that is at least as far from 0."""
+    tail = -np.abs(statistic)
+    return np.asarray(2 * (ndtr(tail) if freedom is None else stdtr(freedom, tail)))
+
+
+def limits(fit: Regression, level: float = 0.95, interval: str = "auto") -> Limits:
+    """Give the interval of each coefficient.
+
+    An end is infinite where no value is too far out for the reports. An estimate at infinity has one infinite end; one
+    that can be anything has two.
+    """
+    reach = quantile(level, fit.freedom)
+    method = taken(fit, interval)
+    with np.errstate(invalid="ignore"):
+        statistic = fit.coefficients / fit.standard_errors
+    statistic[~np.isfinite(fit.coefficients)] = np.nan
+    count = len(fit.coefficients)
+    if method == "none":
+        nothing = np.full(count, np.nan)
+        return Limits(nothing, nothing.copy(), ("none",) * count, statistic)
+    if method == "wald":
+        low = fit.coefficients - reach * fit.standard_errors
+        high = fit.coefficients + reach * fit.standard_errors
+        infinite = np.isinf(fit.coefficients)
+        low[infinite & (fit.coefficients < 0)] = -np.inf
+        high[infinite & (fit.coefficients > 0)] = np.inf
+        undetermined = np.isnan(fit.coefficients)
+        low[undetermined], high[undetermined] = -np.inf, np.inf
+        return Limits(low, high, ("wald",) * count, statistic)
+    better = None
+    for _ in range(TRIALS):
+        try:
+            return _profiled(fit, summit(fit, better), reach**2, statistic, better)
+        except FalseOptimumError as error:
+            better = error.coefficients
+    raise ValueError("the likelihood has too many maxima for profiles; take interval='wald', or fit with more starts")
+
+
+def _profiled(fit: Regression, top: Summit, threshold: float, statistic: Array, better: Array | None) -> Limits:
+    """Find both ends of each coefficient; with a better optimum they are its own, widened to hold the estimate."""
+    low, high = np.full_like(statistic, -np.inf), np.full_like(statistic, np.inf)
+    for i, estimate in enumerate(fit.coefficients):
+        if np.isnan(estimate):
+            continue
+        profile = top.profile(Combination(np.eye(len(statistic))[i]), float(top.likelihood.scale[i]))
+        if estimate > -np.inf:
+            low[i] = profile.end(threshold, -1)
+        if estimate < np.inf:
+            high[i] = profile.end(threshold, 1)
+        if np.isinf(estimate):
+            statistic[i] = np.copysign(np.sqrt(max(profile.loss(0.0), 0.0)), estimate)
+    if better is not None:
+        low, high = np.fmin(low, fit.coefficients), np.fmax(high, fit.coefficients)
+        better = top.point
+    return Limits(low, high, ("profile",) * len(low), statistic, better)
+
+
+def infinite_in(fit: Regression, quantity: Quantity) -> float:
+    """Tell whether a quantity lies at minus or plus infinity at the estimate; 0 if it is finite."""
+    if fit.infinity is None:
+        return 0.0
+    moved = quantity.value(fit.point + FAR_OUT * fit.infinity.direction) - quantity.value(fit.point)
+    return float(np.sign(moved)) * np.inf if abs(moved) > FAR_OUT / 100 else 0.0

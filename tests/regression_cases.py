@@ -1,0 +1,42 @@
+"""Fits of the reference cases, made once."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import warner
+from warner import surveys
+from warner.regression.regressions import Regression, regress
+
+REFERENCE = json.loads((Path(__file__).parent / "reference" / "regression.json").read_text(encoding="utf-8"))
+FORCED = surveys.forced_response(truth="2/3", yes="1/6")
+THREE = warner.RandomizedResponse(["never", "once", "often"], odds=(3, 1))
+CASES = {
+    "A_binary_forced_response": (["x", "d"], FORCED),
+    "B_three_answers": (["x", "d"], THREE),
+    "D_infinite": (["g"], FORCED),
+    "H_false_optimum": (["x"], surveys.warner("3/4")),
+}
+
+
+def people_of(name: str) -> dict[str, list]:
+    """Give the table of a case as columns: a row for each covariate row and report, with the number of people."""
+    covariates, design = CASES[name]
+    columns = {column: [] for column in (*covariates, "answer", "people")}
+    for row in REFERENCE[name]["rows"]:
+        for label, count in zip(design.domain, row[len(covariates) :], strict=True):
+            for column, value in zip(columns, [*row[: len(covariates)], label, count], strict=True):
+                columns[column].append(value)
+    return columns
+
+
+@cache
+def fit_of(letter: str, **options) -> Regression:
+    """Fit the model of a case, by the letter that its name begins with."""
+    name = next(name for name in CASES if name.startswith(letter))
+    covariates, design = CASES[name]
+    if letter == "B" and "model" not in options:
+        options = {"reference": "never", **options}
+    return regress("answer ~ " + " + ".join(covariates), people_of(name), design, counts="people", **options)
