@@ -236,4 +236,3 @@ def test_json_and_frame() -> None:
     assert fields["coefficients"][0]["se"] == fit.table()["se"][0]
     frame = fit.to_frame("pandas")
     assert list(frame.columns)[:8] == COLUMNS
-    assert "yes: g" in repr(fit)

@@ -55,13 +55,13 @@ def reason(fit: Regression, people: Mask) -> str:
     weight = rows.weight[people]
     shares = fit.specification.shares_at(b, rows.x[people])
     who = f"the {counted(int(rows.people[people].sum()), 'person', 'people')}{described(fit, people)}"
-    vanished = np.flatnonzero((shares < LEFT).all(axis=0))
-    certain = np.flatnonzero((shares > 1 - LEFT).all(axis=0))
-    if len(domain) == 2 and len(vanished) == 1 and (said := _against_noise(fit, people, weight, int(vanished[0]))):
+    vanished = np.flatnonzero((shares < LEFT).all(axis=0)).tolist()
+    certain = np.flatnonzero((shares > 1 - LEFT).all(axis=0)).tolist()
+    if len(domain) == 2 and len(vanished) == 1 and (said := _against_noise(fit, people, weight, vanished[0])):
         return f"{who} {said}"
-    if len(certain):
+    if certain:
         return f"the most likely share of {quoted(domain[certain[0]])} among {who} is 100 %"
-    if len(vanished):
+    if vanished:
         names = " and of ".join(quoted(domain[k]) for k in vanished)
         return f"the most likely share of {names} among {who} is 0 %"
     return f"the most likely share of some answers among {who} is 0 or 100 %"

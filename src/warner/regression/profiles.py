@@ -98,17 +98,17 @@ class LogOdds:
     def curvature(self, b: Array) -> Array:
         """Give the second derivatives: minus the variance of who the others are."""
         others = self._others(b)
-        return -np.kron(np.diag(others) - np.outer(others, others), np.outer(self.x, self.x))
+        return np.asarray(-np.kron(np.diag(others) - np.outer(others, others), np.outer(self.x, self.x)))
 
 
 Quantity = Combination | LogOdds
 
 
 class Held(Likelihood):
-    """A likelihood in which a quantity is held, as a function of all coefficients but the pivot.
+    r"""A likelihood in which a quantity is held, as a function of all coefficients but the pivot.
 
     With g and I the gradient and the information in all of them, and J the derivatives of all in the free ones, the
-    gradient is :math:`J'g`, and the information :math:`J'IJ - g_p\\,\\partial^2 b_p`.
+    gradient is :math:`J'g`, and the information :math:`J'IJ - g_p\,\partial^2 b_p`.
     """
 
     def __init__(self, likelihood: Likelihood, quantity: Quantity) -> None:
@@ -243,10 +243,10 @@ class Profile:
                 outside = here
             else:
                 if outside is None and self._level(inside, here):
-                    return side * np.inf
+                    return float(side * np.inf)
                 inside = here
             target = self._next(inside, outside, here, quantile, side)
-        return target
+        return float(target)
 
     def _level(self, before: _Solution, here: _Solution) -> bool:
         """Tell whether the profile has become flat, far out."""
@@ -254,7 +254,7 @@ class Profile:
         return moved > ENDLESS or (moved > FARTHEST and abs(here.loss - before.loss) < LEVEL_GROUND)
 
     def _next(self, inside: _Solution, outside: _Solution | None, here: _Solution, quantile: float, side: int) -> float:
-        """Take a step of Newton's method on the root of the loss, which is almost linear; halve or double if it fails."""
+        """Take a step of Newton's method on the root of the loss, which is almost linear; else halve or double."""
         root = np.sqrt(max(here.loss, 0.0))
         step = (np.sqrt(quantile) - root) * 2 * root / here.slope if here.slope * side > 0 else np.inf
         target = here.target + step
