@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from warner.arrays import PerGroup
 
@@ -77,6 +77,24 @@ def enumerated(names: Sequence[str], most: int) -> str:
     """List names with commas, and how many more there are than `most`."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+def tabulated(columns: Mapping[str, Sequence[str]], left: int = 1) -> list[str]:
+    """Write columns of texts below their names, the first `left` ones aligned to the left.
+
+    >>> tabulated({"answer": ["yes", "no"], "share": ["9.5 %", "90.5 %"]})
+    ['answer   share', 'yes      9.5 %', 'no      90.5 %']
+    """
+    cells = [[name, *column] for name, column in columns.items()]
+    widths = [max(map(len, column)) for column in cells]
+    rows = zip(*cells, strict=True)
+    return [
+        "  ".join(
+            f"{text:{width}}" if place < left else f"{text:>{width}}"
+            for place, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def counted(number: int, one: str, several: str) -> str:

@@ -12,7 +12,7 @@ from scipy.stats import chi2
 from regression_cases import FORCED, REFERENCE, fit_of
 from warner.regression.ascent import climbed
 from warner.regression.likelihood import Likelihood
-from warner.regression.limits import infinite_in, limits, summit
+from warner.regression.limits import Coordinates, infinite_in, limits, summit
 from warner.regression.optima import Optimum
 from warner.regression.profiles import Combination, Held, LogOdds
 from warner.regression.regressions import Regression, regress
@@ -132,8 +132,9 @@ def test_the_log_odds_of_an_answer_among_several() -> None:
     profile = summit(fit).profile(quantity)
     end = profile.end(QUANTILE, 1)
     assert profile.loss(end) == pytest.approx(QUANTILE, abs=1e-7)
-    assert infinite_in(fit, quantity) == 0
-    assert infinite_in(fit_of("D"), Combination(np.array([1.0, 1.0]))) == -np.inf
+    assert infinite_in(fit, quantity, Coordinates(fit.likelihood, np.eye(6))) == 0
+    fit = fit_of("D")
+    assert infinite_in(fit, Combination(np.array([1.0, 1.0])), Coordinates(fit.likelihood, np.eye(2))) == -np.inf
 
 
 def test_which_interval_is_taken() -> None:

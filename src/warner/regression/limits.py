@@ -137,17 +137,26 @@ def limits(fit: Regression, level: float = 0.95, interval: str = "auto") -> Limi
         undetermined = np.isnan(fit.coefficients)
         low[undetermined], high[undetermined] = -np.inf, np.inf
         return Limits(low, high, ("wald",) * count, statistic)
-    better = None
+    return _profiled(fit, reach**2, statistic)
+
+
+def _profiled(fit: Regression, threshold: float, statistic: Array) -> Limits:
+    """Find both ends of each coefficient; with a better optimum they are its own, widened to hold the estimate."""
+    top, better = summit(fit), None
     for _ in range(TRIALS):
         try:
-            return _profiled(fit, summit(fit, better), reach**2, statistic, better)
+            low, high = _ends_of_all(fit, top, threshold, statistic)
         except FalseOptimumError as error:
-            better = error.coefficients
-    raise ValueError("the likelihood has too many maxima for profiles; take interval='wald', or fit with more starts")
+            top = summit(fit, error.coefficients)
+            better = top.point
+        else:
+            if better is not None:
+                low, high = np.fmin(low, fit.coefficients), np.fmax(high, fit.coefficients)
+            return Limits(low, high, ("profile",) * len(low), statistic, better)
+    raise _too_many_maxima()
 
 
-def _profiled(fit: Regression, top: Summit, threshold: float, statistic: Array, better: Array | None) -> Limits:
-    """Find both ends of each coefficient; with a better optimum they are its own, widened to hold the estimate."""
+def _ends_of_all(fit: Regression, top: Summit, threshold: float, statistic: Array) -> tuple[Array, Array]:
     low, high = np.full_like(statistic, -np.inf), np.full_like(statistic, np.inf)
     for i, estimate in enumerate(fit.coefficients):
         if np.isnan(estimate):
@@ -159,15 +168,47 @@ def _profiled(fit: Regression, top: Summit, threshold: float, statistic: Array, 
             high[i] = profile.end(threshold, 1)
         if np.isinf(estimate):
             statistic[i] = np.copysign(np.sqrt(max(profile.loss(0.0), 0.0)), estimate)
-    if better is not None:
-        low, high = np.fmin(low, fit.coefficients), np.fmax(high, fit.coefficients)
-        better = top.point
-    return Limits(low, high, ("profile",) * len(low), statistic, better)
+    return low, high
 
 
-def infinite_in(fit: Regression, quantity: Quantity) -> float:
+class Coordinates(NamedTuple):
+    """Other coefficients of the same model: T b, and their likelihood."""
+
+    likelihood: Likelihood
+    matrix: Array
+
+    def of(self, top: Summit) -> Summit:
+        """Give a maximum in these coefficients."""
+        turn = self.matrix
+        others = tuple(turn @ b for b in top.others)
+        return Summit(self.likelihood, turn @ top.point, top.top, turn @ top.spread @ turn.T, others)
+
+
+def ends_of(fit: Regression, quantity: Quantity, threshold: float, coordinates: Coordinates) -> tuple[float, float]:
+    """Find both ends of a quantity of some coefficients; they hold the estimate."""
+    estimate = quantity.value(coordinates.matrix @ fit.point)
+    at_infinity = infinite_in(fit, quantity, coordinates)
+    top = summit(fit)
+    for _ in range(TRIALS):
+        profile = coordinates.of(top).profile(quantity)
+        try:
+            low = -np.inf if at_infinity < 0 else profile.end(threshold, -1)
+            high = np.inf if at_infinity > 0 else profile.end(threshold, 1)
+        except FalseOptimumError as error:
+            top = summit(fit, np.linalg.inv(coordinates.matrix).astype(np.float64) @ error.coefficients)
+        else:
+            return min(low, estimate), max(high, estimate)
+    raise _too_many_maxima()
+
+
+def infinite_in(fit: Regression, quantity: Quantity, coordinates: Coordinates) -> float:
     """Tell whether a quantity lies at minus or plus infinity at the estimate; 0 if it is finite."""
     if fit.infinity is None:
         return 0.0
-    moved = quantity.value(fit.point + FAR_OUT * fit.infinity.direction) - quantity.value(fit.point)
+    point, direction = coordinates.matrix @ fit.point, coordinates.matrix @ fit.infinity.direction
+    moved = quantity.value(point + FAR_OUT * direction) - quantity.value(point)
     return float(np.sign(moved)) * np.inf if abs(moved) > FAR_OUT / 100 else 0.0
+
+
+def _too_many_maxima() -> ValueError:
+    return ValueError("the likelihood has too many maxima for profiles; take interval='wald', or fit with more starts")

@@ -21,10 +21,14 @@ if TYPE_CHECKING:
 
 
 class LeastSquares(NamedTuple):
-    """Coefficients of each answer but the reference, one after the other, with their covariances."""
+    """Coefficients of each answer but the reference, one after the other, with their covariances.
+
+    `influence`, of shape (n, coefficients), is what one person of each row adds to the errors of the coefficients.
+    """
 
     coefficients: Array
     covariance: Array
+    influence: Array
 
 
 def least_squares(rows: Rows, reference: int) -> LeastSquares:
@@ -41,8 +45,8 @@ def least_squares(rows: Rows, reference: int) -> LeastSquares:
     matrix = inverse @ (x.T * weight) @ z  # (P, f)
     residuals = z - x @ matrix
     scores = (residuals[:, :, np.newaxis] * x[:, np.newaxis]).reshape(len(x), -1)
-    bread = np.kron(np.eye(z.shape[1]), inverse)
-    spread = spread_of_scores(rows, scores)
+    influence = scores @ np.kron(np.eye(z.shape[1]), inverse)
+    covariance = spread_of_scores(rows, influence)
     if rows.cluster is None and rows.stratum is None:  # HC1: n/(n - P) in the place of n/(n - 1)
-        spread = spread * (rows.n - 1) / (rows.n - x.shape[1])
-    return LeastSquares(matrix.T.ravel(), bread @ spread @ bread)
+        covariance = covariance * (rows.n - 1) / (rows.n - x.shape[1])
+    return LeastSquares(matrix.T.ravel(), covariance, influence)

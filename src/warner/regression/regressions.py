@@ -16,7 +16,7 @@ import numpy as np
 
 from warner.regression import specifications
 from warner.regression.boundaries import reasons
-from warner.regression.covariances import check_errors, covariance, default_errors, groups
+from warner.regression.covariances import check_errors, covariance, default_errors, groups, inverted
 from warner.regression.data import gathered
 from warner.regression.infinities import infinite
 from warner.regression.jeffreys import penalised
@@ -25,6 +25,7 @@ from warner.regression.limits import limits, p_values, taken
 from warner.regression.linear import least_squares
 from warner.regression.links import LINKS
 from warner.regression.optima import Infinity, Optimum, found
+from warner.regression.predictions import predicted
 from warner.regression.soundness import refuse_dependent, refuse_too_few, refuse_unidentified
 from warner.regression.specifications import MODELS
 from warner.regression.starts import Start
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from warner.regression.data import Gathered
     from warner.regression.infinities import Infinite
     from warner.regression.limits import Limits
+    from warner.regression.predictions import Prediction
     from warner.regression.specifications import Specification
 
 KIND, VERSION = "warner regression", 1
@@ -140,6 +142,16 @@ class Regression(Result):
         if self.infinity is None:
             return self.covariance
         return covariance(self.likelihood, self.point, self.errors, flat=True)
+
+    @cached_property
+    def influence(self) -> Array:
+        """What one person of each row adds to the errors of the coefficients, (n, coefficients)."""
+        if self.log_likelihood is None:
+            answers: list[Label | None] = list(self.specification.domain)
+            return least_squares(self.gathered.rows, answers.index(self.specification.reference)).influence
+        likelihood = self.likelihood
+        flat = self.infinity is not None
+        return likelihood.scores(self.point) @ inverted(likelihood.at(self.point).information, likelihood, flat=flat)
 
     @cached_property
     def infinite(self) -> tuple[Infinite, ...]:
@@ -251,6 +263,40 @@ class Regression(Result):
                 for row in zip(*columns.values(), strict=True)
             ],
         }
+
+    def predict(
+        self, profiles: Any = None, *, level: float = 0.95, target: str = "realised", interval: str = "auto"
+    ) -> Prediction:
+        """Predict the shares of all answers.
+
+        Parameters
+        ----------
+        profiles : data frame, array or mapping of columns, optional
+            Whose shares: a row for each profile. A mapping has columns that are as long as each other, such as
+            ``{"age": [20, 40], "region": ["north", "south"]}`` for two profiles, or single values that hold for all;
+            of variables that it does not name, shares are means over the values that people have. Without profiles,
+            the mean over all people.
+        level : float
+            Confidence level of the intervals.
+        target : {"realised", "population"}
+            Whether the errors of means are for these people, or for the population that they are a sample of.
+        interval : {"auto", "profile", "wald"}
+            On the scale of the log-odds, or by profile likelihood. By default the latter where it is valid and so
+            little is known of a share, or it is so near to 0 or 1, that the other one would be too short.
+
+        Examples
+        --------
+        >>> from warner import RandomizedResponse
+        >>> survey = RandomizedResponse(["yes", "no"], truth="3/4")
+        >>> reports = {"answer": ["yes", "no"] * 2, "old": [0, 0, 1, 1], "people": [400, 600, 550, 450]}
+        >>> regress("answer", reports, survey, on=["old"], counts="people").predict({"old": [0, 1]})
+        old  answer    share      se       95 % interval
+        0    yes     30.00 %  3.10 %  24.28 % to 36.40 %
+        0    no      70.00 %  3.10 %  63.60 % to 75.72 %
+        1    yes     60.00 %  3.15 %  53.70 % to 65.99 %
+        1    no      40.00 %  3.15 %  34.01 % to 46.30 %
+        """
+        return predicted(self, profiles, level=level, target=target, interval=interval)
 
     def interval_kind(self, interval: str = "auto") -> str:
         """Tell how intervals are found: "profile", "wald", or "none"."""
@@ -388,7 +434,8 @@ def _check(model: str, link: str, penalty: str | None, errors: str | None) -> No
 def _linear(data: Gathered, specification: Specification, errors: str | None) -> Regression:
     refuse_too_few(data.rows, len(specification.coefficients))
     refuse_dependent(data.rows, data.terms.names)
-    result = least_squares(data.rows, list(specification.domain).index(specification.reference))
+    answers: list[Label | None] = list(specification.domain)
+    result = least_squares(data.rows, answers.index(specification.reference))
     return Regression(data, specification, result.coefficients, result.coefficients, result.covariance, "robust")
 
 

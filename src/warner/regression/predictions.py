@@ -1,0 +1,355 @@
+r"""Shares that a model predicts: for people with given covariates, or on average over the people of the sample.
+
+The interval of a share :math:`\theta` is found on the scale of the log-odds, where it is nearly symmetric: for two
+answers :math:`x'b \pm z\,\mathrm{se}`, for more :math:`\operatorname{logit}\theta_k` with the error of the delta
+method. Near the noise floor this is not enough, and the profile likelihood of the log-odds is taken.
+
+A mean over people, :math:`p = \sum_n w_n\theta(x_n)/\sum_n w_n` with gradient g, has the variance :math:`g'Vg` for
+these people (target "realised"). For the population that they are a sample of ("population") people add theirs:
+:math:`\theta(x_n) - p` to what each adds to the errors of the coefficients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.special import expit, logit
+
+from warner.regression.covariances import spread_of_scores
+from warner.regression.covariates import columns_of, number_of_rows
+from warner.regression.families import Binary, Cumulative, Softmax
+from warner.regression.likelihood import Likelihood
+from warner.regression.limits import Coordinates, ends_of, infinite_in, quantile, taken
+from warner.regression.profiles import Combination, LogOdds
+from warner.regression.terms import by_name
+from warner.results import Result, plain
+from warner.words import counted, enumerated, level_text, percent, tabulated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from warner.arrays import Array, Counts, Label
+    from warner.documents import Document
+    from warner.regression.covariates import Columns
+    from warner.regression.links import Link
+    from warner.regression.profiles import Quantity
+    from warner.regression.regressions import Regression
+
+TARGETS = ("realised", "population")
+WIDE = 0.5  # error of log-odds beyond which their profile is taken
+EMPTY = 1e-6  # a share below this is on the boundary: its log-odds are as good as infinite
+LISTED = 5
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Prediction(Result):
+    """Shares with their intervals, a row for each profile.
+
+    Attributes
+    ----------
+    profiles : mapping of str to array
+        The values that were given, as many as there are rows; none for the mean over all people.
+    averaged : tuple of str
+        The variables that were not given: shares are means over their values among the people.
+    domain : sequence of labels
+        The answers.
+    shares, errors, low, high : arrays of shape (rows, k)
+        Shares of all answers, their standard errors, and intervals.
+    methods : tuple of tuple of str
+        How each interval was found: "wald" on the scale of the log-odds (of the share itself for a linear model),
+        "profile", or "none".
+    level : float
+        Their confidence level.
+    target : str
+        Whether means are for these people ("realised") or for the population that they are a sample of.
+    people : int
+        The number of people whose reports were used.
+    boundary : bool
+        Whether an estimate lies at infinity: then the errors of means leave out what is unknown about people whose
+        share is 0 or 1.
+    """
+
+    profiles: Mapping[str, Counts]
+    averaged: tuple[str, ...]
+    domain: Sequence[Label]
+    shares: Array
+    errors: Array
+    low: Array
+    high: Array
+    methods: tuple[tuple[str, ...], ...]
+    level: float
+    target: str
+    people: int
+    boundary: bool = False
+
+    def table(self) -> dict[str, Counts]:
+        """Give columns as arrays, a row for each profile and answer.
+
+        Returns
+        -------
+        dict of ndarray
+            The columns of the profile; ``answer``, ``share``, ``se``, ``low``, ``high``, and ``interval``.
+        """
+        rows, k = self.shares.shape
+        answers = np.empty(rows * k, dtype=object)
+        answers[:] = list(self.domain) * rows
+        return {name: np.repeat(np.asarray(column), k) for name, column in self.profiles.items()} | {
+            "answer": answers,
+            "share": self.shares.ravel(),
+            "se": self.errors.ravel(),
+            "low": self.low.ravel(),
+            "high": self.high.ravel(),
+            "interval": np.array([method for row in self.methods for method in row], dtype=object),
+        }
+
+    def to_dict(self) -> Document:
+        """Give what JSON can hold."""
+        columns = {name: column.tolist() for name, column in self.table().items()}
+        return {
+            "level": self.level,
+            "target": self.target,
+            "averaged": list(self.averaged),
+            "people": self.people,
+            "shares": [
+                {name: plain(value) for name, value in zip(columns, row, strict=True)}
+                for row in zip(*columns.values(), strict=True)
+            ],
+        }
+
+    def text(self) -> str:
+        """Write the shares as a table for people."""
+        table = self.table()
+        columns = {name: [_shown(value) for value in table[name].tolist()] for name in self.profiles}
+        columns["answer"] = [str(answer) for answer in table["answer"]]
+        columns["share"] = [percent(share) for share in table["share"]]
+        columns["se"] = ["-" if np.isnan(error) else percent(error) for error in table["se"]]
+        columns[f"{level_text(self.level)} interval"] = [
+            "-" if np.isnan(low) and np.isnan(high) else f"{_end(low)} to {_end(high)}"
+            for low, high in zip(table["low"], table["high"], strict=True)
+        ]
+        lines = tabulated(columns, left=len(self.profiles) + 1)
+        if self.averaged or not self.profiles:
+            over = f", with {enumerated(list(self.averaged), LISTED)} as they are" if self.profiles else ""
+            whom = "these people" if self.target == "realised" else "the population that they are a sample of"
+            lines.append(f"Means over {counted(self.people, 'person', 'people')}{over}; intervals are for {whom}.")
+            if self.boundary:
+                lines.append("Some shares in these means are estimated as 0 or 100 %: intervals are too short there.")
+        return "\n".join(lines)
+
+
+def _end(share: float) -> str:
+    return "?" if np.isnan(share) else percent(share)
+
+
+def _shown(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+class Mean(NamedTuple):
+    """A mean of shares over people, or a difference of such means.
+
+    Its value, (k,); its derivatives in the coefficients, (k, coefficients); and each row's own share, (n, k).
+    """
+
+    shares: Array
+    slopes: Array
+    each: Array
+
+    def plus(self, factor: float, other: Mean) -> Mean:
+        """Add a multiple of another mean."""
+        return Mean(*(mine + factor * theirs for mine, theirs in zip(self, other, strict=True)))
+
+
+def mean_over_people(fit: Regression, given: Mapping[str, Any]) -> Mean:
+    """Average the shares over the people of the sample, some variables of whom are set to other values."""
+    gathered = fit.gathered
+    count = number_of_rows(gathered.covariates)
+    columns = dict(gathered.covariates) | {name: np.full(count, value) for name, value in given.items()}
+    return mean_of_columns(fit, columns)
+
+
+def mean_of_columns(fit: Regression, columns: Columns) -> Mean:
+    """Average the shares over people with these covariates, a row for each pattern of the data."""
+    gathered = fit.gathered
+    x = gathered.terms.matrix(columns) if columns else np.ones((1, len(gathered.terms.names)))
+    weight = np.bincount(gathered.pattern, gathered.rows.weight, minlength=len(x)) / gathered.rows.weight.sum()
+    shares = fit.specification.shares_at(fit.point, x)
+    slopes = np.tensordot(weight, fit.specification.slopes_at(fit.point, x), axes=1)
+    return Mean(weight @ shares, slopes, shares[gathered.pattern])
+
+
+def errors_of(fit: Regression, mean: Mean, target: str) -> Array:
+    """Give the standard errors of a mean, for these people or for the population."""
+    if target not in TARGETS:
+        raise ValueError(f"target must be one of {', '.join(TARGETS)}, but got {target!r}")
+    if target == "realised":
+        variance = np.einsum("ki,ij,kj->k", mean.slopes, fit.spread, mean.slopes)
+    else:
+        rows = fit.gathered.rows
+        parts = (mean.each - mean.shares) / rows.weight.sum() + fit.influence @ mean.slopes.T
+        variance = np.diagonal(spread_of_scores(rows, parts))
+    return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
+
+
+def predicted(
+    fit: Regression, profiles: Any = None, *, level: float = 0.95, target: str = "realised", interval: str = "auto"
+) -> Prediction:
+    """Predict shares; see `Regression.predict`."""
+    method, reach = taken(fit, interval), quantile(level, fit.freedom)
+    variables = fit.gathered.terms.variables
+    given = {} if profiles is None else _given(profiles, variables)
+    averaged = tuple(name for name in variables if name not in given)
+    if profiles is not None and not averaged:
+        x = fit.gathered.terms.matrix(given)
+        shares, slopes = fit.specification.shares_at(fit.point, x), fit.specification.slopes_at(fit.point, x)
+        errors = np.sqrt(np.maximum(np.einsum("nki,ij,nkj->nk", slopes, fit.spread, slopes), 0.0))
+        if fit.infinity is not None:  # on the boundary there is no standard error
+            errors[(shares < EMPTY) | (shares > 1 - EMPTY)] = np.nan
+        if target not in TARGETS:
+            raise ValueError(f"target must be one of {', '.join(TARGETS)}, but got {target!r}")
+        ends = [
+            _of_profile(fit, row, share, error, reach, method, interval)
+            for row, share, error in zip(x, shares, errors, strict=True)
+        ]
+    else:
+        if interval == "profile":
+            raise ValueError("interval must not be 'profile' for means over people, which have none; take 'wald'")
+        count = number_of_rows(given)
+        means = [mean_over_people(fit, {name: column[row] for name, column in given.items()}) for row in range(count)]
+        shares, errors = np.array([mean.shares for mean in means]), np.array([errors_of(fit, m, target) for m in means])
+        ends = [_around(fit, share, error, reach, method) for share, error in zip(shares, errors, strict=True)]
+    low, high, methods = zip(*ends, strict=True)
+    return Prediction(
+        given,
+        averaged,
+        fit.specification.domain,
+        shares,
+        errors,
+        np.array(low),
+        np.array(high),
+        methods,
+        level,
+        target,
+        fit.people,
+        fit.infinity is not None,
+    )
+
+
+def _given(profiles: Any, variables: Sequence[str]) -> Columns:
+    """Read profiles: of a frame or an array all variables, of a mapping those that it has."""
+    if isinstance(profiles, np.ndarray):
+        return by_name(profiles, variables)
+    if not isinstance(profiles, Mapping):
+        return columns_of(profiles, variables)
+    strange = [name for name in profiles if name not in variables]
+    if strange or not profiles:
+        raise ValueError(
+            f"profiles must give variables of the model ({enumerated([repr(name) for name in variables], 8)}), "
+            f"but got {enumerated([repr(name) for name in strange], LISTED) or 'none'}"
+        )
+    return columns_of(profiles, list(profiles))
+
+
+# Intervals
+
+Ends = tuple["Array", "Array", tuple[str, ...]]
+
+
+def _around(fit: Regression, shares: Array, errors: Array, reach: float, method: str) -> Ends:
+    """Give Wald's intervals: on the scale of the log-odds, or of the shares themselves where these are linear."""
+    if method == "none":
+        nothing = np.full_like(shares, np.nan)
+        return nothing, nothing, ("none",) * len(shares)
+    names = ("wald",) * len(shares)
+    if fit.log_likelihood is None:
+        return shares - reach * errors, shares + reach * errors, names
+    inside = (shares > EMPTY) & (shares < 1 - EMPTY)
+    safe = np.where(inside, shares, 0.5)
+    half = reach * errors / (safe * (1 - safe))
+    low, high = expit(logit(safe) - half), expit(logit(safe) + half)
+    # On the boundary there are no log-odds: one end is known, and the other one is not.
+    low = np.where(inside, low, np.where(shares < 0.5, 0.0, np.nan))
+    high = np.where(inside, high, np.where(shares < 0.5, np.nan, 1.0))
+    return low, high, names
+
+
+class _Odds(NamedTuple):
+    """A quantity that the share of an answer depends on alone, how, and the coefficients that it is a function of."""
+
+    quantity: Quantity
+    share: Callable[[float], float]
+    coordinates: Coordinates
+
+
+def _of_profile(
+    fit: Regression, x: Array, shares: Array, errors: Array, reach: float, method: str, interval: str
+) -> Ends:
+    """Give the intervals of one profile."""
+    low, high, names = _around(fit, shares, errors, reach, method)
+    if method == "none" or fit.log_likelihood is None:
+        return low, high, names
+    methods = list(names)
+    for answer in range(len(shares)):
+        odds = _odds(fit, x, answer)
+        if odds is None:
+            continue
+        infinite = infinite_in(fit, odds.quantity, odds.coordinates) != 0
+        if len(shares) == 2 and not infinite:  # on the scale of the link, whichever it is
+            gradient = odds.quantity.gradient(fit.point)
+            middle, half = odds.quantity.value(fit.point), reach * float(np.sqrt(gradient @ fit.spread @ gradient))
+            low[answer], high[answer] = sorted((odds.share(middle - half), odds.share(middle + half)))
+        lopsided = infinite or errors[answer] > WIDE * shares[answer] * (1 - shares[answer])
+        if interval == "profile" or (interval == "auto" and method == "profile" and lopsided):
+            ends = ends_of(fit, odds.quantity, reach**2, odds.coordinates)
+            low[answer], high[answer] = sorted(map(odds.share, ends))
+            methods[answer] = "profile"
+    return low, high, tuple(methods)
+
+
+def _odds(fit: Regression, x: Array, answer: int) -> _Odds | None:
+    """Give what the share of an answer is a function of; None for answers between others in an order."""
+    specification = fit.specification
+    family, size = specification.family, len(fit.point)
+    same = Coordinates(fit.likelihood, np.eye(size))
+    if isinstance(family, Softmax):
+        if specification.mapping is not None:
+            return None
+        coordinates, predictor = same, answer - (answer > family.reference)
+        if answer == family.reference:
+            coordinates, predictor = _referenced(fit, family, answer)
+        return _Odds(LogOdds(x, predictor, family.predictors), expit, coordinates)
+    if isinstance(family, Binary):
+        weights, side = _weights(fit, x, 0), 0 if answer == 1 - family.reference else 1
+    elif isinstance(family, Cumulative) and answer in {0, family.k - 1}:
+        weights, side = _weights(fit, x, min(answer, family.k - 2)), 0 if answer == 0 else 1
+    else:
+        return None
+    return _Odds(Combination(weights), partial(_share, family.link, side), same)
+
+
+def _share(link: Link, side: int, eta: float) -> float:
+    """Give F or 1 - F."""
+    return float(np.exp(link.sides(np.array([eta]))[side][0]))
+
+
+def _weights(fit: Regression, x: Array, predictor: int) -> Array:
+    """Give c with c'b the predictor at columns x."""
+    full = np.zeros((fit.specification.shares.predictors, len(x)))
+    full[predictor] = x
+    mapping = fit.specification.mapping
+    return full.ravel() if mapping is None else np.asarray(full.ravel() @ mapping)
+
+
+def _referenced(fit: Regression, family: Softmax, answer: int) -> tuple[Coordinates, int]:
+    """Compare the answers with another reference, so that the present one has a predictor, and give its number."""
+    other = 0 if answer else 1
+    columns = len(fit.gathered.terms.names)
+    # Rows of B: those of all answers, less that of the new reference.
+    every = np.insert(np.eye(family.predictors), family.reference, 0.0, axis=0)
+    turn = np.delete(every - every[other], other, axis=0)
+    likelihood = Likelihood(fit.gathered.rows, Softmax(family.k, other))
+    return Coordinates(likelihood, np.kron(turn, np.eye(columns))), answer - (answer > other)
