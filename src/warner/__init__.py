@@ -12,6 +12,7 @@ from warner.designs import (
     LocalHashing,
     Memo,
     Memoized,
+    Product,
     ProjectiveGeometry,
     RandomizedResponse,
     SubsetSelection,
@@ -24,6 +25,7 @@ from warner.inference.fit import check
 from warner.inference.verdicts import Check
 from warner.planning.mechanisms import Mechanisms, mechanisms
 from warner.planning.plans import Plan, plan
+from warner.regression.associations import Association, associate
 from warner.regression.explanations import Explanation, explain
 from warner.regression.regressions import Regression, regress
 from warner.reports.counting import tally
@@ -44,6 +46,7 @@ __all__ = [  # noqa: RUF022 - in the order of the walk, not of the alphabet
     "ProjectiveGeometry",
     "Memoized",
     "Memo",
+    "Product",
     "surveys",
     "load_design",
     "tally",
@@ -68,6 +71,8 @@ __all__ = [  # noqa: RUF022 - in the order of the walk, not of the alphabet
     "Check",
     "regress",
     "Regression",
+    "associate",
+    "Association",
     "explain",
     "Explanation",
     "plan",

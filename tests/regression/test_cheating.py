@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,7 +37,7 @@ def test_three_kinds_of_people_to_the_reference() -> None:
         ("unrelated_question_regression", "two_sample_unrelated_question", (260, 340), ("0.8", "0.2")),
     ],
 )
-def test_without_covariates_it_is_the_closed_form(model, closed, yes, p) -> None:
+def test_without_covariates_it_is_the_closed_form(model: str, closed: str, yes: Any, p: Any) -> None:
     n = [yes[0], 1000 - yes[0], yes[1], 1000 - yes[1]]
     by_hand = getattr(noncompliance, closed)(yes, (1000, 1000), p)
     fit = getattr(noncompliance, model)(
@@ -84,7 +85,7 @@ def test_a_prevalence_of_one_lies_at_infinity() -> None:
 
 
 @pytest.mark.parametrize("model", ["cheating_detection", "lie_detector", "unrelated_question"])
-def test_probabilities_that_do_not_differ_are_refused(model) -> None:
+def test_probabilities_that_do_not_differ_are_refused(model: str) -> None:
     regression = getattr(noncompliance, f"{model}_regression")
     data = SAMPLES | {"n": [1, 2, 3, 4]}
     for given in ({"a": "1/4", "b": "1/4"}, {"a": "1/4", "b": None}, ("1/4", "3/4")):
@@ -101,7 +102,7 @@ class TestMinarets:
     FORMULA = "rrt ~ `age.c` * `leftRight.c`"
 
     @staticmethod
-    def randomized():
+    def randomized() -> dict[str, list[Any]]:
         table = columns("regression/minarets.csv")
         kept = [place for place, condition in enumerate(table["condition"]) if condition > 0]
         return {name: [column[place] for place in kept] for name, column in table.items()}

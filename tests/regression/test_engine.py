@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ FORCED = surveys.forced_response(truth="2/3", yes="1/6")
 THREE = warner.RandomizedResponse(["never", "once", "often"], odds=(3, 1))
 
 
-def rows_of(design, x, counts) -> Rows:
+def rows_of(design: Any, x: Any, counts: Any) -> Rows:
     """Give the rows of a table: a line of covariates, with the count of each report."""
     table = design.operator().matrix()
     counts = np.asarray(counts, dtype=float)
@@ -34,7 +35,7 @@ def rows_of(design, x, counts) -> Rows:
     return Rows(x, table.T[report], weight, weight, weight, (design,), np.zeros_like(report), report, (table,))
 
 
-def table_of(name, covariates):
+def table_of(name: str, covariates: int) -> tuple[Any, Any]:
     rows = np.array(REFERENCE[name]["rows"], dtype=float)
     return np.column_stack([np.ones(len(rows)), rows[:, :covariates]]), rows[:, covariates:]
 
@@ -54,7 +55,7 @@ LIKELIHOODS = {
 
 
 @pytest.mark.parametrize("name", LIKELIHOODS)
-def test_derivatives_are_those_of_differences(name) -> None:
+def test_derivatives_are_those_of_differences(name: str) -> None:
     likelihood = LIKELIHOODS[name]
     b = 0.3 * np.random.default_rng(2).standard_normal(likelihood.size)
     if "ordered" in name:
@@ -69,7 +70,7 @@ def test_derivatives_are_those_of_differences(name) -> None:
 
 
 @pytest.mark.parametrize("name", LIKELIHOODS)
-def test_shares_and_their_slopes(name) -> None:
+def test_shares_and_their_slopes(name: str) -> None:
     likelihood = LIKELIHOODS[name]
     family: Family = likelihood.family
     eta = np.sort(np.random.default_rng(3).uniform(-2, 1, (family.predictors, 7)), axis=0)
@@ -93,7 +94,7 @@ def test_expected_information_is_the_mean_of_the_observed_one() -> None:
 
 
 @pytest.mark.parametrize("link", LINKS)
-def test_two_answers_to_the_reference(link) -> None:
+def test_two_answers_to_the_reference(link: str) -> None:
     case = REFERENCE["A_binary_forced_response"][link]
     likelihood = LIKELIHOODS[link]
     peak = found(likelihood, starts(likelihood)).peak
@@ -120,7 +121,7 @@ def test_three_answers_to_the_reference() -> None:
 
 
 @pytest.mark.parametrize("link", ["logit", "probit"])
-def test_ordered_answers_to_the_reference(link) -> None:
+def test_ordered_answers_to_the_reference(link: str) -> None:
     case = REFERENCE["B_three_answers"][f"ordered_{link}"]
     likelihood = LIKELIHOODS[f"ordered {link}"]
     peak = found(likelihood, starts(likelihood)).peak
@@ -152,7 +153,7 @@ def test_an_estimate_at_infinity_is_named() -> None:
     assert result.infinity.signs.tolist() == [0, -np.inf]
 
 
-def boundary(counts, n):
+def boundary(counts: Any, n: Any) -> tuple[Any, Any]:
     """Give the most likely shares of yes under FORCED, and whether they are 0 or 1."""
     shares = (counts / n - 1 / 6) / (2 / 3)
     return np.clip(shares, 0, 1), (counts * 6 <= n) | (counts * 6 >= 5 * n)
@@ -200,13 +201,13 @@ def test_jeffreys_penalty_to_the_reference() -> None:
 
 
 @pytest.mark.parametrize("name", ["multinomial", "ordered cloglog", "first as reference"])
-def test_jeffreys_penalty_is_at_its_maximum(name) -> None:
+def test_jeffreys_penalty_is_at_its_maximum(name: str) -> None:
     likelihood = LIKELIHOODS[name]
     start = found(likelihood, starts(likelihood)).peak.coefficients
     b = penalised(likelihood, start).coefficients
 
-    def height(b):
-        return likelihood.value(b) + np.linalg.slogdet(likelihood.expected(b))[1] / 2
+    def height(b: Any) -> float:
+        return float(likelihood.value(b) + np.linalg.slogdet(likelihood.expected(b))[1] / 2)
 
     rng = np.random.default_rng(5)
     for _ in range(20):
