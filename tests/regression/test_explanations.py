@@ -139,6 +139,36 @@ def test_weights_and_clusters_of_direct_answers_are_those_of_statsmodels() -> No
     assert "weighted, in 60 clusters" in fit.text()
 
 
+def test_maximum_likelihood_with_clusters_is_robust_as_that_of_statsmodels() -> None:
+    data = survey(400, 13, DIRECT)
+    options: Any = {"family": "logit", "method": "ml", "clusters": "village"}
+    fit = explain("votes ~ age + q0", data, {"q0": DIRECT}, **options)
+    columns = np.column_stack([np.ones(400), data["age"], data["q0"] == "yes"])
+    groups = {"groups": data["village"], "use_correction": False}
+    theirs = sm.Logit(data["votes"], columns).fit(cov_type="cluster", cov_kwds=groups, disp=0, tol=1e-14)
+    assert_allclose(fit.coefficients, theirs.params, rtol=1e-8)
+    number = len(np.unique(data["village"]))
+    assert_allclose(fit.covariance, theirs.cov_params() * number / (number - 1), rtol=1e-7)
+
+
+def test_shares_may_depend_on_all_that_is_in_the_terms_or_on_nothing() -> None:
+    data = survey(600, 14, DICE)
+    young = data["age"] < 40
+    data["q0"] = np.where(young, "yes", data["q0"])  # shares that depend on age
+
+    def fit(formula: str, shares: Any) -> Any:
+        return explain(f"score ~ {formula}", data, {"q0": DICE}, method="ml", shares=shares)
+
+    # Age enters only with the answer: the same model as with age by itself, so the same shares.
+    together, apart = fit("q0 + q0:age", "covariates"), fit("age * q0", "covariates")
+    assert_allclose(together.log_likelihood, apart.log_likelihood, rtol=1e-10)
+    constant = fit("age * q0", "constant")
+    assert constant.log_likelihood < apart.log_likelihood - 10
+    assert "the same for everybody" in constant.text()
+    assert "follow a logit model in the other terms" in apart.text()
+    assert_allclose(fit("q0", "constant").coefficients, fit("q0", "covariates").coefficients, rtol=1e-9)
+
+
 def test_two_randomized_predictors_and_their_interaction_are_those_of_brute_force() -> None:
     data = survey(500, 3, COLOURS, DICE)
     fit = explain("score ~ age + q0 * q1", data, {"q0": COLOURS, "q1": DICE})
@@ -215,6 +245,10 @@ def test_rows_with_something_missing_are_left_out_and_counted() -> None:
     frame.loc[4, "w"] = 0.0  # nobody, and nothing missing
     weighted = explain("score ~ age + q0", frame, {"q0": DICE}, weights="w")
     assert (weighted.people, weighted.dropped) == (195, 4)
+    frame["version"] = ["dice", None] + 198 * ["dice"]
+    frame.loc[5:6, "version"] = None
+    by = explain("score ~ age + q0", frame, {"q0": {"dice": DICE}}, by="version")
+    assert (by.people, by.dropped) == (194, 6)
 
 
 @pytest.mark.parametrize(("family", "outcome"), [("linear", "score"), ("logit", "votes")])
@@ -297,7 +331,7 @@ def test_little_information_is_said() -> None:
 
 
 def test_a_design_that_does_not_tell_all_answers_needs_a_model_of_them() -> None:
-    # Three answers and two reports: the outcome must tell the rest.
+    # Three answers and two reports: only the shape of the outcome's distribution could tell the rest.
     blurred = Channel([["9/10", "1/10"], ["1/2", "1/2"], ["1/10", "9/10"]], ["a", "b", "c"], ["yes", "no"])
     data = survey(300, 11, DICE)
     with pytest.raises(ValueError, match='method="ml"'):

@@ -88,7 +88,6 @@ def _independent(columns: Array) -> list[int]:
 
 
 def share_columns(copies: Array) -> Array:
-    """Give what the shares of the answers may depend on: a constant, and all that terms are for some answer."""
-    k, n, width = copies.shape
-    columns = np.hstack([np.ones((n, 1)), copies.transpose(1, 0, 2).reshape(n, k * width)])
+    """Give what the shares of the answers may depend on: a constant, and what is left of the terms at the reference."""
+    columns = np.column_stack([np.ones(copies.shape[1]), copies[-1]])
     return columns[:, _independent(columns)]
