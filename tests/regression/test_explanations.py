@@ -230,6 +230,20 @@ def test_every_library_and_a_file_give_the_same(tmp_path: Path) -> None:
         assert_allclose(explain(formula, same, designs).coefficients, wanted, rtol=1e-9)
 
 
+def test_versions_are_named_in_a_file_as_they_are_written(tmp_path: Path) -> None:
+    data = survey(300, 15, DICE)
+    data["version"] = np.where(np.arange(300) < 150, 1, 2)
+    data["q0"] = np.where(np.arange(300) == 7, "perhaps", data["q0"])
+    pd.DataFrame(data).to_csv(tmp_path / "people.csv", index=False)
+    designs = {"q0": {"1": DICE, "2": RandomizedResponse(["yes", "no"], truth="2/3")}}
+    with pytest.raises(ValueError, match="reports must be in the domain, but 1 is not: 'perhaps'"):
+        explain("score ~ age + q0", tmp_path / "people.csv", designs, by="version")
+    fit = explain("score ~ age + q0", tmp_path / "people.csv", designs, by="version", unknown="drop")
+    assert (fit.people, fit.dropped) == (299, 1)
+    same = explain("score ~ age + q0", data, designs, by="version", unknown="drop")
+    assert_allclose(fit.coefficients, same.coefficients, rtol=1e-9)
+
+
 def test_rows_with_something_missing_are_left_out_and_counted() -> None:
     data = survey(200, 6, DICE)
     frame = pd.DataFrame(data)
@@ -370,8 +384,10 @@ FEW = {name: values[:3] for name, values in DATA.items()}
         ({"designs": {"q0": "dice"}}, "must be a Design"),
         ({"designs": {"q0": {"a": DICE}}}, "by must name the column"),
         ({"designs": {"q0": {"a": DICE, "b": COLOURS}}, "by": "region"}, "the same answers"),
-        ({"designs": {"q0": {"east": DICE}}, "by": "region"}, "column 'region' must hold the names of the designs"),
-        ({"designs": {"q0": COLOURS}}, "must hold reports, in the domain, but 100 are not: "),
+        ({"designs": {"q0": {"east": DICE}}, "by": "region"}, "by must be a column of the names of designs"),
+        ({"by": "region"}, "by names the design of each row, but there is one design for all"),
+        ({"unknown": "skip"}, "unknown must be one of 'error', 'drop'"),
+        ({"designs": {"q0": COLOURS}}, "reports must be in the domain, but 100 are not: "),
         ({"data": [1, 2]}, "data must be a data frame"),
         ({"formula": "score ~ age + w + q0", "data": FEW}, "as many coefficients as there are people"),
         ({"data": DATA | {"age": [1, 2]}}, "as long as each other"),

@@ -7,31 +7,33 @@ and misleading if they do not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
+from warner.regression.collapsing import column_names, open_source
 from warner.regression.copies import named, share_columns, stacked_copies
 from warner.regression.formulas import sides, variables_of
-from warner.regression.individuals import Question, individuals, names_of, opened_data
+from warner.regression.individuals import individuals, questions_of
 from warner.regression.joint import joint
 from warner.regression.outcomes import Outcomes, Regressed, corrected
 from warner.results import Result, plain
 from warner.words import counted, level_text, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from warner.arrays import Array, Counts, Label
     from warner.designs import Design
     from warner.documents import Document
+    from warner.regression.individuals import Question
     from warner.regression.optima import Optimum
 
 Method: TypeAlias = Literal["corrected", "ml"]
 Shares: TypeAlias = Literal["covariates", "constant"]
+Unknown: TypeAlias = Literal["error", "drop"]
 
 FORMAT, VERSION = "warner explanation", 1
 FEW_CLUSTERS = 40  # below, intervals and tests use Student's t
@@ -61,7 +63,7 @@ class Explanation(Result):
     answers : mapping of str to tuple
         The possible answers to each randomized question; effects are against the last.
     people, dropped : int
-        How many people the estimates rest on, and how many were left out because something was missing.
+        How many people the estimates rest on, and how many were left out because something was missing or no report.
     weighted : bool
         Whether people were weighted.
     clusters : int or None
@@ -190,7 +192,7 @@ class Explanation(Result):
         return "\n".join(lines) + "\n" + wrapped(self._sentences())
 
     def _sentences(self) -> list[str]:
-        left_out = f", {self.dropped:,} left out because something is missing" if self.dropped else ""
+        left_out = f", {self.dropped:,} left out because something is missing or no report" if self.dropped else ""
         sampled = ["weighted"] if self.weighted else []
         sampled += [f"in {self.clusters:,} clusters"] if self.clusters is not None else []
         sampled += ["in strata"] if self.stratified else []
@@ -249,12 +251,13 @@ def explain(
     clusters: str | None = None,
     strata: str | None = None,
     shares: Shares = "covariates",
+    unknown: Unknown = "error",
 ) -> Explanation:
     r"""Explain an outcome by a randomized answer and by what else is known of people.
 
     Each person is entered once for every possible answer, with debiased weights that are right on average whatever
-    the answer is, and the usual regression is fitted to all these copies (`outcomes`). That is consistent for every
-    outcome, and for any number of randomized predictors, with interactions.
+    the answer is, and the usual regression is fitted to all these copies. That is consistent for every outcome, and for
+    any number of randomized predictors, with interactions.
 
     Parameters
     ----------
@@ -279,6 +282,8 @@ def explain(
         Columns of sampling weights, and of the clusters and strata that people were sampled in.
     shares : {"covariates", "constant"}
         For maximum likelihood: whether the shares of the answers depend on the other terms.
+    unknown : {"error", "drop"}
+        What to do with values that no report can have: refuse them, or leave these people out.
 
     Returns
     -------
@@ -301,11 +306,19 @@ def explain(
     >>> explain("outcome", people, {"trait": survey}, on=[]).coefficients.round(12)
     array([1., 2.])
     """
-    _refuse_options(family, method, shares)
-    questions = _questions(designs, by)
-    source = opened_data(data)
-    outcome, right, variables = _sides(formula, on, questions, names_of(source))
-    people = individuals(source, [outcome, *variables], questions, weights=weights, clusters=clusters, strata=strata)
+    _refuse_options(family, method, shares, unknown)
+    questions = questions_of(designs, by)
+    source = open_source(data)
+    outcome, right, variables = _sides(formula, on, questions, column_names(source))
+    people = individuals(
+        source,
+        [outcome, *variables],
+        questions,
+        weights=weights,
+        clusters=clusters,
+        strata=strata,
+        drop=unknown == "drop",
+    )
     terms, copies = stacked_copies(right, on, people, variables, questions)
     answers, rows = people.answers, people.rows
     if method == "ml" and shares == "covariates":
@@ -334,7 +347,7 @@ def explain(
         method=method,
         names=named(terms.names, questions),
         answers={question.name: tuple(question.domain) for question in questions},
-        designs={question.name: tuple(question.designs.values()) for question in questions},
+        designs={question.name: question.designs for question in questions},
         people=people.n,
         dropped=people.dropped,
         weighted=weights is not None,
@@ -342,32 +355,6 @@ def explain(
         stratified=strata is not None,
         **found,
     )
-
-
-def _questions(designs: Any, by: str | None) -> list[Question]:
-    """Check the designs of all randomized predictors."""
-    if not isinstance(designs, Mapping) or not designs:
-        raise TypeError(
-            f'designs must name the column of each randomized predictor, as {{"trait": design}}, but got {designs!r}'
-        )
-    questions = []
-    for name, design in designs.items():
-        if isinstance(design, Mapping):
-            if by is None:
-                raise TypeError(f"by must name the column that tells the designs of {name!r} apart")
-            versions = dict(design)
-        else:
-            versions = {"": design}
-        for version in versions.values():
-            if not hasattr(version, "report_form"):
-                raise TypeError(
-                    f"the design of {name!r} must be a Design, or a mapping of names to them, but got {version!r}"
-                )
-        domains = [tuple(version.domain) for version in versions.values()]
-        if not domains or any(domain != domains[0] for domain in domains):
-            raise ValueError(f"the designs of {name!r} must have the same answers in the same order, but do not")
-        questions.append(Question(name, versions, by if isinstance(design, Mapping) else None))
-    return questions
 
 
 def _sides(
@@ -415,11 +402,12 @@ def _refuse_large(k: int, width: int) -> None:
         )
 
 
-def _refuse_options(family: str, method: str, shares: str) -> None:
+def _refuse_options(family: str, method: str, shares: str, unknown: str) -> None:
     for name, value, known in (
         ("family", family, get_args(Regressed)),
         ("method", method, get_args(Method)),
         ("shares", shares, get_args(Shares)),
+        ("unknown", unknown, get_args(Unknown)),
     ):
         if value not in known:
             raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, but got {value!r}")

@@ -1,11 +1,10 @@
 """People one by one: an outcome, what else is known of them, and reports of one or more randomized questions.
 
-Rows with a missing value in any column that is used are left out, and counted. What no report can be is an error.
+Rows with a missing value in any column that is used are left out, and counted.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -14,13 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import narwhals as nw
 import numpy as np
 
-from warner.designs.labels import MISSING, OUTSIDE
+from warner.regression.collapsing import column_names
 from warner.regression.covariates import column, numbered, refuse_infinite
 from warner.regression.debiased import debiased
+from warner.regression.readings import named_designs, readings
 from warner.regression.rows import Rows
 from warner.regression.starts import overall_shares
-from warner.reports.engines import Source, opened, readable, refuse_absent
-from warner.reports.subtotals import VALUES_LISTED, strange_values
+from warner.reports.engines import INSIDE, readable, refuse_absent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,25 +27,45 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Integers, Label, Mask
     from warner.designs import Design
     from warner.regression.covariates import Columns, Values
+    from warner.regression.readings import Readings
+    from warner.reports.engines import Source
 
 
-@dataclass(frozen=True, eq=False)
-class Question:
-    """A randomized question: the column of its reports, and the design of each, by the values of another column."""
+class Question(NamedTuple):
+    """A randomized question: the column of its reports, and their designs, by the values of the column `by`."""
 
     name: str
-    designs: Mapping[Label, Design]
-    by: str | None = None
+    designs: tuple[Design, ...]
+    labels: tuple[str, ...]
+    by: str | None
 
     @property
     def domain(self) -> Sequence[Label]:
         """The possible answers."""
-        return next(iter(self.designs.values())).domain
+        return self.designs[0].domain
 
     @property
     def k(self) -> int:
         """The number of possible answers."""
         return len(self.domain)
+
+
+def questions_of(designs: Any, by: str | None) -> list[Question]:
+    """Check the designs of all randomized predictors."""
+    if not isinstance(designs, Mapping) or not designs:
+        raise TypeError(
+            f'designs must name the column of each randomized predictor, as {{"trait": design}}, but got {designs!r}'
+        )
+    questions = []
+    for name, design in designs.items():
+        which = by if isinstance(design, Mapping) else None
+        questions.append(Question(name, *named_designs(design, which), which))
+    if by is not None and all(question.by is None for question in questions):
+        raise TypeError(
+            f"by names the design of each row, but there is one design for all; leave by={by!r} out, or give designs "
+            'by name: {"trait": {"dice": ..., "direct": ...}}'
+        )
+    return questions
 
 
 class Answers(NamedTuple):
@@ -77,26 +96,6 @@ class Individuals:
         return len(self.rows.weight)
 
 
-def opened_data(data: Any) -> Source | Mapping[str, Any]:
-    """Open data: a frame of any library, a file, or a mapping of columns."""
-    if isinstance(data, Mapping):
-        return data
-    if isinstance(data, str | os.PathLike):
-        return opened(data)
-    try:
-        return Source(nw.from_native(data), text=False)
-    except TypeError:
-        raise TypeError(
-            "data must be a data frame, a mapping of columns or the path of a file, but got "
-            f"{type(data).__module__}.{type(data).__name__}"
-        ) from None
-
-
-def names_of(source: Source | Mapping[str, Any]) -> list[str]:
-    """Name the columns of data."""
-    return list(source) if isinstance(source, Mapping) else list(source.frame.collect_schema())
-
-
 def individuals(
     source: Source | Mapping[str, Any],
     variables: Sequence[str],
@@ -105,19 +104,24 @@ def individuals(
     weights: str | None = None,
     clusters: str | None = None,
     strata: str | None = None,
+    drop: bool = False,
 ) -> Individuals:
-    """Read people: these variables, and the reports of these questions."""
+    """Read people: these variables, and the reports of these questions; with `drop`, also without what is no report."""
     named = [name for question in questions for name in (question.name, question.by) if name is not None]
     others = [name for name in (weights, clusters, strata) if name is not None]
     for name in (*variables, *named, *others):
-        refuse_absent(name, names_of(source))
+        refuse_absent(name, column_names(source))
     given, text = _fetched(source, list(dict.fromkeys([*variables, *named, *others])))
     covariates = [name for name in dict.fromkeys([*variables, *others]) if name not in {q.name for q in questions}]
-    read = {name: column(name, given[name], text=text) for name in covariates}
-    told = [_read_reports(question, given, text=text) for question in questions]
+    # A column of a text file is one of numbers if all are; names of clusters and strata stay as they are written.
+    as_written = {name for name in (clusters, strata) if name not in variables}
+    read = {name: column(name, given[name], text=text and name not in as_written) for name in covariates}
+    told = [_readings(question, given, text=text, drop=drop) for question in questions]
     if weights is not None:
         _refuse_weights(weights, *read[weights][:2])
-    kept = ~reduce(np.logical_or, [*(part.missing for part in read.values()), *(part.missing for part in told)])
+    kept = reduce(
+        np.logical_and, [*(~part.missing for part in read.values()), *(part.status == INSIDE for part in told)]
+    )
     dropped = int((~kept).sum())
     weight = np.ones(len(kept)) if weights is None else read[weights].values.astype(np.float64)
     kept &= weight > 0
@@ -144,88 +148,31 @@ def _fetched(source: Source | Mapping[str, Any], names: list[str]) -> tuple[Mapp
         if len(lengths) > 1:
             raise ValueError(f"columns must be as long as each other, but have lengths {sorted(lengths)}")
         return source, False
-    with readable(source.path):
+    with readable(source.path or "the data"):
         frame = source.frame.select(names)
         whole = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
     return {name: whole[name] for name in names}, source.text
 
 
-class _Told(NamedTuple):
-    """Reports in codes, the number of each one's design, and which are missing."""
-
-    reports: list[Any]
-    design: Integers
-    missing: Mask
-
-
-def _read_reports(question: Question, given: Mapping[str, Any], *, text: bool) -> _Told:
+def _readings(question: Question, given: Mapping[str, Any], *, text: bool, drop: bool) -> Readings:
     """Read the reports of a question, each in the form of its design."""
-    values = _listed(given[question.name])
-    designs = list(question.designs.values())
-    place, missing = _designs_of(question, given, len(values), text=text)
-    reports: list[Any] = []
-    for number, design in enumerate(designs):
-        of_design = np.flatnonzero(place == number)
-        form = design.report_form
-        some = [values[person] for person in of_design.tolist()]
-        codes, status = form.read(some, text=text)
-        strange = int((status == OUTSIDE).sum())
-        if strange:
-            shown = strange_values(some, status)
-            more = ", ..." if len(shown) > VALUES_LISTED else ""
-            raise ValueError(
-                f"column {question.name!r} must hold reports, {form.rule}, but {strange:,} "
-                f"{'is' if strange == 1 else 'are'} not: {', '.join(shown[:VALUES_LISTED])}{more}. {form.remedy}, or "
-                "have them missing"
-            )
-        missing[of_design] |= status == MISSING
-        reports.append(codes)
-    return _Told(reports, place, missing)
+    values = given[question.name]
+    if not isinstance(values, list):
+        values = values.to_list() if hasattr(values, "to_list") else np.asarray(values).tolist()
+    which = None if question.by is None else column(question.by, given[question.by])
+    one = np.ones(len(values), dtype=np.int64)
+    return readings(values, question.designs, question.labels, which, text=text, people=one, drop=drop)
 
 
-def _designs_of(question: Question, given: Mapping[str, Any], size: int, *, text: bool) -> tuple[Integers, Mask]:
-    """Give the number of each person's design, and whose is missing."""
-    if question.by is None:
-        return np.zeros(size, dtype=np.int64), np.zeros(size, dtype=bool)
-    values, missing, _ = column(question.by, given[question.by], text=text)
-    number = {version: place for place, version in enumerate(question.designs)}
-    strange = [value for value in dict.fromkeys(values[~missing].tolist()) if value not in number]
-    if strange:
-        raise ValueError(
-            f"column {question.by!r} must hold the names of the designs of {question.name!r} "
-            f"({', '.join(map(repr, number))}), but holds {strange[0]!r}"
-        )
-    place = np.array([number.get(value, 0) for value in values.tolist()], dtype=np.int64)
-    return place, missing.copy()
-
-
-def _listed(values: Any) -> list[Any]:
-    """Give the values of a column as Python objects."""
-    if isinstance(values, list | tuple):
-        return list(values)
-    return list(values.to_list() if hasattr(values, "to_list") else values.tolist())
-
-
-def _answers(question: Question, told: _Told, kept: Mask, weight: Array) -> Answers:
+def _answers(question: Question, told: Readings, kept: Mask, weight: Array) -> Answers:
     """Give what the reports of one question tell of the people who are kept."""
-    n, k = len(kept), question.k
-    likelihood, number = np.ones((n, k)), np.full(n, -1, dtype=np.int64)
-    tables: list[Array | None] = []
-    for place, (design, codes) in enumerate(zip(question.designs.values(), told.reports, strict=True)):
-        of_design = np.flatnonzero(told.design == place)
-        there = kept[of_design]
-        matrix = None if design.sufficient is None else design.operator().matrix
-        tables.append(None if matrix is None else matrix())
-        if (table := tables[-1]) is not None:
-            number[of_design[there]] = codes[there]
-            likelihood[of_design[there]] = table.T[codes[there]]
-        elif there.any():
-            of_reports = design.operator(codes[there]).matrix
-            assert of_reports is not None
-            likelihood[of_design[there]] = of_reports().T
-    rows = _rows(likelihood[kept], weight[kept])
-    designs = tuple(question.designs.values())
-    rows = replace(rows, designs=designs, design=told.design[kept], report=number[kept], tables=tuple(tables))
+    rows = replace(
+        _rows(told.likelihood(kept), weight[kept]),
+        designs=question.designs,
+        design=told.design[kept],
+        report=told.report[kept],
+        tables=told.tables,
+    )
     shares = overall_shares(rows)
     return Answers(rows.likelihood, debiased(rows, shares), shares)
 
