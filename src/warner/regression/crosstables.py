@@ -18,8 +18,8 @@ import numpy as np
 
 from warner.designs.facts import added_up
 from warner.designs.labels import MISSING, OUTSIDE
+from warner.regression.collapsing import column_names, open_source
 from warner.regression.covariates import column, refuse_infinite
-from warner.regression.individuals import names_of, opened_data
 from warner.reports.counts import as_histograms, refuse_impossible
 from warner.reports.engines import Columns, counted, readable, refuse_absent, refuse_types
 from warner.reports.subtotals import VALUES_LISTED, strange_values
@@ -106,10 +106,10 @@ def crosstable(
             raise TypeError("weights, counts and numeric name columns, and must be left out for a table of counts")
         return _of_counts(data, design)
     with readable(os.fspath(data) if isinstance(data, str | os.PathLike) else "data"):
-        source = opened_data(data)
+        source = open_source(data)
         asked = [*design.questions, *(name for name in (numeric, weights, counts) if name is not None)]
         for name in asked:
-            refuse_absent(name, names_of(source))
+            refuse_absent(name, column_names(source))
         if numeric in design.questions:
             raise ValueError(f"numeric must be a column of its own, but {numeric!r} holds reports")
         if isinstance(source, Mapping):
