@@ -22,11 +22,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import chdtrc, gammaln, xlogy
 
+from warner.inference.binomial import MANY_REPORTS
 from warner.results import plain
 from warner.words import p_value
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 LISTED_CELLS = 2**22  # of all tables with the margins of the observed one, up to which these are gone through
 DRAWN_CELLS = 2**24  # of all tables that are drawn at a time
 MOST_PEOPLE = 10**9 - 1  # that NumPy draws tables of
+FAR = 40  # standard deviations
 AS_LIKELY = 1e-7  # relative: a table that is likelier by no more than this counts as equally likely
 LEAST_EXPECTED = 5.0  # reports in a cell, below which a chi-square law is a rough guide
 
@@ -128,11 +130,14 @@ def independence(
     tables, method = 0, "Pearson's chi-square"
     if not df:
         exact, method = 1.0, "nothing to test"
+    elif effective is None and table.shape == (2, 2) and table.sum() <= MANY_REPORTS:
+        exact, method = _fisher(*table.ravel().tolist()), "Fisher's exact test"
+        tables = int(min(table.sum(axis=0).min(), table.sum(axis=1).min())) + 1
     elif effective is None:
         every = _every_table(_margins(table))
         if every is not None:
             exact, tables = _no_likelier(table, every), len(every)
-            method = "Fisher's exact test" if table.shape == (2, 2) else f"Fisher's exact test, {tables:,} tables"
+            method = f"Fisher's exact test, {tables:,} tables"
         elif table.sum() <= MOST_PEOPLE and simulations:
             simulated, tables = _simulated(table, simulations, rng), simulations
             method = f"Fisher's exact test, {tables:,} random tables"
@@ -164,6 +169,36 @@ def _statistics(table: Counts) -> tuple[float, float, int, float]:
     chi2 = float(((table - expected) ** 2 / expected).sum())
     df = table.size - sum(table.shape) + table.ndim - 1
     return g, chi2, df, float(expected.min())
+
+
+def _fisher(a: int, b: int, c: int, d: int) -> float:
+    """Add up the probabilities of all 2 x 2 tables with these margins that are no likelier than this one.
+
+    The first cell is hypergeometric. So these are the cells up to a and, on the other side of the mode, those from the
+    first that is as rare.
+    """
+    n, row, column = a + b + c + d, a + b, a + c
+    mode = (row + 1) * (column + 1) // (n + 2)
+    if a > mode:
+        return _fisher(b, a, d, c)
+
+    def log_probability(cell: Any) -> Any:
+        ways = gammaln(cell + 1.0) + gammaln(row - cell + 1.0) + gammaln(column - cell + 1.0)
+        return constant - ways - gammaln(n - row - column + cell + 1.0)
+
+    constant = float(sum(gammaln(m + 1.0) + gammaln(n - m + 1.0) for m in (row, column)) - gammaln(n + 1.0))
+    observed = float(log_probability(a)) + AS_LIKELY
+    if log_probability(mode) <= observed:
+        return 1.0
+    first, beyond = mode + 1, min(row, column) + 1
+    while first < beyond:
+        middle = (first + beyond) // 2
+        first, beyond = (first, middle) if log_probability(middle) <= observed else (middle + 1, beyond)
+    # So many standard deviations further out, nothing is left that a double could hold.
+    width = int(FAR * math.sqrt(row * (n - row) * column * (n - column) / (n * n * max(n - 1, 1)))) + 100
+    low = np.arange(max(a - width, row + column - n, 0), a + 1)
+    high = np.arange(first, min(first + width, row, column) + 1)
+    return min(1.0, float(np.exp(log_probability(low)).sum() + np.exp(log_probability(high)).sum()))
 
 
 # All tables with these margins, or some of them: rows of flattened cells

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 ROWS_SHOWN = 12  # joint answers, and pairs, in a text
 WIDEST = 44  # characters of a joint answer
 COLUMNS = {"reports", "share", "se", "low", "high", "independent", "difference"}  # of the table
-LEAST_GAP = 1e-9  # nats that are told
+PROVEN = 1e-6  # nats for the whole sample: a smaller gap is not told
 CERTAIN = 1e-3  # nats for the whole sample: a gap above it is worth a warning
 PAIRS_TOLD = 3  # questions, up to which the whole table is looked at first
 SMALL_TABLE = 20  # joint answers of two questions, up to which all correlations are told in the text
@@ -217,7 +217,8 @@ class Association(Result):
         proof = self.joint.certificate
         only = "the only most likely shares" if self.unique else "most likely shares"
         gap = 0.0 if proof is None else float(proof.gap)
-        known = f"{only}: by proof, no others gain more than {rounded_up(max(gap, LEAST_GAP), 1)} nats"
+        gained = "1e-6" if gap <= PROVEN else rounded_up(gap, 2)
+        known = f"{only}: by proof, no others gain more than {gained} nats of log-likelihood"
         return [*lines, *([f"... and {more:,} more"] if more else []), known]
 
     def _sizes(self) -> list[str]:

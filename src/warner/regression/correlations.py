@@ -48,7 +48,7 @@ class Correlation:
         The answers whose indicators are meant: one for each question.
     value, se : float
         The estimate, which sampling error may put outside -1 to 1, and its standard error. NaN where a share is
-        estimated to be 0 or less, or 1 or more, so that there is no variance to divide by.
+        estimated to be 0 or less, or 1 or more, or all numbers are the same: there is no variance to divide by.
     low, high : float
         Approximate confidence interval, not cut either.
     difference, difference_se : float
@@ -73,7 +73,7 @@ class Correlation:
     def text(self) -> str:
         """Say it in one line."""
         if math.isnan(self.value):
-            return "undefined, because a share is estimated to be 0 or less, or 1 or more"
+            return "undefined, because a share is estimated to be 0 or less, or 1 or more, or all numbers are the same"
         interval = f"{self.low:.3g} to {self.high:.3g}"
         beyond = "; outside -1 to 1, by sampling error" if self.outside else ""
         return f"{self.value:.3g}, standard error {self.se:.2g}, interval {interval}{beyond}"
