@@ -51,8 +51,9 @@ def test_associate_gives_the_numbers_of_the_library_in_every_form(folder: Path, 
 def test_associate_takes_weights_simulations_and_standard_input(folder: Path, prompt: Prompt) -> None:
     weighted = associate(folder / "answers.csv", DESIGNS, weights="weight")
     assert prompt.prints(*THREE, "--weights", "weight") == weighted.text() + "\n"
-    seeded = associate(folder / "answers.csv", DESIGNS, simulations=99, rng=np.random.default_rng(7))
-    assert prompt.prints(*THREE, "--simulations", "99", "--seed", "7", "--json") == seeded.to_json() + "\n"
+    seeded = associate(folder / "answers.csv", DESIGNS, simulations=999, rng=np.random.default_rng(7))
+    assert prompt.prints(*THREE, "--simulations", "999", "--seed", "7", "--json") == seeded.to_json() + "\n"
+    assert prompt.prints(*THREE, "--simulations", "999", "--json") != seeded.to_json() + "\n"
     text = (folder / "answers.csv").read_text()
     assert succeeds(folder, "associate", "-", *TWO[2:], input=text) == prompt.prints(*TWO)
 

@@ -63,6 +63,7 @@ def test_a_joint_report_has_the_product_of_the_probabilities() -> None:
     assert_allclose(table[0], np.array([9, 3, 3, 3, 1, 1]) / 20, rtol=1e-14)
     assert design.ratio == (1, 9)
     assert design.shown_epsilon() == "2.198"  # 2 ln 3 = 2.19722...
+    assert Product([RandomizedResponse(2, odds=(5, 2)), RandomizedResponse(3, odds=(2, 3))]).ratio == (4, 15)
 
 
 @given(several, st.integers(0, 2**32))

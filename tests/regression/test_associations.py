@@ -102,7 +102,7 @@ def test_the_p_value_is_scipys_on_the_table_of_reports() -> None:
     from scipy.stats import fisher_exact
 
     rng = np.random.default_rng(1)
-    for _ in range(20):
+    for _ in range(8):
         table = rng.poisson(rng.integers(1, 200, size=(2, 2)))
         if not (table.sum(axis=0).all() and table.sum(axis=1).all()):
             continue
@@ -134,15 +134,15 @@ def test_the_standard_error_is_that_of_many_surveys() -> None:
     rng = np.random.default_rng(7)
     design = Product(QUESTIONS)
     shares = np.array([0.2, 0.1, 0.1, 0.6])
-    tables = design.simulate(shares, 4000, rng=rng, size=200).reshape(-1, 2, 2)
+    tables = design.simulate(shares, 4000, rng=rng, size=100).reshape(-1, 2, 2)
     told = [associate(table, QUESTIONS, simulations=0).pairs[0].correlations[0] for table in tables]
     truth = (0.2 - 0.3 * 0.3) / (0.3 * 0.7)
     values, errors = np.array([(each.value, each.se) for each in told]).T
-    # Mean of 200: five standard errors; spread: its relative error is 1/sqrt(400) = 5 %, five times that is 25 %.
-    assert abs(values.mean() - truth) <= 5 * values.std() / math.sqrt(200)
-    assert abs(values.std() / errors.mean() - 1) <= 0.25
+    # Mean of 100: five standard errors; spread: its relative error is 1/sqrt(200) = 7 %, five times that is 35 %.
+    assert abs(values.mean() - truth) <= 5 * values.std() / math.sqrt(100)
+    assert abs(values.std() / errors.mean() - 1) <= 0.35
     covered = np.mean([each.low <= truth <= each.high for each in told])
-    assert covered >= 0.95 - 5 * math.sqrt(0.95 * 0.05 / 200)
+    assert covered >= 0.95 - 5 * math.sqrt(0.95 * 0.05 / 100)
 
 
 def test_a_number_correlates_as_by_the_formula() -> None:
@@ -161,15 +161,27 @@ def test_a_number_correlates_as_by_the_formula() -> None:
     pi = z.mean()
     value = np.mean((z - pi) * (y - y.mean())) / (math.sqrt(pi * (1 - pi)) * y.std())
     assert_allclose(told[0].value, value, rtol=1e-12)
-    # The influence function, by leaving one person out after the other.
-    n = len(z)
 
-    def without(place: int) -> float:
-        a, b = np.delete(z, place), np.delete(y, place)
-        return float(np.mean((a - a.mean()) * (b - b.mean())) / math.sqrt(a.mean() * (1 - a.mean()) * b.var()))
 
-    jackknife = np.array([without(place) for place in range(n)])
-    assert_allclose(told[0].se, math.sqrt((n - 1) * jackknife.var()), rtol=0.03)
+def test_the_standard_error_with_a_number_is_that_of_its_derivatives() -> None:
+    # Of direct answers and a number that goes with them: what one person more or less changes, by differences.
+    told = Channel([[1, 0], [0, 1]], ["yes", "no"], ["yes", "no"])
+    rng = np.random.default_rng(1)
+    held = rng.random(80) < 0.3
+    y = np.round(rng.exponential(size=80) + 3 * held, 2)
+    answers = np.where(held, "yes", "no").tolist()
+    result = associate({"a": answers, "b": answers[::-1], "y": y.tolist()}, {"a": told, "b": told}, numeric="y")
+
+    def weighted(weight: np.ndarray[Any, Any]) -> float:
+        share, mean = np.average(held, weights=weight), np.average(y, weights=weight)
+        together = np.average((held - share) * (y - mean), weights=weight)
+        return float(together / math.sqrt(share * (1 - share) * np.average((y - mean) ** 2, weights=weight)))
+
+    ones, step = np.ones(80), 1e-6
+    changes = [(weighted(ones + step * row) - weighted(ones - step * row)) / (2 * step) for row in np.eye(80)]
+    assert_allclose(result.numeric[0].value, weighted(ones), rtol=1e-12)
+    assert result.numeric[0].value > 0.6
+    assert_allclose(result.numeric[0].se, math.sqrt(np.square(changes).sum()), rtol=1e-6)
 
 
 def test_costs_are_those_of_the_formula() -> None:
@@ -277,7 +289,14 @@ def test_every_engine_gives_the_same(engine: str, tmp_path: Path) -> None:
     weighted = associate(data, {"cheated": DICE, "frequency": OFTEN}, weights="weight", numeric="age")
     same(weighted, associate(table, {"cheated": DICE, "frequency": OFTEN}, weights="weight", numeric="age"))
     assert weighted.approximate
+
+
+@pytest.mark.parametrize("engine", ["pandas", "polars", "csv"])
+def test_a_column_of_counts(engine: str, tmp_path: Path) -> None:
+    table = made_up()
+    data = in_engine(engine, {name: table[name] for name in (*THREE, "people")}, tmp_path)
     counted = associate(data, {"copied": COIN, "frequency": OFTEN}, counts="people")
+    assert counted.crosstable.n + counted.crosstable.missing == sum(table["people"])
     same(counted, associate(table, {"copied": COIN, "frequency": OFTEN}, counts="people"))
 
 
@@ -325,7 +344,7 @@ def test_weights_of_one_are_no_weights_but_for_the_tests() -> None:
 # Invariance
 
 
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(st.lists(st.integers(0, 80), min_size=12, max_size=12).filter(lambda cells: sum(cells) > 30), st.integers(0, 5))
 def test_the_order_of_questions_and_answers_does_not_matter(cells: list[int], which: int) -> None:
     designs: dict[str, Any] = {"a": COIN, "b": OFTEN, "c": DICE}
