@@ -159,6 +159,10 @@ class Mean(NamedTuple):
     slopes: Array
     each: Array
 
+    def scaled(self, factor: float) -> Mean:
+        """Give a multiple of the mean."""
+        return Mean(*(factor * part for part in self))
+
     def plus(self, factor: float, other: Mean) -> Mean:
         """Add a multiple of another mean."""
         return Mean(*(mine + factor * theirs for mine, theirs in zip(self, other, strict=True)))

@@ -16,7 +16,10 @@ import numpy as np
 
 from warner.regression import specifications
 from warner.regression.boundaries import reasons
-from warner.regression.covariances import check_errors, covariance, default_errors, groups, inverted
+from warner.regression.cells import checked
+from warner.regression.comparisons import compared, null_log_likelihood, tests_of_terms
+from warner.regression.contaminations import sensitivities
+from warner.regression.covariances import check_errors, covariance, default_errors, groups, inverted, sampled
 from warner.regression.data import gathered
 from warner.regression.infinities import infinite
 from warner.regression.jeffreys import penalised
@@ -24,6 +27,7 @@ from warner.regression.likelihood import Likelihood
 from warner.regression.limits import limits, p_values, taken
 from warner.regression.linear import least_squares
 from warner.regression.links import LINKS
+from warner.regression.margins import marginal_effects
 from warner.regression.optima import Infinity, Optimum, found
 from warner.regression.predictions import predicted
 from warner.regression.soundness import refuse_dependent, refuse_too_few, refuse_unidentified
@@ -38,9 +42,14 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Label
     from warner.designs.contract import Design
     from warner.documents import Document
+    from warner.designs.exact import Number
+    from warner.regression.cells import ModelCheck
+    from warner.regression.comparisons import Tests
+    from warner.regression.contaminations import Sensitivities
     from warner.regression.data import Gathered
     from warner.regression.infinities import Infinite
     from warner.regression.limits import Limits
+    from warner.regression.margins import Margins
     from warner.regression.predictions import Prediction
     from warner.regression.specifications import Specification
 
@@ -297,6 +306,86 @@ class Regression(Result):
         1    no      40.00 %  3.15 %  34.01 % to 46.30 %
         """
         return predicted(self, profiles, level=level, target=target, interval=interval)
+
+    def margins(
+        self, variables: Iterable[str] | None = None, *, level: float = 0.95, target: str = "realised"
+    ) -> Margins:
+        """Give average marginal effects: by how much shares change with a variable, on average over people.
+
+        Of numbers it is the derivative; of a factor, and of zeros and ones, the difference to the first level.
+
+        Parameters
+        ----------
+        variables : list of str, optional
+            Columns of the data; all that the model uses, if not given.
+        level : float
+            Confidence level of the intervals.
+        target : {"realised", "population"}
+            Whether errors are for these people, or for the population that they are a sample of.
+        """
+        return marginal_effects(self, variables, level=level, target=target)
+
+    def compare(self, smaller: Regression) -> Tests:
+        """Test a smaller model, with some terms left out, within this one.
+
+        The likelihood ratio; Wald's test with sampling weights, clusters, strata, robust errors or linear shares. Both
+        models must be of the same people, under the same designs.
+        """
+        return compared(self, smaller)
+
+    def terms(self) -> Tests:
+        """Test each term of the model, all its coefficients at once, with all others in the model."""
+        return tests_of_terms(self)
+
+    def check(self) -> ModelCheck:
+        """Check whether the model fits, against the cells of covariates and groups of like predictions.
+
+        Cells of fewer than 5 people are named: there a model says something about single people.
+        """
+        return checked(self)
+
+    def sensitivity(
+        self, report: Label, shares: Sequence[Number] = (0, 0.05, 0.1, 0.2), *, level: float = 0.95
+    ) -> Sensitivities:
+        """Show how the results depend on people who give a safe report regardless of the design.
+
+        Parameters
+        ----------
+        report : str or int
+            The report that gives nothing away: in most designs "no".
+        shares : sequence of numbers
+            Shares of such people to assume, each at least 0 and below 1. Of a share c, a report has the probabilities
+            (1 - c) C + c [report = safe] instead of C, under every design that can give this report.
+        level : float
+            Confidence level of the intervals.
+        """
+        return sensitivities(self, report, shares, level=level)
+
+    @property
+    def aic(self) -> float | None:
+        """Akaike's criterion; None where there is no likelihood of a sample."""
+        return None if self._deviance is None else self._deviance + 2 * len(self.coefficients)
+
+    @property
+    def bic(self) -> float | None:
+        """Schwarz' criterion, with the number of people; None where there is no likelihood of a sample."""
+        return None if self._deviance is None else self._deviance + np.log(self.people) * len(self.coefficients)
+
+    @property
+    def _deviance(self) -> float | None:
+        """Minus twice the log-likelihood, where it is one."""
+        valid = self.log_likelihood is not None and self.penalty is None and not sampled(self.gathered.rows)
+        return -2 * self.log_likelihood if self.log_likelihood is not None and valid else None
+
+    @cached_property
+    def null_log_likelihood(self) -> float:
+        """The log-likelihood of shares that are the same for everybody, under the same designs."""
+        return null_log_likelihood(self.gathered.rows)
+
+    @property
+    def mcfadden(self) -> float | None:
+        """McFadden's measure, 1 - log-likelihood / that of the same shares for everybody; None for a linear model."""
+        return None if self.log_likelihood is None else 1 - self.log_likelihood / self.null_log_likelihood
 
     def interval_kind(self, interval: str = "auto") -> str:
         """Tell how intervals are found: "profile", "wald", or "none"."""

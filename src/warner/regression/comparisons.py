@@ -1,0 +1,291 @@
+r"""Models against smaller ones: likelihood ratios where they are valid, Wald's test elsewhere.
+
+Twice the difference of two maximal log-likelihoods is chi-square with as many degrees of freedom as coefficients were
+left out. A smaller model that was climbed less thoroughly than the larger one makes it too large, so the smaller one
+gets all starts and, besides, the larger optimum with the tested coefficients at zero; and if it then beats the larger
+one, that was a false optimum and is climbed again from there.
+
+With sampling weights, clusters or strata twice a log-likelihood is not chi-square. There, for linear shares, and where
+robust errors were asked for, it is Wald's test: :math:`(C'b)'(C'VC)^{-1}(C'b)`, of :math:`C'b = 0`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import chdtrc, fdtrc
+
+from warner.designs.facts import ChannelOperator
+from warner.estimators import channel_mle
+from warner.regression.ascent import climbed
+from warner.regression.likelihood import Likelihood
+from warner.regression.limits import taken
+from warner.regression.optima import SAME, found
+from warner.regression.starts import Start, starts
+from warner.regression.terms import INTERCEPT
+from warner.results import Result, plain
+from warner.words import enumerated, tabulated
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warner.arrays import Array, Counts
+    from warner.documents import Document
+    from warner.regression.regressions import Regression
+    from warner.regression.rows import Rows
+
+RATIO, WALD = "likelihood ratio", "Wald"
+INSIDE = 1e-8  # part of a column that may be left after those of the larger model
+AGREE = 1e-9  # part of a log-likelihood by which the same people may differ
+LISTED = 8
+
+
+class Tested(NamedTuple):
+    """A test: which, its statistic, degrees of freedom, p-value, and what must be said about it."""
+
+    test: str
+    statistic: float
+    freedom: int
+    p: float
+    note: str = ""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tests(Result):
+    """Tests of parts of a model.
+
+    Attributes
+    ----------
+    formula : str
+        The larger model.
+    names : tuple of str
+        What each test is of: a term, or the smaller model.
+    tests : tuple of Tested
+        What was found.
+    """
+
+    formula: str
+    names: tuple[str, ...]
+    tests: tuple[Tested, ...]
+
+    @property
+    def statistic(self) -> float:
+        """The statistic of the first test."""
+        return self.tests[0].statistic
+
+    @property
+    def freedom(self) -> int:
+        """The degrees of freedom of the first test."""
+        return self.tests[0].freedom
+
+    @property
+    def p_value(self) -> float:
+        """The p-value of the first test."""
+        return self.tests[0].p
+
+    def table(self) -> dict[str, Counts]:
+        """Give columns as arrays: ``term``, ``statistic``, ``freedom``, ``p``, ``test``."""
+        return {
+            "term": np.array(self.names, dtype=object),
+            "statistic": np.array([test.statistic for test in self.tests]),
+            "freedom": np.array([test.freedom for test in self.tests]),
+            "p": np.array([test.p for test in self.tests]),
+            "test": np.array([test.test for test in self.tests], dtype=object),
+        }
+
+    def to_dict(self) -> Document:
+        """Give what JSON can hold."""
+        return {
+            "formula": self.formula,
+            "tests": [
+                {"term": name, **{field: plain(value) for field, value in test._asdict().items()}}
+                for name, test in zip(self.names, self.tests, strict=True)
+            ],
+        }
+
+    def text(self) -> str:
+        """Write the tests as a table for people."""
+        columns = {
+            "left out": list(self.names),
+            "test": [test.test for test in self.tests],
+            "statistic": ["-" if np.isnan(test.statistic) else f"{test.statistic:.3f}" for test in self.tests],
+            "freedom": [str(test.freedom) for test in self.tests],
+            "p": ["-" if np.isnan(test.p) else f"{test.p:.3g}" for test in self.tests],
+        }
+        notes = dict.fromkeys(test.note for test in self.tests if test.note)
+        return "\n".join([f"Tests in {self.formula}", *tabulated(columns, left=2), *notes])
+
+
+def tests_of_terms(fit: Regression) -> Tests:
+    """Test each term, all its coefficients at once, with all others in the model; see `Regression.terms`."""
+    groups = {term: group for term, group in fit.specification.groups.items() if term != INTERCEPT}
+    if not groups:
+        raise ValueError(f"the model must have terms besides the intercept, but is {fit.gathered.formula!r}")
+    every = np.arange(len(fit.coefficients))
+    results = [_tested(fit, np.eye(len(every))[:, np.delete(every, group)]) for group in groups.values()]
+    return Tests(fit.gathered.formula, tuple(groups), tuple(results))
+
+
+def compared(fit: Regression, smaller: Regression) -> Tests:
+    """Test a smaller model within a larger one; see `Regression.compare`."""
+    inside = _embedding(fit, smaller)
+    name = f"to {smaller.gathered.formula}"
+    result = _tested(fit, inside, None if smaller.log_likelihood is None else smaller.point)
+    return Tests(fit.gathered.formula, (name,), (result,))
+
+
+def _tested(fit: Regression, inside: Array, known: Array | None = None) -> Tested:
+    """Test whether the coefficients are of the form T a; `known` is an a that was found before."""
+    if fit.penalty is not None:
+        raise ValueError("models must be fitted without a penalty to be compared: it has point estimates only")
+    if taken(fit, "auto") == "wald" and _needs_wald(fit):
+        return _wald(fit, inside)
+    return _likelihood_ratio(fit, inside, known)
+
+
+def _needs_wald(fit: Regression) -> bool:
+    from warner.regression.covariances import sampled
+
+    return fit.log_likelihood is None or sampled(fit.gathered.rows) or fit.errors == "robust"
+
+
+def _likelihood_ratio(fit: Regression, inside: Array, known: Array | None) -> Tested:
+    assert fit.log_likelihood is not None
+    full = fit.likelihood
+    mapping = inside if full.mapping is None else full.mapping @ inside
+    small = Likelihood(full.rows, full.family, mapping)
+    # The larger optimum with the tested coefficients at zero: of T a, the a that is nearest.
+    further = [Start("larger model", np.linalg.lstsq(inside, fit.point, rcond=None)[0].astype(np.float64))]
+    if known is not None:
+        further.append(Start("smaller model", known))
+    null = found(small, [*starts(small), *further]).peak
+    top, note = fit.log_likelihood, ""
+    if null.value > top + SAME:
+        top = climbed(full, inside @ null.coefficients).value
+        note = (
+            "A smaller model has a higher likelihood than the larger one: its estimate is a false optimum, and was "
+            f"climbed again from there, to a log-likelihood of {top:.6f}; fit with more starts."
+        )
+    elif fit.infinity is not None:
+        note = "An estimate lies at infinity: p-values are approximate."
+    statistic = max(0.0, 2 * (top - null.value))
+    freedom = len(fit.coefficients) - inside.shape[1]
+    return Tested(RATIO, statistic, freedom, float(chdtrc(freedom, statistic)), note)
+
+
+def _wald(fit: Regression, inside: Array) -> Tested:
+    size, kept = inside.shape
+    scale = 1 / np.maximum(fit.standard_errors, np.finfo(float).tiny)
+    # C is orthogonal to T, in coefficients of like size.
+    across = np.linalg.qr(inside * scale[:, np.newaxis], mode="complete")[0][:, kept:] * scale[:, np.newaxis]
+    freedom = size - kept
+    if not np.isfinite(fit.coefficients).all():
+        note = "An estimate lies at infinity, and Wald's test needs finite ones."
+        return Tested(WALD, np.nan, freedom, np.nan, note)
+    contrast = across.T @ fit.coefficients
+    statistic = float(contrast @ np.linalg.solve(across.T @ fit.covariance @ across, contrast))
+    if fit.freedom is None:
+        return Tested(WALD, statistic, freedom, float(chdtrc(freedom, statistic)))
+    # Of few clusters: (d - q + 1) W / (d q) is F with q and d - q + 1 degrees of freedom.
+    left = fit.freedom - freedom + 1
+    if left < 1:
+        return Tested(WALD, statistic, freedom, np.nan, "There are too few clusters for this test.")
+    ratio = left * statistic / (fit.freedom * freedom)
+    note = f"p-values are those of F with {left} further degrees of freedom, since clusters are few."
+    return Tested(WALD, statistic, freedom, float(fdtrc(freedom, left, ratio)), note)
+
+
+# Whether one model is within another
+
+
+def _embedding(fit: Regression, smaller: Regression) -> Array:
+    """Give T with T a the coefficients of the larger model that are those of the smaller; refuse if there is none."""
+    if not hasattr(smaller, "gathered"):
+        raise TypeError(f"smaller must be a regression, but got {type(smaller).__name__}")
+    _refuse_different_models(fit, smaller)
+    _refuse_different_people(fit.gathered.rows, smaller.gathered.rows)
+    large, small = fit.gathered, smaller.gathered
+    strange = [name for name in small.terms.variables if name not in large.terms.variables]
+    if strange:
+        raise _not_nested(fit, smaller, f"{enumerated(strange, LISTED)} is not in the larger one")
+    x = small.terms.matrix(large.covariates) if large.covariates else np.ones((1, len(small.terms.names)))
+    x = x[large.pattern]
+    columns, left = _solved(large.rows.x, x)
+    if left.any():
+        outside = [name for name, part in zip(small.terms.names, left, strict=True) if part]
+        raise _not_nested(fit, smaller, f"{enumerated(outside, LISTED)} does not follow from the larger one's columns")
+    full = np.kron(np.eye(fit.specification.shares.predictors), columns)
+    mapping = full if smaller.specification.mapping is None else full @ smaller.specification.mapping
+    inside = mapping
+    if fit.specification.mapping is not None:
+        inside, left = _solved(fit.specification.mapping, mapping)
+        if left.any():
+            raise _not_nested(fit, smaller, "its coefficients enter in another way")
+    if inside.shape[1] >= inside.shape[0]:
+        raise _not_nested(fit, smaller, "it has as many coefficients")
+    if smaller.log_likelihood is not None:
+        again = Likelihood(large.rows, smaller.specification.family, mapping).value(smaller.point)
+        if abs(again - smaller.log_likelihood) > 1e-6 + AGREE * abs(again):
+            raise ValueError(
+                "both models must be fitted to the same people, but the reports do not agree; leave out people with "
+                "missing values first"
+            )
+    return np.asarray(inside)
+
+
+def _solved(basis: Array, columns: Array) -> tuple[Array, Array]:
+    """Write columns as sums of multiples of others, and tell which cannot be."""
+    solution = np.linalg.lstsq(basis, columns, rcond=None)[0]
+    left = np.abs(columns - basis @ solution).max(axis=0)
+    return solution, left > INSIDE * np.maximum(np.abs(columns).max(axis=0), np.finfo(float).tiny)
+
+
+def _not_nested(fit: Regression, smaller: Regression, why: str) -> ValueError:
+    return ValueError(
+        f"smaller must be a part of the model, but {smaller.gathered.formula!r} is none of "
+        f"{fit.gathered.formula!r}: {why}"
+    )
+
+
+def _refuse_different_models(fit: Regression, smaller: Regression) -> None:
+    for name in ("model", "link", "reference"):
+        one, other = getattr(fit.specification, name), getattr(smaller.specification, name)
+        if one != other:
+            raise ValueError(f"both models must have the same {name}, but got {one!r} and {other!r}")
+    if fit.penalty != smaller.penalty:
+        raise ValueError("both models must be fitted without a penalty to be compared")
+
+
+def _refuse_different_people(rows: Rows, others: Rows) -> None:
+    if rows.designs != others.designs:
+        raise ValueError("both models must be fitted to reports under the same designs, but theirs differ")
+    if rows.n != others.n:
+        raise ValueError(
+            f"both models must be fitted to the same people, but there are {rows.n:,} and {others.n:,}; leave out "
+            "people with missing values first"
+        )
+    same = rows.weighted == others.weighted and np.isclose(rows.square.sum(), others.square.sum(), rtol=AGREE)
+    clustered = (rows.cluster is None, rows.stratum is None) == (others.cluster is None, others.stratum is None)
+    if not same or not clustered or not np.isclose(rows.weight.sum(), others.weight.sum(), rtol=AGREE):
+        raise ValueError("both models must be fitted with the same weights, clusters and strata, but theirs differ")
+    if not all(np.allclose(one, other, rtol=AGREE) for one, other in zip(rows.patterns(), others.patterns(), strict=True)):
+        raise ValueError("both models must be fitted to the same people, but their reports differ")
+
+
+# Measures of a whole model
+
+
+def null_log_likelihood(rows: Rows) -> float:
+    """Give the largest log-likelihood of shares that are the same for everybody, whatever the link."""
+    return largest_log_likelihood(*rows.patterns())
+
+
+def largest_log_likelihood(likelihoods: Array, weights: Sequence[float] | Array) -> float:
+    """Give the largest log-likelihood of reports of people with the same shares, from their distinct likelihoods."""
+    weights = np.asarray(weights, dtype=np.float64)
+    if len(likelihoods) == 1:
+        return float(weights[0] * np.log(likelihoods[0].max()))
+    shares = channel_mle(weights, ChannelOperator.of_matrix(likelihoods.T)).shares
+    return float(weights @ np.log(likelihoods @ shares))

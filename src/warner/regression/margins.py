@@ -1,0 +1,178 @@
+r"""Average marginal effects: by how much shares change with a covariate, on average over people.
+
+Of numbers, the derivative of the mean share in the covariate: everybody's value is moved by h to either side, the
+formula is evaluated anew, and the difference taken, so that squares and interactions move along. Of a factor, and of
+zeros and ones, the difference of two mean shares: everybody at this level, and everybody at the first one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warner.regression.limits import p_values, quantile, taken
+from warner.regression.predictions import Mean, errors_of, mean_of_columns, mean_over_people
+from warner.results import Result, plain
+from warner.words import counted, enumerated, level_text, tabulated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from warner.arrays import Array, Counts, Label
+    from warner.documents import Document
+    from warner.regression.regressions import Regression
+
+STRIDE = 1e-3  # of the spread of a column
+# Weights of the values at -2, -1, 1 and 2 strides: the error is of the fourth order.
+DIFFERENCES = {-2: 1 / 12, -1: -8 / 12, 1: 8 / 12, 2: -1 / 12}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Margins(Result):
+    """Average marginal effects, a row for each effect.
+
+    Attributes
+    ----------
+    effects : tuple of str
+        What is changed: a variable of numbers, or a level against the first, as in ``region: north - south``.
+    domain : sequence of labels
+        The answers.
+    changes, errors, low, high : arrays of shape (effects, k)
+        Changes of the shares of all answers, their standard errors and intervals.
+    level : float
+        The confidence level of the intervals.
+    target : str
+        Whether they are for these people ("realised") or for the population that they are a sample of.
+    freedom : int or None
+        Degrees of freedom of t, where clusters are few.
+    people : int
+        The number of people whose reports were used.
+    """
+
+    effects: tuple[str, ...]
+    domain: Sequence[Label]
+    changes: Array
+    errors: Array
+    low: Array
+    high: Array
+    level: float
+    target: str
+    freedom: int | None
+    people: int
+
+    def table(self) -> dict[str, Counts]:
+        """Give columns as arrays, a row for each effect and answer.
+
+        Returns
+        -------
+        dict of ndarray
+            ``term``, ``answer``, ``estimate``, ``se``, ``statistic``, ``p``, ``low``, ``high``.
+        """
+        rows, k = self.changes.shape
+        terms, answers = np.empty(rows * k, dtype=object), np.empty(rows * k, dtype=object)
+        terms[:] = [effect for effect in self.effects for _ in range(k)]
+        answers[:] = list(self.domain) * rows
+        with np.errstate(invalid="ignore", divide="ignore"):
+            statistic = (self.changes / self.errors).ravel()
+        return {
+            "term": terms,
+            "answer": answers,
+            "estimate": self.changes.ravel(),
+            "se": self.errors.ravel(),
+            "statistic": statistic,
+            "p": p_values(statistic, self.freedom),
+            "low": self.low.ravel(),
+            "high": self.high.ravel(),
+        }
+
+    def to_dict(self) -> Document:
+        """Give what JSON can hold."""
+        columns = {name: column.tolist() for name, column in self.table().items()}
+        return {
+            "level": self.level,
+            "target": self.target,
+            "people": self.people,
+            "effects": [
+                {name: plain(value) for name, value in zip(columns, row, strict=True)}
+                for row in zip(*columns.values(), strict=True)
+            ],
+        }
+
+    def text(self) -> str:
+        """Write the effects as a table for people, in percentage points."""
+        table = self.table()
+        columns = {"term": [str(term) for term in table["term"]], "answer": [str(answer) for answer in table["answer"]]}
+        columns["change"] = [f"{100 * change:+.3f}" for change in table["estimate"]]
+        columns["se"] = [f"{100 * error:.3f}" for error in table["se"]]
+        columns["p"] = [f"{p:.2g}" for p in table["p"]]
+        columns[f"{level_text(self.level)} interval"] = [
+            "-" if np.isnan(low) else f"{100 * low:+.3f} to {100 * high:+.3f}"
+            for low, high in zip(table["low"], table["high"], strict=True)
+        ]
+        whom = "these people" if self.target == "realised" else "the population that they are a sample of"
+        over = f"average over {counted(self.people, 'person', 'people')}, for {whom}"
+        return "\n".join([f"Change of shares in percentage points, {over}", *tabulated(columns, left=2)])
+
+
+def marginal_effects(
+    fit: Regression, variables: Iterable[str] | None = None, *, level: float = 0.95, target: str = "realised"
+) -> Margins:
+    """Give the average marginal effects of some variables; see `Regression.margins`."""
+    known = fit.gathered.terms.variables
+    if isinstance(variables, str):
+        raise TypeError(f"variables must be a list of names, but got the text {variables!r}; write [{variables!r}]")
+    wanted = known if variables is None else tuple(variables)
+    strange = [name for name in wanted if name not in known]
+    if strange or not wanted:
+        raise ValueError(
+            f"variables must be some that the model uses ({enumerated([repr(name) for name in known], 8) or 'none'}), "
+            f"but got {enumerated([repr(name) for name in strange], 8) or 'none'}"
+        )
+    found = [effect for name in wanted for effect in _effects(fit, name)]
+    changes = np.array([mean.shares for _, mean in found])
+    errors = np.array([errors_of(fit, mean, target) for _, mean in found])
+    reach = quantile(level, fit.freedom) if taken(fit, "auto") != "none" else np.nan
+    return Margins(
+        tuple(name for name, _ in found),
+        fit.specification.domain,
+        changes,
+        errors,
+        changes - reach * errors,
+        changes + reach * errors,
+        level,
+        target,
+        fit.freedom,
+        fit.people,
+    )
+
+
+def _effects(fit: Regression, name: str) -> Iterator[tuple[str, Mean]]:
+    """Give the effects of a variable: one of numbers, one for each further level of a factor."""
+    gathered = fit.gathered
+    values = gathered.covariates[name]
+    levels = gathered.terms.levels.get(name)
+    if levels is None and gathered.terms.kinds[name] != "number":
+        levels = tuple(np.unique(values).tolist())
+    if levels is None and np.isin(values, (0, 1)).all():
+        levels = (0, 1)
+    if levels is None:
+        yield name, _derivative(fit, name)
+        return
+    first = mean_over_people(fit, {name: levels[0]})
+    for level in levels[1:]:
+        yield f"{name}: {level} - {levels[0]}", mean_over_people(fit, {name: level}).plus(-1.0, first)
+
+
+def _derivative(fit: Regression, name: str) -> Mean:
+    """Differentiate the mean share in a column of numbers."""
+    columns = dict(fit.gathered.covariates)
+    values = columns[name].astype(np.float64)
+    stride = STRIDE * (float(values.std()) or 1.0)
+    total = None
+    for steps, weight in DIFFERENCES.items():
+        mean = mean_of_columns(fit, columns | {name: values + steps * stride})
+        total = mean.scaled(weight / stride) if total is None else total.plus(weight / stride, mean)
+    assert total is not None
+    return total
