@@ -79,11 +79,11 @@ def test_reports_that_these_shares_would_never_make_still_count() -> None:
     table = Channel([["1", "0"], ["1/6", "5/6"]], ["yes", "no"], ["yes", "no"]).channel()
     matrix = debiasing(table, np.array([1.0, 0.0]))
     assert matrix is not None
-    assert_allclose(matrix, [[1, 0], [-0.2, 1.2]], atol=1e-12)
+    assert_allclose(matrix, np.array([[1, 0], [-0.2, 1.2]]), atol=1e-12)
     with_one_that_cannot_be = np.hstack([table, np.zeros((2, 1))])
     matrix = debiasing(with_one_that_cannot_be, np.array([0.4, 0.6]))
     assert matrix is not None
-    assert_allclose(matrix, [[1, 0], [-0.2, 1.2], [0, 0]], atol=1e-12)
+    assert_allclose(matrix, np.array([[1, 0], [-0.2, 1.2], [0, 0]]), atol=1e-12)
 
 
 def test_each_row_is_debiased_by_its_own_design() -> None:
@@ -101,7 +101,7 @@ def test_each_row_is_debiased_by_its_own_design() -> None:
     z = debiased(rows, np.array([0.3, 0.7]))
     assert z is not None
     up = 1 / (2 * (p - q))
-    assert_allclose(z, [[1, 0], [-0.5, 1.5], [0.5 + up, 0.5 - up], [0.5, 0.5]], atol=1e-12)
+    assert_allclose(z, np.array([[1, 0], [-0.5, 1.5], [0.5 + up, 0.5 - up], [0.5, 0.5]]), atol=1e-12)
 
 
 def test_a_design_that_does_not_tell_the_answers_has_none_but_only_if_somebody_used_it() -> None:

@@ -161,7 +161,7 @@ def test_scores_spread_between_clusters_within_each_stratum(family: Any) -> None
     scores, bread = np.zeros((120, 3)), np.zeros((3, 3))
     for n, k in np.ndindex(120, 2):
         x = people.copies[k, n]
-        error = residual(family, people.outcome[n], x @ fit.coefficients)
+        error = residual(family, float(people.outcome[n]), float(x @ fit.coefficients))
         mean = people.outcome[n] - error
         scores[n] += weight[n] * z[n, k] * error * x
         bread += weight[n] * z[n, k] * (1 if family == "linear" else mean * (1 - mean)) * np.outer(x, x)

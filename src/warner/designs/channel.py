@@ -399,6 +399,12 @@ class Channel(Design):
             deniable,
         )
 
+    def contaminated(self, report: int, share: Fraction) -> Channel:
+        """Give the design in which this share of people gives one report regardless of it, in whole numbers."""
+        weights = self.weights.astype(object) * (share.denominator - share.numerator)
+        weights[:, report] += share.numerator * self.total
+        return Channel.of_weights(self.domain, self.outputs, weights, self.total * share.denominator)
+
     def summary(self) -> str:
         """Name the design in one line, with its epsilon."""
         return (

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.designs import Channel
 from warner.designs.exact import probability
 from warner.designs.labels import positions
 from warner.estimators import inv, mle
@@ -17,9 +16,8 @@ from warner.reports.tallies import Tally
 from warner.results import Result, plain
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from warner.arrays import Array, Counts
+    from warner.designs import Channel
     from warner.designs.exact import Number
     from warner.documents import Document
 
@@ -176,7 +174,7 @@ def sensitivity(
         raise ValueError(
             f"cheating must be shares of at least 0 and below 1, but got {cheating!r}: if all cheat, nothing is known"
         )
-    tallies = [Tally(_contaminated(channel, column, share), tally.counts, squares=tally.squares) for share in assumed]
+    tallies = [Tally(channel.contaminated(column, share), tally.counts, squares=tally.squares) for share in assumed]
     ends = [limits(contaminated, Confidence(level)) for contaminated in tallies]
     return Sensitivity(
         tally,
@@ -205,11 +203,3 @@ def _table_of(tally: Tally) -> Channel:
         return tally.design.as_channel()
     except (TypeError, ValueError) as error:
         raise TypeError(f"sensitivity needs a design with a table of probabilities: {error}") from None
-
-
-def _contaminated(design: Channel, safe: int, cheating: Fraction) -> Channel:
-    """Give the design in which this share of people gives the safe report regardless, in whole numbers."""
-    honest = cheating.denominator - cheating.numerator
-    weights = design.weights.astype(object) * honest
-    weights[:, safe] += cheating.numerator * design.total
-    return Channel.of_weights(design.domain, design.outputs, weights, design.total * cheating.denominator)

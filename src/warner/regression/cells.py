@@ -33,7 +33,6 @@ NAMED = 5  # small cells that are named in a text
 GROUPS = 10
 LEAST_GROUPS = 4
 LEAST_EXPECTED = 5.0  # reports in a group
-INTERIOR = 1e-6  # a share below this is as good as 0
 
 
 class Cells(NamedTuple):
@@ -49,7 +48,7 @@ def cells_of(fit: Regression) -> Cells:
     rows = fit.gathered.rows
     _, first, place = np.unique(rows.x, axis=0, return_index=True, return_inverse=True)
     place = place.ravel().astype(np.int64)
-    return Cells(place, np.bincount(place, rows.people), first.astype(np.int64))
+    return Cells(place, np.bincount(place, rows.people).astype(np.float64), first.astype(np.int64))
 
 
 def saturated_log_likelihood(fit: Regression, cells: Cells) -> float:
@@ -60,12 +59,15 @@ def saturated_log_likelihood(fit: Regression, cells: Cells) -> float:
     total = 0.0
     for cell in np.split(order, ends):
         distinct, place = np.unique(rows.likelihood[cell], axis=0, return_inverse=True)
-        total += largest_log_likelihood(distinct, np.bincount(place.ravel(), rows.weight[cell]))
+        total += largest_log_likelihood(distinct, np.bincount(place.ravel(), rows.weight[cell]).astype(np.float64))
     return total
 
 
 class Deviance(NamedTuple):
-    """Twice the distance to the cells; degrees of freedom and p-value are given where cells are large, else None."""
+    """Twice the distance to the cells; degrees of freedom and p-value are given where cells are large, else None.
+
+    Without degrees of freedom, as many coefficients as the cells have, the p-value is 1.
+    """
 
     saturated: float
     deviance: float
@@ -166,10 +168,8 @@ class ModelCheck(Result):
 
     def text(self) -> str:
         """Say whether the model fits."""
-        lines = [
-            f"Fit of {self.formula}: {counted(self.people, 'person', 'people')} in "
-            f"{counted(self.cells, 'cell', 'cells')} of covariates"
-        ]
+        where = f"{counted(self.people, 'person', 'people')} in {counted(self.cells, 'cell', 'cells')} of covariates"
+        lines = [f"Fit of {self.formula}: {where}"]
         if self.deviance is not None and self.deviance.p is not None:
             lines.append(
                 f"Against the cells: deviance {self.deviance.deviance:.3f} with {self.deviance.freedom} degrees of "
@@ -177,7 +177,7 @@ class ModelCheck(Result):
                 f"{self.deviance.saturated:.3f}."
             )
         elif self.deviance is not None:
-            lines.append("Against the cells: they are too small for a test.")
+            lines.append(f"Against the cells: deviance {self.deviance.deviance:.3f}; they are too small for a test.")
         lines += self._groups_in_words()
         if self.small:
             lines.append(
@@ -206,13 +206,14 @@ def checked(fit: Regression) -> ModelCheck:
     """Check a model against its cells; see `Regression.check`."""
     cells = cells_of(fit)
     small = tuple(_named(fit, cells, cell) for cell in np.flatnonzero(cells.people < SMALL).tolist())
-    groups = _why_no_groups(fit) or _grouped(fit, cells)
+    deviance = _deviance(fit, cells)
+    groups = _why_no_groups(fit, deviance) or _grouped(fit, cells)
     return ModelCheck(
         fit.gathered.formula,
         len(cells.people),
         fit.people,
         small,
-        _deviance(fit, cells),
+        deviance,
         groups if isinstance(groups, Grouped) else None,
         groups if isinstance(groups, str) else "",
     )
@@ -231,14 +232,15 @@ def _deviance(fit: Regression, cells: Cells) -> Deviance | None:
     saturated = saturated_log_likelihood(fit, cells)
     deviance = max(0.0, 2 * (saturated - fit.log_likelihood))
     freedom = len(cells.people) * (len(fit.specification.domain) - 1) - len(fit.coefficients)
-    large = fit.people / len(cells.people) > LARGE and freedom > 0 and not sampled(fit.gathered.rows)
-    return Deviance(
-        saturated, deviance, freedom if large else None, float(chdtrc(freedom, deviance)) if large else None
-    )
+    if fit.people <= LARGE * len(cells.people) or sampled(fit.gathered.rows):
+        return Deviance(saturated, deviance, None, None)
+    return Deviance(saturated, deviance, freedom, float(chdtrc(freedom, deviance)) if freedom > 0 else 1.0)
 
 
-def _why_no_groups(fit: Regression) -> str:
+def _why_no_groups(fit: Regression, deviance: Deviance | None) -> str:
     rows = fit.gathered.rows
+    if deviance is not None and deviance.p is not None:
+        return "not needed, as cells are large"
     if sampled(rows) or fit.log_likelihood is None or fit.penalty is not None:
         return "no test with weights, clusters, strata or a penalty, nor for linear shares"
     if len(rows.designs) > 1 or rows.tables[0] is None or rows.tables[0].shape[1] != rows.k:
@@ -253,10 +255,7 @@ def _grouped(fit: Regression, cells: Cells) -> Grouped | str:
     assert table is not None
     x = rows.x[cells.first]
     shares = specification.shares_at(fit.point, x)
-    last = len(specification.domain) - 1
-    answers = list(specification.domain)
-    reference = last if specification.reference is None else answers.index(specification.reference)
-    predicted = 1 - shares[:, reference]
+    predicted = 1 - shares[:, specification.reference_place]
     order = np.argsort(predicted, kind="stable")
     middle = cells.people[order].cumsum() - cells.people[order] / 2
     number = np.empty(len(order), dtype=np.int64)
@@ -267,10 +266,12 @@ def _grouped(fit: Regression, cells: Cells) -> Grouped | str:
     np.add.at(expected, number, cells.people[:, np.newaxis] * (shares @ table))
     np.add.at(observed, (number[cells.of_row], rows.report), rows.people)
     if count < LEAST_GROUPS or expected.min() < LEAST_EXPECTED:
-        return f"no test with fewer than {LEAST_GROUPS} groups, or fewer than {LEAST_EXPECTED:g} expected reports in one"
+        return (
+            f"no test with fewer than {LEAST_GROUPS} groups, or fewer than {LEAST_EXPECTED:g} expected reports in one"
+        )
     statistic = float(((observed - expected) ** 2 / expected).sum())
     freedom = (count - 2) * (table.shape[1] - 1)
-    people = np.bincount(number, cells.people)
+    people = np.bincount(number, cells.people).astype(np.float64)
     return Grouped(
         people,
         np.bincount(number, cells.people * predicted) / people,

@@ -20,8 +20,8 @@ from scipy.special import chdtrc, fdtrc
 from warner.designs.facts import ChannelOperator
 from warner.estimators import channel_mle
 from warner.regression.ascent import climbed
+from warner.regression.covariances import sampled
 from warner.regression.likelihood import Likelihood
-from warner.regression.limits import taken
 from warner.regression.optima import SAME, found
 from warner.regression.starts import Start, starts
 from warner.regression.terms import INTERCEPT
@@ -29,9 +29,7 @@ from warner.results import Result, plain
 from warner.words import enumerated, tabulated
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from warner.arrays import Array, Counts
+    from warner.arrays import Array, Counts, Mask
     from warner.documents import Document
     from warner.regression.regressions import Regression
     from warner.regression.rows import Rows
@@ -140,14 +138,12 @@ def _tested(fit: Regression, inside: Array, known: Array | None = None) -> Teste
     """Test whether the coefficients are of the form T a; `known` is an a that was found before."""
     if fit.penalty is not None:
         raise ValueError("models must be fitted without a penalty to be compared: it has point estimates only")
-    if taken(fit, "auto") == "wald" and _needs_wald(fit):
+    if _needs_wald(fit):
         return _wald(fit, inside)
     return _likelihood_ratio(fit, inside, known)
 
 
 def _needs_wald(fit: Regression) -> bool:
-    from warner.regression.covariances import sampled
-
     return fit.log_likelihood is None or sampled(fit.gathered.rows) or fit.errors == "robust"
 
 
@@ -216,7 +212,7 @@ def _embedding(fit: Regression, smaller: Regression) -> Array:
     if left.any():
         outside = [name for name, part in zip(small.terms.names, left, strict=True) if part]
         raise _not_nested(fit, smaller, f"{enumerated(outside, LISTED)} does not follow from the larger one's columns")
-    full = np.kron(np.eye(fit.specification.shares.predictors), columns)
+    full = np.asarray(np.kron(np.eye(fit.specification.shares.predictors), columns), dtype=np.float64)
     mapping = full if smaller.specification.mapping is None else full @ smaller.specification.mapping
     inside = mapping
     if fit.specification.mapping is not None:
@@ -235,9 +231,9 @@ def _embedding(fit: Regression, smaller: Regression) -> Array:
     return np.asarray(inside)
 
 
-def _solved(basis: Array, columns: Array) -> tuple[Array, Array]:
+def _solved(basis: Array, columns: Array) -> tuple[Array, Mask]:
     """Write columns as sums of multiples of others, and tell which cannot be."""
-    solution = np.linalg.lstsq(basis, columns, rcond=None)[0]
+    solution = np.asarray(np.linalg.lstsq(basis, columns, rcond=None)[0], dtype=np.float64)
     left = np.abs(columns - basis @ solution).max(axis=0)
     return solution, left > INSIDE * np.maximum(np.abs(columns).max(axis=0), np.finfo(float).tiny)
 
@@ -270,11 +266,38 @@ def _refuse_different_people(rows: Rows, others: Rows) -> None:
     clustered = (rows.cluster is None, rows.stratum is None) == (others.cluster is None, others.stratum is None)
     if not same or not clustered or not np.isclose(rows.weight.sum(), others.weight.sum(), rtol=AGREE):
         raise ValueError("both models must be fitted with the same weights, clusters and strata, but theirs differ")
-    if not all(np.allclose(one, other, rtol=AGREE) for one, other in zip(rows.patterns(), others.patterns(), strict=True)):
+    if not all(
+        np.allclose(one, other, rtol=AGREE) for one, other in zip(rows.patterns(), others.patterns(), strict=True)
+    ):
         raise ValueError("both models must be fitted to the same people, but their reports differ")
 
 
 # Measures of a whole model
+
+
+class Criteria(NamedTuple):
+    """Measures of a whole model; None where there is no likelihood, or none of a sample.
+
+    `aic` and `bic`, with the number of people; `mcfadden`, 1 less the ratio of the log-likelihood to that of the same
+    shares for everybody; and that log-likelihood itself, under the same designs.
+    """
+
+    aic: float | None
+    bic: float | None
+    mcfadden: float | None
+    null_log_likelihood: float
+
+
+def criteria(fit: Regression) -> Criteria:
+    """Measure a whole model."""
+    null, size = null_log_likelihood(fit.gathered.rows), len(fit.coefficients)
+    if fit.log_likelihood is None or fit.penalty is not None:
+        return Criteria(None, None, None, null)
+    mcfadden = 1 - fit.log_likelihood / null
+    if sampled(fit.gathered.rows):
+        return Criteria(None, None, mcfadden, null)
+    twice = -2 * fit.log_likelihood
+    return Criteria(twice + 2 * size, twice + float(np.log(fit.people)) * size, mcfadden, null)
 
 
 def null_log_likelihood(rows: Rows) -> float:
@@ -282,9 +305,8 @@ def null_log_likelihood(rows: Rows) -> float:
     return largest_log_likelihood(*rows.patterns())
 
 
-def largest_log_likelihood(likelihoods: Array, weights: Sequence[float] | Array) -> float:
+def largest_log_likelihood(likelihoods: Array, weights: Array) -> float:
     """Give the largest log-likelihood of reports of people with the same shares, from their distinct likelihoods."""
-    weights = np.asarray(weights, dtype=np.float64)
     if len(likelihoods) == 1:
         return float(weights[0] * np.log(likelihoods[0].max()))
     shares = channel_mle(weights, ChannelOperator.of_matrix(likelihoods.T)).shares

@@ -241,7 +241,7 @@ class Explanation(Result):
 def explain(
     formula: str,
     data: Any,
-    designs: Mapping[str, Design | Mapping[Label, Design]],
+    designs: Mapping[str, Design | Mapping[Any, Design]],
     *,
     family: Regressed = "linear",
     method: Method = "corrected",

@@ -8,6 +8,7 @@ estimate is a point, without an interval.
 
 from __future__ import annotations
 
+import warnings
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -138,6 +139,18 @@ def limits(fit: Regression, level: float = 0.95, interval: str = "auto") -> Limi
         low[undetermined], high[undetermined] = -np.inf, np.inf
         return Limits(low, high, ("wald",) * count, statistic)
     return _profiled(fit, reach**2, statistic)
+
+
+def warned(fit: Regression, ends: Limits) -> Limits:
+    """Warn if a better optimum was met while the ends were looked for."""
+    if ends.better is not None:
+        gain = fit.likelihood.value(ends.better) - (fit.log_likelihood or 0.0)
+        warnings.warn(
+            f"coefficients with a log-likelihood higher by {gain:.3g} were found: the estimate is a false optimum, "
+            "and intervals are those of the better one, widened to hold the estimate; take fit.better()",
+            stacklevel=3,
+        )
+    return ends
 
 
 def _profiled(fit: Regression, threshold: float, statistic: Array) -> Limits:

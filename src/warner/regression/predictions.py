@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 
-from warner.regression.covariances import spread_of_scores
+from warner.regression.covariances import inverted, spread_of_scores
 from warner.regression.covariates import columns_of, number_of_rows
 from warner.regression.families import Binary, Cumulative, Softmax
 from warner.regression.likelihood import Likelihood
 from warner.regression.limits import Coordinates, ends_of, infinite_in, quantile, taken
+from warner.regression.linear import least_squares
 from warner.regression.profiles import Combination, LogOdds
 from warner.regression.terms import by_name
 from warner.results import Result, plain
@@ -186,6 +187,15 @@ def mean_of_columns(fit: Regression, columns: Columns) -> Mean:
     return Mean(weight @ shares, slopes, shares[gathered.pattern])
 
 
+def influence(fit: Regression) -> Array:
+    """Give what one person of each row adds to the errors of the coefficients, (n, coefficients)."""
+    if fit.log_likelihood is None:
+        return least_squares(fit.gathered.rows, fit.specification.reference_place).influence
+    information = fit.likelihood.at(fit.point).information
+    bread = inverted(information, fit.likelihood, flat=fit.infinity is not None)
+    return np.asarray(fit.likelihood.scores(fit.point) @ bread)
+
+
 def errors_of(fit: Regression, mean: Mean, target: str) -> Array:
     """Give the standard errors of a mean, for these people or for the population."""
     if target not in TARGETS:
@@ -194,7 +204,7 @@ def errors_of(fit: Regression, mean: Mean, target: str) -> Array:
         variance = np.einsum("ki,ij,kj->k", mean.slopes, fit.spread, mean.slopes)
     else:
         rows = fit.gathered.rows
-        parts = (mean.each - mean.shares) / rows.weight.sum() + fit.influence @ mean.slopes.T
+        parts = (mean.each - mean.shares) / rows.weight.sum() + influence(fit) @ mean.slopes.T
         variance = np.diagonal(spread_of_scores(rows, parts))
     return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
 

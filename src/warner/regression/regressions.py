@@ -7,44 +7,42 @@ and people are independent of each other unless they are said to be clustered.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.regression import specifications
 from warner.regression.boundaries import reasons
 from warner.regression.cells import checked
-from warner.regression.comparisons import compared, null_log_likelihood, tests_of_terms
+from warner.regression.comparisons import compared, criteria, tests_of_terms
 from warner.regression.contaminations import sensitivities
-from warner.regression.covariances import check_errors, covariance, default_errors, groups, inverted, sampled
+from warner.regression.covariances import check_errors, covariance, default_errors, groups
 from warner.regression.data import gathered
 from warner.regression.infinities import infinite
 from warner.regression.jeffreys import penalised
 from warner.regression.likelihood import Likelihood
-from warner.regression.limits import limits, p_values, taken
+from warner.regression.limits import limits, p_values, taken, warned
 from warner.regression.linear import least_squares
-from warner.regression.links import LINKS
 from warner.regression.margins import marginal_effects
 from warner.regression.optima import Infinity, Optimum, found
 from warner.regression.predictions import predicted
+from warner.regression.records import record
 from warner.regression.soundness import refuse_dependent, refuse_too_few, refuse_unidentified
-from warner.regression.specifications import MODELS
+from warner.regression.specifications import check_options, specified
 from warner.regression.starts import Start
 from warner.regression.starts import starts as all_starts
-from warner.results import Result, as_frame, plain
+from warner.results import Result, as_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from warner.arrays import Array, Counts, Label
     from warner.designs.contract import Design
-    from warner.documents import Document
     from warner.designs.exact import Number
+    from warner.documents import Document
     from warner.regression.cells import ModelCheck
-    from warner.regression.comparisons import Tests
+    from warner.regression.comparisons import Criteria, Tests
     from warner.regression.contaminations import Sensitivities
     from warner.regression.data import Gathered
     from warner.regression.infinities import Infinite
@@ -53,8 +51,6 @@ if TYPE_CHECKING:
     from warner.regression.predictions import Prediction
     from warner.regression.specifications import Specification
 
-KIND, VERSION = "warner regression", 1
-PENALTIES = ("jeffreys",)
 FEW_CLUSTERS = 40  # below which t is taken in the place of the normal distribution
 
 
@@ -153,31 +149,13 @@ class Regression(Result):
         return covariance(self.likelihood, self.point, self.errors, flat=True)
 
     @cached_property
-    def influence(self) -> Array:
-        """What one person of each row adds to the errors of the coefficients, (n, coefficients)."""
-        if self.log_likelihood is None:
-            answers: list[Label | None] = list(self.specification.domain)
-            return least_squares(self.gathered.rows, answers.index(self.specification.reference)).influence
-        likelihood = self.likelihood
-        flat = self.infinity is not None
-        return likelihood.scores(self.point) @ inverted(likelihood.at(self.point).information, likelihood, flat=flat)
-
-    @cached_property
     def infinite(self) -> tuple[Infinite, ...]:
         """The coefficients that have no finite estimate, with reasons in words."""
         return infinite(self)
 
     def limits(self, level: float = 0.95, interval: str = "auto") -> Limits:
         """Give the interval of each coefficient; warn if a better optimum was met on the way."""
-        ends = limits(self, level, interval)
-        if ends.better is not None:
-            gain = self.likelihood.value(ends.better) - (self.log_likelihood or 0.0)
-            warnings.warn(
-                f"coefficients with a log-likelihood higher by {gain:.3g} were found: the estimate is a false optimum, "
-                "and intervals are those of the better one, widened to hold the estimate; take fit.better()",
-                stacklevel=2,
-            )
-        return ends
+        return warned(self, limits(self, level, interval))
 
     def better(self, level: float = 0.95) -> Regression:
         """Look for a higher likelihood along the profiles of all coefficients; the fit itself if there is none."""
@@ -238,40 +216,7 @@ class Regression(Result):
 
     def to_dict(self, level: float = 0.95, interval: str = "auto") -> Document:
         """Give what JSON can hold; numbers that are not finite as None, with reasons under "infinite"."""
-        columns = {name: column.tolist() for name, column in self.table(level, interval).items()}
-        data, specification = self.gathered, self.specification
-        return {
-            "format": KIND,
-            "version": VERSION,
-            "formula": data.formula,
-            "model": specification.model,
-            "link": specification.link,
-            "reference": specification.reference,
-            "designs": [
-                {"name": name, "design": design.to_dict()}
-                for name, design in zip(data.labels, data.rows.designs, strict=True)
-            ],
-            "people": self.people,
-            "missing": data.missing,
-            "unknown": data.unknown,
-            "weightless": data.weightless,
-            "effective": plain(self.effective),
-            "log_likelihood": plain(self.log_likelihood),
-            "gap": plain(self.gap),
-            "optima": [optimum._asdict() for optimum in self.optima],
-            "starts": self.tried,
-            "errors": self.errors,
-            "penalty": self.penalty,
-            "level": level,
-            "infinite": [
-                {"answer": answer, "term": term, "sign": plain(np.sign(estimate)), "reason": why}
-                for answer, term, estimate, why in self.infinite
-            ],
-            "coefficients": [
-                {name: plain(value) for name, value in zip(columns, row, strict=True)}
-                for row in zip(*columns.values(), strict=True)
-            ],
-        }
+        return record(self, level, interval)
 
     def predict(
         self, profiles: Any = None, *, level: float = 0.95, target: str = "realised", interval: str = "auto"
@@ -361,31 +306,10 @@ class Regression(Result):
         """
         return sensitivities(self, report, shares, level=level)
 
-    @property
-    def aic(self) -> float | None:
-        """Akaike's criterion; None where there is no likelihood of a sample."""
-        return None if self._deviance is None else self._deviance + 2 * len(self.coefficients)
-
-    @property
-    def bic(self) -> float | None:
-        """Schwarz' criterion, with the number of people; None where there is no likelihood of a sample."""
-        return None if self._deviance is None else self._deviance + np.log(self.people) * len(self.coefficients)
-
-    @property
-    def _deviance(self) -> float | None:
-        """Minus twice the log-likelihood, where it is one."""
-        valid = self.log_likelihood is not None and self.penalty is None and not sampled(self.gathered.rows)
-        return -2 * self.log_likelihood if self.log_likelihood is not None and valid else None
-
     @cached_property
-    def null_log_likelihood(self) -> float:
-        """The log-likelihood of shares that are the same for everybody, under the same designs."""
-        return null_log_likelihood(self.gathered.rows)
-
-    @property
-    def mcfadden(self) -> float | None:
-        """McFadden's measure, 1 - log-likelihood / that of the same shares for everybody; None for a linear model."""
-        return None if self.log_likelihood is None else 1 - self.log_likelihood / self.null_log_likelihood
+    def criteria(self) -> Criteria:
+        """Measures of the whole model: AIC, BIC, McFadden's, and the log-likelihood of equal shares for everybody."""
+        return criteria(self)
 
     def interval_kind(self, interval: str = "auto") -> str:
         """Tell how intervals are found: "profile", "wald", or "none"."""
@@ -476,7 +400,7 @@ def regress(
     >>> fit.coefficients.round(4)  # log(.3/.7), and log(.6/.4) less that
     array([-0.8473,  1.2528])
     """
-    _check(model, link, penalty, errors)
+    check_options(model, link, penalty, errors)
     data = gathered(
         formula,
         data,
@@ -491,40 +415,17 @@ def regress(
         strata=strata,
         unknown=unknown,
     )
-    domain = data.rows.designs[0].domain
-    if reference is None:
-        reference = domain[-1]
-    elif reference not in domain:
-        raise ValueError(f"reference must be one of the answers, but got {reference!r}")
+    specification = specified(data.terms, data.rows.designs[0].domain, model, link, reference)
     if model == "linear":
-        return _linear(data, specifications.linear(data.terms, domain, reference), errors)
-    if model == "ordered":
-        specification = specifications.ordered(data.terms, domain, link)
-    elif link != "logit" and len(domain) > 2:
-        raise ValueError(f'link must be "logit" for more than two answers, unless model="ordered", but got {link!r}')
-    else:
-        specification = specifications.multinomial(data.terms, domain, reference, link)
+        return fitted_linear(data, specification)
     return fitted(data, specification, errors=errors, penalty=penalty, at_random=starts)
 
 
-def _check(model: str, link: str, penalty: str | None, errors: str | None) -> None:
-    if model not in MODELS:
-        raise ValueError(f"model must be one of {', '.join(MODELS)}, but got {model!r}")
-    if link not in LINKS:
-        raise ValueError(f"link must be one of {', '.join(LINKS)}, but got {link!r}")
-    if penalty is not None and penalty not in PENALTIES:
-        raise ValueError(f"penalty must be one of {', '.join(PENALTIES)}, or None, but got {penalty!r}")
-    if model == "linear" and (penalty is not None or link != "logit" or errors not in {None, "robust"}):
-        raise ValueError(
-            "a linear model has neither link nor penalty, and its errors are robust: leave link, penalty and errors out"
-        )
-
-
-def _linear(data: Gathered, specification: Specification, errors: str | None) -> Regression:
+def fitted_linear(data: Gathered, specification: Specification) -> Regression:
+    """Fit shares that are linear in the columns to gathered data."""
     refuse_too_few(data.rows, len(specification.coefficients))
     refuse_dependent(data.rows, data.terms.names)
-    answers: list[Label | None] = list(specification.domain)
-    result = least_squares(data.rows, answers.index(specification.reference))
+    result = least_squares(data.rows, specification.reference_place)
     return Regression(data, specification, result.coefficients, result.coefficients, result.covariance, "robust")
 
 

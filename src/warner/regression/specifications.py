@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from warner.regression.terms import Terms
 
 MODELS = ("multinomial", "ordered", "linear")
+PENALTIES = ("jeffreys",)
 
 
 class Coefficient(NamedTuple):
@@ -63,6 +64,12 @@ class Specification:
     mapping: Array | None = None
 
     @property
+    def reference_place(self) -> int:
+        """The number of the reference; that of the last answer where there is none."""
+        answers: list[Label | None] = list(self.domain)
+        return len(answers) - 1 if self.reference is None else answers.index(self.reference)
+
+    @property
     def family(self) -> Family:
         """The family of the likelihood."""
         if not isinstance(self.shares, Family):
@@ -83,6 +90,35 @@ class Specification:
         slopes = self.shares.slopes(self.matrix(b) @ x.T)
         full = np.einsum("kfn,np->nkfp", slopes, x).reshape(len(x), self.shares.k, -1)
         return full if self.mapping is None else np.asarray(full @ self.mapping)
+
+
+def check_options(model: str, link: str, penalty: str | None, errors: str | None) -> None:
+    """Refuse models, links and penalties that do not exist, or not together."""
+    if model not in MODELS:
+        raise ValueError(f"model must be one of {', '.join(MODELS)}, but got {model!r}")
+    if link not in LINKS:
+        raise ValueError(f"link must be one of {', '.join(LINKS)}, but got {link!r}")
+    if penalty is not None and penalty not in PENALTIES:
+        raise ValueError(f"penalty must be one of {', '.join(PENALTIES)}, or None, but got {penalty!r}")
+    if model == "linear" and (penalty is not None or link != "logit" or errors not in {None, "robust"}):
+        raise ValueError(
+            "a linear model has neither link nor penalty, and its errors are robust: leave link, penalty and errors out"
+        )
+
+
+def specified(terms: Terms, domain: Sequence[Label], model: str, link: str, reference: Label | None) -> Specification:
+    """Give the specification of a model by its name."""
+    if reference is None:
+        reference = domain[-1]
+    elif reference not in domain:
+        raise ValueError(f"reference must be one of the answers, but got {reference!r}")
+    if model == "linear":
+        return linear(terms, domain, reference)
+    if model == "ordered":
+        return ordered(terms, domain, link)
+    if link != "logit" and len(domain) > 2:
+        raise ValueError(f'link must be "logit" for more than two answers, unless model="ordered", but got {link!r}')
+    return multinomial(terms, domain, reference, link)
 
 
 def multinomial(terms: Terms, domain: Sequence[Label], reference: Label, link: str = "logit") -> Specification:

@@ -1,0 +1,163 @@
+r"""How a regression depends on people who ignore the design and give the safe report: nothing that reports can tell.
+
+If a share c of people reports ``safe`` whatever the device says and whatever the truth is, a report has the
+probabilities :math:`(1-c) C + c\,[\text{report} = \text{safe}]` instead of C. The model is fitted again under that
+design. Those people are assumed to be independent of the answer and of the covariates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warner.designs.exact import probability
+from warner.designs.labels import positions
+from warner.regression.limits import limits
+from warner.regression.starts import Start
+from warner.results import Result, plain
+from warner.words import enumerated, level_text, tabulated
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from warner.arrays import Array, Counts, Label
+    from warner.designs.exact import Number
+    from warner.documents import Document
+    from warner.regression.regressions import Regression
+    from warner.regression.rows import Rows
+
+LISTED = 10
+MEAN_SHARE = "mean share"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sensitivities(Result):
+    """A regression under several shares of people who give the safe report regardless of the design.
+
+    Attributes
+    ----------
+    safe : str or int
+        The report that those people give.
+    cheating : array
+        Their shares, as assumed.
+    fits : tuple of Regression
+        The model under each of these assumptions.
+    level : float
+        The confidence level of the intervals.
+    """
+
+    safe: Label
+    cheating: Array
+    fits: tuple[Regression, ...]
+    level: float
+
+    def table(self) -> dict[str, Counts]:
+        """Give columns as arrays: a row for each assumed share and coefficient, then the mean shares of all answers.
+
+        Returns
+        -------
+        dict of ndarray
+            ``cheating``, ``term`` ("mean share" for those), ``answer``, ``estimate``, ``se``, ``low``, ``high``.
+        """
+        parts = [self._of(fit) for fit in self.fits]
+        columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        return {"cheating": np.repeat(self.cheating, [len(part["term"]) for part in parts]), **columns}
+
+    def _of(self, fit: Regression) -> dict[str, Counts]:
+        ends, shares = limits(fit, self.level), fit.predict(level=self.level)
+        names = [(name.term, name.answer) for name in fit.specification.coefficients]
+        names += [(MEAN_SHARE, answer) for answer in fit.specification.domain]
+        terms, answers = np.empty(len(names), dtype=object), np.empty(len(names), dtype=object)
+        terms[:], answers[:] = [term for term, _ in names], [answer for _, answer in names]
+        return {
+            "term": terms,
+            "answer": answers,
+            "estimate": np.append(fit.coefficients, shares.shares[0]),
+            "se": np.append(fit.standard_errors, shares.errors[0]),
+            "low": np.append(ends.low, shares.low[0]),
+            "high": np.append(ends.high, shares.high[0]),
+        }
+
+    def to_dict(self) -> Document:
+        """Give what JSON can hold."""
+        columns = {name: column.tolist() for name, column in self.table().items()}
+        return {
+            "formula": self.fits[0].gathered.formula,
+            "safe": self.safe,
+            "level": self.level,
+            "values": [
+                {name: plain(value) for name, value in zip(columns, row, strict=True)}
+                for row in zip(*columns.values(), strict=True)
+            ],
+        }
+
+    def text(self) -> str:
+        """Write the table for people: a column for each assumed share."""
+        table = self.table()
+        rows = len(table["term"]) // len(self.fits)
+        columns = {
+            "answer": ["" if answer is None else str(answer) for answer in table["answer"][:rows]],
+            "term": [str(term) for term in table["term"][:rows]],
+        }
+        for place, share in enumerate(self.cheating.tolist()):
+            part = slice(place * rows, (place + 1) * rows)
+            columns[f"{100 * share:g} %"] = [
+                f"{estimate:.3f} ({low:.3f} to {high:.3f})"
+                for estimate, low, high in zip(
+                    table["estimate"][part], table["low"][part], table["high"][part], strict=True
+                )
+            ]
+        about = f"regardless of the design, with {level_text(self.level)} intervals"
+        head = f"{self.fits[0].gathered.formula}, if this part of the people reported {self.safe!r} {about}"
+        note = "Cheating is assumed to be independent of the answer and of the covariates. No count can confirm that."
+        return "\n".join([head, *tabulated(columns, left=2), note])
+
+
+def sensitivities(fit: Regression, safe: Label, shares: Sequence[Number], *, level: float) -> Sensitivities:
+    """Fit a model under several shares of cheaters; see `Regression.sensitivity`."""
+    if isinstance(shares, str) or not isinstance(shares, Sequence):
+        raise TypeError(f"shares must be a sequence, such as (0, 0.1), but got {shares!r}")
+    assumed = [probability("shares", share) for share in shares]
+    if not assumed or 1 in assumed:
+        raise ValueError(f"shares must be at least 0 and below 1, but got {shares!r}: if all cheat, nothing is known")
+    fits = tuple(_refitted(fit, _contaminated(fit.gathered.rows, safe, share)) for share in assumed)
+    return Sensitivities(safe, np.array([float(share) for share in assumed]), fits, level)
+
+
+def _refitted(fit: Regression, rows: Rows) -> Regression:
+    from warner.regression.regressions import fitted, fitted_linear
+
+    data = replace(fit.gathered, rows=rows)
+    if fit.log_likelihood is None:
+        return fitted_linear(data, fit.specification)
+    more = [Start("as before", fit.point)]
+    return fitted(data, fit.specification, errors=fit.errors, penalty=fit.penalty, more=more)
+
+
+def _contaminated(rows: Rows, safe: Label, cheating: Fraction) -> Rows:
+    """Give the rows under the designs in which this share of people gives the safe report regardless."""
+    designs, tables, possible = list(rows.designs), list(rows.tables), []
+    likelihood = rows.likelihood.copy()
+    for number, design in enumerate(rows.designs):
+        try:
+            channel = design.as_channel()
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"sensitivity needs designs with a table of probabilities: {error}") from None
+        column = int(positions([safe], channel.outputs)[0])
+        possible += list(channel.outputs)
+        if column < 0:
+            continue
+        changed = channel.contaminated(column, cheating)
+        table = changed.channel()
+        designs[number], tables[number] = changed, table
+        chosen = rows.design == number
+        likelihood[chosen] = table.T[rows.report[chosen]]
+    if safe not in possible:
+        raise ValueError(
+            f"report must be a possible report of a design, but {safe!r} is none of "
+            f"{enumerated([repr(label) for label in dict.fromkeys(possible)], LISTED)}"
+        )
+    return replace(rows, likelihood=likelihood, designs=tuple(designs), tables=tuple(tables))

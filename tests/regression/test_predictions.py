@@ -1,0 +1,246 @@
+"""Predicted shares and marginal effects: the reference, other ways to the same number, and what they are of."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from regression_cases import FORCED, REFERENCE, THREE, fit_of, people_of
+from warner.regression.ascent import climbed
+from warner.regression.covariances import spread_of_scores
+from warner.regression.predictions import influence, mean_over_people
+from warner.regression.regressions import regress
+
+CASE = REFERENCE["A_binary_forced_response"]
+
+
+def test_the_share_of_a_profile_to_the_reference() -> None:
+    wanted = CASE["profile_x2_d1"]
+    prediction = fit_of("A").predict({"x": [2], "d": [1]})
+    assert prediction.shares[0, 0] == pytest.approx(wanted["share"], abs=1e-9)
+    assert prediction.errors[0, 0] == pytest.approx(wanted["se_delta"], abs=1e-9)
+    assert prediction.low[0, 0] == pytest.approx(wanted["low"], abs=1e-9)
+    assert prediction.high[0, 0] == pytest.approx(wanted["high"], abs=1e-9)
+    np.testing.assert_allclose(prediction.low[0, 1], 1 - prediction.high[0, 0])
+    wanted = REFERENCE["B_three_answers"]["profile_x1_d1"]
+    prediction = fit_of("B").predict({"x": [1], "d": [1]})
+    np.testing.assert_allclose(prediction.shares[0], wanted["share"], atol=1e-9)
+    np.testing.assert_allclose(prediction.errors[0], wanted["se_delta"], atol=1e-9)
+
+
+def test_the_mean_share_to_the_reference() -> None:
+    prediction = fit_of("A").predict()
+    assert prediction.shares[0, 0] == pytest.approx(CASE["mean_share"], abs=1e-9)
+    assert prediction.errors[0, 0] == pytest.approx(CASE["mean_share_se_delta"], abs=1e-9)
+
+
+def test_the_mean_share_of_a_population_has_the_spread_of_people_besides() -> None:
+    # Of a saturated model the mean share is that of all reports, undone: its variance is the binomial one in each cell,
+    # and that of a sample of cells besides. Together, that of the reports of everybody, with n/(n - 1).
+    people = people_of("A_binary_forced_response")
+    fit = regress("answer ~ C(x) * C(d)", people, FORCED, counts="people")
+    yes = sum(n for n, answer in zip(people["people"], people["answer"], strict=True) if answer == "yes")
+    n = fit.people
+    mean = (yes / n - 1 / 6) / (2 / 3)
+    variance = yes / n * (1 - yes / n) / (n - 1) / (2 / 3) ** 2
+    prediction = fit.predict(target="population")
+    assert prediction.shares[0, 0] == pytest.approx(mean, abs=1e-9)
+    assert prediction.errors[0, 0] == pytest.approx(np.sqrt(variance), abs=1e-9)
+    assert fit.predict().errors[0, 0] < prediction.errors[0, 0]
+
+
+@pytest.mark.parametrize("model", ["multinomial", "linear"])
+def test_influences_add_up_to_the_robust_errors(model) -> None:
+    fit = fit_of("A", model=model, errors="robust")
+    factor = (fit.people - 1) / (fit.people - 3) if model == "linear" else 1.0  # HC1
+    np.testing.assert_allclose(factor * spread_of_scores(fit.gathered.rows, influence(fit)), fit.covariance, rtol=1e-10)
+
+
+@pytest.mark.parametrize("letter", ["A", "B"])
+@pytest.mark.parametrize("model", ["multinomial", "ordered"])
+def test_the_profile_of_a_share_is_that_of_a_coefficient_of_other_columns(letter, model) -> None:
+    # With covariates measured from the profile, two answers have their log-odds as the intercept.
+    fit = fit_of(letter, model=model)
+    prediction = fit.predict({"x": [2], "d": [1]}, interval="profile")
+    name, design = {"A": ("A_binary_forced_response", FORCED), "B": ("B_three_answers", THREE)}[letter]
+    options = {"model": model} | ({"reference": "never"} if letter == "B" else {})
+    other = regress("answer ~ I(x - 2) + I(d - 1)", people_of(name), design, counts="people", **options)
+    table = other.table(interval="profile")
+    if letter == "A" or model == "ordered":
+        ends = 1 / (1 + np.exp(-np.array([table["low"][0], table["high"][0]])))
+        np.testing.assert_allclose([prediction.low[0, 0], prediction.high[0, 0]], ends, atol=1e-7)
+    else:
+        # The reference has its log-odds against all others together, by no coefficient: its ends lose the quantile.
+        assert set(prediction.methods[0]) == {"profile"}
+        for answer in range(3):
+            for end in (prediction.low[0, answer], prediction.high[0, answer]):
+                assert _loss(other, answer, end) == pytest.approx(chi2.ppf(0.95, 1), abs=1e-4)
+
+
+def _loss(fit, answer: int, share: float) -> float:
+    """Give twice the loss with a share held at the columns (1, 0, 0), by a penalty on its distance."""
+    likelihood = fit.likelihood
+    b = fit.point.copy()
+
+    class Pulled:
+        strength = 1.0
+        total, reach, scale = likelihood.total, likelihood.reach, likelihood.scale
+        predictors, movement = likelihood.predictors, likelihood.movement
+
+        def value(self, b):
+            return likelihood.value(b) - self.strength * self.distance(b)[0] ** 2 / 2
+
+        def distance(self, b):
+            x = np.array([[1.0, 0.0, 0.0]])
+            shares, slopes = fit.specification.shares_at(b, x), fit.specification.slopes_at(b, x)
+            return shares[0, answer] - share, slopes[0, answer]
+
+        def at(self, b):
+            place = likelihood.at(b)
+            off, slope = self.distance(b)
+            bend = place.information + self.strength * np.outer(slope, slope)
+            return place._replace(
+                value=self.value(b), gradient=place.gradient - self.strength * off * slope, information=bend
+            )
+
+    pulled = Pulled()
+    for strength in (1e3, 1e5, 1e7, 1e9):
+        pulled.strength = strength
+        b = climbed(pulled, b).coefficients
+    return 2 * (fit.log_likelihood - likelihood.value(b))
+
+
+def test_a_share_of_nobody_has_an_interval() -> None:
+    fit = fit_of("D")
+    prediction = fit.predict({"g": [0, 1]})
+    assert prediction.methods[1] == ("profile", "profile")
+    assert prediction.low[1, 0] == 0
+    assert np.isnan(prediction.errors[1, 0])
+    # 25 of 200 reports: the end is where the binomial log-likelihood has lost half the quantile from its maximum at 0.
+    rate = 1 / 6 + 2 / 3 * prediction.high[1, 0]
+    lost = 2 * (25 * np.log(1 / 6 / rate) + 175 * np.log(5 / 6 / (1 - rate)))
+    assert lost == pytest.approx(chi2.ppf(0.95, 1), abs=1e-6)
+    wald = fit.predict({"g": [1]}, interval="wald")
+    assert np.isnan(wald.high[0, 0])
+    assert "?" in wald.text()
+    assert "too short" in fit.predict().text()
+
+
+def test_shares_of_nobody_among_several_answers() -> None:
+    people = {"answer": [*THREE.domain] * 2, "g": [0] * 3 + [1] * 3, "n": [90, 60, 50, 130, 60, 25]}
+    fit = regress("answer ~ g", people, THREE, counts="n")
+    assert fit.infinity is not None
+    prediction = fit.predict({"g": [1]})
+    assert prediction.shares[0, 2] < 1e-6
+    assert prediction.low[0, 2] == 0
+    assert 0 < prediction.high[0, 2] < 0.2
+    assert (prediction.low <= prediction.shares).all()
+    assert (prediction.shares <= prediction.high).all()
+
+
+def test_variables_that_are_not_given_are_averaged() -> None:
+    fit = fit_of("A")
+    prediction = fit.predict({"x": [0, 3]})
+    assert prediction.averaged == ("d",)
+    rows = fit.predict({"x": [0, 0, 3, 3], "d": [0, 1, 0, 1]}).shares[:, 0]
+    share = 500 / 1100  # of people with d = 1
+    np.testing.assert_allclose(prediction.shares[:, 0], (1 - share) * rows[::2] + share * rows[1::2])
+    h, slopes = 1e-6, mean_over_people(fit, {"x": 3}).slopes[0]
+    for i, step in enumerate(h * np.eye(3)):
+        x = np.array([[1, 3, 0], [1, 3, 1]])
+        up, down = (fit.specification.shares_at(fit.point + s, x)[:, 0] @ [1 - share, share] for s in (step, -step))
+        assert slopes[i] == pytest.approx((up - down) / (2 * h), abs=1e-8)
+    with pytest.raises(ValueError, match="means over people"):
+        fit.predict({"x": [0]}, interval="profile")
+
+
+def test_profiles_of_all_kinds() -> None:
+    pandas = pytest.importorskip("pandas")
+    fit = fit_of("A")
+    wanted = fit.predict({"x": [2, 3], "d": [1, 1]}).shares
+    for profiles in (
+        {"x": [2, 3], "d": 1},
+        pandas.DataFrame({"d": [1, 1], "x": [2, 3], "other": ["a", "b"]}),
+        np.array([[2, 1], [3, 1]]),
+    ):
+        np.testing.assert_array_equal(fit.predict(profiles).shares, wanted)
+    with pytest.raises(ValueError, match=r"profiles must give variables of the model \('x', 'd'\), but got 'age'"):
+        fit.predict({"age": [2]})
+    with pytest.raises(ValueError, match="new data must have the column 'd'"):
+        fit.predict(pandas.DataFrame({"x": [2]}))
+    with pytest.raises(ValueError, match="target must be one of realised, population"):
+        fit.predict(target="sample")
+    with pytest.raises(ValueError, match="as long as each other"):
+        fit.predict({"x": [1, 2], "d": [1, 2, 3]})
+    factor = regress("answer ~ C(x)", people_of("A_binary_forced_response"), FORCED, counts="people")
+    with pytest.raises(ValueError, match="levels that were there"):
+        factor.predict({"x": [7]})
+
+
+def test_linear_shares_and_penalised_ones() -> None:
+    linear = fit_of("A", model="linear").predict({"x": [2], "d": [1]})
+    case = CASE["linear_identity"]["coef"]
+    assert linear.shares[0, 0] == pytest.approx(case[0] + 2 * case[1] + case[2], abs=1e-9)
+    np.testing.assert_allclose(linear.high - linear.shares, 1.959963984540054 * linear.errors)
+    penalised = fit_of("A", penalty="jeffreys").predict()
+    assert penalised.methods[0] == ("none", "none")
+    assert np.isnan(penalised.low).all()
+
+
+def test_the_table_text_and_json_of_a_prediction() -> None:
+    prediction = fit_of("B").predict({"x": [0, 1], "d": 1})
+    table = prediction.table()
+    assert list(table) == ["x", "d", "answer", "share", "se", "low", "high", "interval"]
+    assert table["answer"].tolist() == ["never", "once", "often"] * 2
+    assert table["x"].tolist() == [0, 0, 0, 1, 1, 1]
+    assert json.loads(prediction.to_json())["shares"][4]["share"] == table["share"][4]
+    assert len(prediction.text().splitlines()) == 7
+    assert prediction.to_frame("pandas").shape == (6, 8)
+
+
+# Margins
+
+
+def test_marginal_effects_to_the_reference() -> None:
+    margins = fit_of("A").margins()
+    assert margins.effects == ("x", "d: 1 - 0")
+    for row, name in enumerate(("ame_x", "ame_d")):
+        assert margins.changes[row, 0] == pytest.approx(CASE[name]["value"], abs=1e-9)
+        assert margins.errors[row, 0] == pytest.approx(CASE[name]["se"], abs=1e-9)
+    np.testing.assert_allclose(margins.changes.sum(axis=1), 0, atol=1e-12)
+
+
+def test_marginal_effects_move_squares_and_interactions_along() -> None:
+    fit = regress("answer ~ x * d + I(x**2)", people_of("A_binary_forced_response"), FORCED, counts="people")
+    (effect,) = fit.margins(["x"]).changes[:, 0]
+    columns = fit.gathered.covariates
+    b = fit.coefficients
+    names = list(fit.gathered.terms.names)
+    share = fit.specification.shares_at(b, fit.gathered.terms.matrix(columns))[:, 0]
+    slope = b[names.index("x")] + b[names.index("x:d")] * columns["d"] + 2 * b[names.index("I(x ** 2)")] * columns["x"]
+    weight = np.bincount(fit.gathered.pattern, fit.gathered.rows.weight)
+    assert effect == pytest.approx(weight @ (share * (1 - share) * slope) / weight.sum(), abs=1e-9)
+
+
+def test_marginal_effects_of_levels_and_of_linear_shares() -> None:
+    people = people_of("A_binary_forced_response")
+    people["region"] = [f"r{x}" for x in people["x"]]
+    fit = regress("answer", people, FORCED, on=["region"], counts="people")
+    margins = fit.margins()
+    assert margins.effects == ("region: r1 - r0", "region: r2 - r0", "region: r3 - r0")
+    shares = fit.predict({"region": ["r0", "r1", "r2", "r3"]}).shares[:, 0]
+    np.testing.assert_allclose(margins.changes[:, 0], shares[1:] - shares[0])
+    linear = fit_of("A", model="linear")
+    np.testing.assert_allclose(linear.margins().changes[:, 0], linear.coefficients[1:], atol=1e-12)
+    np.testing.assert_allclose(linear.margins().errors[:, 0], linear.standard_errors[1:], rtol=1e-9)
+    table = linear.margins().table()
+    assert list(table) == ["term", "answer", "estimate", "se", "statistic", "p", "low", "high"]
+    assert json.loads(linear.margins().to_json())["effects"][0]["term"] == "x"
+    assert "percentage points" in repr(linear.margins())
+    with pytest.raises(ValueError, match=r"variables must be some that the model uses \('x', 'd'\), but got 'age'"):
+        linear.margins(["age"])
+    with pytest.raises(TypeError, match="a list of names"):
+        linear.margins("x")
