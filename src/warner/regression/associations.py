@@ -344,7 +344,7 @@ def associate(
     >>> dice = forced_response(truth="2/3", yes="1/6")
     >>> result = associate([[60, 90], [80, 270]], {"cheated": dice, "copied": dice})
     >>> round(result.test.p_value, 6), result.test.method
-    (0.000128, "Fisher's exact test")
+    (0.000134, "Fisher's exact test")
     >>> result.shares.round(3)
     array([[0.115, 0.085],
            [0.055, 0.745]])
