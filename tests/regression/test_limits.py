@@ -129,7 +129,7 @@ def test_the_log_odds_of_an_answer_among_several() -> None:
         bend = (held.at(free - step).gradient - held.at(free + step).gradient) / (2 * h)
         np.testing.assert_allclose(bend, place.information[i], atol=1e-3)
     # The largest likelihood with the share held, by a search over all coefficients with a penalty on it.
-    profile = summit(fit).profile(quantity)
+    profile = summit(fit, QUANTILE).profile(quantity)
     end = profile.end(QUANTILE, 1)
     assert profile.loss(end) == pytest.approx(QUANTILE, abs=1e-7)
     assert infinite_in(fit, quantity, Coordinates(fit.likelihood, np.eye(6))) == 0

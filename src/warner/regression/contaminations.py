@@ -15,7 +15,6 @@ import numpy as np
 
 from warner.designs.exact import probability
 from warner.designs.labels import positions
-from warner.regression.limits import limits
 from warner.regression.starts import Start
 from warner.results import Result, plain
 from warner.words import enumerated, level_text, tabulated
@@ -67,7 +66,7 @@ class Sensitivities(Result):
         return {"cheating": np.repeat(self.cheating, [len(part["term"]) for part in parts]), **columns}
 
     def _of(self, fit: Regression) -> dict[str, Counts]:
-        ends, shares = limits(fit, self.level), fit.predict(level=self.level)
+        ends, shares = fit.limits(self.level), fit.predict(level=self.level)
         names = [(name.term, name.answer) for name in fit.specification.coefficients]
         names += [(MEAN_SHARE, answer) for answer in fit.specification.domain]
         terms, answers = np.empty(len(names), dtype=object), np.empty(len(names), dtype=object)

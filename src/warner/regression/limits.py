@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 INTERVALS = ("auto", "profile", "wald")
 MANY = 2000.0  # direct answers that would tell as much, beyond which Wald's interval is as good
-FEW_STARTS = 2  # of each end: null and corrected score, if the fit knows of one optimum only
+FEW_STARTS = 2  # of each end: null and corrected score, if no other maximum is near
 TRIALS = 5
 FAR_OUT = 100.0  # movement of a predictor that shows whether a quantity goes along
 
@@ -61,11 +61,16 @@ class Summit(NamedTuple):
         return Profile(self.likelihood, quantity, self.point, self.top, self.spread, self.others, unit)
 
 
-def summit(fit: Regression, better: Array | None = None) -> Summit:
-    """Give the maximum of a fit, or that which lies above `better`."""
+def summit(fit: Regression, threshold: float, better: Array | None = None) -> Summit:
+    """Give the maximum of a fit, or that which lies above `better`.
+
+    An end is a point of the profile at which twice the loss is the threshold. If another maximum is known that is not
+    lower than that, its branch of the profile may be the higher one there, and all starts are tried.
+    """
     assert fit.log_likelihood is not None
     likelihood = fit.likelihood
-    count = FEW_STARTS if len(fit.optima) == 1 else None
+    rivals = [one for one in fit.optima[1:] if fit.log_likelihood - one.log_likelihood < threshold / 2]
+    count = None if rivals or better is not None else FEW_STARTS
     others = tuple(start.coefficients for start in islice(starts(likelihood), count))
     if better is None:
         return Summit(likelihood, fit.point, fit.log_likelihood, fit.spread, others)
@@ -155,12 +160,12 @@ def warned(fit: Regression, ends: Limits) -> Limits:
 
 def _profiled(fit: Regression, threshold: float, statistic: Array) -> Limits:
     """Find both ends of each coefficient; with a better optimum they are its own, widened to hold the estimate."""
-    top, better = summit(fit), None
+    top, better = summit(fit, threshold), None
     for _ in range(TRIALS):
         try:
             low, high = _ends_of_all(fit, top, threshold, statistic)
         except FalseOptimumError as error:
-            top = summit(fit, error.coefficients)
+            top = summit(fit, threshold, error.coefficients)
             better = top.point
         else:
             if better is not None:
@@ -201,14 +206,14 @@ def ends_of(fit: Regression, quantity: Quantity, threshold: float, coordinates: 
     """Find both ends of a quantity of some coefficients; they hold the estimate."""
     estimate = quantity.value(coordinates.matrix @ fit.point)
     at_infinity = infinite_in(fit, quantity, coordinates)
-    top = summit(fit)
+    top = summit(fit, threshold)
     for _ in range(TRIALS):
         profile = coordinates.of(top).profile(quantity)
         try:
             low = -np.inf if at_infinity < 0 else profile.end(threshold, -1)
             high = np.inf if at_infinity > 0 else profile.end(threshold, 1)
         except FalseOptimumError as error:
-            top = summit(fit, np.linalg.inv(coordinates.matrix).astype(np.float64) @ error.coefficients)
+            top = summit(fit, threshold, np.linalg.inv(coordinates.matrix).astype(np.float64) @ error.coefficients)
         else:
             return min(low, estimate), max(high, estimate)
     raise _too_many_maxima()

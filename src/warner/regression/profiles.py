@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from warner.regression.ascent import climbed
+from warner.regression.ascent import Peak, climbed
 from warner.regression.likelihood import Likelihood, Place
 from warner.regression.optima import SAME
 
@@ -124,7 +124,8 @@ class Held(Likelihood):
 
     def whole(self, free: Array) -> Array:
         """Give all coefficients: the pivot is what makes the quantity what it is held at."""
-        b = np.insert(free, self.quantity.pivot, 0.0)
+        b = np.zeros(len(free) + 1)
+        b[self.free] = free
         b[self.quantity.pivot] = (self.target - self.quantity.value(b)) / self._lift(b)
         return b
 
@@ -284,8 +285,8 @@ class Profile:
             return [last.free + (target - last.target) * self._tangent, last.free]
         return [last.free]
 
-    def _climbed(self, start: Array) -> _Solution:
-        peak = climbed(self.held, start)
+    def _climbed(self, start: Array, known: Sequence[Peak] = ()) -> _Solution:
+        peak = climbed(self.held, start, known=known)
         loss = 2 * (self.top - peak.value)
         if loss < -2 * SAME - 1e-12 * abs(self.top):
             raise FalseOptimumError(self.held.whole(peak.coefficients), -loss / 2)
@@ -296,7 +297,7 @@ class Profile:
         self.held.target = here.target
         for start in self._others:
             if np.isfinite(self.held.value(start)):
-                other = self._climbed(start)
+                other = self._climbed(start, [Peak(here.free, self.top - here.loss / 2, 0.0, reached=True)])
                 if other.loss < here.loss - 2 * SAME:
                     here = other
         return here

@@ -155,7 +155,14 @@ class Regression(Result):
 
     def limits(self, level: float = 0.95, interval: str = "auto") -> Limits:
         """Give the interval of each coefficient; warn if a better optimum was met on the way."""
-        return warned(self, limits(self, level, interval))
+        if (level, interval) not in self._limits:
+            self._limits[level, interval] = limits(self, level, interval)
+        return warned(self, self._limits[level, interval])
+
+    @cached_property
+    def _limits(self) -> dict[tuple[float, str], Limits]:
+        """Intervals that were found before."""
+        return {}
 
     def better(self, level: float = 0.95) -> Regression:
         """Look for a higher likelihood along the profiles of all coefficients; the fit itself if there is none."""
