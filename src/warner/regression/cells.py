@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 LARGE = 10.0  # people in the mean cell, beyond which the deviance is about chi-square
 SMALL = 5  # people, below which a cell is named
-NAMED = 5  # small cells that are named in a text
+NAMED = 5  # small cells up to which a text names them
 GROUPS = 10
 LEAST_GROUPS = 4
 LEAST_EXPECTED = 5.0  # reports in a group
@@ -180,10 +180,10 @@ class ModelCheck(Result):
             lines.append(f"Against the cells: deviance {self.deviance.deviance:.3f}; they are too small for a test.")
         lines += self._groups_in_words()
         if self.small:
+            named = f" ({'; '.join(self.small)})" if len(self.small) <= NAMED else ""
             lines.append(
-                f"Privacy: {counted(len(self.small), 'cell has', 'cells have')} fewer than {SMALL} people "
-                f"({'; '.join(self.small[:NAMED])}{'; ...' if len(self.small) > NAMED else ''}): what a model says "
-                "there comes near to single people."
+                f"Privacy: {counted(len(self.small), 'cell has', 'cells have')} fewer than {SMALL} people{named}: what "
+                "a model says there comes near to single people."
             )
         return "\n".join(lines)
 
