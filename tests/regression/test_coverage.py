@@ -49,7 +49,9 @@ def sample(design, n: int, shares, model: str, rng) -> Regression:
     columns = [np.repeat(GRID[:, i], counts.shape[1]) for i in (1, 2)]
     people = {"x": columns[0], "d": columns[1], "answer": [*design.columns] * len(GRID), "n": counts.ravel()}
     kept = counts.ravel() > 0
-    people = {name: [value for value, some in zip(values, kept, strict=True) if some] for name, values in people.items()}
+    people = {
+        name: [value for value, some in zip(values, kept, strict=True) if some] for name, values in people.items()
+    }
     return regress("answer", people, design, on=["x", "d"], counts="n", model=model)
 
 
@@ -63,8 +65,8 @@ def covered(setting: str, samples: int, seed: int) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(seed)
     truth = shares_of(b, model, GRID)
     profiles = shares_of(b, model, np.column_stack([np.ones(3), PROFILES["x"], PROFILES["d"]]))
-    h = 1e-5
-    effect = (shares_of(b, model, GRID + [0, h, 0]) - shares_of(b, model, GRID - [0, h, 0])).mean(axis=0) / (2 * h)
+    step = np.array([0, 1e-5, 0])
+    effect = (shares_of(b, model, GRID + step) - shares_of(b, model, GRID - step)).mean(axis=0) / 2e-5
     hits = {"coefficients": [], "shares": [], "margins": [], "infinite": [], "effective": []}
     for _ in range(samples):
         fit = sample(design, n, truth, model, rng)

@@ -252,10 +252,10 @@ class Regression(Result):
         >>> reports = {"answer": ["yes", "no"] * 2, "old": [0, 0, 1, 1], "people": [400, 600, 550, 450]}
         >>> regress("answer", reports, survey, on=["old"], counts="people").predict({"old": [0, 1]})
         old  answer    share      se       95 % interval
-        0    yes     30.00 %  3.10 %  24.28 % to 36.40 %
-        0    no      70.00 %  3.10 %  63.60 % to 75.72 %
-        1    yes     60.00 %  3.15 %  53.70 % to 65.99 %
-        1    no      40.00 %  3.15 %  34.01 % to 46.30 %
+        0    yes     30.00 %  3.10 %  24.30 % to 36.40 %
+        0    no      70.00 %  3.10 %  63.60 % to 75.70 %
+        1    yes     60.00 %  3.15 %  53.71 % to 65.98 %
+        1    no      40.00 %  3.15 %  34.02 % to 46.29 %
         """
         return predicted(self, profiles, level=level, target=target, interval=interval)
 
