@@ -61,7 +61,7 @@ def cheating_detection_regression(
     ----------
     formula, data
         As for `warner.regress`.
-    forced : mapping of the values of `by` to numbers
+    forced : mapping of the values of ``by`` to numbers
         The probability of the forced yes in each sample; None for a sample that was asked directly, where cheaters say
         no as well.
     by : str
@@ -69,8 +69,8 @@ def cheating_detection_regression(
     reports : pair of labels
         How yes and no are written.
     **options
-        `on`, `X`, `names`, `weights`, `counts`, `clusters`, `strata`, `errors`, `penalty`, `starts` and `unknown` of
-        `warner.regress`.
+        ``on``, ``X``, ``names``, ``weights``, ``counts``, ``clusters``, ``strata``, ``errors``, ``penalty``, ``starts``
+        and ``unknown`` of `warner.regress`.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def lie_detector_regression(
     ----------
     formula, data, by, reports, **options
         As for `cheating_detection_regression`.
-    p : mapping of the values of `by` to numbers
+    p : mapping of the values of ``by`` to numbers
         The probability of the plain statement for people without the trait, in each sample; None for a sample that was
         asked directly, and is taken to be honest.
 
@@ -153,7 +153,7 @@ def unrelated_question_regression(
     ----------
     formula, data, by, reports, **options
         As for `cheating_detection_regression`.
-    p : mapping of the values of `by` to numbers
+    p : mapping of the values of ``by`` to numbers
         The probability of the sensitive question in each sample; None for a sample that was asked it directly.
 
     Examples
