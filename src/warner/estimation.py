@@ -422,7 +422,7 @@ def estimate(tally: Collected, *, method: str | None = None, rng: np.random.Gene
     ----------
     tally : Tally or Pool
         The reports; each group is estimated apart.
-    method : {"mle", "inv", "inv_n", "inv_p", "ibu", "auto"}, optional
+    method : {"mle", "inv", "inv_n", "inv_p", "ibu", "auto"} or another name of `warner.estimators.METHODS`, optional
         Which estimator; `warner.estimators` says which to use when. ``auto`` draws surveys from what the reports
         suggest, and takes `mle`, `inv_p` or `inv_n`, in each group, by the smallest error in these. If not given,
         ``mle``; for reports that support several answers, whose counts alone have no likelihood, ``inv_p``.

@@ -146,7 +146,7 @@ def test_an_estimator_applies_where_counts_are_enough_for_it() -> None:
                 fitted(tally, name)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [name for name, method in METHODS.items() if not method.symmetric])
 @pytest.mark.parametrize("design", [RandomizedResponse(["a", "b", "c"], odds=(3, 1)), KUK])
 def test_fitted_gives_what_the_bare_functions_give(method: str, design: Any) -> None:
     rows = np.array([[40, 30, 30], [0, 0, 0], [5, 9, 1]])

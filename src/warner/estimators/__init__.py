@@ -26,6 +26,9 @@ with `inv_p` on average, but up to seven times worse where one answer dominates 
 Where every count is at least N q (p > q) all four agree. None of them is an interval. With many answers, `mle` and
 `inv_n` take from the frequent answers and give to the rare ones: compare with `inv` to see how much.
 
+For comparison there are the repairs of the field (`warner.estimators.repairs`): `base_cut`, `norm_cut`, `power`,
+`power_ns` and `mle_pooled`, for one collection under a symmetric design. docs/how-close.md has the measurements.
+
 `METHODS` is the one list of them.
 """
 
@@ -50,6 +53,8 @@ from warner.estimators.likelihood import (
     evidence,
 )
 from warner.estimators.newton import channel_mle, most_likely
+from warner.estimators.refusals import refuse_inapplicable, refuse_silent
+from warner.estimators.repairs import REPAIRS
 from warner.estimators.spectral import Blocks
 from warner.metrics import log_likelihood_per_report
 from warner.reports.counts import Histograms, checked, multinomial
@@ -62,6 +67,8 @@ if TYPE_CHECKING:
     from warner.arrays import Array
     from warner.designs.contract import Design
     from warner.reports.pools import Collected
+
+SUM_ROUNDING = 1e-9  # of a sum of shares
 
 __all__ = [
     "METHODS",
@@ -214,7 +221,9 @@ def _undone(histograms: Histograms, design: Design) -> Array:
     return least_squares(histograms, design)
 
 
-def estimates(counts: ArrayLike, design: Design, methods: Sequence[str]) -> dict[str, Array]:
+def estimates(
+    counts: ArrayLike, design: Design, methods: Sequence[str], *, n: ArrayLike | None = None
+) -> dict[str, Array]:
     """Estimate by several methods at once: the counts are checked once, and their distinct values found once.
 
     Parameters
@@ -225,6 +234,8 @@ def estimates(counts: ArrayLike, design: Design, methods: Sequence[str]) -> dict
         What every respondent's answer went through.
     methods : sequence of str
         Names of `METHODS`.
+    n : array_like of shape (...), optional
+        As for `inv`.
 
     Examples
     --------
@@ -232,7 +243,7 @@ def estimates(counts: ArrayLike, design: Design, methods: Sequence[str]) -> dict
     >>> estimates([15, 85], RandomizedResponse(["yes", "no"], truth="3/4"), ["inv", "mle"])
     {'inv': array([-0.2,  1.2]), 'mle': array([0., 1.])}
     """
-    histograms = checked(counts, design)
+    histograms = checked(counts, design, n)
     flat = histograms.rows()
     shape = (*histograms.n.shape, design.k)
     return {name: METHODS[name].solve([(design, flat)]).shares.reshape(shape) for name in methods}
@@ -265,16 +276,20 @@ Solver: TypeAlias = "Callable[[Parts], Solution]"
 
 
 class Method(NamedTuple):
-    """An estimator: how it is computed from checked counts, whether it gives distributions, and what it is in words."""
+    """An estimator: how it is computed from checked counts, whether it gives distributions, and what it is in words.
+
+    Some need the likelihood; some, the `symmetric` ones, one collection whose answers all have the same p and q.
+    """
 
     solve: Solver
     valid: bool
     likelihood: bool
     sentence: str
+    symmetric: bool = False
 
-    def applies(self, *, to_likelihood: bool) -> bool:
-        """Tell whether it can be had, where the likelihood is known or not."""
-        return to_likelihood or not self.likelihood
+    def applies(self, *, to_likelihood: bool, to_symmetric: bool = True) -> bool:
+        """Tell whether it can be had, where the likelihood is known or not, of one symmetric design or of others."""
+        return (to_likelihood or not self.likelihood) and (to_symmetric or not self.symmetric)
 
 
 def _repaired(line: lines.Line, repair: Callable[[Array], Array]) -> Solver:
@@ -317,6 +332,16 @@ def _combined(parts: Parts) -> Array:
     weights = [counts.n[:, np.newaxis] / variance_of_one_report(design) for design, counts in parts]
     shares = [_undone(counts, design) for design, counts in parts]
     return np.asarray(sum(s * w for s, w in zip(shares, weights, strict=True)) / sum(weights))
+
+
+def _by_counts(estimator: Callable[..., Array]) -> Solver:
+    """Make the solver of an estimator that takes counts of one collection under a symmetric design."""
+
+    def solve(parts: Parts) -> Solution:
+        design, histograms = parts[0]
+        return Solution(estimator(histograms.counts, design, n=None if design.exclusive else histograms.n))
+
+    return solve
 
 
 def _maximum(parts: Parts) -> Solution:
@@ -369,6 +394,11 @@ METHODS: dict[str, Method] = {
         likelihood=True,
         sentence="iterative Bayesian update, which climbs to the maximum of the likelihood step by step",
     ),
+} | {
+    name: Method(
+        _by_counts(repair.estimator), valid=repair.valid, likelihood=False, sentence=repair.sentence, symmetric=True
+    )
+    for name, repair in REPAIRS.items()
 }
 
 
@@ -386,12 +416,7 @@ def fitted(tally: Collected, method: str) -> Fitted:
     Collections that say nothing about a group, having no reports of it or an epsilon of 0, are left out for it.
     """
     estimator = METHODS[method]
-    if not estimator.applies(to_likelihood=all(part.has_likelihood for part in tally.parts)):
-        raise TypeError(
-            f"method must not be {method!r} here: a report supports several answers, and its likelihood needs the "
-            "reports themselves, of which the tally holds the counts alone; take inv_p, or count them with "
-            "keep=True (a saved tally does not hold them)"
-        )
+    refuse_inapplicable(method, estimator, tally)
     telling = np.stack([part.answered & (part.design.epsilon > 0) for part in tally.parts])
     answered = np.asarray(telling.any(axis=0))
     groups = len(answered)
@@ -434,7 +459,10 @@ def _with_evidence(solution: Solution, parts: Parts, *, valid: bool) -> Fitted:
         return Fitted(shares, np.full(len(shares), np.nan), None)
     if not all(design.exclusive for design, _ in parts):
         return Fitted(shares, *_evidence_of_reports(shares, parts, valid=valid))
-    return Fitted(shares, *evidence(shares, parts, valid=valid, by_level=by_level))
+    fit, told = evidence(shares, parts, valid=valid, by_level=by_level)
+    if not valid:  # what does not sum to one has no likelihood
+        fit = np.where(np.abs(shares.sum(axis=-1) - 1) <= SUM_ROUNDING, fit, np.nan)
+    return Fitted(shares, fit, told)
 
 
 def _evidence_of_reports(shares: Array, parts: Parts, *, valid: bool) -> Evidence:
@@ -447,25 +475,3 @@ def _evidence_of_reports(shares: Array, parts: Parts, *, valid: bool) -> Evidenc
             fits[group], growth[group] = point.n * point.value, point.growth.max()
     unknown = np.zeros(len(shares), dtype=bool)
     return Evidence(fits, certified(growth, n, unknown) if valid else None)
-
-
-def refuse_silent(tally: Collected) -> None:
-    """Refuse a tally without reports, or with those of designs that say nothing."""
-    if all(part.design.epsilon > 0 for part in tally.parts) and tally.answered.any():
-        return
-    telling = [part.answered for part in tally.parts if part.design.epsilon > 0]
-    mute = tally.answered & ~np.any(telling, axis=0) if telling else tally.answered
-    if telling and mute.any() and not mute.all() and tally.by:
-        name = tally.group_names()[int(mute.argmax())]
-        raise ValueError(
-            f"every group must have reports of a design with an epsilon above 0, but {name} has none; leave it out"
-        )
-    if not mute.any() and tally.answered.any():
-        return
-    if tally.answered.any():
-        raise ValueError(
-            "at least one design that has reports must have an epsilon above 0: with p = q, rows that do not differ, "
-            "reports carry no information on the answers"
-        )
-    left_out = f" ({int(np.sum(tally.missing)):,} were missing, {int(np.sum(tally.unknown)):,} unknown)"
-    raise ValueError(f"the tally must hold at least one report, but there is none{left_out}")

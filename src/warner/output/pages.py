@@ -401,7 +401,7 @@ def _log_likelihood(estimate: Estimate) -> str:
     fits = np.atleast_1d(np.asarray(estimate.log_likelihood, dtype=np.float64))
     known = fits[~np.isnan(fits)]
     if not known.size:
-        reason = "a share is negative" if _counted_once(estimate.tally) else NO_LIKELIHOOD
+        reason = "a share is negative, or the sum is not one" if _counted_once(estimate.tally) else NO_LIKELIHOOD
         return f"not defined: {reason}"
     groups = counted(known.size, "group", "groups")
     return f"{known.sum():,.6f} nats" + (f", the sum over {groups}" if estimate.tally.by else "")
@@ -415,7 +415,9 @@ def _certificate(estimate: Estimate) -> str:
         return f"no distribution is more likely than this one{bound}{where}"
     if not _counted_once(estimate.tally):
         return f"none: {NO_LIKELIHOOD}"
-    return "none: inv does not maximize the likelihood" if estimate.method == "inv" else "none: a group has no reports"
+    if not estimate.choices and not METHODS[estimate.method].valid:
+        return f"none: {estimate.method} does not maximize the likelihood"
+    return "none: a group has no reports"
 
 
 # Numbers

@@ -1,0 +1,388 @@
+r"""Other ways to repair what inverting gives: those that the field compares, for every symmetric design.
+
+Inverting leaves shares below zero, and among many answers noise that passes for small shares. Wang et al. [1]_ compare
+ten repairs; Norm-Sub and Norm-Mul are `warner.inv_p` and `warner.inv_n`. Here are four more, and, our own, a likelihood
+with a pooled tail. They are for comparison: none of them is a default, and `auto` does not try them.
+
+**Sources.** Base-Cut, Norm-Cut, Power and PowerNS follow the program that the authors published with [1]_ (github.com,
+vvv214/LDP_Protocols, the folder post-process). Power is the posterior mean of Calibrate [2]_ with a power law for a
+prior. What we settle differently from that program: equal counts always get equal shares, numbers of people are not
+rounded to multiples of ten, and a few answers may have an exponent below one.
+
+.. [1] T. Wang et al., "Locally Differentially Private Frequency Estimation with Consistency", NDSS 2020.
+.. [2] J. Jia and N. Z. Gong, "Calibrate: Frequency Estimation and Heavy Hitter Identification with Local Differential
+   Privacy via Incorporating Prior Knowledge", INFOCOM 2019.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from warner.arrays import LARGEST_TOTAL, SMALLEST
+from warner.estimators import lines
+from warner.estimators.least_squares import projected
+from warner.reports.counts import Histograms, checked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike
+
+    from warner.arrays import Array, Counts, Integers, Mask
+    from warner.designs.contract import Design
+    from warner.designs.facts import Symmetry
+
+FALSE_ALARM = 0.05  # the probability that any answer which nobody holds is kept, at most
+FEW_PEOPLE = 1.01  # the published exponent where there is less than one person for each answer
+STEEPEST = 64.0  # exponent: practically everybody's answer is then held by one person
+SUMMED_SINGLY = 64  # terms of a sum of powers; beyond, an integral is as good
+CELLS_IN_ERROR = 32  # cells of people in one standard error: the posterior mean is then right to three digits
+REACH = 9  # standard errors beyond which a normal density is nil
+
+
+def base_cut(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> Array:
+    r"""Estimate by `inv`, and set to zero what could be noise.
+
+    A share is kept if it is at least :math:`T = z \sigma`, with :math:`\sigma = \sqrt{q(1-q)/N}/|p-q|`, the standard
+    error of an answer that nobody holds, and z the normal quantile of :math:`1 - 0.05/K`: the probability that any such
+    answer is kept is at most about 5 %. What is left does not sum to one, so this is **not a distribution**.
+
+    Parameters
+    ----------
+    counts : array_like of shape (..., k)
+        Number of reports for each answer; leading axes are separate surveys. Weighted counts are taken for numbers of
+        people.
+    design : Design
+        What every answer went through; each answer must have a count of its own, with the same p and q for all.
+    n : array_like of shape (...), optional
+        Number of reports, where a report may support several answers.
+
+    Examples
+    --------
+    Here p = 3/4, q = 1/4 and N = 300, so that the standard error of a share of zero is 1/20 and, with z = 1.96, T is
+    0.098. Of 0.92 and 0.08, one is kept.
+
+    >>> from warner import RandomizedResponse
+    >>> base_cut([213, 87], RandomizedResponse(["yes", "no"], truth="3/4"))
+    array([0.92, 0.  ])
+    """
+    return _by_rule(counts, design, n, _base_cut)
+
+
+def norm_cut(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> Array:
+    """Estimate by `inv`, keep the largest shares until they sum to one, and rescale these to sum to one exactly.
+
+    The share that takes the sum beyond one is kept; answers with equal counts are kept or cut off together. Where the
+    positive shares do not reach one, which only reports that support several answers can give, all of them are kept;
+    where none is positive, all shares are equal. Parameters as for `base_cut`.
+
+    Examples
+    --------
+    `inv` gives (-0.4, 0.2, 0.3, 0.9): the two largest reach 1.2, and are divided by that.
+
+    >>> from warner import RandomizedResponse
+    >>> norm_cut([12, 24, 26, 38], RandomizedResponse(4, odds=(2, 1)))
+    array([0.  , 0.  , 0.25, 0.75])
+    """
+    return _by_rule(counts, design, n, _norm_cut)
+
+
+def power(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> Array:
+    r"""Estimate by the posterior mean, if the numbers of people with each answer were drawn from a power law.
+
+    The prior for the number x of people with an answer is :math:`x^{-\alpha}` on 1, ..., N, with the exponent for which
+    its mean is the average of `inv`, N/K under randomized response (1.01 where that is below one person). What `inv`
+    gives is taken as normal around x/N with the standard error :math:`\sigma` of `base_cut`. Every share is at least
+    1/N, and they do not sum to one: **not a distribution**; see `power_ns`. Parameters as for `base_cut`.
+
+    Where nothing was randomized (q = 0), nothing is to be repaired, and `inv` is returned.
+
+    Examples
+    --------
+    Small shares are pulled down, to what is usual among many; large ones stay.
+
+    >>> from warner import RandomizedResponse
+    >>> design = RandomizedResponse(5, epsilon=1)
+    >>> from warner import inv
+    >>> inv([300, 190, 180, 170, 160], design).round(3)
+    array([0.591, 0.161, 0.122, 0.083, 0.044])
+    >>> power([300, 190, 180, 170, 160], design).round(3)
+    array([0.588, 0.148, 0.102, 0.057, 0.029])
+    """
+    return _by_rule(counts, design, n, _power)
+
+
+def power_ns(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> Array:
+    """Estimate by the distribution that is nearest to `power`: known as PowerNS. Parameters as for `base_cut`.
+
+    Examples
+    --------
+    >>> from warner import RandomizedResponse
+    >>> power_ns([300, 190, 180, 170, 160], RandomizedResponse(5, epsilon=1)).round(3)
+    array([0.603, 0.163, 0.117, 0.072, 0.044])
+    """
+    return projected(power(counts, design, n=n))
+
+
+def mle_pooled(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> Array:
+    r"""Estimate by the most likely distribution in which all answers that could be noise have one share in common.
+
+    The tail is what `base_cut` cuts off. Equal shares are most likely given the sum of the tail's counts alone, so
+    this is `warner.mle` of counts in which each of the tail's is replaced by their mean. It is our own definition.
+
+    Where reports support several answers, counts have no likelihood; there it is that of independent binomial counts,
+    :math:`\sum_i c_i \ln\mu_i + (N - c_i)\ln(1 - \mu_i)` with :math:`\mu_i = q + (p-q)\theta_i`, at its maximum over
+    the distributions. Parameters as for `base_cut`.
+
+    Examples
+    --------
+    `inv` gives (0.6, 0.25, 0.15, 0.0). Of 100 reports only the first share is beyond noise (T = 0.45), and the others
+    have 0.4 together; of 400 the first two are (T = 0.22), and the last two have 0.15 together.
+
+    >>> from warner import RandomizedResponse
+    >>> mle_pooled([32, 25, 23, 20], RandomizedResponse(4, odds=(2, 1))).round(3)
+    array([0.6  , 0.133, 0.133, 0.133])
+    >>> mle_pooled([128, 100, 92, 80], RandomizedResponse(4, odds=(2, 1)))
+    array([0.6  , 0.25 , 0.075, 0.075])
+    """
+    return _by_rule(counts, design, n, _pooled)
+
+
+class Repair(NamedTuple):
+    """A repair: its rule, whether it gives distributions, and what it is in words."""
+
+    estimator: Callable[..., Array]
+    valid: bool
+    sentence: str
+
+
+REPAIRS = {
+    "base_cut": Repair(
+        base_cut,
+        valid=False,
+        sentence="inversion, with all shares that could be noise set to zero: the rest does not sum to one (Base-Cut)",
+    ),
+    "norm_cut": Repair(
+        norm_cut,
+        valid=True,
+        sentence="inversion, of which the largest shares are kept until they sum to one, and rescaled (Norm-Cut)",
+    ),
+    "power": Repair(
+        power,
+        valid=False,
+        sentence="posterior mean if shares follow a power law: never zero, and the sum is not one (Power)",
+    ),
+    "power_ns": Repair(
+        power_ns,
+        valid=True,
+        sentence="posterior mean if shares follow a power law, moved to the nearest distribution (PowerNS)",
+    ),
+    "mle_pooled": Repair(
+        mle_pooled,
+        valid=True,
+        sentence="maximum likelihood, if all answers that could be noise have the same share",
+    ),
+}
+
+
+# One survey after the other, each by its distinct counts: so equal counts have equal shares, in any order
+
+
+class _Survey(NamedTuple):
+    """The distinct counts of one survey in rising order, how often each occurs, and what they went through."""
+
+    values: Counts
+    repeats: Counts
+    n: float
+    symmetry: Symmetry
+    exclusive: bool
+
+    @property
+    def k(self) -> int:
+        """The number of answers."""
+        return int(self.repeats.sum())
+
+    def inverted(self) -> Array:
+        """Undo the randomization: each share is rounded once where counts are whole numbers."""
+        a, b, total = self.symmetry[:3]
+        n = _number(self.n)
+        return np.array([(total * value - n * b) / ((a - b) * n) for value in self.values.tolist()])
+
+    def error_of_none(self) -> float:
+        """Give the standard error of the share of an answer that nobody holds."""
+        q = self.symmetry.q
+        return float(np.sqrt(q * (1 - q) / self.n) / abs(self.symmetry.gain))
+
+    def is_head(self) -> Mask:
+        """Tell which counts are beyond noise."""
+        threshold = float(ndtri(1 - FALSE_ALARM / self.k)) * self.error_of_none()
+        return self.inverted() >= threshold
+
+
+def _by_rule(counts: ArrayLike, design: Design, n: ArrayLike | None, rule: Callable[[_Survey], Array]) -> Array:
+    """Check counts, and apply a rule to the distinct counts of each survey."""
+    histograms = checked(counts, design, n)
+    if design.symmetry is None:
+        raise TypeError(
+            "the design must give every answer a count of its own, with the same p and q for all answers, as "
+            "randomized response does; take mle or inv_p for other designs"
+        )
+    flat = histograms.rows()
+    shares = np.empty(flat.counts.shape)
+    for place, row in enumerate(flat.counts):
+        values, inverse, repeats = np.unique(row, return_inverse=True, return_counts=True)
+        survey = _Survey(values, repeats, flat.n[place].item(), design.symmetry, design.exclusive)
+        shares[place] = rule(survey)[inverse]
+    return shares.reshape(histograms.counts.shape)
+
+
+def _base_cut(survey: _Survey) -> Array:
+    return np.where(survey.is_head(), survey.inverted(), 0.0)
+
+
+def _norm_cut(survey: _Survey) -> Array:
+    """Rescale the largest shares, up to the one with which they reach one: decided in whole numbers, if counts are."""
+    a, b, total = survey.symmetry[:3]
+    n, sign = _number(survey.n), 1 if a > b else -1
+    falling = range(len(survey.values))[::-sign]  # by share, the largest first: with p < q that is the smallest count
+    heights = [sign * (total * survey.values[i].item() - n * b) for i in falling]  # N |a - b| times the share
+    sums = list(accumulate(h * survey.repeats[i].item() for h, i in zip(heights, falling, strict=True)))
+    result = np.zeros(len(survey.values))
+    positive = sum(h > 0 for h in heights)
+    if not positive:
+        return np.full(len(survey.values), 1 / survey.k)
+    kept = 1 + next((j for j in range(positive) if sums[j] >= sign * (a - b) * n), positive - 1)
+    for i, height in zip(falling[:kept], heights, strict=False):
+        result[i] = height / sums[kept - 1]
+    return result
+
+
+def _number(n: float) -> float:
+    """Give a whole number as one of any size."""
+    return int(n) if float(n).is_integer() else n
+
+
+# A power law for a prior
+
+
+def _power(survey: _Survey) -> Array:
+    estimates = survey.inverted()
+    error = survey.error_of_none() * survey.n  # in people
+    if error == 0:
+        return estimates
+    people = max(1, int(survey.n))
+    average = float(estimates @ survey.repeats) / survey.k * survey.n
+    exponent = _exponent(average, people)
+    width = max(1, int(error / CELLS_IN_ERROR))
+    low = _low_cells(width, people)  # the prior has most of its mass there
+    reach = int(np.ceil(REACH * error / width)) + 1
+    beside = np.arange(-reach, reach + 1)
+    means = np.empty(len(estimates))
+    for place, estimate in enumerate(estimates * survey.n):
+        near = low[-1] + width * (np.clip((estimate - low[-1]) // width, 0, people // width) + beside)
+        starts = np.concatenate([low[:-1], near[(near >= low[-1]) & (near <= people)].astype(np.int64)])
+        ends = np.minimum(np.concatenate([low[1:], starts[len(low) - 1 :] + width]), people + 1)
+        mass, moment = _sum_of_powers(-exponent, starts, ends), _sum_of_powers(1 - exponent, starts, ends)
+        centre = moment / np.maximum(mass, SMALLEST)
+        logs = np.log(np.maximum(mass, SMALLEST)) - ((centre - estimate) / error) ** 2 / 2
+        weights = np.exp(logs - logs.max())
+        means[place] = weights @ centre / weights.sum()
+    return means / survey.n
+
+
+def _low_cells(width: int, people: int) -> Integers:
+    """Give the ends of the first cells of numbers of people: up to where cells of the given width are narrow.
+
+    A cell is narrow against the standard error and, relatively, against the numbers in it, so that both the prior and
+    the density of the estimate are as good as linear there: their values at the mean of the cell stand for all of it.
+    """
+    ends = list(range(1, SUMMED_SINGLY + 1))
+    while ends[-1] // CELLS_IN_ERROR < width:
+        ends.append(ends[-1] + ends[-1] // CELLS_IN_ERROR)
+    return np.unique(np.minimum(ends, people + 1))
+
+
+def _exponent(average: float, people: int) -> float:
+    """Find the exponent for which the power law on 1, ..., people has this mean."""
+    if average < 1:
+        return FEW_PEOPLE
+
+    def mean(exponent: float) -> float:
+        ends = np.array([1]), np.array([people + 1])
+        return float(_sum_of_powers(1 - exponent, *ends)[0] / _sum_of_powers(-exponent, *ends)[0])
+
+    low, high = 0.0, STEEPEST
+    if mean(low) <= average:
+        return low
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if mean(middle) > average else (low, middle)
+    return high
+
+
+def _sum_of_powers(exponent: float, starts: Array, ends: Array) -> Array:
+    """Sum x^exponent over the whole numbers from each start to before each end."""
+    terms = np.concatenate([[0.0], np.arange(1.0, SUMMED_SINGLY) ** exponent]).cumsum()
+    singly = terms[np.minimum(ends, SUMMED_SINGLY) - 1] - terms[np.minimum(starts, SUMMED_SINGLY) - 1]
+    # Beyond, the integral from half a step before to half a step before the end: a^e expm1(e ln(b/a)) / e.
+    low, high = np.maximum(starts, SUMMED_SINGLY) - 0.5, np.maximum(ends, SUMMED_SINGLY) - 0.5
+    order, growth = exponent + 1, np.log(high / low)
+    return np.asarray(singly + (growth if order == 0 else low**order * np.expm1(order * growth) / order))
+
+
+# A pooled tail
+
+
+def _pooled(survey: _Survey) -> Array:
+    head = survey.is_head()
+    size = int(survey.repeats[~head].sum())
+    if size == survey.k and survey.exclusive:
+        return np.full(len(head), 1 / survey.k)
+    tail = (survey.values * survey.repeats)[~head].sum()
+    if survey.exclusive:
+        return _most_likely(survey, head, tail.item(), size)
+    counts = np.where(head, survey.values, tail / max(size, 1))
+    return _most_likely_binomials(counts / survey.n, survey.repeats, survey.symmetry)
+
+
+def _most_likely(survey: _Survey, head: Mask, tail: float, size: int) -> Array:
+    """Give the mle of the counts with those of the tail replaced by their mean, all times the size of the tail."""
+    times = max(size, 1)
+    whole = survey.values.dtype == np.int64 and survey.n * times <= LARGEST_TOTAL
+    scaled = np.where(head, survey.values * times, tail) if whole else np.where(head, survey.values, tail / times)
+    rows = np.repeat(scaled, survey.repeats).astype(np.int64 if whole else np.float64)
+    histogram = Histograms(rows[np.newaxis], np.array([rows.sum()]), rows.max())
+    shares = lines.shares(histogram, survey.symmetry, lines.most_likely)[0]
+    return np.asarray(shares[np.cumsum(survey.repeats) - 1])
+
+
+def _most_likely_binomials(reported: Array, repeats: Counts, symmetry: Symmetry) -> Array:
+    r"""Maximise the likelihood of independent binomial counts over the distributions.
+
+    With a multiplier l for the sum, each mu solves l mu^2 - (1 + l) mu + c/N = 0, or its share is zero; the sum of the
+    shares is monotone in l.
+    """
+
+    def shares(multiplier: float) -> Array:
+        b = 1 + multiplier
+        root = np.sqrt(np.maximum(b * b - 4 * multiplier * reported, 0))
+        mu = 2 * reported / np.maximum(b + root, SMALLEST) if b >= 0 else (b - root) / (2 * multiplier)
+        return np.maximum((mu - symmetry.q) / symmetry.gain, 0)
+
+    rising = symmetry.gain < 0
+    low, high = -1.0, 1.0
+    while (shares(low) @ repeats < 1) != rising:
+        low *= 2
+    while (shares(high) @ repeats > 1) != rising:
+        high *= 2
+    for _ in range(200):
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        low, high = (middle, high) if (shares(middle) @ repeats > 1) != rising else (low, middle)
+    result = shares(high)
+    return result / (result @ repeats)
