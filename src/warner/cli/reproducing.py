@@ -15,41 +15,78 @@ if TYPE_CHECKING:
     from warner.documents import Document
 
 
+COMPARISON = "estimators"
+
+
 def reproduce(
     experiment: Annotated[
-        str, typer.Argument(help="grid, overview, complete, bias-variance, real, ibu, claims or all.")
+        str,
+        typer.Argument(
+            help="grid, overview, complete, bias-variance, real, ibu, claims or all of these; or estimators, which "
+            "compares all estimators."
+        ),
     ] = "all",
     *,
     seeds: Annotated[
-        int | None, typer.Option(help="How often each configuration is randomized.  [default: 100]", show_default=False)
+        int | None,
+        typer.Option(
+            help="How often each configuration is randomized.  [default: 100; for estimators 16]", show_default=False
+        ),
     ] = None,
     jobs: Annotated[int, typer.Option(help="Number of processes.", min=1)] = 1,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder for the results.")] = Path("results"),
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The folder for the results.  [default: results; for estimators results-estimators]",
+            show_default=False,
+        ),
+    ] = None,
     data: Annotated[
-        Path | None, typer.Option(help="The folder with the real data.  [default: ~/.cache/warner]", show_default=False)
+        Path | None,
+        typer.Option(
+            help="The folder with the real data; for estimators, also any CSV file with the columns value,count.  "
+            "[default: ~/.cache/warner]",
+            show_default=False,
+        ),
+    ] = None,
+    estimator: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="For estimators: your own, as module:function, a function of counts and design. Can be repeated.",
+        ),
     ] = None,
     dask: Annotated[str | None, typer.Option(help="Compute on the Dask cluster at this address.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Everything at toy size, within a minute.")] = False,
 ) -> None:
     """Reproduce the paper's experiments and claims.
 
-    These are the experiments of Pinzón et al. (AAAI 2026). What is finished is kept in the folder, so that an
-    interrupted run continues where it stopped.
+    These are the experiments of Pinzón et al. (AAAI 2026), and a comparison of all estimators that goes beyond them.
+    What is finished is kept in the folder, so that an interrupted run continues where it stopped.
     """
-    from warner.papers.pinzon2026.run import reproduce as reproduced
-
+    target = output or Path("results-estimators" if experiment == COMPARISON else "results")
+    if estimator and experiment != COMPARISON:
+        raise ValueError(f"--estimator must be given with {COMPARISON}, but the experiment is {experiment}")
+    options: Document = {"seeds": seeds, "jobs": jobs, "data": data, "dask": dask, "quick": quick}
     try:
         with _stages() as (tell, say):
-            page = reproduced(
-                experiment, output, seeds=seeds, jobs=jobs, data=data, dask=dask, quick=quick, tell=tell, say=say
-            )
+            if experiment == COMPARISON:
+                from warner.papers.estimators.run import compare
+
+                page = compare(target, estimators=estimator or (), **options, tell=tell, say=say)
+            else:
+                from warner.papers.pinzon2026.run import reproduce as reproduced
+
+                page = reproduced(experiment, target, **options, tell=tell, say=say)
     except KeyboardInterrupt:
         typer.echo(
-            f"warner: interrupted; what is done is kept in {output}, and the same command continues from there",
+            f"warner: interrupted; what is done is kept in {target}, and the same command continues from there",
             err=True,
         )
         sys.exit(130)
-    typer.echo(f"{page}: figures, claims and settings; the numbers are beside it")
+    what = "tables, figures" if experiment == COMPARISON else "figures, claims"
+    typer.echo(f"{page}: {what} and settings; the numbers are beside it")
 
 
 @contextmanager

@@ -1,8 +1,8 @@
 """Real populations, from the files that users have: clicks on a news portal, records of a census survey, baskets.
 
 The data are not ours to ship. A folder may hold them as one can get them: FIMI files, Census or folktables tables, or
-histograms as CSV with the columns ``value,count``; all of them gzipped or not. What is missing or damaged is
-said, and the others go on.
+histograms as CSV with the columns ``value,count``; all of them gzipped or not. What is missing is said, and the others
+go on; a file that is there and cannot be read is an error.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ def load_histograms(folder: str | Path | None) -> tuple[list[Histogram], list[st
     for name in DATASETS:
         try:
             histograms.append(load_histogram(name, source))
-        except (ValueError, OSError) as error:
+        except FileNotFoundError as error:
             complaints.append(str(error))
     return histograms, complaints
 
@@ -238,7 +238,8 @@ def load_histogram(name: str, folder: Path) -> Histogram:
         first, k = dataset.domain(values)
     except (ValueError, OSError, EOFError, OverflowError, zlib.error) as error:
         raise ValueError(
-            f"{name} is left out: {path} is damaged or no such file ({error}). It should be {dataset.description}"
+            f"{path} is damaged or no such file ({error}); mend it, or take it out of the folder. It should be "
+            f"{dataset.description}"
         ) from None
     n = int(counts.sum())
     coverage = COVERAGE_BY_DIGEST.get(digest) or dataset.coverage(n)
@@ -261,20 +262,48 @@ def _content(path: Path) -> tuple[bytes, str]:
 
 
 def _read_histogram(path: Path) -> tuple[Integers, Integers, str]:
-    """Read a histogram: a header, then a value and its count on each line."""
-    content, digest = _content(path)
-    rows = csv.reader(io.StringIO(content.decode("utf-8-sig")))
+    """Read a histogram of whole numbers: a header, then a value and its count on each line."""
+    words, numbers = read_counts(path)
+    for word in words:
+        _whole_number(word, "a value")
+    values, counts = np.array(words).astype(np.int64), np.array(numbers, dtype=np.int64)
+    order = np.argsort(values)
+    values, counts = values[order], counts[order]
+    if (np.diff(values) == 0).any():
+        raise ValueError("no value may stand there twice")
+    return values[counts > 0], counts[counts > 0], _content(path)[1]
+
+
+def read_counts(path: Path) -> tuple[list[str], list[int]]:
+    """Read a histogram of any values: a header ``value,count``, then a value and its count on each line.
+
+    What is wrong is said with the number of the line.
+    """
+    rows = csv.reader(io.StringIO(_content(path)[0].decode("utf-8-sig")))
     if next(rows, None) != ["value", "count"]:
         raise ValueError("the first line must be value,count")
-    pairs = [row for row in rows if row]
-    if any(len(row) != 2 for row in pairs) or not pairs:
-        raise ValueError("every line must hold a value and a count")
-    table = np.array(pairs).astype(np.int64)
-    table = table[np.argsort(table[:, 0])]
-    if (table[:, 1] < 0).any() or (np.diff(table[:, 0]) == 0).any() or not table[:, 1].any():
-        raise ValueError("counts must be at least 0 and not all 0, and no value may stand there twice")
-    table = table[table[:, 1] > 0]
-    return table[:, 0], table[:, 1], digest
+    counts: dict[str, int] = {}
+    for row in rows:
+        if not row:
+            continue
+        if len(row) != 2:
+            raise ValueError(f"line {rows.line_num} must hold a value and a count, but it is {','.join(row)!r}")
+        value, count = row[0].strip(), _whole_number(row[1], f"line {rows.line_num}: the count")
+        if value in counts:
+            raise ValueError(f"line {rows.line_num}: no value may stand there twice, but {value!r} does")
+        if count < 0:
+            raise ValueError(f"line {rows.line_num}: the count must be at least 0, but got {count}")
+        counts[value] = count
+    if not any(counts.values()):
+        raise ValueError("counts must not all be 0, and there must be some")
+    return list(counts), list(counts.values())
+
+
+def _whole_number(word: str, what: str) -> int:
+    try:
+        return int(word)
+    except ValueError:
+        raise ValueError(f"{what} must be a whole number, but got {word!r}") from None
 
 
 def _count_transactions(path: Path, *, every_item: bool) -> tuple[Integers, Integers, str]:

@@ -43,15 +43,15 @@ Figures: TypeAlias = dict[str, CaptionedFigure]  # by the name of the file, with
 
 
 def new_figure(
-    width: float, height: float, rows: int, columns: int, left: float = 0.95, across: float = 0.66
+    width: float, height: float, rows: int, columns: int, left: float = 0.95, across: float = 0.66, down: float = 0.34
 ) -> tuple[Figure, NDArray[np.object_]]:
-    """Make a figure with a grid of panels, in inches, free of any display; ``across`` is the space between columns.
+    """Make a figure with a grid of panels, in inches, free of any display, with so much space across and down.
 
     The margins are fixed: measuring every label, as Matplotlib's own layouts do, takes longer than drawing them.
     """
     from matplotlib.figure import Figure
 
-    right, top, bottom, down = 0.12, 0.62, 0.9, 0.34
+    right, top, bottom = 0.12, 0.62, 0.9
     figure = Figure(figsize=(width, height))
     panels = figure.subplots(
         rows,

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from _typeshed import DataclassInstance
+
     from warner.papers.pinzon2026.scale import Scale
     from warner.papers.pinzon2026.verdicts import Claim
 
@@ -76,16 +78,20 @@ def write(
     for prefix, title in SECTIONS.items():
         names = [name for name in captions if name.startswith(prefix)]
         if names:
-            parts.append(f"<h2>{title}</h2>" + "".join(_figure(folder, name, captions[name]) for name in names))
-    parts.append(_settings(scale, seconds))
+            parts.append(f"<h2>{title}</h2>" + "".join(embedded(folder, name, captions[name]) for name in names))
+    parts.append(settings_and_versions(scale, seconds))
+    return write_page(folder, "The paper, reproduced", parts)
+
+
+def write_page(folder: Path, title: str, parts: list[str]) -> Path:
+    """Write a page of these parts, in the style of all pages, and give its path."""
     body = "\n".join(parts)
     target = folder / "index.html"
     save_text(
         target,
         f"<!DOCTYPE html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>\n"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>\n"
-        "<title>The paper, "
-        f"reproduced</title>\n<style>{STYLE}{MORE_STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>",
+        f"<title>{title}</title>\n<style>{STYLE}{MORE_STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>",
     )
     return target
 
@@ -123,7 +129,8 @@ def _place(place: str) -> str:
     return f"<br><span class='note'>{escape(place)}</span>" if place else ""
 
 
-def _figure(folder: Path, name: str, caption: str) -> str:
+def embedded(folder: Path, name: str, caption: str) -> str:
+    """Write a figure of the folder into the page itself, with its caption."""
     content = base64.b64encode((folder / "figures" / f"{name}.png").read_bytes()).decode()
     return (
         f"<figure id='{name}'><img loading='lazy' alt='{escape(caption, quote=True)}' "
@@ -131,7 +138,8 @@ def _figure(folder: Path, name: str, caption: str) -> str:
     )
 
 
-def _settings(scale: Scale, seconds: Mapping[str, float]) -> str:
+def settings_and_versions(scale: DataclassInstance, seconds: Mapping[str, float]) -> str:
+    """Write what it was made with: the settings, the running time and the versions."""
     settings = {name.replace("_", " "): _setting(value) for name, value in asdict(scale).items()}
     total = sum(seconds.values())
     times = {name: f"{taken:,.1f} s" for name, taken in seconds.items()} | {"together": f"{total:,.1f} s"}
@@ -153,7 +161,9 @@ def _settings(scale: Scale, seconds: Mapping[str, float]) -> str:
 
 
 def _setting(value: object) -> str:
-    return ", ".join(f"{entry:,}" for entry in value) if isinstance(value, tuple) else f"{value:,}"
+    if isinstance(value, tuple):
+        return ", ".join(_setting(entry) for entry in value)
+    return value if isinstance(value, str) else f"{value:,}"
 
 
 def _version(name: str) -> str:

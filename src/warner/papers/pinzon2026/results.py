@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
     from types import ModuleType
 
+    from _typeshed import DataclassInstance
+
     from warner.papers.pinzon2026.repetition import Columns
-    from warner.papers.pinzon2026.scale import Scale
 
 Value = TypeVar("Value")
 Result = TypeVar("Result")
@@ -68,8 +69,8 @@ class Workers:
     dask: str | None = None
 
 
-def open_folder(folder: str | Path, scale: Scale) -> Path:
-    """Make a folder for results of this scale, or check that an older one is of the same.
+def open_folder(folder: str | Path, scale: DataclassInstance, kind: str = FORMAT) -> Path:
+    """Make a folder for results of this scale and kind, or check that an older one is of the same.
 
     Results also depend on the versions of warner and NumPy, whose random numbers may change; they are never mixed.
     """
@@ -77,7 +78,7 @@ def open_folder(folder: str | Path, scale: Scale) -> Path:
     wanted = {"warner": version("warner"), "numpy": np.__version__, **json.loads(json.dumps(asdict(scale)))}
     settings = path / "settings.json"
     if settings.exists():
-        stored = loaded(settings, lambda text: checked(parsed(text, FORMAT), FORMAT, VERSION, set(wanted)))
+        stored = loaded(settings, lambda text: checked(parsed(text, kind), kind, VERSION, set(wanted)))
         _refuse_other_settings(path, stored, wanted)
     elif path.exists() and not path.is_dir():
         raise ValueError(f"the results need a folder, but {path} is a file; give another name with -o")
@@ -88,7 +89,7 @@ def open_folder(folder: str | Path, scale: Scale) -> Path:
     else:
         try:
             path.mkdir(parents=True, exist_ok=True)
-            save_text(settings, document({"format": FORMAT, "version": VERSION, **wanted}))
+            save_text(settings, document({"format": kind, "version": VERSION, **wanted}))
         except OSError as error:
             raise OSError(
                 f"{path} cannot be written to ({error.strerror or error}); give another folder with -o"

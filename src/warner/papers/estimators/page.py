@@ -1,0 +1,104 @@
+"""One HTML page with the tables, the figures, the worst settings and what it was made with; and tables in Markdown."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from warner.estimators import METHODS
+from warner.papers.estimators.entrants import AUTO
+from warner.papers.estimators.populations import SHAPES
+from warner.papers.estimators.ratios import (
+    TABLE_HEADS,
+    WORST_HEADS,
+    is_valid,
+    markdown,
+    sections,
+    summaries,
+    table,
+    worst_settings,
+)
+from warner.papers.pinzon2026.page import embedded, settings_and_versions, write_page
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from warner.papers.estimators.entrants import OwnEstimator
+    from warner.papers.estimators.ratios import Outcomes
+    from warner.papers.estimators.scale import Scale
+
+TITLE = "How close are the answers?"
+TOY_NOTE = (
+    "This is a toy, with few settings and few seeds: it shows that the comparison runs, and its numbers say nothing."
+)
+EXPLANATION = (
+    "Every estimator's mean error, divided by that of the best of inv_p, inv_n and mle in hindsight, in the same "
+    "setting (under OUE, of inv_p and inv_n: mle needs the reports themselves). Below 1 it is closer than the best of "
+    "the three, above 1 it loses. The truth is the realised histogram of the people. ± is one standard error of the "
+    "simulation. A mean is geometric, over the settings."
+)
+
+
+def tables_in_markdown(found: Outcomes, scale: Scale, notes: list[str]) -> str:
+    """Write all tables in Markdown."""
+    parts = [f"# {TITLE}", *([f"**{TOY_NOTE}**"] if scale.toy else []), EXPLANATION, *(f"{note}." for note in notes)]
+    for title, part in sections(found).items():
+        parts += [f"## {title}", markdown(table(part))]
+    parts += ["## The worst settings", *_worst_in_markdown(found)]
+    return "\n\n".join(parts)
+
+
+def _worst_in_markdown(found: Outcomes) -> list[str]:
+    return [
+        text for name in _shown(found) for text in (f"### {name}", markdown(worst_settings(found, name), WORST_HEADS))
+    ]
+
+
+def _shown(found: Outcomes) -> list[str]:
+    """Name the estimators whose worst settings are listed: those that give distributions, but the references."""
+    return [summary.estimator for summary in summaries(found) if is_valid(summary.estimator)]
+
+
+def write(
+    folder: Path,
+    *,
+    found: Outcomes,
+    captions: Mapping[str, str],
+    scale: Scale,
+    seconds: Mapping[str, float],
+    own: list[OwnEstimator],
+    notes: list[str],
+) -> Path:
+    """Write the page, and give its path."""
+    toy = f"<p><strong>{TOY_NOTE}</strong></p>" if scale.toy else ""
+    listed = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    left_out = f"<p>What is missing on this page:</p><ul>{listed}</ul>" if notes else ""
+    parts = [f"<h1>{TITLE}</h1>{toy}<p>{EXPLANATION}</p>{left_out}"]
+    parts += [
+        f"<h2>{escape(title)} ({len(part)} settings)</h2>{_html(table(part), TABLE_HEADS)}"
+        for title, part in sections(found).items()
+    ]
+    parts += [embedded(folder, name, caption) for name, caption in captions.items()]
+    parts.append("<h2>The worst settings</h2>")
+    parts += [f"<h3>{escape(name)}</h3>{_html(worst_settings(found, name), WORST_HEADS)}" for name in _shown(found)]
+    parts.append("<h2>The estimators</h2>" + _definitions(_sentences(scale, own)))
+    parts.append("<h2>The shapes</h2>" + _definitions({name: shape.sentence for name, shape in SHAPES.items()}))
+    parts.append(settings_and_versions(scale, seconds))
+    return write_page(folder, TITLE, parts)
+
+
+def _sentences(scale: Scale, own: list[OwnEstimator]) -> dict[str, str]:
+    auto = "of mle, inv_p and inv_n, the one with the smallest predicted error"
+    known = {name: METHODS[name].sentence if name != AUTO else auto for name in scale.estimators}
+    return known | {one.name: "your own" for one in own}
+
+
+def _definitions(lines: Mapping[str, str]) -> str:
+    return "<dl>" + "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in lines.items()) + "</dl>"
+
+
+def _html(rows: list[list[str]], heads: Iterable[str]) -> str:
+    head = "".join(f"<th scope='col'>{escape(name)}</th>" for name in heads)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<div class='wide'><table class='claims'><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
