@@ -151,12 +151,12 @@ def table(found: Outcomes, names: Iterable[str] | None = None) -> list[list[str]
             [
                 summary.estimator if is_valid(summary.estimator) else f"{summary.estimator} (not a distribution)",
                 f"{summary.settings}",
-                _written(summary.mean),
-                _written(summary.worst),
+                written(summary.mean),
+                written(summary.worst),
                 summary.where,
                 f"{summary.above}",
-                _written(other.mean),
-                _written(other.worst),
+                written(other.mean),
+                written(other.worst),
             ]
         )
     return rows
@@ -174,11 +174,15 @@ TABLE_HEADS = (
 )
 
 
-def _written(ratio: Ratio) -> str:
-    """Write a ratio with its standard error, both with the digits that it deserves."""
+def written(ratio: Ratio) -> str:
+    """Write a ratio with its standard error.
+
+    >>> written(Ratio(0.7234, 0.0123)), written(Ratio(1234.5, 67.8))
+    ('0.72 ± 0.01', '1,234 ± 68')
+    """
     if ratio.value >= 100:
         return f"{ratio.value:,.0f} ± {ratio.error:,.0f}"
-    digits = 1 if ratio.value >= 10 else 2 if ratio.error >= 0.005 else 3
+    digits = 1 if ratio.value >= 10 else 2
     return f"{ratio.value:.{digits}f} ± {ratio.error:.{digits}f}"
 
 
@@ -200,5 +204,5 @@ def worst_settings(found: Outcomes, estimator: str, count: int = 10) -> list[lis
     for contest in falling:
         of_references = {name: own[contest][name]["squared_error"].value for name in REFERENCES if name in own[contest]}
         best = min(of_references, key=of_references.__getitem__)
-        rows.append([contest.title, SHORT[contest.mechanism], _written(own[contest][estimator]["squared_error"]), best])
+        rows.append([contest.title, SHORT[contest.mechanism], written(own[contest][estimator]["squared_error"]), best])
     return rows

@@ -1,0 +1,167 @@
+"""Write the measured tables and figures of `how-close.md` and `which-estimator.md` from a folder of results.
+
+    warner reproduce estimators --data DATA -o results-estimators
+    python docs/make_how_close.py results-estimators
+
+Everything between ``<!-- measured: name -->`` and ``<!-- end -->`` is replaced; the words around it are written by
+hand, and are to be read again when numbers have changed.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from warner.papers.estimators.ratios import REFERENCES, Ratio, is_valid, markdown, written
+
+DOCS = Path(__file__).parent
+PAGES = ("how-close.md", "which-estimator.md")
+FIGURES = {
+    "settings-squared-error.png": "how_close_squared_error.png",
+    "settings-total-variation.png": "how_close_total_variation.png",
+    "along-the-settings.png": "how_close_along.png",
+}
+SETTING = ("mechanism", "population", "k", "n", "epsilon")
+JUDGED = "RR, other shapes"  # shapes that no estimator here was built with
+FAILURES = 5  # settings listed for each estimator
+LOOKED_AT = ("shrink", "auto", "power_ns", "mle_pooled", "inv_p", "mle")  # whose failures are listed, if they took part
+
+
+class Results:
+    """What a run of the comparison left in its folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.summary: dict[str, list[dict[str, Any]]] = json.loads(
+            (folder / "summary.json").read_text(encoding="utf-8")
+        )
+        self.settings: dict[str, Any] = json.loads((folder / "settings.json").read_text(encoding="utf-8"))
+        with (folder / "ratios.csv").open(encoding="utf-8") as file:
+            self.lines = list(csv.DictReader(file))
+
+    def of(self, section: str, measure: str = "squared_error") -> dict[str, dict[str, Any]]:
+        """Give the summaries of a section, by estimator."""
+        return {one["estimator"]: one for one in self.summary[section] if one["measure"] == measure}
+
+    def blocks(self) -> dict[str, str]:
+        """Give what is measured, by the name of its block."""
+        return {
+            "settings": self.in_words(),
+            "judged": self.judged(),
+            "sections": self.sections(),
+            "failures": self.failures(),
+            "short": self.short(),
+        }
+
+    def in_words(self) -> str:
+        """Say how much was run."""
+        count = {tuple(line[name] for name in SETTING) for line in self.lines}
+        shown = {name: _listed(self.settings[name]) for name in ("answers", "people", "epsilons")}
+        paper = {name: _listed(self.settings[f"paper_{name}"]) for name in ("answers", "people", "epsilons")}
+        bits = {name: _listed(self.settings[f"bits_{name}"]) for name in ("answers", "people", "epsilons")}
+        real = {name: _listed(self.settings[f"real_{name}"]) for name in ("people", "epsilons")}
+        return (
+            f"{len(count):,} settings, each drawn {self.settings['seeds']} times (real data under randomized response "
+            f"{self.settings['real_seeds']} times). Of the paper's grid: *K* = {paper['answers']}; *N* = "
+            f"{paper['people']}; ε = {paper['epsilons']}. Other shapes: *K* = {shown['answers']}; *N* = "
+            f"{shown['people']}; ε = {shown['epsilons']}. Optimal unary encoding (OUE), all shapes: *K* = "
+            f"{bits['answers']}; *N* = {bits['people']}; ε = {bits['epsilons']}. Real data: *N* = {real['people']}; "
+            f"ε = {real['epsilons']}."
+        )
+
+    def judged(self) -> str:
+        """Make the table of all estimators on shapes that nobody was built with."""
+        variation = self.of(JUDGED, "total_variation")
+        rows = [
+            [
+                _called(name),
+                _ratio(one["mean"]),
+                _ratio(one["worst"]),
+                f"{one['above']} of {one['settings']}",
+                _ratio(variation[name]["mean"]),
+                _ratio(variation[name]["worst"]),
+            ]
+            for name, one in self.of(JUDGED).items()
+        ]
+        heads = ("estimator", "squared error, mean", "worst", "above 1.15", "total variation, mean", "worst")
+        return markdown(rows, heads)
+
+    def sections(self) -> str:
+        """Make the table of means, a column for each kind of population and mechanism; in brackets the worst."""
+        titles = [title for title in self.summary if not title.endswith("everything")]
+        rows = [
+            [_called(name), *(_in_short(self.of(title).get(name)) for title in titles)]
+            for name in self.of("RR, everything")
+        ]
+        return markdown(rows, ["estimator", *titles])
+
+    def failures(self) -> str:
+        """List the settings in which some estimators did worst, with the best in hindsight there."""
+        rows = []
+        for name in LOOKED_AT:
+            own = [line for line in self.lines if line["estimator"] == name]
+            for line in sorted(own, key=lambda line: -float(line["squared_error"]))[:FAILURES]:
+                where = (
+                    f"{line['population']}, *K* = {int(line['k']):,}, *N* = {int(line['n']):,}, ε = {line['epsilon']}"
+                )
+                design = {"randomized response": "RR"}.get(line["mechanism"], "OUE")
+                told = written(Ratio(float(line["squared_error"]), float(line["squared_error_se"])))
+                rows.append([f"`{name}`", where, design, told, f"`{self.best(line)}`"])
+        return markdown(rows, ("estimator", "population and setting", "design", "squared error", "best in hindsight"))
+
+    def best(self, line: dict[str, str]) -> str:
+        """Name the best of the references in the setting of a line."""
+        same = [other for other in self.lines if all(other[name] == line[name] for name in SETTING)]
+        rivals = [other for other in same if other["estimator"] in REFERENCES]
+        return min(rivals, key=lambda other: float(other["squared_error"]))["estimator"]
+
+    def short(self) -> str:
+        """Make the short table of distributions, for the page that advises."""
+        columns = ("RR, other shapes", "RR, real data", "OUE, other shapes")
+        shown = [title for title in columns if title in self.summary]
+        names = [name for name in self.of(shown[0]) if is_valid(name)]
+        rows = [[f"`{name}`", *(_in_short(self.of(title).get(name)) for title in shown)] for name in names]
+        return markdown(rows, ["squared error against the best in hindsight", *shown])
+
+
+def _listed(numbers: list[int]) -> str:
+    return ", ".join(f"{number:,}" for number in numbers)
+
+
+def _called(name: str) -> str:
+    return f"`{name}`" if is_valid(name) else f"`{name}` (not a distribution)"
+
+
+def _ratio(told: dict[str, float]) -> str:
+    return written(Ratio(**told))
+
+
+def _in_short(one: dict[str, Any] | None) -> str:
+    """Write a mean, and in brackets the worst."""
+    if one is None:
+        return "needs the reports"
+    mean, worst = (written(Ratio(**one[name])).partition(" ")[0] for name in ("mean", "worst"))
+    return f"{mean} ({worst})"
+
+
+def main(folder: Path) -> None:
+    """Replace the measured blocks of the pages, and the figures."""
+    blocks = Results(folder).blocks()
+    for page in PAGES:
+        text = (DOCS / page).read_text(encoding="utf-8")
+        for name in re.findall(r"<!-- measured: (\w+) -->", text):
+            pattern = rf"<!-- measured: {name} -->\n.*?<!-- end -->"
+            found = re.search(pattern, text, flags=re.DOTALL)
+            assert found is not None, f"{page}: the block {name} has no end"
+            text = text.replace(found.group(), f"<!-- measured: {name} -->\n\n{blocks[name]}\n\n<!-- end -->")
+        (DOCS / page).write_text(text, encoding="utf-8")
+    for source, target in FIGURES.items():
+        shutil.copy(folder / "figures" / source, DOCS / "images" / target)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
