@@ -51,7 +51,7 @@ figcaption { color: var(--soft); max-width: 62rem; margin-top: .4rem; }
 .claims td, .claims th { white-space: normal; text-align: left; vertical-align: top; overflow-wrap: break-word; }
 .claims th { padding: .45rem .7rem; }
 .claims { font-size: .93rem; }
-.claims td:last-child { min-width: 7rem; font-weight: 600; }
+.verdicts td:last-child { min-width: 7rem; font-weight: 600; }
 .wide { max-height: none; }
 .good { color: #00785a; } .fair { color: #9a5b00; } .poor { color: #b3392b; }
 @media (prefers-color-scheme: dark) { .good { color: #35c99c; } .fair { color: #f0b153; } .poor { color: #ff8a75; } }
@@ -117,7 +117,7 @@ def _table(claims: list[Claim]) -> str:
         for claim in claims
     )
     heads = "<th scope='col'>statement</th><th scope='col'>measured</th><th scope='col'>verdict</th>"
-    return f"<div class='wide'><table class='claims'><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+    return f"<div class='wide'><table class='claims verdicts'><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
 
 
 def _misprints() -> str:
