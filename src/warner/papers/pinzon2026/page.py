@@ -117,7 +117,8 @@ def _table(claims: list[Claim]) -> str:
         for claim in claims
     )
     heads = "<th scope='col'>statement</th><th scope='col'>measured</th><th scope='col'>verdict</th>"
-    return f"<div class='wide'><table class='claims verdicts'><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+    table = f"<table class='claims verdicts'><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+    return f"<div class='wide'>{table}</div>"
 
 
 def _misprints() -> str:
