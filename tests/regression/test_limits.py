@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.optimize import brentq
 from scipy.stats import chi2
 
-from regression_cases import FORCED, REFERENCE, fit_of
+from regression_cases import FORCED, REFERENCE, THREE, fit_of, people_of
 from warner.regression.ascent import climbed
 from warner.regression.likelihood import Likelihood
 from warner.regression.limits import Coordinates, infinite_in, limits, summit
@@ -160,6 +161,19 @@ def test_which_interval_is_taken() -> None:
     assert np.isnan(penalised.table()["low"]).all()
     with pytest.raises(ValueError, match="point estimates only"):
         penalised.table(interval="wald")
+
+
+def test_what_reports_tell_where_they_cannot_be_listed() -> None:
+    # The outer product of the score has the expected information as its mean: here over 4,800 people.
+    fit = regress("answer ~ x + d", _four_times("B_three_answers"), THREE, counts="people")
+    rows = fit.gathered.rows
+    without = Likelihood(replace(rows, tables=(None,)), fit.specification.family)
+    assert without.effective(fit.point) == pytest.approx(fit.effective, rel=0.1)
+
+
+def _four_times(name: str) -> dict[str, list]:
+    people = people_of(name)
+    return people | {"people": [4 * number for number in people["people"]]}
 
 
 def test_few_clusters_have_t() -> None:

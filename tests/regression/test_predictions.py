@@ -29,6 +29,9 @@ def test_the_share_of_a_profile_to_the_reference() -> None:
     prediction = fit_of("B").predict({"x": [1], "d": [1]})
     np.testing.assert_allclose(prediction.shares[0], wanted["share"], atol=1e-9)
     np.testing.assert_allclose(prediction.errors[0], wanted["se_delta"], atol=1e-9)
+    share, error = np.array(wanted["share"]), np.array(wanted["se_delta"])
+    odds = np.log(share / (1 - share)) + 1.959963984540054 * error / (share * (1 - share))
+    np.testing.assert_allclose(prediction.high[0], 1 / (1 + np.exp(-odds)), atol=1e-9)
 
 
 def test_the_mean_share_to_the_reference() -> None:

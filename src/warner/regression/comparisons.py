@@ -40,7 +40,7 @@ AGREE = 1e-9  # part of a log-likelihood by which the same people may differ
 LISTED = 8
 
 
-class Tested(NamedTuple):
+class ModelTest(NamedTuple):
     """A test: which, its statistic, degrees of freedom, p-value, and what must be said about it."""
 
     test: str
@@ -51,7 +51,7 @@ class Tested(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Tests(Result):
+class ModelTests(Result):
     """Tests of parts of a model.
 
     Attributes
@@ -60,13 +60,13 @@ class Tests(Result):
         The larger model.
     names : tuple of str
         What each test is of: a term, or the smaller model.
-    tests : tuple of Tested
+    tests : tuple of ModelTest
         What was found.
     """
 
     formula: str
     names: tuple[str, ...]
-    tests: tuple[Tested, ...]
+    tests: tuple[ModelTest, ...]
 
     @property
     def statistic(self) -> float:
@@ -116,25 +116,25 @@ class Tests(Result):
         return "\n".join([f"Tests in {self.formula}", *tabulated(columns, left=2), *notes])
 
 
-def tests_of_terms(fit: Regression) -> Tests:
+def term_tests(fit: Regression) -> ModelTests:
     """Test each term, all its coefficients at once, with all others in the model; see `Regression.terms`."""
     groups = {term: group for term, group in fit.specification.groups.items() if term != INTERCEPT}
     if not groups:
         raise ValueError(f"the model must have terms besides the intercept, but is {fit.gathered.formula!r}")
     every = np.arange(len(fit.coefficients))
     results = [_tested(fit, np.eye(len(every))[:, np.delete(every, group)]) for group in groups.values()]
-    return Tests(fit.gathered.formula, tuple(groups), tuple(results))
+    return ModelTests(fit.gathered.formula, tuple(groups), tuple(results))
 
 
-def compared(fit: Regression, smaller: Regression) -> Tests:
+def compared(fit: Regression, smaller: Regression) -> ModelTests:
     """Test a smaller model within a larger one; see `Regression.compare`."""
     inside = _embedding(fit, smaller)
     name = f"to {smaller.gathered.formula}"
     result = _tested(fit, inside, None if smaller.log_likelihood is None else smaller.point)
-    return Tests(fit.gathered.formula, (name,), (result,))
+    return ModelTests(fit.gathered.formula, (name,), (result,))
 
 
-def _tested(fit: Regression, inside: Array, known: Array | None = None) -> Tested:
+def _tested(fit: Regression, inside: Array, known: Array | None = None) -> ModelTest:
     """Test whether the coefficients are of the form T a; `known` is an a that was found before."""
     if fit.penalty is not None:
         raise ValueError("models must be fitted without a penalty to be compared: it has point estimates only")
@@ -147,7 +147,7 @@ def _needs_wald(fit: Regression) -> bool:
     return fit.log_likelihood is None or sampled(fit.gathered.rows) or fit.errors == "robust"
 
 
-def _likelihood_ratio(fit: Regression, inside: Array, known: Array | None) -> Tested:
+def _likelihood_ratio(fit: Regression, inside: Array, known: Array | None) -> ModelTest:
     assert fit.log_likelihood is not None
     full = fit.likelihood
     mapping = inside if full.mapping is None else full.mapping @ inside
@@ -168,10 +168,10 @@ def _likelihood_ratio(fit: Regression, inside: Array, known: Array | None) -> Te
         note = "An estimate lies at infinity: p-values are approximate."
     statistic = max(0.0, 2 * (top - null.value))
     freedom = len(fit.coefficients) - inside.shape[1]
-    return Tested(RATIO, statistic, freedom, float(chdtrc(freedom, statistic)), note)
+    return ModelTest(RATIO, statistic, freedom, float(chdtrc(freedom, statistic)), note)
 
 
-def _wald(fit: Regression, inside: Array) -> Tested:
+def _wald(fit: Regression, inside: Array) -> ModelTest:
     size, kept = inside.shape
     scale = 1 / np.maximum(fit.standard_errors, np.finfo(float).tiny)
     # C is orthogonal to T, in coefficients of like size.
@@ -179,18 +179,18 @@ def _wald(fit: Regression, inside: Array) -> Tested:
     freedom = size - kept
     if not np.isfinite(fit.coefficients).all():
         note = "An estimate lies at infinity, and Wald's test needs finite ones."
-        return Tested(WALD, np.nan, freedom, np.nan, note)
+        return ModelTest(WALD, np.nan, freedom, np.nan, note)
     contrast = across.T @ fit.coefficients
     statistic = float(contrast @ np.linalg.solve(across.T @ fit.covariance @ across, contrast))
     if fit.freedom is None:
-        return Tested(WALD, statistic, freedom, float(chdtrc(freedom, statistic)))
+        return ModelTest(WALD, statistic, freedom, float(chdtrc(freedom, statistic)))
     # Of few clusters: (d - q + 1) W / (d q) is F with q and d - q + 1 degrees of freedom.
     left = fit.freedom - freedom + 1
     if left < 1:
-        return Tested(WALD, statistic, freedom, np.nan, "There are too few clusters for this test.")
+        return ModelTest(WALD, statistic, freedom, np.nan, "There are too few clusters for this test.")
     ratio = left * statistic / (fit.freedom * freedom)
     note = f"p-values are those of F with {left} further degrees of freedom, since clusters are few."
-    return Tested(WALD, statistic, freedom, float(fdtrc(freedom, left, ratio)), note)
+    return ModelTest(WALD, statistic, freedom, float(fdtrc(freedom, left, ratio)), note)
 
 
 # Whether one model is within another

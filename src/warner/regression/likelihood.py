@@ -180,15 +180,20 @@ class Likelihood:
         return self.assembled(self.rows.weight * score[:, np.newaxis] * score)
 
     def effective(self, b: Array) -> float:
-        r"""Give the number of direct answers that would tell as much.
+        """Give the number of direct answers that would tell as much.
 
-        The expected information of a report against that of a direct answer, on average over the predictors.
+        The expected information of a report against that of a direct answer, on average over the predictors. Where
+        reports cannot be listed, the outer product of the score, whose mean it is, stands for it.
         """
         eta = self.predictors(b)
         slopes, shares = self.family.slopes(eta), np.maximum(self.family.shares(eta), np.finfo(float).tiny)
         rooted = slopes / np.sqrt(shares)[:, np.newaxis]
         direct = np.einsum("kfn,kgn->nfg", rooted, rooted)
-        report = self.expected_curvature(b).transpose(2, 0, 1)
+        if all(table is not None for table in self.rows.tables):
+            report = self.expected_curvature(b).transpose(2, 0, 1)
+        else:
+            score = self.family.at(eta, self.reports).score
+            report = np.einsum("fn,gn->nfg", score, score)
         # Where a share has come to 0 or 1, neither says anything: such a row counts by what the others say of it.
         told = np.trace(np.linalg.pinv(direct, hermitian=True) @ report, axis1=1, axis2=2) / self.family.predictors
         return float(self.rows.weight @ told)

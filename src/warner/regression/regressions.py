@@ -15,7 +15,7 @@ import numpy as np
 
 from warner.regression.boundaries import reasons
 from warner.regression.cells import checked
-from warner.regression.comparisons import compared, criteria, tests_of_terms
+from warner.regression.comparisons import compared, criteria, term_tests
 from warner.regression.contaminations import sensitivities
 from warner.regression.covariances import check_errors, covariance, default_errors, groups
 from warner.regression.data import gathered
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from warner.designs.exact import Number
     from warner.documents import Document
     from warner.regression.cells import ModelCheck
-    from warner.regression.comparisons import Criteria, Tests
+    from warner.regression.comparisons import Criteria, ModelTests
     from warner.regression.contaminations import Sensitivities
     from warner.regression.data import Gathered
     from warner.regression.infinities import Infinite
@@ -116,9 +116,9 @@ class Regression(Result):
 
     @cached_property
     def effective(self) -> float | None:
-        """The number of direct answers that would tell as much; None where reports cannot be listed."""
+        """The number of direct answers that would tell as much; None for linear shares."""
         rows = self.gathered.rows
-        if self.log_likelihood is None or any(table is None for table in rows.tables):
+        if self.log_likelihood is None:
             return None
         weights = float(rows.weight.sum() ** 2 / rows.square.sum()) / float(rows.weight.sum())
         return self.likelihood.effective(self.point) * (weights if rows.weighted else 1.0)
@@ -277,7 +277,7 @@ class Regression(Result):
         """
         return marginal_effects(self, variables, level=level, target=target)
 
-    def compare(self, smaller: Regression) -> Tests:
+    def compare(self, smaller: Regression) -> ModelTests:
         """Test a smaller model, with some terms left out, within this one.
 
         The likelihood ratio; Wald's test with sampling weights, clusters, strata, robust errors or linear shares. Both
@@ -285,9 +285,9 @@ class Regression(Result):
         """
         return compared(self, smaller)
 
-    def terms(self) -> Tests:
+    def terms(self) -> ModelTests:
         """Test each term of the model, all its coefficients at once, with all others in the model."""
-        return tests_of_terms(self)
+        return term_tests(self)
 
     def check(self) -> ModelCheck:
         """Check whether the model fits, against the cells of covariates and groups of like predictions.
