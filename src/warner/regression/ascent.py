@@ -86,6 +86,8 @@ def climbed(likelihood: Surface, start: Array, *, gap: float = GAP, known: Seque
     left = np.inf
     if not np.isfinite(here.value):
         return Peak(b, here.value, left, reached=False)
+    if not len(b):  # nothing is free, as in the profile of the only coefficient
+        return Peak(b, here.value, 0.0, reached=True)
     for _ in range(STEPS):
         values, vectors = eigen(here.information, likelihood.scale, weight)
         along = vectors @ here.gradient / weight

@@ -210,6 +210,8 @@ def _from_data(
 ) -> _Origin:
     designs, labels = named_designs(design, roles.by)
     variables = variables_of(right, column_names(source)) if on is None else on
+    if roles.response in variables:
+        raise ValueError(f"the reports must not be a covariate as well, but {roles.response!r} is on both sides")
     alike = collapsed(source, roles, variables, designs)
     which = None if roles.by is None else alike.others[roles.by]
     number = alike.amounts.people
@@ -398,5 +400,5 @@ def _refuse_size(k: int, columns: int, *, intercept: bool) -> None:
     if size > LARGEST:
         raise ValueError(
             f"the model must have at most {LARGEST} coefficients, but has {size:,}, for {k:,} answers and {columns:,} "
-            "columns; leave out terms, or coarsen the answers: design.coarsened(...)"
+            "columns; leave out terms, or put answers together, by `coarsened` designs"
         )

@@ -86,7 +86,7 @@ def taken(fit: Regression, interval: str) -> str:
     if fit.penalty is not None:
         if interval != "auto":
             raise ValueError(
-                f"a fit with penalty={fit.penalty!r} has point estimates only: intervals around them are not those of "
+                "a penalised fit has point estimates only: intervals around them are not those of "
                 "the data; leave the penalty out"
             )
         return "none"

@@ -99,7 +99,7 @@ def check_options(model: str, link: str, penalty: str | None, errors: str | None
     if link not in LINKS:
         raise ValueError(f"link must be one of {', '.join(LINKS)}, but got {link!r}")
     if penalty is not None and penalty not in PENALTIES:
-        raise ValueError(f"penalty must be one of {', '.join(PENALTIES)}, or None, but got {penalty!r}")
+        raise ValueError(f"penalty must be one of {', '.join(PENALTIES)}, or be left out, but got {penalty!r}")
     if model == "linear" and (penalty is not None or link != "logit" or errors not in {None, "robust"}):
         raise ValueError(
             "a linear model has neither link nor penalty, and its errors are robust: leave link, penalty and errors out"
