@@ -28,18 +28,17 @@ KINDS = {
     "opg": "from the outer products of the scores",
     "robust": "robust: right also if the model is only an approximation",
 }
-INTERVALS = {"profile": "profile likelihood", "wald": "Wald"}
+INTERVALS = {
+    "profile": "interval (profile likelihood)",
+    "wald": "interval (Wald)",
+    "none": "interval: none for penalised estimates",
+}
 
 
-def regression_text(
-    fit: Regression, *, level: float = 0.95, interval: str = "auto", odds: bool = False, title: str | None = None
-) -> str:
+def regression_text(fit: Regression, *, level: float = 0.95, interval: str = "auto", odds: bool = False) -> str:
     """Write what was modelled, the table of coefficients, and what they rest on."""
     table = fit.table(level=level, interval=interval, odds=odds)
-    lines = [
-        heading(fit) if title is None else title,
-        *_rows(fit, table, _interval_heading(fit, level, interval), odds),
-    ]
+    lines = [heading(fit), *_rows(fit, table, interval_heading(table, level), odds=odds)]
     return "\n".join(lines) + "\n" + wrapped(sentences(fit))
 
 
@@ -49,7 +48,7 @@ def regression_html(fit: Regression) -> str:
     numbers = _Numbers(table)
     several = len(_blocks(fit)) > 1
     heads = [*(["answer"] if several else []), "term", "estimate", "se", "statistic", "p"]
-    heads.append(_interval_heading(fit, 0.95, "auto"))
+    heads.append(interval_heading(table, 0.95))
     rows = []
     for place, term in enumerate(table["term"]):
         names = [str(table["answer"][place])] if several else []
@@ -85,8 +84,22 @@ def subject(fit: Regression) -> str:
     return f"Log-odds of {answers[0] if len(answers) == 1 else 'each answer'} against {reference}"
 
 
-def _interval_heading(fit: Regression, level: float, interval: str) -> str:
-    return f"{level_text(level)} interval ({INTERVALS[fit.interval_kind(interval)]})"
+def interval_heading(table: Table, level: float) -> str:
+    """Name the intervals of a table."""
+    return f"{level_text(level)} {INTERVALS[str(table['interval'][0])]}"
+
+
+def abridged(term: str, width: int) -> str:
+    """Cut a term in its middle: its end is the level that it stands for.
+
+    >>> abridged("highest_level_of_education[T.school]", 30)
+    'highest_level_o...[T.school]'
+    """
+    term = printable(term)
+    end = max(width // 3, len(term) - term.rfind("[") if "[" in term else 0)
+    if len(term) <= width or end > width - 6:
+        return shortened(term, width)
+    return f"{term[: width - 3 - end]}...{term[-end:]}"
 
 
 class _Numbers:
@@ -133,10 +146,10 @@ def _blocks(fit: Regression) -> list[object]:
     return list(dict.fromkeys(coefficient.answer for coefficient in fit.specification.coefficients))
 
 
-def _rows(fit: Regression, table: Table, interval: str, odds: bool) -> list[str]:
+def _rows(fit: Regression, table: Table, interval: str, *, odds: bool) -> list[str]:
     numbers = _Numbers(table)
     several = len(_blocks(fit)) > 1
-    names = [shortened(printable(str(term)), WIDEST - 2 * several) for term in table["term"]]
+    names = [abridged(str(term), WIDEST - 2 * several) for term in table["term"]]
     heads = ["odds ratio" if odds else "estimate", "se", "statistic", "p"]
     cells = [numbers.cells(place) for place in range(len(names))]
     indent = "  " if several else ""
@@ -187,7 +200,7 @@ def _infinite(fit: Regression) -> list[str]:
         return []
     several = len(_blocks(fit)) > 1
     names = [
-        shortened(printable(str(name) if several else name.term), WIDEST)
+        abridged(str(name) if several else name.term, WIDEST)
         for name, lost in zip(fit.specification.coefficients, fit.infinity.mask, strict=True)
         if lost
     ]
@@ -197,8 +210,9 @@ def _infinite(fit: Regression) -> list[str]:
     free = ["What is shown as any may take any value, along with the others."] * bool(
         np.isnan(fit.infinity.signs).any()
     )
-    last = "Shares stay finite, and so does the other end of an interval by profile likelihood."
-    return [" ".join([said, *free, *fit.reasons, last])]
+    last = "Predicted shares are not affected."
+    reasons = dict.fromkeys(f"{one.reason[0].upper()}{one.reason[1:]}." for one in fit.infinite)
+    return [" ".join([said, *free, *reasons, last])]
 
 
 def _meaning(fit: Regression) -> list[str]:
@@ -249,11 +263,8 @@ def _information(fit: Regression) -> list[str]:
     if fit.effective is None:
         return []
     said = f"Their reports tell as much as {fit.effective:,.0f} direct answers would."
-    few = (
-        f" That is fewer than {ENOUGH}: intervals may hold their level less often than they say."
-        if fit.effective < ENOUGH
-        else ""
-    )
+    few = f" That is fewer than {ENOUGH}: intervals may hold their level less often than they say."
+    few *= fit.effective < ENOUGH and fit.penalty is None
     return [said + few]
 
 

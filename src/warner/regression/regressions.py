@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.regression.boundaries import reasons
 from warner.regression.cells import checked
 from warner.regression.comparisons import compared, criteria, term_tests
 from warner.regression.contaminations import sensitivities
@@ -22,7 +21,7 @@ from warner.regression.data import gathered
 from warner.regression.infinities import infinite
 from warner.regression.jeffreys import penalised
 from warner.regression.likelihood import Likelihood
-from warner.regression.limits import limits, p_values, taken, warned
+from warner.regression.limits import limits, p_values, warned
 from warner.regression.linear import least_squares
 from warner.regression.margins import marginal_effects
 from warner.regression.optima import Infinity, Optimum, found
@@ -35,7 +34,10 @@ from warner.regression.starts import starts as all_starts
 from warner.results import Result, as_frame
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Mapping, Sequence
+
+    from matplotlib.axes import Axes
 
     from warner.arrays import Array, Counts, Label
     from warner.designs.contract import Design
@@ -122,13 +124,6 @@ class Regression(Result):
             return None
         weights = float(rows.weight.sum() ** 2 / rows.square.sum()) / float(rows.weight.sum())
         return self.likelihood.effective(self.point) * (weights if rows.weighted else 1.0)
-
-    @cached_property
-    def reasons(self) -> tuple[str, ...]:
-        """Why estimates lie at infinity: a sentence for each group of people whose share of an answer is 0."""
-        if self.infinity is None:
-            return ()
-        return reasons(self.gathered, self.specification, self.point, self.infinity.direction)
 
     @property
     def standard_errors(self) -> Array:
@@ -318,18 +313,8 @@ class Regression(Result):
         """Measures of the whole model: AIC, BIC, McFadden's, and the log-likelihood of equal shares for everybody."""
         return criteria(self)
 
-    def interval_kind(self, interval: str = "auto") -> str:
-        """Tell how intervals are found: "profile", "wald", or "none"."""
-        return taken(self, interval)
-
     def text(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> str:
-        """Say in plain words what was modelled, with the table of coefficients and what they rest on.
-
-        Parameters
-        ----------
-        level, interval, odds
-            As for `table`.
-        """
+        """Say in plain words what was modelled, with the `table` of coefficients and what they rest on."""
         from warner.output.regressions import regression_text
 
         return regression_text(self, level=level, interval=interval, odds=odds)
@@ -338,6 +323,31 @@ class Regression(Result):
         from warner.output.regressions import regression_html
 
         return regression_html(self)
+
+    def plot(
+        self,
+        against: str | None = None,
+        *,
+        level: float = 0.95,
+        interval: str = "auto",
+        odds: bool = False,
+        title: str | None = None,
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Draw the coefficients, or the predicted shares `against` a covariate, with intervals; give the axes.
+
+        Shares are means over all people, whose other covariates are as they are: lines with bands if the covariate
+        holds numbers, else points. Options are those of `table`; `odds` labels coefficients with odds ratios.
+        """
+        from warner.output.effects import plot_regression
+
+        return plot_regression(self, against, level=level, interval=interval, odds=odds, title=title, ax=ax)
+
+    def save_plot(self, path: str | os.PathLike[str], against: str | None = None, **options: Any) -> None:
+        """Draw to a PNG, SVG or PDF file, whole or not at all, with the options of `plot` but `ax`."""
+        from warner.output.effects import save_regression
+
+        save_regression(self, path, against, **options)
 
 
 def regress(
@@ -456,8 +466,8 @@ def fitted(
     refuse_unidentified(likelihood, places[0].coefficients, [str(name) for name in specification.coefficients])
     if penalty is not None:
         peak = penalised(likelihood, places[0].coefficients)
-        spread = covariance(likelihood, peak.coefficients, "expected" if errors is None else kind)
-        b = peak.coefficients
+        kind = "expected" if errors is None and kind == "observed" else kind  # the penalty is that of F
+        b, spread = peak.coefficients, covariance(likelihood, peak.coefficients, kind)
         return Regression(data, specification, b, b, spread, kind, penalty, peak.value, peak.gap, tried=1)
     result = found(likelihood, places)
     b = result.peak.coefficients
