@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
+import io
 import json
 import math
 from abc import ABC, abstractmethod
@@ -48,6 +50,15 @@ class Result(ABC):
 def as_json(fields: Document) -> str:
     """Write what `to_dict` gave."""
     return json.dumps(fields, ensure_ascii=False, indent=1)
+
+
+def as_csv(table: dict[str, Counts]) -> str:
+    """Write a table as CSV."""
+    lines = io.StringIO()
+    writer = csv.writer(lines, lineterminator="\n")
+    writer.writerow(table)
+    writer.writerows(zip(*(column.tolist() for column in table.values()), strict=True))
+    return lines.getvalue()
 
 
 def as_frame(table: dict[str, Counts], backend: str | None, preferred: str | None = None) -> Any:

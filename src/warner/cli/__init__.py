@@ -17,6 +17,7 @@ from warner.cli.collecting import randomize
 from warner.cli.designing import HELP, AnswersCommand, design, show
 from warner.cli.estimating import estimate
 from warner.cli.planning import plan
+from warner.cli.regressing import regress
 from warner.cli.reproducing import reproduce
 
 app = typer.Typer(
@@ -55,6 +56,7 @@ app.command(epilog="Example: warner randomize answers.csv --column answer --desi
     randomize
 )
 app.command(epilog="Example: warner estimate reports.csv --column answer --design survey.json --by region")(estimate)
+app.command(epilog='Example: warner regress reports.csv "answer ~ age + C(region)" --design survey.json')(regress)
 app.command(epilog="Example: warner associate reports.csv cheated=dice.json copied=dice.json --numeric age")(associate)
 app.command(epilog="Example: warner check reports.csv --column answer --design survey.json --fakes 100")(check)
 app.command(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -38,6 +36,7 @@ from warner.cli.questions import Questions
 from warner.cli.sources import DesignGiven, Source
 from warner.documents import Document, written_whole
 from warner.estimators import METHODS
+from warner.results import as_csv as csv_text
 from warner.results import as_json as json_text
 
 if TYPE_CHECKING:
@@ -170,9 +169,4 @@ def _json(estimate: Estimate, confidence: Document, answers: dict[str, list[Resu
 
 
 def _csv(estimate: Estimate, confidence: Document) -> str:
-    table = estimate.table(**confidence)
-    lines = io.StringIO()
-    writer = csv.writer(lines, lineterminator="\n")
-    writer.writerow(table)
-    writer.writerows(zip(*(column.tolist() for column in table.values()), strict=True))
-    return lines.getvalue()
+    return csv_text(estimate.table(**confidence))

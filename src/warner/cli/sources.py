@@ -78,7 +78,7 @@ class Source(NamedTuple):
 
     @contextmanager
     def opened(self) -> Iterator[Any]:
-        """Give what `tally` takes: a path, a table of a database, or standard input as a file of its own."""
+        """Give what holds the reports: a path, a table of a database, or standard input as a file of its own."""
         if "://" in self.file:
             yield self._database_table()
         elif self.file == "-":

@@ -1,0 +1,275 @@
+"""`warner regress` tells how the answers depend on what else is known of people."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import contextmanager
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from warner import load_design
+from warner.cli.options import (
+    AsJson,
+    Counts,
+    Format,
+    Level,
+    Output,
+    Plot,
+    Reports,
+    Table,
+    Unknown,
+    Weights,
+    refuse_overwriting,
+)
+from warner.cli.sources import Source
+from warner.designs.labels import from_text
+from warner.documents import written_whole
+from warner.results import as_csv as csv_text
+from warner.results import as_json as json_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from warner.designs import Design
+    from warner.regression.regressions import Regression
+    from warner.results import Result
+
+ENDINGS = (".csv", ".json", ".parquet")
+
+
+def regress(
+    context: typer.Context,
+    file: Reports,
+    formula: Annotated[
+        str,
+        typer.Argument(
+            help='The column of reports and the terms, as "answer ~ age + C(region)"; with --on, the column.'
+        ),
+    ],
+    *,
+    design: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--design",
+            "-d",
+            help="The design: a file that `warner design` wrote. With --by, NAME=FILE for each design; may be given "
+            "more than once.",
+        ),
+    ] = None,
+    by: Annotated[str | None, typer.Option(help="The column that names the design of each row.")] = None,
+    on: Annotated[
+        str | None,
+        typer.Option(help="The covariates, separated by commas, in the place of a formula; needs no extra package."),
+    ] = None,
+    model: Annotated[
+        str, typer.Option(help="multinomial (log-odds of each answer), ordered, or linear (shares themselves).")
+    ] = "multinomial",
+    link: Annotated[
+        str, typer.Option(help="For two answers, and for ordered ones: logit, probit, cloglog or cauchit.")
+    ] = "logit",
+    reference: Annotated[
+        str | None, typer.Option(help="The answer that the others are compared with; the last one if not given.")
+    ] = None,
+    weights: Weights = None,
+    counts: Counts = None,
+    clusters: Annotated[str | None, typer.Option(help="A column that names clusters, such as households.")] = None,
+    strata: Annotated[str | None, typer.Option(help="A column that names strata.")] = None,
+    errors: Annotated[
+        str | None,
+        typer.Option(
+            help="Standard errors: observed, expected, opg or robust; robust with weights, clusters or strata, else "
+            "observed."
+        ),
+    ] = None,
+    penalty: Annotated[str | None, typer.Option(help="jeffreys makes every estimate finite.")] = None,
+    starts: Annotated[int | None, typer.Option(help="Random starts beside those that are always tried.", min=0)] = None,
+    unknown: Unknown = "error",
+    level: Level = 0.95,
+    interval: Annotated[str, typer.Option(help="The intervals of coefficients: auto, profile or wald.")] = "auto",
+    odds: Annotated[bool, typer.Option("--odds", help="Show odds ratios.")] = False,
+    predict: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Also predict the shares for these values of a covariate, as age=20,40; may be given more than once.",
+            metavar="NAME=VALUES",
+        ),
+    ] = None,
+    table: Table = None,
+    input_format: Format = "csv",
+    as_json: AsJson = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    output: Output = None,
+    plot: Plot = None,
+    against: Annotated[
+        str | None, typer.Option(help="Let --plot draw the predicted shares against this covariate.")
+    ] = None,
+) -> None:
+    """Tell how the answers depend on what else is known of people.
+
+    Prints a table of coefficients with their intervals, and what they rest on; or JSON, or CSV.
+    """
+    _refuse_contradictions(
+        formula, on, output, plot, against, as_json=as_json, as_csv=as_csv, predict=predict, odds=odds
+    )
+    files = _files(design or [], by)
+    refuse_overwriting(
+        {"the reports": file, **{f"the design {name}".strip(): path for name, path in files.items()}},
+        {"--output": output, "--plot": plot},
+    )
+    designs = {name: load_design(path) for name, path in files.items()}
+    source = Source(file, None, None, weights, counts, unknown, table, input_format)
+    data = context.with_resource(source.opened())
+    fit = _fitted(
+        formula,
+        data,
+        designs if by is not None else designs[""],
+        by=by,
+        on=None if on is None else [name.strip() for name in on.split(",")],
+        model=model,
+        link=link,
+        reference=_answer(reference, next(iter(designs.values()))),
+        weights=weights,
+        counts=counts,
+        clusters=clusters,
+        strata=strata,
+        errors=errors,
+        penalty=penalty,
+        starts=starts,
+        unknown=unknown,
+    )
+    confidence: dict[str, Any] = {"level": level, "interval": interval, "odds": odds}
+    with _warnings_in_one_line():
+        predictions = None if not predict else fit.predict(_profiles(fit, predict), level=level)
+        if output is not None:
+            _write(fit, output, confidence, predictions)
+        if plot is not None:
+            fit.save_plot(plot, against, level=level, interval=interval, odds=odds)
+        if as_json:
+            typer.echo(_json(fit, confidence, predictions))
+        elif as_csv:
+            typer.echo(csv_text(fit.table(**confidence)), nl=False)
+        else:
+            texts = [fit.text(**confidence), *([] if predictions is None else [predictions.text()])]
+            typer.echo("\n\n".join(texts))
+
+
+@contextmanager
+def _warnings_in_one_line() -> Iterator[None]:
+    """Say each warning once, as the shell would."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for message in dict.fromkeys(str(warning.message) for warning in caught):
+        typer.echo(f"warner: warning: {message.replace('take fit.better()', 'give more --starts')}", err=True)
+
+
+def _fitted(formula: str, data: Any, design: Design | Mapping[str, Design], **options: Any) -> Regression:
+    from warner.regression.regressions import regress as regressed
+
+    return regressed(formula, data, design, **options)
+
+
+def _refuse_contradictions(
+    formula: str,
+    on: str | None,
+    output: Path | None,
+    plot: Path | None,
+    against: str | None,
+    *,
+    as_json: bool,
+    as_csv: bool,
+    predict: list[str] | None,
+    odds: bool,
+) -> None:
+    ending = None if output is None else output.suffix.lower()
+    if as_json and as_csv:
+        raise ValueError("give --json or --csv, not both")
+    if ending is not None and ending not in ENDINGS:
+        raise ValueError(f"the output must end in .csv, .json or .parquet, but got {output}")
+    if odds and (as_json or ending == ".json"):
+        raise ValueError("--odds is for the printed table and for CSV; JSON holds the coefficients themselves")
+    if predict and (as_csv or ending in {".csv", ".parquet"}):
+        raise ValueError("--predict is answered in the printed table and in JSON only")
+    if against is not None and plot is None:
+        raise ValueError("--against says what --plot draws; give --plot with a file as well")
+    if on is None and "~" not in formula:
+        raise ValueError(
+            f'give the terms: in the formula, as "{formula} ~ age + region", or with --on, as --on age,region'
+        )
+    if on is not None and "~" in formula:
+        raise ValueError(f"give the terms in the formula or with --on, not both, but got {formula!r} and --on {on}")
+
+
+def _files(given: list[str], by: str | None) -> dict[str, Path]:
+    """Read --design: a file, or with --by NAME=FILE for each design."""
+    if not given:
+        raise ValueError("give --design: the file of the design that the reports went through")
+    if by is None:
+        if len(given) > 1:
+            raise ValueError("several designs need --by, the column that names the design of each row")
+        return {"": Path(given[0])}
+    files = {}
+    for text in given:
+        name, equals, path = text.partition("=")
+        if not equals or not name or not path:
+            raise ValueError(f"with --by, --design must be NAME=FILE, NAME as in the column {by!r}, but got {text!r}")
+        if name in files:
+            raise ValueError(f"--design must name each design once, but {name!r} is there twice")
+        files[name] = Path(path)
+    return files
+
+
+def _answer(text: str | None, design: Design) -> Any:
+    return None if text is None else from_text([text], design.domain)[0]
+
+
+def _profiles(fit: Regression, given: list[str]) -> dict[str, list[Any]]:
+    """Read NAME=VALUES: all combinations of the values of the covariates that are named."""
+    values = {}
+    for text in given:
+        name, equals, listed = text.partition("=")
+        if not equals or not listed:
+            raise ValueError(f"--predict must be NAME=VALUES, such as age=20,40, but got {text!r}")
+        if name in values:
+            raise ValueError(f"--predict must name each covariate once, but {name!r} is there twice")
+        values[name] = [_value(fit, name, part.strip()) for part in listed.split(",")]
+    rows = list(product(*values.values()))
+    return {name: list(column) for name, column in zip(values, zip(*rows, strict=True), strict=True)}
+
+
+def _value(fit: Regression, name: str, text: str) -> Any:
+    """Read a value as what the covariate holds."""
+    kinds = fit.gathered.terms.kinds
+    if name not in kinds:
+        raise ValueError(f"--predict must name covariates of the model ({', '.join(kinds)}), but got {name!r}")
+    if kinds[name] == "text":
+        return text
+    if kinds[name] == "boolean" and text.lower() in {"true", "false"}:
+        return text.lower() == "true"
+    try:
+        number = float(text)
+    except ValueError:
+        raise ValueError(f"--predict must give numbers for {name}, but got {text!r}") from None
+    return int(number) if number.is_integer() else number
+
+
+def _write(fit: Regression, output: Path, confidence: dict[str, Any], predictions: Result | None) -> None:
+    ending = output.suffix.lower()
+    with written_whole(output) as part:
+        if ending == ".parquet":
+            import pyarrow.parquet as pq
+
+            pq.write_table(fit.to_frame("pyarrow", **confidence), part)
+        else:
+            text = (
+                _json(fit, confidence, predictions) + "\n" if ending == ".json" else csv_text(fit.table(**confidence))
+            )
+            part.write_text(text, encoding="utf-8")
+
+
+def _json(fit: Regression, confidence: dict[str, Any], predictions: Result | None) -> str:
+    fields = fit.to_dict(confidence["level"], confidence["interval"])
+    return json_text(fields if predictions is None else fields | {"predictions": predictions.to_dict()})

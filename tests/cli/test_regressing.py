@@ -1,0 +1,220 @@
+"""`warner regress`: the numbers of the library in every form, and one clear line for every mistake."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cli.shell import Prompt, succeeds
+from warner import RandomizedResponse, load_design, regress, surveys
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from warner import Regression
+
+DICE = surveys.forced_response(truth="3/4", yes="1/6")
+DIRECT = RandomizedResponse(["yes", "no"], odds=(1, 0))
+ON_AGE = ("regress", "people.csv", "answer", "--on", "age", "--design", "dice.json")
+COUNTS = {("20", "dice"): (55, 45), ("30", "dice"): (45, 55), ("40", "dice"): (30, 70), ("20", "direct"): (30, 70)}
+COUNTS |= {("40", "direct"): (12, 88)}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Give a folder with two designs and a file of people, in counts."""
+    DICE.save(tmp_path / "dice.json")
+    DIRECT.save(tmp_path / "direct.json")
+    RandomizedResponse(["never", "once", "often"], odds=(6, 1)).save(tmp_path / "spinner.json")
+    rows = [
+        f"{age},{'north' if place % 2 else 'south'},{place % 4},{how},{answer}"
+        for (age, how), times in COUNTS.items()
+        for answer, count in zip(("yes", "no"), times, strict=True)
+        for place in range(count)
+    ]
+    (tmp_path / "people.csv").write_text("\n".join(["age,region,school,how,answer", *rows]) + "\n")
+    return tmp_path
+
+
+def expected(folder: Path) -> Regression:
+    return regress("answer", folder / "people.csv", load_design(folder / "dice.json"), on=["age"])
+
+
+def test_the_same_numbers_in_every_form(prompt: Prompt) -> None:
+    pq = pytest.importorskip("pyarrow.parquet")
+    folder = prompt.folder
+    fit = expected(folder)
+    columns = {name: column.tolist() for name, column in fit.table(level=0.9).items()}
+    command = (*ON_AGE, "--level", "0.9")
+    printed = prompt.prints(*command, "--csv", "-o", "fit.json", "--plot", "fit.png")
+    rows = list(csv.DictReader(io.StringIO(printed)))
+    assert [row["term"] for row in rows] == columns["term"]
+    for name in ("estimate", "se", "low", "high"):
+        assert [float(row[name]) for row in rows] == columns[name]
+    document = json.loads((folder / "fit.json").read_text())
+    assert [row["estimate"] for row in document["coefficients"]] == columns["estimate"]
+    assert (folder / "fit.png").stat().st_size > 1000
+    asked = ("--predict", "age=20,40", "-o", "fit.parquet")
+    assert "--predict is answered in the printed table and in JSON only" in prompt.complains(*command, *asked)
+    text = prompt.prints(*command, "-o", "fit.parquet")
+    assert text == fit.text(level=0.9) + "\n"
+    assert pq.read_table(folder / "fit.parquet").to_pydict() == columns
+
+
+def test_predictions_come_below_the_table_and_in_json(prompt: Prompt) -> None:
+    fit = expected(prompt.folder)
+    shares = fit.predict({"age": [20, 40]}, level=0.9)
+    asked = ("--predict", "age=20,40", "--level", "0.9")
+    assert prompt.prints(*ON_AGE, *asked) == f"{fit.text(level=0.9)}\n\n{shares.text()}\n"
+    document = json.loads(prompt.prints(*ON_AGE, *asked, "--json"))
+    assert document["predictions"] == shares.to_dict()
+
+
+def test_several_designs_clusters_and_models(prompt: Prompt) -> None:
+    data, how = prompt.folder / "people.csv", {"dice": DICE, "direct": DIRECT}
+    designs = ("--by", "how", "--design", "dice=dice.json", "--design", "direct=direct.json")
+    text = prompt.prints("regress", "people.csv", "answer", "--on", "age, how", *designs, "--interval", "wald")
+    assert text == regress("answer", data, how, by="how", on=["age", "how"]).text(interval="wald") + "\n"
+    options = ("--clusters", "school", "--link", "probit", "--reference", "yes")
+    text = prompt.prints("regress", "people.csv", "answer", "--on", "age", *designs, *options)
+    found = regress("answer", data, how, by="how", on=["age"], clusters="school", link="probit", reference="yes")
+    assert text == found.text() + "\n"
+    linear = prompt.prints(*ON_AGE, "--model", "linear")
+    assert linear.startswith("Share of 'yes': answer ~ age\n")
+    penalised = prompt.prints(*ON_AGE, "--penalty", "jeffreys", "--starts", "0")
+    assert "none for penalised estimates" in penalised
+    assert "odds ratio" in prompt.prints(*ON_AGE, "--odds")
+
+
+def test_a_formula_and_standard_input(folder: Path) -> None:
+    pytest.importorskip("formulaic")
+    text = succeeds(
+        folder,
+        *("regress", "-", "answer ~ age + C(region)", "--design", "dice.json", "--interval", "wald"),
+        input=(folder / "people.csv").read_text(),
+    )
+    assert "C(region)[T.south]" in text
+    assert "Levels are compared with region = north." in text
+
+
+def test_a_missing_package_is_named_with_its_extra(prompt: Prompt, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.split(".")[0] == "formulaic"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "formulaic", None)
+    message = prompt.complains("regress", "people.csv", "answer ~ age", "--design", "dice.json")
+    assert "pip install 'warner[regress]'" in message
+
+
+def test_a_better_maximum_is_a_warning_in_one_line(prompt: Prompt, monkeypatch: pytest.MonkeyPatch) -> None:
+    import warnings
+
+    from warner.regression import regressions
+
+    def table(fit: Regression, *_: object, **__: object) -> object:
+        warnings.warn("the estimate is a false optimum; take fit.better()", stacklevel=2)
+        return original(fit, interval="wald")
+
+    original = regressions.Regression.table
+    monkeypatch.setattr(regressions.Regression, "table", table)
+    monkeypatch.setattr(sys, "argv", ["warner", *ON_AGE, "--csv", "-o", "fit.csv"])
+    from warner.__main__ import main
+
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 0
+    captured = prompt.capsys.readouterr().err
+    assert captured == "warner: warning: the estimate is a false optimum; give more --starts\n"
+
+
+FORMULA = ("regress", "people.csv", "answer ~ age", "--design", "dice.json")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("regress", "people.csv", "answer", "--design", "dice.json"), "or with --on, as --on age,region"),
+        ((*FORMULA, "--on", "age"), "give the terms in the formula or with --on, not both"),
+        (("regress", "people.csv", "answer", "--on", "age"), "give --design: the file of the design"),
+        ((*ON_AGE, "--design", "direct.json"), "several designs need --by"),
+        ((*ON_AGE, "--by", "how"), "with --by, --design must be NAME=FILE, NAME as in the column 'how'"),
+        (
+            (*ON_AGE[:-1], "a=dice.json", "--design", "a=direct.json", "--by", "how"),
+            "--design must name each design once, but 'a' is there twice",
+        ),
+        ((*ON_AGE, "--json", "--csv"), "give --json or --csv, not both"),
+        ((*ON_AGE, "--json", "--odds"), "JSON holds the coefficients themselves"),
+        ((*ON_AGE, "-o", "fit.txt"), "the output must end in .csv, .json or .parquet, but got fit.txt"),
+        ((*ON_AGE, "-o", "people.csv"), "--output must not be people.csv, which is the reports"),
+        ((*ON_AGE, "--plot", "dice.json"), "--plot must not be dice.json, which is the design"),
+        ((*ON_AGE, "--against", "age"), "--against says what --plot draws"),
+        ((*ON_AGE[:-1], "nothing.json"), "there is no file nothing.json"),
+        (("regress", "nothing.csv", *ON_AGE[2:]), "there is no file nothing.csv"),
+    ],
+)
+def test_contradictions_are_refused_before_anything_is_read(
+    prompt: Prompt, arguments: tuple[str, ...], words: str
+) -> None:
+    assert words in prompt.complains(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("answer", "--on", "ages"), "there is no column 'ages'; did you mean 'age'?"),
+        (("answr", "--on", "age"), "there is no column 'answr'; did you mean 'answer'?"),
+        (("answer", "--on", "answer"), "the reports must not be a covariate as well, but 'answer' is on both sides"),
+        (("region", "--on", "age"), "leave them out with --unknown drop"),
+        (("answer", "--on", "age", "--weights", "w"), "there is no column 'w'"),
+        (("answer", "--on", "age", "--model", "cubic"), "model must be one of multinomial, ordered, linear"),
+        (("answer", "--on", "age", "--link", "log"), "link must be one of logit, probit, cloglog, cauchit"),
+        (("answer", "--on", "age", "--errors", "small"), "errors must be one of observed, expected, opg, robust"),
+        (("answer", "--on", "age", "--penalty", "ridge"), "penalty must be one of jeffreys, or be left out"),
+        (("answer", "--on", "age", "--reference", "maybe"), "reference must be one of the answers"),
+        (("answer", "--on", "age", "--level", "95"), "level must be between 0 and 1"),
+        (("answer", "--on", "age", "--interval", "exact"), "interval must be one of auto, profile, wald"),
+        (("answer", "--on", "age", "--clusters", "school", "--interval", "profile"), "take 'wald'"),
+        (("answer", "--on", "age", "--strata", "school", "--clusters", "school"), "at least two clusters"),
+        (("answer", "--on", "age", "--link", "probit", "--odds"), "it has no odds ratios"),
+        (("answer", "--on", "age", "--predict", "age"), "--predict must be NAME=VALUES, such as age=20,40"),
+        (("answer", "--on", "age", "--predict", "height=3"), "must name covariates of the model (age)"),
+        (("answer", "--on", "age", "--predict", "age=old"), "--predict must give numbers for age, but got 'old'"),
+        (("answer", "--on", "age", "--predict", "age=1", "--predict", "age=2"), "'age' is there twice"),
+        (("answer", "--on", "region", "--predict", "region=east"), "but holds 'east'"),
+        (("answer", "--on", "age", "--plot", "p.png", "--against", "region"), "against must be one of the model's"),
+        (("answer", "--on", "age", "--plot", "p.gif"), "must end in .png, .svg, .pdf"),
+    ],
+)
+def test_a_mistake_is_one_clear_line_in_the_words_of_the_shell(
+    prompt: Prompt, options: tuple[str, ...], words: str
+) -> None:
+    message = prompt.complains("regress", "people.csv", *options, "--design", "dice.json")
+    assert words in message
+    assert "None" not in message
+    assert "=" not in message.replace("age=20,40", "").replace("NAME=VALUES", "")
+
+
+@pytest.mark.parametrize(
+    ("formula", "words"),
+    [
+        ("answer ~ ages", "there is no column 'ages'"),
+        ("answer ~ age +", "formula must be one that can be read, but 'age +' cannot"),
+        ("~ age", "formula must name the column of reports"),
+        ("answer ~ age + I(2*age)", "I(2 * age) follows from age"),
+        ("answer ~ log(age - 20)", "cannot be"),
+    ],
+)
+def test_a_formula_that_cannot_be_is_refused(prompt: Prompt, formula: str, words: str) -> None:
+    pytest.importorskip("formulaic")
+    message = prompt.complains("regress", "people.csv", formula, "--design", "dice.json")
+    assert words in message or "must be finite" in message
+
+
+def test_designs_with_other_answers_are_refused(prompt: Prompt) -> None:
+    designs = ("--by", "how", "--design", "dice=dice.json", "--design", "direct=spinner.json")
+    message = prompt.complains("regress", "people.csv", "answer", "--on", "age", *designs)
+    assert "designs must have the same answers in the same order" in message
