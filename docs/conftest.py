@@ -1,15 +1,16 @@
-"""The examples on these pages write files: each page runs in a folder of its own."""
+"""The examples on these pages write files: each page runs in a folder of its own, with the data of the examples."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import shutil
+from pathlib import Path
 
 import pytest
 
-if TYPE_CHECKING:
-    from pathlib import Path
+EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
 @pytest.fixture(autouse=True)
 def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copy(EXAMPLES / "cheating.csv", tmp_path)
     monkeypatch.chdir(tmp_path)
