@@ -42,6 +42,12 @@ demo: $(READY)
 	-$(BIN)/warner check demo/best.csv --design demo/best.json
 	@echo
 	$(BIN)/warner estimate demo/best.csv --design demo/best.json --rows 5 --report demo/best.html
+	@echo
+	$(BIN)/warner design forced-response truth=27/36 yes=6/36 -o demo/dice.json
+	$(BIN)/warner design yes no --odds 1:0 -o demo/direct.json
+	@echo
+	$(BIN)/warner regress examples/cheating.csv "cheated ~ age + region + letter + version" --by version \
+	  --design dice=demo/dice.json --design direct=demo/direct.json --predict age=20,25 --plot demo/shares.png --against age
 	@echo; echo "Open demo/report.html in a browser; the picture alone is demo/picture.png"
 
 test: lint
