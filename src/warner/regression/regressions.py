@@ -344,7 +344,7 @@ class Regression(Result):
         return plot_regression(self, against, level=level, interval=interval, odds=odds, title=title, ax=ax)
 
     def save_plot(self, path: str | os.PathLike[str], against: str | None = None, **options: Any) -> None:
-        """Draw to a PNG, SVG or PDF file, whole or not at all, with the options of `plot` but ``ax``."""
+        """Draw to a PNG, SVG or PDF file, whole or not at all; options are those of `plot`."""
         from warner.output.effects import save_regression
 
         save_regression(self, path, against, **options)
