@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import warner
 from warner import surveys
-from warner.regression.regressions import Regression, regress
+from warner.regression.regressions import regress
 
 REFERENCE = json.loads((Path(__file__).parent / "reference" / "regression.json").read_text(encoding="utf-8"))
 FORCED = surveys.forced_response(truth="2/3", yes="1/6")
@@ -21,10 +22,10 @@ CASES = {
 }
 
 
-def people_of(name: str) -> dict[str, list]:
+def people_of(name: str) -> dict[str, list[Any]]:
     """Give the table of a case as columns: a row for each covariate row and report, with the number of people."""
     covariates, design = CASES[name]
-    columns = {column: [] for column in (*covariates, "answer", "people")}
+    columns: dict[str, list[Any]] = {column: [] for column in (*covariates, "answer", "people")}
     for row in REFERENCE[name]["rows"]:
         for label, count in zip(design.domain, row[len(covariates) :], strict=True):
             for column, value in zip(columns, [*row[: len(covariates)], label, count], strict=True):
@@ -33,7 +34,7 @@ def people_of(name: str) -> dict[str, list]:
 
 
 @cache
-def fit_of(letter: str, **options) -> Regression:
+def fit_of(letter: str, **options: Any) -> Any:
     """Fit the model of a case, by the letter that its name begins with."""
     name = next(name for name in CASES if name.startswith(letter))
     covariates, design = CASES[name]

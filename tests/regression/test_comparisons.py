@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from warner.regression.regressions import Regression, regress
 CASE = REFERENCE["A_binary_forced_response"]
 
 
-def part_of_a(formula: str, **options) -> Regression:
+def part_of_a(formula: str, **options: Any) -> Any:
     people = people_of("A_binary_forced_response")
     people["z"] = [x**2 + d for x, d in zip(people["x"], people["d"], strict=True)]
     return regress(formula, people, FORCED, counts="people", **options)
@@ -100,7 +101,7 @@ def test_what_cannot_be_compared() -> None:
         fit_of("A", penalty="jeffreys").terms()
 
 
-def _weighted(formula: str, **options) -> Regression:
+def _weighted(formula: str, **options: Any) -> Regression:
     """Fit to the people of case A, one row for each, with weights of 1 that are called sampling weights."""
     people = people_of("A_binary_forced_response")
     single = {name: np.repeat(values, people["people"]) for name, values in people.items() if name != "people"}
@@ -133,7 +134,7 @@ def test_a_smaller_model_that_beats_the_larger_one() -> None:
     case = REFERENCE["H_false_optimum"]
     people = people_of("H_false_optimum")
     people["z"] = [0.1 * (i % 3) for i in range(len(people["x"]))]
-    best = regress("answer ~ x + z", people, warner.surveys.warner("3/4"), counts="people")
+    best: Any = regress("answer ~ x + z", people, warner.surveys.warner("3/4"), counts="people")
     peak = climbed(best.likelihood, np.array([*case["false"]["coef"], 0.0]))
     assert peak.value < best.log_likelihood - 2
     false = Regression(
@@ -181,7 +182,7 @@ def test_the_fit_against_cells_to_the_reference() -> None:
 def test_cells_of_several_designs() -> None:
     direct = warner.Channel(np.eye(2), ["yes", "no"], ["yes", "no"])
     people = {"answer": ["yes", "no"] * 2, "asked": ["dice", "dice", "direct", "direct"], "n": [40, 60, 15, 85]}
-    fit = regress("answer ~ 1", people, {"dice": FORCED, "direct": direct}, by="asked", counts="n")
+    fit: Any = regress("answer ~ 1", people, {"dice": FORCED, "direct": direct}, by="asked", counts="n")
     assert fit.check().deviance.deviance == pytest.approx(0, abs=1e-8)  # one cell: the model itself
     assert fit.criteria.mcfadden == pytest.approx(0, abs=1e-9)
 
@@ -203,7 +204,7 @@ def test_groups_of_like_predictions_by_hand() -> None:
     x = rng.normal(size=600)
     people = {"answer": np.where(rng.random(600) < 1 / 6 + 2 / 3 / (1 + np.exp(-x)), "yes", "no"), "x": x}
     fit = regress("answer ~ x", people, FORCED)
-    groups = fit.check().groups
+    groups: Any = fit.check().groups
     shares = fit.specification.shares_at(fit.point, np.column_stack([np.ones(600), x]))[:, 0]
     tenth = np.argsort(np.argsort(shares)) // 60
     observed = np.bincount(tenth, people["answer"] == "yes")
@@ -215,7 +216,8 @@ def test_groups_of_like_predictions_by_hand() -> None:
     assert groups.p == pytest.approx(chi2.sf(statistic, 8))
     assert len(fit.check().table()["report"]) == 20
     wrong = people | {"answer": np.where(rng.random(600) < 1 / 6 + 2 / 3 * (np.abs(x) > 1), "yes", "no")}
-    assert regress("answer ~ x", wrong, FORCED).check().groups.p < 1e-6
+    against: Any = regress("answer ~ x", wrong, FORCED).check().groups
+    assert against.p < 1e-6
 
 
 # Cheating

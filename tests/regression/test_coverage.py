@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -35,7 +37,7 @@ SETTINGS = {
 }
 
 
-def shares_of(b, model: str, x):
+def shares_of(b: Any, model: str, x: Any) -> Any:
     if model == "ordered":
         below = 1 / (1 + np.exp(-(np.array(b[:2]) - (x[:, 1:] @ b[2:])[:, np.newaxis])))
         return np.diff(np.column_stack([np.zeros(len(x)), below, np.ones(len(x))]), axis=1)
@@ -43,7 +45,7 @@ def shares_of(b, model: str, x):
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def sample(design, n: int, shares, model: str, rng) -> Regression:
+def sample(design: Any, n: int, shares: Any, model: str, rng: Any) -> Regression:
     table = design.operator().matrix()
     counts = np.array([rng.multinomial(n, probabilities) for probabilities in shares @ table])
     columns = [np.repeat(GRID[:, i], counts.shape[1]) for i in (1, 2)]
@@ -55,7 +57,7 @@ def sample(design, n: int, shares, model: str, rng) -> Regression:
     return regress("answer", people, design, on=["x", "d"], counts="n", model=model)
 
 
-def held(low, high, truth):
+def held(low: Any, high: Any, truth: Any) -> Any:
     return (np.asarray(low) <= truth) & (truth <= np.asarray(high))
 
 
@@ -83,7 +85,7 @@ def covered(setting: str, samples: int, seed: int) -> dict[str, np.ndarray]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_intervals_hold_the_truth_as_often_as_they_say(setting) -> None:
+def test_intervals_hold_the_truth_as_often_as_they_say(setting: Any) -> None:
     samples = 400
     found = covered(setting, samples, seed=11)
     assert found["effective"][0] >= 100

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ COLUMNS = ["term", "answer", "estimate", "se", "statistic", "p", "low", "high"]
 QUANTILE = chi2.ppf(0.95, 1)
 
 
-def loss(fit: Regression, i: int, value: float) -> float:
+def loss(fit: Any, i: int, value: float) -> Any:
     """Give twice the loss with a coefficient held, by an offset."""
     plain = fit.likelihood
     mapping = np.eye(plain.size) if plain.mapping is None else plain.mapping
@@ -41,7 +42,7 @@ def test_the_profile_of_a_coefficient_to_the_reference() -> None:
 
 @pytest.mark.parametrize("letter", ["A", "B"])
 @pytest.mark.parametrize("model", ["multinomial", "ordered"])
-def test_profiles_are_those_of_a_held_coefficient(letter, model) -> None:
+def test_profiles_are_those_of_a_held_coefficient(letter: Any, model: Any) -> None:
     fit = fit_of(letter, model=model)
     ends = limits(fit)
     for i in range(len(fit.coefficients)):
@@ -140,7 +141,7 @@ def test_the_log_odds_of_an_answer_among_several() -> None:
 
 def test_which_interval_is_taken() -> None:
     people = {"answer": ["yes", "no"] * 2, "x": [0, 0, 1, 1], "n": [3000, 7000, 3500, 6500], "w": [1.0, 1.0, 2.0, 1.0]}
-    large = regress("answer ~ x", people, FORCED, counts="n")
+    large: Any = regress("answer ~ x", people, FORCED, counts="n")
     assert large.effective > 2000
     ends = limits(large)
     assert ends.method == ("wald", "wald")
@@ -171,7 +172,7 @@ def test_what_reports_tell_where_they_cannot_be_listed() -> None:
     assert without.effective(fit.point) == pytest.approx(fit.effective, rel=0.1)
 
 
-def _four_times(name: str) -> dict[str, list]:
+def _four_times(name: str) -> dict[str, list[Any]]:
     people = people_of(name)
     return people | {"people": [4 * number for number in people["people"]]}
 
@@ -201,7 +202,7 @@ def test_a_false_optimum_is_met_on_a_profile_and_said() -> None:
         best.specification,
         peak.coefficients,
         peak.coefficients,
-        np.linalg.inv(false.at(peak.coefficients).information),
+        np.asarray(np.linalg.inv(false.at(peak.coefficients).information), dtype=np.float64),
         "observed",
         None,
         peak.value,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -56,7 +57,7 @@ def test_the_mean_share_of_a_population_has_the_spread_of_people_besides() -> No
 
 
 @pytest.mark.parametrize("model", ["multinomial", "linear"])
-def test_influences_add_up_to_the_robust_errors(model) -> None:
+def test_influences_add_up_to_the_robust_errors(model: Any) -> None:
     fit = fit_of("A", model=model, errors="robust")
     factor = (fit.people - 1) / (fit.people - 3) if model == "linear" else 1.0  # HC1
     np.testing.assert_allclose(factor * spread_of_scores(fit.gathered.rows, influence(fit)), fit.covariance, rtol=1e-10)
@@ -64,7 +65,7 @@ def test_influences_add_up_to_the_robust_errors(model) -> None:
 
 @pytest.mark.parametrize("letter", ["A", "B"])
 @pytest.mark.parametrize("model", ["multinomial", "ordered"])
-def test_the_profile_of_a_share_is_that_of_a_coefficient_of_other_columns(letter, model) -> None:
+def test_the_profile_of_a_share_is_that_of_a_coefficient_of_other_columns(letter: Any, model: Any) -> None:
     # With covariates measured from the profile, two answers have their log-odds as the intercept.
     fit = fit_of(letter, model=model)
     prediction = fit.predict({"x": [2], "d": [1]}, interval="profile")
@@ -83,7 +84,7 @@ def test_the_profile_of_a_share_is_that_of_a_coefficient_of_other_columns(letter
                 assert _loss(other, answer, end) == pytest.approx(chi2.ppf(0.95, 1), abs=1e-4)
 
 
-def _loss(fit, answer: int, share: float) -> float:
+def _loss(fit: Any, answer: int, share: float) -> float:
     """Give twice the loss with a share held at the columns (1, 0, 0), by a penalty on its distance."""
     likelihood = fit.likelihood
     b = fit.point.copy()
@@ -93,15 +94,15 @@ def _loss(fit, answer: int, share: float) -> float:
         total, reach, scale = likelihood.total, likelihood.reach, likelihood.scale
         predictors, movement = likelihood.predictors, likelihood.movement
 
-        def value(self, b):
+        def value(self, b: Any) -> Any:
             return likelihood.value(b) - self.strength * self.distance(b)[0] ** 2 / 2
 
-        def distance(self, b):
+        def distance(self, b: Any) -> Any:
             x = np.array([[1.0, 0.0, 0.0]])
             shares, slopes = fit.specification.shares_at(b, x), fit.specification.slopes_at(b, x)
             return shares[0, answer] - share, slopes[0, answer]
 
-        def at(self, b):
+        def at(self, b: Any) -> Any:
             place = likelihood.at(b)
             off, slope = self.distance(b)
             bend = place.information + self.strength * np.outer(slope, slope)
@@ -113,7 +114,7 @@ def _loss(fit, answer: int, share: float) -> float:
     for strength in (1e3, 1e5, 1e7, 1e9):
         pulled.strength = strength
         b = climbed(pulled, b).coefficients
-    return 2 * (fit.log_likelihood - likelihood.value(b))
+    return float(2 * (fit.log_likelihood - likelihood.value(b)))
 
 
 def test_a_share_of_nobody_has_an_interval() -> None:

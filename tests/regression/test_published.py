@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ def nigeria() -> dict[str, np.ndarray]:
 
 
 @cache
-def nigeria_fit(**options) -> Regression:
+def nigeria_fit(**options: Any) -> Regression:
     formula = "answer ~ asset_index + married + I(age / 10) + I((age / 10)**2) + education + female"
     return regress(formula, nigeria(), FORCED, **options)
 
@@ -49,7 +50,7 @@ def test_nigeria_is_at_the_maximum_with_all_kinds_of_errors() -> None:
 
 
 @pytest.mark.parametrize("link", ["probit", "cloglog", "cauchit"])
-def test_nigeria_with_other_links(link) -> None:
+def test_nigeria_with_other_links(link: Any) -> None:
     known = published()["nigeria_outcome"][f"run_GLMMRR_{link}"]
     fit = nigeria_fit(link=link, errors="expected")
     # That package stops early, in the fourth digit: the likelihood is not lower here.
@@ -84,12 +85,12 @@ def test_nigeria_with_weights_clusters_and_strata() -> None:
     number = np.arange(1, 2424)
     people = nigeria() | {"w": 1 + (number % 5) / 2, "c": (number - 1) // 20, "s": (number - 1) // 400}
     formula = "answer ~ asset_index + I(age / 10) + female"
-    for options, name in (
-        ({}, "se_weights_n_over_n_minus_1"),
-        ({"clusters": "c"}, "se_clusters_g_over_g_minus_1"),
-        ({"clusters": "c", "strata": "s"}, "se_strata_clusters"),
+    for clusters, strata, name in (
+        (None, None, "se_weights_n_over_n_minus_1"),
+        ("c", None, "se_clusters_g_over_g_minus_1"),
+        ("c", "s", "se_strata_clusters"),
     ):
-        fit = regress(formula, people, FORCED, weights="w", **options)
+        fit = regress(formula, people, FORCED, weights="w", clusters=clusters, strata=strata)
         np.testing.assert_allclose(fit.coefficients, exact["coef"], atol=1e-5)
         assert fit.log_likelihood == pytest.approx(exact["log_likelihood"], abs=1e-8)
         np.testing.assert_allclose(fit.standard_errors, exact[name], atol=1e-5)

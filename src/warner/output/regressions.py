@@ -93,7 +93,7 @@ def abridged(term: str, width: int) -> str:
     """Cut a term in its middle: its end is the level that it stands for.
 
     >>> abridged("highest_level_of_education[T.school]", 30)
-    'highest_level_o...[T.school]'
+    'highest_level_of_...[T.school]'
     """
     term = printable(term)
     end = max(width // 3, len(term) - term.rfind("[") if "[" in term else 0)
