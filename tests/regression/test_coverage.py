@@ -14,7 +14,7 @@ from warner.regression.regressions import Regression, regress
 
 LEAST, MOST = 0.935, 0.98  # what is promised where reports tell as much as 100 direct answers
 GRID = np.array([[1.0, x, d] for x in (-1.5, -0.5, 0.5, 1.5) for d in (0, 1)])
-PROFILES = {"x": [-1.5, 0.5, 1.5], "d": [0, 1, 1]}
+PROFILES: dict[str, list[Any]] = {"x": [-1.5, 0.5, 1.5], "d": [0, 1, 1]}
 
 
 def k_answers(k: int, epsilon: float) -> warner.RandomizedResponse:
@@ -22,7 +22,7 @@ def k_answers(k: int, epsilon: float) -> warner.RandomizedResponse:
 
 
 # Design, people in each of eight cells, coefficients of each answer but the last (cutpoints and slopes if ordered).
-SETTINGS = {
+SETTINGS: dict[str, tuple[Any, int, Any, str]] = {
     "two answers, forced": (FORCED, 60, [[-1, 0.5, 0.5]], "multinomial"),
     "two answers, Warner": (surveys.warner("3/4"), 150, [[-1, 0.5, 0.5]], "multinomial"),
     "two answers, near the floor": (FORCED, 60, [[-1, 0.3, -2]], "multinomial"),
@@ -49,7 +49,12 @@ def sample(design: Any, n: int, shares: Any, model: str, rng: Any) -> Regression
     table = design.operator().matrix()
     counts = np.array([rng.multinomial(n, probabilities) for probabilities in shares @ table])
     columns = [np.repeat(GRID[:, i], counts.shape[1]) for i in (1, 2)]
-    people = {"x": columns[0], "d": columns[1], "answer": [*design.columns] * len(GRID), "n": counts.ravel()}
+    people: dict[str, Any] = {
+        "x": columns[0],
+        "d": columns[1],
+        "answer": [*design.columns] * len(GRID),
+        "n": counts.ravel(),
+    }
     kept = counts.ravel() > 0
     people = {
         name: [value for value, some in zip(values, kept, strict=True) if some] for name, values in people.items()
@@ -61,7 +66,7 @@ def held(low: Any, high: Any, truth: Any) -> Any:
     return (np.asarray(low) <= truth) & (truth <= np.asarray(high))
 
 
-def covered(setting: str, samples: int, seed: int) -> dict[str, np.ndarray]:
+def covered(setting: str, samples: int, seed: int) -> dict[str, Any]:
     """Give how often each coefficient, share and marginal effect lies in its interval."""
     design, n, b, model = SETTINGS[setting]
     rng = np.random.default_rng(seed)
@@ -69,7 +74,7 @@ def covered(setting: str, samples: int, seed: int) -> dict[str, np.ndarray]:
     profiles = shares_of(b, model, np.column_stack([np.ones(3), PROFILES["x"], PROFILES["d"]]))
     step = np.array([0, 1e-5, 0])
     effect = (shares_of(b, model, GRID + step) - shares_of(b, model, GRID - step)).mean(axis=0) / 2e-5
-    hits = {"coefficients": [], "shares": [], "margins": [], "infinite": [], "effective": []}
+    hits: dict[str, list[Any]] = {"coefficients": [], "shares": [], "margins": [], "infinite": [], "effective": []}
     for _ in range(samples):
         fit = sample(design, n, truth, model, rng)
         ends = fit.limits()
@@ -94,3 +99,16 @@ def test_intervals_hold_the_truth_as_often_as_they_say(setting: Any) -> None:
         error = np.sqrt(0.05 * 0.95 / samples)
         assert LEAST - 2 * error <= found[what].mean() <= MOST + 2 * error, (what, found[what])
         assert (found[what] >= LEAST - 4 * error).all(), (what, found[what])
+
+
+@pytest.mark.long
+def test_groups_of_like_predictions_reject_a_true_model_as_often_as_they_say() -> None:
+    rng, samples, n = np.random.default_rng(12), 400, 800
+    rejected = 0
+    for _ in range(samples):
+        x = rng.normal(size=n)
+        yes = rng.random(n) < 1 / 6 + 2 / 3 / (1 + np.exp(1 - 0.7 * x))
+        fit: Any = regress("answer", {"answer": np.where(yes, "yes", "no"), "x": x}, FORCED, on=["x"], starts=0)
+        rejected += fit.check().groups.p < 0.05
+    # Four binomial standard errors.
+    assert abs(rejected / samples - 0.05) < 4 * np.sqrt(0.05 * 0.95 / samples)
