@@ -55,6 +55,8 @@ from warner.estimators.likelihood import (
 from warner.estimators.newton import channel_mle, most_likely
 from warner.estimators.refusals import refuse_inapplicable, refuse_silent
 from warner.estimators.repairs import REPAIRS
+from warner.estimators.shrinkage import level_shares, refuse_unsymmetric, shrink
+from warner.estimators.shrinkage import shares as shrunk
 from warner.estimators.spectral import Blocks
 from warner.metrics import log_likelihood_per_report
 from warner.reports.counts import Histograms, checked, multinomial
@@ -87,6 +89,7 @@ __all__ = [
     "inv_p",
     "mle",
     "refuse_silent",
+    "shrink",
 ]
 
 
@@ -357,6 +360,15 @@ def _maximum(parts: Parts) -> Solution:
 _nearest = _repaired(lines.nearest, projected)
 
 
+def _shrunk(parts: Parts) -> Solution:
+    refuse_unsymmetric([design for design, _ in parts])
+    design, histograms = parts[0]
+    if not (histograms.whole and histograms.single):
+        return Solution(shrunk(histograms, design))
+    by_level = level_shares(histograms, design)
+    return Solution(histograms.levels.spread(by_level)[np.newaxis], by_level=by_level)
+
+
 def _group_by_group(parts: Parts, solver: Callable[[Parts], Fit]) -> Solution:
     groups = range(len(parts[0][1].n))
     fits = [solver([(design, histograms.row(group)) for design, histograms in parts]) for group in groups]
@@ -393,6 +405,13 @@ METHODS: dict[str, Method] = {
         valid=True,
         likelihood=True,
         sentence="iterative Bayesian update, which climbs to the maximum of the likelihood step by step",
+    ),
+    "shrink": Method(
+        _shrunk,
+        valid=True,
+        likelihood=False,
+        sentence="shrinkage: the shares to be expected, averaged over many shapes that they may have",
+        symmetric=True,
     ),
 } | {
     name: Method(

@@ -109,7 +109,7 @@ class Histograms:
     """Checked counts, int64 or float64 of shape (..., columns), with the number of reports, of shape (...).
 
     Where there is more: numbers of the kinds of reports, of shape (..., kinds), and the reports themselves, with the
-    numbers that the groups have there, of shape (...).
+    numbers that the groups have there, of shape (...). Of weights, the number of reports that they are worth.
     """
 
     counts: Counts
@@ -118,6 +118,7 @@ class Histograms:
     kinds: Counts | None = None
     kept: Kept | None = None
     groups: Integers | None = None
+    effective: Array | None = None
 
     @property
     def whole(self) -> bool:
@@ -138,7 +139,9 @@ class Histograms:
         """Give the same counts with a single leading axis."""
         if self.counts.ndim == 2:
             return self
-        return Histograms(self.counts.reshape(-1, self.counts.shape[-1]), self.n.reshape(-1), self.largest)
+        effective = None if self.effective is None else self.effective.reshape(-1)
+        counts = self.counts.reshape(-1, self.counts.shape[-1])
+        return Histograms(counts, self.n.reshape(-1), self.largest, effective=effective)
 
     def row(self, place: int) -> Histograms:
         """Give one of the histograms: the same one each time, so that its distinct counts are found once."""
@@ -151,7 +154,8 @@ class Histograms:
         counts = self.counts[places]
         kinds = None if self.kinds is None else self.kinds[places]
         groups = None if self.groups is None else self.groups[places]
-        return Histograms(counts, self.n[places], counts.max(initial=0), kinds, self.kept, groups)
+        effective = None if self.effective is None else self.effective[places]
+        return Histograms(counts, self.n[places], counts.max(initial=0), kinds, self.kept, groups, effective)
 
     def has_likelihood(self, design: Counted) -> bool:
         """Whether the likelihood can be had: from counts, from kinds, or from reports that were kept."""

@@ -247,7 +247,8 @@ class Tally:
     def _histograms(self) -> Histograms:
         kinds = None if self.histogram is None else self.histogram.reshape(-1, self.histogram.shape[-1])
         counts, n = self.rows()
-        return Histograms(counts, n, self._largest, kinds, self.kept, np.arange(len(n)))
+        effective = np.atleast_1d(self.effective).astype(np.float64) if self.weighted else None
+        return Histograms(counts, n, self._largest, kinds, self.kept, np.arange(len(n)), effective)
 
     def readout(
         self,

@@ -1,0 +1,325 @@
+r"""The dictionary of priors that `warner.shrink` averages over: what a share may be, before any report.
+
+A prior G is a law of one share on [0, 1]. The shares of K answers are taken to be K draws from the same G, given that
+they sum to one: labels carry no information. No single G is right for all populations, so there are a few hundred of
+them, each with a weight; `Beliefs` holds the constants, and is the place where prior knowledge is stated:
+
+- *equal*: all shares are 1/K.
+- *gamma*: from nearly equal shares to a few that hold nearly everything; the Dirichlet distributions.
+- *log-normal*: shares as products of many factors.
+- *power*: a density in proportion to :math:`\theta^{-1-d}` on [low, high], with a part of the answers held by nobody.
+- *heads*: a few large shares over a rest of gamma shares.
+
+All have the mean 1/K, but for some with heavy tails: K draws from such a law usually have a mean below its own, because
+the rare large draw is missing, and it is the K draws that sum to one. A law with mean part/K is admitted where its
+K draws can well sum to one: :math:`K \operatorname{Var} > (1 - \text{part})^2`.
+
+A prior is put on the nodes of a grid by hat functions: an interval with the mass P and the first moment Q gives
+(Q - left P) / width to its right end, and the rest to its left end. That keeps mass and mean exactly; both are closed
+forms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import gammainc, ndtr
+
+if TYPE_CHECKING:
+    from warner.arrays import Array, Integers, Mask
+
+KINDS = ("equal", "gamma", "log-normal", "power", "heads")
+LOWEST = 1e-12  # of its upper end: where a power law begins at the lowest
+BISECTIONS = 60
+TINY = 1e-12
+
+
+@dataclass(frozen=True)
+class Beliefs:
+    """The constants of the dictionary.
+
+    Attributes
+    ----------
+    weights : tuple of float
+        The weight of each of `KINDS`; within a kind all priors weigh the same, but for the corrections of
+        `Dictionary.believed`.
+    shapes, sigmas, powers : tuple of float
+        Of the gamma, log-normal and power laws.
+    empty : tuple of float
+        Parts of the answers that nobody holds, under power laws.
+    light : tuple of float
+        Means of heavy-tailed laws, as parts of 1/K.
+    tops : int
+        Number of upper ends of power laws, from 1 down to 1.5/K.
+    heads, masses, spreads, rests : tuple
+        How many answers are common, what these hold together, how many times their average the largest can be, and the
+        shapes of the gamma laws of all others.
+    many : int
+        Number of answers from which on some may be common.
+    """
+
+    weights: tuple[float, ...] = (0.05, 0.30, 0.15, 0.30, 0.20)
+    shapes: tuple[float, ...] = tuple(np.geomspace(0.02, 20_000.0, 19).tolist())
+    sigmas: tuple[float, ...] = (0.3, 0.6, 1.0, 1.5, 2.0, 3.0)
+    powers: tuple[float, ...] = (-1.0, 0.0, 0.4, 0.8, 1.2, 2.0)
+    empty: tuple[float, ...] = (0.0, 0.5, 0.9, 0.99)
+    light: tuple[float, ...] = (0.9, 0.8, 0.7, 0.6, 0.5, 0.42, 0.35, 0.28, 0.2)
+    tops: int = 8
+    heads: tuple[int, ...] = (1, 3, 10, 30, 100)
+    masses: tuple[float, ...] = (0.1, 0.3, 0.5, 0.7)
+    spreads: tuple[float, ...] = (4.0,)
+    rests: tuple[float, ...] = (np.inf, 5.0, 1.0, 0.2)
+    many: int = 20
+
+
+BELIEFS = Beliefs()
+
+
+class Gammas(NamedTuple):
+    """Gamma laws; an infinite shape is all mass at the mean."""
+
+    shape: Array
+    mean: Array
+
+    def cumulated(self, theta: Array) -> tuple[Array, Array]:
+        """Give the mass and the first moment up to each theta, both of shape (laws, thetas)."""
+        mass = (theta >= self.mean[:, np.newaxis]).astype(np.float64)
+        first = mass * self.mean[:, np.newaxis]
+        spread = np.isfinite(self.shape)
+        shape, mean = self.shape[spread, np.newaxis], self.mean[spread, np.newaxis]
+        x = theta * (shape / mean)
+        mass[spread] = gammainc(shape, x)
+        first[spread] = mean * gammainc(shape + 1, x)
+        return mass, first
+
+    @property
+    def square(self) -> Array:
+        """The mean of the squared share."""
+        return np.asarray(self.mean**2 * (1 + 1 / self.shape))
+
+
+class LogNormals(NamedTuple):
+    """Log-normal laws, by the standard deviation of the logarithm and the mean."""
+
+    sigma: Array
+    mean: Array
+
+    def cumulated(self, theta: Array) -> tuple[Array, Array]:
+        """Give the mass and the first moment up to each theta."""
+        sigma, mean = self.sigma[:, np.newaxis], self.mean[:, np.newaxis]
+        logs = np.log(np.maximum(theta, np.finfo(float).tiny))
+        z = (logs - np.log(mean)) / sigma + sigma / 2
+        return ndtr(z), ndtr(z - sigma) * mean
+
+    @property
+    def square(self) -> Array:
+        """The mean of the squared share."""
+        return np.asarray(np.exp(self.sigma**2) * self.mean**2)
+
+
+class Powers(NamedTuple):
+    """Densities in proportion to theta^(-1-d) on [low, high]."""
+
+    d: Array
+    low: Array
+    high: Array
+
+    def cumulated(self, theta: Array) -> tuple[Array, Array]:
+        """Give the mass and the first moment up to each theta."""
+        d, low, high = (column[:, np.newaxis] for column in self)
+        x = np.clip(theta, low, high)
+        total = _integral(d, low, high, 0)
+        return _integral(d, low, x, 0) / total, _integral(d, low, x, 1) / total
+
+    @property
+    def mean(self) -> Array:
+        """The mean share."""
+        return _integral(*self, 1) / _integral(*self, 0)
+
+    @property
+    def square(self) -> Array:
+        """The mean of the squared share."""
+        return _integral(*self, 2) / _integral(*self, 0)
+
+
+def _integral(d: Array, low: Array, high: Array, moment: int) -> Array:
+    """Integrate theta^(moment - 1 - d) from low to high."""
+    power = moment - d
+    flat = np.abs(power) < TINY
+    some = np.where(flat, 1.0, power)
+    return np.asarray(np.where(flat, np.log(high / low), (high**some - low**some) / some))
+
+
+def _low_ends(d: Array, high: Array, mean: Array) -> Array:
+    """Find the lower ends for which the power laws have these means; NaN where there is none."""
+
+    def above(low: Array) -> Array:
+        return np.asarray(_integral(d, low, high, 1) / _integral(d, low, high, 0) > mean)
+
+    none = (mean >= 0.98 * high) | above(LOWEST * high)
+    left, right = np.log(LOWEST * high), np.log(high * (1 - 1e-9))
+    for _ in range(BISECTIONS):
+        middle = (left + right) / 2
+        too_high = above(np.exp(middle))
+        left, right = np.where(too_high, left, middle), np.where(too_high, middle, right)
+    return np.where(none, np.nan, np.exp(left))
+
+
+class Dictionary(NamedTuple):
+    """Priors of one share among k answers: each is a mixture of zero, of one law, and of a second one for heads.
+
+    Laws are numbered through the families. The prior j has the mass `empty` at zero and `part` of the law `law`; the
+    last ones, those with heads, also have `head_part` of the law `head`.
+    """
+
+    k: int
+    weights: tuple[float, ...]
+    families: tuple[Gammas, LogNormals, Powers]
+    kind: Integers
+    law: Integers
+    part: Array
+    empty: Array
+    head: Integers
+    head_part: Array
+    mean: Array
+    variance: Array
+
+    def on(self, theta: Array, real: Mask) -> Array:
+        """Give the weights of every prior on the real ones of the nodes theta, of shape (priors, nodes)."""
+        hats = np.concatenate([_hats(*family.cumulated(theta), theta)[:, real] for family in self.families])
+        weights = self.part[:, np.newaxis] * hats[self.law]
+        weights[:, 0] += self.empty
+        if self.head.size:
+            weights[-self.head.size :] += self.head_part[:, np.newaxis] * hats[self.head]
+        return np.asarray(weights)
+
+    def believed(self, noise: float) -> Array:
+        """Give the weight of each prior, where the noise of a share of 1/K has this variance.
+
+        Two corrections. Of the gamma laws, spreads far below the noise are believed little, in proportion to
+        sqrt(Var / (Var + noise)): with few answers nothing can be gained there without a loss elsewhere. And
+        concentrated laws are believed less, in proportion to (K^2 Var + 1)^-a: the largest of very many noisy counts
+        would otherwise pass for a common answer too often.
+        """
+        spread = np.sqrt(self.variance / (self.variance + noise)) + TINY
+        within = np.where(self.kind == KINDS.index("gamma"), spread, 1.0)
+        of_kind = np.array(self.weights)
+        of_kind[0] *= min(1.0, self.k / 100)
+        of_kind /= np.maximum(np.bincount(self.kind, within, minlength=len(KINDS)), TINY)
+        a = 0.1 + 0.2 * max(0.0, np.log10(self.k / 1000))
+        weights = of_kind[self.kind] * within * (self.k**2 * self.variance + 1) ** -a
+        return np.asarray(weights / weights.sum())
+
+    @property
+    def one_hot(self) -> float:
+        """The weight of one answer holding everything, which is no law of one share and is treated apart."""
+        return (0.005 + 0.02 / self.k**2) * min(1.0, 1000 / self.k)
+
+
+def _hats(mass: Array, first: Array, nodes: Array) -> Array:
+    """Split the mass of each interval between its two ends so that the mean is kept."""
+    within = np.diff(mass)
+    right = np.clip((np.diff(first) - nodes[:-1] * within) / np.diff(nodes), 0, within)
+    weights = np.zeros_like(mass)
+    weights[:, :-1] = within - right
+    weights[:, 1:] += right
+    return weights
+
+
+@lru_cache(16)
+def dictionary(k: int, beliefs: Beliefs = BELIEFS) -> Dictionary:
+    """Give the priors of a share among k answers."""
+    log_normals = _log_normals(k, beliefs)
+    powers, empty = _powers(k, beliefs)
+    rests, heads, head_part = _heads(k, beliefs)
+    simple = Gammas(np.array([np.inf, *beliefs.shapes]), np.full(1 + len(beliefs.shapes), 1 / k))
+    gammas = Gammas(*(np.concatenate(pair) for pair in zip(simple, rests, strict=True)))
+    all_powers = Powers(*(np.concatenate(pair) for pair in zip(powers, heads, strict=True)))
+    families = (gammas, log_normals, all_powers)
+    means = np.concatenate([family.mean for family in families])
+    squares = np.concatenate([family.square for family in families])
+
+    sizes = (1, len(beliefs.shapes), len(log_normals.mean), len(empty), len(head_part))
+    own, with_rest, of_log_normals = sizes[0] + sizes[1], len(gammas.mean), sizes[2]
+    first_power = with_rest + of_log_normals
+    law = np.concatenate([np.arange(own), np.arange(with_rest, first_power + sizes[3]), np.arange(own, with_rest)])
+    head = np.arange(first_power + sizes[3], first_power + sizes[3] + sizes[4])
+    no_one = np.concatenate([np.zeros(own + sizes[2]), empty, np.zeros(sizes[4])])
+    part = 1 - no_one
+    part[part.size - sizes[4] :] -= head_part
+    mean, square = part * means[law], part * squares[law]
+    mean[mean.size - sizes[4] :] += head_part * means[head]
+    square[mean.size - sizes[4] :] += head_part * squares[head]
+    return Dictionary(
+        k,
+        beliefs.weights,
+        families,
+        np.repeat(np.arange(len(KINDS)), sizes),
+        law,
+        part,
+        no_one,
+        head,
+        head_part,
+        mean,
+        np.maximum(square - mean**2, 0),
+    )
+
+
+def _can_sum_to_one(part: Array, k: int, square: Array) -> Mask:
+    """Tell whether k draws from a law with mean part/k and this mean square can well sum to one."""
+    return np.asarray((part == 1) | (k * (square - (part / k) ** 2) > (1 - part) ** 2))
+
+
+def _log_normals(k: int, beliefs: Beliefs) -> LogNormals:
+    sigma, part = np.array(list(product(beliefs.sigmas, (1.0, *beliefs.light)))).T
+    laws = LogNormals(sigma, part / k)
+    wide = _can_sum_to_one(part, k, laws.square)
+    return LogNormals(laws.sigma[wide], laws.mean[wide])
+
+
+def _powers(k: int, beliefs: Beliefs) -> tuple[Powers, Array]:
+    """Give power laws, and the part of the answers that nobody holds under each."""
+    tops = np.geomspace(1.0, 1.5 / k, beliefs.tops) if k > 2 else np.array([1.0, 0.9, 0.75])
+    # The part that nobody holds, or the mean, is given, and the lower end follows;
+    given = [(empty, 1.0) for empty in beliefs.empty] + [(0.0, part) for part in beliefs.light]
+    d, high, empty, part = np.array(
+        [(d, top, *pair) for d, top, pair in product(beliefs.powers, tops, given) if pair[1] == 1 or d > 0]
+    ).T
+    low = _low_ends(d, high, part / (k * (1 - empty)))
+    squares = _integral(d, low, high, 2) / _integral(d, low, high, 0)
+    fits = np.isfinite(low) & _can_sum_to_one(part, k, squares)
+    laws, nobody = np.array([d, low, high])[:, fits], empty[fits]
+    # or the lower end is given, and the part that nobody holds follows from the mean 1/K.
+    ends = [
+        (d, top, low)
+        for d, top in product(beliefs.powers, tops)
+        for low in ((LOWEST,) if d < 0 else (0.1, 0.01, 0.001))
+    ]
+    d, high, low = np.array(ends).T
+    others = Powers(d, low * high, high)
+    empty = 1 - 1 / (k * others.mean)
+    fits = empty > 0
+    laws = np.concatenate([laws, np.array(others)[:, fits]], axis=1)
+    return Powers(*laws), np.concatenate([nobody, empty[fits]])
+
+
+def _heads(k: int, beliefs: Beliefs) -> tuple[Gammas, Powers, Array]:
+    """Give laws of the rest and of the heads, pair by pair, and the part of the answers that are heads."""
+    found = []
+    for heads, mass, spread in product(beliefs.heads, beliefs.masses, beliefs.spreads):
+        share = mass / heads
+        if k >= beliefs.many and heads <= k / 4 and share >= 2 * (1 - mass) / k:
+            found.append((heads / k, mass, share, min(1.0, spread * share)))
+    if not found:
+        nothing = np.zeros(0)
+        return Gammas(nothing, nothing), Powers(nothing, nothing, nothing), nothing
+    part, mass, share, high = np.array(found).T
+    low = _low_ends(np.zeros(len(found)), high, share)
+    fits = np.isfinite(low)
+    part, mass, low, high = (np.repeat(column[fits], len(beliefs.rests)) for column in (part, mass, low, high))
+    rest = Gammas(np.tile(beliefs.rests, int(fits.sum())), (1 - mass) / (k * (1 - part)))
+    return rest, Powers(np.zeros(part.size), low, high), part

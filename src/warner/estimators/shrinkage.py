@@ -1,0 +1,378 @@
+r"""Shrinkage: the shares that are to be expected, given the reports and what shares may look like.
+
+**The model.** The count of an answer with share :math:`\theta` is Bin(N, :math:`\mu`), :math:`\mu = q + (p-q)\theta`, and
+the K shares are draws from one law G, given that they sum to one. G is unknown: a few hundred laws :math:`G_j`
+(`warner.estimators.priors`) are weighted by how well each explains the counts, and what they expect is averaged.
+There is no optimiser: one pass over nodes for the share, one matrix product, and the root of one increasing function.
+
+**The steps.**
+
+1. *Distinct counts*, with the number of answers that have each. All else is done on these, so that equal counts get
+   equal shares whatever their order.
+2. *Nodes* for :math:`\theta`, on the axis :math:`u = 2\sqrt N \arcsin\sqrt\mu`, where a count has a variance of about 1,
+   half a standard deviation apart, and only where some count is near. The sums over the nodes then agree with
+   integrals to many digits, for the trapezoid rule converges like :math:`e^{-2\pi^2/h^2}` there.
+3. *Evidence*. With f, m and v for evidence, mean and variance of a share under :math:`G_j` given its count, S and V for
+   the sums of m and v over all answers, and normal densities for the sum of the shares,
+
+   .. math:: P(c \mid \textstyle\sum\theta = 1, G_j) = \prod_i f(c_i) \;
+             \frac{\mathcal N(1; S, V)}{\mathcal N(1; K m_j, K v_j)}.
+
+   The second factor is what keeps a law with a heavy bulk from taking the share of the most common answers.
+   That one answer holds everything is no law of one share; its evidence is had exactly.
+4. *The posterior of each share*: the average over j.
+5. *The sum is one*: every posterior is tilted by :math:`e^{-\lambda\phi(\theta)}`, with the one :math:`\lambda` for which
+   the expected shares sum to one. With few answers :math:`\phi = \theta`, which is conditioning on the sum to
+   first order; with many it is :math:`\sqrt{\theta + \text{noise}}`: what does not fit is then put right by the many
+   rare answers, of whose law we are least sure, rather than by the common ones.
+6. *The target*. The population's shares are the expected :math:`\theta`. The realised ones, those among these people, are
+   the expected numbers of people given :math:`\theta` and the reports. If a report names one answer, the number is
+   :math:`\theta_i\,(\kappa c_i/\mu_i + q\sum_j c_j/\mu_j)` with :math:`\kappa = p - q`, one step of the iterative Bayesian
+   update; of its two terms the second is taken to be a constant times :math:`\theta_i`, the constant being that for which the
+   total is N. If it supports several, it is :math:`c_i\,p\theta/\mu + (N-c_i)(1-p)\theta/(1-\mu)`.
+
+The shares never fall as counts rise: for each :math:`G_j` the posterior is ordered by the count, and so is the average over
+j, but the tilt could disturb that by a little, so it is put right where it does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import xlog1py, xlogy
+
+from warner.estimators.priors import BELIEFS, Beliefs, dictionary
+from warner.reports.counts import checked
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from warner.arrays import Array, Counts, Integers, Mask
+    from warner.designs.contract import Design
+    from warner.estimators.priors import Dictionary
+    from warner.reports.counts import Histograms
+
+STEP = 0.5  # between nodes, in standard deviations of a count
+REACH = 3.5  # standard deviations around a count within which there are nodes
+FINE = 16.0  # standard deviations above the noise up to which nodes are always a STEP apart
+MOST_NODES = 600  # beyond FINE, nodes move apart while there are more
+COARSEST = 2.0  # but not further than this
+MOST_VALUES = 512  # distinct counts; more are grouped
+FINEST_GROUP = 0.05  # standard deviations that a group of distinct counts spans at the least
+MANY = 20  # answers from which on the tilt is in the root of a share
+SLACK = 1e-5  # added to both variances of a sum of shares, so that their ratio stays finite
+FLOOR = -200.0  # logarithm of the smallest likelihood, where the largest is 1
+IMPOSSIBLE = -1e12  # logarithm of a likelihood of zero
+NEGLIGIBLE = 1e-6  # of the largest posterior weight: priors below are left out
+HOPELESS = 60.0  # nats by which a prior's evidence falls short of another's, and is not worth completing
+TARGETS = ("realised", "population")
+
+
+def shrink(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None, target: str = "realised") -> Array:
+    r"""Estimate the true shares by what is to be expected of them: closer on the whole, not share by share.
+
+    The shares are taken to be draws from one unknown law, and to sum to one. A few hundred shapes of that law are
+    weighted by how well they explain the reports, and the expected shares are averaged (see
+    `warner.estimators.shrinkage` for each step). Shares of which the reports say little are drawn to what is usual among
+    the others.
+
+    Use it for 20 answers or more, where a whole distribution is to be close to the truth. It is biased share by share:
+    rare answers are pulled up and lucky ones down. No share is exactly zero unless nothing was randomized, so a list of
+    the answers that somebody holds must come from `Estimate.present`. Labels carry no information: where one answer is
+    known beforehand to differ, or answers are ordered, it does not know. Intervals and tests remain those of the counts.
+
+    Parameters
+    ----------
+    counts : array_like of shape (..., k)
+        As for `inv`. Floats are taken as numbers of reports: scale weighted counts to the number of reports that they are
+        worth (`Tally.effective`) first, as `warner.estimate` does.
+    design : Design
+        What every answer went through: a symmetric design, in which every answer has a count of its own, with the
+        same p and q for all.
+    n : array_like of shape (...), optional
+        Number of reports, where a report may support several answers.
+    target : {"realised", "population"}
+        The shares among these very people, or in the population that they are a sample of. The latter are drawn together
+        more, and can be far from those of these people where little was randomized.
+
+    Returns
+    -------
+    ndarray of shape (..., k)
+        Shares that sum to one. Equal counts have equal shares, and larger counts never have smaller ones (for p < q
+        never larger ones).
+
+    Examples
+    --------
+    Ten answers with equal shares: what differs is noise, and is mostly taken for noise. One that stands out remains.
+
+    >>> import numpy as np
+    >>> from warner import RandomizedResponse, inv_p
+    >>> survey = RandomizedResponse(10, epsilon=1)
+    >>> counts = np.array([110, 92, 104, 88, 97, 113, 90, 101, 109, 96])
+    >>> inv_p(counts, survey).round(2)
+    array([0.17, 0.04, 0.12, 0.02, 0.08, 0.19, 0.03, 0.11, 0.16, 0.08])
+    >>> shrink(counts, survey).round(2)
+    array([0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1])
+    >>> counts[3] = 220
+    >>> shrink(counts, survey)[3].round(2), inv_p(counts, survey)[3].round(2)
+    (np.float64(0.73), np.float64(0.77))
+    """
+    if target not in TARGETS:
+        raise ValueError(f"target must be one of {', '.join(TARGETS)}, but got {target!r}")
+    refuse_unsymmetric([design])
+    histograms = checked(counts, design, n)
+    return shares(histograms, design, target).reshape(histograms.counts.shape)
+
+
+def refuse_unsymmetric(designs: Sequence[Design]) -> None:
+    """Refuse designs under which the count of an answer does not follow from its share alone, and pools."""
+    remedy = "take mle, inv_p or auto"
+    if len(designs) > 1:
+        raise TypeError(f"shrink needs reports of one design, but these are of {len(designs)}, pooled; {remedy}")
+    if designs[0].symmetry is None:
+        raise TypeError(
+            "shrink needs a symmetric design, in which every answer has a count of its own with the same p and q for "
+            f"all, but this one is given by its table of probabilities; {remedy}"
+        )
+
+
+def shares(histograms: Histograms, design: Design, target: str = "realised", beliefs: Beliefs = BELIEFS) -> Array:
+    """Estimate from checked counts, one histogram after the other."""
+    flat = histograms.rows()
+    return np.array([_of_one(flat.row(place), design, target, beliefs) for place in range(len(flat.n))])
+
+
+def _of_one(histogram: Histograms, design: Design, target: str, beliefs: Beliefs) -> Array:
+    if histogram.whole:
+        levels = histogram.levels
+        return levels.spread(level_shares(histogram, design, target, beliefs))
+    values, where = np.unique(histogram.counts, return_inverse=True)
+    repeats = np.bincount(where)
+    return _solved(values, repeats, histogram, design, target, beliefs)[where]
+
+
+def level_shares(histogram: Histograms, design: Design, target: str = "realised", beliefs: Beliefs = BELIEFS) -> Array:
+    """Estimate the shares of the distinct counts of one histogram of whole numbers."""
+    levels = histogram.levels
+    return _solved(levels.values, levels.repeats, histogram, design, target, beliefs)
+
+
+def _solved(
+    values: Counts, repeats: Integers, histogram: Histograms, design: Design, target: str, beliefs: Beliefs
+) -> Array:
+    symmetry, n = design.symmetry, float(histogram.n.item())
+    assert symmetry is not None
+    if symmetry.b == 0 and symmetry.a == symmetry.total and target == "realised":
+        return np.asarray(values / n)
+    worth = 1.0 if histogram.effective is None else float(histogram.effective.item()) / n
+    n *= worth
+    counts = np.minimum(values * worth, n)
+    problem = Problem(counts, repeats.astype(np.float64), n, symmetry.p, symmetry.q, design.exclusive)
+    if problem.k == 2 and problem.gain < 0 and design.exclusive:  # to report one of two is not to report the other
+        mirrored = Problem((n - counts)[::-1], problem.repeats[::-1], n, 1 - problem.p, 1 - problem.q, True)
+        return solved(mirrored, target, beliefs)[::-1]
+    return solved(problem, target, beliefs)
+
+
+class Problem(NamedTuple):
+    """Distinct counts in rising order, how many answers have each, the number of reports, and p and q."""
+
+    values: Array
+    repeats: Array
+    n: float
+    p: float
+    q: float
+    exclusive: bool
+
+    @property
+    def gain(self) -> float:
+        """What a share adds to the probability of being counted."""
+        return self.p - self.q
+
+    @property
+    def k(self) -> int:
+        """The number of answers."""
+        return round(float(self.repeats.sum()))
+
+    def scale(self, mu: Array | float) -> Array:
+        """Give the place on the axis on which a count has a variance of about 1."""
+        return np.asarray(2 * np.sqrt(self.n) * np.arcsin(np.sqrt(np.clip(mu, 0, 1))))
+
+    def grouped(self) -> Problem:
+        """Put neighbouring counts together at their mean, so that there are not too many."""
+        places = self.scale(self.values / self.n)
+        width = FINEST_GROUP
+        group = np.arange(places.size)
+        while group[-1] >= MOST_VALUES:
+            cells = np.floor(places / width)
+            cells[0], cells[-1] = -1, np.inf  # the ends stay alone, so that all others lie between
+            group = np.cumsum(np.append(False, np.diff(cells) > 0))
+            width *= 1.5
+        repeats = np.bincount(group, self.repeats)
+        return self._replace(values=np.bincount(group, self.repeats * self.values) / repeats, repeats=repeats)
+
+
+def solved(problem: Problem, target: str, beliefs: Beliefs = BELIEFS) -> Array:
+    """Give the share of each distinct count.
+
+    Where there are very many of them, by straight lines between those of groups of neighbours: without noise the share
+    is a straight line in the count, and what is taken from it varies little from a count to the next.
+    """
+    few = problem.grouped() if problem.values.size > MOST_VALUES else problem
+    nodes, real = nodes_for(few)
+    posterior = averaged(few, nodes, real, dictionary(few.k, beliefs))
+    found = ordered(np.maximum(expected(few, nodes[real], posterior, target), 0), few)
+    if few is not problem:
+        found = np.interp(problem.values, few.values, found)
+    return np.asarray(found / (problem.repeats @ found))
+
+
+def nodes_for(problem: Problem) -> tuple[Array, Mask]:
+    """Give nodes for the share, and which of them are real.
+
+    The others are fences: beside every gap one takes up the mass that a prior has in there, where no count is near.
+    """
+    sign = 1.0 if problem.gain > 0 else -1.0
+    zero, one = float(problem.scale(problem.q)), float(problem.scale(problem.p))
+    span = abs(one - zero)
+    counts = np.union1d(np.clip(sign * (problem.scale(problem.values / problem.n) - zero), 0, span), [0.0])
+    coarse = STEP
+    while True:
+        runs = [_near(counts, 0.0, min(FINE, span), STEP), _near(counts, FINE, span, coarse)]
+        places = np.unique(np.concatenate([*runs, [0.0, span]]))
+        if places.size <= MOST_NODES or coarse >= COARSEST:
+            break
+        coarse *= 1.25
+    gap = np.flatnonzero(np.diff(places) > 2.2 * coarse)
+    fences = np.concatenate([places[gap] + coarse / 2, places[gap + 1] - coarse / 2])
+    every = np.concatenate([places, fences])
+    theta = (np.sin((zero + sign * every) / (2 * np.sqrt(problem.n))) ** 2 - problem.q) / problem.gain
+    theta[every == 0], theta[every == span] = 0.0, 1.0
+    theta = np.append(np.clip(theta, 0, 1), 1 / problem.k)
+    real = np.ones(theta.size, dtype=bool)
+    real[places.size : every.size] = False
+    order = np.lexsort((~real, theta))
+    theta, real = theta[order], real[order]
+    distinct = np.append(True, np.diff(theta) > 1e-15 * theta[1:])
+    return theta[distinct], real[distinct]
+
+
+def _near(counts: Array, low: float, high: float, step: float) -> Array:
+    """Give the multiples of a step from low to high that are near a count."""
+    near = counts[(counts >= low - REACH) & (counts <= high + REACH)]
+    width = int(np.ceil(REACH / step))
+    around = np.rint((near - low) / step).astype(np.int64)[:, np.newaxis] + np.arange(-width, width + 1)
+    places = np.unique(around)
+    return np.asarray(low + step * places[(places >= 0) & (low + step * places < high)])
+
+
+def averaged(problem: Problem, nodes: Array, real: Mask, priors: Dictionary) -> Array:
+    """Give the posterior law of the share for each distinct count, averaged over the priors: of shape (nodes, counts)."""
+    values, repeats, n, _, q, _ = problem
+    k, theta = priors.k, nodes[real]
+    weights = priors.on(nodes, real)
+    mu = q + problem.gain * theta[:, np.newaxis]
+    logs = xlogy(values, mu) + xlog1py(n - values, -mu)
+    logs = np.maximum(logs - logs.max(axis=0), IMPOSSIBLE)
+    likelihood = np.exp(np.maximum(logs, FLOOR))
+
+    f = weights @ likelihood + 1e-200
+    typical = q + problem.gain / k
+    believed = priors.believed(typical * (1 - typical) / (n * problem.gain**2))
+    apart = np.log(f) @ repeats + np.log(believed * (1 - priors.one_hot))
+    evidence = _given_the_sum(apart, weights, theta, likelihood, f, repeats, priors)
+    # One answer holds everything: the sum over the answers of (1/K) L_i(1) prod_{j != i} L_j(0).
+    lift = logs[-1] - logs[0]
+    single = np.exp(lift - lift.max())
+    alone = repeats @ logs[0] + lift.max() + np.log(repeats @ single / k) + np.log(priors.one_hot)
+
+    top = max(evidence.max(), alone)
+    chances, chance = np.exp(evidence - top), np.exp(alone - top)
+    chances, chance = chances / (chances.sum() + chance), chance / (chances.sum() + chance)
+    used = chances > NEGLIGIBLE * chances.max()
+    posterior = likelihood * (weights[used].T @ (chances[used, np.newaxis] / f[used]))
+    single /= repeats @ single
+    posterior[0] += chance * (1 - single)
+    posterior[-1] += chance * single
+    return np.asarray(posterior / posterior.sum(axis=0))
+
+
+def _given_the_sum(
+    apart: Array, weights: Array, theta: Array, likelihood: Array, f: Array, repeats: Array, priors: Dictionary
+) -> Array:
+    """Add to the evidence of counts taken apart that of the sum of the shares; -inf for priors without hope."""
+    k = priors.k
+    before = k * priors.variance + SLACK
+    given = 0.5 * (k * priors.mean - 1) ** 2 / before
+    # The logarithm of the ratio of densities is at most this, V being at least 0: most priors need no second look.
+    at_most = apart + 0.5 * np.log(before / SLACK) + given
+    evidence = np.full(apart.size, -np.inf)
+    open_ = np.ones(apart.size, dtype=bool)
+    while True:
+        leading = open_ & (at_most >= np.max(at_most, where=open_, initial=-np.inf) - 1)
+        j = np.flatnonzero(leading)
+        mean = ((weights[j] * theta) @ likelihood) / f[j]
+        square = ((weights[j] * theta**2) @ likelihood) / f[j]
+        after = np.maximum(square - mean**2, 0) @ repeats + SLACK
+        away = 0.5 * (mean @ repeats - 1) ** 2 / after
+        evidence[j] = apart[j] - away + 0.5 * np.log(before[j] / after) + given[j]
+        open_ &= ~leading & (at_most > evidence.max() - HOPELESS)
+        if not open_.any():
+            return evidence
+
+
+def expected(problem: Problem, theta: Array, posterior: Array, target: str) -> Array:
+    """Give the expected share of each distinct count, the posterior tilted so that they sum to one."""
+    values, repeats, n, p, q, exclusive = problem
+    mu = q + problem.gain * theta
+    noise = np.sqrt(q * (1 - q) / n) / abs(problem.gain) + 1 / n
+    phi = theta if problem.k < MANY else np.sqrt(theta + noise)
+    column = theta[:, np.newaxis]
+    if target == "population":
+        return column[:, 0] @ tilted(posterior, phi, repeats, column)
+    if exclusive:
+        y = tilted(posterior, phi, repeats, column)
+        mean = theta @ y
+        # Where mu = 0, nobody is counted for the answer, and what stands here is multiplied by 0.
+        kept = values * (np.divide(problem.gain * theta, mu, out=np.ones_like(mu), where=mu > 0) @ y)
+        return np.asarray((kept + (n - repeats @ kept) * mean / (repeats @ mean)) / n)
+    counted = np.divide(p * theta, mu, out=np.ones_like(mu), where=mu > 0)[:, np.newaxis]
+    missed = np.divide((1 - p) * theta, 1 - mu, out=np.zeros_like(mu), where=mu < 1)[:, np.newaxis]
+    people = (values * counted + (n - values) * missed) / n
+    return np.asarray((people * tilted(posterior, phi, repeats, people)).sum(axis=0))
+
+
+def tilted(posterior: Array, phi: Array, repeats: Array, amounts: Array) -> Array:
+    """Tilt every posterior by exp(-lambda phi), so that the expected amounts sum to one: Newton in a bracket."""
+    logs, tilt = np.log(np.maximum(posterior, 1e-300)), phi[:, np.newaxis]
+    low, high, root = -np.inf, np.inf, 0.0
+    for _ in range(200):
+        y = logs - root * tilt
+        y = np.exp(y - y.max(axis=0))
+        y /= y.sum(axis=0)
+        mean = (amounts * y).sum(axis=0)
+        excess = repeats @ mean - 1
+        slope = max(repeats @ ((tilt * amounts * y).sum(axis=0) - mean * (phi @ y)), 1e-300)
+        low, high = (root, high) if excess > 0 else (low, root)
+        if abs(excess) <= 1e-13 or high - low <= 1e-15 * abs(root):
+            break
+        step = excess / slope
+        if np.isfinite(low + high):
+            root = root + step if low < root + step < high else (low + high) / 2
+        else:
+            longest = 4 * max(abs(root), 1 / (phi[-1] - phi[0]))
+            root += min(max(step, -longest), longest)
+    return np.asarray(y)
+
+
+def ordered(shares: Array, problem: Problem) -> Array:
+    """Pool neighbours where the shares fall while counts rise (for p < q: where they rise)."""
+    upward = shares if problem.gain > 0 else shares[::-1]
+    if (np.diff(upward) >= 0).all():
+        return shares
+    from scipy.optimize import isotonic_regression
+
+    return np.asarray(isotonic_regression(shares, weights=problem.repeats, increasing=problem.gain > 0).x)
