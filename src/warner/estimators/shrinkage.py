@@ -42,7 +42,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import xlog1py, xlogy
 
-from warner.estimators.priors import BELIEFS, Beliefs, dictionary
+from warner.estimators.priors import BELIEFS, MANY, SLACK, Beliefs, dictionary
 from warner.reports.counts import checked
 
 if TYPE_CHECKING:
@@ -62,8 +62,6 @@ MOST_NODES = 600  # beyond FINE, nodes move apart while there are more
 COARSEST = 2.0  # but not further than this
 MOST_VALUES = 512  # distinct counts; more are grouped
 FINEST_GROUP = 0.05  # standard deviations that a group of distinct counts spans at the least
-MANY = 20  # answers from which on the tilt is in the root of a share
-SLACK = 1e-5  # added to both variances of a sum of shares, so that their ratio stays finite
 FLOOR = -200.0  # logarithm of the smallest likelihood, where the largest is 1
 IMPOSSIBLE = -1e12  # logarithm of a likelihood of zero
 NEGLIGIBLE = 1e-6  # of the largest posterior weight: priors below are left out
@@ -224,7 +222,8 @@ def solved(problem: Problem, target: str, beliefs: Beliefs = BELIEFS) -> Array:
     few = problem.grouped() if problem.values.size > MOST_VALUES else problem
     nodes, real = nodes_for(few)
     posterior = averaged(few, nodes, real, dictionary(few.k, beliefs))
-    found = ordered(np.maximum(expected(few, nodes[real], posterior, target), 0), few)
+    found = expected(few, nodes[real], posterior, target, beliefs.tilt)
+    found = ordered(np.maximum(found, 0), few)
     if few is not problem:
         found = np.interp(problem.values, few.values, found)
     return np.asarray(found / (problem.repeats @ found))
@@ -280,14 +279,14 @@ def averaged(problem: Problem, nodes: Array, real: Mask, priors: Dictionary) -> 
     likelihood = np.exp(np.maximum(logs, FLOOR))
 
     f = weights @ likelihood + 1e-200
-    typical = q + problem.gain / k
+    typical, one_hot = q + problem.gain / k, priors.beliefs.one_hot(k)
     believed = priors.believed(typical * (1 - typical) / (n * problem.gain**2))
-    apart = np.log(f) @ repeats + np.log(believed * (1 - priors.one_hot))
+    apart = np.log(f) @ repeats + np.log(believed * (1 - one_hot))
     evidence = _given_the_sum(apart, weights, theta, likelihood, f, repeats, priors)
     # One answer holds everything: the sum over the answers of (1/K) L_i(1) prod_{j != i} L_j(0).
     lift = logs[-1] - logs[0]
     single = np.exp(lift - lift.max())
-    alone = repeats @ logs[0] + lift.max() + np.log(repeats @ single / k) + np.log(priors.one_hot)
+    alone = repeats @ logs[0] + lift.max() + np.log(repeats @ single / k) + np.log(one_hot)
 
     top = max(evidence.max(), alone)
     chances, chance = np.exp(evidence - top), np.exp(alone - top)
@@ -304,32 +303,30 @@ def _given_the_sum(
     apart: Array, weights: Array, theta: Array, likelihood: Array, f: Array, repeats: Array, priors: Dictionary
 ) -> Array:
     """Add to the evidence of counts taken apart that of the sum of the shares; -inf for priors without hope."""
-    k = priors.k
-    before = k * priors.variance + SLACK
-    given = 0.5 * (k * priors.mean - 1) ** 2 / before
-    # The logarithm of the ratio of densities is at most this, V being at least 0: most priors need no second look.
-    at_most = apart + 0.5 * np.log(before / SLACK) + given
+    # The density of the sum is at most that of a variance of 0: most priors need no second look.
+    apart = apart - priors.sum_to_one
+    at_most = apart - 0.5 * np.log(2 * np.pi * SLACK)
     evidence = np.full(apart.size, -np.inf)
     open_ = np.ones(apart.size, dtype=bool)
     while True:
-        leading = open_ & (at_most >= np.max(at_most, where=open_, initial=-np.inf) - 1)
+        leading = open_ & (at_most >= np.max(at_most, where=open_, initial=-np.inf) - 10)
         j = np.flatnonzero(leading)
         mean = ((weights[j] * theta) @ likelihood) / f[j]
         square = ((weights[j] * theta**2) @ likelihood) / f[j]
         after = np.maximum(square - mean**2, 0) @ repeats + SLACK
         away = 0.5 * (mean @ repeats - 1) ** 2 / after
-        evidence[j] = apart[j] - away + 0.5 * np.log(before[j] / after) + given[j]
+        evidence[j] = apart[j] - away - 0.5 * np.log(2 * np.pi * after)
         open_ &= ~leading & (at_most > evidence.max() - HOPELESS)
         if not open_.any():
             return evidence
 
 
-def expected(problem: Problem, theta: Array, posterior: Array, target: str) -> Array:
+def expected(problem: Problem, theta: Array, posterior: Array, target: str, tilt: float) -> Array:
     """Give the expected share of each distinct count, the posterior tilted so that they sum to one."""
     values, repeats, n, p, q, exclusive = problem
     mu = q + problem.gain * theta
     noise = np.sqrt(q * (1 - q) / n) / abs(problem.gain) + 1 / n
-    phi = theta if problem.k < MANY else np.sqrt(theta + noise)
+    phi = theta if problem.k < MANY else (theta + noise) ** tilt
     column = theta[:, np.newaxis]
     if target == "population":
         return column[:, 0] @ tilted(posterior, phi, repeats, column)
