@@ -20,7 +20,7 @@ from warner.designs import (
     load_design,
 )
 from warner.estimation import Estimate, estimate
-from warner.estimators import Certificate, Fit, certificate, channel_mle, ibu, inv, inv_n, inv_p, mle
+from warner.estimators import Certificate, Fit, certificate, channel_mle, ibu, inv, inv_n, inv_p, mle, shrink
 from warner.inference.fit import check
 from warner.inference.verdicts import Check
 from warner.planning.mechanisms import Mechanisms, mechanisms
@@ -61,6 +61,7 @@ __all__ = [  # noqa: RUF022 - in the order of the walk, not of the alphabet
     "inv_n",
     "inv_p",
     "mle",
+    "shrink",
     "ibu",
     "channel_mle",
     "ChannelOperator",

@@ -10,7 +10,7 @@ import numpy as np
 
 from warner.designs.labels import all_labels
 from warner.estimators import METHODS, Certificate, default_method, fitted, refuse_silent
-from warner.estimators.auto import COMPARED, Choice, choice_for
+from warner.estimators.auto import Choice, choice_for, many_answers
 from warner.inference.comparisons import compare, compare_groups
 from warner.inference.fit import doubt
 from warner.inference.intervals import Confidence, interval, limits
@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from warner.reports.pools import Collected
 
 ANSWERS_DRAWN = 30  # with a name each
-SECOND_OPINION = 10**5  # cells of a tally up to which a printed table asks whether `auto` would choose otherwise
-WORTH_SAYING = 1.1  # how many times larger the predicted error must be for that
+NOTABLE = 0.3  # part of the average share beyond which noise makes it worth saying that shrink is closer
 ROUNDING = 1e-28  # a squared error below this is that of rounding
 
 
@@ -50,7 +49,7 @@ class Estimate(Result):
     tally : Tally or Pool
         The counted reports, with their design.
     method : str
-        The estimator: mle, inv, inv_n, inv_p, ibu or auto.
+        The estimator: mle, inv, inv_n, inv_p, ibu, shrink or auto.
     shares : ndarray of shape (k,), or (groups, k)
         The estimated shares, in the domain's order; NaN for a group without reports.
     log_likelihood : float or ndarray of shape (groups,)
@@ -60,7 +59,7 @@ class Estimate(Result):
         How far the shares are from the most likely ones; None for inv, which may not be a distribution, where a group
         has no reports, and where counts alone have no likelihood.
     choices : tuple of Choice
-        For auto, what was chosen and the predicted errors of all three, for each group (with reports).
+        For auto, what was chosen for each group with reports, and the predicted errors it was chosen by.
     """
 
     tally: Collected
@@ -394,25 +393,24 @@ class Estimate(Result):
         return [*filter(None, [doubt(self.tally)]), *([nothing] if silent.any() else [])]
 
     def second_opinion(self) -> str:
-        """Say that auto would choose another estimator, and what that would gain; nothing if it would not.
+        """Say that `shrink` is probably closer on the whole, where it is; nothing elsewhere.
 
-        It draws surveys to know, so it is asked for tallies of a moderate size only.
+        That is a rule, and costs nothing: one symmetric design with 20 answers or more, and noise that is not small
+        against the average share. There its squared error was .68 of that of the best other estimator, known in
+        hindsight (geometric mean over 378 settings). An unbiased estimate is not questioned.
         """
-        method = {"ibu": "mle"}.get(self.method, self.method)
-        designs = [part.design for part in self.tally.parts]
-        plainly = len(designs) == 1 and designs[0].symmetry is not None and designs[0].exclusive
-        if self.choices or method not in COMPARED or not plainly or self.shares.size > SECOND_OPINION:
+        if self.choices or self.method in {"inv", "shrink"} or not many_answers([p.design for p in self.tally.parts]):
             return ""
-        options = choices(self.tally, None)
-        others = [option for option in options if option.method != method]
-        times = [option.errors[method] / max(option.errors[option.method], ROUNDING) for option in others]
-        if not times or max(times) < WORTH_SAYING:
+        symmetry, average = self.tally.parts[0].design.symmetry, 1 / self.tally.k
+        assert symmetry is not None
+        people = np.atleast_1d(self.tally.parts[0].effective)[self.tally.answered]
+        noise = np.sqrt(symmetry.q * (1 - symmetry.q) / people) / abs(symmetry.gain)
+        scarce = noise > NOTABLE * average
+        if not scarce.any():
             return ""
-        names = ", ".join(dict.fromkeys(option.method for option in others))
-        where = f" in {len(times)} of {len(options)} groups" if self.tally.by else ""
-        factor = f"up to {max(times):.2g}" if len(times) > 1 else f"{max(times):.2g}"
-        larger = f"predicted squared error of {method} about {factor} times larger"
-        return f'method="auto" would take {names}{where}: {larger}'
+        where = f" in {int(scarce.sum())} of {scarce.size} groups" if self.tally.by else ""
+        compared = f"noise alone has a standard deviation of {noise.max():.2%}, and the average share is {average:.2%}"
+        return f'method="shrink" is probably closer on the whole{where}: {compared}'
 
 
 def estimate(tally: Collected, *, method: str | None = None, rng: np.random.Generator | None = None) -> Estimate:
@@ -422,10 +420,11 @@ def estimate(tally: Collected, *, method: str | None = None, rng: np.random.Gene
     ----------
     tally : Tally or Pool
         The reports; each group is estimated apart.
-    method : {"mle", "inv", "inv_n", "inv_p", "ibu", "auto"} or another name of `warner.estimators.METHODS`, optional
-        Which estimator; `warner.estimators` says which to use when. ``auto`` draws surveys from what the reports
-        suggest, and takes `mle`, `inv_p` or `inv_n`, in each group, by the smallest error in these. If not given,
-        ``mle``; for reports that support several answers, whose counts alone have no likelihood, ``inv_p``.
+    method : {"mle", "inv", "inv_n", "inv_p", "ibu", "shrink", "auto"} or another name of `warner.estimators.METHODS`
+        Which estimator; `warner.estimators` says which to use when. ``auto`` is `shrink` for one symmetric design with
+        20 answers or more. Elsewhere it draws surveys from what the reports suggest, and takes `mle`, `inv_p` or
+        `inv_n`, in each group, by the smallest error in these. If not given, ``mle``; for reports that support several
+        answers, whose counts alone have no likelihood, ``inv_p``.
     rng : numpy.random.Generator, optional
         The randomness for ``auto``; seeded from the counts if not given, so that the choice can be repeated.
 
@@ -488,7 +487,9 @@ _PROOF = ("excess", "gap", "unique")
 
 
 def choices(tally: Collected, rng: np.random.Generator | None) -> tuple[Choice, ...]:
-    """Choose an estimator for each group that has reports, by simulated surveys."""
+    """Choose an estimator for each group that has reports: by rule, or by simulated surveys."""
+    if many_answers([part.design for part in tally.parts]):
+        return (Choice("shrink", {}),) * int(tally.answered.sum())
     chosen = []
     for group in np.flatnonzero(tally.answered).tolist():
         telling = [part for part in tally.parts if part.answered[group] and part.design.epsilon > 0]

@@ -15,7 +15,13 @@ from warner.estimators import METHODS, default_method, fitted, refuse_silent
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-ESTIMATORS: dict[str, Callable[..., Any]] = {"inv": inv, "inv_n": inv_n, "inv_p": inv_p, "mle": mle}
+ESTIMATORS: dict[str, Callable[..., Any]] = {
+    "inv": inv,
+    "inv_n": inv_n,
+    "inv_p": inv_p,
+    "mle": mle,
+    "shrink": warner.shrink,
+}
 YES = ["yes", "no"]
 KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], YES, 3)
 SETS = SubsetSelection(["a", "b", "c", "d", "e"], odds=(3, 1), size=2)
@@ -95,7 +101,7 @@ def test_impossible_reports_are_named_and_counted() -> None:
 # The number of reports, where a report may support several answers
 
 
-@pytest.mark.parametrize("name", ["inv", "inv_n", "inv_p"])
+@pytest.mark.parametrize("name", ["inv", "inv_n", "inv_p", "shrink"])
 def test_support_needs_the_number_of_reports(name: str) -> None:
     with pytest.raises(TypeError, match="n must be given, the number of reports"):
         ESTIMATORS[name]([23, 15, 13, 6, 5], SETS)
@@ -108,7 +114,7 @@ def test_support_needs_the_number_of_reports(name: str) -> None:
         ESTIMATORS[name]([0, 0, 0, 0, 0], SETS, n=0)
 
 
-@pytest.mark.parametrize("name", ["inv", "inv_n", "inv_p"])
+@pytest.mark.parametrize("name", ["inv", "inv_n", "inv_p", "shrink"])
 def test_where_each_report_is_counted_once_the_number_is_the_sum(name: str) -> None:
     design = RandomizedResponse(3, epsilon=1)
     shares = ESTIMATORS[name]([1, 2, 3], design)
@@ -149,6 +155,10 @@ def test_an_estimator_applies_where_counts_are_enough_for_it() -> None:
 @pytest.mark.parametrize("method", [name for name, method in METHODS.items() if not method.symmetric])
 @pytest.mark.parametrize("design", [RandomizedResponse(["a", "b", "c"], odds=(3, 1)), KUK])
 def test_fitted_gives_what_the_bare_functions_give(method: str, design: Any) -> None:
+    if METHODS[method].symmetric and design.symmetry is None:
+        with pytest.raises(TypeError, match=f"{method} needs a symmetric design"):
+            fitted(Tally(design, [40, 30, 30]), method)
+        return
     rows = np.array([[40, 30, 30], [0, 0, 0], [5, 9, 1]])
     found = fitted(Tally(design, rows, by=("g",), groups=((1,), (2,), (3,))), method)
     assert np.isnan(found.shares[1]).all()

@@ -271,6 +271,9 @@ def test_the_page_says_what_auto_took(tmp_path: Path) -> None:
     result = estimate(Tally(RandomizedResponse(["yes", "no"], odds=(3, 1)), [400, 600]), method="auto")
     text = page(result, tmp_path).text
     assert "auto: of mle or inv_p or inv_n, the one with the smallest predicted error. It took mle, maximum" in text
+    many = estimate(Tally(RandomizedResponse(20, odds=(3, 1)), np.arange(20) + 40), method="auto")
+    said = "auto: shrink, as for every symmetric design with 20 answers or more: shrinkage: the shares to be expected"
+    assert said in page(many, tmp_path).text
 
 
 def test_a_failure_leaves_the_old_page(tmp_path: Path) -> None:

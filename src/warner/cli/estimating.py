@@ -65,8 +65,8 @@ def estimate(
     method: Annotated[
         str | None,
         typer.Option(
-            help=f"The estimator: {', '.join(METHODS)}, or auto, which predicts the errors and takes the smallest. If "
-            "not given, maximum likelihood (mle) where the counts allow it."
+            help=f"The estimator: {', '.join(METHODS)}, or auto: shrink for 20 answers or more, else the closed form "
+            "with the smallest predicted error. If not given, maximum likelihood (mle) where the counts allow it."
         ),
     ] = None,
     seed: Seed = None,

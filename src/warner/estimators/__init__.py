@@ -14,6 +14,9 @@ r"""Counts of reports to shares of true answers.
 `inv_n`
     When all answers are about equally common. The flattest of the three, and the worst where one answer dominates (55
     times the squared error of `inv` in the example above).
+`shrink`
+    When a whole distribution over 20 answers or more is to be close to the truth: its squared error is about three
+    quarters of that of the best other estimator, known in hindsight. A Bayes estimate: biased share by share.
 `inv`
     When estimates are added up, averaged or compared later on: it alone is unbiased, and confidence intervals are built
     on it. Its shares sum to one but may be negative.

@@ -1,7 +1,12 @@
 """What an estimator's error would be, on a population that one has in mind.
 
-Nobody can say beforehand which valid estimator comes closest, because that depends on the truth. But one can put a
+Nobody can say beforehand which of the closed forms comes closest, because that depends on the truth. But one can put a
 population in the place of the truth, draw surveys from it, and see.
+
+For many answers there is no need to: `shrink` learns from the reports what the population is like, and comes closer
+than the best of the three in hindsight, on average and in the worst case that was found (docs/which-estimator.md). So
+``method="auto"`` is `shrink` for one symmetric design with 20 answers or more, and the choice by predicted errors
+elsewhere. Below 20 answers there is little to learn from.
 """
 
 from __future__ import annotations
@@ -11,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from warner.estimators import METHODS
+from warner.estimators.priors import MANY
 from warner.metrics import squared_error_sum
 from warner.reports.counts import Histograms, checked
 from warner.simulate import seeded_by
@@ -66,16 +72,21 @@ def _surveys(shares: Array, n: int, design: Design, rng: np.random.Generator, su
 
 
 class Choice(NamedTuple):
-    """Which valid estimator to take, and the errors that were predicted for all of them."""
+    """Which valid estimator to take, and the errors that were predicted; none where `shrink` is taken by rule."""
 
     method: str
     errors: dict[str, float]
 
 
+def many_answers(designs: Sequence[Design]) -> bool:
+    """Tell whether `shrink` pays: one symmetric design, and answers enough to learn from."""
+    return len(designs) == 1 and designs[0].symmetry is not None and designs[0].k >= MANY
+
+
 def choice(
     counts: ArrayLike, design: Design, *, n: float | None = None, rng: np.random.Generator | None = None
 ) -> Choice:
-    """Choose the valid estimator with the smallest predicted error for reports like these; `mle` if in doubt.
+    """Choose the closed form with the smallest predicted error for reports like these; `mle` if in doubt.
 
     The population in the place of the truth is what `inv_p` makes of these reports. Of several such plug-ins it was the
     one whose choice came closest to the best in hindsight. The predicted errors tell the estimators apart, but are

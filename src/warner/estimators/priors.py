@@ -8,22 +8,23 @@ them, each with a weight; `Beliefs` holds the constants, and is the place where 
 - *gamma*: from nearly equal shares to a few that hold nearly everything; the Dirichlet distributions.
 - *log-normal*: shares as products of many factors.
 - *power*: a density in proportion to :math:`\theta^{-1-d}` on [low, high], with a part of the answers held by nobody.
-- *heads*: a few large shares, alike or not, over a rest that is equal, exponential or very uneven. The number of heads is
-  spread on a logarithmic scale, and so is what they leave to the others: from .9 down to .001, because "nearly everybody"
-  may mean 90 % as well as 99.9 %.
+- *heads*: a few large shares, alike or not, over a rest that is equal, exponential or very uneven. The number of
+  heads is spread on a logarithmic scale, and so is what they leave to the others: from .9 down to .001, because
+  "nearly everybody" may mean 90 % as well as 99.9 %.
 
 That one answer holds everything is one belief more, and no law of one share.
 
-All laws have the mean 1/K, but for some with heavy tails: K draws from such a law usually have a mean below its own, because
-the rare large draw is missing, and it is the K draws that sum to one. A law with mean part/K is admitted where its
-K draws can well sum to one: :math:`K \operatorname{Var} > (1 - \text{part})^2`.
+All laws have the mean 1/K, but for some with heavy tails: K draws from such a law usually have a mean below its own,
+because the rare large draw is missing, and it is the K draws that sum to one. A law with mean part/K is admitted
+where its K draws can well sum to one: :math:`K \operatorname{Var} > (1 - \text{part})^2`.
 
 A prior is put on the nodes of a grid by hat functions: an interval with the mass P and the first moment Q gives
 (Q - left P) / width to its right end, and the rest to its left end. That keeps mass and mean exactly; both are closed
 forms.
 
-The kinds, their weights and most constants were chosen by simulation on twelve populations (Zipf .01, 1.3 and 2.5, geometric,
-plateaus, Dirichlet, log-normal, sparse, and one or two answers that hold 50, 80, 90 and 100 %), and judged on others.
+The kinds, their weights and most constants were chosen by simulation on twelve populations (Zipf .01, 1.3 and 2.5,
+geometric, plateaus, Dirichlet, log-normal, sparse, and one or two answers that hold 50, 80, 90 and 100 %), and judged
+on others.
 """
 
 from __future__ import annotations
@@ -47,13 +48,13 @@ KINDS = ("equal", "gamma", "log-normal", "power", "heads")
 LOWEST = 1e-12  # of its upper end: where a power law begins at the lowest
 BISECTIONS = 60
 TINY = 1e-12
-SLACK = 1e-5  # added to the variances of a sum of shares, before and after the reports, so that their ratio stays finite
+SLACK = 1e-5  # added to the variance of a sum of shares, before the reports and after, so that the ratio is finite
 TOPS = 8  # upper ends of power laws, from 1 down to 1.5/K
 
 
 def doubt(k: int) -> float:
     """Give the power by which concentrated laws among k answers are believed less; see `Dictionary.believed`."""
-    return 0.12 * max(0.0, math.log10(k / 100))
+    return 0.12 * max(0.0, math.log10(k / 100)) + 0.2 * max(0.0, math.log10(k / 1000))
 
 
 def one_hot(k: int) -> float:
@@ -184,7 +185,7 @@ def _integral(d: Array, low: Array, high: Array, moment: int) -> Array:
 def _low_ends(d: Array, high: Array, mean: Array) -> Array:
     """Find the lower ends for which the power laws have these means; NaN where there is none."""
 
-    def above(low: Array) -> Array:
+    def above(low: Array) -> Mask:
         return np.asarray(_integral(d, low, high, 1) / _integral(d, low, high, 0) > mean)
 
     none = (mean >= 0.98 * high) | above(LOWEST * high)
@@ -200,8 +201,8 @@ class Dictionary(NamedTuple):
     """Priors of one share among k answers: each is a mixture of zero, of one law, and of a second one for heads.
 
     Laws are numbered through the families. The prior j has the mass `empty` at zero and `part` of the law `law`; the
-    last ones, those with heads, also have `head_part` of the law `head`. `sum_to_one` is the logarithm of the density with
-    which k draws sum to one.
+    last ones, those with heads, also have `head_part` of the law `head`. `sum_to_one` is the logarithm of the density
+    with which k draws sum to one.
     """
 
     k: int
@@ -351,14 +352,14 @@ def _heads(k: int, beliefs: Beliefs) -> tuple[Gammas, Powers, Array]:
     found = []
     for heads, mass, spread in product(beliefs.heads, beliefs.masses, beliefs.spreads):
         share = mass / heads
-        if k >= MANY and heads <= k / 4 and share >= 2 * (1 - mass) / k:
+        if k >= MANY and heads <= k / 4 and share >= 2 * (1 - mass) / k:  # heads that stand out
             found.append((heads / k, mass, share, min(1.0, spread * share)))
     if not found:
         nothing = np.zeros(0)
         return Gammas(nothing, nothing), Powers(nothing, nothing, nothing), nothing
-    part, mass, share, high = np.array(found).T
-    low = _low_ends(np.zeros(len(found)), high, share)
+    part, together, average, high = np.array(found).T
+    low = _low_ends(np.zeros(len(found)), high, average)
     fits = np.isfinite(low)
-    part, mass, low, high = (np.repeat(column[fits], len(beliefs.rests)) for column in (part, mass, low, high))
-    rest = Gammas(np.tile(beliefs.rests, int(fits.sum())), (1 - mass) / (k * (1 - part)))
+    part, together, low, high = (np.repeat(column[fits], len(beliefs.rests)) for column in (part, together, low, high))
+    rest = Gammas(np.tile(beliefs.rests, int(fits.sum())), (1 - together) / (k * (1 - part)))
     return rest, Powers(np.zeros(part.size), low, high), part

@@ -1,38 +1,40 @@
 r"""Shrinkage: the shares that are to be expected, given the reports and what shares may look like.
 
-**The model.** The count of an answer with share :math:`\theta` is Bin(N, :math:`\mu`), :math:`\mu = q + (p-q)\theta`, and
-the K shares are draws from one law G, given that they sum to one. G is unknown: a few hundred laws :math:`G_j`
-(`warner.estimators.priors`) are weighted by how well each explains the counts, and what they expect is averaged.
-There is no optimiser: one pass over nodes for the share, one matrix product, and the root of one increasing function.
+**The model.** The count of an answer with share :math:`\theta` is Bin(N, :math:`\mu`), :math:`\mu = q + (p-q)\theta`,
+and the K shares are draws from one law G, given that they sum to one. G is unknown: a few hundred laws :math:`G_j`
+(`warner.estimators.priors`) are weighted by how well each explains the counts, and what they expect is averaged. There
+is no optimiser: one pass over nodes for the share, a few matrix products, and the root of one decreasing function.
 
 **The steps.**
 
 1. *Distinct counts*, with the number of answers that have each. All else is done on these, so that equal counts get
    equal shares whatever their order.
-2. *Nodes* for :math:`\theta`, on the axis :math:`u = 2\sqrt N \arcsin\sqrt\mu`, where a count has a variance of about 1,
-   half a standard deviation apart, and only where some count is near. The sums over the nodes then agree with
+2. *Nodes* for :math:`\theta`, on the axis :math:`u = 2\sqrt N \arcsin\sqrt\mu`, on which a count has a variance of
+   about 1: half a standard deviation apart, and only where some count is near. Sums over the nodes then agree with
    integrals to many digits, for the trapezoid rule converges like :math:`e^{-2\pi^2/h^2}` there.
-3. *Evidence*. With f, m and v for evidence, mean and variance of a share under :math:`G_j` given its count, S and V for
-   the sums of m and v over all answers, and normal densities for the sum of the shares,
+3. *Evidence*. With f, m and v for the evidence, mean and variance of a share under :math:`G_j` given its count, and S
+   and V for the sums of m and v over all answers,
 
-   .. math:: P(c \mid \textstyle\sum\theta = 1, G_j) = \prod_i f(c_i) \;
-             \frac{\mathcal N(1; S, V)}{\mathcal N(1; K m_j, K v_j)}.
+   .. math:: P(c \mid \textstyle\sum\theta = 1, G_j) \approx \prod_i f(c_i) \;
+             \frac{\mathcal N(1; S, V)}{P(\sum\theta = 1 \mid G_j)}.
 
-   The second factor is what keeps a law with a heavy bulk from taking the share of the most common answers.
-   That one answer holds everything is no law of one share; its evidence is had exactly.
+   The second factor keeps a law with a heavy bulk from taking the share of the most common answers. Its denominator
+   is normal, too, but for laws with heads, where it is averaged over the number of heads. That one answer holds
+   everything is no law of one share; its evidence is had exactly.
 4. *The posterior of each share*: the average over j.
-5. *The sum is one*: every posterior is tilted by :math:`e^{-\lambda\phi(\theta)}`, with the one :math:`\lambda` for which
-   the expected shares sum to one. With few answers :math:`\phi = \theta`, which is conditioning on the sum to
-   first order; with many it is :math:`\sqrt{\theta + \text{noise}}`: what does not fit is then put right by the many
-   rare answers, of whose law we are least sure, rather than by the common ones.
-6. *The target*. The population's shares are the expected :math:`\theta`. The realised ones, those among these people, are
-   the expected numbers of people given :math:`\theta` and the reports. If a report names one answer, the number is
-   :math:`\theta_i\,(\kappa c_i/\mu_i + q\sum_j c_j/\mu_j)` with :math:`\kappa = p - q`, one step of the iterative Bayesian
-   update; of its two terms the second is taken to be a constant times :math:`\theta_i`, the constant being that for which the
-   total is N. If it supports several, it is :math:`c_i\,p\theta/\mu + (N-c_i)(1-p)\theta/(1-\mu)`.
+5. *The sum is one*: every posterior is tilted by :math:`e^{-\lambda\phi(\theta)}`, with the one :math:`\lambda` for
+   which the expected shares sum to one. With few answers :math:`\phi = \theta`, which is conditioning on the sum to
+   first order. With many it is a power of :math:`\theta + \text{noise}` well below one: what does not fit is then put
+   right by the many rare answers, of whose law we are least sure, rather than by the common ones, whose counts tell
+   them.
+6. *The target*. The population's shares are the expected :math:`\theta`. The realised ones, those among these people,
+   are the expected numbers of people given :math:`\theta` and the reports. Where a report names one answer, that is
+   :math:`\theta_i\,(\kappa c_i/\mu_i + q\sum_j c_j/\mu_j)` with :math:`\kappa = p - q`, one step of the iterative
+   Bayesian update; the second term is taken to be a constant times :math:`\theta_i`, namely the one for which the
+   total is N. Where it supports several, it is :math:`c_i\,p\theta/\mu + (N-c_i)(1-p)\theta/(1-\mu)`.
 
-The shares never fall as counts rise: for each :math:`G_j` the posterior is ordered by the count, and so is the average over
-j, but the tilt could disturb that by a little, so it is put right where it does.
+**The order.** For each :math:`G_j` the posterior rises with the count, and so does the average over j, whose weights
+do not depend on the count. The tilt could disturb that by a little; where it does, neighbours are pooled.
 """
 
 from __future__ import annotations
@@ -66,6 +68,7 @@ FLOOR = -200.0  # logarithm of the smallest likelihood, where the largest is 1
 IMPOSSIBLE = -1e12  # logarithm of a likelihood of zero
 NEGLIGIBLE = 1e-6  # of the largest posterior weight: priors below are left out
 HOPELESS = 60.0  # nats by which a prior's evidence falls short of another's, and is not worth completing
+AT_ONCE = 10.0  # nats: priors that are completed together, the best first
 TARGETS = ("realised", "population")
 
 
@@ -73,28 +76,28 @@ def shrink(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None, tar
     r"""Estimate the true shares by what is to be expected of them: closer on the whole, not share by share.
 
     The shares are taken to be draws from one unknown law, and to sum to one. A few hundred shapes of that law are
-    weighted by how well they explain the reports, and the expected shares are averaged (see
-    `warner.estimators.shrinkage` for each step). Shares of which the reports say little are drawn to what is usual among
-    the others.
+    weighted by how well they explain the reports, and the expected shares are averaged. Shares of which the reports say
+    little are drawn to what is usual among the others.
 
-    Use it for 20 answers or more, where a whole distribution is to be close to the truth. It is biased share by share:
-    rare answers are pulled up and lucky ones down. No share is exactly zero unless nothing was randomized, so a list of
-    the answers that somebody holds must come from `Estimate.present`. Labels carry no information: where one answer is
-    known beforehand to differ, or answers are ordered, it does not know. Intervals and tests remain those of the counts.
+    Use it for 20 answers or more, where a whole distribution is to be close to the truth; with fewer, ``auto`` is as
+    good. It is biased share by share: rare answers are pulled up and lucky ones down. No share is exactly zero unless
+    nothing was randomized, so a list of the answers that somebody holds must come from `Estimate.present`. Labels carry
+    no information: that answers are ordered, or that one is known beforehand to be common, it does not know. Intervals
+    and tests remain those of the counts.
 
     Parameters
     ----------
     counts : array_like of shape (..., k)
-        As for `inv`. Floats are taken as numbers of reports: scale weighted counts to the number of reports that they are
-        worth (`Tally.effective`) first, as `warner.estimate` does.
+        As for `inv`. Floats are taken as numbers of reports: scale weighted counts to the number of reports that they
+        are worth (`Tally.effective`) first, as `warner.estimate` does.
     design : Design
         What every answer went through: a symmetric design, in which every answer has a count of its own, with the
         same p and q for all.
     n : array_like of shape (...), optional
         Number of reports, where a report may support several answers.
     target : {"realised", "population"}
-        The shares among these very people, or in the population that they are a sample of. The latter are drawn together
-        more, and can be far from those of these people where little was randomized.
+        The shares among these very people, or in the population that they are a sample of. The latter are drawn
+        together more, and can be far from those of these people where little was randomized.
 
     Returns
     -------
@@ -104,24 +107,20 @@ def shrink(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None, tar
 
     Examples
     --------
-    Ten answers with equal shares: what differs is noise, and is mostly taken for noise. One that stands out remains.
+    Ten answers, of which one stands out. The others are drawn together, since what tells them apart may well be noise.
 
-    >>> import numpy as np
     >>> from warner import RandomizedResponse, inv_p
     >>> survey = RandomizedResponse(10, epsilon=1)
-    >>> counts = np.array([110, 92, 104, 88, 97, 113, 90, 101, 109, 96])
+    >>> counts = [110, 92, 104, 220, 97, 113, 90, 101, 109, 96]
     >>> inv_p(counts, survey).round(2)
-    array([0.17, 0.04, 0.12, 0.02, 0.08, 0.19, 0.03, 0.11, 0.16, 0.08])
+    array([0.07, 0.  , 0.03, 0.73, 0.  , 0.09, 0.  , 0.02, 0.06, 0.  ])
     >>> shrink(counts, survey).round(2)
-    array([0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1])
-    >>> counts[3] = 220
-    >>> shrink(counts, survey)[3].round(2), inv_p(counts, survey)[3].round(2)
-    (np.float64(0.73), np.float64(0.77))
+    array([0.04, 0.01, 0.02, 0.78, 0.01, 0.06, 0.01, 0.02, 0.04, 0.01])
     """
     if target not in TARGETS:
         raise ValueError(f"target must be one of {', '.join(TARGETS)}, but got {target!r}")
-    refuse_unsymmetric([design])
     histograms = checked(counts, design, n)
+    refuse_unsymmetric([design])
     return shares(histograms, design, target).reshape(histograms.counts.shape)
 
 
@@ -209,7 +208,7 @@ class Problem(NamedTuple):
             cells[0], cells[-1] = -1, np.inf  # the ends stay alone, so that all others lie between
             group = np.cumsum(np.append(False, np.diff(cells) > 0))
             width *= 1.5
-        repeats = np.bincount(group, self.repeats)
+        repeats = np.bincount(group, self.repeats).astype(np.float64)
         return self._replace(values=np.bincount(group, self.repeats * self.values) / repeats, repeats=repeats)
 
 
@@ -226,7 +225,12 @@ def solved(problem: Problem, target: str, beliefs: Beliefs = BELIEFS) -> Array:
     found = ordered(np.maximum(found, 0), few)
     if few is not problem:
         found = np.interp(problem.values, few.values, found)
-    return np.asarray(found / (problem.repeats @ found))
+    total = problem.repeats @ found
+    if (
+        not total
+    ):  # p = 1, and nobody was counted for any answer: no reports of this design, and nothing tells them apart
+        return np.full(found.size, 1 / problem.k)
+    return np.asarray(found / total)
 
 
 def nodes_for(problem: Problem) -> tuple[Array, Mask]:
@@ -269,7 +273,10 @@ def _near(counts: Array, low: float, high: float, step: float) -> Array:
 
 
 def averaged(problem: Problem, nodes: Array, real: Mask, priors: Dictionary) -> Array:
-    """Give the posterior law of the share for each distinct count, averaged over the priors: of shape (nodes, counts)."""
+    """Give the posterior law of the share for each distinct count, averaged over the priors.
+
+    Of shape (nodes, counts); each column sums to one.
+    """
     values, repeats, n, _, q, _ = problem
     k, theta = priors.k, nodes[real]
     weights = priors.on(nodes, real)
@@ -307,17 +314,17 @@ def _given_the_sum(
     apart = apart - priors.sum_to_one
     at_most = apart - 0.5 * np.log(2 * np.pi * SLACK)
     evidence = np.full(apart.size, -np.inf)
-    open_ = np.ones(apart.size, dtype=bool)
+    waiting = np.ones(apart.size, dtype=bool)
     while True:
-        leading = open_ & (at_most >= np.max(at_most, where=open_, initial=-np.inf) - 10)
+        leading = waiting & (at_most >= np.max(at_most, where=waiting, initial=-np.inf) - AT_ONCE)
         j = np.flatnonzero(leading)
         mean = ((weights[j] * theta) @ likelihood) / f[j]
         square = ((weights[j] * theta**2) @ likelihood) / f[j]
         after = np.maximum(square - mean**2, 0) @ repeats + SLACK
         away = 0.5 * (mean @ repeats - 1) ** 2 / after
         evidence[j] = apart[j] - away - 0.5 * np.log(2 * np.pi * after)
-        open_ &= ~leading & (at_most > evidence.max() - HOPELESS)
-        if not open_.any():
+        waiting &= ~leading & (at_most > evidence.max() - HOPELESS)
+        if not waiting.any():
             return evidence
 
 

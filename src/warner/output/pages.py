@@ -379,6 +379,9 @@ def _computation_section(estimate: Estimate, confidence: Confidence, ends: Limit
 def _method_explained(estimate: Estimate) -> str:
     if not estimate.choices:
         return f"{estimate.method}: {METHODS[estimate.method].sentence}"
+    if not estimate.choices[0].errors:
+        name = estimate.choices[0].method
+        return f"auto: {name}, as for every symmetric design with 20 answers or more: {METHODS[name].sentence}"
     compared = " or ".join(estimate.choices[0].errors)
     taken = dict.fromkeys(choice.method for choice in estimate.choices)
     chosen = "; ".join(f"{name}, {METHODS[name].sentence}" for name in taken)

@@ -119,6 +119,8 @@ def row_label(estimate: Estimate, table: Table, row: int) -> str:
 
 def _predicted(choices: tuple[Choice, ...]) -> str:
     """Show predicted errors to one digit: they are no better than orders of magnitude."""
+    if not choices[0].errors:
+        return f"auto took {choices[0].method}: the design is symmetric, and has 20 answers or more"
     if len(choices) == 1:
         ((name, errors),) = choices
         listed = ", ".join(f"{other} {error:.0e}" for other, error in errors.items())
