@@ -41,10 +41,12 @@ from warner import (
     inv_p,
     mle,
     pool,
+    shrink,
     simulate,
     tally,
 )
 from warner.estimators import METHODS
+from warner.estimators.auto import choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -240,9 +242,35 @@ def being_sure() -> Iterator[Line]:
         drawn = simulate.reports_of_population(truth, 10**6, design, rng=np.random.default_rng(1), size=20)
         return [estimator(drawn, design) for estimator in (mle, inv_p, inv_n)]
 
-    reports = Tally(design, counts)
-    work, against = "auto, K = 10^4, N = 10^6", "its 20 histograms and three estimators apart"
-    yield slower(work, against, 3, apart, lambda: estimate(reports, method="auto"))
+    work, against = "choice by predicted errors, K = 10^4, N = 10^6", "its 20 histograms and three estimators apart"
+    yield slower(work, against, 3, apart, lambda: choice(counts, design))
+
+
+def shrinking() -> Iterator[Line]:
+    """Shrinkage against the choice between the closed forms by predicted errors, on the same counts."""
+    for k, n, most in ((1_000, 10**6, 4.0), (10_000, 10**6, 1.0), (10**6, 10**7, 0.07)):
+        design = RandomizedResponse(k, epsilon=2)
+        counts = histogram(k, n, design)
+        work = f"shrink, K = {k:,}, N = {n:.0e}"
+        yield slower(
+            work,
+            "choice by predicted errors",
+            most,
+            lambda c=counts, d=design: choice(c, d),  # type: ignore[misc]
+            lambda c=counts, d=design: shrink(c, d),  # type: ignore[misc]
+            rounds=3 if k == 10**6 else 15,
+        )
+        peak = peak_bytes(lambda c=counts, d=design: shrink(c, d))  # type: ignore[misc]
+        limit = 4 * counts.nbytes + 64 * 2**20
+        shown = f"{peak / 2**20:.0f} MB"
+        yield Line(f"{work}: peak memory", "", "4 arrays and 64 MB", peak <= limit, shown, "")
+    # as many distinct counts as there are answers
+    spread = RandomizedResponse(10**5, epsilon=2)
+    weighted = np.random.default_rng(1).gamma(20.0, 1e3, 10**5)
+    peak = peak_bytes(lambda: shrink(weighted, spread))
+    limit = 4 * weighted.nbytes + 64 * 2**20
+    work = "shrink, 10^5 distinct counts: peak memory"
+    yield Line(work, "", "4 arrays and 64 MB", peak <= limit, f"{peak / 2**20:.0f} MB", "")
 
 
 def iterating() -> Iterator[Line]:
@@ -446,6 +474,7 @@ GROUPS = (
     filed_sets,
     estimating,
     being_sure,
+    shrinking,
     decoding,
     checking,
     commanding,
