@@ -396,7 +396,7 @@ class Estimate(Result):
         """Say that `shrink` is probably closer on the whole, where it is; nothing elsewhere.
 
         That is a rule, and costs nothing: one symmetric design with 20 answers or more, and noise that is not small
-        against the average share. There its squared error was .68 of that of the best other estimator, known in
+        against the average share. There its squared error was .69 of that of the best other estimator, known in
         hindsight (geometric mean over 378 settings). An unbiased estimate is not questioned.
         """
         if self.choices or self.method in {"inv", "shrink"} or not many_answers([p.design for p in self.tally.parts]):
