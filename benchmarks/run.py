@@ -24,6 +24,7 @@ from measuring import Line, compared, faster, peak_bytes, peak_resident, seconds
 from published import published_ibu, published_mle, published_repetition
 from regressing import regressing
 from sets import counting_sets, drawing_sets, filed_sets
+from shrinking import shrinking
 from warner import (
     Channel,
     ChannelOperator,
@@ -41,7 +42,6 @@ from warner import (
     inv_p,
     mle,
     pool,
-    shrink,
     simulate,
     tally,
 )
@@ -244,33 +244,6 @@ def being_sure() -> Iterator[Line]:
 
     work, against = "choice by predicted errors, K = 10^4, N = 10^6", "its 20 histograms and three estimators apart"
     yield slower(work, against, 3, apart, lambda: choice(counts, design))
-
-
-def shrinking() -> Iterator[Line]:
-    """Shrinkage against the choice between the closed forms by predicted errors, on the same counts."""
-    for k, n, most in ((1_000, 10**6, 4.0), (10_000, 10**6, 1.0), (10**6, 10**7, 0.07)):
-        design = RandomizedResponse(k, epsilon=2)
-        counts = histogram(k, n, design)
-        work = f"shrink, K = {k:,}, N = {n:.0e}"
-        yield slower(
-            work,
-            "choice by predicted errors",
-            most,
-            lambda c=counts, d=design: choice(c, d),  # type: ignore[misc]
-            lambda c=counts, d=design: shrink(c, d),  # type: ignore[misc]
-            rounds=3 if k == 10**6 else 15,
-        )
-        peak = peak_bytes(lambda c=counts, d=design: shrink(c, d))  # type: ignore[misc]
-        limit = 4 * counts.nbytes + 64 * 2**20
-        shown = f"{peak / 2**20:.0f} MB"
-        yield Line(f"{work}: peak memory", "", "4 arrays and 64 MB", peak <= limit, shown, "")
-    # as many distinct counts as there are answers
-    spread = RandomizedResponse(10**5, epsilon=2)
-    weighted = np.random.default_rng(1).gamma(20.0, 1e3, 10**5)
-    peak = peak_bytes(lambda: shrink(weighted, spread))
-    limit = 4 * weighted.nbytes + 64 * 2**20
-    work = "shrink, 10^5 distinct counts: peak memory"
-    yield Line(work, "", "4 arrays and 64 MB", peak <= limit, f"{peak / 2**20:.0f} MB", "")
 
 
 def iterating() -> Iterator[Line]:

@@ -364,8 +364,8 @@ _nearest = _repaired(lines.nearest, projected)
 
 
 def _shrunk(parts: Parts) -> Solution:
-    refuse_unsymmetric([design for design, _ in parts])
     design, histograms = parts[0]
+    refuse_unsymmetric(design)
     if not (histograms.whole and histograms.single):
         return Solution(shrunk(histograms, design))
     by_level = level_shares(histograms, design)

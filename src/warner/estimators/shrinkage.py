@@ -48,8 +48,6 @@ from warner.estimators.priors import BELIEFS, MANY, SLACK, Beliefs, dictionary
 from warner.reports.counts import checked
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import ArrayLike
 
     from warner.arrays import Array, Counts, Integers, Mask
@@ -120,19 +118,16 @@ def shrink(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None, tar
     if target not in TARGETS:
         raise ValueError(f"target must be one of {', '.join(TARGETS)}, but got {target!r}")
     histograms = checked(counts, design, n)
-    refuse_unsymmetric([design])
+    refuse_unsymmetric(design)
     return shares(histograms, design, target).reshape(histograms.counts.shape)
 
 
-def refuse_unsymmetric(designs: Sequence[Design]) -> None:
-    """Refuse designs under which the count of an answer does not follow from its share alone, and pools."""
-    remedy = "take mle, inv_p or auto"
-    if len(designs) > 1:
-        raise TypeError(f"shrink needs reports of one design, but these are of {len(designs)}, pooled; {remedy}")
-    if designs[0].symmetry is None:
+def refuse_unsymmetric(design: Design) -> None:
+    """Refuse designs under which the count of an answer does not follow from its share alone."""
+    if design.symmetry is None:
         raise TypeError(
             "shrink needs a symmetric design, in which every answer has a count of its own with the same p and q for "
-            f"all, but this one is given by its table of probabilities; {remedy}"
+            "all, but this one is given by its table of probabilities; take mle or inv_p"
         )
 
 
