@@ -29,7 +29,14 @@ FIGURES = {
 SETTING = ("mechanism", "population", "k", "n", "epsilon")
 JUDGED = "RR, other shapes"  # shapes that no estimator here was built with
 FAILURES = 5  # settings listed for each estimator
-LOOKED_AT = ("shrink", "auto", "power_ns", "mle_pooled", "inv_p", "mle")  # whose failures are listed, if they took part
+LOOKED_AT = (
+    "shrink",
+    "predicted",
+    "power_ns",
+    "mle_pooled",
+    "inv_p",
+    "mle",
+)  # whose failures are listed, if they took part
 
 
 class Results:

@@ -16,7 +16,7 @@ from warner.designs import MECHANISMS
 from warner.estimators import METHODS, estimates
 from warner.estimators.auto import choice
 from warner.metrics import squared_error_sum, total_variation
-from warner.papers.estimators.entrants import AUTO
+from warner.papers.estimators.entrants import PREDICTED
 from warner.papers.estimators.populations import SHAPES, Population, made_up
 from warner.papers.pinzon2026.repetition import generator
 from warner.simulate import reports_of_people
@@ -133,9 +133,9 @@ class Contest:
         names = [name for name in names if METHODS[name].applies(to_likelihood=design.exclusive)]
         n = None if design.exclusive else np.full(self.seeds, self.n)
         found = estimates(counts, design, names, n=n)
-        if AUTO in self.estimators:
+        if PREDICTED in self.estimators:
             chosen = [choice(row, design, n=self.n).method for row in counts]
-            found[AUTO] = np.stack([found[name][row] for row, name in enumerate(chosen)])
+            found[PREDICTED] = np.stack([found[name][row] for row, name in enumerate(chosen)])
         return found
 
     def parsed(self, columns: Columns) -> Errors:

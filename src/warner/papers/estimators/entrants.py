@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from warner.designs.contract import Design
 
 LEFT_OUT = {"ibu": "it approaches mle, step by step"}
-AUTO = "auto"
-BUILT_IN = (*(name for name in METHODS if name not in LEFT_OUT), AUTO)
+PREDICTED = "predicted"  # of the closed forms the one with the smallest predicted error: auto, below 20 answers
+BUILT_IN = (*(name for name in METHODS if name not in LEFT_OUT), PREDICTED)
 NAME = re.compile(r"[\w.+-]+")  # of an own estimator: it becomes the name of a folder
 
 
@@ -76,10 +76,10 @@ def own_estimators(given: Mapping[str, Callable[..., Any]] | Iterable[str]) -> l
         dict(given) if isinstance(given, Mapping) else {word.partition(":")[2]: _function(word) for word in given}
     )
     for name, function in functions.items():
-        if not NAME.fullmatch(name) or name in METHODS or name == AUTO:
+        if not NAME.fullmatch(name) or name in METHODS or name == PREDICTED:
             raise ValueError(
                 f"the name of an own estimator must be made of letters, digits and _.+-, and must not be one of "
-                f"{', '.join(METHODS)}, {AUTO}, but got {name!r}"
+                f"{', '.join(METHODS)}, {PREDICTED}, but got {name!r}"
             )
         if not callable(function):
             raise TypeError(f"an own estimator must be a function of counts and design, but {name} is {function!r}")

@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from warner.estimators import METHODS
-from warner.papers.estimators.entrants import AUTO
+from warner.papers.estimators.entrants import PREDICTED
 from warner.papers.estimators.populations import SHAPES
 from warner.papers.estimators.ratios import (
     TABLE_HEADS,
@@ -89,8 +89,8 @@ def write(
 
 
 def _sentences(scale: Scale, own: list[OwnEstimator]) -> dict[str, str]:
-    auto = "of mle, inv_p and inv_n, the one with the smallest predicted error"
-    known = {name: METHODS[name].sentence if name != AUTO else auto for name in scale.estimators}
+    predicted = "of mle, inv_p and inv_n the one with the smallest predicted error: what auto takes below 20 answers, or in a pool"
+    known = {name: METHODS[name].sentence if name != PREDICTED else predicted for name in scale.estimators}
     return known | {one.name: "your own" for one in own}
 
 

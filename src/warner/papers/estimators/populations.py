@@ -100,8 +100,17 @@ def _in_steps(k: int, heights: tuple[float, ...], parts: tuple[float, ...]) -> A
     return np.array(heights)[np.searchsorted(ends, _ranks(k) - 0.5)]
 
 
+def _head(share: float, rest: Array) -> Array:
+    """Give one answer a share, and the rest to the others."""
+    return np.concatenate([[share], (1 - share) * rest / rest.sum()])
+
+
 def _none_of_these(k: int) -> Array:
-    return np.concatenate([[0.9], 0.1 * zipf(k - 1, 1.0)])
+    return _head(0.9, zipf(k - 1, 1.0))
+
+
+def _nearly_all(k: int) -> Array:
+    return _head(0.97, _drawn("nearly all", k).lognormal(0, 1, k - 1))
 
 
 SHAPES = {
@@ -120,7 +129,7 @@ SHAPES = {
     "sparse": Shape("built with", _sparse, "a twentieth of the answers, as a broken stick; nobody holds the rest"),
     "bump": Shape("other", lambda k: _bump(k, 0.5, 1 / 6), "a normal density"),
     "every second": Shape("other", lambda k: _ranks(k) % 2, "nobody holds every second answer, the rest is flat"),
-    "two heads": Shape("other", _two_heads, "two answers with 0.4 each over Zipf 0.8"),
+    "two heads": Shape("built with", _two_heads, "two answers with 0.4 each over Zipf 0.8"),
     "Zipf 0.8": Shape("other", lambda k: zipf(k, 0.8), "slightly skewed"),
     "Mandelbrot": Shape("other", lambda k: (_ranks(k) + 10) ** -2.0, "(rank + 10) to the power of -2"),
     "stairs": Shape("other", lambda k: _in_steps(k, (9, 3, 0), (1 / 3,) * 3), "thirds in proportion 9 : 3 : 0"),
@@ -134,5 +143,12 @@ SHAPES = {
         "other", lambda k: _in_steps(k, (100, 10, 1), (0.05, 0.25, 0.7)), "tiers of 5, 25 and 70 % at 100 : 10 : 1"
     ),
     "Benford": Shape("other", lambda k: np.log1p(1 / _ranks(k)), "Benford's law, ln(1 + 1/rank)"),
-    "none of these": Shape("other", _none_of_these, "one answer with 0.9 over Zipf 1"),
+    "season": Shape("other", lambda k: 1 + 0.8 * np.cos(2 * np.pi * _ranks(k) / k), "one wave, from 1.8 down to 0.2"),
+    "eight tenths": Shape(
+        "other",
+        lambda k: _head(0.8, np.exp(-8 * _ranks(k - 1) / min(k, 60))),
+        "one answer with 0.8 over a geometric law",
+    ),
+    "nearly all": Shape("other", _nearly_all, "one answer with 0.97 over log-normal draws"),
+    "none of these": Shape("built with", _none_of_these, "one answer with 0.9 over Zipf 1"),
 }

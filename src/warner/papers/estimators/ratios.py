@@ -21,7 +21,7 @@ import numpy as np
 
 from warner.estimators import METHODS
 from warner.papers.estimators.contests import MEASURES, SHORT
-from warner.papers.estimators.entrants import AUTO
+from warner.papers.estimators.entrants import PREDICTED
 from warner.papers.estimators.populations import KINDS
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def summaries(found: Outcomes, measure: str = "squared_error") -> list[Summary]:
 
 def is_valid(estimator: str) -> bool:
     """Whether an estimator is known to give distributions; of a user's own, that is assumed."""
-    return estimator == AUTO or estimator not in METHODS or METHODS[estimator].valid
+    return estimator == PREDICTED or estimator not in METHODS or METHODS[estimator].valid
 
 
 def sections(found: Outcomes) -> dict[str, Outcomes]:
