@@ -89,7 +89,7 @@ def write(
 
 
 def _sentences(scale: Scale, own: list[OwnEstimator]) -> dict[str, str]:
-    predicted = "of mle, inv_p and inv_n the one with the smallest predicted error: what auto takes below 20 answers, or in a pool"
+    predicted = "of mle, inv_p and inv_n the one with the smallest predicted error: auto, below 20 answers"
     known = {name: METHODS[name].sentence if name != PREDICTED else predicted for name in scale.estimators}
     return known | {one.name: "your own" for one in own}
 
