@@ -20,14 +20,14 @@ CASE = REFERENCE["A_binary_forced_response"]
 
 def test_the_share_of_a_profile_to_the_reference() -> None:
     wanted = CASE["profile_x2_d1"]
-    prediction = fit_of("A").predict({"x": [2], "d": [1]})
+    prediction = fit_of("A").predict({"x": [2], "d": [1]}, interval="wald")
     assert prediction.shares[0, 0] == pytest.approx(wanted["share"], abs=1e-9)
     assert prediction.errors[0, 0] == pytest.approx(wanted["se_delta"], abs=1e-9)
     assert prediction.low[0, 0] == pytest.approx(wanted["low"], abs=1e-9)
     assert prediction.high[0, 0] == pytest.approx(wanted["high"], abs=1e-9)
     np.testing.assert_allclose(prediction.low[0, 1], 1 - prediction.high[0, 0])
     wanted = REFERENCE["B_three_answers"]["profile_x1_d1"]
-    prediction = fit_of("B").predict({"x": [1], "d": [1]})
+    prediction = fit_of("B").predict({"x": [1], "d": [1]}, interval="wald")
     np.testing.assert_allclose(prediction.shares[0], wanted["share"], atol=1e-9)
     np.testing.assert_allclose(prediction.errors[0], wanted["se_delta"], atol=1e-9)
     share, error = np.array(wanted["share"]), np.array(wanted["se_delta"])

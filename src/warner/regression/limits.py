@@ -202,11 +202,12 @@ class Coordinates(NamedTuple):
         return Summit(self.likelihood, turn @ top.point, top.top, turn @ top.spread @ turn.T, others)
 
 
-def ends_of(fit: Regression, quantity: Quantity, threshold: float, coordinates: Coordinates) -> tuple[float, float]:
-    """Find both ends of a quantity of some coefficients; they hold the estimate."""
+def ends_of(
+    fit: Regression, quantity: Quantity, threshold: float, coordinates: Coordinates, top: Summit
+) -> tuple[float, float]:
+    """Find both ends of a quantity of some coefficients, from the maximum of the fit; they hold the estimate."""
     estimate = quantity.value(coordinates.matrix @ fit.point)
     at_infinity = infinite_in(fit, quantity, coordinates)
-    top = summit(fit, threshold)
     for _ in range(TRIALS):
         profile = coordinates.of(top).profile(quantity)
         try:

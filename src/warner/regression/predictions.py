@@ -1,8 +1,10 @@
 r"""Shares that a model predicts: for people with given covariates, or on average over the people of the sample.
 
-The interval of a share :math:`\theta` is found on the scale of the log-odds, where it is nearly symmetric: for two
-answers :math:`x'b \pm z\,\mathrm{se}`, for more :math:`\operatorname{logit}\theta_k` with the error of the delta
-method. Near the noise floor this is not enough, and the profile likelihood of the log-odds is taken.
+The interval of the share of one profile is that of the profile likelihood of its log-odds, where that is taken for
+coefficients (`limits`): near the noise floor nothing else keeps its level, and to decide by the data which shares are
+near it keeps it even less. Elsewhere, and for means, it is found on the scale of the log-odds, where it is nearly
+symmetric: for two answers :math:`x'b \pm z\,\mathrm{se}`, for more :math:`\operatorname{logit}\theta_k` with the error
+of the delta method. So it is for answers between others in an order.
 
 A mean over people, :math:`p = \sum_n w_n\theta(x_n)/\sum_n w_n` with gradient g, has the variance :math:`g'Vg` for
 these people (target "realised"). For the population that they are a sample of ("population") people add theirs:
@@ -23,7 +25,7 @@ from warner.regression.covariances import inverted, spread_of_scores
 from warner.regression.covariates import columns_of, number_of_rows
 from warner.regression.families import Binary, Cumulative, Softmax
 from warner.regression.likelihood import Likelihood
-from warner.regression.limits import Coordinates, ends_of, infinite_in, quantile, taken
+from warner.regression.limits import Coordinates, ends_of, infinite_in, quantile, summit, taken
 from warner.regression.linear import least_squares
 from warner.regression.profiles import Combination, LogOdds
 from warner.regression.terms import by_name
@@ -36,12 +38,12 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Label
     from warner.documents import Document
     from warner.regression.covariates import Columns
+    from warner.regression.limits import Summit
     from warner.regression.links import Link
     from warner.regression.profiles import Quantity
     from warner.regression.regressions import Regression
 
 TARGETS = ("realised", "population")
-WIDE = 0.5  # error of log-odds beyond which their profile is taken
 EMPTY = 1e-6  # a share below this is on the boundary: its log-odds are as good as infinite
 LISTED = 5
 
@@ -225,8 +227,9 @@ def predicted(
             errors[(shares < EMPTY) | (shares > 1 - EMPTY)] = np.nan
         if target not in TARGETS:
             raise ValueError(f"target must be one of {', '.join(TARGETS)}, but got {target!r}")
+        top = summit(fit, reach**2) if method == "profile" else None
         ends = [
-            _of_profile(fit, row, share, error, reach, method, interval)
+            _of_profile(fit, row, share, error, reach, method, top)
             for row, share, error in zip(x, shares, errors, strict=True)
         ]
     else:
@@ -300,9 +303,9 @@ class _Odds(NamedTuple):
 
 
 def _of_profile(
-    fit: Regression, x: Array, shares: Array, errors: Array, reach: float, method: str, interval: str
+    fit: Regression, x: Array, shares: Array, errors: Array, reach: float, method: str, top: Summit | None
 ) -> Ends:
-    """Give the intervals of one profile."""
+    """Give the intervals of one profile: by profile likelihood from `top`, or Wald's without it."""
     low, high, names = _around(fit, shares, errors, reach, method)
     if method == "none" or fit.log_likelihood is None:
         return low, high, names
@@ -311,16 +314,18 @@ def _of_profile(
         odds = _odds(fit, x, answer)
         if odds is None:
             continue
-        infinite = infinite_in(fit, odds.quantity, odds.coordinates) != 0
-        if len(shares) == 2 and not infinite:  # on the scale of the link, whichever it is
+        if top is not None:
+            ends = ends_of(fit, odds.quantity, reach**2, odds.coordinates, top)
+            low[answer], high[answer] = sorted(map(odds.share, ends))
+            methods[answer] = "profile"
+        elif len(shares) == 2 and not infinite_in(fit, odds.quantity, odds.coordinates):
+            # On the scale of the link, whichever it is.
             gradient = odds.quantity.gradient(fit.point)
             middle, half = odds.quantity.value(fit.point), reach * float(np.sqrt(gradient @ fit.spread @ gradient))
             low[answer], high[answer] = sorted((odds.share(middle - half), odds.share(middle + half)))
-        lopsided = infinite or errors[answer] > WIDE * shares[answer] * (1 - shares[answer])
-        if interval == "profile" or (interval == "auto" and method == "profile" and lopsided):
-            ends = ends_of(fit, odds.quantity, reach**2, odds.coordinates)
-            low[answer], high[answer] = sorted(map(odds.share, ends))
-            methods[answer] = "profile"
+        if len(shares) == 2:  # the other answer has the rest
+            low[1 - answer], high[1 - answer] = 1 - high[answer], 1 - low[answer]
+            return low, high, (methods[answer],) * 2
     return low, high, tuple(methods)
 
 

@@ -237,8 +237,8 @@ class Regression(Result):
         target : {"realised", "population"}
             Whether the errors of means are for these people, or for the population that they are a sample of.
         interval : {"auto", "profile", "wald"}
-            On the scale of the log-odds, or by profile likelihood. By default the latter where it is valid and so
-            little is known of a share, or it is so near to 0 or 1, that the other one would be too short.
+            Profile likelihood, or estimate and standard error on the scale of the log-odds. By default the profile
+            where `table` takes it, but not for means over people.
 
         Examples
         --------
@@ -247,10 +247,10 @@ class Regression(Result):
         >>> reports = {"answer": ["yes", "no"] * 2, "old": [0, 0, 1, 1], "people": [400, 600, 550, 450]}
         >>> regress("answer", reports, survey, on=["old"], counts="people").predict({"old": [0, 1]})
         old  answer    share      se       95 % interval
-        0    yes     30.00 %  3.10 %  24.30 % to 36.40 %
-        0    no      70.00 %  3.10 %  63.60 % to 75.70 %
-        1    yes     60.00 %  3.15 %  53.71 % to 65.98 %
-        1    no      40.00 %  3.15 %  34.02 % to 46.29 %
+        0    yes     30.00 %  3.10 %  23.98 % to 36.12 %
+        0    no      70.00 %  3.10 %  63.88 % to 76.02 %
+        1    yes     60.00 %  3.15 %  53.81 % to 66.14 %
+        1    no      40.00 %  3.15 %  33.86 % to 46.19 %
         """
         return predicted(self, profiles, level=level, target=target, interval=interval)
 
