@@ -91,7 +91,7 @@ def covered(setting: str, samples: int, seed: int) -> dict[str, Any]:
 @pytest.mark.long
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_intervals_hold_the_truth_as_often_as_they_say(setting: Any) -> None:
-    samples = 400
+    samples = 200
     found = covered(setting, samples, seed=11)
     assert found["effective"][0] >= 100
     for what in ("coefficients", "shares", "margins"):
