@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import expit, log_expit, log_ndtr, logit, ndtr, ndtri
+from scipy.special import erfcx, expit, log_expit, log_ndtr, logit, ndtr, ndtri
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,9 +73,10 @@ def _probit(eta: Array) -> Plain:
 
 
 def _probit_sides(eta: Array) -> Sides:
-    below, above = log_ndtr(eta), log_ndtr(-eta)
-    log_density = -(eta**2) / 2 - np.log(ROOT_TWO_PI)
-    return Sides(below, above, np.exp(log_density - below), np.exp(log_density - above), -eta)
+    # f/F = sqrt(2/pi) / erfcx(-eta/sqrt 2), where the exponentials of f and of F have cancelled.
+    with np.errstate(divide="ignore"):  # at infinity
+        over_share, over_rest = (np.sqrt(2 / np.pi) / erfcx(side / np.sqrt(2)) for side in (-eta, eta))
+    return Sides(log_ndtr(eta), log_ndtr(-eta), over_share, over_rest, -eta)
 
 
 def _cloglog(eta: Array) -> Plain:
