@@ -17,6 +17,7 @@ from warner.regression.jeffreys import penalised
 from warner.regression.likelihood import Likelihood
 from warner.regression.links import LINKS
 from warner.regression.optima import found
+from warner.regression.regressions import regress
 from warner.regression.rows import Rows
 from warner.regression.starts import starts
 
@@ -226,3 +227,47 @@ def test_direct_answers_at_any_predictor() -> None:
     eta = np.array([[-700.0, 700.0], [-700.0, 700.0]])
     point = Softmax(3, 2).at(eta, np.eye(3)[:, [0, 2]])
     np.testing.assert_allclose(point.log_likelihood, [-700, -700 - np.log(2)])
+
+
+@pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
+@pytest.mark.parametrize("yes", [30, 50, 170])
+def test_infinity_is_found_under_every_link(link, yes):
+    """Of 200 people, 30 yes are fewer than people without the trait give, 50 as many; 170 are more than all give."""
+    reports = {"answer": ["yes", "no"] * 2, "g": [0, 0, 1, 1], "people": [90, 110, yes, 200 - yes]}
+    fit = regress("answer ~ g", reports, surveys.warner("3/4"), counts="people", link=link)
+    assert fit.coefficients[1] == (np.inf if yes == 170 else -np.inf)
+    assert np.isfinite(fit.coefficients[0])
+    shares = fit.predict({"g": [1]}).shares[0, 0]
+    assert shares == pytest.approx(1.0 if yes == 170 else 0.0, abs=1e-3)
+
+
+def test_infinity_is_found_in_two_answers_at_once():
+    design = warner.Channel(
+        [["2/3", "1/6", "1/6"], ["1/6", "2/3", "1/6"], ["1/6", "1/6", "2/3"]], ["a", "b", "c"], ["a", "b", "c"]
+    )
+    reports = {"answer": ["a", "b", "c"] * 2, "g": [0] * 3 + [1] * 3, "people": [12, 40, 8, 8, 37, 15]}
+    fit = regress("answer ~ g", reports, design, counts="people")  # nobody is c where g = 0, nobody is a where g = 1
+    assert fit.infinity is not None
+    assert fit.predict({"g": [0, 1]}).shares[[0, 1], [2, 0]] == pytest.approx([0, 0], abs=1e-3)
+
+
+def test_the_origin_of_a_column_makes_no_difference_to_infinity():
+    """Years and years since 2000: the intercept and the year are finite, the group is not."""
+    rng = np.random.default_rng(5)
+    year, group = rng.integers(2000, 2005, 600), np.repeat([0, 1, 1], 200)
+    yes = rng.random(600) < np.where(group == 1, 0.15, 0.35 + 0.05 * (year - 2000))
+    people = {"answer": np.where(yes, "yes", "no"), "year": year, "since": year - 2000, "g": group}
+    late, early = (regress(f"answer ~ {name} + g", people, surveys.warner("3/4")) for name in ("year", "since"))
+    assert late.coefficients[2] == early.coefficients[2] == -np.inf
+    assert late.coefficients[1] == pytest.approx(early.coefficients[1], rel=1e-6)
+    assert np.isfinite(late.coefficients[:2]).all()
+    assert late.standard_errors[1] == pytest.approx(early.standard_errors[1], rel=1e-6)
+
+
+def test_a_climb_to_infinity_of_a_continuous_column_ends():
+    """Steps that are as long as allowed become longer: slopes of thousands are reached."""
+    x = np.linspace(-1, 1, 400)
+    people = {"answer": np.where(x > 0.0001, "yes", "no"), "x": x}
+    direct = warner.Channel([[1, 0], [0, 1]], ["yes", "no"], ["yes", "no"])
+    fit = regress("answer ~ x", people, direct)
+    assert fit.coefficients[1] == np.inf

@@ -91,7 +91,7 @@ def _loss(fit: Any, answer: int, share: float) -> float:
 
     class Pulled:
         strength = 1.0
-        total, reach, scale = likelihood.total, likelihood.reach, likelihood.scale
+        total, reach, scale, basis = likelihood.total, likelihood.reach, likelihood.scale, likelihood.basis
         predictors, movement = likelihood.predictors, likelihood.movement
 
         def value(self, b: Any) -> Any:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 STEPS = 200
 GAP = 1e-10  # nats that a climb may leave
 ENDLESS_GAP = 1e-8  # the same on ground that becomes flat, where a climb would walk outwards for ever
-FLOOR = 1e-8  # of an eigenvalue of the information of one person, in units of the columns
+ENDLESS = 1e-8  # eigenvalue of the information of one person, below which ground is flat
+FLOOR = 1e-14  # of an eigenvalue in a step
 FLAT = 1e-5  # eigenvalue below which the ground may be flat
 DEFINITE = 1e-10  # an eigenvalue above this is positive
 AT_THE_FOOT = 0.01  # nats below a known maximum, with nothing but the way up in between
@@ -44,11 +45,18 @@ class Surface(Protocol):
     def scale(self) -> Array:
         """The size of each coefficient's column: coefficient times scale is a predictor."""
 
+    @property
+    def basis(self) -> Array:
+        """Directions, as columns, that each move predictors by one in the mean square, and are orthogonal in that."""
+
     def predictors(self, b: Array) -> Array:
         """Give the predictors of all rows, (f, n)."""
 
     def movement(self, direction: Array) -> Array:
         """Give by how much predictors move along a direction, (f, n)."""
+
+    def nearer(self, eta: Array) -> Array:
+        """Give predictors that are nearer, at which the height still has a slope."""
 
     def value(self, b: Array) -> float:
         """Give the height."""
@@ -67,33 +75,37 @@ class Peak(NamedTuple):
 
 
 class Eigen(NamedTuple):
-    """The information of one person, in units of the columns: eigenvalues, and eigenvectors as rows in coefficients."""
+    """The information of one person, in units of predictors: eigenvalues, and eigenvectors as rows in coefficients."""
 
     values: Array
     vectors: Array
 
 
-def eigen(information: Array, scale: Array, weight: float) -> Eigen:
-    """Give the eigenvalues of the information, each coefficient measured by how far it moves a predictor."""
-    values, vectors = np.linalg.eigh(information / np.outer(scale, scale) / weight)
-    return Eigen(values, vectors.T / scale)
+def eigen(information: Array, likelihood: Surface) -> Eigen:
+    r"""Give the eigenvalues of the information, each direction measured by how far it moves predictors.
+
+    They are those of :math:`U'IU`, U the basis: the same for all columns that span the same space, such as
+    years and years since 1900.
+    """
+    basis = likelihood.basis
+    values, vectors = np.linalg.eigh(basis.T @ (information / likelihood.total) @ basis)
+    return Eigen(values, (basis @ vectors).T)
 
 
 def climbed(likelihood: Surface, start: Array, *, gap: float = GAP, known: Sequence[Peak] = ()) -> Peak:
     """Climb from a start to a maximum of the likelihood, or to the foot of one that is known already."""
-    weight = likelihood.total
     b, here = start, likelihood.at(start)
-    left = np.inf
+    left, reach = np.inf, likelihood.reach
     if not np.isfinite(here.value):
         return Peak(b, here.value, left, reached=False)
     if not len(b):  # nothing is free, as in the profile of the only coefficient
         return Peak(b, here.value, 0.0, reached=True)
     for _ in range(STEPS):
-        values, vectors = eigen(here.information, likelihood.scale, weight)
-        along = vectors @ here.gradient / weight
+        values, vectors = eigen(here.information, likelihood)
+        along = vectors @ here.gradient / likelihood.total
         step = (along / np.maximum(np.abs(values), FLOOR)) @ vectors
         left = float(here.gradient @ step) / 2
-        enough = left < (ENDLESS_GAP if abs(values[0]) < FLOOR else gap)
+        enough = left < (ENDLESS_GAP if abs(values[0]) < ENDLESS else gap)
         if enough and values[0] < -DEFINITE:  # a saddle: leave it along the steepest way
             step = _off_the_saddle(likelihood, b, vectors[0])
         elif enough:
@@ -102,7 +114,10 @@ def climbed(likelihood: Surface, start: Array, *, gap: float = GAP, known: Seque
             for peak in known:
                 if abs(here.value + left - peak.value) < AT_THE_FOOT and _near(likelihood, b + step, peak.coefficients):
                     return peak
-        length, there = _along(likelihood, b, here, step, 2 * left)
+        longest = min(1.0, reach / max(float(np.abs(likelihood.movement(step)).max()), 1e-300))
+        length, there = _along(likelihood, b, here, step, 2 * left, longest)
+        # On the way to infinity all steps are as long as allowed: then ever longer ones are.
+        reach = 2 * reach if length == longest < 1 else likelihood.reach
         if length == 0:  # rounding: nothing more can be gained
             return Peak(b, here.value, left, reached=left < max(1e-6, 1e-13 * abs(here.value)))
         b, here = b + length * step, there
@@ -118,9 +133,10 @@ def _off_the_saddle(likelihood: Surface, b: Array, direction: Array) -> Array:
     return max((step, -step), key=lambda way: likelihood.value(b + way))
 
 
-def _along(likelihood: Surface, b: Array, here: Place, step: Array, promise: float) -> tuple[float, Place]:
+def _along(
+    likelihood: Surface, b: Array, here: Place, step: Array, promise: float, length: float
+) -> tuple[float, Place]:
     """Shorten a step until the log-likelihood rises by some of what was promised; 0 if it never does."""
-    length = min(1.0, likelihood.reach / max(float(np.abs(likelihood.movement(step)).max()), 1e-300))
     while length > SHORTEST:
         there = likelihood.at(b + length * step)
         if there.value - here.value >= PROMISED * length * promise:

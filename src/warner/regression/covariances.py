@@ -65,7 +65,7 @@ def inverted(information: Array, likelihood: Surface, *, flat: bool = False) -> 
     scale = np.outer(likelihood.scale, likelihood.scale)
     if flat:
         weight = likelihood.total
-        values, vectors = eigen(information, likelihood.scale, weight)
+        values, vectors = eigen(information, likelihood)
         told = values > FLAT
         return np.asarray((vectors[told].T / values[told]) @ vectors[told] / weight)
     try:

@@ -32,7 +32,7 @@ from scipy.special import logsumexp, softmax
 from warner.regression.covariances import default_errors, inverted, spread_of_scores
 from warner.regression.likelihood import Place
 from warner.regression.optima import Optimum, found
-from warner.regression.outcomes import REACH, Outcomes, corrected, terms_of
+from warner.regression.outcomes import NEAR, REACH, Outcomes, corrected, terms_of
 from warner.regression.starts import Start
 
 if TYPE_CHECKING:
@@ -112,6 +112,15 @@ class JointLikelihood:
         return np.vstack([logits, self.eta(b)])
 
     movement = predictors
+
+    def nearer(self, eta: Array) -> Array:
+        """Give predictors that are nearer, at which the height still has a slope."""
+        return np.clip(eta, -NEAR, NEAR)
+
+    @cached_property
+    def basis(self) -> Array:
+        """Directions that each move predictors by about one: the coefficients, in units of their columns."""
+        return np.diag(1 / self.scale)
 
     def log_terms(self, b: Array) -> Array:
         """Give log(L theta f) for each answer and person, (k, n)."""

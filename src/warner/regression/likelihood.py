@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 CACHED = 2**16  # numbers of the columns that are worked on at a time
+LEAST = 0.04  # the share, times the number of answers, below which the likelihood may have no slope
 
 
 class Place(NamedTuple):
@@ -75,6 +76,27 @@ class Likelihood:
         full = np.tile(of_column, self.family.predictors)
         return full if self.mapping is None else np.abs(self.mapping.T) @ full / np.abs(self.mapping).sum(axis=0)
 
+    @cached_property
+    def basis(self) -> Array:
+        r"""Unit directions: :math:`R^{-1}`, with :math:`R'R` the mean squares and products of the columns."""
+        weight = self.rows.weight / self.total
+        size = np.sqrt(self.columns**2 @ weight)
+        columns = self.columns / size[:, np.newaxis]
+        full = np.tile(size, self.family.predictors)
+        gram = np.kron(np.eye(self.family.predictors), (columns * weight) @ columns.T) * np.outer(full, full)
+        metric = self._squared_of(np.asarray(gram, dtype=np.float64))
+        lengths = np.sqrt(np.diagonal(metric))
+        try:
+            root = np.linalg.cholesky(metric / np.outer(lengths, lengths))
+        except np.linalg.LinAlgError:  # columns that all but follow from others: each by itself
+            return np.diag(1 / lengths)
+        return np.asarray(np.linalg.inv(root).T / lengths[:, np.newaxis])
+
+    def nearer(self, eta: Array) -> Array:
+        """Give predictors whose shares are none of them near 0."""
+        shares = np.maximum(self.family.shares(eta), LEAST / self.family.k)
+        return self.family.predictors_of(shares / shares.sum(axis=0))
+
     def matrix(self, b: Array) -> Array:
         """Give B, a row for each predictor."""
         full = b if self.mapping is None else self.mapping @ b
@@ -128,7 +150,9 @@ class Likelihood:
                     information[m, :, k] += block.T
 
     def _squared(self, information: Array) -> Array:
-        square = information.reshape(2 * (information.shape[0] * information.shape[1],))
+        return self._squared_of(information.reshape(2 * (information.shape[0] * information.shape[1],)))
+
+    def _squared_of(self, square: Array) -> Array:
         return square if self.mapping is None else np.asarray(self.mapping.T @ square @ self.mapping)
 
     def reduced(self, gradient: Array) -> Array:

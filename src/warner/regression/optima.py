@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SAME = 1e-6  # nats within which two climbs have reached one maximum
 APART = 0.05  # movement of a predictor beyond which they have not
 FAR = 12.0  # predictors beyond this are as good as infinite
-NEAR = 8.0  # where a predictor is pulled back to, before it is let go again
+PULLS = (1.0, 0.5, 0.25)  # parts of the way back, until the climb from there returns
 TOUCHED, UNMOVED = 1e-3, 1e-2  # parts of a direction in a coefficient, in units of its predictor
 ENDLESS = 1000.0  # as good as infinity, for a direction
 FARTHER = 10.0  # how much farther a predictor may go without any loss, if the estimate lies at infinity
@@ -97,28 +97,34 @@ def infinity(likelihood: Surface, peak: Peak) -> Infinity | None:
     r"""Find the coefficients that the likelihood drives to infinity; None if there are none.
 
     Along eigenvectors whose eigenvalue is next to nothing the predictors are pulled back to where there is a slope. If
-    the climb from there runs out again, and could go on by 10 without a loss of 1e-6, the estimate lies at infinity.
-    Coefficients that these directions do not touch are finite. The others go where the climb takes them; those that it
-    leaves where they are, between several that run away, can be anything.
+    the climb from there runs out again, and from 10 farther out does not come back, without a loss of 1e-6, the
+    estimate lies at infinity. Coefficients that these directions do not touch are finite. The others go where the climb
+    takes them; those that it leaves where they are, between several that run away, can be anything.
     """
-    weight = likelihood.total
-    values, vectors = eigen(likelihood.at(peak.coefficients).information, likelihood.scale, weight)
+    values, vectors = eigen(likelihood.at(peak.coefficients).information, likelihood)
     flat = vectors[values < FLAT]
     if not len(flat):
         return None
     eta = likelihood.predictors(peak.coefficients)
     ways = np.stack([likelihood.movement(vector).ravel() for vector in flat], axis=1)
-    back = np.linalg.lstsq(ways, (np.clip(eta, -NEAR, NEAR) - eta).ravel(), rcond=None)[0] @ flat
-    pulled = peak.coefficients + back
-    again = climbed(likelihood, pulled)
+    back = np.linalg.lstsq(ways, (likelihood.nearer(eta) - eta).ravel(), rcond=None)[0] @ flat
+    for part in PULLS:
+        pulled = peak.coefficients + part * back
+        again = climbed(likelihood, pulled)
+        if again.value > peak.value - SAME:
+            break
     direction = again.coefficients - pulled
     reach = float(np.abs(likelihood.movement(direction)).max())
     if reach < 1.0:  # it stays: a finite maximum on flat ground
         return None
-    direction = direction / reach
+    # Farther out by 10, or as far again for a link whose tail is long; the climb undoes all that should not move along.
+    out = climbed(likelihood, again.coefficients + max(FARTHER / reach, 1.0) * direction)
     value = max(again.value, peak.value)
-    if likelihood.value(again.coefficients + FARTHER * direction) < value - SAME - 1e-13 * abs(value):
+    direction = out.coefficients - again.coefficients
+    reach = float(np.abs(likelihood.movement(direction)).max())
+    if reach < FARTHER / 2 or out.value < value - SAME - 1e-13 * abs(value):
         return None
+    direction = direction / reach
     touched = np.sqrt((flat**2).sum(axis=0)) * likelihood.scale > TOUCHED
     signs = np.zeros(len(direction))
     for i in np.flatnonzero(touched).tolist():
@@ -134,6 +140,7 @@ def _sign(likelihood: Surface, b: Array, direction: Array, flat: Array, i: int, 
     """
     own = (flat[:, i] * likelihood.scale[i]) @ flat  # the flat direction nearest to it
     turned = direction - 1.1 * (direction[i] / own[i]) * own
-    if abs(direction[i]) * likelihood.scale[i] < UNMOVED or likelihood.value(b + ENDLESS * turned) >= value - 2 * SAME:
+    far = b + ENDLESS * max(1.0, float(np.abs(likelihood.predictors(b)).max())) * turned
+    if abs(direction[i]) * likelihood.scale[i] < UNMOVED or likelihood.value(far) >= value - 2 * SAME:
         return np.nan
     return float(np.copysign(np.inf, direction[i]))

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 Regressed: TypeAlias = Literal["linear", "logit"]
 
 REACH = 5.0  # how far a predictor may move in one step
+NEAR = 8.0  # where a predictor is pulled back to, to see whether it runs away
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +105,7 @@ class Score:
         self.outcome, self.columns, self.family = people.outcome, people.copies, family
         self.weight = (people.rows.weight[:, np.newaxis] * indicators).T
         self.total = float(people.rows.weight.sum())
-        self.scale = people.size
+        self.scale, self.basis = people.size, np.diag(1 / people.size)
 
     def predictors(self, b: Array) -> Array:
         """Give the linear predictors of all copies, (k, n)."""
@@ -124,6 +125,10 @@ class Score:
             self.scores(slope).sum(axis=0),
             self.information(self.weight * curvature),
         )
+
+    def nearer(self, eta: Array) -> Array:
+        """Give predictors that are nearer, at which the height still has a slope."""
+        return np.clip(eta, -NEAR, NEAR)
 
     def scores(self, slope: Array) -> Array:
         """Give each person's score, weighted: (n, columns)."""

@@ -122,6 +122,12 @@ class Held(Likelihood):
         """The root mean square of each free coefficient's column."""
         return np.asarray(super().scale[self.free])
 
+    @cached_property
+    def basis(self) -> Array:
+        """Unit directions of the free coefficients, those of all with the pivot left where it is."""
+        root = np.linalg.inv(super().basis)[:, self.free]
+        return np.asarray(np.linalg.inv(np.linalg.qr(root, mode="r")))
+
     def whole(self, free: Array) -> Array:
         """Give all coefficients: the pivot is what makes the quantity what it is held at."""
         b = np.zeros(len(free) + 1)

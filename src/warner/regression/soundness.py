@@ -58,8 +58,7 @@ def refuse_unidentified(likelihood: Likelihood, start: Array, names: Sequence[st
     """Refuse a model whose coefficients the reports cannot tell apart, however many there are, and name them."""
     if any(table is None for table in likelihood.rows.tables):
         return  # a set of answers tells all shares
-    weight = float(likelihood.rows.weight.sum())
-    values, vectors = eigen(likelihood.expected(start), likelihood.scale, weight)
+    values, vectors = eigen(likelihood.expected(start), likelihood)
     flat = vectors[values < DEFINITE * max(float(values[-1]), DEFINITE)] * likelihood.scale
     if not len(flat):
         return
