@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from scipy.stats import chi2
 
+import warner
 from regression_cases import FORCED, REFERENCE, THREE, fit_of, people_of
 from warner.regression.ascent import climbed
 from warner.regression.covariances import spread_of_scores
@@ -248,3 +250,16 @@ def test_marginal_effects_of_levels_and_of_linear_shares() -> None:
         linear.margins(["age"])
     with pytest.raises(TypeError, match="a list of names"):
         linear.margins("x")
+
+
+def test_marginal_effects_of_steep_slopes():
+    """Of a column that is steep where another one makes up for it: shares change within a stride of its spread."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=800)
+    y = x + rng.normal(size=800) / 1000
+    direct = warner.Channel([[1, 0], [0, 1]], ["yes", "no"], ["yes", "no"])
+    yes = rng.random(800) < expit(1500 * (y - x) - 0.5)
+    fit = regress("answer ~ x + y", {"answer": np.where(yes, "yes", "no"), "x": x, "y": y}, direct)
+    share = fit.specification.shares_at(fit.point, fit.gathered.rows.x)[:, 0]
+    slope = fit.coefficients[1] * np.average(share * (1 - share), weights=fit.gathered.rows.weight)
+    assert fit.margins(["x"]).changes[0, 0] == pytest.approx(slope, rel=1e-9)

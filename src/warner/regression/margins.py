@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from warner.regression.regressions import Regression
 
 STRIDE = 1e-3  # of the spread of a column
+FARTHEST = 1e-2  # that a predictor may move
 # Weights of the values at -2, -1, 1 and 2 strides: the error is of the fourth order.
 DIFFERENCES = {-2: 1 / 12, -1: -8 / 12, 1: 8 / 12, 2: -1 / 12}
 
@@ -170,6 +171,10 @@ def _derivative(fit: Regression, name: str) -> Mean:
     columns = dict(fit.gathered.covariates)
     values = columns[name].astype(np.float64)
     stride = STRIDE * (float(values.std()) or 1.0)
+    # Where slopes are steep, shorter ones: no predictor moves by more than that.
+    ahead, here = (fit.gathered.terms.matrix(columns | {name: values + step}) for step in (stride, 0.0))
+    moved = float(np.abs(fit.specification.matrix(fit.point) @ (ahead - here).T).max())
+    stride *= min(1.0, FARTHEST / moved) if moved > 0 else 1.0
     total = None
     for steps, weight in DIFFERENCES.items():
         mean = mean_of_columns(fit, columns | {name: values + steps * stride})
