@@ -11,6 +11,7 @@ import pytest
 
 import warner
 from warner import surveys
+from warner.regression import optima
 from warner.regression.covariances import covariance
 from warner.regression.families import Binary, Cumulative, Family, Softmax
 from warner.regression.jeffreys import penalised
@@ -19,7 +20,7 @@ from warner.regression.links import LINKS
 from warner.regression.optima import found
 from warner.regression.regressions import regress
 from warner.regression.rows import Rows
-from warner.regression.starts import starts
+from warner.regression.starts import Start, starts
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "regression.json").read_text(encoding="utf-8"))
 FORCED = surveys.forced_response(truth="2/3", yes="1/6")
@@ -271,3 +272,17 @@ def test_a_climb_to_infinity_of_a_continuous_column_ends():
     direct = warner.Channel([[1, 0], [0, 1]], ["yes", "no"], ["yes", "no"])
     fit = regress("answer ~ x", people, direct)
     assert fit.coefficients[1] == np.inf
+
+
+def test_flat_ground_below_a_start_is_no_maximum(monkeypatch):
+    """A climb that ends lower than another one began is no answer, even if the other one got stuck."""
+    likelihood = Likelihood(rows_of(FORCED, [[1.0]], [[70, 130]]), Binary(LINKS["logit"]))
+    climb = optima.climbed
+
+    def stuck(surface, b, **known):
+        return climb(surface, b, **known)._replace(reached=bool(b[0] < -30))
+
+    monkeypatch.setattr(optima, "climbed", stuck)
+    places = [Start("good", np.array([-1.0])), Start("flat", np.array([-50.0]))]
+    with pytest.raises(ValueError, match="no maximum of the likelihood was found from 2 starts"):
+        found(likelihood, places)

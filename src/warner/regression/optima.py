@@ -63,9 +63,10 @@ class Found(NamedTuple):
 def found(likelihood: Surface, starts: Iterable[Start]) -> Found:
     """Climb from all starts, and say where they ended."""
     peaks: list[tuple[Peak, int]] = []
-    tried = 0
+    tried, foot = 0, -np.inf
     for start in starts:
         tried += 1
+        foot = max(foot, likelihood.value(start.coefficients))
         peak = climbed(likelihood, start.coefficients, known=[one for one, _ in peaks])
         if not peak.reached:
             continue
@@ -75,7 +76,7 @@ def found(likelihood: Surface, starts: Iterable[Start]) -> Found:
                 break
         else:
             peaks.append((peak, 1))
-    if not peaks:
+    if max((peak.value for peak, _ in peaks), default=-np.inf) < foot - SAME:  # flat ground below a start is no maximum
         raise ValueError(
             f"no maximum of the likelihood was found from {tried} starts; the model may be too large for these reports"
         )
