@@ -231,6 +231,10 @@ def _meaning(fit: Regression) -> list[str]:
     compared = [f"{name} = {shortened(level)}" for name, level in references(terms.names, terms.levels)]
     if compared:
         said.append(f"Levels are compared with {enumerated(compared, LISTED)}.")
+    said += [
+        f"The most likely share of {quoted(answer)} is 0 % for everybody: the cutpoints on both sides of it are one."
+        for answer in fit.specification.empty
+    ]
     return [" ".join(said)] if said else []
 
 

@@ -255,6 +255,10 @@ def _with_matrix(
                 "X must be given with data in memory, whose rows are in its order; name columns with on=[...]"
             )
         source = {name: source.frame[name] for name in source.frame.columns}
+    if np.ndim(X) != 2:
+        raise ValueError(
+            f"X must have a row for each person and a column for each covariate, but has shape {np.shape(X)}"
+        )
     if names is None:
         names = getattr(X, "columns", None)
         names = (
@@ -368,7 +372,7 @@ def _refuse_split_clusters(people: People, keep: Mask, others: Mapping[str, Inte
         name = names[clusters[strata > 1][0]]
         raise ValueError(
             f"clusters must lie in one stratum each, but {counted(int((strata > 1).sum()), 'lies', 'lie')} in several, "
-            f"such as {name!r}; give each cluster a name of its own"
+            f"such as {name!s}; give each cluster a name of its own"
         )
 
 

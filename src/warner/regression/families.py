@@ -286,12 +286,12 @@ class Cumulative(Family):
         below = np.concatenate([ends, share, ends + 1])
         above = np.concatenate([ends + 1, rest, ends])
         low = np.concatenate([eta[:1], eta]) < 0
-        return np.where(low, np.diff(below, axis=0), -np.diff(above, axis=0))
+        return np.maximum(np.where(low, np.diff(below, axis=0), -np.diff(above, axis=0)), 0.0)
 
     def log_likelihood(self, eta: Array, likelihood: Array) -> Array:
-        """Evaluate the log-likelihood alone; minus infinity where predictors do not rise."""
+        """Evaluate the log-likelihood alone; minus infinity where predictors fall."""
         probability = (likelihood * self.shares(eta)).sum(axis=0)
-        rising = (np.diff(eta, axis=0) > 0).all(axis=0) & (probability > 0)
+        rising = (np.diff(eta, axis=0) >= 0).all(axis=0) & (probability > 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(rising, np.log(probability), -np.inf)
 

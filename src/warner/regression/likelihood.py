@@ -210,8 +210,9 @@ class Likelihood:
         reports cannot be listed, the outer product of the score, whose mean it is, stands for it.
         """
         eta = self.predictors(b)
-        slopes, shares = self.family.slopes(eta), np.maximum(self.family.shares(eta), np.finfo(float).tiny)
-        rooted = slopes / np.sqrt(shares)[:, np.newaxis]
+        shares = np.maximum(self.family.shares(eta), np.finfo(float).tiny)
+        together = self._moved_together()
+        rooted = np.einsum("kfn,fg->kgn", self.family.slopes(eta), together) / np.sqrt(shares)[:, np.newaxis]
         direct = np.einsum("kfn,kgn->nfg", rooted, rooted)
         if all(table is not None for table in self.rows.tables):
             report = self.expected_curvature(b).transpose(2, 0, 1)
@@ -219,5 +220,13 @@ class Likelihood:
             score = self.family.at(eta, self.reports).score
             report = np.einsum("fn,gn->nfg", score, score)
         # Where a share has come to 0 or 1, neither says anything: such a row counts by what the others say of it.
-        told = np.trace(np.linalg.pinv(direct, hermitian=True) @ report, axis1=1, axis2=2) / self.family.predictors
+        report = together.T @ report @ together
+        told = np.trace(np.linalg.pinv(direct, hermitian=True) @ report, axis1=1, axis2=2) / together.shape[1]
         return float(self.rows.weight @ told)
+
+    def _moved_together(self) -> Array:
+        """Give the groups of predictors that are always the same, as met cutpoints: (f, groups) of 0 and 1."""
+        if self.mapping is None:
+            return np.eye(self.family.predictors)
+        _, group = np.unique(self.mapping.reshape(self.family.predictors, -1), axis=0, return_inverse=True)
+        return np.eye(int(group.max()) + 1)[group.ravel()]

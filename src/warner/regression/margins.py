@@ -107,7 +107,7 @@ class Margins(Result):
         columns = {"term": [str(term) for term in table["term"]], "answer": [str(answer) for answer in table["answer"]]}
         columns["change"] = [f"{100 * change:+.3f}" for change in table["estimate"]]
         columns["se"] = [f"{100 * error:.3f}" for error in table["se"]]
-        columns["p"] = [f"{p:.2g}" for p in table["p"]]
+        columns["p"] = ["-" if np.isnan(p) else f"{p:.2g}" for p in table["p"]]
         columns[f"{level_text(self.level)} interval"] = [
             "-" if np.isnan(low) else f"{100 * low:+.3f} to {100 * high:+.3f}"
             for low, high in zip(table["low"], table["high"], strict=True)

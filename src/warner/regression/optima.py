@@ -51,6 +51,10 @@ class Infinity(NamedTuple):
         return np.asarray(self.signs != 0)
 
 
+class NoMaximumError(ValueError):
+    """No climb ended at a maximum."""
+
+
 class Found(NamedTuple):
     """The best maximum that was found, all of them from the best one down, and what lies at infinity."""
 
@@ -58,6 +62,11 @@ class Found(NamedTuple):
     optima: tuple[Optimum, ...]
     infinity: Infinity | None
     tried: int
+
+    @property
+    def ended(self) -> bool:
+        """Whether all climbs ended at a maximum."""
+        return sum(optimum.starts for optimum in self.optima) == self.tried
 
 
 def found(likelihood: Surface, starts: Iterable[Start]) -> Found:
@@ -77,8 +86,9 @@ def found(likelihood: Surface, starts: Iterable[Start]) -> Found:
         else:
             peaks.append((peak, 1))
     if max((peak.value for peak, _ in peaks), default=-np.inf) < foot - SAME:  # flat ground below a start is no maximum
-        raise ValueError(
-            f"no maximum of the likelihood was found from {tried} starts; the model may be too large for these reports"
+        raise NoMaximumError(
+            f"no maximum of the likelihood was found from {tried} starts: the reports may say too little for so many "
+            "coefficients; leave terms out, or take another link"
         )
     peaks.sort(key=lambda item: -item[0].value)
     best = peaks[0][0]

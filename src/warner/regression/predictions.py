@@ -223,7 +223,7 @@ def predicted(
         x = fit.gathered.terms.matrix(given)
         shares, slopes = fit.specification.shares_at(fit.point, x), fit.specification.slopes_at(fit.point, x)
         errors = np.sqrt(np.maximum(np.einsum("nki,ij,nkj->nk", slopes, fit.spread, slopes), 0.0))
-        if fit.infinity is not None:  # on the boundary there is no standard error
+        if fit.infinity is not None or fit.specification.empty:  # on the boundary there is no standard error
             errors[(shares < EMPTY) | (shares > 1 - EMPTY)] = np.nan
         if target not in TARGETS:
             raise ValueError(f"target must be one of {', '.join(TARGETS)}, but got {target!r}")

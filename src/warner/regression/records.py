@@ -45,6 +45,7 @@ def record(fit: Regression, level: float, interval: str) -> Document:
         "errors": fit.errors,
         "penalty": fit.penalty,
         "level": level,
+        "empty": list(specification.empty),
         "infinite": [
             {"answer": answer, "term": term, "sign": plain(np.sign(estimate)), "reason": why}
             for answer, term, estimate, why in fit.infinite

@@ -24,9 +24,9 @@ from warner.regression.likelihood import Likelihood
 from warner.regression.limits import limits, p_values, warned
 from warner.regression.linear import least_squares
 from warner.regression.margins import marginal_effects
-from warner.regression.optima import Infinity, Optimum, found
 from warner.regression.predictions import predicted
 from warner.regression.records import record
+from warner.regression.searches import searched
 from warner.regression.soundness import refuse_dependent, refuse_too_few, refuse_unidentified
 from warner.regression.specifications import check_options, specified
 from warner.regression.starts import Start
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from warner.regression.infinities import Infinite
     from warner.regression.limits import Limits
     from warner.regression.margins import Margins
+    from warner.regression.optima import Infinity, Optimum
     from warner.regression.predictions import Prediction
     from warner.regression.specifications import Specification
 
@@ -417,7 +418,7 @@ def regress(
     >>> fit.coefficients.round(4)  # log(.3/.7), and log(.6/.4) less that
     array([-0.8473,  1.2528])
     """
-    check_options(model, link, penalty, errors)
+    check_options(model, link, penalty, errors, starts)
     data = gathered(
         formula,
         data,
@@ -461,15 +462,15 @@ def fitted(
     check_errors(kind, rows)
     refuse_too_few(rows, len(specification.coefficients))
     refuse_dependent(rows, data.terms.names)
-    likelihood = Likelihood(rows, specification.family, specification.mapping)
-    places = [*all_starts(likelihood, at_random=at_random), *more]
-    refuse_unidentified(likelihood, places[0].coefficients, [str(name) for name in specification.coefficients])
     if penalty is not None:
-        peak = penalised(likelihood, places[0].coefficients)
+        likelihood = Likelihood(rows, specification.family, specification.mapping)
+        null = next(all_starts(likelihood)).coefficients
+        refuse_unidentified(likelihood, null, [str(name) for name in specification.coefficients])
+        peak = penalised(likelihood, null)
         kind = "expected" if errors is None and kind == "observed" else kind  # the penalty is that of F
         b, spread = peak.coefficients, covariance(likelihood, peak.coefficients, kind)
         return Regression(data, specification, b, b, spread, kind, penalty, peak.value, peak.gap, tried=1)
-    result = found(likelihood, places)
+    specification, likelihood, result = searched(rows, specification, at_random, more)
     b = result.peak.coefficients
     reported, spread = b, covariance(likelihood, b, kind, flat=result.infinity is not None)
     if result.infinity is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -52,6 +52,10 @@ class Specification:
         How the coefficients enter the matrix B of predictors and columns; None if they are all of its entries.
     groups : mapping of str to tuple of int
         The coefficients of each term.
+    cuts : int
+        How many of the coefficients, the first ones, are cutpoints of ordered answers.
+    empty : tuple of labels
+        Ordered answers, none of them the first or the last, that nobody holds: the cutpoints on both sides are one.
     """
 
     model: str
@@ -62,6 +66,8 @@ class Specification:
     coefficients: tuple[Coefficient, ...]
     groups: Mapping[str, tuple[int, ...]]
     mapping: Array | None = None
+    cuts: int = 0
+    empty: tuple[Label, ...] = ()
 
     @property
     def reference_place(self) -> int:
@@ -92,8 +98,10 @@ class Specification:
         return full if self.mapping is None else np.asarray(full @ self.mapping)
 
 
-def check_options(model: str, link: str, penalty: str | None, errors: str | None) -> None:
+def check_options(model: str, link: str, penalty: str | None, errors: str | None, starts: int | None = None) -> None:
     """Refuse models, links and penalties that do not exist, or not together."""
+    if starts is not None and (not isinstance(starts, int | np.integer) or isinstance(starts, bool) or starts < 0):
+        raise ValueError(f"starts must be a whole number, 0 or more, but got {starts!r}")
     if model not in MODELS:
         raise ValueError(f"model must be one of {', '.join(MODELS)}, but got {model!r}")
     if link not in LINKS:
@@ -176,4 +184,24 @@ def ordered(terms: Terms, domain: Sequence[Label], link: str = "logit") -> Speci
         (*names, *slopes),
         groups,
         mapping.reshape(cuts * width, -1),
+        cuts,
+    )
+
+
+def joined(specification: Specification, cut: int) -> Specification:
+    """Join a cutpoint with the next one, so that nobody holds the answer between them."""
+    assert specification.mapping is not None
+    held = [answer for answer in specification.domain if answer not in specification.empty]
+    empty = (*specification.empty, held[cut + 1])
+    del held[cut + 1]
+    mapping = np.delete(specification.mapping, cut + 1, axis=1)
+    mapping[:, cut] += specification.mapping[:, cut + 1]
+    names = [Coefficient(None, f"{low} | {high}") for low, high in pairwise(held)]
+    return replace(
+        specification,
+        coefficients=(*names, *specification.coefficients[specification.cuts :]),
+        groups={term: tuple(place - 1 for place in places) for term, places in specification.groups.items()},
+        mapping=mapping,
+        cuts=specification.cuts - 1,
+        empty=empty,
     )

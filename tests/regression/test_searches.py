@@ -1,0 +1,67 @@
+"""Ordered answers that nobody seems to hold: cutpoints that meet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import warner
+from warner import regress
+
+SURVEY = warner.RandomizedResponse(["low", "mid", "high"], truth="2/3")
+
+
+def people(seed: int, n: int = 600) -> dict[str, Any]:
+    """Draw people of whom three in a hundred answer in the middle."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal(n)
+    latent = rng.logistic(size=n) + 0.5 * x
+    answers = np.where(latent < 0, 0, np.where(latent < 0.12, 1, 2))
+    return {"answer": np.array(SURVEY.domain)[SURVEY.draw(answers, rng.bytes)], "x": x}
+
+
+def test_without_covariates_it_is_the_most_likely_distribution() -> None:
+    counts = [300, 110, 290]
+    data = {"answer": list(SURVEY.domain), "n": counts}
+    fit = regress("answer", data, SURVEY, on=[], counts="n", model="ordered")
+    shares = warner.mle(counts, SURVEY)
+    assert shares[1] == 0
+    assert [str(name) for name in fit.specification.coefficients] == ["low | high"]
+    assert fit.coefficients[0] == pytest.approx(np.log(shares[0] / shares[2]), abs=1e-7)
+    np.testing.assert_allclose(fit.predict().shares[0], shares, atol=1e-8)
+    assert fit.specification.empty == ("mid",)
+    assert "share of 'mid' is 0 % for everybody" in " ".join(fit.text().split())
+    assert fit.to_dict()["empty"] == ["mid"]
+    # The two other answers are all that is told, by a part of the people: less than all could say directly.
+    assert fit.effective is not None
+    assert fit.effective < 700
+
+
+def test_with_covariates_no_cutpoints_are_better() -> None:
+    table = SURVEY.operator().matrix
+    assert table is not None
+    met = 0
+    for seed in range(12):
+        data = people(seed)
+        fit = regress("answer", data, SURVEY, on=["x"], model="ordered")
+        likelihood = table().T[[SURVEY.domain.index(report) for report in data["answer"]]]
+
+        def loss(b: Any, data: Any = data, likelihood: Any = likelihood) -> float:
+            below = 1 / (1 + np.exp(-(np.array([b[0], b[0] + np.exp(b[1])]) - b[2] * data["x"][:, np.newaxis])))
+            shares = np.diff(np.column_stack([np.zeros(600), below, np.ones(600)]), axis=1)
+            return -float(np.log((likelihood * shares).sum(axis=1)).sum())
+
+        best = min(minimize(loss, start).fun for start in ([0.0, -2.0, 0.5], [0.0, -8.0, 0.5], [0.0, 0.0, 0.0]))
+        assert fit.log_likelihood is not None
+        assert fit.log_likelihood >= -best - 1e-5
+        met += fit.specification.empty == ("mid",)
+    assert 0 < met < 12
+
+
+@pytest.mark.parametrize("starts", [-1, 1.5, True])
+def test_starts_must_be_a_whole_number(starts: Any) -> None:
+    with pytest.raises(ValueError, match="starts must be a whole number, 0 or more"):
+        regress("answer", people(1), SURVEY, on=["x"], starts=starts)
