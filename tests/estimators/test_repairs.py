@@ -91,6 +91,14 @@ def test_power_is_the_posterior_mean_under_a_power_law(mechanism: Any, n: int, e
     assert_allclose(power(counts, design, n=n), brute_power(counts, design, n), rtol=1e-3)
 
 
+def test_power_of_more_people_than_there_are() -> None:
+    """Of bits nearly without noise, an answer that everybody holds can be inverted far beyond one."""
+    design = UnaryEncoding.optimal(20, epsilon=15)
+    counts = np.array([530, 1] + [0] * 18)
+    assert_allclose(power(counts, design, n=1000), brute_power(counts, design, 1000), rtol=1e-3)
+    assert power(counts, design, n=1000)[0] == pytest.approx(1)
+
+
 def test_power_moved_to_the_nearest_distribution() -> None:
     counts, design = [300, 190, 180, 170, 160], RandomizedResponse(5, epsilon=1)
     shift = (1 - power(counts, design).sum()) / 5  # nothing is cut off here
@@ -227,6 +235,23 @@ def test_an_estimate_by_name(name: str) -> None:
     bits = UnaryEncoding.optimal(["a", "b", "c", "d"], epsilon=1)
     found = estimate(Tally(bits, [60, 40, 30, 20], n=100), method=name)
     assert_array_equal(found.shares, REPAIRS[name].estimator([60, 40, 30, 20], bits, n=100))
+
+
+@every_repair
+def test_weights_count_as_their_effective_number(name: str) -> None:
+    """So that it does not matter whether weights sum to the number of people, or to one."""
+    repair, counts = REPAIRS[name].estimator, np.arange(10, 30)
+    n = int(counts.sum())
+    for design, people in ((RandomizedResponse(20, epsilon=1), None), (UnaryEncoding.optimal(20, epsilon=1), 60)):
+        number = n if people is None else people
+        plain = repair(counts, design, n=people)
+        for scale in (1 / number, 2.5):
+            given = None if people is None else people * scale
+            weighted = Tally(design, counts * scale, n=given, squares=scale**2 * number)  # all weights the same
+            assert_allclose(estimate(weighted, method=name).shares, plain, atol=1e-9)
+    design = RandomizedResponse(20, epsilon=1)
+    fewer = Tally(design, counts * 2.5, squares=2.5**2 * n * 4)  # worth a quarter of them
+    assert_allclose(estimate(fewer, method=name).shares, repair(counts / 4, design), atol=1e-9)
 
 
 @every_repair

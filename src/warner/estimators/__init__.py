@@ -341,11 +341,12 @@ def _combined(parts: Parts) -> Array:
 
 
 def _by_counts(estimator: Callable[..., Array]) -> Solver:
-    """Make the solver of an estimator that takes counts of one collection under a symmetric design."""
+    """Make the solver of an estimator that takes numbers of reports, of one collection under a symmetric design."""
 
     def solve(parts: Parts) -> Solution:
         design, histograms = parts[0]
-        return Solution(estimator(histograms.counts, design, n=None if design.exclusive else histograms.n))
+        counts, n = histograms.in_reports()
+        return Solution(estimator(counts, design, n=None if design.exclusive else n))
 
     return solve
 

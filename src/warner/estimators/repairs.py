@@ -54,8 +54,9 @@ def base_cut(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -
     Parameters
     ----------
     counts : array_like of shape (..., k)
-        Number of reports for each answer; leading axes are separate surveys. Weighted counts are taken for numbers of
-        people.
+        Number of reports for each answer; leading axes are separate surveys. Floats are taken as numbers of reports:
+        scale weighted counts to the number of reports that they are worth (`Tally.effective`) first, as
+        `warner.estimate` does.
     design : Design
         What every answer went through; each answer must have a count of its own, with the same p and q for all.
     n : array_like of shape (...), optional
@@ -274,16 +275,17 @@ def _power(survey: _Survey) -> Array:
     error = survey.error_of_none() * survey.n  # in people
     if error == 0:
         return estimates
-    people = max(1, int(survey.n))
+    people = max(1, round(survey.n))
     average = float(estimates @ survey.repeats) / survey.k * survey.n
     exponent = _exponent(average, people)
     width = max(1, int(error / CELLS_IN_ERROR))
     low = _low_cells(width, people)  # the prior has most of its mass there
     reach = int(np.ceil(REACH * error / width)) + 1
     beside = np.arange(-reach, reach + 1)
+    last = max(0, (people - int(low[-1])) // width)  # an estimate beyond everybody is nearest to everybody
     means = np.empty(len(estimates))
     for place, estimate in enumerate(estimates * survey.n):
-        near = low[-1] + width * (np.clip((estimate - low[-1]) // width, 0, people // width) + beside)
+        near = low[-1] + width * (np.clip((estimate - low[-1]) // width, 0, last) + beside)
         starts = np.concatenate([low[:-1], near[(near >= low[-1]) & (near <= people)].astype(np.int64)])
         ends = np.minimum(np.concatenate([low[1:], starts[len(low) - 1 :] + width]), people + 1)
         mass, moment = _sum_of_powers(-exponent, starts, ends), _sum_of_powers(1 - exponent, starts, ends)

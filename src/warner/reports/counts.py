@@ -157,6 +157,12 @@ class Histograms:
         effective = None if self.effective is None else self.effective[places]
         return Histograms(counts, self.n[places], counts.max(initial=0), kinds, self.kept, groups, effective)
 
+    def in_reports(self) -> tuple[Counts, Counts]:
+        """Give counts and numbers of reports; weights scaled to the number of reports that they are worth."""
+        if self.effective is None:
+            return self.counts, self.n
+        return self.counts * (self.effective / self.n)[..., np.newaxis], self.effective
+
     def has_likelihood(self, design: Counted) -> bool:
         """Whether the likelihood can be had: from counts, from kinds, or from reports that were kept."""
         told = {"counts": self.counts, "histogram": self.kinds, None: None}[design.sufficient]
