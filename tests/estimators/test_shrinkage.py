@@ -55,6 +55,7 @@ FIRST = Beliefs(
     doubt=lambda k: 0.1 + 0.2 * max(0.0, math.log10(k / 1000)),
     one_hot=lambda k: (0.005 + 0.02 / k**2) * min(1.0, 1000 / k),
     tilt=0.5,
+    furthest=math.inf,
 )
 
 
@@ -414,6 +415,19 @@ def test_it_comes_closer_than_the_best_of_the_others_in_hindsight(k: int, epsilo
     best = min(errors, key=np.mean)
     gain = best - metrics.squared_error_sum(shrink(counts, design), people / n)
     assert gain.mean() > 3 * gain.std() / math.sqrt(gain.size)
+
+
+def test_a_population_that_no_law_of_the_dictionary_fits() -> None:
+    """Three heads, half of the others alike, nobody with the rest: the largest head must not make up for the sum."""
+    k, n, rng = 1000, 10**6, np.random.default_rng(1)
+    population = np.concatenate([[0.3, 0.15, 0.05], np.full(500, 0.001), np.zeros(497)])
+    design = RandomizedResponse(k, epsilon=7)
+    people = rng.multinomial(n, population)
+    counts = simulate.reports_of_people(people, design, rng=rng)
+    found, error = shrink(counts, design), np.sqrt(counts * (1 - counts / n)) / n / design.symmetry.gain
+    assert (np.abs(found - inv(counts, design)) <= 5 * error).all()  # it was 20 for the largest
+    errors = [float(metrics.squared_error_sum(shares, people / n)) for shares in (found, inv_p(counts, design))]
+    assert errors[0] <= 3 * errors[1]  # it was a hundred times as large
 
 
 def test_support_counts_come_closer_than_the_nearest_distribution() -> None:

@@ -86,6 +86,8 @@ class Beliefs:
         The power by which concentrated laws are believed less, and the weight of one answer holding everything.
     tilt : float
         With `MANY` answers or more, a sum that is off is put right in this power of the shares.
+    furthest : float
+        Then no share is moved by more of its standard deviations than this.
     """
 
     weights: tuple[float, ...] = (0.05, 0.30, 0.15, 0.30, 0.20)
@@ -102,6 +104,7 @@ class Beliefs:
     doubt: Callable[[int], float] = doubt
     one_hot: Callable[[int], float] = one_hot
     tilt: float = 0.25
+    furthest: float = 1.0
 
 
 BELIEFS = Beliefs()

@@ -26,7 +26,9 @@ is no optimiser: one pass over nodes for the share, a few matrix products, and t
    which the expected shares sum to one. With few answers :math:`\phi = \theta`, which is conditioning on the sum to
    first order. With many it is a power of :math:`\theta + \text{noise}` well below one: what does not fit is then put
    right by the many rare answers, of whose law we are least sure, rather than by the common ones, whose counts tell
-   them.
+   them. Where that would move some share by more than one standard deviation of its posterior, no law of the
+   dictionary fits; with many answers the tilt ends there, and what is left is put right by lowering (or raising) all
+   shares alike.
 6. *The target*. The population's shares are the expected :math:`\theta`. The realised ones, those among these people,
    are the expected numbers of people given :math:`\theta` and the reports. Where a report names one answer, that is
    :math:`\theta_i\,(\kappa c_i/\mu_i + q\sum_j c_j/\mu_j)` with :math:`\kappa = p - q`, one step of the iterative
@@ -216,7 +218,7 @@ def solved(problem: Problem, target: str, beliefs: Beliefs = BELIEFS) -> Array:
     few = problem.grouped() if problem.values.size > MOST_VALUES else problem
     nodes, real = nodes_for(few)
     posterior = averaged(few, nodes, real, dictionary(few.k, beliefs))
-    found = expected(few, nodes[real], posterior, target, beliefs.tilt)
+    found = expected(few, nodes[real], posterior, target, beliefs)
     found = ordered(np.maximum(found, 0), few)
     if few is not problem:
         found = np.interp(problem.values, few.values, found)
@@ -323,29 +325,44 @@ def _given_the_sum(
             return evidence
 
 
-def expected(problem: Problem, theta: Array, posterior: Array, target: str, tilt: float) -> Array:
+def expected(problem: Problem, theta: Array, posterior: Array, target: str, beliefs: Beliefs) -> Array:
     """Give the expected share of each distinct count, the posterior tilted so that they sum to one."""
     values, repeats, n, p, q, exclusive = problem
     mu = q + problem.gain * theta
     noise = np.sqrt(q * (1 - q) / n) / abs(problem.gain) + 1 / n
-    phi = theta if problem.k < MANY else (theta + noise) ** tilt
+    few = problem.k < MANY
+    phi = theta if few else (theta + noise) ** beliefs.tilt
+    furthest = np.inf if few else beliefs.furthest
     column = theta[:, np.newaxis]
     if target == "population":
-        return column[:, 0] @ tilted(posterior, phi, repeats, column)
+        return lowered(theta @ tilted(posterior, phi, repeats, column, furthest), repeats)
     if exclusive:
-        y = tilted(posterior, phi, repeats, column)
-        mean = theta @ y
+        y = tilted(posterior, phi, repeats, column, furthest)
+        mean = lowered(theta @ y, repeats)
         # Where mu = 0, nobody is counted for the answer, and what stands here is multiplied by 0.
         kept = values * (np.divide(problem.gain * theta, mu, out=np.ones_like(mu), where=mu > 0) @ y)
         return np.asarray((kept + (n - repeats @ kept) * mean / (repeats @ mean)) / n)
     counted = np.divide(p * theta, mu, out=np.ones_like(mu), where=mu > 0)[:, np.newaxis]
     missed = np.divide((1 - p) * theta, 1 - mu, out=np.zeros_like(mu), where=mu < 1)[:, np.newaxis]
     people = (values * counted + (n - values) * missed) / n
-    return np.asarray((people * tilted(posterior, phi, repeats, people)).sum(axis=0))
+    return lowered((people * tilted(posterior, phi, repeats, people, furthest)).sum(axis=0), repeats)
 
 
-def tilted(posterior: Array, phi: Array, repeats: Array, amounts: Array) -> Array:
-    """Tilt every posterior by exp(-lambda phi), so that the expected amounts sum to one: Newton in a bracket."""
+def lowered(shares: Array, repeats: Array) -> Array:
+    """Lower (or raise) all shares by one constant, cut off at zero, so that they sum to one; most often they do."""
+    falling = np.argsort(-shares)
+    constants = ((repeats * shares)[falling].cumsum() - 1) / repeats[falling].cumsum()
+    if abs(repeats @ shares - 1) <= 1e-12:
+        return shares
+    return np.asarray(np.maximum(shares - constants[np.count_nonzero(shares[falling] > constants) - 1], 0))
+
+
+def tilted(posterior: Array, phi: Array, repeats: Array, amounts: Array, furthest: float) -> Array:
+    """Tilt every posterior by exp(-lambda phi), so that the expected amounts sum to one: Newton in a bracket.
+
+    No expected amount is moved by more than `furthest` standard deviations of its posterior: a share that its count
+    tells well would otherwise make up for priors that do not fit.
+    """
     logs, tilt = np.log(np.maximum(posterior, 1e-300)), phi[:, np.newaxis]
     low, high, root = -np.inf, np.inf, 0.0
     for _ in range(200):
@@ -364,7 +381,33 @@ def tilted(posterior: Array, phi: Array, repeats: Array, amounts: Array) -> Arra
         else:
             longest = 4 * max(abs(root), 1 / (phi[-1] - phi[0]))
             root += min(max(step, -longest), longest)
-    return np.asarray(y)
+    return _not_too_far(np.asarray(y), posterior, phi, amounts, root, furthest)
+
+
+def _not_too_far(y: Array, posterior: Array, phi: Array, amounts: Array, root: float, furthest: float) -> Array:
+    """Go back from a tilt to the part of it that moves no expected amount too far."""
+    if furthest == np.inf:
+        return y
+    before = (amounts * posterior).sum(axis=0)
+    allowed = furthest * np.sqrt(np.maximum((amounts**2 * posterior).sum(axis=0) - before**2, 0)) + 1e-12
+
+    def too_far(y: Array) -> bool:
+        return bool((np.abs((amounts * y).sum(axis=0) - before) > allowed).any())
+
+    if not too_far(y):
+        return y
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        y = _tilted_by(posterior, phi, middle * root)
+        low, high = (low, middle) if too_far(y) else (middle, high)
+    return _tilted_by(posterior, phi, low * root)
+
+
+def _tilted_by(posterior: Array, phi: Array, multiplier: float) -> Array:
+    y = np.log(np.maximum(posterior, 1e-300)) - multiplier * phi[:, np.newaxis]
+    y = np.exp(y - y.max(axis=0))
+    return np.asarray(y / y.sum(axis=0))
 
 
 def ordered(shares: Array, problem: Problem) -> Array:
