@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import ndtri, xlog1py, xlogy
 
 from strategies import surveys
-from warner import Channel, RandomizedResponse, Tally, UnaryEncoding, estimate, inv, mle
+from warner import Channel, ProjectiveGeometry, RandomizedResponse, Tally, UnaryEncoding, estimate, inv, mle
 from warner.estimators import METHODS
 from warner.estimators.auto import COMPARED
 from warner.estimators.repairs import REPAIRS, base_cut, mle_pooled, norm_cut, power, power_ns
@@ -97,6 +97,13 @@ def test_power_of_more_people_than_there_are() -> None:
     counts = np.array([530, 1] + [0] * 18)
     assert_allclose(power(counts, design, n=1000), brute_power(counts, design, 1000), rtol=1e-3)
     assert power(counts, design, n=1000)[0] == pytest.approx(1)
+
+
+def test_power_of_one_person_for_each_answer() -> None:
+    """The steepest prior: practically every answer is held by one person, and nothing overflows."""
+    design = ProjectiveGeometry.for_epsilon(100, 8)
+    counts = np.full(100, 1)
+    assert_allclose(power(counts, design, n=100), brute_power(counts, design, 100), rtol=1e-3)
 
 
 def test_power_moved_to_the_nearest_distribution() -> None:

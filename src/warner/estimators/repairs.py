@@ -289,7 +289,7 @@ def _power(survey: _Survey) -> Array:
         starts = np.concatenate([low[:-1], near[(near >= low[-1]) & (near <= people)].astype(np.int64)])
         ends = np.minimum(np.concatenate([low[1:], starts[len(low) - 1 :] + width]), people + 1)
         mass, moment = _sum_of_powers(-exponent, starts, ends), _sum_of_powers(1 - exponent, starts, ends)
-        centre = moment / np.maximum(mass, SMALLEST)
+        centre = np.clip(moment / np.maximum(mass, SMALLEST), starts, ends - 1)  # in the cell also where mass is nil
         logs = np.log(np.maximum(mass, SMALLEST)) - ((centre - estimate) / error) ** 2 / 2
         weights = np.exp(logs - logs.max())
         means[place] = weights @ centre / weights.sum()
