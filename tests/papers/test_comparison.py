@@ -17,7 +17,7 @@ from warner import inv, inv_p
 from warner.estimators import METHODS
 from warner.papers.estimators.contests import BITS, MEASURES, RESPONSE, Contest, contests
 from warner.papers.estimators.data import own_population, real_populations
-from warner.papers.estimators.entrants import BUILT_IN, LEFT_OUT, own_estimators
+from warner.papers.estimators.entrants import BUILT_IN, LEFT_OUT, PREDICTED, own_estimators
 from warner.papers.estimators.populations import KINDS, SHAPES, Population, made_up
 from warner.papers.estimators.ratios import REFERENCES, TOLERATED, outcomes, ratios, summaries, worst_settings
 from warner.papers.estimators.run import FORMAT, compare, compare_at
@@ -148,7 +148,7 @@ def test_errors_are_against_the_people_and_the_population() -> None:
 def test_all_methods_take_part_where_counts_are_enough() -> None:
     listed = contests(TINY, [])
     assert {contest.mechanism for contest in listed} == {RESPONSE, BITS}
-    assert set(BUILT_IN) == set(METHODS) - set(LEFT_OUT) | {"auto"}
+    assert set(BUILT_IN) == set(METHODS) - set(LEFT_OUT) | {PREDICTED}
     assert set(REFERENCES) < set(BUILT_IN)
     for contest in (listed[0], listed[1]):
         found = set(contest.columns()["estimator"])
@@ -225,7 +225,7 @@ def test_scales() -> None:
         (["no_such_module:mine"], "no module no_such_module here"),
         (["math:mine"], "the module math has no mine"),
         (["math:pi"], "must be a function of counts and design, but pi is 3.14"),
-        ({"mle": inv_p}, "must not be one of mle, .*auto, but got 'mle'"),
+        ({"mle": inv_p}, "must not be one of mle, .*predicted, but got 'mle'"),
         ({"a/b": inv_p}, "made of letters, digits"),
     ],
 )
