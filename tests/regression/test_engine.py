@@ -12,6 +12,7 @@ import pytest
 import warner
 from warner import surveys
 from warner.regression import optima
+from warner.regression.ascent import climbed
 from warner.regression.covariances import covariance
 from warner.regression.families import Binary, Cumulative, Family, Softmax
 from warner.regression.jeffreys import penalised
@@ -232,7 +233,7 @@ def test_direct_answers_at_any_predictor() -> None:
 
 @pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
 @pytest.mark.parametrize("yes", [30, 50, 170])
-def test_infinity_is_found_under_every_link(link, yes):
+def test_infinity_is_found_under_every_link(link: str, yes: Any) -> None:
     """Of 200 people, 30 yes are fewer than people without the trait give, 50 as many; 170 are more than all give."""
     reports = {"answer": ["yes", "no"] * 2, "g": [0, 0, 1, 1], "people": [90, 110, yes, 200 - yes]}
     fit = regress("answer ~ g", reports, surveys.warner("3/4"), counts="people", link=link)
@@ -242,7 +243,7 @@ def test_infinity_is_found_under_every_link(link, yes):
     assert shares == pytest.approx(1.0 if yes == 170 else 0.0, abs=1e-3)
 
 
-def test_infinity_is_found_in_two_answers_at_once():
+def test_infinity_is_found_in_two_answers_at_once() -> None:
     design = warner.Channel(
         [["2/3", "1/6", "1/6"], ["1/6", "2/3", "1/6"], ["1/6", "1/6", "2/3"]], ["a", "b", "c"], ["a", "b", "c"]
     )
@@ -252,7 +253,7 @@ def test_infinity_is_found_in_two_answers_at_once():
     assert fit.predict({"g": [0, 1]}).shares[[0, 1], [2, 0]] == pytest.approx([0, 0], abs=1e-3)
 
 
-def test_the_origin_of_a_column_makes_no_difference_to_infinity():
+def test_the_origin_of_a_column_makes_no_difference_to_infinity() -> None:
     """Years and years since 2000: the intercept and the year are finite, the group is not."""
     rng = np.random.default_rng(5)
     year, group = rng.integers(2000, 2005, 600), np.repeat([0, 1, 1], 200)
@@ -265,7 +266,7 @@ def test_the_origin_of_a_column_makes_no_difference_to_infinity():
     assert late.standard_errors[1] == pytest.approx(early.standard_errors[1], rel=1e-6)
 
 
-def test_a_climb_to_infinity_of_a_continuous_column_ends():
+def test_a_climb_to_infinity_of_a_continuous_column_ends() -> None:
     """Steps that are as long as allowed become longer: slopes of thousands are reached."""
     x = np.linspace(-1, 1, 400)
     people = {"answer": np.where(x > 0.0001, "yes", "no"), "x": x}
@@ -274,12 +275,12 @@ def test_a_climb_to_infinity_of_a_continuous_column_ends():
     assert fit.coefficients[1] == np.inf
 
 
-def test_flat_ground_below_a_start_is_no_maximum(monkeypatch):
+def test_flat_ground_below_a_start_is_no_maximum(monkeypatch: pytest.MonkeyPatch) -> None:
     """A climb that ends lower than another one began is no answer, even if the other one got stuck."""
     likelihood = Likelihood(rows_of(FORCED, [[1.0]], [[70, 130]]), Binary(LINKS["logit"]))
-    climb = optima.climbed
+    climb = climbed
 
-    def stuck(surface, b, **known):
+    def stuck(surface: Any, b: Any, **known: Any) -> Any:
         return climb(surface, b, **known)._replace(reached=bool(b[0] < -30))
 
     monkeypatch.setattr(optima, "climbed", stuck)

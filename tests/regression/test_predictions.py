@@ -112,7 +112,7 @@ def _loss(fit: Any, answer: int, share: float) -> float:
                 value=self.value(b), gradient=place.gradient - self.strength * off * slope, information=bend
             )
 
-    pulled = Pulled()
+    pulled: Any = Pulled()
     for strength in (1e3, 1e5, 1e7, 1e9):
         pulled.strength = strength
         b = climbed(pulled, b).coefficients
@@ -252,7 +252,7 @@ def test_marginal_effects_of_levels_and_of_linear_shares() -> None:
         linear.margins("x")
 
 
-def test_marginal_effects_of_steep_slopes():
+def test_marginal_effects_of_steep_slopes() -> None:
     """Of a column that is steep where another one makes up for it: shares change within a stride of its spread."""
     rng = np.random.default_rng(3)
     x = rng.normal(size=800)

@@ -109,6 +109,11 @@ def _none_of_these(k: int) -> Array:
     return _head(0.9, zipf(k - 1, 1.0))
 
 
+def _three_heads(k: int) -> Array:
+    rest = (_ranks(k - 3) <= (k - 3) / 2).astype(np.float64)
+    return np.concatenate([[0.3, 0.15, 0.05], 0.5 * rest / rest.sum()])
+
+
 def _nearly_all(k: int) -> Array:
     return _head(0.97, _drawn("nearly all", k).lognormal(0, 1, k - 1))
 
@@ -143,6 +148,9 @@ SHAPES = {
         "other", lambda k: _in_steps(k, (100, 10, 1), (0.05, 0.25, 0.7)), "tiers of 5, 25 and 70 % at 100 : 10 : 1"
     ),
     "Benford": Shape("other", lambda k: np.log1p(1 / _ranks(k)), "Benford's law, ln(1 + 1/rank)"),
+    "three heads": Shape(
+        "built with", _three_heads, "0.3, 0.15 and 0.05; half of the others are equal, and nobody holds the rest"
+    ),
     "season": Shape("other", lambda k: 1 + 0.8 * np.cos(2 * np.pi * _ranks(k) / k), "one wave, from 1.8 down to 0.2"),
     "eight tenths": Shape(
         "other",
