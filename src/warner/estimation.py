@@ -49,15 +49,15 @@ class Estimate(Result):
     tally : Tally or Pool
         The counted reports, with their design.
     method : str
-        The estimator: mle, inv, inv_n, inv_p, ibu, shrink or auto.
+        The estimator: auto, or a name of `warner.estimators.METHODS`.
     shares : ndarray of shape (k,), or (groups, k)
         The estimated shares, in the domain's order; NaN for a group without reports.
     log_likelihood : float or ndarray of shape (groups,)
         Of the shares, in nats for all reports, without the multinomial coefficient; of reports that were kept, up to a
         constant that depends on the reports alone. NaN if a share is negative, or if there is no likelihood to be had.
     certificate : Certificate or None
-        How far the shares are from the most likely ones; None for inv, which may not be a distribution, where a group
-        has no reports, and where counts alone have no likelihood.
+        How far the shares are from the most likely ones; None for what may not be a distribution, where a group has
+        no reports, and where counts alone have no likelihood.
     choices : tuple of Choice
         For auto, what was chosen for each group with reports, and the predicted errors it was chosen by.
     """
@@ -390,14 +390,15 @@ class Estimate(Result):
         silent &= symmetric and silent.any() and fitted(self.tally, "inv")[0].max(axis=-1) < ROUNDING**0.5
         where = f" in {counted(int(silent.sum()), 'group', 'groups')}" if self.tally.by else ""
         nothing = f"no answer was supported more often than by noise alone{where}, so that all shares are the same"
-        return [*filter(None, [doubt(self.tally)]), *([nothing] if silent.any() else [])]
+        total = f"the shares do not sum to 100 %, because {self.method} gives no distribution"
+        partly = self.method in METHODS and METHODS[self.method].symmetric and not METHODS[self.method].valid
+        return [*filter(None, [doubt(self.tally)]), *([nothing] if silent.any() else []), *([total] if partly else [])]
 
     def second_opinion(self) -> str:
         """Say that `shrink` is probably closer on the whole, where it is; nothing elsewhere.
 
         That is a rule, and costs nothing: one symmetric design with 20 answers or more, and noise that is not small
-        against the average share. There its squared error was .69 of that of the best other estimator, known in
-        hindsight (geometric mean over 378 settings). An unbiased estimate is not questioned.
+        against the average share. An unbiased estimate is not questioned.
         """
         if self.choices or self.method in {"inv", "shrink"} or not many_answers([p.design for p in self.tally.parts]):
             return ""

@@ -234,10 +234,21 @@ def test_bad_own_estimators(given: Any, complaint: str) -> None:
         own_estimators(given)
 
 
-@pytest.mark.parametrize("result", [np.ones(3), np.full(10, np.nan), "none"])
-def test_what_an_own_estimator_gives_is_checked(result: Any) -> None:
-    (own,) = own_estimators({"mine": lambda counts, design: result})
-    with pytest.raises(ValueError, match="the estimator mine must give one finite share for each of the 10 answers"):
+@pytest.mark.parametrize(
+    ("result", "complaint"),
+    [
+        (
+            lambda: np.ones(3),
+            "must give one share for each of the 10 answers, but it gave .* of shape .3,. on .* reports",
+        ),
+        (lambda: "none", "must give one share for each of the 10 answers"),
+        (lambda: np.full(10, np.nan), "must give finite shares, but one is not, on .* reports under"),
+        (lambda: 1 / 0, "failed on .* reports under .*: ZeroDivisionError: division by zero"),
+    ],
+)
+def test_what_an_own_estimator_gives_is_checked(result: Any, complaint: str) -> None:
+    (own,) = own_estimators({"mine": lambda counts, design: result()})
+    with pytest.raises(ValueError, match=f"the estimator mine {complaint}"):
         setting("bump").by(own).columns()
 
 

@@ -52,16 +52,21 @@ class OwnEstimator:
 
     def shares(self, counts: Integers, design: Design, n: int) -> Array:
         """Estimate one survey after the other, and check what comes back."""
-        takes_n = "n" in inspect.signature(self.estimator).parameters
-        rows = [
-            np.asarray(self.estimator(row, design, n=n) if takes_n else self.estimator(row, design)) for row in counts
-        ]
+        keywords = {"n": n} if "n" in inspect.signature(self.estimator).parameters else {}
+        setting = f"{n:,} reports under {design.summary()}"
+        try:
+            rows = [np.asarray(self.estimator(row, design, **keywords)) for row in counts]
+        except Exception as error:
+            message = f"the estimator {self.name} failed on {setting}: {type(error).__name__}: {error}"
+            raise ValueError(message) from error
         for row in rows:
-            if row.shape != (design.k,) or row.dtype.kind not in "fiu" or not np.isfinite(row).all():
+            if row.shape != (design.k,) or row.dtype.kind not in "fiu":
                 raise ValueError(
-                    f"the estimator {self.name} must give one finite share for each of the {design.k} answers, but it "
-                    f"gave an array of {row.dtype} of shape {row.shape}"
+                    f"the estimator {self.name} must give one share for each of the {design.k} answers, but it gave an "
+                    f"array of {row.dtype} of shape {row.shape} on {setting}"
                 )
+            if not np.isfinite(row).all():
+                raise ValueError(f"the estimator {self.name} must give finite shares, but one is not, on {setting}")
         return np.array(rows, dtype=np.float64)
 
 
