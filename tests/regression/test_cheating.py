@@ -126,7 +126,10 @@ class TestMinarets:
             reports=(1, 0),
         )
         optima = [optimum.log_likelihood for optimum in nested.fit.optima]
-        np.testing.assert_allclose(optima, known["local_maxima_without_leftRight"]["log_likelihoods"], atol=6e-4)
+        # The best of the four that are known, the published one next to it, and nothing that is none of them.
+        four = np.array(known["local_maxima_without_leftRight"]["log_likelihoods"])
+        np.testing.assert_allclose(optima[:2], four[:2], atol=6e-4)
+        assert all(np.abs(four - optimum).min() < 6e-4 for optimum in optima)
         full = known["exact"]["log_likelihood"]
         assert 2 * (full - optima[0]) == pytest.approx(known["exact"]["deltaG2"][2], abs=1e-5)
         assert 2 * (full - optima[1]) == pytest.approx(known["printed"]["deltaG2"][2], abs=1e-3)

@@ -456,7 +456,7 @@ def test_models_that_are_too_large_are_refused_with_their_size() -> None:
         gathered("answer ~ C(number)", table, DICE)
     wide = np.random.default_rng(0).normal(size=(n, 300))
     three = RandomizedResponse(["yes", "no", "so"], truth="3/4")
-    with pytest.raises(ValueError, match="but has 602, for 3 answers and 301 columns; leave out terms, or coarsen"):
+    with pytest.raises(ValueError, match="but has 602, for 3 answers and 301 columns; leave out terms, or put answers"):
         gathered("answer", table, three, X=wide)
     assert gathered("answer", table, three, X=wide, intercept=False).rows.x.shape == (n, 300)
 

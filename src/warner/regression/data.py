@@ -369,10 +369,11 @@ def _refuse_split_clusters(people: People, keep: Mask, others: Mapping[str, Inte
     clusters, strata = np.unique(pairs[:, 0], return_counts=True)
     if (strata > 1).any():
         _, names = numbered(people.others["clusters"].values[keep])
-        name = names[clusters[strata > 1][0]]
+        name = np.asarray(names)[clusters[strata > 1][0]]
+        name = name.item() if isinstance(name, np.generic) else name
         raise ValueError(
             f"clusters must lie in one stratum each, but {counted(int((strata > 1).sum()), 'lies', 'lie')} in several, "
-            f"such as {name!s}; give each cluster a name of its own"
+            f"such as {name!r}; give each cluster a name of its own"
         )
 
 
