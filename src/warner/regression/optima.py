@@ -85,7 +85,8 @@ def found(likelihood: Surface, starts: Iterable[Start]) -> Found:
                 break
         else:
             peaks.append((peak, 1))
-    if max((peak.value for peak, _ in peaks), default=-np.inf) < foot - SAME:  # flat ground below a start is no maximum
+    # Flat ground below a start is no maximum.
+    if not peaks or max(peak.value for peak, _ in peaks) < foot - SAME:
         raise NoMaximumError(
             f"no maximum of the likelihood was found from {tried} starts: the reports may say too little for so many "
             "coefficients; leave terms out, or take another link"
