@@ -65,3 +65,22 @@ def test_with_covariates_no_cutpoints_are_better() -> None:
 def test_starts_must_be_a_whole_number(starts: Any) -> None:
     with pytest.raises(ValueError, match="starts must be a whole number, 0 or more"):
         regress("answer", people(1), SURVEY, on=["x"], starts=starts)
+
+
+@pytest.mark.parametrize("seed", [22, 25])
+def test_models_that_are_too_large_for_their_people_still_speak(seed: int) -> None:
+    # Few people, four or five answers: many maxima, shares of exactly 0, coefficients at infinity.
+    rng = np.random.default_rng(seed)
+    k = 5 if seed == 22 else 4
+    survey = warner.RandomizedResponse([f"a{i}" for i in range(k)], odds=(3, 1))
+    n = 120
+    data = {
+        "answer": [survey.domain[code] for code in survey.draw(rng.integers(0, k, n), rng.bytes)],
+        "x": rng.standard_normal(n),
+        "g": rng.choice(["u", "v", "w"], n),
+    }
+    fit = regress("answer", data, survey, on=["x", "g"])
+    assert len(fit.optima) > 1
+    assert fit.effective is not None
+    assert 0 <= fit.effective <= n
+    assert len(fit.infinite) == (0 if fit.infinity is None else fit.infinity.mask.sum())

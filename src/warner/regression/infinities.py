@@ -42,6 +42,8 @@ def infinite(fit: Regression) -> tuple[Infinite, ...]:
         people = (moving & touched).any(axis=0)
         if not people.any():  # it makes up for another one: these people's predictors stay where they are
             people = moving[touched.any(axis=1)].any(axis=0)
+        if not people.any():
+            people = moving.any(axis=0)
         name = fit.specification.coefficients[i]
         result.append(Infinite(name.answer, name.term, float(fit.coefficients[i]), reason(fit, people)))
     return tuple(result)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from warner.regression.rows import Rows
 
 
+SILENT = 1e-100  # information below which there is none
 CACHED = 2**16  # numbers of the columns that are worked on at a time
 LEAST = 0.04  # the share, times the number of answers, below which the likelihood may have no slope
 
@@ -219,8 +220,10 @@ class Likelihood:
         else:
             score = self.family.at(eta, self.reports).score
             report = np.einsum("fn,gn->nfg", score, score)
-        # Where a share has come to 0 or 1, neither says anything: such a row counts by what the others say of it.
         report = together.T @ report @ together
+        # Where a share has come to 0 or 1, a report says nothing even against the little that an answer would say.
+        silent = np.trace(direct, axis1=1, axis2=2) < SILENT
+        direct[silent], report[silent] = np.eye(together.shape[1]), 0.0
         told = np.trace(np.linalg.pinv(direct, hermitian=True) @ report, axis1=1, axis2=2) / together.shape[1]
         return float(self.rows.weight @ told)
 
