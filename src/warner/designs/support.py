@@ -41,9 +41,9 @@ class PackedSupport(Symmetric):
         """Give for each report, a row each, which answers it supports."""
         return np.unpackbits(reports, axis=1, count=self.k).astype(bool)
 
-    def kind_of(self, reports: Counts) -> Integers:
-        """Give the kind of each report, by its place in `kinds`; asked only where there are kinds."""
-        raise NotImplementedError(f"a {self.mechanism} has no kinds of reports")
+    def kind_of(self, reports: Counts) -> Integers | None:
+        """Give the kind of each report, by its place in `kinds`; None where there are no kinds."""
+        return None
 
     def counted(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
@@ -57,23 +57,23 @@ class PackedSupport(Symmetric):
         for number, which in _members(group, groups):
             part = reports[which]
             counts[number] = _weighted_bits(part, None if amounts is None else amounts[which])[: self.k]
-        histogram = None
-        if self.kinds is not None:
-            kind, kinds = self.kind_of(reports), len(self.kinds)
+        histogram, kind = None, self.kind_of(reports)
+        if kind is not None and self.kinds is not None:
+            kinds = len(self.kinds)
             histogram = added_up(kind if group is None else kind + kinds * group, amounts, groups * kinds)
             histogram = histogram if group is None else histogram.reshape(groups, kinds)
         return Sums(counts[0], n[0], histogram) if group is None else Sums(counts, n, histogram)
 
     def _counted_at_once(self, reports: Counts) -> Sums:
         """Count reports once each, a block at a time: its kinds and its bits, while it is in the cache."""
-        counter, kind = BitCounter(reports.shape[1]), np.zeros(0 if self.kinds is None else len(reports), np.int64)
+        counter, kinds = BitCounter(reports.shape[1]), 0 if self.kinds is None else len(self.kinds)
+        histogram = np.zeros(kinds, dtype=np.int64)
         for start in range(0, len(reports), counter.block):
             block = slice(start, start + counter.block)
-            if self.kinds is not None:
-                kind[block] = self.kind_of(reports[block])
+            if (kind := self.kind_of(reports[block])) is not None:
+                histogram += np.bincount(kind, minlength=kinds)
             counter.add(reports[block])
-        histogram = None if self.kinds is None else np.bincount(kind, minlength=len(self.kinds))
-        return Sums(counter.total()[: self.k], np.array(len(reports))[()], histogram)
+        return Sums(counter.total()[: self.k], np.array(len(reports))[()], histogram if kinds else None)
 
     def operator(self, reports: Counts | None = None) -> ChannelOperator:
         """Give the likelihoods of these reports: b for every answer, and a - b more for those that each supports."""
