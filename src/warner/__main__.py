@@ -7,17 +7,18 @@ import re
 import sys
 
 INTERRUPTED = 130
-STOPPED = "interrupted; nothing was written"
+STOPPED = "interrupted; no file is half-written"
+INTERRUPTED_QUERY = "Query interrupted"  # what DuckDB makes of Ctrl-C, as a RuntimeError
 KEYWORD = re.compile(r'\b([a-z]+)=(?:"(\w+)"|\((\d+), (\d+)\)|(?=;|$))')  # unknown="drop", odds=(1, 0), by=
 
 
 def main() -> None:
     """Run the command line."""
     try:
-        from warner.cli import app
-    except ImportError as error:
-        _fail(f"the command line needs {error.name}: pip install 'warner[cli]'")
-    try:
+        try:
+            from warner.cli import app
+        except ImportError as error:
+            _fail(f"the command line needs {error.name}: pip install 'warner[cli]'")
         code = app(prog_name="warner", standalone_mode=False)
         if code == INTERRUPTED:  # Typer makes this of Ctrl-C
             _fail(STOPPED, INTERRUPTED)
@@ -31,6 +32,8 @@ def main() -> None:
     except (ValueError, TypeError, OSError, ImportError) as error:
         _fail(in_shell_words(str(error)))
     except Exception as error:
+        if str(error) == INTERRUPTED_QUERY:
+            _fail(STOPPED, INTERRUPTED)
         if type(error).__module__.startswith(("click", "typer")):
             _say(error)
         raise

@@ -151,7 +151,7 @@ def test_interrupting_leaves_nothing_under_the_final_name(folder: Path) -> None:
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=60) == 130
-        assert process.stderr.read() == "warner: interrupted; nothing was written\n"
+        assert process.stderr.read() == "warner: interrupted; no file is half-written\n"
     assert not list(folder.glob("*out.csv*"))
     assert not list(folder.glob(".out.csv*"))
 

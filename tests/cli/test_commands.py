@@ -14,7 +14,7 @@ import pytest
 
 from cli.shell import ESTIMATE, run, succeeds
 from warner import SubsetSelection, estimate, load_design, plan, tally
-from warner.__main__ import in_shell_words
+from warner.__main__ import in_shell_words, main
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -156,3 +156,18 @@ def test_subset_selection_says_what_is_no_set(prompt: Prompt) -> None:
     assert "1 are not: 'e0'" in wrong or "1 is not: 'e0'" in wrong
     assert "--unknown drop" in wrong
     assert "1 unknown left out" in prompt.prints("estimate", "sets.csv", "-d", "sets.json", "--unknown", "drop")
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt(), RuntimeError("Query interrupted")])
+def test_ctrl_c_is_one_line_wherever_it_strikes(
+    raised: BaseException, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # DuckDB makes a RuntimeError of it, in the middle of a query.
+    def stopped(**_: object) -> None:
+        raise raised
+
+    monkeypatch.setattr("warner.cli.app", stopped)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "warner: interrupted; no file is half-written\n"
