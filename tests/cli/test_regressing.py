@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.shell import Prompt, succeeds
+from cli.shell import Prompt, fails, succeeds
 from warner import RandomizedResponse, load_design, regress, surveys
 
 if TYPE_CHECKING:
@@ -218,3 +218,10 @@ def test_designs_with_other_answers_are_refused(prompt: Prompt) -> None:
     designs = ("--by", "how", "--design", "dice=dice.json", "--design", "direct=spinner.json")
     message = prompt.complains("regress", "people.csv", "answer", "--on", "age", *designs)
     assert "designs must have the same answers in the same order" in message
+
+
+def test_weights_that_are_no_numbers_are_named_by_line_and_column(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("answer,age,w\nyes,20,1.5\nno,30,south\n", encoding="utf-8")
+    RandomizedResponse(["yes", "no"], truth="3/4").save(tmp_path / "d.json")
+    said = fails(tmp_path, "regress", "r.csv", "answer", "--on", "age", "-d", "d.json", "--weights", "w")
+    assert "r.csv cannot be read: line 3 has no number in column 'w'" in said

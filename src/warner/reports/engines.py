@@ -12,6 +12,7 @@ import difflib
 import glob
 import gzip
 import os
+import re
 import zlib
 from contextlib import contextmanager
 from functools import partial
@@ -37,6 +38,7 @@ ROWS_LIMIT = 2**25  # counted rows of one query that are fetched at most
 NAMES_LISTED = 20  # column names in an error
 INSIDE = 0  # the kind of a value in the domain, beside MISSING and OUTSIDE
 LOOKS = {"DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "UUID"}  # of text in JSON that DuckDB converts
+NO_NUMBER = re.compile(r'CSV Error on Line: (\d+)\n.*?converting column "([^"]*)"', re.DOTALL)
 FORMATS = {".parquet": "parquet", ".pq": "parquet", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".tsv": "tsv"}
 
 
@@ -335,6 +337,8 @@ def readable(name: str, *, secret: bool = False) -> Iterator[None]:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         unicode = [line for line in lines if "unicode" in line.lower() or "not utf-8" in line.lower()]
         telling = " ".join(unicode[:1] or lines[:1])
+        if found := NO_NUMBER.search(str(error)):
+            telling = f"line {found[1]} has no number in column {found[2]!r}"
         raise ValueError(f"{name} cannot be read" + ("" if secret else f": {telling}")) from None
 
 
