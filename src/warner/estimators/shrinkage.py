@@ -223,9 +223,7 @@ def solved(problem: Problem, target: str, beliefs: Beliefs = BELIEFS) -> Array:
     if few is not problem:
         found = np.interp(problem.values, few.values, found)
     total = problem.repeats @ found
-    if (
-        not total
-    ):  # p = 1, and nobody was counted for any answer: no reports of this design, and nothing tells them apart
+    if not total:  # p = 1, and nobody was counted for any answer: nothing tells them apart
         return np.full(found.size, 1 / problem.k)
     return np.asarray(found / total)
 
