@@ -31,7 +31,7 @@ ARROW = (
     {"regression"},
     {"planning", "noncompliance", "auditing"},
     {"output"},
-    {"papers"},
+    {"papers", "service"},
     {"cli"},
 )
 # The conveniences that point right, inside a function: `design.randomize`, `Estimate.text`, `.plot`, `Plan.plot` ...

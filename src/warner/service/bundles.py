@@ -1,0 +1,211 @@
+"""What a browser sends: the reports of one person to all questions, in a body whose length tells nothing.
+
+A body is JSON with these fields and no others: ``survey``, the fingerprint; ``nonce``, 16 random bytes that are the
+same in every retry; ``token``, the invitation, or full stops where the survey is open; ``reports``, a text for each
+question; and ``groups``, where the survey asks for groups. Codes are written in decimal digits, all with as many as the
+widest of the survey needs and at least four, sets in hexadecimal, and a skipped question as full stops, so that all
+bodies of a survey have one length. It is checked here against the survey; what is wrong with it is not said, because
+nobody but a broken or hostile client can send it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warner.designs.forms import BitForm, HashForm, LabelForm, all_reports
+from warner.service.cells import SKIPPED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warner.arrays import Counts
+    from warner.service.survey import Question, Survey
+
+FIELDS = {"survey", "nonce", "token", "reports"}
+NONCE = re.compile(r"[A-Za-z0-9_-]{22}")
+OPEN = "." * 22  # the token of an open survey
+LEAST_WIDTH = 4  # digits of a code
+LEAST_BODY = 4096  # bytes that a body may have in any survey
+A_REPORT = 8  # bytes of a body that a question may take beside its report: quotes, comma, spaces
+
+
+class RefusedError(ValueError):
+    """A body that no page of this survey has sent."""
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """The response of one person: its nonce, its invitation, and the counters that it adds one to.
+
+    Attributes
+    ----------
+    nonce : bytes
+        16 bytes; the same in every retry.
+    token : bytes or None
+        The 16 bytes of the invitation; None where the survey is open.
+    cells : tuple of tuple of int
+        For each question the counters of all joint groups, counted through, that are added to.
+    """
+
+    nonce: bytes
+    token: bytes | None
+    cells: tuple[tuple[int, ...], ...]
+
+
+class Bodies:
+    """The bodies of a survey: read by its server, written by clients that are no browsers.
+
+    Attributes
+    ----------
+    width : int
+        The digits of every code.
+    limit : int
+        The bytes that a body may have.
+    """
+
+    def __init__(self, survey: Survey) -> None:
+        self.survey = survey
+        forms = [question.design.report_form for question in survey.questions]
+        largest = [len(form.labels) - 1 for form in forms if isinstance(form, LabelForm)]
+        largest += [len(group.values) - 1 for group in survey.groups]
+        self.width = max([LEAST_WIDTH, *(len(str(code)) for code in largest)])
+        self.names = FIELDS | ({"groups"} if survey.groups else set())
+        texts = sum(self.length(question) for question in survey.questions) + self.width * len(survey.groups)
+        self.limit = LEAST_BODY + texts + A_REPORT * (len(survey.questions) + len(survey.groups))
+
+    def length(self, question: Question) -> int:
+        """Give the number of characters of every report to a question."""
+        form = question.design.report_form
+        if isinstance(form, BitForm):
+            return 2 * form.width
+        if isinstance(form, HashForm):
+            return sum(_digits(form)) + 2
+        return self.width
+
+    def read(self, body: bytes) -> Bundle:
+        """Read a body, or raise `RefusedError`."""
+        fields = _fields(body)
+        if fields.keys() != self.names or fields["survey"] != self.survey.fingerprint:
+            raise RefusedError
+        asked = self.survey.groups
+        codes = self._list(fields.get("groups", []), len(asked))
+        stratum = 0
+        for group, code in zip(asked, codes, strict=True):
+            stratum = stratum * len(group.values) + self._code(code, len(group.values))
+        token = fields["token"]
+        if (token == OPEN) == self.survey.invited:
+            raise RefusedError
+        reports = self._list(fields["reports"], len(self.survey.questions))
+        return Bundle(
+            nonce=_bytes(fields["nonce"]),
+            token=_bytes(token) if self.survey.invited else None,
+            cells=tuple(self._cells(place, text, stratum) for place, text in enumerate(reports)),
+        )
+
+    def write(
+        self, reports: Sequence[Counts | int], *, nonce: bytes, token: str = OPEN, groups: Sequence[int] = ()
+    ) -> bytes:
+        """Write a body: the reports to all questions in code, as ``Design.draw`` gives them, or `SKIPPED`."""
+        asked = self.survey.questions
+        fields = {
+            "survey": self.survey.fingerprint,
+            "nonce": base64.urlsafe_b64encode(nonce)[:22].decode(),
+            "token": token,
+            **({"groups": [f"{code:0{self.width}}" for code in groups]} if self.survey.groups else {}),
+            "reports": [self._written(question, report) for question, report in zip(asked, reports, strict=True)],
+        }
+        return json.dumps(fields, separators=(",", ":")).encode()
+
+    def _written(self, question: Question, report: Counts | int) -> str:
+        form = question.design.report_form
+        if isinstance(report, int) and report == SKIPPED:
+            return "." * self.length(question)
+        if isinstance(form, BitForm):
+            return np.asarray(report, dtype=np.uint8).tobytes().hex()
+        if isinstance(form, HashForm):
+            return ":".join(
+                f"{number:0{digits}}" for number, digits in zip(np.asarray(report), _digits(form), strict=True)
+            )
+        return f"{int(report):0{self.width}}"
+
+    def _cells(self, place: int, text: Any, stratum: int) -> tuple[int, ...]:
+        question, layout = self.survey.questions[place], self.survey.layouts[place]
+        if not isinstance(text, str) or len(text) != self.length(question):
+            raise RefusedError
+        if question.optional and text == "." * len(text):
+            report: Counts | int = SKIPPED
+        else:
+            report = self._report(question, text)
+        return tuple(stratum * layout.width + cell for cell in layout.of_report(report))
+
+    def _report(self, question: Question, text: str) -> Counts | int:
+        form = question.design.report_form
+        if isinstance(form, LabelForm):
+            return self._code(text, len(form.labels))
+        read = form.read([text if isinstance(form, BitForm) else _without_zeros(text, form)])
+        if not all_reports(read.status):
+            raise RefusedError
+        return np.asarray(read.reports[0])
+
+    def _code(self, text: Any, below: int) -> int:
+        if not isinstance(text, str) or len(text) != self.width or not (text.isascii() and text.isdigit()):
+            raise RefusedError
+        if (code := int(text)) >= below:
+            raise RefusedError
+        return code
+
+    def _list(self, value: Any, length: int) -> list[Any]:
+        if not isinstance(value, list) or len(value) != length:
+            raise RefusedError
+        return value
+
+
+def _fields(body: bytes) -> dict[str, Any]:
+    try:
+        fields = json.loads(body.decode("utf-8"), object_pairs_hook=_distinct)
+    except (ValueError, RecursionError):  # not UTF-8 is a ValueError
+        raise RefusedError from None
+    if not isinstance(fields, dict):
+        raise RefusedError
+    return fields
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise RefusedError
+    return fields
+
+
+def _bytes(text: Any) -> bytes:
+    """Read 16 bytes from unpadded base64url, in its one spelling."""
+    if not isinstance(text, str) or not NONCE.fullmatch(text):
+        raise RefusedError
+    try:
+        value = base64.urlsafe_b64decode(text + "==")
+    except binascii.Error:
+        raise RefusedError from None
+    if base64.urlsafe_b64encode(value)[:22].decode() != text:  # spare bits that are not 0
+        raise RefusedError
+    return value
+
+
+def _digits(form: HashForm) -> tuple[int, int, int]:
+    """Give the digits of each of the three numbers of a hashed report."""
+    return len(str(form.prime - 1)), len(str(form.prime - 1)), len(str(form.values - 1))
+
+
+def _without_zeros(text: str, form: HashForm) -> str:
+    """Give alpha:beta:value as a column has it, from numbers of a fixed number of digits."""
+    parts = text.split(":")
+    right = all(part.isascii() and part.isdigit() for part in parts)
+    if not right or tuple(len(part) for part in parts) != _digits(form):
+        raise RefusedError
+    return ":".join(str(int(part)) for part in parts)

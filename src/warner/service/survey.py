@@ -1,0 +1,325 @@
+"""The survey file: what is asked, under which designs, and who may answer. It is the contract of a collection.
+
+It is read strictly: unknown, missing and repeated fields are errors. Its fingerprint, the SHA-256 of the document in
+one spelling, stands on the page, in every response, in the database and in all exports, so that no two versions of a
+survey are ever mixed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from warner.designs import design_from_dict, load_design
+from warner.designs.exact import double_not_below, log_ratio
+from warner.documents import Document, checked, document, loaded, parsed, save_text
+from warner.service.cells import Layout
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    from warner.arrays import Label
+    from warner.designs import Design
+    from warner.designs.labels import Labels
+
+FORMAT = "warner survey"
+VERSION = 1
+FIELDS = ("id", "title", "language", "intro", "consent", "thanks", "keep", "batch", "access", "groups", "questions")
+MODES = ("device", "person")
+ACCESSES = ("open", "invited")
+SAFE = 2**53 - 1  # the largest whole number that JavaScript reads from JSON as it stands
+MOST_CELLS = 100_000  # counters of a survey, all of which are made at its start
+MOST_QUESTIONS = 200
+NAME = re.compile(r"[a-z0-9-]{1,64}")
+LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
+
+
+@dataclass(frozen=True)
+class Group:
+    """What is asked in the clear, to count answers apart: its values are known of everybody who answers."""
+
+    id: str
+    text: str
+    values: tuple[str, ...]
+
+    def to_dict(self) -> Document:
+        """Give the group as what JSON can hold."""
+        return {"id": self.id, "text": self.text, "values": list(self.values)}
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, and what happens to its answer.
+
+    Attributes
+    ----------
+    id, text, help : str
+        Its name in files, what is asked, and an explanation, which may be empty.
+    mode : {"device", "person"}
+        Whether the browser randomizes the true answer, or the person does it: then what is entered is the report.
+    design : Design
+        What every answer goes through.
+    labels : mapping or None
+        What stands on the button of each answer (of each report, if the person randomizes); labels of the design itself
+        if None.
+    optional : bool
+        Whether the question may be skipped, which is sent in the clear.
+    """
+
+    id: str
+    text: str
+    mode: str
+    design: Design
+    help: str | None = None
+    labels: Mapping[str, str] | None = None
+    optional: bool = False
+
+    @property
+    def choices(self) -> Labels:
+        """What the respondent chooses from: the answers, or, if the person randomizes, the reports."""
+        return self.design.domain if self.mode == "device" else self.design.columns
+
+    def shown(self, choice: Label) -> str:
+        """Give what stands on the button of a choice."""
+        return str(choice) if self.labels is None else self.labels[str(choice)]
+
+    def to_dict(self) -> Document:
+        """Give the question as what JSON can hold."""
+        fields: Document = {"id": self.id, "text": self.text}
+        if self.help is not None:
+            fields["help"] = self.help
+        fields["mode"] = self.mode
+        if self.labels is not None:
+            fields["labels"] = dict(self.labels)
+        if self.optional:
+            fields["optional"] = True
+        return {**fields, "design": self.design.to_dict()}
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A survey: questions with their designs, groups asked in the clear, and the words around them.
+
+    Attributes
+    ----------
+    id : str
+        Its name in addresses: small letters, digits and hyphens.
+    batch : int
+        Results are published in steps of at least so many responses.
+    access : {"open", "invited"}
+        Whether everybody may answer, or only who has an unused invitation.
+    """
+
+    id: str
+    title: str
+    language: str
+    intro: str
+    consent: str
+    thanks: str
+    keep: str
+    batch: int
+    access: str
+    groups: tuple[Group, ...]
+    questions: tuple[Question, ...]
+
+    @property
+    def invited(self) -> bool:
+        """Whether an invitation is needed."""
+        return self.access == "invited"
+
+    @property
+    def strata(self) -> int:
+        """The number of joint groups; 1 without groups."""
+        return math.prod(len(group.values) for group in self.groups)
+
+    def question(self, name: str | None) -> Question:
+        """Find a question by its id; the only one if no id is given."""
+        known = ", ".join(repr(question.id) for question in self.questions)
+        if name is None:
+            if len(self.questions) > 1:
+                raise ValueError(f"question must be one of {known}: the survey asks several")
+            return self.questions[0]
+        for question in self.questions:
+            if question.id == name:
+                return question
+        raise ValueError(f"question must be one of {known}, but got {name!r}")
+
+    @cached_property
+    def layouts(self) -> tuple[Layout, ...]:
+        """The counters of each question, for one joint group."""
+        return tuple(Layout(question.design, question.optional) for question in self.questions)
+
+    @cached_property
+    def epsilon(self) -> float:
+        """What all reports of one person spend together: the sum over the questions, never rounded down."""
+        return double_not_below(sum((log_ratio(*question.design.ratio) for question in self.questions), Decimal(0)))
+
+    def to_dict(self) -> Document:
+        """Give the survey as what JSON can hold, every design in it."""
+        fields: Document = {name: getattr(self, name) for name in FIELDS[:-2]}
+        groups = [group.to_dict() for group in self.groups]
+        questions = [question.to_dict() for question in self.questions]
+        return {"format": FORMAT, "version": VERSION, **fields, "groups": groups, "questions": questions}
+
+    def to_json(self) -> str:
+        """Write the survey as a JSON document."""
+        return document(self.to_dict())
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The SHA-256 of the document in one spelling, without spaces and by field name, in hexadecimal."""
+        spelled = json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+        return hashlib.sha256(spelled.encode()).hexdigest()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the survey to a file, whole or not at all."""
+        save_text(path, self.to_json())
+
+
+def load_survey(path: str | os.PathLike[str]) -> Survey:
+    """Read a survey file; a design may be given in it by the name of a file beside it."""
+    folder = Path(path).resolve().parent
+    return loaded(path, lambda text: survey_from_json(text, folder))
+
+
+def survey_from_json(text: str, folder: Path | None = None) -> Survey:
+    """Read the text of a survey file; designs that it names are looked for in this folder."""
+    fields = checked(parsed(text, FORMAT), FORMAT, VERSION, set(FIELDS))
+    texts = {name: _text(fields[name], name) for name in ("title", "intro", "consent", "thanks")}
+    if not texts["title"].strip():
+        raise ValueError("title must not be empty: it is the heading of the page")
+    if not isinstance(fields["language"], str) or not LANGUAGE.fullmatch(fields["language"]):
+        raise ValueError(f'language must be a language tag such as "en" or "pt-BR", but got {fields["language"]!r}')
+    if fields["keep"] != "counts":
+        raise ValueError(f'keep must be "counts": version 1 keeps nothing else, but got {fields["keep"]!r}')
+    if type(fields["batch"]) is not int or not 1 <= fields["batch"] <= SAFE:
+        raise ValueError(f"batch must be a whole number of at least 1, but got {fields['batch']!r}")
+    if fields["access"] not in ACCESSES:
+        raise ValueError(f'access must be "open" or "invited", but got {fields["access"]!r}')
+    groups = tuple(_group(group, place) for place, group in enumerate(_listed(fields["groups"], "groups")))
+    asked = _listed(fields["questions"], "questions")
+    if not 1 <= len(asked) <= MOST_QUESTIONS:
+        raise ValueError(f"questions must be a list of 1 to {MOST_QUESTIONS}, but got {len(asked)}")
+    questions = tuple(_question(question, place, folder) for place, question in enumerate(asked))
+    for what, named in (("groups", groups), ("questions", questions)):
+        names = [one.id for one in named]
+        if repeated := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"the ids of {what} must be distinct, but {repeated[0]!r} stands there twice")
+    survey = Survey(
+        id=_name(fields["id"], "id"),
+        language=fields["language"],
+        keep=fields["keep"],
+        batch=fields["batch"],
+        access=fields["access"],
+        groups=groups,
+        questions=questions,
+        **texts,
+    )
+    cells = survey.strata * sum(layout.width for layout in survey.layouts)
+    if cells > MOST_CELLS:
+        raise ValueError(
+            f"a survey must have at most {MOST_CELLS:,} counters (answers, times joint groups), but this one has "
+            f"{cells:,}; ask for fewer groups, or merge answers"
+        )
+    return survey
+
+
+def _group(fields: Any, place: int) -> Group:
+    where = f"group {place + 1}"
+    _fields(fields, where, {"id", "text", "values"})
+    values = [_text(value, f"values of {where}") for value in _listed(fields["values"], f"values of {where}")]
+    if len(values) < 2 or len(set(values)) < len(values) or not all(value.strip() for value in values):
+        raise ValueError(f"values of {where} must be at least two distinct texts that are not empty")
+    return Group(_name(fields["id"], f"id of {where}"), _text(fields["text"], f"text of {where}"), tuple(values))
+
+
+def _question(fields: Any, place: int, folder: Path | None) -> Question:
+    where = f"question {place + 1}"
+    _fields(fields, where, {"id", "text", "mode", "design"}, {"help", "labels", "optional"})
+    if fields["mode"] not in MODES:
+        raise ValueError(f'mode of {where} must be "device" or "person", but got {fields["mode"]!r}')
+    if not isinstance(fields.get("optional", False), bool):
+        raise ValueError(f"optional of {where} must be true or false, but got {fields['optional']!r}")
+    text = _text(fields["text"], f"text of {where}")
+    if not text.strip():
+        raise ValueError(f"text of {where} must not be empty")
+    question = Question(
+        id=_name(fields["id"], f"id of {where}"),
+        text=text,
+        mode=fields["mode"],
+        design=_design(fields["design"], where, folder),
+        help=_text(fields["help"], f"help of {where}") if "help" in fields else None,
+        labels=fields.get("labels"),
+        optional=fields.get("optional", False),
+    )
+    _refuse_choices(question, where)
+    return question
+
+
+def _design(given: Any, where: str, folder: Path | None) -> Design:
+    if isinstance(given, str) and folder is None:
+        raise ValueError(f"design of {where} must stand in the survey itself, but {given!r} is the name of a file")
+    try:
+        return load_design(folder / given) if folder and isinstance(given, str) else design_from_dict(given)
+    except (ValueError, OSError) as error:
+        raise ValueError(f"design of {where}: {error}") from None
+
+
+def _refuse_choices(question: Question, where: str) -> None:
+    design = question.design
+    labels = (*design.domain, *design.columns) if design.k <= MOST_CELLS else ()
+    if any(isinstance(label, int) and abs(label) > SAFE for label in labels):
+        raise ValueError(f"labels of {where} must be whole numbers below 2^53, or strings: JavaScript rounds others")
+    if any(isinstance(label, str) and not _encodable(label) for label in labels):
+        raise ValueError(f"labels of {where} must be texts that UTF-8 can hold, without half characters")
+    if question.mode == "person" and not getattr(design.report_form, "of_answers", False):
+        raise ValueError(
+            f'mode of {where} must be "device": nobody reports under a {design.mechanism} by hand, which takes sets'
+        )
+    if question.labels is None:
+        return
+    if not isinstance(question.labels, dict) or question.labels.keys() != set(map(str, question.choices)):
+        raise ValueError(f"labels of {where} must have a text for each of its {len(question.choices)} choices")
+    for text in question.labels.values():
+        if not _text(text, f"labels of {where}").strip():
+            raise ValueError(f"labels of {where} must not be empty")
+    if len(set(question.labels.values())) < len(question.labels):
+        raise ValueError(f"labels of {where} must be distinct texts")
+
+
+def _fields(fields: Any, where: str, names: set[str], optional: set[str] | None = None) -> None:
+    if not isinstance(fields, dict):
+        raise ValueError(f"{where} must be an object with the fields {sorted(names)}")
+    if strange := sorted((fields.keys() - (optional or set())) ^ names):
+        raise ValueError(f"{where} is damaged: the fields {strange} are missing or do not belong there")
+
+
+def _listed(value: Any, what: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise ValueError(f"{what} must be a list, but got {type(value).__name__}")
+    return value
+
+
+def _name(value: Any, what: str) -> str:
+    if not isinstance(value, str) or not NAME.fullmatch(value):
+        raise ValueError(f"{what} must be 1 to 64 small letters, digits and hyphens, but got {value!r}")
+    return value
+
+
+def _text(value: Any, what: str) -> str:
+    if not isinstance(value, str) or not _encodable(value) or "\0" in value:
+        raise ValueError(f"{what} must be a text that UTF-8 can hold, but got {value!r}")
+    return value
+
+
+def _encodable(text: str) -> bool:
+    """Tell whether there are no halves of characters (surrogates), which UTF-8 cannot hold."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
