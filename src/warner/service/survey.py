@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from warner.designs import design_from_dict, load_design
 from warner.designs.exact import double_not_below, log_ratio
+from warner.designs.labels import first_and_last
 from warner.documents import Document, checked, document, loaded, parsed, save_text
 from warner.service.cells import Layout
 
@@ -287,7 +288,7 @@ def _refuse_choices(question: Question, where: str) -> None:
     if question.labels is None:
         return
     if not isinstance(question.labels, dict) or question.labels.keys() != set(map(str, question.choices)):
-        raise ValueError(f"labels of {where} must have a text for each of its {len(question.choices)} choices")
+        raise ValueError(f"labels of {where} must have a text for each choice: {first_and_last(question.choices)}")
     for text in question.labels.values():
         if not _text(text, f"labels of {where}").strip():
             raise ValueError(f"labels of {where} must not be empty")
