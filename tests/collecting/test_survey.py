@@ -1,0 +1,189 @@
+"""The survey file: what is read, what is refused, and the fingerprint."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from collecting_cases import open_survey
+from warner import RandomizedResponse, SubsetSelection
+from warner.service.survey import MOST_CELLS, load_survey, survey_from_json
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "survey.json"
+
+
+def read(fields: Any) -> Any:
+    return survey_from_json(json.dumps(fields))
+
+
+def test_the_example_is_read_and_written_as_it_stands() -> None:
+    survey = load_survey(EXAMPLE)
+    assert survey.to_dict() == json.loads(EXAMPLE.read_text(encoding="utf-8"))
+    assert survey_from_json(survey.to_json()) == survey
+    assert [question.mode for question in survey.questions] == ["device", "person"]
+
+
+def test_fingerprint_is_the_sha256_of_the_sorted_document() -> None:
+    fields = open_survey(title="Über 🂡 <script>")
+    spelled = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    assert read(fields).fingerprint == hashlib.sha256(spelled).hexdigest()
+
+
+def test_fingerprint_by_hand() -> None:
+    # The document typed out, so that neither json.dumps nor to_dict is its own witness.
+    design = (
+        '{"domain":["yes","no"],"format":"warner design","mechanism":"randomized response","odds":["3","1"],'
+        '"version":1}'
+    )
+    question = '{"design":' + design + ',"id":"q","mode":"device","text":"?"}'
+    spelled = (
+        '{"access":"open","batch":10,"consent":"","format":"warner survey","groups":[],"id":"s","intro":"",'
+        '"keep":"counts","language":"en","questions":[' + question + '],"thanks":"","title":"T","version":1}'
+    )
+    fields = json.loads(spelled)
+    assert read(fields).fingerprint == hashlib.sha256(spelled.encode()).hexdigest()
+
+
+@pytest.mark.parametrize("field", ["title", "intro", "questions", "batch", "access", "groups", "id"])
+def test_any_change_changes_the_fingerprint(field: str) -> None:
+    before = open_survey()
+    changed: dict[str, Any] = {
+        "title": "other",
+        "intro": "other",
+        "questions": [before["questions"][0] | {"text": "other"}],
+        "batch": 11,
+        "access": "invited",
+        "groups": [{"id": "g", "text": "", "values": ["a", "b"]}],
+        "id": "other",
+    }
+    assert read(before | {field: changed[field]}).fingerprint != read(before).fingerprint
+
+
+def test_designs_are_found_beside_the_survey(tmp_path: Path) -> None:
+    survey = open_survey()
+    design = RandomizedResponse(["yes", "no"], odds=(3, 1))
+    design.save(tmp_path / "coin.json")
+    inside = read(survey)
+    survey["questions"][0]["design"] = "coin.json"
+    (tmp_path / "survey.json").write_text(json.dumps(survey), encoding="utf-8")
+    assert load_survey(tmp_path / "survey.json").questions[0].design == design
+    assert load_survey(tmp_path / "survey.json").fingerprint == inside.fingerprint
+    with pytest.raises(ValueError, match="must stand in the survey itself"):
+        read(survey)
+
+
+def test_epsilon_is_the_sum_and_never_below_it() -> None:
+    two = open_survey(designs=[RandomizedResponse(2, odds=(3, 1)), RandomizedResponse(3, odds=(5, 1))])
+    epsilon = read(two).epsilon
+    assert math.log(15) <= epsilon <= math.log(15) * (1 + 1e-15)
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "format": ({"format": "warner design"}, "format"),
+    "version": ({"version": 2}, "version 2"),
+    "version as text": ({"version": "1"}, "version '1'"),
+    "unknown field": ({"colour": "red"}, r"\['colour'\]"),
+    "id": ({"id": "Two Words"}, "id must be 1 to 64 small letters"),
+    "id of another script": ({"id": "\u0663"}, "id must be"),
+    "long id": ({"id": "a" * 65}, "id must be"),
+    "id is a number": ({"id": 7}, "id must be"),
+    "empty title": ({"title": " "}, "title must not be empty"),
+    "title is no text": ({"title": None}, "title must be a text"),
+    "half a character": ({"intro": "\ud800"}, "intro must be a text"),
+    "NUL": ({"thanks": "a\0b"}, "thanks must be a text"),
+    "language": ({"language": 'en" onload="'}, "language must be"),
+    "keep": ({"keep": "rows"}, 'keep must be "counts"'),
+    "batch 0": ({"batch": 0}, "batch must be"),
+    "batch true": ({"batch": True}, "batch must be"),
+    "batch 10.0": ({"batch": 10.0}, "batch must be"),
+    "access": ({"access": "all"}, "access must be"),
+    "groups": ({"groups": {}}, "groups must be a list"),
+    "a group of one value": ({"groups": [{"id": "g", "text": "", "values": ["a"]}]}, "at least two distinct"),
+    "a value twice": ({"groups": [{"id": "g", "text": "", "values": ["a", "a"]}]}, "at least two distinct"),
+    "a group without text": ({"groups": [{"id": "g", "values": ["a", "b"]}]}, r"\['text'\]"),
+    "two groups of one name": (
+        {"groups": [{"id": "g", "text": "", "values": ["a", "b"]}] * 2},
+        "ids of groups must be distinct",
+    ),
+    "no questions": ({"questions": []}, "questions must be a list of 1 to"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_surveys_are_read_strictly(case: str) -> None:
+    change, words = REFUSED[case]
+    with pytest.raises(ValueError, match=words):
+        read(open_survey() | change)
+
+
+@pytest.mark.parametrize("field", sorted(open_survey()))
+def test_missing_fields_are_errors(field: str) -> None:
+    fields = open_survey()
+    del fields[field]
+    with pytest.raises(ValueError, match=r"missing|format|version"):
+        read(fields)
+
+
+QUESTIONS: dict[str, tuple[dict[str, Any], str]] = {
+    "mode": ({"mode": "browser"}, 'must be "device" or "person"'),
+    "empty text": ({"text": ""}, "must not be empty"),
+    "unknown field": ({"scale": 3}, r"\['scale'\]"),
+    "optional": ({"optional": 1}, "must be true or false"),
+    "labels of some": ({"labels": {"yes": "Yes!"}}, "a text for each choice: 'yes', 'no'"),
+    "labels of others": ({"labels": {"yes": "a", "no": "b", "maybe": "c"}}, "a text for each choice"),
+    "labels alike": ({"labels": {"yes": "a", "no": "a"}}, "distinct"),
+    "an empty label": ({"labels": {"yes": "a", "no": ""}}, "must not be empty"),
+    "labels is a list": ({"labels": ["a", "b"]}, "a text for each choice"),
+    "design": ({"design": {"format": "warner design"}}, "design of question 1: this design is"),
+    "design is a number": ({"design": 7}, "design of question 1"),
+}
+
+
+@pytest.mark.parametrize("case", QUESTIONS)
+def test_questions_are_read_strictly(case: str) -> None:
+    change, words = QUESTIONS[case]
+    fields = open_survey()
+    fields["questions"][0] |= change
+    with pytest.raises(ValueError, match=words):
+        read(fields)
+
+
+def test_a_field_that_stands_there_twice_is_an_error() -> None:
+    text = json.dumps(open_survey()).replace('"title"', '"intro": "", "title"', 1)
+    with pytest.raises(ValueError, match="twice"):
+        survey_from_json(text)
+
+
+def test_nobody_reports_a_set_by_hand() -> None:
+    fields = open_survey(designs=[SubsetSelection(["a", "b", "c", "d"], odds=(3, 1), size=2)])
+    fields["questions"][0]["mode"] = "person"
+    with pytest.raises(ValueError, match='mode of question 1 must be "device"'):
+        read(fields)
+
+
+def test_integers_that_javascript_rounds_are_refused() -> None:
+    read(open_survey(designs=[RandomizedResponse([2**53 - 1, 0], odds=(3, 1))]))
+    with pytest.raises(ValueError, match=r"below 2\^53"):
+        read(open_survey(designs=[RandomizedResponse([2**53, 0], odds=(3, 1))]))
+
+
+def test_the_number_of_counters_is_bounded() -> None:
+    read(open_survey(designs=[RandomizedResponse(MOST_CELLS, odds=(3, 1))]))
+    with pytest.raises(ValueError, match="at most 100,000 counters"):
+        read(open_survey(designs=[RandomizedResponse(MOST_CELLS + 1, odds=(3, 1))]))
+    with pytest.raises(ValueError, match="at most 100,000 counters"):
+        read(open_survey(designs=[RandomizedResponse(2**40, odds=(3, 1))]))
+
+
+def test_questions_are_found_by_name() -> None:
+    survey = load_survey(EXAMPLE)
+    assert survey.question("often") is survey.questions[0]
+    with pytest.raises(ValueError, match="one of 'often', 'licence', but got 'oftn'"):
+        survey.question("oftn")
+    with pytest.raises(ValueError, match="asks several"):
+        survey.question(None)

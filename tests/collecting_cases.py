@@ -1,0 +1,32 @@
+"""Surveys and responses for the tests of collecting."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from warner import RandomizedResponse
+from warner.service.bundles import OPEN, Bodies
+
+COIN = RandomizedResponse(["yes", "no"], odds=(3, 1))
+
+
+def open_survey(designs: Any = (COIN,), **fields: Any) -> dict[str, Any]:
+    """Give the document of a survey with a question for each design, and other fields as given."""
+    questions = [
+        {"id": f"q{place + 1}", "text": f"Question {place + 1}?", "mode": "device", "design": design.to_dict()}
+        for place, design in enumerate(designs)
+    ]
+    texts = {"title": "A survey", "language": "en", "intro": "", "consent": "", "thanks": ""}
+    kept = {"keep": "counts", "batch": 10, "access": "open", "groups": []}
+    return {"format": "warner survey", "version": 1, "id": "test", **texts, **kept, "questions": questions} | fields
+
+
+def random_body(bodies: Bodies, answers: Any = None, *, token: str = OPEN, groups: Any = ()) -> bytes:
+    """Give the body of a person who holds these answers, in code; the first one to each question if none are given."""
+    asked = bodies.survey.questions
+    held = [0] * len(asked) if answers is None else answers
+    reports = [q.design.draw(np.array([x]), os.urandom)[0] for q, x in zip(asked, held, strict=True)]
+    return bodies.write(reports, nonce=os.urandom(16), token=token, groups=groups)
