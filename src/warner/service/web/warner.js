@@ -1,0 +1,128 @@
+// Randomized response: from the same bytes the same report as in Python (docs/formats.md). MIT.
+
+export const check = (kept, rule) => {
+  if (!kept) throw new TypeError(`this design is damaged: ${rule}`);
+};
+
+const random = (size) => crypto.getRandomValues(new Uint8Array(size));
+
+// What is beyond the last whole block of total is drawn again.
+export function uniform(total, bytes = random) {
+  total = BigInt(total);
+  let words = 1; // of 64 bits, with a bit to spare
+  for (let rest = total >> 63n; rest; rest >>= 64n) words++;
+  const limit = ((1n << BigInt(64 * words)) / total) * total;
+  for (;;) {
+    const { buffer, byteOffset } = bytes(8 * words);
+    const view = new DataView(buffer, byteOffset, 8 * words);
+    let number = 0n;
+    for (let i = words; i--; ) number = (number << 64n) | view.getBigUint64(8 * i, true);
+    if (number < limit) return number % total;
+  }
+}
+
+const gcd = (a, b) => (b ? gcd(b, a % b) : a);
+
+function wholes(name, json, size) {
+  const whole = (text) => typeof text === "string" && /^\d{1,99}$/.test(text);
+  check(Array.isArray(json) && json.length === size && json.every(whole), `${name} must be ${size} decimal strings`);
+  return json.map(BigInt);
+}
+
+export function ratio(name, json) {
+  const [a, b] = wholes(name, json, 2);
+  const divisor = gcd(a, b);
+  check(divisor, `${name} must not both be 0`);
+  return [a / divisor, b / divisor];
+}
+
+export const below = (bits, total) => check(total < 1n << bits, `numbers must sum below 2^${bits}`);
+
+// ln(high/low), never less: the factor makes up for rounding.
+export const spent = (low, high) => (low ? Math.log1p(Number(high - low) / Number(low)) * (1 + 2 ** -49) : Infinity);
+
+// The truth if u is below a, else one of the lies in order
+export function truthOrLie(x, u, a, b) {
+  const lie = Number((u < a ? 0n : u - a) / (b || 1n));
+  return u < a ? x : lie + (lie >= x);
+}
+
+const safe = Number.isSafeInteger;
+const text = (label) => typeof label === "string" && label && label.isWellFormed() && !label.includes("\0");
+
+// A range of integers is not listed.
+export function labels(name, json) {
+  const rule = `${name} must be two or more distinct labels: texts, without NUL, or integers; beyond 2^53 use strings`;
+  if (Array.isArray(json)) {
+    const places = new Map(json.map((label, i) => [label, i]));
+    const list = [...places.keys()];
+    check(list.length === json.length && list.length > 1 && (list.every(text) || list.every(safe)), rule);
+    return { size: list.length, at: (i) => list[i], indexOf: (label) => places.get(label) ?? -1 };
+  }
+  const { first, size, ...more } = json ?? {};
+  check([first, size, first + (size - 1)].every(safe) && size > 1 && !Object.keys(more).length, rule);
+  const place = (label) => (safe(label) && label >= first && label - first < size ? label - first : -1);
+  return { size, at: (i) => first + i, indexOf: place };
+}
+
+function response({ domain, odds }) {
+  const answers = labels("domain", domain);
+  const [a, b] = ratio("odds", odds);
+  const total = a + BigInt(answers.size - 1) * b;
+  below(320n, total);
+  const draw = (x, bytes) => truthOrLie(x, uniform(total, bytes), a, b);
+  return { answers, reports: answers, epsilon: a < b ? spent(a, b) : spent(b, a), draw };
+}
+
+function channel({ domain, outputs, weights, procedure = "" }) {
+  check(typeof procedure === "string", "procedure must be a text");
+  const answers = labels("domain", domain);
+  const reports = labels("outputs", outputs);
+  check(Array.isArray(weights) && weights.length === answers.size, "weights must be a row for each answer");
+  const rows = weights.map((row) => wholes("weights", row, reports.size));
+  const divisor = rows.flat().reduce(gcd) || 1n;
+  let total;
+  const running = rows.map((row) => ((total = 0n), row.map((weight) => (total += weight / divisor))));
+  check(total && running.every((row) => row.at(-1) === total), "rows of weights must have one sum above 0");
+  below(320n, total);
+  let epsilon = 0;
+  for (const j in rows[0]) {
+    const weights = rows.map((row) => row[j]);
+    const high = weights.reduce((a, b) => (a > b ? a : b));
+    if (high) epsilon = Math.max(epsilon, spent(weights.reduce((a, b) => (a < b ? a : b)), high));
+  }
+  // As many steps for every answer
+  const column = (sums, u) => sums.filter((sum) => sum <= u).length;
+  const draw = (x, bytes) => column(running[x], uniform(total, bytes));
+  return { answers, reports, epsilon, draw };
+}
+
+// How each is read, the fields that it needs, and those that it may have
+export const mechanisms = new Map([
+  ["randomized response", [response, ["domain", "odds"], []]],
+  ["channel", [channel, ["domain", "outputs", "weights"], ["procedure"]]],
+]);
+
+export function design(json) {
+  check(json?.format === "warner design" && json.version === 1, "it must be a design of version 1");
+  const { mechanism, inputs, ...rest } = json;
+  check(mechanisms.has(mechanism), 'mechanism is not known; import "./sets.js" for more');
+  // of earlier versions
+  if (mechanism === "channel" && inputs && !rest.domain) json = { mechanism, domain: inputs, ...rest };
+  const [read, needed, optional] = mechanisms.get(mechanism);
+  const names = ["format", "version", "mechanism", ...needed];
+  const missing = names.filter((name) => !Object.hasOwn(json, name));
+  const strange = Object.keys(json).filter((name) => ![...names, ...optional].includes(name));
+  check(!missing.length && !strange.length, `fields are missing (${missing}) or strange (${strange})`);
+  return Object.freeze({ mechanism, ...read(json) });
+}
+
+// No seed can be given: whoever knew it could undo the draw.
+export const randomize = (design, answer) => design.reports.at(randomizeCode(design, design.answers.indexOf(answer)));
+
+// Only tests give bytes. No error names the answer.
+export function randomizeCode(design, position, bytes = random) {
+  if (!(safe(position) && position >= 0 && position < design.answers.size))
+    throw new RangeError("the answer must be one of the design's");
+  return design.draw(position, bytes);
+}
