@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 READY = .venv/.ready
 
-.PHONY: all demo test test-all test-spark docs bench mechanisms reproduce lint format clean
+.PHONY: all demo collect test test-all test-collect test-spark docs bench mechanisms reproduce lint format clean
 all: test
 
 $(READY): pyproject.toml
@@ -60,6 +60,22 @@ test-all: lint
 test-spark: $(READY)
 	$(BIN)/python -m pip install --quiet --group spark
 	$(BIN)/python -m pytest -k spark tests/reports
+
+# Real browsers and a real PostgreSQL, where they are installed: chromium, firefox-esr, postgresql, node. What is absent is
+# skipped, and says so. Playwright only drives the browser; it is installed for these targets only.
+BROWSERS = .venv/.browsers
+$(BROWSERS): $(READY)
+	$(BIN)/python -m pip install --quiet --group browsers
+	-npm install --silent --no-save --prefix .venv/npm axe-core@4
+	touch $@
+
+test-collect: $(BROWSERS)
+	$(BIN)/python -m pytest -n 2 tests/collecting
+
+# The example survey: simulated respondents in a real browser, and pictures of page and dashboard.
+collect: $(BROWSERS)
+	@mkdir -p demo
+	$(BIN)/python examples/collect.py
 
 # One thread on both sides of every ratio: on a busy machine several wait for each other.
 bench: $(READY)
