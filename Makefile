@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 READY = .venv/.ready
 
-.PHONY: all demo collect test test-all test-collect test-spark docs bench mechanisms reproduce lint format clean
+.PHONY: all demo collect test test-all test-collect test-spark docs bench mechanisms reproduce dist lint format clean
 all: test
 
 $(READY): pyproject.toml
@@ -93,6 +93,13 @@ docs: $(READY)
 	$(BIN)/python docs/make_commands.py
 	$(BIN)/python -m sphinx -W --keep-going -n -b html docs docs/_build/html
 	@echo "Open docs/_build/html/index.html in a browser"
+
+# A wheel and a source distribution, checked as PyPI would.
+dist: $(READY)
+	rm -rf dist
+	$(BIN)/python -m pip install --quiet build twine
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m twine check --strict dist/*
 
 lint: $(READY)
 	$(BIN)/ruff check .
