@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
+import signal
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 INTERRUPTED = 130
+TERMINATED = 143
 STOPPED = "interrupted; no file is half-written"
+PLAIN = {"█": "#", "ε": "epsilon", "±": "+-", "−": "-", "–": "-", "≤": "<=", "≥": ">=", "→": "->", "…": "..."}
 INTERRUPTED_QUERY = "Query interrupted"  # what DuckDB makes of Ctrl-C, as a RuntimeError
 KEYWORD = re.compile(r'\b([a-z]+)=(?:"(\w+)"|\((\d+), (\d+)\)|(?=;|$))')  # unknown="drop", odds=(1, 0), by=
 
 
+class TerminatedError(BaseException):
+    """The process was asked to end: by a scheduler, a container, a time limit."""
+
+
 def main() -> None:
     """Run the command line."""
+    _ready()
     try:
         try:
             from warner.cli import app
@@ -25,11 +38,18 @@ def main() -> None:
         sys.exit(code if isinstance(code, int) else 0)
     except KeyboardInterrupt:
         _fail(STOPPED, INTERRUPTED)
+    except TerminatedError:
+        _fail("terminated; no file is half-written", TERMINATED)
+    except MemoryError:
+        _fail("there is not enough memory for this; use fewer answers or groups, or a larger machine")
     except BrokenPipeError:
         # Whoever read our output has seen enough (| head). Let the interpreter's last flush go nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
-    except (ValueError, TypeError, OSError, ImportError) as error:
+    except OSError as error:
+        named = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        _fail(in_shell_words(str(named if error.strerror else error)))
+    except (ValueError, TypeError, ImportError) as error:
         _fail(in_shell_words(str(error)))
     except Exception as error:
         if str(error) == INTERRUPTED_QUERY:
@@ -37,6 +57,29 @@ def main() -> None:
         if type(error).__module__.startswith(("click", "typer")):
             _say(error)
         raise
+
+
+def _ready() -> None:
+    """Prepare the process: what cannot be written is written plainer, and to be terminated is to be interrupted."""
+    if sys.stdout is None:  # Python has no stream then, and a file might be opened in its place
+        _fail("standard output is closed; send it to a file or to /dev/null")
+    codecs.register_error("plainer", _plainer)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="plainer")
+    signal.signal(signal.SIGTERM, _terminated)
+
+
+def _plainer(error: UnicodeError) -> tuple[str, int]:
+    """Write what a terminal's encoding lacks in other characters, instead of giving up half-way."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    missing = error.object[error.start : error.end]
+    return "".join(PLAIN.get(c) or c.encode("ascii", "backslashreplace").decode() for c in missing), error.end
+
+
+def _terminated(number: int, frame: FrameType | None) -> None:
+    raise TerminatedError
 
 
 def in_shell_words(message: str) -> str:
@@ -62,7 +105,8 @@ def _say(error: Exception) -> None:
 
 
 def _fail(message: str, code: int = 2) -> None:
-    sys.stderr.write(f"warner: {message}\n")
+    if sys.stderr is not None:
+        sys.stderr.write(f"warner: {message}\n")
     sys.exit(code)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import secrets
@@ -22,10 +23,14 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     Written beside, then renamed: a reader never sees half a file, and a failure leaves nothing behind.
     """
-    target = Path(path).resolve()  # through a link, to the file itself
-    if target.exists() and not target.is_file() and not target.is_dir():
-        yield target  # a pipe or a device: there is nothing to take the place of
+    given = Path(path)
+    if is_pipe(given):
+        yield given  # there is nothing to take the place of
         return
+    try:
+        target = given.resolve()  # through a link, to the file itself
+    except RuntimeError:  # until Python 3.13, a link that leads to itself
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from None
     part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
     try:
         yield part
@@ -36,6 +41,11 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise type(error)(error.errno, error.strerror, str(path)) from None  # named as the user named it
     finally:
         part.unlink(missing_ok=True)
+
+
+def is_pipe(path: Path) -> bool:
+    """Tell a pipe or a device, which can be gone through once, from a file and a folder."""
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def save_text(path: str | os.PathLike[str], text: str, *, private: bool = False) -> None:

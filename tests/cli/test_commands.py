@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         ((*ESTIMATE, "--level", "95"), "level must be between 0 and 1"),
         ((*ESTIMATE, "--unknown", "ignore"), '"error" or "drop"'),
         ((*ESTIMATE, "-o", "e.xlsx"), "must end in .csv, .json or .parquet"),
-        ((*ESTIMATE, "-o", "nowhere/e.csv"), "No such file or directory: 'nowhere/e.csv'"),
+        ((*ESTIMATE, "-o", "nowhere/e.csv"), "nowhere/e.csv: No such file or directory"),
         (("show", "nowhere.json"), "there is no file nowhere.json"),
         (("estimate", ".", "-d", "survey.json"), "is a folder"),
         (("estimate", "empty.csv", "-d", "survey.json"), "empty.csv is empty"),

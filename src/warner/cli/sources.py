@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import shutil
-import sys
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from warner.designs import RandomizedResponse, load_design
+from warner.documents import is_pipe
 from warner.reports.counting import tally
+from warner.reports.streams import standard_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,16 +83,24 @@ class Source(NamedTuple):
         if "://" in self.file:
             yield self._database_table()
         elif self.file == "-":
-            # Reports are public, so a file may hold them for a moment; engines do not read a pipe reliably.
-            if self.input_format not in FORMATS:
-                raise ValueError(f"--format must be csv, tsv, parquet or jsonl, but got {self.input_format!r}")
-            with tempfile.TemporaryDirectory() as folder:
-                path = Path(folder) / f"standard input.{self.input_format}"
-                with path.open("wb") as spool:
-                    shutil.copyfileobj(sys.stdin.buffer, spool)
+            with self._spooled(standard_input()) as path:
+                yield path
+        elif is_pipe(Path(self.file)):
+            with Path(self.file).open("rb") as pipe, self._spooled(pipe) as path:
                 yield path
         else:
             yield self.file
+
+    @contextmanager
+    def _spooled(self, reports: BinaryIO) -> Iterator[Path]:
+        """Hold what a pipe brings in a file for a moment, as reports may be: engines read it more than once."""
+        if self.input_format not in FORMATS:
+            raise ValueError(f"--format must be csv, tsv, parquet or jsonl, but got {self.input_format!r}")
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"standard input.{self.input_format}"
+            with path.open("wb") as spool:
+                shutil.copyfileobj(reports, spool)
+            yield path
 
     def _database_table(self) -> Any:
         try:

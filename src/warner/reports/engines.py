@@ -23,6 +23,7 @@ import narwhals as nw
 import numpy as np
 
 from warner.designs.labels import MISSING, OUTSIDE
+from warner.documents import is_pipe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -267,6 +268,8 @@ def opened(path: str | os.PathLike[str], *, secret: bool = False, columns_only: 
         raise FileNotFoundError(f"there is no file {name}")
     if Path(files[0]).is_dir():
         raise IsADirectoryError(f"{name} is a folder; give a file, or a pattern such as {name.rstrip('/')}/*.csv")
+    if is_pipe(Path(files[0])):
+        raise ValueError(f"{name} must be a file, but is a pipe or a device, which can be read only once; use -")
     kinds = {kind_of(file) for file in files}
     if len(kinds) > 1:
         raise ValueError(

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeAlias
 
 import numpy as np
 
@@ -149,11 +149,18 @@ def randomize_lines(
     return done
 
 
+def standard_input() -> BinaryIO:
+    """Give the bytes of standard input, which somebody may have closed."""
+    if sys.stdin is None:
+        raise ValueError("standard input is closed; give a file instead of -, or send it something")
+    return sys.stdin.buffer
+
+
 @contextmanager
 def _opened_lines(source: str | os.PathLike[str]) -> Iterator[Iterator[str]]:
     name = "standard input" if os.fspath(source) == "-" else os.fspath(source)
     with (
-        io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline="\n")
+        io.TextIOWrapper(standard_input(), encoding="utf-8-sig", newline="\n")
         if os.fspath(source) == "-"
         else Path(source).open(encoding="utf-8-sig", newline="\n") as lines
     ):
@@ -181,8 +188,8 @@ def _pieces(
 ) -> tuple[Iterator[Piece], Document, bool]:
     """Read the wanted columns, the answers first; also the Arrow types of the others, and whether all is text."""
     if os.fspath(source) == "-":
-        standard_input = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline="")
-        return _csv_pieces(standard_input, design, column, keep), {}, True
+        text = io.TextIOWrapper(standard_input(), encoding="utf-8-sig", newline="")
+        return _csv_pieces(text, design, column, keep), {}, True
     name = os.fspath(source)
     file = opened(source, secret=True)
     if file.text:

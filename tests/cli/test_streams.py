@@ -1,0 +1,120 @@
+"""Closed and strange streams, other encodings, signals: a clear line, and no file half-written."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cli.shell import COMMAND, ESTIMATE, fails, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SHELL = shlex.join(COMMAND)
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
+
+
+def in_shell(folder: Path, command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False, timeout=100)
+
+
+@pytest.mark.parametrize("command", ["estimate - --design survey.json", "check - --design survey.json"])
+def test_closed_standard_input_is_a_clear_line(folder: Path, command: str) -> None:
+    done = in_shell(folder, f"{SHELL} {command} <&-")
+    assert done.returncode == 2
+    assert done.stderr == "warner: standard input is closed; give a file instead of -, or send it something\n"
+
+
+@pytest.mark.parametrize("lines", ["", "--lines"])
+def test_answers_from_a_closed_standard_input(folder: Path, lines: str) -> None:
+    done = in_shell(folder, f"{SHELL} randomize - {lines} --design survey.json <&-")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "standard input is closed" in done.stderr
+
+
+def test_closed_standard_output_is_no_success(folder: Path) -> None:
+    done = in_shell(folder, f"{SHELL} {shlex.join(ESTIMATE)} >&-")
+    assert done.returncode == 2
+    assert done.stderr == "warner: standard output is closed; send it to a file or to /dev/null\n"
+    assert in_shell(folder, f"{SHELL} {shlex.join(ESTIMATE)} >&- 2>&-").returncode == 2
+
+
+def test_reports_from_named_pipes_and_process_substitution(folder: Path) -> None:
+    expected = run(folder, *ESTIMATE).stdout
+    assert expected.startswith("Estimate")
+    os.mkfifo(folder / "pipe")
+    options = "--column answer --design survey.json"
+    for command in (f"cat reports.csv > pipe & {SHELL} estimate pipe", f"{SHELL} estimate <(cat reports.csv)"):
+        done = in_shell(folder, f"{command} {options}")
+        assert (done.returncode, done.stderr, done.stdout) == (0, "", expected)
+
+
+def test_answers_from_a_pipe_are_never_held_in_a_file(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    done = in_shell(folder, f"cat reports.csv > pipe & {SHELL} randomize pipe -c answer --design survey.json; cat pipe")
+    assert done.stderr == "warner: pipe must be a file, but is a pipe or a device, which can be read only once; use -\n"
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "latin-1"])
+def test_a_terminal_that_lacks_characters_gets_plainer_ones(folder: Path, encoding: str) -> None:
+    done = run(folder, *ESTIMATE, env=os.environ | {"PYTHONIOENCODING": encoding})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "#####" in done.stdout
+    assert done.stdout.replace("#", "█") == run(folder, *ESTIMATE).stdout
+
+
+def test_labels_that_a_terminal_lacks_are_escaped(folder: Path) -> None:
+    environment = os.environ | {"PYTHONIOENCODING": "cp1252"}
+    design = ("design", "да", "нет", "--epsilon", "1", "-o", "accents.json")
+    done = run(folder, *design, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\\u0434\\u0430" in run(folder, "show", "accents.json", env=environment).stdout
+
+
+def test_a_page_for_a_pipe(folder: Path) -> None:
+    done = in_shell(folder, f"{SHELL} {shlex.join(ESTIMATE)} --report /dev/stdout | head -c 15")
+    assert (done.stdout, done.stderr) == ("<!DOCTYPE html>", "")
+
+
+def test_a_link_that_leads_to_itself(folder: Path) -> None:
+    (folder / "loop").symlink_to("loop")
+    words = fails(folder, "design", "a", "b", "--epsilon", "1", "-o", "loop")
+    assert words == "warner: loop: Too many levels of symbolic links\n"
+
+
+def test_a_folder_that_is_not_there_is_named_without_numbers(folder: Path) -> None:
+    words = fails(folder, *ESTIMATE, "--output", "nowhere/x.csv")
+    assert words == "warner: nowhere/x.csv: No such file or directory\n"
+
+
+def test_to_be_terminated_is_as_clean_as_to_be_interrupted(folder: Path) -> None:
+    command = [*COMMAND, "randomize", "-", "--column", "answer", "--design", "survey.json", "-o", "out.csv"]
+    before = sorted(folder.iterdir())
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=folder, stdin=pipe, stderr=pipe, stdout=pipe, text=True) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write("answer\n" + "never\n" * 100_000)
+        process.stdin.flush()
+        while not list(folder.glob(".*part")):
+            assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=60) == 143
+        assert process.stderr.read() == "warner: terminated; no file is half-written\n"
+        process.stdin.close()
+    assert sorted(folder.iterdir()) == before
+
+
+def test_too_little_memory_is_a_clear_line(folder: Path) -> None:
+    run(folder, "design", "--size", "100000000", "--epsilon", "5", "-o", "large.json")
+    (folder / "large.csv").write_text("a\n1\n2\n", encoding="utf-8")
+    done = in_shell(folder, f"ulimit -v 3000000; {SHELL} estimate large.csv --design large.json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[-1].startswith("warner: ")
+    assert "Traceback" not in done.stderr
