@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.testing import assert_array_equal
 from strategies import channels
 from tables import scripted
 from warner import Channel, RandomizedResponse
-from warner.designs import MECHANISMS, Design
+from warner.designs import MECHANISMS, Design, Memoized, design_from_dict
 from warner.designs.draws import bernoulli, uniform
 
 if TYPE_CHECKING:
@@ -124,6 +125,29 @@ def test_a_wide_randomized_response_is_drawn_by_its_rule() -> None:
     edges = [0, a - 1, a, a + b - 1, a + b, a + 2 * b, chain.total - 1]
     for truth, wanted in ((0, [0, 0, 1, 1, 2, 3, 3]), (2, [2, 2, 0, 0, 1, 3, 3])):
         assert chain.draw(np.full(7, truth), scripted(edges, 16)).tolist() == wanted
+
+
+@pytest.mark.parametrize("truth", [0, 1, 2])
+def test_odds_beyond_64_bits_are_drawn_by_their_rule(truth: int) -> None:
+    for a in (2**63 - 1, 2**63, 2**64 - 1, 2**200, 2**318):
+        design: Any = design_from_dict(RandomizedResponse(3, odds=(2, 1)).to_dict() | {"odds": [str(a), "1"]})
+        width = 8 * (design.total.bit_length() // 64 + 1)
+        reports = design.draw(np.full(4, truth), scripted([0, a - 1, a, a + 1], width))
+        assert reports.tolist() == [truth, truth, *(lie for lie in range(3) if lie != truth)]
+        assert design.randomize([truth] * 20) == [truth] * 20  # but once in 2^59 runs
+
+
+def test_a_wide_chain_of_hash_values_is_drawn_by_its_rule() -> None:
+    chain: Any = Memoized.hashing(9, eps_infinity=2, eps_first=1, field=3).once
+    (a, b), total = chain.odds, chain.draws[0]
+    assert total >= 2**62
+    values = a + 2 * b
+    for direction, truth in itertools.product(range(4), range(9)):
+        edges = [direction * values + u for u in (0, a - 1, a, a + b - 1, a + b, values - 1)]
+        hashed = int(chain.block_with(np.array([truth]), np.array([direction]))[0]) - 3 * direction
+        first, second = (value for value in range(3) if value != hashed)
+        drawn = chain.draw(np.full(6, truth), scripted(edges, 8 * (total.bit_length() // 64 + 1)))
+        assert (drawn - 3 * direction).tolist() == [hashed, hashed, first, first, second, second]
 
 
 @pytest.mark.parametrize("design", [*EVERY, WIDE], ids=lambda design: design.summary())

@@ -89,6 +89,7 @@ def test_order_and_type_of_the_labels_are_kept(domain: Any) -> None:
         (range(2**63 - 1, 2**63 + 1), ValueError, "integers of 64 bits"),
         (["a", "a\0"], ValueError, "without NUL"),
         (["", "b"], ValueError, "labels that are not empty"),
+        (["a", "\ud83d"], ValueError, "half a character"),
     ],
 )
 def test_what_is_no_domain(domain: Any, error: type[Exception], complaint: str) -> None:

@@ -20,7 +20,10 @@ from strategies import channels
 from warner import (
     Channel,
     ChannelOperator,
+    LocalHashing,
+    ProjectiveGeometry,
     RandomizedResponse,
+    SubsetSelection,
     Tally,
     UnaryEncoding,
     certificate,
@@ -235,6 +238,9 @@ def test_what_cannot_be_asked_together_is_refused() -> None:
         ([COIN, "3/4"], TypeError, "must be a design, but got str"),
         ({"a": COIN, 2: COIN}, TypeError, "names that are texts"),
         ([COIN, UnaryEncoding(3, odds=(3, 1))], ValueError, "supports several answers"),
+        ([COIN, SubsetSelection(3, odds=(3, 1), size=1)], ValueError, "written as a label, but under subset"),
+        ([COIN, ProjectiveGeometry(4, odds=(3, 1), field=3)], ValueError, "written as a label, but under projective"),
+        ([COIN, LocalHashing(3, odds=(3, 1), field=3)], ValueError, "written as a label, but under local hashing"),
         ([COIN] * 17, ValueError, "at most 65,536 joint answers.*131,072.*pairs"),
         ([Channel(np.full((2, 300), 1 / 300), 2, 300)] * 2, ValueError, "at most 65,536 joint reports"),
         ([COIN, RandomizedResponse(5000, epsilon=1)], ValueError, "at most 4,096 answers"),
@@ -245,6 +251,8 @@ def test_what_cannot_be_asked_together_is_refused() -> None:
     alike = Product([RandomizedResponse(["a", "a & b"], odds=(2, 1)), RandomizedResponse(["b & c", "c"], odds=(2, 1))])
     with pytest.raises(ValueError, match="'a & b & c' can be read in two ways"):
         _ = alike.domain
+    with pytest.raises(ValueError, match="'a & b & c' can be read in two ways"):
+        design_from_dict(alike.to_dict())
 
 
 @pytest.mark.parametrize(

@@ -180,13 +180,16 @@ class LocalHashing(OverField):
         reports = np.empty_like(answers)
         for start in range(0, answers.size, CHUNK):
             truth = answers[start : start + CHUNK]
-            drawn = uniform(truth.size, total, random_bytes).astype(np.int64)
-            directions = drawn // (a + (field - 1) * b)
-            drawn -= directions * (a + (field - 1) * b)
+            drawn = uniform(truth.size, total, random_bytes)
+            drawn = drawn if drawn.dtype == object else drawn.astype(np.int64)  # chains may need wider numbers
+            quotient = drawn // (a + (field - 1) * b)
+            drawn = drawn - quotient * (a + (field - 1) * b)
+            directions: Integers = quotient.astype(np.int64)
             hashes = self._hashed(truth, directions)
-            lies = np.maximum(drawn - a, 0) // max(b, 1)
+            lies: Integers = (np.maximum(drawn - a, 0) // max(b, 1)).astype(np.int64)
             lies += lies >= hashes  # in their order, skipping the true one
-            reports[start : start + CHUNK] = directions * field + np.where(drawn < a, hashes, lies)
+            honest = (drawn < a).astype(bool, copy=False)
+            reports[start : start + CHUNK] = directions * field + np.where(honest, hashes, lies)
         return reports
 
     def ancillary(self) -> Ancillary | None:

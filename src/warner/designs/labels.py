@@ -6,6 +6,7 @@ that is not in the domain `OUTSIDE`; both are negative, so that no array can be 
 
 from __future__ import annotations
 
+import re
 import reprlib
 from collections import Counter
 from collections.abc import Sequence
@@ -25,6 +26,7 @@ Domain: TypeAlias = int | Sequence[str] | Sequence[int] | Sequence[str | int] | 
 MISSING = -1
 OUTSIDE = -2
 LISTED = 12  # labels in a sentence
+HALF = re.compile("[\ud800-\udfff]")
 MANY = 1000  # texts that are better read all at once
 
 
@@ -171,6 +173,10 @@ def _distinct_labels(domain: list[Any], name: str) -> Labels:
         if any("\0" in label or not label for label in labels):
             raise ValueError(
                 f"{name} must hold labels that are not empty (a file would have them missing) and without NUL"
+            )
+        if any(HALF.search(label) for label in labels):
+            raise ValueError(
+                f"{name} must hold texts, but one has half a character (a surrogate), which no file can hold"
             )
     elif all(isinstance(label, int | np.integer) and not isinstance(label, bool) for label in domain):
         labels = tuple(map(int, domain))

@@ -397,7 +397,9 @@ class Memoized(Design):
     @classmethod
     def from_fields(cls, fields: Document) -> Memoized:
         """Read the documents of both rounds."""
-        return cls(_stage("first", fields["first"]), _stage("second", fields["second"]))
+        made = cls(_stage("first", fields["first"]), _stage("second", fields["second"]))
+        _ = made.once  # a chain in too large numbers is refused here
+        return made
 
 
 def _l_osue(domain: Domain, *, eps_infinity: Number, eps_first: Number) -> Memoized:

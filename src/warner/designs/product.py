@@ -35,6 +35,7 @@ from warner.designs.channel import Channel
 from warner.designs.contract import CHANNEL_LIMIT, IDENTIFIED, Design, revealed
 from warner.designs.exact import TOTAL_LIMIT
 from warner.designs.facts import Bounds, ChannelOperator, Readout, nearer_ends
+from warner.designs.forms import LabelForm
 from warner.designs.labels import LISTED, canonical, listed
 from warner.designs.modes import kronecker, merged, mode_products
 from warner.words import enumerated, percent, quoted
@@ -409,7 +410,9 @@ class Product(Design):
             raise ValueError(f"this design is damaged: designs must be a list of {len(names)}, one for each question")
         if len(set(names)) < len(names):
             raise ValueError("this design is damaged: a question stands there twice")
-        return cls(dict(zip(names, map(design_from_dict, designs), strict=True)))
+        made = cls(dict(zip(names, map(design_from_dict, designs), strict=True)))
+        _ = made.domain, made.columns  # joint labels that look alike are refused here
+        return made
 
 
 def _of_reports(whole: ChannelOperator, reports: Counts) -> ChannelOperator:
@@ -469,6 +472,11 @@ def _refuse_parts(names: tuple[Any, ...], parts: tuple[Any, ...]) -> None:
         if design.k > CHANNEL_LIMIT:
             raise ValueError(
                 f"the question {quoted(name)} must have at most {CHANNEL_LIMIT:,} answers, but has {design.k:,}"
+            )
+        if design.report_form != LabelForm(design.columns):  # a set of one answer, or the number of one
+            raise ValueError(
+                f"a report to {quoted(name)} must be written as a label, but under {design.mechanism} it is not; ask "
+                "that question with a RandomizedResponse"
             )
 
 
