@@ -1,4 +1,4 @@
-// Randomized response: from the same bytes the same report as in Python (docs/formats.md). MIT.
+// Randomized response: the same report from the same bytes as in Python (docs/formats.md). MIT.
 
 export const check = (kept, rule) => {
   if (!kept) throw new TypeError(`this design is damaged: ${rule}`);
@@ -106,7 +106,7 @@ export const mechanisms = new Map([
 export function design(json) {
   check(json?.format === "warner design" && json.version === 1, "it must be a design of version 1");
   const { mechanism, inputs, ...rest } = json;
-  check(mechanisms.has(mechanism), 'mechanism is not known; import "./sets.js" for more');
+  check(mechanisms.has(mechanism), 'mechanism unknown; import "./sets.js" for more');
   // of earlier versions
   if (mechanism === "channel" && inputs && !rest.domain) json = { mechanism, domain: inputs, ...rest };
   const [read, needed, optional] = mechanisms.get(mechanism);

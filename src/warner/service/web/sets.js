@@ -1,0 +1,348 @@
+// All mechanisms beside randomized response and channels: importing this file makes them known to warner.js.
+// Their laws and draws are those of docs/formats.md. MIT.
+
+import { below, check, design, labels, mechanisms, ratio, spent, truthOrLie, uniform } from "./warner.js";
+
+const whole = (name, number, low, high) =>
+  check(
+    Number.isInteger(number) && number >= low && number <= high,
+    `${name} must be a whole number from ${low} to ${high}`,
+  );
+
+const oddsOf = (json) => {
+  const [a, b] = ratio("odds", json);
+  check(a > b, "odds must be larger for the true answer");
+  return [a, b];
+};
+
+// Reports that are texts, or numbers from 0 to size - 1; beyond 2^53 numbers are BigInts.
+const texts = (padded = (report) => report) => ({ at: (report) => report, padded });
+const numbers = (size) => {
+  const code = (number) => (size <= Number.MAX_SAFE_INTEGER ? Number(number) : number);
+  return { size: code(size), at: (report) => report, code };
+};
+
+// Bits that are 1 with probability n/d: bytes are the digits of a uniform number, which is compared with n/d. All that
+// are undecided take a byte, in their order; then those that still are another one.
+function drawnBits(size, n, d, bytes) {
+  const bits = new Uint8Array(size);
+  for (let open = Uint32Array.from(bits, (_, place) => place); ; ) {
+    const digit = Number((256n * n) / d);
+    n = (256n * n) % d;
+    const equal = [];
+    for (let start = 0; start < open.length; start += 65536) {
+      const part = open.subarray(start, start + 65536); // crypto gives so many at a time
+      const drawn = bytes(part.length);
+      part.forEach((place, i) => {
+        bits[place] = drawn[i] < digit;
+        if (drawn[i] === digit) equal.push(place);
+      });
+    }
+    if (!n || !equal.length) return bits;
+    open = Uint32Array.from(equal);
+  }
+}
+
+const drawnBit = (n, d, bytes) => drawnBits(1, BigInt(n), BigInt(d), bytes)[0];
+
+// Answer i in byte i/8, under the mask 0x80 >> (i % 8), in hexadecimal
+function packed(bits) {
+  let hex = "";
+  for (let i = 0; i < bits.length; i += 4) {
+    let digit = 0;
+    for (let j = i; j < i + 4; j++) digit = 2 * digit + (bits[j] ?? 0);
+    hex += digit.toString(16);
+  }
+  return hex.length % 2 ? `${hex}0` : hex;
+}
+
+// Subset selection: sets of so many answers, the last one taking part in the place of the true one
+
+function subset({ domain, odds, size }) {
+  const answers = labels("domain", domain);
+  const k = answers.size;
+  whole("size", size, 1, k - 1);
+  const [a, b] = oddsOf(odds);
+  const [held, total] = [a * BigInt(size), a * BigInt(size) + b * BigInt(k - size)];
+  below(62n, total);
+  const draw = (x, bytes) => {
+    const bits = new Uint8Array(k);
+    const holds = drawnBit(held, total, bytes);
+    let needed = size - holds;
+    for (let place = 0; place < k - 1; place++) {
+      bits[place] = drawnBit(needed, k - 1 - place, bytes);
+      needed -= bits[place];
+    }
+    bits[k - 1] = bits[x]; // if that is the last answer itself, nothing was drawn for it
+    bits[x] = holds;
+    return packed(bits);
+  };
+  return { answers, reports: texts(), epsilon: spent(b, a), draw };
+}
+
+// Unary encoding: a bit for each answer
+
+function rates({ one, zero }) {
+  const [[p, r], [q, s]] = [ratio("one", one), ratio("zero", zero)];
+  check(q && r && s && q * r < p * s && p <= r, "one and zero must be probabilities, 0 < zero < one <= 1");
+  return { one: [p, r], zero: [q, s] };
+}
+
+const gcd = (a, b) => (b ? gcd(b, a % b) : a);
+const narrow = ({ one: [, r], zero: [, s] }) => below(320n, (r / gcd(r, s)) * s);
+const spentByBits = ({ one: [p, r], zero: [q, s] }) => spent(q * (r - p), p * (s - q));
+
+function unaryBits(x, size, { one, zero }, bytes) {
+  const bits = drawnBits(size, ...zero, bytes);
+  bits[x] = drawnBit(...one, bytes);
+  return bits;
+}
+
+function unary({ domain, one, zero }) {
+  const answers = labels("domain", domain);
+  const given = rates({ one, zero });
+  narrow(given);
+  const draw = (x, bytes) => packed(unaryBits(x, answers.size, given, bytes));
+  return { answers, reports: texts(), epsilon: spentByBits(given), draw };
+}
+
+// Finite geometry: vectors over a prime field, and points, whose first coordinate that is not 0 is 1
+
+const isPrime = (number) => {
+  for (let factor = 2; factor * factor <= number; factor++) if (number % factor === 0) return false;
+  return number > 1;
+};
+
+function space({ domain, odds, field, dimension }, least) {
+  whole("field", field, 2, 2 ** 31 - 1);
+  whole("dimension", dimension, least, 62);
+  check(isPrime(field), "field must be a prime number");
+  return { answers: labels("domain", domain), odds: oddsOf(odds), q: BigInt(field), t: dimension };
+}
+
+const points = (q, t) => (q ** BigInt(t) - 1n) / (q - 1n);
+
+function digits(number, q, t) {
+  const written = [];
+  for (let i = 0; i < t; i++, number /= q) written.unshift(number % q);
+  return written;
+}
+
+const product = (xs, ys, q) => xs.reduce((sum, x, i) => sum + x * ys[i], 0n) % q;
+
+// The number whose digits are the coordinates of a point, and back; points with as many after the 1 follow each other.
+function written(point, q) {
+  let free = 0;
+  while (points(q, free + 1) <= point) free++;
+  return point + q ** BigInt(free) - points(q, free);
+}
+
+function pointOf(vector, q) {
+  const inverse = power(vector.find((coordinate) => coordinate), q - 2n, q);
+  const number = vector.reduce((sum, coordinate) => sum * q + ((coordinate * inverse) % q), 0n);
+  let free = 0;
+  while (q ** BigInt(free + 1) <= number) free++;
+  return number - q ** BigInt(free) + points(q, free);
+}
+
+const power = (base, exponent, q) =>
+  exponent ? (power((base * base) % q, exponent / 2n, q) * (exponent % 2n ? base : 1n)) % q : 1n;
+
+function projective(json) {
+  const { answers, odds: [a, b], q, t } = space(json, 2);
+  const [size, through] = [points(q, t), points(q, t - 1)];
+  check(size >= answers.size, "field and dimension must give a point for each answer");
+  const held = a * through;
+  const total = held + b * (size - through);
+  below(62n, total);
+  const reports = numbers(size);
+  const draw = (x, bytes) => {
+    const u = uniform(total, bytes);
+    const missed = u >= held;
+    const rest = missed ? (u - held) / b : written(u / a, q);
+    const point = digits(written(BigInt(x), q), q, t);
+    const first = point.findIndex((coordinate) => coordinate);
+    const normal = digits(rest, q, t - 1);
+    normal.splice(first, 0, 0n);
+    // The product with the point is 1 outside of the hyperplane, else 0.
+    normal[first] = (BigInt(missed) + q - product(point, normal, q)) % q;
+    return reports.code(pointOf(normal, q));
+  };
+  return { answers, reports, epsilon: spent(b, a), draw };
+}
+
+// Local hashing
+
+const hashed = (x, direction, q, t) => product(digits(written(direction, q), q, t), digits(BigInt(x), q, t), q);
+
+function linear(json) {
+  const { answers, odds: [a, b], q, t } = space(json, 1);
+  check(q ** BigInt(t) >= answers.size, "field and dimension must give a vector for each answer");
+  const values = a + (q - 1n) * b;
+  const directions = points(q, t);
+  below(62n, directions * values);
+  const reports = numbers(directions * q);
+  const draw = (x, bytes) => {
+    const u = uniform(directions * values, bytes);
+    const hash = Number(hashed(x, u / values, q, t));
+    return reports.code((u / values) * q + BigInt(truthOrLie(hash, u % values, a, b)));
+  };
+  return { answers, reports, epsilon: spent(b, a), draw };
+}
+
+function affine({ domain, odds, prime, values }) {
+  const answers = labels("domain", domain);
+  whole("prime", prime, Math.max(3, answers.size), 2 ** 32 - 5);
+  whole("values", values, 2, prime - 1);
+  check(isPrime(prime), "prime must be a prime number");
+  const [a, b] = oddsOf(odds);
+  const [p, g] = [BigInt(prime), BigInt(values)];
+  below(62n, a + (g - 1n) * b);
+  const draw = (x, bytes) => {
+    const alpha = uniform(p - 1n, bytes) + 1n;
+    const beta = uniform(p, bytes);
+    const u = uniform(a + (g - 1n) * b, bytes);
+    const hash = Number(((alpha * BigInt(x) + beta) % p) % g);
+    return `${alpha}:${beta}:${truthOrLie(hash, u, a, b)}`;
+  };
+  const lengths = [prime - 1, prime - 1, values - 1].map((most) => `${most}`.length);
+  const padded = (report) => report.split(":").map((part, i) => part.padStart(lengths[i], "0")).join(":");
+  return { answers, reports: texts(padded), epsilon: spent(b, a), draw };
+}
+
+function hashing(json) {
+  const kinds = { linear: [linear, ["field", "dimension"]], affine: [affine, ["prime", "values"]] };
+  check(json.hash === "linear" || json.hash === "affine", 'hash must be "linear" or "affine"');
+  const [read, needed] = kinds[json.hash];
+  const given = ["field", "dimension", "prime", "values"].filter((name) => Object.hasOwn(json, name));
+  check(`${given}` === `${needed}`, `with hash "${json.hash}" it must have ${needed.join(" and ")}`);
+  return read(json);
+}
+
+// Hadamard response
+
+function hadamard({ domain, odds, bits }) {
+  const answers = labels("domain", domain);
+  whole("bits", bits, 2, 60);
+  check(2 ** bits > answers.size, "bits must be so many that 2^bits is above the number of answers");
+  const [a, b] = oddsOf(odds);
+  const t = BigInt(bits);
+  below(62n, (a + b) << t);
+  const reports = numbers(1n << t);
+  const draw = (x, bytes) => {
+    const u = uniform((a + b) << t, bytes);
+    const [vector, point] = [u % (1n << t), BigInt(x) + 1n];
+    let even = true;
+    for (let rest = vector & point; rest; rest >>= 1n) if (rest & 1n) even = !even;
+    return reports.code(even === u >> t >= a ? vector ^ (point & -point) : vector);
+  };
+  return { answers, reports, epsilon: spent(b, a), draw };
+}
+
+// Two rounds: a person's first report, both drawn afresh
+
+// Whether two domains are the same; ranges, which may be long, are by their ends.
+const same = (one, other, listed) => {
+  if (one.size !== other.size || one.at(0) !== other.at(0)) return false;
+  for (let i = 1; listed && i < one.size; i++) if (one.at(i) !== other.at(i)) return false;
+  return true;
+};
+
+function memoized({ first, second }) {
+  const [one, two] = [design(first), design(second)];
+  const listed = Array.isArray(first.domain) || Array.isArray(second.domain);
+  const kinds = `${one.mechanism}, ${two.mechanism}`;
+  check(one.epsilon < Infinity, "first must have a finite epsilon");
+  if (kinds === "unary encoding, unary encoding") {
+    check(same(one.answers, two.answers, listed), "second must have the domain of first");
+    return bitRounds(one, rates(first), rates(second));
+  }
+  const hashes = kinds === "local hashing, randomized response" && first.hash === "linear";
+  check(hashes || kinds === "randomized response, randomized response", "first and second must be rounds that fit");
+  const [[a, b], [c, d]] = [oddsOf(first.odds), oddsOf(second.odds)];
+  const size = BigInt(two.answers.size);
+  // One report of both rounds: a randomized response again
+  const [high, low] = [a * c + (size - 1n) * b * d, a * d + b * c + (size - 2n) * b * d];
+  const divisor = gcd(high, low);
+  below(320n, (high + (size - 1n) * low) / divisor);
+  const { answers, reports } = one;
+  const epsilon = spent(low, high);
+  if (!hashes) {
+    check(same(answers, two.answers, listed), "second must have the domain of first");
+    return { answers, reports, epsilon, draw: (x, bytes) => two.draw(one.draw(x, bytes), bytes) };
+  }
+  const [q, t] = [BigInt(first.field), first.dimension];
+  const values = labels("domain", { first: 0, size: first.field });
+  check(same(values, two.answers, listed), "second must have the hash values of first for its domain");
+  const draw = (x, bytes) => {
+    const direction = uniform(points(q, t), bytes);
+    const hash = Number(hashed(x, direction, q, t));
+    const response = truthOrLie(hash, uniform(a + (q - 1n) * b, bytes), a, b);
+    return reports.code(direction * q + BigInt(two.draw(response, bytes)));
+  };
+  return { answers, reports, epsilon, draw };
+}
+
+function bitRounds({ answers, reports }, first, second) {
+  const { one: [c, e], zero: [d, f] } = second;
+  // A bit that is 1 with probability n/m is 1 in the report with probability n/m c/e + (1 - n/m) d/f.
+  const chained = ([n, m]) => {
+    const [top, bottom] = [n * c * f + (m - n) * d * e, m * e * f];
+    return [top / gcd(top, bottom), bottom / gcd(top, bottom)];
+  };
+  const chain = { one: chained(first.one), zero: chained(first.zero) };
+  narrow(chain);
+  const draw = (x, bytes) => {
+    const bits = unaryBits(x, answers.size, first, bytes);
+    const ones = drawnBits(answers.size, c, e, bytes);
+    const zeros = drawnBits(answers.size, d, f, bytes);
+    return packed(bits.map((bit, i) => (bit ? ones[i] : zeros[i])));
+  };
+  return { answers, reports, epsilon: spentByBits(chain), draw };
+}
+
+// Several questions, each with a device of its own; the last one changes fastest
+
+function joint(parts, what) {
+  const size = parts.reduce((cells, part) => cells * part.size, 1);
+  check(size <= 65536, `there must be at most 65,536 joint ${what}`);
+  const split = (code) => {
+    const codes = [];
+    for (const part of [...parts].reverse()) {
+      codes.unshift(code % part.size);
+      code = Math.floor(code / part.size);
+    }
+    return codes;
+  };
+  const list = Array.from({ length: size }, (_, code) => split(code).map((i, place) => parts[place].at(i)).join(" & "));
+  return { ...labels(what, list), split };
+}
+
+function questions({ questions, designs }) {
+  const names = (list) => list.every((name) => typeof name === "string" && name) && new Set(list).size === list.length;
+  check(Array.isArray(questions) && questions.length > 1 && names(questions), "questions must be two names or more");
+  check(Array.isArray(designs) && designs.length === questions.length, "there must be a design for each question");
+  const parts = designs.map(design);
+  check(parts.every((part) => part.reports.indexOf), "a report to each question must be one of its labels");
+  check(parts.every((part) => part.answers.size <= 4096), "a question must have at most 4,096 answers");
+  const answers = joint(parts.map((part) => part.answers), "answers");
+  const reports = joint(parts.map((part) => part.reports), "reports");
+  const draw = (x, bytes) => {
+    const truths = answers.split(x);
+    return parts.reduce((code, part, i) => code * part.reports.size + part.draw(truths[i], bytes), 0);
+  };
+  // Sums of doubles may round down; so does the factor make up for it.
+  const epsilon = parts.reduce((sum, part) => sum + part.epsilon, 0) * (1 + 2 ** -48);
+  return { answers, reports, epsilon, draw };
+}
+
+for (const [name, ...read] of [
+  ["subset selection", subset, ["domain", "odds", "size"], []],
+  ["unary encoding", unary, ["domain", "one", "zero"], []],
+  ["local hashing", hashing, ["domain", "odds", "hash"], ["field", "dimension", "prime", "values"]],
+  ["Hadamard response", hadamard, ["domain", "odds", "bits"], []],
+  ["projective geometry response", projective, ["domain", "odds", "field", "dimension"], []],
+  ["memoized", memoized, ["first", "second"], []],
+  ["product", questions, ["questions", "designs"], []],
+])
+  mechanisms.set(name, read);
