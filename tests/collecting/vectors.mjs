@@ -1,0 +1,55 @@
+// The test vectors of docs/formats.md: what disagrees with them. For Node and for browsers.
+
+/** Bytes from hexadecimal, in the order in which they are asked for; `left` says how many were not. */
+export function scripted(hex) {
+  const all = Uint8Array.from(hex.match(/../g) ?? [], (digits) => parseInt(digits, 16));
+  let taken = 0;
+  const source = (size) => {
+    if (taken + size > all.length) throw new Error("more bytes were asked for than there are");
+    return all.slice(taken, (taken += size));
+  };
+  return { source, left: () => all.length - taken };
+}
+
+function drawn({ randomizeCode }, read, { answer, bytes, report, label }) {
+  const { source, left } = scripted(bytes);
+  const code = randomizeCode(read, answer, source);
+  // Labels by position; numbers and sets as they are written.
+  const agrees = label === undefined ? String(code) === report : code === report && read.reports.at(code) === label;
+  return agrees && left() === 0 ? [] : [`${bytes} after ${answer}: ${code} with ${left()} bytes left, not ${report}`];
+}
+
+// Never less than what is spent, and hardly more
+const near = (epsilon, exact) => (exact === null ? epsilon === Infinity : epsilon >= exact && epsilon <= exact * (1 + 2 ** -46));
+
+export function disagreements(warner, file) {
+  const found = [];
+  const attempt = (what, work) => {
+    try {
+      found.push(...work().map((complaint) => `${what}: ${complaint}`));
+    } catch (error) {
+      found.push(`${what}: ${error}`);
+    }
+  };
+  let draws = 0;
+  for (const { design: json, epsilon, draws: given } of file.vectors) {
+    const what = JSON.stringify(json).slice(0, 200);
+    attempt(what, () => {
+      const read = warner.design(json);
+      draws += given.length;
+      const complaints = given.flatMap((draw) => drawn(warner, read, draw));
+      return near(read.epsilon, epsilon) ? complaints : [...complaints, `epsilon ${read.epsilon}, not ${epsilon}`];
+    });
+  }
+  for (const { why, design: json } of file.damaged) {
+    attempt(why, () => {
+      try {
+        warner.design(json);
+      } catch (error) {
+        return error instanceof TypeError && error.message.startsWith("this design is damaged") ? [] : [String(error)];
+      }
+      return [`was read: ${JSON.stringify(json)}`];
+    });
+  }
+  return { draws, damaged: file.damaged.length, found };
+}
