@@ -15,7 +15,7 @@ def is_url(place: str) -> bool:
 
 
 def opened(place: str, survey: Survey) -> Store:
-    """Open the database of a survey for writing, as its only process; make it if there is none."""
+    """Open the database of a survey for writing; make it if there is none. A file is held by one process only."""
     if is_url(place):
         from warner.service.stores.postgres import PostgresStore
 
@@ -29,8 +29,15 @@ def collected(place: str) -> Collected:
     """Read what a database has published, beside a running survey or not; nothing is changed."""
     if is_url(place):
         from warner.service.stores.postgres import read
-
-        return read(place)
-    from warner.service.stores.sqlite import read
-
+    else:
+        from warner.service.stores.sqlite import read
     return read(place)
+
+
+def backup(place: str, target: str) -> None:
+    """Copy a database to a new SQLite file, beside a running survey or not; no file is written over."""
+    if is_url(place):
+        from warner.service.stores.postgres import backup as copy
+    else:
+        from warner.service.stores.sqlite import backup as copy
+    copy(place, target)

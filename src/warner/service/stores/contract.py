@@ -1,8 +1,12 @@
-"""What a store must do, in six verbs: keep, publish, close, invite, tell and tidy.
+"""What a store must do: keep, publish, close, invite, tell and tidy.
 
 A response is *kept* when its transaction is on disk: its counters are added to, its nonce is remembered, and its
 invitation is spent, all of it or nothing. Counters have two numbers: what was *published*, in steps of at least
 ``batch`` responses, and what is *pending* until the next step. Only published numbers are ever shown.
+
+A nonce is the same in every retry, so a response is counted once however often it is sent. A store remembers it as a
+receipt: where people are invited, in the place of their invitation; in an open survey, in a list of its own. Both are
+hashes, under two labels, so that they cannot be compared.
 """
 
 from __future__ import annotations
@@ -10,18 +14,22 @@ from __future__ import annotations
 import enum
 import hashlib
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from warner.arrays import Integers
     from warner.reports.tallies import Tally
     from warner.service.bundles import Bundle
     from warner.service.survey import Survey
+
+UNSPENT = bytes(16)  # the receipt of an invitation that nobody has used
+NONCES_KEPT = timedelta(days=2)  # of a closed survey: at least one day in full, whatever the hour of the closing
 
 
 class Outcome(enum.Enum):
@@ -48,9 +56,9 @@ class Collected:
     cells : tuple of ndarray of shape (strata, width)
         For each question its counters, a row for each joint group.
     days : dict of str to int
-        Published responses of each day.
-    invited, spent : int
-        The number of invitations, and of those that were used in published steps at most; 0 in an open survey.
+        Published responses of each day, in UTC.
+    invited : int
+        The number of invitations; 0 in an open survey.
     """
 
     survey: Survey
@@ -82,9 +90,21 @@ class Collected:
 
 
 class Store(ABC):
-    """The database of one survey, open for writing."""
+    """The database of one survey, open for writing. It is used by one thread at a time.
+
+    Attributes
+    ----------
+    survey : Survey
+        What is asked.
+    published : int
+        The number of people in all published steps that this store knows of.
+    shared : bool
+        Whether other processes may write to the same database.
+    """
 
     survey: Survey
+    published: int
+    shared: ClassVar[bool]
 
     @classmethod
     @abstractmethod
@@ -95,7 +115,8 @@ class Store(ABC):
     def keep(self, bundles: Sequence[Bundle], *, limit: int | None = None) -> list[Outcome]:
         """Keep responses in one transaction, durably; publish a step if ``batch`` responses wait then.
 
-        `limit` is the most responses that the survey takes. An error means that none of them was kept.
+        `limit` is the most responses that the survey takes. An error means that none of them was kept, as far as is
+        known: where even that is unknown, a retry with the same nonces is safe.
         """
 
     @abstractmethod
@@ -112,15 +133,87 @@ class Store(ABC):
 
     @abstractmethod
     def healthy(self) -> bool:
-        """Tell whether a write transaction would work."""
+        """Tell whether a write transaction works, by making one that changes nothing."""
 
     @abstractmethod
-    def tidy(self) -> None:
-        """Remove what is no longer needed and could tell an order: called about once a second by the writer."""
+    def tidy(self) -> bool:
+        """Remove what is no longer needed and could tell an order: called about once a second by the writer.
+
+        False means that somebody who reads the database stood in the way, and that it is to be tried again.
+        """
 
     @abstractmethod
     def release(self) -> None:
         """Give the database back: nothing can be kept after that."""
+
+
+@dataclass
+class Ledger:
+    """Who has responded, as far as it matters to some responses; which of them are to be counted, each once.
+
+    Attributes
+    ----------
+    survey : Survey
+        What is asked, of whom.
+    bundles : sequence of Bundle
+        The responses, in the order in which they came.
+    """
+
+    survey: Survey
+    bundles: Sequence[Bundle]
+    entries: list[tuple[bytes, bytes]] = field(init=False)  # the key and the receipt of each response
+
+    def __post_init__(self) -> None:
+        self.entries = [_entry(bundle) for bundle in self.bundles]
+
+    @property
+    def keys(self) -> list[bytes]:
+        """The distinct keys to look up, in one order for everybody: whoever locks rows in it waits, but never forever.
+
+        They are hashes of invitations, or in an open survey of nonces.
+        """
+        return sorted({key for key, _ in self.entries})
+
+    def settled(self, known: dict[bytes, bytes], *, room: float) -> tuple[list[Outcome], dict[bytes, Bundle]]:
+        """Tell what becomes of each response, and which are to be counted, by their keys.
+
+        Parameters
+        ----------
+        known : dict of bytes to bytes
+            The receipts that the store has at these keys.
+        room : float
+            How many more responses are taken: none once the survey is closed.
+        """
+        receipts = dict(known)
+        absent = None if self.survey.invited else UNSPENT  # an open survey has a place for everybody
+        outcomes: list[Outcome] = []
+        counted: dict[bytes, Bundle] = {}
+        for bundle, (key, receipt) in zip(self.bundles, self.entries, strict=True):
+            before = receipts.get(key, absent)
+            if before is None:
+                outcomes.append(Outcome.UNINVITED)
+            elif before == receipt:
+                outcomes.append(Outcome.KEPT)
+            elif before != UNSPENT:
+                outcomes.append(Outcome.USED)
+            elif len(counted) >= room:
+                outcomes.append(Outcome.CLOSED)
+            else:
+                receipts[key] = receipt
+                counted[key] = bundle
+                outcomes.append(Outcome.KEPT)
+        return outcomes, counted
+
+    def receipt(self, bundle: Bundle) -> bytes:
+        """Give what is written in the place of an invitation."""
+        return _entry(bundle)[1]
+
+
+def _entry(bundle: Bundle) -> tuple[bytes, bytes]:
+    if bundle.token is None:
+        seen = hashed("seen", bundle.nonce)
+        return seen, seen
+    return hashed("token", bundle.token), hashed("spent", bundle.nonce)
 
 
 def hashed(label: str, secret: bytes) -> bytes:
@@ -128,10 +221,52 @@ def hashed(label: str, secret: bytes) -> bytes:
     return hashlib.blake2b(secret, digest_size=16, person=label.encode()).digest()
 
 
-def added(survey: Survey, bundles: Sequence[Bundle]) -> list[Integers]:
+def added(survey: Survey, bundles: Iterable[Bundle]) -> list[Integers]:
     """Add up responses: for each question the amount for each of its counters."""
     sums = [np.zeros(survey.strata * layout.width, dtype=np.int64) for layout in survey.layouts]
     for bundle in bundles:
         for total, cells in zip(sums, bundle.cells, strict=True):
             total[list(cells)] += 1
     return sums
+
+
+def today() -> date:
+    """Give the day, in UTC; no finer time is ever stored."""
+    return datetime.now(UTC).date()
+
+
+def folded(survey: Survey, counters: Sequence[Integers]) -> tuple[Integers, ...]:
+    """Give a row for each joint group to the counters of each question."""
+    return tuple(np.asarray(cells).reshape(survey.strata, -1) for cells in counters)
+
+
+def refuse_imbalance(survey: Survey, counters: Sequence[Integers], days: int, where: str) -> int:
+    """Check the law of all counters: every question has the same number of people, in all and in each joint group.
+
+    Everybody answers or skips every question, so these numbers agree, also with that of all days. Give it.
+    """
+    pairs = zip(survey.layouts, folded(survey, counters), strict=True)
+    people = np.array([layout.responses(cells) for layout, cells in pairs])
+    if (people != people[0]).any() or int(people[0].sum()) != days or any((cells < 0).any() for cells in counters):
+        raise ValueError(f"{where} is damaged: its questions do not have the same number of responses; use a backup")
+    return days
+
+
+def refuse_other_survey(survey: Survey, fingerprint: bytes, where: str) -> None:
+    """Refuse a database that was made for another survey, or for another version of it."""
+    if fingerprint.hex() != survey.fingerprint:
+        raise ValueError(
+            f"{where} belongs to another survey, or to another version of it: its fingerprint begins with "
+            f"{fingerprint.hex()[:12]}, that of this survey with {survey.fingerprint[:12]}; "
+            "answers under two designs are never mixed, so take a new database"
+        )
+
+
+def refuse_invitations(survey: Survey, state: str, tokens: Sequence[bytes]) -> None:
+    """Refuse invitations that nobody could use."""
+    if not survey.invited:
+        raise ValueError('invitations are for surveys whose access is "invited"; this one is open to everybody')
+    if state != "open":
+        raise ValueError("this survey is closed: nobody could use an invitation to it")
+    if any(len(token) != 16 for token in tokens) or len(set(tokens)) < len(tokens):
+        raise ValueError("invitations must be distinct and of 16 bytes each")

@@ -1,0 +1,424 @@
+"""One SQLite file: what `warner collect` keeps by default.
+
+The file shows counts, and no order. All counters are made at the start; a counter is always a float of eight bytes,
+and the receipt of an invitation always 16 bytes, so that a row never moves to another place in the file when it
+changes. (An integer takes one byte more from 128 on, and its row would move to the end of the page: the last to grow
+would be the last in the page.) SQLite's write-ahead log does show the order, until `tidy` empties it.
+
+Tables: see "The database" in the documentation of the formats.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import sqlite3
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from warner.service.stores.contract import (
+    NONCES_KEPT,
+    UNSPENT,
+    Collected,
+    Ledger,
+    Outcome,
+    Store,
+    added,
+    folded,
+    hashed,
+    refuse_imbalance,
+    refuse_invitations,
+    refuse_other_survey,
+    today,
+)
+from warner.service.stores.locks import FileLock
+from warner.service.survey import survey_from_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from warner.arrays import Integers
+    from warner.service.bundles import Bundle
+    from warner.service.survey import Survey
+
+APPLICATION_ID = int.from_bytes(b"wrnr")  # says in the header of the file whose database it is
+VERSION = 1  # of the tables
+MAGIC = b"SQLite format 3\0"
+PATIENCE = 5.0  # seconds that opening and reading wait for another connection
+HASTE = 0.1  # seconds that the writer waits for one that reads
+
+TABLES = """
+create table survey(fingerprint blob primary key, file text not null, state text not null, closed text not null)
+    without rowid;
+create table counts(question integer, cell integer, pending not null, published not null, primary key(question, cell))
+    without rowid;
+create table invitations(token blob primary key, receipt blob not null) without rowid;
+create table seen(nonce blob primary key) without rowid;
+create table days(day text primary key, pending not null, published not null) without rowid;
+"""
+
+
+@dataclass(frozen=True)
+class Contents:
+    """All that a database holds.
+
+    Attributes
+    ----------
+    survey : Survey
+        What is asked.
+    state, closed : str
+        "open" or "closed", and the day of closing, or nothing.
+    pending, published : sequence of ndarray
+        For each question its counters.
+    days : iterable of (str, int, int)
+        Each day with its pending and published responses.
+    invitations, seen : iterable of tuples of bytes
+        Invitations with their receipts, and nonces, in their order.
+    """
+
+    survey: Survey
+    state: str = "open"
+    closed: str = ""
+    pending: Sequence[Integers] = ()
+    published: Sequence[Integers] = ()
+    days: Iterable[tuple[str, int, int]] = ()
+    invitations: Iterable[tuple[bytes, bytes]] = field(default=(), repr=False)
+    seen: Iterable[tuple[bytes]] = field(default=(), repr=False)
+
+
+class SqliteStore(Store):
+    """The counts of a survey in a file that this process holds alone."""
+
+    shared = False
+
+    def __init__(self, path: Path, survey: Survey, connection: sqlite3.Connection, lock: FileLock) -> None:
+        self.path = path
+        self.survey = survey
+        self._connection = connection
+        self._lock = lock
+        self.published = 0
+
+    @classmethod
+    def opened(cls, place: str, survey: Survey) -> Self:
+        """Open or make the database; refuse one of another survey, or one that another process holds."""
+        path = Path(place).resolve()
+        if path.exists():
+            _refuse_foreign(path)
+        try:
+            lock = FileLock(path)
+        except BlockingIOError:
+            raise
+        except OSError as error:
+            raise OSError(f"nothing can be written beside {place}: {error.strerror}; take another folder") from None
+        try:
+            if not path.exists():
+                save(path, Contents(survey))
+            store = cls(path, survey, _connected(path, "rw"), lock)
+        except BaseException:
+            lock.release()
+            raise
+        try:
+            store._start()
+        except BaseException:
+            store.release()
+            raise
+        return store
+
+    def _start(self) -> None:
+        fingerprint, _ = _survey(self._connection)
+        refuse_other_survey(self.survey, fingerprint, str(self.path))
+        with _worded(self.path):
+            for setting in ("journal_mode = wal", "synchronous = full", "fullfsync = on", "secure_delete = on"):
+                self._connection.execute(f"pragma {setting}").fetchall()
+            self._connection.execute(f"pragma busy_timeout = {1000 * HASTE:.0f}").fetchall()
+            self._check()
+            self.published = self._days()[1]
+            self._forget()
+
+    def _check(self) -> None:
+        """Check the laws of the counters, and that everybody who was counted left a receipt."""
+        where = str(self.path)
+        pending, published = self._days()
+        both = (_counters(self._connection, self.survey, column, where) for column in ("pending", "published"))
+        for counters, people in zip(both, (pending, published), strict=True):
+            refuse_imbalance(self.survey, counters, people, where)
+        if self.survey.invited:
+            spent = self._value("select count(*) from invitations where receipt <> ?", UNSPENT)
+        else:
+            spent = self._value("select count(*) from seen")
+        forgotten = not self.survey.invited and self._state() == "closed" and spent == 0
+        if spent != pending + published and not forgotten:
+            raise ValueError(
+                f"{where} is damaged: it counts {pending + published} responses but has receipts of {spent}; "
+                "use a backup"
+            )
+
+    def keep(self, bundles: Sequence[Bundle], *, limit: int | None = None) -> list[Outcome]:
+        """Keep responses in one transaction, durably; publish a step if ``batch`` responses wait then."""
+        ledger = Ledger(self.survey, bundles)
+        with self._transaction():
+            pending, published = self._days()
+            room = 0 if self._state() == "closed" else np.inf if limit is None else limit - pending - published
+            outcomes, counted = ledger.settled(self._known(ledger.keys), room=room)
+            if counted:
+                self._count(ledger, counted)
+                pending += len(counted)
+            if counted and pending >= self.survey.batch:
+                self._publish()
+                published += pending
+        self.published = published
+        return outcomes
+
+    def _known(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
+        where = (
+            "select receipt from invitations where token"
+            if self.survey.invited
+            else "select nonce from seen where nonce"
+        )
+        rows = ((key, self._connection.execute(f"{where} = ?", (key,)).fetchone()) for key in keys)
+        return {key: row[0] for key, row in rows if row is not None}
+
+    def _count(self, ledger: Ledger, counted: dict[bytes, Bundle]) -> None:
+        if self.survey.invited:
+            receipts = ((ledger.receipt(counted[token]), token) for token in sorted(counted))
+            self._connection.executemany("update invitations set receipt = ? where token = ?", receipts)
+        else:
+            self._connection.executemany("insert into seen values(?)", ((nonce,) for nonce in sorted(counted)))
+        sums = added(self.survey, counted.values())
+        amounts = (
+            (float(cells[cell]), question, cell)
+            for question, cells in enumerate(sums)
+            for cell in np.flatnonzero(cells).tolist()
+        )
+        self._connection.executemany("update counts set pending = pending + ? where question = ? and cell = ?", amounts)
+        day = today().isoformat()
+        self._connection.execute("insert or ignore into days values(?, 0.0, 0.0)", (day,))
+        self._connection.execute("update days set pending = pending + ? where day = ?", (float(len(counted)), day))
+
+    def _publish(self) -> None:
+        for table in ("counts", "days"):
+            self._connection.execute(
+                f"update {table} set published = published + pending, pending = 0.0 where pending <> 0.0"
+            )
+
+    def close(self) -> None:
+        """Close the survey for good: no response is taken any more, and what was pending is published in one step."""
+        with self._transaction():
+            self._publish()
+            closing = (today().isoformat(),)
+            self._connection.execute("update survey set state = 'closed', closed = ? where state = 'open'", closing)
+            self.published = self._days()[1]
+
+    def invite(self, tokens: Sequence[bytes]) -> None:
+        """Add invitations, of which only hashes are kept."""
+        refuse_invitations(self.survey, self._state(), tokens)
+        with self._transaction():
+            rows = ((token, UNSPENT) for token in sorted(hashed("token", token) for token in tokens))
+            self._connection.executemany("insert into invitations values(?, ?)", rows)
+
+    def collected(self) -> Collected:
+        """Tell what was published."""
+        return _collected(self._connection, self.survey, self.path)
+
+    def healthy(self) -> bool:
+        """Tell whether a write transaction works, by making one that changes nothing."""
+        try:
+            with self._transaction():
+                self._connection.execute("update survey set state = state")
+        except OSError:
+            return False
+        return True
+
+    def tidy(self) -> bool:
+        """Empty the write-ahead log, which shows the order of responses; forget nonces a day after the closing."""
+        with _worded(self.path):
+            self._forget()
+            busy, _, _ = self._connection.execute("pragma wal_checkpoint(truncate)").fetchone()
+        return not busy
+
+    def _forget(self) -> None:
+        closed = self._value("select closed from survey")
+        if closed and today() >= date.fromisoformat(closed) + NONCES_KEPT:
+            self._connection.execute("delete from seen")
+
+    def release(self) -> None:
+        """Give the database back, as one file without a log beside it."""
+        with contextlib.suppress(sqlite3.Error):  # somebody reads: then the log stays, empty, until the next start
+            self._connection.execute("pragma wal_checkpoint(truncate)").fetchall()
+            self._connection.execute("pragma journal_mode = delete").fetchall()
+        self._connection.close()
+        self._lock.release()
+
+    def _days(self) -> tuple[int, int]:
+        """Give the number of responses that are pending, and of those that are published."""
+        row = self._connection.execute("select total(pending), total(published) from days").fetchone()
+        return int(row[0]), int(row[1])
+
+    def _state(self) -> str:
+        return str(self._value("select state from survey"))
+
+    def _value(self, query: str, *values: object) -> Any:
+        return self._connection.execute(query, values).fetchone()[0]
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """All or nothing, and on the disk at the end."""
+        with _worded(self.path):
+            self._connection.execute("begin immediate")
+            try:
+                yield
+                self._connection.execute("commit")
+            except BaseException:
+                if self._connection.in_transaction:  # a full disk may have rolled it back already
+                    self._connection.execute("rollback")
+                raise
+
+
+def is_database(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a file is a database of `warner collect`, by its first bytes."""
+    with Path(path).open("rb") as file:
+        head = file.read(100)
+    return head.startswith(MAGIC) and int.from_bytes(head[68:72]) == APPLICATION_ID
+
+
+def read(place: str) -> Collected:
+    """Read what a database has published, beside a running survey or not; nothing is changed."""
+    with _reading(place) as connection:
+        _, text = _survey(connection)
+        return _collected(connection, survey_from_json(text), Path(place))
+
+
+def backup(place: str, target: str) -> None:
+    """Copy a database to a new file, beside a running survey or not: all of it, row by row in the order of the keys.
+
+    Its pages are made anew, so they show no order and nothing that was removed.
+    """
+    with _reading(place) as connection, _fresh(Path(target)) as part:
+        connection.execute("vacuum into ?", (str(part),))
+
+
+def save(path: Path, contents: Contents) -> None:
+    """Make a database with these contents, whole or not at all, for its owner only."""
+    survey = contents.survey
+    widths = [survey.strata * layout.width for layout in survey.layouts]
+    zeros = [np.zeros(width) for width in widths]
+    pending, published = contents.pending or zeros, contents.published or zeros
+    counts = (
+        (question, cell, float(pending[question][cell]), float(published[question][cell]))
+        for question, width in enumerate(widths)
+        for cell in range(width)
+    )
+    days = ((day, float(waiting), float(shown)) for day, waiting, shown in contents.days)
+    row = (bytes.fromhex(survey.fingerprint), survey.to_json(), contents.state, contents.closed)
+    with _fresh(path) as part, contextlib.closing(sqlite3.connect(part, isolation_level=None)) as connection:
+        connection.executescript(f"pragma application_id = {APPLICATION_ID}; pragma user_version = {VERSION}; {TABLES}")
+        connection.execute("begin")
+        connection.execute("insert into survey values(?, ?, ?, ?)", row)
+        connection.executemany("insert into counts values(?, ?, ?, ?)", counts)
+        connection.executemany("insert into days values(?, ?, ?)", days)
+        connection.executemany("insert into invitations values(?, ?)", contents.invitations)
+        connection.executemany("insert into seen values(?)", contents.seen)
+        connection.execute("commit")
+
+
+@contextlib.contextmanager
+def _fresh(target: Path) -> Iterator[Path]:
+    """Give an empty private file to write to; it becomes `target` when all went well, if there is no such file yet."""
+    if target.exists():
+        raise FileExistsError(f"there is a file {target} already; it is not written over, so take another name")
+    part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
+    try:
+        with _worded(target):
+            part.touch(mode=0o600, exist_ok=False)
+            yield part
+        _sync(part)
+        try:
+            os.link(part, target)  # which never takes the place of a file
+        except FileExistsError:
+            raise FileExistsError(f"there is a file {target} already; it is not written over") from None
+        except OSError:  # a file system without links
+            target.touch(mode=0o600, exist_ok=False)
+            part.replace(target)
+        if os.name != "nt":
+            _sync(target.parent)  # the name, too, must outlive a power cut
+    finally:
+        part.unlink(missing_ok=True)
+        part.with_name(f"{part.name}-journal").unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    file = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def _refuse_foreign(path: Path) -> None:
+    if path.is_dir() or not is_database(path):
+        raise ValueError(f"{path} is not a database of warner collect, and is left as it is; take another name")
+
+
+def _connected(path: Path, mode: str) -> sqlite3.Connection:
+    with _worded(path):
+        return sqlite3.connect(
+            f"{path.as_uri()}?mode={mode}", uri=True, isolation_level=None, check_same_thread=False, timeout=PATIENCE
+        )
+
+
+@contextlib.contextmanager
+def _reading(place: str) -> Iterator[sqlite3.Connection]:
+    """Give a connection that changes nothing."""
+    path = Path(place).resolve()
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {place}")
+    _refuse_foreign(path)
+    with contextlib.closing(_connected(path, "ro")) as connection, _worded(path):
+        yield connection
+
+
+@contextlib.contextmanager
+def _worded(path: Path) -> Iterator[None]:
+    """Name the file in errors of SQLite; their texts carry no values."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise OSError(f"{path}: {error}") from None
+
+
+def _survey(connection: sqlite3.Connection) -> tuple[bytes, str]:
+    """Give the fingerprint and the text of the survey of a database."""
+    version = connection.execute("pragma user_version").fetchone()[0]
+    if version != VERSION:
+        raise ValueError(f"this database is of version {version}, but this warner reads version {VERSION}")
+    fingerprint, text = connection.execute("select fingerprint, file from survey").fetchone()
+    return fingerprint, text
+
+
+def _counters(connection: sqlite3.Connection, survey: Survey, column: str, where: str) -> list[Integers]:
+    rows = connection.execute(f"select question, {column} from counts order by question, cell").fetchall()
+    table = np.array(rows, dtype=np.int64).reshape(-1, 2)
+    widths = [survey.strata * layout.width for layout in survey.layouts]
+    if not np.array_equal(table[:, 0], np.repeat(np.arange(len(widths)), widths)):
+        raise ValueError(f"{where} is damaged: it does not have the counters of its survey; use a backup")
+    return np.split(table[:, 1], np.cumsum(widths)[:-1])
+
+
+def _collected(connection: sqlite3.Connection, survey: Survey, path: Path) -> Collected:
+    with _worded(path):
+        connection.execute("begin")  # one moment for all that is read
+        try:
+            state = connection.execute("select state from survey").fetchone()[0]
+            invited = connection.execute("select count(*) from invitations").fetchone()[0]
+            days = dict(connection.execute("select day, published from days where published > 0 order by day"))
+            counters = _counters(connection, survey, "published", str(path))
+        finally:
+            connection.execute("commit")
+    days = {day: int(number) for day, number in days.items()}
+    responses = refuse_imbalance(survey, counters, sum(days.values()), str(path))
+    return Collected(survey, state, responses, folded(survey, counters), days, invited)
