@@ -13,10 +13,11 @@ from warner import __version__
 from warner.cli.associating import associate
 from warner.cli.auditing import audit
 from warner.cli.checking import check
-from warner.cli.collecting import randomize
+from warner.cli.collecting import backup, close, collect, invite
 from warner.cli.designing import HELP, AnswersCommand, design, show
 from warner.cli.estimating import estimate
 from warner.cli.planning import plan
+from warner.cli.randomizing import randomize
 from warner.cli.regressing import regress
 from warner.cli.reproducing import reproduce
 
@@ -55,6 +56,10 @@ app.command(epilog="Example: warner show survey.json")(show)
 app.command(epilog="Example: warner randomize answers.csv --column answer --design survey.json -o reports.parquet")(
     randomize
 )
+app.command(epilog="Example: warner collect drinking.json --port 8000 --limit 5000")(collect)
+app.command(epilog="Example: warner invite drinking.json 500 --url https://survey.example.org -o links.csv")(invite)
+app.command(epilog="Example: warner close drinking.db")(close)
+app.command(epilog="Example: warner backup drinking.db -o copy.db")(backup)
 app.command(epilog="Example: warner estimate reports.csv --column answer --design survey.json --by region")(estimate)
 app.command(epilog='Example: warner regress reports.csv "answer ~ age + C(region)" --design survey.json')(regress)
 app.command(epilog="Example: warner associate reports.csv cheated=dice.json copied=dice.json --numeric age")(associate)

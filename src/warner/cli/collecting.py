@@ -1,94 +1,235 @@
-"""`warner randomize` turns true answers into reports."""
+"""`warner collect` serves a survey; `invite`, `close` and `backup` look after its database."""
 
 from __future__ import annotations
 
-import sys
+import base64
+import secrets
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
 
 import typer
 
 from warner.cli.options import refuse_overwriting
-from warner.designs import Memo, load_design
+from warner.documents import save_text, written_whole
 from warner.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
+    from types import ModuleType
 
-    from warner.designs import Design
+    from warner.service.stores.contract import Store
+    from warner.service.survey import Survey
 
-Survey = Annotated[Path, typer.Option("--design", "-d", help="The design: a file that `warner design` wrote.")]
+SurveyFile = Annotated[Path, typer.Argument(help="The survey: a JSON file, whose format the documentation describes.")]
+Database = Annotated[
+    str | None,
+    typer.Option(help="Where counts are kept: a file, or postgresql://user@host/name. [default: ID.db beside SURVEY]"),
+]
+Place = Annotated[str, typer.Argument(help="The database of a survey: a file, or postgresql://user@host/name.")]
+PORT, DASHBOARD_PORT = 8000, 8001
+MOST_INVITED = 1_000_000  # in one go
+LOOPBACK = "127.0.0.1"
 
 
-def randomize(
-    file: Annotated[
-        str, typer.Argument(help="True answers: a CSV, Parquet or JSON-lines file, or - for CSV on standard input.")
-    ],
+def collect(
+    survey: SurveyFile,
     *,
-    design: Survey,
-    column: Annotated[str | None, typer.Option("--column", "-c", help="The column of answers.")] = None,
-    keep: Annotated[
-        list[str] | None, typer.Option(help="A column to carry along; may be given more than once.")
-    ] = None,
-    memo: Annotated[
-        Path | None,
+    database: Database = None,
+    host: Annotated[str, typer.Option(help="The address to listen at; 0.0.0.0 for all of this computer.")] = LOOPBACK,
+    port: Annotated[int, typer.Option(help="The port of the survey; 0 for any free one.", min=0, max=65535)] = PORT,
+    dashboard_host: Annotated[str, typer.Option(help="The address of the dashboard.")] = LOOPBACK,
+    dashboard_port: Annotated[
+        int, typer.Option(help="The port of the dashboard; 0 for any free one.", min=0, max=65535)
+    ] = DASHBOARD_PORT,
+    allow_origin: Annotated[
+        list[str] | None,
         typer.Option(
-            help="For a memoized design: the answers are all one person's, whose permanent responses are kept in this "
-            "file. It is made if there is none."
+            help="A site whose pages may send responses, such as https://www.example.org; may be given more than once."
         ),
     ] = None,
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="Where the reports go: .csv, .parquet, .jsonl, or - .")
-    ] = "-",
-    lines: Annotated[
-        bool, typer.Option("--lines", help="Read one answer per line, and write one report per line, without a header.")
-    ] = False,
+    limit: Annotated[int | None, typer.Option(help="Take no more responses than this.", min=1)] = None,
+    rate: Annotated[
+        int | None,
+        typer.Option(
+            help="Reports per minute from one address, 0 for no limit. By default 300, and no limit for this computer "
+            "itself, where a proxy may stand.",
+            min=0,
+        ),
+    ] = None,
+    certificate: Annotated[
+        Path | None, typer.Option(help="A certificate (PEM), to serve HTTPS without a proxy.")
+    ] = None,
+    key: Annotated[Path | None, typer.Option(help="The key of the certificate (PEM).")] = None,
+    key_file: Annotated[
+        Path | None,
+        typer.Option(
+            help="A file with the key of the dashboard, which then works again and again, in place of the link that "
+            "works once; it is made if there is none."
+        ),
+    ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(help="Write the page to this file, to be hosted elsewhere, and serve nothing. Needs --url."),
+    ] = None,
+    url: Annotated[
+        str | None, typer.Option(help="With --page: where responses are collected, such as https://survey.example.org.")
+    ] = None,
 ) -> None:
-    """Randomize true answers into reports.
+    """Serve a survey whose answers are randomized in the respondents' browsers, and keep only counts.
 
-    The probabilities are exact, and the randomness is the operating system's: there is no seed to give.
+    Prints where the survey is, and a link to its dashboard that works once. Ctrl-C stops it, with exit code 0; started
+    again, it goes on. Addresses of respondents are neither stored nor logged. What a proxy says of them is ignored, so
+    that all who come through one share its address: set a limit there, and --rate 0 here unless it runs on this
+    computer.
     """
-    from warner.reports.streams import randomize_file, randomize_lines
+    from warner.service.survey import load_survey
 
-    if lines and (column is not None or keep or memo is not None):
-        raise ValueError("--lines has no columns and no memo; leave --column, --keep and --memo out")
-    refuse_overwriting({"the file of answers": file, "the design": design, "the memo": memo}, {"--output": output})
-    survey = load_design(design)
-    kept = None if memo is None else _kept(memo, survey, output)
-    with _progress() as progress:
-        rows = (
-            randomize_lines(file, survey, output, progress=progress)
-            if lines
-            else randomize_file(file, survey, output, column=column, keep=keep or (), memo=kept, progress=progress)
-        )
-    aside = output == "-"  # then the reports are what is printed
-    if kept is not None:
-        typer.echo(f"{memo}: {kept.spent()}", err=aside)
-    if not aside:
-        spent = f"epsilon {survey.shown_epsilon()} each" if kept is None else "all of one person"
-        typer.echo(f"{output}: {counted(rows, 'report', 'reports')}, {spent}")
+    asked = load_survey(survey)
+    if page is not None:
+        _write_page(asked, survey, page, url)
+        return
+    if url is not None:
+        raise ValueError("--url is for --page: a server listens at --host and --port")
+    server = _server()
+    settings = server.Settings(
+        respondents=server.Address(host, port, "port"),
+        dashboard=server.Address(dashboard_host, dashboard_port, "dashboard-port"),
+        origins=tuple(server.origin(site) for site in allow_origin or ()),
+        limit=limit,
+        rate=rate,
+        certificate=certificate,
+        key=key,
+        key_file=key_file,
+    )
+    server.serve(asked, database or _beside(survey, asked), settings, _say)
 
 
-def _kept(memo: Path, survey: Design, output: str) -> Memo:
-    """Open a memo, or make one and say so: whoever has mistyped its name would spend epsilon again."""
-    if memo.exists():
-        return Memo.load(memo, survey)
-    made = Memo.create(memo, survey)
-    typer.echo(f"{memo}: a new memo; keep it for all later answers of this person", err=output == "-")
-    return made
+def invite(
+    survey: SurveyFile,
+    number: Annotated[int, typer.Argument(help="How many people are invited.", min=1, max=MOST_INVITED)],
+    *,
+    url: Annotated[str, typer.Option(help="Where the survey is, such as https://survey.example.org.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="A new CSV file for the links, one per line.")],
+    database: Database = None,
+) -> None:
+    """Make links that are good for one response each.
+
+    The file of links is for its owner only, and is all there is: the database keeps hashes. A running survey with an
+    SQLite file is to be stopped first, and started again afterwards.
+    """
+    from warner.service.stores import opened
+    from warner.service.survey import load_survey
+
+    asked = load_survey(survey)
+    if not asked.invited:
+        raise ValueError(f'{survey} is open to everybody; for invitations its access must be "invited"')
+    place = database or _beside(survey, asked)
+    start = f"{_address(url)}/s/{asked.id}#t="
+    refuse_overwriting({"the survey": survey, "the database": place}, {"--output": output})
+    _refuse_old(output)
+    tokens = [secrets.token_bytes(16) for _ in range(number)]
+    links = [start + base64.urlsafe_b64encode(token)[:22].decode() for token in tokens]
+    with _held(opened(place, asked)) as store, written_whole(output) as part:
+        # The file takes its name after the hashes are on disk: no link is ever seen that would not work. If we are
+        # killed in between, there are hashes that nobody has a link to, and which nobody can guess.
+        save_text(part, "\n".join(["link", *links]), private=True)
+        store.invite(tokens)
+        _refuse_old(output)
+    typer.echo(f"{output}: {counted(number, 'link', 'links')}, good for one response each; only this file has them")
+
+
+def close(database: Place) -> None:
+    """Close a survey for good, and publish what still waits.
+
+    A survey that is running with an SQLite file is closed on its dashboard instead.
+    """
+    from warner.service.stores import collected, opened
+
+    before = collected(database)
+    if before.state == "closed":
+        raise ValueError(f"{_shown(database)}: this survey is closed already")
+    with _held(opened(database, before.survey)) as store:
+        store.close()
+        responses = store.collected().responses
+    typer.echo(f"{_shown(database)}: closed with {counted(responses, 'response', 'responses')}")
+
+
+def backup(
+    database: Annotated[Path, typer.Argument(help="The database file of a survey, which may be running.")],
+    *,
+    output: Annotated[Path, typer.Option("--output", "-o", help="A new file for the copy.")],
+) -> None:
+    """Copy the database of a survey, in an order that tells nothing, also while it is running."""
+    from warner.service.stores.sqlite import backed_up
+
+    refuse_overwriting({"the database": database}, {"--output": output})
+    _refuse_old(output)
+    backed_up(database, output)
+    typer.echo(f"{output}: a copy of {database}")
+
+
+def _server() -> ModuleType:
+    try:
+        from warner.service import server
+    except ImportError as error:
+        raise ImportError(f"collecting needs {error.name}: pip install 'warner[collect]'") from None
+    return server
+
+
+def _write_page(asked: Survey, survey: Path, page: Path, url: str | None) -> None:
+    from warner.service.pages import hosted_page
+
+    if url is None:
+        raise ValueError("--page needs --url: where its responses are collected, such as https://survey.example.org")
+    refuse_overwriting({"the survey": survey}, {"--page": page})
+    save_text(page, hosted_page(asked, _address(url)))
+    typer.echo(
+        f"{page}: the page of {asked.id}, which sends to {_address(url)}; serve the survey there with --allow-origin "
+        "and the origin of this page"
+    )
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[int], None]]:
-    """Show the rows done on long work, if somebody is watching."""
-    if not sys.stderr.isatty():
-        yield lambda rows: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+def _held(store: Store) -> Iterator[Store]:
+    """Give the database back, whatever happens."""
+    try:
+        yield store
+    finally:
+        store.release()
 
-    columns = (SpinnerColumn(), TextColumn("{task.completed:,} rows"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("rows", total=None)
-        yield lambda rows: bar.update(task, completed=rows)
+
+def _beside(survey: Path, asked: Survey) -> str:
+    return str(survey.parent / f"{asked.id}.db")
+
+
+def _address(url: str) -> str:
+    """Check where a survey is: a scheme and a host, and perhaps a path before ours."""
+    parts = urlsplit(url)
+    if (
+        parts.scheme not in {"http", "https"}
+        or not parts.netloc
+        or parts.query
+        or parts.fragment
+        or "@" in parts.netloc
+    ):
+        raise ValueError(
+            f"--url must be the address of the survey's server, such as https://survey.example.org, but got {url!r}"
+        )
+    return url.rstrip("/")
+
+
+def _refuse_old(output: Path) -> None:
+    if output.exists():
+        raise FileExistsError(f"{output} is there already, and is not overwritten; give another file")
+
+
+def _shown(database: str) -> str:
+    from warner.service.stores import without_password
+
+    return without_password(database)
+
+
+def _say(line: str) -> None:
+    typer.echo(line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit, urlunsplit
 
 if TYPE_CHECKING:
     from warner.service.stores.contract import Collected, Store
@@ -41,3 +42,17 @@ def backup(place: str, target: str) -> None:
     else:
         from warner.service.stores.sqlite import backup as copy
     copy(place, target)
+
+
+def without_password(place: str) -> str:
+    """Give a database as it may be shown.
+
+    >>> without_password("postgresql://survey:secret@db.example/warner?sslmode=require&password=x")
+    'postgresql://survey@db.example/warner?sslmode=require'
+    """
+    if not is_url(place):
+        return place
+    parts = urlsplit(place)
+    user, at, hosts = parts.netloc.rpartition("@")
+    options = "&".join(option for option in parts.query.split("&") if not option.startswith(("password=", "sslpass")))
+    return urlunsplit((parts.scheme, f"{user.split(':')[0]}{at}{hosts}", parts.path, options, ""))

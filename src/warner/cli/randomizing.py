@@ -1,0 +1,94 @@
+"""`warner randomize` turns true answers into reports."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from warner.cli.options import refuse_overwriting
+from warner.designs import Memo, load_design
+from warner.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from warner.designs import Design
+
+Survey = Annotated[Path, typer.Option("--design", "-d", help="The design: a file that `warner design` wrote.")]
+
+
+def randomize(
+    file: Annotated[
+        str, typer.Argument(help="True answers: a CSV, Parquet or JSON-lines file, or - for CSV on standard input.")
+    ],
+    *,
+    design: Survey,
+    column: Annotated[str | None, typer.Option("--column", "-c", help="The column of answers.")] = None,
+    keep: Annotated[
+        list[str] | None, typer.Option(help="A column to carry along; may be given more than once.")
+    ] = None,
+    memo: Annotated[
+        Path | None,
+        typer.Option(
+            help="For a memoized design: the answers are all one person's, whose permanent responses are kept in this "
+            "file. It is made if there is none."
+        ),
+    ] = None,
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="Where the reports go: .csv, .parquet, .jsonl, or - .")
+    ] = "-",
+    lines: Annotated[
+        bool, typer.Option("--lines", help="Read one answer per line, and write one report per line, without a header.")
+    ] = False,
+) -> None:
+    """Randomize true answers into reports.
+
+    The probabilities are exact, and the randomness is the operating system's: there is no seed to give.
+    """
+    from warner.reports.streams import randomize_file, randomize_lines
+
+    if lines and (column is not None or keep or memo is not None):
+        raise ValueError("--lines has no columns and no memo; leave --column, --keep and --memo out")
+    refuse_overwriting({"the file of answers": file, "the design": design, "the memo": memo}, {"--output": output})
+    survey = load_design(design)
+    kept = None if memo is None else _kept(memo, survey, output)
+    with _progress() as progress:
+        rows = (
+            randomize_lines(file, survey, output, progress=progress)
+            if lines
+            else randomize_file(file, survey, output, column=column, keep=keep or (), memo=kept, progress=progress)
+        )
+    aside = output == "-"  # then the reports are what is printed
+    if kept is not None:
+        typer.echo(f"{memo}: {kept.spent()}", err=aside)
+    if not aside:
+        spent = f"epsilon {survey.shown_epsilon()} each" if kept is None else "all of one person"
+        typer.echo(f"{output}: {counted(rows, 'report', 'reports')}, {spent}")
+
+
+def _kept(memo: Path, survey: Design, output: str) -> Memo:
+    """Open a memo, or make one and say so: whoever has mistyped its name would spend epsilon again."""
+    if memo.exists():
+        return Memo.load(memo, survey)
+    made = Memo.create(memo, survey)
+    typer.echo(f"{memo}: a new memo; keep it for all later answers of this person", err=output == "-")
+    return made
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int], None]]:
+    """Show the rows done on long work, if somebody is watching."""
+    if not sys.stderr.isatty():
+        yield lambda rows: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.completed:,} rows"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("rows", total=None)
+        yield lambda rows: bar.update(task, completed=rows)

@@ -1,0 +1,276 @@
+"""The respondents' side of the server: the page, its files, and the one door for responses.
+
+Nothing of a request is kept, printed or logged. A response is checked against the survey, and handed to the writer;
+the reply says that it is kept when it is on disk. There is no cookie, nothing is loaded from anywhere else, and the
+pages of other sites may send responses only if the operator has allowed their origin.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Protocol
+
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route, Router
+
+from warner.service.assets import TYPES, assets, version
+from warner.service.bundles import Bodies, RefusedError
+from warner.service.limits import Rate
+from warner.service.pages import page
+from warner.service.replies import replies
+from warner.service.stores.contract import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from starlette.requests import Request
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from warner.service.bundles import Bundle
+    from warner.service.survey import Survey
+
+BUSY = 10  # seconds after which a page may try again
+MOST_DIGITS = 18  # of the length of a body
+MOST_UNDER_WAY = 1000  # requests that are answered at once
+FOR_EVER = "public, max-age=31536000, immutable"
+ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="7" fill="#3b6ea5"/>'
+    '<circle cx="8" cy="8" r="3" fill="#fff"/></svg>'
+)
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; form-action 'none'; "
+    "frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "cache-control": "no-store",
+}
+WORDS = {
+    Outcome.KEPT: "kept",
+    Outcome.USED: "used",
+    Outcome.UNINVITED: "uninvited",
+    Outcome.CLOSED: "closed",
+}
+
+
+class Keeper(Protocol):
+    """What takes responses: the writer, or a stand-in."""
+
+    async def keep(self, bundle: Bundle) -> Outcome:
+        """Keep a response; it is on disk when this returns. Anything that is raised means that it was not kept."""
+
+    async def healthy(self) -> bool:
+        """Tell whether a response would be kept."""
+
+
+def survey_app(
+    survey: Survey,
+    keeper: Keeper,
+    *,
+    rate: Rate | None = None,
+    origins: Collection[str] = (),
+    complain: Callable[[str], object] | None = None,
+) -> ASGIApp:
+    """Give the web application of a survey.
+
+    Parameters
+    ----------
+    survey : Survey
+        What is asked.
+    keeper : Keeper
+        Takes responses.
+    rate : Rate, optional
+        How many from one address.
+    origins : collection of str
+        The sites whose pages may send responses and load the script.
+    complain : callable, optional
+        Is told a line for every mistake of ours, which holds nothing of the request.
+    """
+    reports = Reports(survey, keeper, rate or Rate(), frozenset(origins))
+    html, json = page(survey), survey.to_json() + "\n"
+    shared = {"cross-origin-resource-policy": "cross-origin", "access-control-allow-origin": "*"} if origins else {}
+
+    async def shown(request: Request) -> Response:
+        return HTMLResponse(html)
+
+    async def filed(request: Request) -> Response:
+        return Response(json, media_type="application/json", headers=shared)
+
+    async def static(request: Request) -> Response:
+        name = request.path_params["name"]
+        if request.path_params["version"] != version() or name not in assets():
+            return PlainTextResponse("there is no such file\n", 404)
+        kind = TYPES[name[name.rindex(".") :]]
+        return Response(assets()[name], media_type=kind, headers={"cache-control": FOR_EVER, **shared})
+
+    async def home(request: Request) -> Response:
+        return RedirectResponse(f"/s/{survey.id}", 303)
+
+    async def icon(request: Request) -> Response:
+        return Response(ICON, media_type="image/svg+xml")
+
+    async def robots(request: Request) -> Response:
+        return PlainTextResponse("User-agent: *\nDisallow: /\n")
+
+    async def health(request: Request) -> Response:
+        well = await keeper.healthy()
+        return PlainTextResponse("well\n" if well else "the database cannot be written\n", 200 if well else 503)
+
+    routes = [
+        Route("/", home),
+        Route(f"/s/{survey.id}", shown),
+        Route(f"/s/{survey.id}/survey.json", filed),
+        Route(f"/s/{survey.id}/report", reports),
+        Route("/static/{version}/{name}", static),
+        Route("/health", health),
+        Route("/favicon.ico", icon),
+        Route("/robots.txt", robots),
+    ]
+    return Guard(Router(routes, redirect_slashes=False), complain or sys.stderr.write)
+
+
+class Reports:
+    """The door for responses: `POST /s/ID/report`."""
+
+    def __init__(self, survey: Survey, keeper: Keeper, rate: Rate, origins: frozenset[str]) -> None:
+        self.bodies, self.keeper, self.rate = Bodies(survey), keeper, rate
+        self.origins = {origin.encode(): origin for origin in origins}
+        self.replies = replies({"rate": rate.wait, "busy": BUSY})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        given: dict[bytes, bytes] = {}
+        for name, value in scope["headers"]:
+            given[name] = value if name not in given else given[name] + b", " + value
+        shared = self._shared(given)
+        if scope["method"] == "OPTIONS" and b"access-control-allow-origin" in dict(shared):
+            await _preflight(shared, send)
+            return
+        word = self._at_first_sight(scope, given) or await self._judged(given, receive)
+        if word is None:
+            return  # whoever sent it is gone
+        start, body = self.replies[word]
+        await send({**start, "headers": [*start["headers"], *shared]})
+        await send(body)
+
+    def _shared(self, given: dict[bytes, bytes]) -> list[tuple[bytes, bytes]]:
+        """Give the headers by which the page of an allowed origin may read the reply."""
+        if not self.origins:
+            return []
+        origin = given.get(b"origin", b"")
+        allowed = [(b"access-control-allow-origin", origin), (b"access-control-expose-headers", b"retry-after")]
+        return [(b"vary", b"origin"), *(allowed if origin in self.origins else [])]
+
+    def _at_first_sight(self, scope: Scope, given: dict[bytes, bytes]) -> str | None:
+        """Say what is wrong before a byte of the body is read."""
+        if scope["method"] != "POST":
+            return "method"
+        # A browser says where a request comes from; programs that say nothing have nobody's trust to abuse.
+        site = given.get(b"sec-fetch-site", b"none")
+        if site not in {b"same-origin", b"none"} and given.get(b"origin") not in self.origins:
+            return "origin"
+        if given.get(b"content-type", b"").lower().replace(b" ", b"") not in {
+            b"application/json",
+            b"application/json;charset=utf-8",
+        }:
+            return "type"
+        if not self.rate.takes(scope["client"][0] if scope.get("client") else None):
+            return "rate"
+        return None
+
+    async def _judged(self, given: dict[bytes, bytes], receive: Receive) -> str | None:
+        length = given.get(b"content-length", b"0")
+        if len(length) > MOST_DIGITS or not length.isdigit() or int(length) > self.bodies.limit:
+            return "large"
+        body = bytearray()
+        more = True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return None
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+            if len(body) > self.bodies.limit:
+                return "large"
+        try:
+            bundle = self.bodies.read(bytes(body))
+        except RefusedError:
+            return "refused"
+        return WORDS[await self.keeper.keep(bundle)]
+
+
+async def _preflight(shared: list[tuple[bytes, bytes]], send: Send) -> None:
+    """Tell a browser that the page of an allowed origin may send JSON."""
+    headers = [
+        *shared,
+        (b"access-control-allow-methods", b"POST"),
+        (b"access-control-allow-headers", b"content-type"),
+        (b"access-control-max-age", b"600"),
+    ]
+    await send({"type": "http.response.start", "status": 204, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})
+
+
+class Guard:
+    """What stands around a web application: headers on every reply, and a number instead of a traceback."""
+
+    def __init__(self, app: ASGIApp, complain: Callable[[str], object], headers: dict[str, str] | None = None) -> None:
+        self.app, self.complain = app, complain
+        self.headers = [(name.encode(), value.encode()) for name, value in (headers or HEADERS).items()]
+        self.under_way = 0
+        self.mistakes = 0
+        self.replies = replies({"busy": BUSY})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        if scope["type"] != "http":
+            return
+        started = False
+
+        async def sent(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                names = {name for name, _ in message["headers"]}
+                added = [header for header in self.headers if header[0] not in names]
+                message = {**message, "headers": [*message["headers"], *added]}
+            await send(message)
+
+        async def answered(word: str) -> None:
+            for message in self.replies[word]:
+                await sent(message)
+
+        if self.under_way >= MOST_UNDER_WAY:
+            await answered("busy")
+            return
+        self.under_way += 1
+        try:
+            await self.app(scope, receive, sent)
+        except Exception as error:  # noqa: BLE001 (whatever it is, what it says could be of the request)
+            self.mistakes += 1
+            self.complain(f"warner: mistake {self.mistakes}: {type(error).__name__} {_place(error)}\n")
+            if started:
+                raise RuntimeError(f"mistake {self.mistakes}") from None  # the connection is closed
+            await answered("error")
+        finally:
+            self.under_way -= 1
+
+
+def _place(error: BaseException) -> str:
+    """Say where an error was raised, in the last of our own files: no message, and no value."""
+    traces: list[Any] = []
+    trace = error.__traceback__
+    while trace is not None:
+        traces.append(trace)
+        trace = trace.tb_next
+    ours = [trace for trace in traces if "warner" in trace.tb_frame.f_code.co_filename] or traces
+    if not ours:
+        return "nowhere"
+    name = ours[-1].tb_frame.f_code.co_filename.replace("\\", "/").rsplit("/", 1)[-1]
+    return f"in {name}, line {ours[-1].tb_lineno}"

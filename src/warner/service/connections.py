@@ -1,0 +1,194 @@
+"""Connections that end: deadlines for slow clients, room for new ones, and a stop that does not wait for ever.
+
+uvicorn waits for a slow request as long as its client likes, and refuses everybody while a thousand idle connections
+are open. Here a request has some seconds from its first byte (or from the connection) to its last, and its reply as
+many more; and when too many connections are open, those that have waited longest are closed first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import math
+from typing import TYPE_CHECKING, Any
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+if TYPE_CHECKING:
+    import socket
+    import ssl
+    from collections.abc import Iterator
+
+    from starlette.types import ASGIApp
+
+DEADLINE = 10.0  # seconds for a whole request
+REPLY_DEADLINE = 30.0  # seconds for its reply
+IDLE = 5  # seconds that a connection is kept for the next request
+STOPPING = 2  # seconds that requests under way are given when the server stops
+MOST_HEAD = 16 * 1024  # bytes of all headers
+MOST_IGNORED = 1024 * 1024  # bytes of a request that is refused already
+MOST_CONNECTIONS = 4096
+BACKLOG = 2048  # connections that wait to be accepted
+TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+
+
+class HeadTooLargeError(ValueError):
+    """More headers than any browser sends."""
+
+
+class Connection(HttpToolsProtocol):
+    """One connection, with a time when it is cut off."""
+
+    due = math.inf  # when it is closed
+    size = 0  # bytes of the request that were received
+    head = 0  # bytes of its address and headers
+    in_head = True  # whether headers are still being read
+    asked = False  # whether a whole request was read
+    limits: Limits
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self.due = self.loop.time() + self.limits.deadline
+        if len(self.connections) > self.limits.connections:
+            self.limits.make_room(self.connections)
+
+    def data_received(self, data: bytes) -> None:
+        """Read a piece of a request."""
+        if self.due == math.inf and not self.under_way:  # on a kept connection, perhaps only ends of lines
+            self.due = self.loop.time() + self.limits.deadline
+        self.size += len(data)
+        super().data_received(data)
+        if self.in_head and self.size > MOST_HEAD:
+            self._refuse()
+        elif self.size > MOST_IGNORED and not self.transport.is_closing():
+            self.transport.abort()
+
+    @property
+    def under_way(self) -> bool:
+        """Whether a request is being answered."""
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def on_message_begin(self) -> None:
+        """Count from here."""
+        super().on_message_begin()
+        self.head, self.in_head, self.asked = 0, True, False
+        self.due = self.loop.time() + self.limits.deadline
+
+    def on_url(self, url: bytes) -> None:
+        """Read a piece of the address."""
+        self._counted(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Read a header."""
+        self._counted(len(name) + len(value) + 4)
+        super().on_header(name, value)
+
+    def _counted(self, size: int) -> None:
+        self.head += size
+        if self.head > MOST_HEAD:
+            raise HeadTooLargeError
+
+    def on_headers_complete(self) -> None:
+        """Begin to answer."""
+        self.in_head = False
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """Wait for the reply; there is nothing more to read."""
+        super().on_message_complete()
+        self.asked, self.in_head, self.size = True, True, 0
+        self.due = self.loop.time() + (self.limits.reply_deadline if self.under_way else IDLE)
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request, or for the end of one that was refused before it was read."""
+        super().on_response_complete()
+        if self.asked and not self.pipeline:
+            self.due = math.inf  # uvicorn closes idle connections
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP."""
+        if self.head > MOST_HEAD:
+            self._refuse()
+        else:
+            super().send_400_response(msg)
+
+    def _refuse(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.write(TOO_LARGE)
+            self.transport.close()
+
+
+class Limits:
+    """What the connections of one listener share: their deadlines, and how many there may be."""
+
+    def __init__(
+        self,
+        *,
+        deadline: float = DEADLINE,
+        reply_deadline: float = REPLY_DEADLINE,
+        connections: int = MOST_CONNECTIONS,
+    ) -> None:
+        self.deadline, self.reply_deadline, self.connections = deadline, reply_deadline, connections
+
+    def make_room(self, connections: set[Any]) -> None:
+        """Close the connections that have waited longest for the rest of a request: a twentieth of all."""
+        waiting = sorted((one for one in connections if not one.under_way), key=lambda one: one.due)
+        for one in waiting[: max(1, len(connections) // 20)]:
+            one.transport.abort()
+
+    def cut_off(self, connections: set[Any], now: float) -> None:
+        """Close the connections whose time is over."""
+        for one in [one for one in connections if one.due <= now]:
+            one.transport.abort()
+
+
+class Listener(uvicorn.Server):
+    """A web application on one socket, within the loop of a server that has several."""
+
+    def __init__(
+        self, app: ASGIApp, listening: socket.socket, limits: Limits, context: ssl.SSLContext | None = None
+    ) -> None:
+        self.protocol: type[Connection] = type("LimitedConnection", (Connection,), {"limits": limits})
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http=self.protocol,
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                proxy_headers=False,
+                server_header=False,
+                timeout_keep_alive=IDLE,
+                timeout_graceful_shutdown=STOPPING,
+            )
+        )
+        self.listening, self.limits, self.context = listening, limits, context
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals to whoever runs several listeners."""
+        yield
+
+    async def startup(self, sockets: object = None) -> None:
+        """Begin to listen; a handshake has the time of a request."""
+        await self.lifespan.startup()
+        connect = functools.partial(self.protocol, self.config, self.server_state, self.lifespan.state)
+        server = await asyncio.get_running_loop().create_server(
+            connect,
+            sock=self.listening,
+            ssl=self.context,
+            backlog=BACKLOG,
+            ssl_handshake_timeout=None if self.context is None else self.limits.deadline,
+        )
+        self.servers = [server]
+        self.started = True
+
+    async def on_tick(self, counter: int) -> bool:
+        """Look ten times a second for connections whose time is over."""
+        self.limits.cut_off(self.server_state.connections, asyncio.get_running_loop().time())
+        return bool(await super().on_tick(counter))

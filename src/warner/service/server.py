@@ -1,0 +1,304 @@
+"""A survey on the network: two listeners in one process and one loop, one for respondents and one for its dashboard.
+
+What may fail is done before anybody is served, in this order: addresses, certificate, database. Nothing of a request
+ever stands in the output: uvicorn's logs are off, and what goes wrong within the loop is counted, not shown.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import ipaddress
+import logging
+import os
+import signal
+import socket
+import ssl
+import sys
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from warner.service.app import survey_app
+from warner.service.connections import DEADLINE, MOST_CONNECTIONS, Limits, Listener
+from warner.service.dashboard import dashboard_app
+from warner.service.limits import DEFAULT_RATE, Rate
+from warner.service.stores import opened, without_password
+from warner.service.writer import Writer
+from warner.words import rounded_up
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from warner.service.stores.contract import Store
+    from warner.service.survey import Survey
+
+OTHER_FILES = 64  # open files beside connections
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a listener listens.
+
+    Attributes
+    ----------
+    host, port : str, int
+        As the operator gave them; port 0 takes any that is free.
+    option : str
+        What to change if it cannot be had, in the operator's words.
+    """
+
+    host: str
+    port: int
+    option: str = "port"
+
+    def bound(self) -> socket.socket:
+        """Take the address, or say why it cannot be had."""
+        try:
+            family, kind, protocol, _, place = socket.getaddrinfo(
+                self.host, self.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            )[0]
+        except OSError as error:
+            raise ValueError(f"there is no address {self.host!r} to listen at: {error.strerror}") from None
+        made = socket.socket(family, kind, protocol)
+        if os.name == "posix":  # elsewhere it would let two programs share a port
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            made.bind(place)
+        except OSError as error:
+            made.close()
+            raise ValueError(self._trouble(error)) from None
+        return made
+
+    def _trouble(self, error: OSError) -> str:
+        if error.errno == errno.EADDRINUSE:
+            return f"port {self.port} of {self.host} is in use; give another --{self.option}, or 0 for any free one"
+        if error.errno == errno.EACCES:
+            return f"port {self.port} is not open to this user; give a --{self.option} of 1024 or more"
+        if error.errno == errno.EADDRNOTAVAIL:
+            return f"{self.host} is not an address of this computer; 0.0.0.0 stands for all that it has"
+        return f"cannot listen at {self.host}, port {self.port}: {error.strerror}"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a survey is served.
+
+    Attributes
+    ----------
+    origins : tuple of str
+        Sites whose pages may send responses.
+    limit : int or None
+        The most responses that are taken.
+    rate : int or None
+        Reports per minute from one address, also from this computer; None for the default, which spares this computer.
+    certificate, key : path or None
+        For TLS without a proxy.
+    key_file : path or None
+        A file with the key of the dashboard, in place of a link that works once.
+    deadline : float
+        Seconds for a whole request.
+    """
+
+    respondents: Address = field(default_factory=lambda: Address("127.0.0.1", 8000))
+    dashboard: Address = field(default_factory=lambda: Address("127.0.0.1", 8001, "dashboard-port"))
+    origins: tuple[str, ...] = ()
+    limit: int | None = None
+    rate: int | None = None
+    certificate: Path | None = None
+    key: Path | None = None
+    key_file: Path | None = None
+    deadline: float = DEADLINE
+
+
+def serve(survey: Survey, place: str, settings: Settings, say: Callable[[str], object]) -> None:
+    """Serve a survey until somebody stops it; `say` is told where it is.
+
+    Parameters
+    ----------
+    survey : Survey
+        What is asked.
+    place : str
+        The database: a file, or a URL of PostgreSQL.
+    settings : Settings
+        How.
+    say : callable
+        Is given lines for the operator.
+    """
+    context = tls(settings.certificate, settings.key)
+    with closing(settings.respondents.bound()) as public, closing(settings.dashboard.bound()) as private:
+        _be_silent()
+        allowed = _more_files()
+        store = opened(place, survey)
+        try:
+            with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+                runner.run(_served(survey, store, place, settings, say, public, private, context, allowed))
+        finally:
+            store.release()
+
+
+async def _served(
+    survey: Survey,
+    store: Store,
+    place: str,
+    settings: Settings,
+    say: Callable[[str], object],
+    public: socket.socket,
+    private: socket.socket,
+    context: ssl.SSLContext | None,
+    connections: int,
+) -> None:
+    loop = asyncio.get_running_loop()
+    mistakes = Mistakes()
+    loop.set_exception_handler(mistakes.in_loop)
+    stopping = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with suppress(NotImplementedError):  # Windows: Ctrl-C is a KeyboardInterrupt there
+            loop.add_signal_handler(number, stopping.set)
+    rate = Rate(DEFAULT_RATE) if settings.rate is None else Rate(settings.rate, loopback=True)
+    writer = Writer(store, limit=settings.limit)
+    writer.start()
+    try:
+        app = survey_app(survey, writer, rate=rate, origins=settings.origins, complain=mistakes.complain)
+        url = _url(private, "http", settings.dashboard.host)
+        results, link = dashboard_app(survey, writer, url, stopping=stopping, key_file=settings.key_file)
+        limits = Limits(deadline=settings.deadline, connections=connections)
+        patient = Limits(deadline=settings.deadline, reply_deadline=float("inf"), connections=256)
+        listeners = [Listener(app, public, limits, context), Listener(results, private, patient, None)]
+        running = [asyncio.create_task(listener.serve()) for listener in listeners]
+        scheme = "http" if context is None else "https"
+        for line in opening(survey, place, _url(public, scheme, settings.respondents.host), link, settings):
+            say(line)
+        await stopping.wait()
+        for listener in listeners:
+            listener.should_exit = True
+        await asyncio.gather(*running)
+    finally:
+        await writer.stop()
+
+
+def opening(survey: Survey, place: str, url: str, link: str, settings: Settings) -> list[str]:
+    """Give what the operator is told at the start."""
+    lines = [
+        f"survey     {url}/s/{survey.id}",
+        f"dashboard  {link}",
+        f"database   {without_password(place)}",
+        f"privacy    a response spends epsilon {rounded_up(survey.epsilon, 3)} at most, all questions together",
+    ]
+    if settings.certificate is None and not _loops(settings.respondents.host):
+        lines.append(
+            "warning    beyond this computer browsers draw nothing on a page that comes by plain http: "
+            "put a proxy with TLS in front, or give --certificate and --key"
+        )
+    return [*lines, "Ctrl-C stops it; what was thanked for is on disk."]
+
+
+def tls(certificate: Path | None, key: Path | None) -> ssl.SSLContext | None:
+    """Read a certificate and its key, or say what is wrong with them."""
+    if certificate is None:
+        if key is not None:
+            raise ValueError("a key needs its certificate: give --certificate as well")
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    for file in (certificate, key):
+        if file is not None and not file.exists():
+            raise FileNotFoundError(f"there is no file {file}")
+    try:
+        context.load_cert_chain(certificate, key)
+    except (ssl.SSLError, OSError) as error:
+        raise ValueError(
+            f"{certificate} and its key cannot be used for TLS: {getattr(error, 'reason', None) or error}; "
+            "both must be PEM files, and belong together"
+        ) from None
+    return context
+
+
+def origin(text: str) -> str:
+    """Check the origin of a site, which browsers write in one way: scheme, host, and a port that is not the usual one.
+
+    >>> origin("https://survey.example:8443")
+    'https://survey.example:8443'
+    """
+    remedy = "must be an origin as browsers write it, such as https://www.example.org, without a path"
+    try:
+        parts = urlsplit(text)
+        usual = {"http": 80, "https": 443}.get(parts.scheme)
+        host = parts.hostname or ""
+        plain = f"{parts.scheme}://{f'[{host}]' if ':' in host else host}"
+        written = plain if parts.port in {None, usual} else f"{plain}:{parts.port}"
+    except ValueError:
+        raise ValueError(f"--allow-origin {remedy}, but got {text!r}") from None
+    if usual is None or not host or not text.isascii() or "*" in text or written != text:
+        hint = f"; did you mean {written}?" if usual and host and host.isascii() and "*" not in host else ""
+        raise ValueError(f"--allow-origin {remedy}, but got {text!r}{hint}")
+    return text
+
+
+class Mistakes:
+    """What goes wrong in the program itself: counted and named, without a word of any request."""
+
+    def __init__(self) -> None:
+        self.number = 0
+
+    def complain(self, line: str) -> None:
+        """Write a line that holds nothing of a request."""
+        with suppress(OSError):
+            sys.stderr.write(line)
+            sys.stderr.flush()
+
+    def in_loop(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Take what the loop has to say of an exception, which may show bytes of a request."""
+        error = context.get("exception")
+        if isinstance(error, OSError | asyncio.CancelledError):
+            return  # a connection that broke
+        self.number += 1
+        self.complain(f"warner: mistake {self.number} in the loop: {type(error).__name__}\n")
+
+
+def _be_silent() -> None:
+    for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "asyncio"):
+        logging.getLogger(name).disabled = True
+
+
+def _more_files() -> int:
+    """Let this process have as many open files as it may, and give the connections that there is room for."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 512 - OTHER_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_CONNECTIONS + OTHER_FILES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else max(16, min(MOST_CONNECTIONS, soft - OTHER_FILES))
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:  # Windows
+        return None
+    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return factory
+
+
+def _url(listening: socket.socket, scheme: str, host: str) -> str:
+    """Give the address that a browser on this computer can open."""
+    at, port, *_ = listening.getsockname()
+    everywhere = ipaddress.ip_address(at.partition("%")[0]).is_unspecified
+    shown = "localhost" if everywhere else host
+    return f"{scheme}://{f'[{shown}]' if ':' in shown else shown}:{port}"
+
+
+def _loops(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
