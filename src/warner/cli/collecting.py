@@ -65,8 +65,8 @@ def collect(
     key_file: Annotated[
         Path | None,
         typer.Option(
-            help="A file with the key of the dashboard, which then works again and again, in place of the link that "
-            "works once; it is made if there is none."
+            help="A file with a key of the dashboard that may be used again, for a service that starts by itself, in "
+            "place of the link that works once."
         ),
     ] = None,
     page: Annotated[
@@ -157,17 +157,18 @@ def close(database: Place) -> None:
 
 
 def backup(
-    database: Annotated[Path, typer.Argument(help="The database file of a survey, which may be running.")],
+    database: Place,
     *,
     output: Annotated[Path, typer.Option("--output", "-o", help="A new file for the copy.")],
 ) -> None:
-    """Copy the database of a survey, in an order that tells nothing, also while it is running."""
-    from warner.service.stores.sqlite import backed_up
+    """Copy the database of a survey to an SQLite file, also while it is running.
 
-    refuse_overwriting({"the database": database}, {"--output": output})
-    _refuse_old(output)
-    backed_up(database, output)
-    typer.echo(f"{output}: a copy of {database}")
+    The copy is written in an order that tells nothing; other ways to copy the file may show who responded when.
+    """
+    from warner.service.stores import backup as copied
+
+    copied(database, str(output))
+    typer.echo(f"{output}: a copy of {_shown(database)}")
 
 
 def _server() -> ModuleType:

@@ -19,6 +19,7 @@ from warner.service.limits import Rate
 from warner.service.pages import page
 from warner.service.replies import replies
 from warner.service.stores.contract import Outcome
+from warner.service.writer import NotKeptError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -63,7 +64,7 @@ class Keeper(Protocol):
     """What takes responses: the writer, or a stand-in."""
 
     async def keep(self, bundle: Bundle) -> Outcome:
-        """Keep a response; it is on disk when this returns. Anything that is raised means that it was not kept."""
+        """Keep a response; it is on disk when this returns. `NotKeptError` means that it may be sent again."""
 
     async def healthy(self) -> bool:
         """Tell whether a response would be kept."""
@@ -202,7 +203,10 @@ class Reports:
             bundle = self.bodies.read(bytes(body))
         except RefusedError:
             return "refused"
-        return WORDS[await self.keeper.keep(bundle)]
+        try:
+            return WORDS[await self.keeper.keep(bundle)]
+        except NotKeptError:
+            return "busy"
 
 
 async def _preflight(shared: list[tuple[bytes, bytes]], send: Send) -> None:

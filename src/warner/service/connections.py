@@ -136,9 +136,12 @@ class Limits:
 
     def make_room(self, connections: set[Any]) -> None:
         """Close the connections that have waited longest for the rest of a request: a twentieth of all."""
-        waiting = sorted((one for one in connections if not one.under_way), key=lambda one: one.due)
-        for one in waiting[: max(1, len(connections) // 20)]:
-            one.transport.abort()
+        # One that was closed stays in the set until the loop comes round to it.
+        alive = [one for one in connections if not one.transport.is_closing()]
+        if len(alive) > self.connections:
+            waiting = sorted((one for one in alive if not one.under_way), key=lambda one: one.due)
+            for one in waiting[: max(1, len(alive) // 20)]:
+                one.transport.abort()
 
     def cut_off(self, connections: set[Any], now: float) -> None:
         """Close the connections whose time is over."""

@@ -97,7 +97,7 @@ class Settings:
     certificate, key : path or None
         For TLS without a proxy.
     key_file : path or None
-        A file with the key of the dashboard, in place of a link that works once.
+        A file with a key of the dashboard that may be used again, in place of a link that works once.
     deadline : float
         Seconds for a whole request.
     """
@@ -159,7 +159,6 @@ async def _served(
             loop.add_signal_handler(number, stopping.set)
     rate = Rate(DEFAULT_RATE) if settings.rate is None else Rate(settings.rate, loopback=True)
     writer = Writer(store, limit=settings.limit)
-    writer.start()
     try:
         app = survey_app(survey, writer, rate=rate, origins=settings.origins, complain=mistakes.complain)
         url = _url(private, "http", settings.dashboard.host)
