@@ -187,8 +187,8 @@ def test_frames_hold_the_table(backend: str) -> None:
 def test_json() -> None:
     found = estimate(Tally(SURVEY, COUNTS, missing=4, unknown=2))
     document = json.loads(found.to_json(level=0.9))
-    names = ["design", "method", "reports", "missing", "unknown", "level", "target", "simultaneous", "interval"]
-    assert list(document) == [*names, "approximate", "warnings", "values"]
+    names = ["design", "method", "reports", "missing", "unknown", "level", "target", "simultaneous", "anytime"]
+    assert list(document) == [*names, "interval", "approximate", "warnings", "values"]
     assert (document["interval"], document["approximate"]) == ("clopper_pearson", False)
     assert RandomizedResponse.from_json(json.dumps(document["design"])) == SURVEY
     assert [document[name] for name in ("method", "reports", "missing", "unknown", "level")] == ["mle", 1000, 4, 2, 0.9]

@@ -78,6 +78,18 @@ def test_questions_are_answered_below_the_table_and_in_json(folder: Path) -> Non
     assert document["present"]["found"] == found.present().to_dict()["found"]
 
 
+def test_intervals_that_hold_however_often_one_looks(folder: Path) -> None:
+    found = estimate(tally(folder / "reports.csv", SURVEY, column="answer"))
+    text = succeeds(folder, *ESTIMATE, "--anytime")
+    assert found.text(anytime=True) in text
+    assert "95 % any-time interval (population)" in text
+    document = json.loads(succeeds(folder, *ESTIMATE, "--anytime", "--json"))
+    assert (document["anytime"], document["interval"]) == (True, "anytime")
+    assert [row["high"] for row in document["values"]] == found.table(anytime=True)["high"].tolist()
+    assert "anytime needs whole reports" in fails(folder, *ESTIMATE, "--anytime", "--weights", "weight")
+    assert 'target must be "population"' in fails(folder, *ESTIMATE, "--anytime", "--target", "realised")
+
+
 def test_groups_are_compared(folder: Path) -> None:
     options = (*ESTIMATE, "--by", "region", "--compare", "once", "--between", "north, south")
     found = estimate(tally(folder / "reports.csv", SURVEY, column="answer", by="region"))

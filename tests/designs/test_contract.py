@@ -231,6 +231,11 @@ def test_readouts_are_unbiased_and_their_errors_right(design: Design, target: st
         known = np.isfinite(np.broadcast_to(0.0 if readout.error is None else readout.error[0], truth.shape))
         known |= np.broadcast_to(readout.exact, truth.shape)
         assert_allclose(readout.share()[0][known], truth[known], atol=1e-9)
+        if readout.scores is not None:
+            scores = design.readout(added, np.ones((len(added), 1)), None if chosen is None else [chosen]).share()
+            scores = np.where(np.broadcast_to(readout.exact, truth.shape), 0.0, scores)
+            assert (scores >= np.minimum(readout.scores[0], 0) - 1e-9).all()
+            assert (scores <= np.maximum(readout.scores[1], 1) + 1e-9).all()
     if design.k < 3:
         return
     # Mean and variance of the score of one report, by enumeration: of a difference of two shares, and of sets.
@@ -245,6 +250,10 @@ def test_readouts_are_unbiased_and_their_errors_right(design: Design, target: st
         scores = np.array(
             [design.readout(row[np.newaxis], np.ones((1, 1)), [chosen], **options).share() for row in added]
         )
+        if minus is None:
+            assert readout.scores is not None
+            least, most = (float(end[0]) for end in readout.scores)
+            assert least - 1e-9 <= scores.min() <= scores.max() <= most + 1e-9
         means = probabilities @ scores.ravel()
         held = np.isin(np.arange(design.k), chosen).astype(float)
         held[1] -= minus is not None

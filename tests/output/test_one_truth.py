@@ -27,6 +27,7 @@ NAMES = {
     "wilson": "Wilson",
     "score": "the score interval",
     "linear": "linear combination",
+    "anytime": "mixture martingale",
 }
 
 
@@ -36,6 +37,7 @@ def groups(*rows: list[int]) -> Tally:
 
 REALISED: dict[str, Any] = {"target": "realised"}
 AT_ONCE: dict[str, Any] = {"simultaneous": True}
+ANYTIME: dict[str, Any] = {"anytime": True}
 CASES: list[tuple[str, Tally | Pool, dict[str, Any], set[str], bool]] = [
     # what, reports, options, methods, approximate
     ("randomized response", Tally(YES_NO, [40, 60]), {}, {"clopper_pearson"}, False),
@@ -64,6 +66,9 @@ CASES: list[tuple[str, Tally | Pool, dict[str, Any], set[str], bool]] = [
         False,
     ),
     ("groups", groups([400, 350, 250], [40, 30, 30]), {}, {"clopper_pearson"}, False),
+    ("any time", Tally(THREE, [400, 350, 250]), ANYTIME | AT_ONCE, {"anytime"}, False),
+    ("any time, a channel that is both", Tally(MIXED, [330, 330, 340]), ANYTIME, {"anytime"}, False),
+    ("any time, an empty group", groups([400, 350, 250], [0, 0, 0]), ANYTIME, {"anytime"}, False),
     ("an empty group", groups([400, 350, 250], [0, 0, 0]), {}, {"clopper_pearson"}, False),
     ("groups of two kinds", groups([400, 350, 250], [4, 3, 3]), REALISED, {"score", "clopper_pearson"}, True),
     (
@@ -135,6 +140,12 @@ def test_every_door_tells_the_same_of_the_intervals(
     assert legend is not None
     words = " ".join(text.get_text() for text in (*legend.get_texts(), *ax.texts))
     assert words.count("approximate") == approximate
+
+    anytime = bool(options.get("anytime"))
+    assert written["anytime"] == interval.to_dict()["anytime"] == anytime
+    assert ("any-time" in words) == ("any-time" in interval.text()) == anytime
+    said = [text for text in (result.text(**options), page) if "any-time" in text and "however often one looks" in text]
+    assert len(said) == 2 * anytime
 
 
 @pytest.mark.parametrize("tally", [c[1] for c in CASES], ids=[c[0] for c in CASES])

@@ -77,6 +77,10 @@ def estimate(
     simultaneous: Annotated[
         bool, typer.Option("--simultaneous", help="Intervals that hold for all answers at once.")
     ] = False,
+    anytime: Annotated[
+        bool,
+        typer.Option("--anytime", help="Intervals that hold however often one looks while reports arrive."),
+    ] = False,
     compare: Annotated[
         list[str] | None, typer.Option(help="Compare two answers, as a,b; may be given more than once.")
     ] = None,
@@ -113,7 +117,7 @@ def estimate(
     keep = method in METHODS and METHODS[method].likelihood
     tally = context.with_resource(source.tallied(claimed, keep=keep))  # until all is written
     result = _estimated(tally, method, seed)
-    confidence: Document = {"level": level, "target": target, "simultaneous": simultaneous}
+    confidence: Document = {"level": level, "target": target, "simultaneous": simultaneous, "anytime": anytime}
     answers = questions.answered(result, level, target)
     if output is not None:
         _write(result, output, confidence, answers)

@@ -237,7 +237,7 @@ class Channel(Design):
             assert known is not None
             count[:, place] = counts[:, known.reports].sum(axis=-1)
             base[place], gain[place] = known.base, known.gain
-        return Readout(count, n, base, gain, exact_, error)
+        return Readout(count, n, base, gain, exact_, error, (weights.min(axis=0), weights.max(axis=0)))
 
     def _errors(self, counts: Counts, n: Array, weights: Array, target: str) -> Array:
         """Give the standard errors of linear combinations of the observed shares."""

@@ -61,7 +61,8 @@ class Readout:
 
     Of `trials` people `count` were counted, each with probability base + gain * share: exactly binomial where `exact`.
     Elsewhere count / trials is a mean of scores, unbiased for the share (base 0, gain 1), with standard error `error`:
-    infinite where reports do not tell the share.
+    infinite where reports do not tell the share. `scores` bound what one report can score, below and above; they are
+    not told for differences of shares.
     """
 
     count: Counts
@@ -70,6 +71,7 @@ class Readout:
     gain: Array | float
     exact: Mask | np.bool_
     error: Array | None = None
+    scores: tuple[Array, Array] | None = None
 
     def share(self) -> Array:
         """Give the unbiased estimate of each share."""

@@ -41,6 +41,19 @@ def kronecker(tables: Sequence[Counts]) -> Counts:
     return np.asarray(reduce(np.kron, tables))
 
 
+def product_ranges(factors: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """Bound products of numbers, one from each range (least, most), for each combination of the ranges of all tables.
+
+    >>> product_ranges([(np.array([-1.0]), np.array([2.0])), (np.array([0.0, -3.0]), np.array([1.0, 4.0]))])
+    (array([-1., -6.]), array([2., 8.]))
+    """
+    least, most = np.ones(1), np.ones(1)
+    for low, high in factors:
+        ends = np.array([np.kron(one, other) for one in (least, most) for other in (low, high)])
+        least, most = ends.min(axis=0), ends.max(axis=0)
+    return least, most
+
+
 def merged(tables: Sequence[Array]) -> tuple[Array, ...]:
     """Multiply out the tables of neighbouring questions as long as they stay small: fewer products, each as quick."""
     blocks = [tables[0]]

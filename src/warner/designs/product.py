@@ -37,7 +37,7 @@ from warner.designs.exact import TOTAL_LIMIT
 from warner.designs.facts import Bounds, ChannelOperator, Readout, nearer_ends
 from warner.designs.forms import LabelForm
 from warner.designs.labels import LISTED, canonical, listed
-from warner.designs.modes import kronecker, merged, mode_products
+from warner.designs.modes import kronecker, merged, mode_products, product_ranges
 from warner.words import enumerated, percent, quoted
 
 if TYPE_CHECKING:
@@ -275,6 +275,7 @@ class Product(Design):
             known = self.identified()
             squared = [inverse**2 for inverse in inverses]
             count = mode_products(counts, inverses)
+            scores = product_ranges([(inverse.min(axis=0), inverse.max(axis=0)) for inverse in inverses])
 
             def variance(observed: Array, held: Array) -> Array:
                 if target == "population":
@@ -288,6 +289,7 @@ class Product(Design):
                 others, told = self._weights(minus)
                 weights, known = weights - others, known & told
             count = counts @ weights.T
+            scores = weights.min(axis=1), weights.max(axis=1)
 
             def variance(observed: Array, held: Array) -> Array:
                 if target == "population":
@@ -303,7 +305,8 @@ class Product(Design):
         held = np.maximum(mode_products(counts / n, inverses), 0)
         held = held / np.maximum(held.sum(axis=-1, keepdims=True), IDENTIFIED)
         error = np.where(known, np.sqrt(np.maximum(variance(observed, held), 0) / n), np.inf)
-        return Readout(np.asarray(count, dtype=np.float64), n, 0.0, 1.0, np.zeros(known.size, dtype=bool), error)
+        binomial = np.zeros(known.size, dtype=bool)
+        return Readout(np.asarray(count, dtype=np.float64), n, 0.0, 1.0, binomial, error, scores)
 
     def _weights(self, sets: Sets) -> tuple[Array, Mask]:
         """Give the weights of joint reports that tell the share of each set, a row each, and whether they do."""

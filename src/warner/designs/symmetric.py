@@ -190,7 +190,19 @@ class Symmetric(Design):
             np.where(binomial, gain, 1.0),
             binomial,
             np.sqrt(np.maximum(variance, 0) / n) / abs(gain),
+            self._scores(sizes) if minus is None else None,
         )
+
+    def _scores(self, sizes: Integers) -> tuple[Array, Array]:
+        """Bound the score of one report for a set of m answers: m/K + (support inside - m/K of all) / (p - q)."""
+        level, s = sizes / self.k, self.supported
+        if s is None:  # at most all answers of the set and no other, at least all others alone
+            most = sizes * (1 - level)
+            least = -most
+        else:
+            least, most = np.maximum(s + sizes - self.k, 0) - level * s, np.minimum(s, sizes) - level * s
+        ends = level + least / self.symmetry.gain, level + most / self.symmetry.gain
+        return np.minimum(*ends), np.maximum(*ends)
 
     def _variance(
         self, sets: Sets, minus: Sets | None, mean: Array, square: Array, n: Array, histogram: Counts | None

@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     from warner.arrays import Array
     from warner.designs.contract import Design
     from warner.estimators.likelihood import Parts
+    from warner.reports.pools import Collected
 
 COMPARED = ("mle", "inv_p", "inv_n")  # in the order in which ties are broken
 SURVEYS = 20
+NOTABLE = 0.3  # part of the average share beyond which noise makes it worth saying that shrink is closer
 ROUNDING = 1e-28  # a squared error below this is none
 
 
@@ -114,3 +116,36 @@ def choice_for(parts: Parts, people: Sequence[float], *, rng: np.random.Generato
     collections = [(design, max(1, round(n))) for (design, _), n in zip(parts, people, strict=True)]
     errors = predicted_errors(METHODS["inv_p"].solve(parts).shares[0], collections, rng=generator)
     return Choice(min(errors, key=errors.__getitem__), errors)
+
+
+def choices(tally: Collected, rng: np.random.Generator | None) -> tuple[Choice, ...]:
+    """Choose an estimator for each group that has reports: by rule, or by simulated surveys."""
+    if many_answers([part.design for part in tally.parts]):
+        return (Choice("shrink", {}),) * int(tally.answered.sum())
+    chosen = []
+    for group in np.flatnonzero(tally.answered).tolist():
+        telling = [part for part in tally.parts if part.answered[group] and part.design.epsilon > 0]
+        people = [float(np.atleast_1d(part.effective)[group]) for part in telling]
+        parts = [(part.design, part.histograms([group])) for part in telling]
+        chosen.append(choice_for(parts, people, rng=rng))
+    return tuple(chosen)
+
+
+def second_opinion(tally: Collected, method: str) -> str:
+    """Say that `shrink` is probably closer on the whole than this method, where it is; nothing elsewhere.
+
+    That is a rule, and costs nothing: one symmetric design with 20 answers or more, and noise that is not small
+    against the average share. An unbiased estimate is not questioned.
+    """
+    if method in {"inv", "shrink"} or not many_answers([part.design for part in tally.parts]):
+        return ""
+    symmetry, average = tally.parts[0].design.symmetry, 1 / tally.k
+    assert symmetry is not None
+    people = np.atleast_1d(tally.parts[0].effective)[tally.answered]
+    noise = np.sqrt(symmetry.q * (1 - symmetry.q) / people) / abs(symmetry.gain)
+    scarce = noise > NOTABLE * average
+    if not scarce.any():
+        return ""
+    where = f" in {int(scarce.sum())} of {scarce.size} groups" if tally.by else ""
+    compared = f"noise alone has a standard deviation of {noise.max():.2%}, and the average share is {average:.2%}"
+    return f'method="shrink" is probably closer on the whole{where}: {compared}'

@@ -21,6 +21,7 @@ from scipy.special import ndtri
 
 from warner.designs.facts import Prefixes, Readout, sizes_of
 from warner.designs.labels import positions
+from warner.inference.anytime import anytime_interval, refuse_anytime
 from warner.inference.binomial import (
     LEAST_EXPECTED,
     SMALLEST_TAIL,
@@ -42,23 +43,29 @@ if TYPE_CHECKING:
     from warner.reports.pools import Collected
     from warner.reports.tallies import Tally
 
-EXACT = frozenset({"clopper_pearson", "known"})  # methods whose level holds at least; all others hold about
+EXACT = frozenset({"clopper_pearson", "anytime", "known"})  # methods whose level holds at least; all others hold about
 HALVINGS = 60
 NAMED = 5  # answers named in an error
 
 
 @dataclass(frozen=True)
 class Confidence:
-    """Which intervals are meant: their level, whose share they are for, and whether they hold all at once."""
+    """Which intervals are meant: their level, whose share they are for, whether for all answers, and for all looks."""
 
     level: float = 0.95
     target: str = "population"
     simultaneous: bool = False
+    anytime: bool = False
 
     def __post_init__(self) -> None:
         check_level(self.level)
         if self.target not in TARGETS:
             raise ValueError(f"target must be one of {', '.join(TARGETS)}, but got {self.target!r}")
+        if self.anytime and self.target != "population":
+            raise ValueError(
+                'target must be "population" for any-time intervals, which take people as a sample that grows, but got '
+                f"{self.target!r}; leave out anytime once all reports are in"
+            )
 
     def tail(self, k: int) -> float:
         """Give the chance of a miss on either side; that of one of k intervals, if they are to hold all at once.
@@ -69,7 +76,8 @@ class Confidence:
 
     def __str__(self) -> str:
         at_once = " simultaneous" if self.simultaneous else ""
-        return f"{level_text(self.level)}{at_once} interval ({self.target})"
+        ever = " any-time" if self.anytime else ""
+        return f"{level_text(self.level)}{at_once}{ever} interval ({self.target})"
 
 
 def check_level(level: float) -> None:
@@ -106,9 +114,10 @@ class Interval(Result):
     low, high : float or ndarray
         The ends; of the shape of the estimate's shares where it is for every answer, one for each group otherwise.
     confidence : Confidence
-        The level, whose share is meant (``population`` or ``realised``), and whether the intervals hold all at once.
+        The level, whose share is meant (``population`` or ``realised``), whether the intervals of all answers hold at
+        once, and whether those of all looks do.
     methods : tuple of str
-        How it was computed: clopper_pearson, wilson, score or linear; several where answers or groups differ in it.
+        How it was computed: clopper_pearson, wilson, score, linear or anytime; several where answers or groups differ.
     weighted : bool
         Whether reports have weights; then the effective number of reports stands for their number.
     """
@@ -141,6 +150,7 @@ class Interval(Result):
             "level": self.confidence.level,
             "target": self.confidence.target,
             "simultaneous": self.confidence.simultaneous,
+            "anytime": self.confidence.anytime,
             "method": self.method,
             "approximate": self.approximate,
         }
@@ -191,6 +201,8 @@ def limits(tally: Collected, confidence: Confidence, *, sets: Sets | None = None
     Of a group without reports they are NaN.
     """
     answered = tally.answered
+    if confidence.anytime:
+        refuse_anytime(tally, method)
     if sets is not None and (whole := sizes_of(sets) == tally.k).any():
         return _with_known(tally, confidence, sets, whole, method)
     tail = confidence.tail(tally.k)
@@ -200,7 +212,11 @@ def limits(tally: Collected, confidence: Confidence, *, sets: Sets | None = None
         # Equal counts have equal intervals: the distinct ones are known from the estimate.
         one_by_one = sets is None and part.design.symmetry is not None and part.one_long_row and answered.all()
         levels = part.histograms(None).levels if one_by_one else None
-        low, high, error, methods = _single(readout, tail, confidence.target, method, levels)
+        methods: tuple[str, ...] = ("anytime",)
+        if confidence.anytime:
+            low, high, error = anytime_interval(readout, 2 * tail, levels)
+        else:
+            low, high, error, methods = _single(readout, tail, confidence.target, method, levels)
     else:
         if method is not None:
             raise ValueError(f"method must be left out for pooled collections, but got {method!r}")

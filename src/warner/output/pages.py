@@ -40,6 +40,7 @@ INTERVAL_METHODS = {
     "clopper_pearson": "Clopper and Pearson's interval for the binomial number of reports, translated into shares",
     "wilson": "Wilson's score interval for the binomial number of reports, translated into shares",
     "score": "the score interval: all shares under which the reports are not too many standard errors from expected",
+    "anytime": "a mixture martingale (Robbins; Ville's inequality) of the number of reports, translated into shares",
     "linear": "an unbiased linear combination of the observed shares, plus and minus a multiple of its standard error",
 }
 TARGET_SHARES = {
@@ -51,6 +52,10 @@ TARGET_CHANCE = {
     "realised": "the randomization",
 }
 NO_LIKELIHOOD = "a report can support several answers, so the counts alone do not have a likelihood"
+ANYTIME_EXPLAINED = (
+    "The intervals hold however often one looks while reports arrive. That makes them wider than those for one look, "
+    "at a number of reports that was fixed beforehand."
+)
 SHARE_EXPLAINED = (
     "<strong>share</strong> is the estimated share of people who hold the answer, with the randomization undone; "
     "<strong>people</strong> is that share of the number of reports."
@@ -143,7 +148,8 @@ def _page(estimate: Estimate, confidence: Confidence, title: str | None, questio
     picture_title = _picture_title(estimate.tally)
     picture = svg(estimate, confidence, ends, title=picture_title)
     asked = f"<p>The question: <q>{escape(question)}</q></p>" if question and title else ""
-    interval = f"{'approximate ' if approximate else ''}{_level(confidence.level)} interval"
+    kind = "any-time interval" if confidence.anytime else "interval"
+    interval = f"{'approximate ' if approximate else ''}{_level(confidence.level)} {kind}"
     sections = [
         f"<h1>{escape(heading)}</h1>\n<p class='facts'>{escape(_facts(estimate.tally))}</p>\n{asked}",
         f"<div class='headline'>{_warnings(estimate)}{_headlines(estimate, table, interval)}</div>",
@@ -301,6 +307,8 @@ def _reading_section(estimate: Estimate, table: Table, confidence: Confidence, *
     tally = estimate.tally
     items = [_reports_explained(tally)] if "reports" in table else []
     items += [SHARE_EXPLAINED, _ends_explained(confidence, approximate=approximate), _at_once(tally, confidence)]
+    if confidence.anytime:
+        items.append(ANYTIME_EXPLAINED)
     if tally.weighted:
         effective = f"{float(np.sum(tally.effective)):,.1f}"
         items.append(f"Reports have weights: they count as {effective} reports, and the intervals are approximate.")
@@ -313,6 +321,8 @@ def _ends_explained(confidence: Confidence, *, approximate: bool) -> str:
     holds = "each interval would contain the true share"
     if confidence.simultaneous:
         holds = "all intervals would contain their true shares at once"
+    if confidence.anytime:
+        holds = f"{holds}, at every number of reports,"
     often = f"{'about' if approximate else 'at least'} {_level(confidence.level)}"
     return (
         f"<strong>low</strong> and <strong>high</strong> are the ends of a confidence interval for the "

@@ -80,6 +80,7 @@ def plot(
     level: float = 0.95,
     target: str = "population",
     simultaneous: bool = False,
+    anytime: bool = False,
     rows: int = ANSWERS_DRAWN,
     title: str | None = None,
     ax: Axes | None = None,
@@ -90,7 +91,7 @@ def plot(
     ----------
     estimate : Estimate
         What to draw. Of many groups, those with the most reports are drawn.
-    level, target, simultaneous
+    level, target, simultaneous, anytime
         Of the intervals, as for `Estimate.table`.
     rows : int
         Draw at most this many answers by name. If there are more, they are drawn by rank, without names; with groups,
@@ -105,7 +106,7 @@ def plot(
     matplotlib Axes
         The axes that were drawn on; its figure is ``.figure``.
     """
-    confidence = Confidence(level, target, simultaneous)
+    confidence = Confidence(level, target, simultaneous, anytime)
     _check_rows(rows)
     shown = _shown(estimate, confidence, estimate.limits(confidence))
     return _drawn(new_axes(_size(estimate, rows)) if ax is None else ax, estimate, shown, rows, title)
@@ -118,6 +119,7 @@ def save_plot(
     level: float = 0.95,
     target: str = "population",
     simultaneous: bool = False,
+    anytime: bool = False,
     rows: int = ANSWERS_DRAWN,
     title: str | None = None,
 ) -> None:
@@ -129,10 +131,10 @@ def save_plot(
         What to draw.
     path : path
         Where to write it; the format follows from its ending: .png, .svg or .pdf.
-    level, target, simultaneous, rows, title
+    level, target, simultaneous, anytime, rows, title
         As for `plot`.
     """
-    confidence = Confidence(level, target, simultaneous)
+    confidence = Confidence(level, target, simultaneous, anytime)
     _check_rows(rows)
     shown = _shown(estimate, confidence, estimate.limits(confidence))
     save_picture(lambda ax: _drawn(ax, estimate, shown, rows, title), _size(estimate, rows), path)

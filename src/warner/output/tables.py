@@ -53,6 +53,8 @@ def estimate_text(estimate: Estimate, confidence: Confidence, rows: int) -> str:
         inverted = estimate.method == "inv"
         reason = "a negative share, which no interval holds" if inverted else "the bias of this estimator"
         lines.append(f"* outside its own interval: {reason}")
+    if confidence.anytime:
+        lines.append("the intervals hold however often one looks while reports arrive")
     if estimate.tally.weighted:
         effective = f"{float(np.sum(estimate.tally.effective)):,.1f}"
         lines.append(f"intervals are approximate: weights count as {effective} reports")
