@@ -1,28 +1,170 @@
-"""The respondents' page: a shell in HTML that holds the survey as JSON; what is asked is built by its script."""
+r"""The respondents' page: a shell in HTML that holds the survey as JSON; what is asked is built by its script.
+
+There is no form and no named field in it that a browser could submit: without script nothing can be filled in, and the
+page says so. It comes in two kinds. The one that the collecting server sends (`page`) loads its script from there. The
+other (`hosted_page`) is a single file for another host, with everything inside, so that its hash can be published: then
+the people who run the server cannot alter what the respondents' browsers do. Its policy allows this very script and
+no other, and connections to the collecting server only.
+"""
 
 from __future__ import annotations
 
-import html
+import base64
+import hashlib
 import json
-from typing import TYPE_CHECKING
+import re
+from functools import cache
+from html import escape
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
-from warner.service.assets import address
+from warner.service.assets import FOLDER, address
 
 if TYPE_CHECKING:
     from warner.service.survey import Survey
 
+MODULES = ("warner.js", "fingerprint.js", "sets.js", "page.js")  # those that are imported come first
+LOADED = ("page.js", "warner.js", "fingerprint.js")  # all that the page asks for, unless a report is a set
+IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";$', re.MULTILINE)
+EXPORT = re.compile(r"^export ((?:async )?function|const) (\w+)", re.MULTILINE)
 
-def page(survey: Survey) -> str:
-    """Give the page of a survey."""
-    held = json.dumps({"fingerprint": survey.fingerprint, "survey": survey.to_dict()}, ensure_ascii=False)
+
+def page(survey: Survey, *, closed: bool = False) -> str:
+    """Give the page of a survey on its own server.
+
+    Parameters
+    ----------
+    survey : Survey
+        What is asked.
+    closed : bool
+        Whether the survey takes no more responses: then the page says so, and asks nothing.
+
+    Examples
+    --------
+    >>> from warner.service.survey import load_survey
+    >>> text = page(load_survey("examples/survey.json"))
+    >>> print(text[:91])
+    <!doctype html>
+    <html lang="en" dir="ltr">
+    <head>
+    <meta charset="utf-8">
+    <meta name="viewport"
+    """
+    preloaded = "".join(f'<link rel="modulepreload" href="{address(name)}">\n' for name in LOADED[1:])
+    script = f'{preloaded}<script type="module" src="{address(LOADED[0])}"></script>\n'
+    return _shell(survey, place=f"/s/{survey.id}", head="" if closed else script, closed=closed)
+
+
+def policy() -> str:
+    """Give the content policy of the page: files of its own server, and the one style that stands in it."""
+    return "; ".join((*_rules(script="'self'", connect="'self'", image="'self'"), "frame-ancestors 'none'"))
+
+
+def hosted_page(survey: Survey, server: str) -> str:
+    """Give the page of a survey as a single file for another host, whose origin the server must allow.
+
+    Parameters
+    ----------
+    survey : Survey
+        What is asked.
+    server : str
+        The address of the collecting server, such as ``https://collect.example.org``.
+    """
+    parts = urlsplit(server)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError(f"server must be an address such as https://collect.example.org, but got {server!r}")
+    origin = f"{parts.scheme}://{parts.netloc}"
+    script = _bundled()
+    rules = _rules(script=_source(script), connect=origin, image="data:")
+    head = (
+        f'<meta http-equiv="content-security-policy" content="{escape("; ".join(rules))}">\n'
+        '<meta name="referrer" content="no-referrer">\n<link rel="icon" href="data:,">\n'
+    )
+    place = f"{origin}{parts.path.rstrip('/')}/s/{survey.id}"
+    return _shell(survey, place=place, head=head, foot=f'<script type="module">{script}</script>\n')
+
+
+def _shell(survey: Survey, *, place: str, head: str, foot: str = "", closed: bool = False) -> str:
+    words = _spoken(survey.language)
+    intro = "".join(f'<p dir="auto">{escape(line)}</p>\n' for line in survey.intro.split("\n") if line.strip())
+    direction = "rtl" if _primary(survey.language) in _table()["rightToLeft"] else "ltr"
+    if closed:
+        told = f'<p role="status">{escape(words["closed"])}. {escape(words["closedText"])}</p>\n'
+        held = ""
+    else:
+        told = (
+            f"{intro}<p>{escape(words['loading'])}</p>\n"
+            f'<noscript><p class="notice">{escape(words["noscript"])}</p></noscript>\n'
+        )
+        table = {"rightToLeft": _table()["rightToLeft"], "languages": {_known(survey.language): words}}
+        held = _json("warner-survey", {"fingerprint": survey.fingerprint, "survey": survey.to_dict()})
+        held += _json("warner-words", table)
     return (
-        f'<!doctype html>\n<html lang="{html.escape(survey.language)}">\n<meta charset="utf-8">\n'
-        f"<title>{html.escape(survey.title)}</title>\n"
-        f'<script type="application/json" id="survey">{held.replace("<", chr(92) + "u003c")}</script>\n'
-        f'<script type="module" src="{address("page.js")}"></script>\n</html>\n'
+        f'<!doctype html>\n<html lang="{escape(survey.language)}" dir="{direction}">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"{head}<title>{escape(survey.title)}</title>\n<style>{_style()}</style>\n</head>\n"
+        f'<body class="warner-page">\n<main class="warner"{"" if closed else f""" data-warner="{escape(place)}" """}>\n'
+        f'<h1 dir="auto">{escape(survey.title)}</h1>\n{told}</main>\n{held}{foot}</body>\n</html>\n'
     )
 
 
-def hosted_page(survey: Survey, url: str) -> str:
-    """Give the page for hosting elsewhere; its responses go to the server at this URL."""
-    return page(survey).replace('src="/', f'src="{html.escape(url)}/')
+def _rules(*, script: str, connect: str, image: str) -> tuple[str, ...]:
+    return (
+        "default-src 'none'",
+        f"script-src {script}",
+        f"style-src 'self' {_source(_style())}" if script == "'self'" else f"style-src {_source(_style())}",
+        f"connect-src {connect}",
+        f"img-src {image}",
+        "form-action 'none'",
+        "base-uri 'none'",
+        "require-trusted-types-for 'script'",
+    )
+
+
+def _source(text: str) -> str:
+    """Give a text as the source of a content policy, by its hash."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _json(name: str, value: Any) -> str:
+    spelled = json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", r"\u003c")
+    return f'<script type="application/json" id="{name}">{spelled}</script>\n'
+
+
+@cache
+def _style() -> str:
+    return (FOLDER / "page.css").read_text(encoding="utf-8")
+
+
+@cache
+def _bundled() -> str:
+    """Give all modules as one: each is a function that gives what it exports, and takes what it imports from others."""
+    texts = {name: (FOLDER / name).read_text(encoding="utf-8") for name in MODULES if (FOLDER / name).exists()}
+    return "".join(_closed(name.removesuffix(".js"), text) for name, text in texts.items())
+
+
+def _closed(name: str, text: str) -> str:
+    exported = ", ".join(match[2] for match in EXPORT.finditer(text))
+    within = IMPORT.sub(r"const {\1} = \2Module;", EXPORT.sub(r"\1 \2", text))
+    return f"const {name}Module = (() => {{\n{within}\nreturn {{ {exported} }};\n}})();\n"
+
+
+@cache
+def _table() -> dict[str, Any]:
+    table: dict[str, Any] = json.loads((FOLDER / "words.json").read_text(encoding="utf-8"))
+    return table
+
+
+def _primary(language: str) -> str:
+    return language.split("-")[0].lower()
+
+
+def _known(language: str) -> str:
+    """Give the language that the page's own words are in: that of the survey, or English."""
+    languages = _table()["languages"]
+    return next(tag for tag in (language.lower(), _primary(language), "en") if tag in languages)
+
+
+def _spoken(language: str) -> dict[str, str]:
+    words: dict[str, str] = _table()["languages"][_known(language)]
+    return words

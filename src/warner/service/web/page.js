@@ -200,6 +200,9 @@ function law(json, { answers, reports }) {
   return null;
 }
 
+/** Whether there is no chance in it at all. */
+const isDirect = (laws, { epsilon }) => laws?.symmetric && epsilon === Infinity && laws.of(0, 0) > 0;
+
 /** The probabilities that a set holds a true answer, and another one. */
 function inSet(json, k) {
   if (json.mechanism === "memoized") {
@@ -209,8 +212,7 @@ function inSet(json, k) {
       return [one, zero].map((rate) => rate * kept + (1 - rate) * flipped);
     }
     const { of } = law(json.second, { answers: { size: json.first.field } });
-    const others = json.first.field - 1;
-    return [one, zero].map((rate) => rate * of(0, 0) + (1 - rate) * of(0, 1) * (others / Math.max(others, 1)));
+    return [one, zero].map((rate) => rate * of(0, 0) + (1 - rate) * of(0, 1));
   }
   if (json.mechanism === "unary encoding") return [share(...json.one), share(...json.zero)];
   const [a, b] = json.odds.map(Number);
@@ -241,8 +243,9 @@ const peopleFor = (...shares) => {
 const name = ({ labels }, label) => (labels && Object.hasOwn(labels, label) ? labels[label] : `${label}`);
 
 /** The fold under a question: the odds in words, and for what the browser draws, a draw to practise on. */
-function explanation(words, question, { answers, reports, epsilon }, drawing) {
+function explanation(words, question, drawing) {
   const { say, tell, number } = words;
+  const { answers, reports, epsilon } = drawing;
   const json = question.design;
   const laws = law(json, { answers, reports });
   const example = Math.min(1, answers.size - 1);
@@ -250,8 +253,7 @@ function explanation(words, question, { answers, reports, epsilon }, drawing) {
   const odds = (word, base, share, x, y = x) =>
     tell("p", word, { base: number(base), hits: number(share * base), x, y: y.cloneNode(true) });
   const told = [];
-  const direct = laws?.symmetric && laws.of(0, 1) === 0;
-  if (direct) told.push(tell("p", "direct"));
+  if (isDirect(laws, drawing)) told.push(tell("p", "direct"));
   else {
     told.push(tell("p", question.mode === "person" ? "personDraws" : laws ? "draws" : "sets"));
     if (!laws) {
@@ -319,4 +321,249 @@ function practice({ say, tell, number }, drawing, laws) {
     tell("button", "practiceButton", {}, { type: "button", class: "quiet", autocomplete: "off", onclick: draw }),
     said,
   ];
+}
+
+// Controls: each gives its choice, forgets it, and says that it is missing
+
+/** Radio buttons, with a search where there are many. The choice is a position: null if skipped, undefined if none. */
+function radios(words, { legend, hints, size, text, skip }) {
+  const { say, tell, number } = words;
+  const [group, about, wrong] = [fresh(), fresh(), fresh()];
+  const rows = make("div", { class: "choices" });
+  const error = make("p", { id: wrong, class: "error", role: "alert" });
+  let chosen;
+  const row = (value, label) => {
+    const input = make("input", { type: "radio", name: group, autocomplete: "off" });
+    input.checked = value === chosen;
+    input.addEventListener("change", () => {
+      chosen = value;
+      field.removeAttribute("aria-invalid");
+      error.replaceChildren();
+    });
+    return make("label", { class: "choice" }, input, make("span", { dir: "auto" }, label));
+  };
+  const skipping = () => (skip ? [row(null, say("skip").join(""))] : []);
+  const all = [...Array(size).keys()];
+  const parts = [rows];
+  if (size <= LISTED) rows.append(...all.map((i) => row(i, text(i))), ...skipping());
+  else {
+    const [entry, found] = [fresh(), make("p", { role: "status", class: "hint" })];
+    const search = make("input", { type: "text", id: entry, autocomplete: "off", spellcheck: "false" });
+    const show = () => {
+      const wanted = search.value.trim().toLocaleLowerCase();
+      const matching = all.filter((i) => i !== chosen && text(i).toLocaleLowerCase().includes(wanted));
+      const shown = [...(typeof chosen === "number" ? [chosen] : []), ...matching.slice(0, MATCHES)];
+      rows.replaceChildren(...shown.map((i) => row(i, text(i))), ...skipping());
+      found.replaceChildren(
+        ...(matching.length ? say("matches", { n: number(shown.length), total: number(size) }) : say("noMatch")),
+      );
+    };
+    search.addEventListener("input", show);
+    show();
+    parts.unshift(make("p", {}, tell("label", "find", {}, { for: entry }), search), found);
+  }
+  const field = make("fieldset", { role: "radiogroup", "aria-describedby": `${about} ${wrong}` },
+    make("legend", {}, ...legend), make("div", { id: about }, hints), error, parts);
+  return {
+    element: field,
+    choice: () => chosen,
+    clear: () => {
+      chosen = undefined;
+      for (const input of field.querySelectorAll("input")) [input.checked, input.value] = [false, ""];
+    },
+    complain: () => {
+      field.setAttribute("aria-invalid", "true");
+      error.replaceChildren(...say("missingOne"));
+      return field.querySelector("input");
+    },
+  };
+}
+
+/** A field for the code of an invitation, or its whole link. */
+function codeField({ tell, say }) {
+  const [entry, about, wrong] = [fresh(), fresh(), fresh()];
+  const error = make("p", { id: wrong, class: "error", role: "alert" });
+  const input = make("input", {
+    type: "text", id: entry, autocomplete: "off", autocapitalize: "none", spellcheck: "false", dir: "ltr", class: "code",
+    "aria-describedby": `${about} ${wrong}`,
+  });
+  return {
+    element: make("div", { class: "field" }, tell("label", "code", {}, { for: entry }),
+      tell("p", "codeHint", {}, { id: about, class: "hint" }), input, error),
+    choice: () => {
+      const given = input.value.replace(/\s/g, "").split("#t=").at(-1);
+      return TOKEN.test(given) ? given : undefined;
+    },
+    clear: () => (input.value = ""),
+    complain: () => {
+      input.setAttribute("aria-invalid", "true");
+      error.replaceChildren(...say("codeMissing"));
+      return input;
+    },
+  };
+}
+
+// The page
+
+/** Fill an element with a survey: ask, send, thank. What was begun in this tab before a reload goes on. */
+export async function mount(root) {
+  const url = new URL(root.dataset.warner, document.baseURI).href.replace(/[?#].*$/, "");
+  const invitation = /^#t=([A-Za-z0-9_-]{22})$/.exec(location.hash)?.[1];
+  if (invitation) history.replaceState(null, "", location.pathname + location.search);
+  const held = (id) => JSON.parse(document.getElementById(id)?.textContent ?? "null");
+  const loaded = async (address) => (await fetch(address, { credentials: "omit", referrerPolicy: "no-referrer" })).json();
+  const language = root.closest("[lang]")?.lang || "en";
+  const table = held("warner-words") ?? (await loaded(new URL("words.json", import.meta.url)));
+  let words = speaker(table, language);
+  const heading = root.tagName === "MAIN" ? "h1" : "h2";
+  const title = (text) => make(heading, { tabindex: -1 }, ...text);
+  const show = (...children) => {
+    root.replaceChildren(...children.filter((child) => child !== null));
+    root.querySelector(heading)?.focus();
+  };
+  const stop = (word) => root.replaceChildren(words.tell("p", word, {}, { role: "alert", class: "notice" }));
+  if (!isSecureContext) return stop("insecure");
+  const given = held("warner-survey") ?? { survey: await loaded(`${url}/survey.json`).catch(() => null) };
+  if (!given.survey) return stop("unavailable");
+  let form;
+  try {
+    form = await opened(given.survey, given.fingerprint ?? root.dataset.fingerprint);
+  } catch {
+    return stop("mismatch");
+  }
+  const { survey, designs } = form;
+  words = speaker(table, survey.language);
+  [root.lang, root.dir] = [survey.language, words.direction];
+  const { say, tell, number } = words;
+  const [response, ticket] = [keyOf("response", form), keyOf("invitation", form)];
+  if (invitation && survey.access === "invited") keep(ticket, invitation);
+
+  function ask() {
+    const token = invitation ?? kept(ticket);
+    const code = survey.access === "invited" && !token ? codeField(words) : null;
+    const groups = survey.groups.map(({ text, values }) => radios(words, {
+      legend: [make("span", { dir: "auto" }, text)],
+      hints: [tell("p", "inTheClear", {}, { class: "hint clear" })],
+      size: values.length,
+      text: (i) => values[i],
+    }));
+    const questions = survey.questions.map((question, i) => {
+      const { help, mode, optional } = question;
+      const choices = mode === "person" ? designs[i].reports : designs[i].answers;
+      const direct = mode === "device" && isDirect(law(question.design, designs[i]), designs[i]);
+      const count = { n: number(i + 1), total: number(survey.questions.length) };
+      const control = radios(words, {
+        legend: [tell("span", "question", count, { class: "count" }), make("span", { dir: "auto" }, question.text)],
+        hints: [
+          help ? paragraphs(help) : [],
+          tell("p", direct ? "inTheClear" : mode, {}, { class: direct ? "hint clear" : "hint" }),
+          optional ? tell("p", "skipClear", {}, { class: "hint clear" }) : null,
+        ],
+        size: choices.size,
+        text: (j) => name(question, choices.at(j)),
+        skip: optional,
+      });
+      control.element.append(explanation(words, question, designs[i]));
+      return control;
+    });
+    const all = [...(code ? [code] : []), ...groups, ...questions];
+    const alert = make("p", { role: "alert", class: "error" });
+    let pressed = false;
+    const press = () => {
+      if (pressed) return;
+      const missing = all.filter((control) => control.choice() === undefined).map((control) => control.complain());
+      alert.replaceChildren(...(missing.length ? say("missing") : []));
+      if (missing.length) return missing[0].focus();
+      pressed = true;
+      const [choices, clear] = [questions, groups].map((controls) => controls.map((control) => control.choice()));
+      const bytes = body(form, choices, clear, token ?? code?.choice() ?? OPEN);
+      keep(response, bytes);
+      for (const control of all) control.clear();
+      choices.fill(null);
+      send(bytes);
+    };
+    const drawn = survey.questions.some(({ mode }) => mode === "device");
+    root.replaceChildren(
+      title([survey.title]), ...paragraphs(survey.intro), ...all.map(({ element }) => element),
+      about(), ...paragraphs(survey.consent), tell("p", "final", {}, { class: "notice" }),
+      alert, tell("button", drawn ? "button" : "send", {}, { type: "button", autocomplete: "off", onclick: press }),
+      small(),
+    );
+  }
+
+  const about = () => {
+    const invited = survey.access === "invited";
+    const told = ["aboutSent", invited && "aboutInvitation", "aboutKept", "aboutDevice", invited && "aboutLink", "aboutSeen"];
+    const items = told.filter(Boolean).map((word) => tell("li", word));
+    return make("details", {}, make("summary", {}, ...say("about")), make("ul", { class: "fold" }, items));
+  };
+
+  const small = () => {
+    const up = (value, digits) => number(Math.ceil(value * 10 ** digits) / 10 ** digits, digits);
+    const values = { epsilon: up(form.epsilon, 2), factor: up(Math.exp(form.epsilon), form.epsilon < 5 ? 1 : 0) };
+    return make("footer", {}, tell("p", form.epsilon === Infinity ? "noLimit" : "limit", values),
+      tell("p", "fingerprint"), make("code", { dir: "ltr" }, form.fingerprint));
+  };
+
+  async function send(bytes) {
+    show(title(say("sending")), tell("p", "sendingText", {}, { role: "status" }));
+    let again = null; // what the button does, while an attempt is waited for
+    const waiting = () => {
+      if (!root.querySelector(".waiting"))
+        show(title(say("waiting")), tell("p", "waitingText", {}, { role: "status", class: "waiting" }),
+          tell("button", "retry", {}, { type: "button", autocomplete: "off", onclick: () => again?.() }));
+      return new Promise((done) => (again = done));
+    };
+    const outcome = await deliver(`${url}/report`, bytes, waiting);
+    if (outcome === "uninvited") return correct(bytes);
+    forget(response);
+    forget(ticket);
+    if (outcome === "kept") return thank(JSON.parse(bytes));
+    show(title(say(outcome)), tell("p", `${outcome}Text`), small());
+  }
+
+  // A mistyped code: the same draws go out again, under another one.
+  function correct(bytes) {
+    forget(ticket);
+    const code = codeField(words);
+    const press = () => {
+      const token = code.choice();
+      if (token === undefined) return code.complain().focus();
+      const corrected = JSON.stringify({ ...JSON.parse(bytes), token });
+      keep(response, corrected);
+      send(corrected);
+    };
+    show(title(say("codeUnknown")), tell("p", "codeUnknownText"), code.element,
+      tell("button", "send", {}, { type: "button", autocomplete: "off", onclick: press }));
+  }
+
+  function thank({ reports, groups = [] }) {
+    const item = (text, ...said) => [make("dt", { dir: "auto" }, text), make("dd", {}, ...said)];
+    const report = (question, i) => {
+      const [text, { answers, reports: known }] = [reports[i], designs[i]];
+      if (/^\.+$/.test(text)) return say("skipped");
+      if (known.indexOf) return [quoted(name(question, known.at(Number(text))))];
+      if (known.size || text.includes(":")) return say("sentNumber", { x: text });
+      const held = members(text, answers.size).map((x) => name(question, answers.at(x)));
+      return say("sentSet", { x: held.length ? held.join(", ") : say("emptySet").join("") });
+    };
+    const list = make("dl", {}, survey.groups.map(({ text, values }, i) => item(text, quoted(values[Number(groups[i])]))),
+      survey.questions.map((question, i) => item(question.text, ...report(question, i))));
+    show(title(say("arrived")), ...paragraphs(survey.thanks),
+      make("details", {}, make("summary", {}, ...say("whatSent")), make("div", { class: "fold" }, tell("p", "sentNote"), list)),
+      survey.access === "open" ? make("p", {}, tell("a", "another", {}, { href: url === location.href ? url : location.href })) : null,
+      small());
+  }
+
+  const unsent = kept(response);
+  if (unsent && attempt(() => JSON.parse(unsent).survey) === form.fingerprint) return send(unsent);
+  forget(response);
+  ask();
+}
+
+if (typeof document !== "undefined") {
+  const roots = document.querySelectorAll("[data-warner]");
+  for (const root of roots) mount(root);
+  // A page that comes back as it was left would still hold what it held.
+  if (roots.length) addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
 }
