@@ -12,5 +12,6 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 
 @pytest.fixture(autouse=True)
 def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copy(EXAMPLES / "cheating.csv", tmp_path)
+    for name in ("cheating.csv", "survey.json"):
+        shutil.copy(EXAMPLES / name, tmp_path)
     monkeypatch.chdir(tmp_path)
