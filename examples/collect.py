@@ -1,7 +1,7 @@
 """The example survey, collected: simulated respondents in a real browser, and pictures of what they and you see.
 
-Run by ``make collect``. It needs Chromium, and Playwright to drive it. The first respondents click through the page; the
-others use the page's own script to draw and send, which is the same but for the clicks.
+Run by ``make collect``. It needs Chromium, and Playwright to drive it. The first respondents click through the page;
+the others use the page's own script to draw and send, which is the same but for the clicks.
 """
 
 from __future__ import annotations
