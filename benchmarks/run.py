@@ -1,4 +1,4 @@
-"""Measure the speeds that the README promises, each as a ratio to a yardstick timed in the same run.
+"""Measure the speeds that the page "Speed" promises, each as a ratio to a yardstick timed in the same run.
 
 Machines are noisy, so yardstick and work are timed in turn, several times; the ratio is that of the best times, and
 the spread is the range of the ratios of the single rounds. Run with `make bench`; give words to select lines, such as
