@@ -20,9 +20,11 @@ function drawn({ randomizeCode }, read, { answer, bytes, report, label }) {
 }
 
 // Never less than what is spent, and hardly more
-const near = (epsilon, exact) => (exact === null ? epsilon === Infinity : epsilon >= exact && epsilon <= exact * (1 + 2 ** -46));
+const near = (epsilon, exact) =>
+  exact === null ? epsilon === Infinity : epsilon >= exact && epsilon <= exact * (1 + 2 ** -46);
 
-export function disagreements(warner, file) {
+/** What disagrees, and how many draws and damaged designs were looked at until there were so many disagreements. */
+export function disagreements(warner, file, most = Infinity) {
   const found = [];
   const attempt = (what, work) => {
     try {
@@ -33,6 +35,7 @@ export function disagreements(warner, file) {
   };
   let draws = 0;
   for (const { design: json, epsilon, draws: given } of file.vectors) {
+    if (found.length >= most) break;
     const what = JSON.stringify(json).slice(0, 200);
     attempt(what, () => {
       const read = warner.design(json);
@@ -42,6 +45,7 @@ export function disagreements(warner, file) {
     });
   }
   for (const { why, design: json } of file.damaged) {
+    if (found.length >= most) break;
     attempt(why, () => {
       try {
         warner.design(json);
