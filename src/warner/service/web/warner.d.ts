@@ -1,0 +1,59 @@
+/** Randomized response in the browser, exactly as the Python package `warner` draws it. */
+
+/** A possible answer: a text, or an integer within 2^53. */
+export type Label = string | number;
+
+/** Random bytes: as many as asked for. Only tests give their own. */
+export type Bytes = (size: number) => Uint8Array;
+
+/** The possible answers, by position from 0. */
+export interface Answers {
+  readonly size: number;
+  at(position: number): Label;
+  /** The position of an answer, or -1. */
+  indexOf(answer: Label): number;
+}
+
+/** A report in code: a position, a number, or a text for a set of answers or a hash. */
+export type Code = number | bigint | string;
+
+/** The possible reports. */
+export interface Reports {
+  /** How many there are; undefined where reports are texts, and a BigInt beyond 2^53. */
+  readonly size?: number | bigint;
+  /** The report with this code, in the form of a CSV file: a label, a number, or a text. */
+  at(code: Code): Label | bigint;
+  /** Where reports are texts, the same with as many characters for every report. */
+  padded?(report: string): string;
+}
+
+/** What every answer goes through: a frozen value. */
+export interface Design {
+  readonly mechanism: string;
+  readonly answers: Answers;
+  readonly reports: Reports;
+  /** What one report spends, in nats; never less than that. */
+  readonly epsilon: number;
+}
+
+/**
+ * Read a design: what `JSON.parse` made of its file.
+ *
+ * Import `warner/sets.js` for mechanisms other than randomized response and channels.
+ * @throws TypeError that says what is wrong with it.
+ */
+export function design(json: unknown): Design;
+
+/**
+ * Randomize a true answer, from the operating system's randomness.
+ *
+ * There is no seed to give: whoever knew it could undo the draw.
+ * @throws RangeError if that is not an answer of the design; it does not name the answer.
+ */
+export function randomize(design: Design, answer: Label): Label | bigint;
+
+/** The same by the position of the answer, and with the code of the report. */
+export function randomizeCode(design: Design, position: number, bytes?: Bytes): Code;
+
+/** A whole number below total, all equally likely. */
+export function uniform(total: number | bigint, bytes?: Bytes): bigint;
