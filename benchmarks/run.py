@@ -21,6 +21,7 @@ from scipy.fft import next_fast_len, rfft
 
 from climbing import climbing
 from measuring import Line, compared, faster, peak_bytes, peak_resident, seconds, slower
+from nodes import drawing_in_node
 from published import published_ibu, published_mle, published_repetition
 from regressing import regressing
 from sets import counting_sets, drawing_sets, filed_sets
@@ -439,6 +440,7 @@ GROUPS = (
     batches,
     randomizing,
     drawing_sets,
+    drawing_in_node,
     simulating,
     importing,
     iterating,
