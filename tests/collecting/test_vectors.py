@@ -142,6 +142,8 @@ MISTAKES = [
     ("warner.js", " && !strange.length", ""),
     ("warner.js", "Number(high - low) / Number(low)", "Number(high) / Number(low)"),
     ("sets.js", "drawn[i] < digit", "drawn[i] <= digit"),
+    ("sets.js", "Number(drawn < digit)", "Number(drawn <= digit)"),
+    ("sets.js", "drawn !== digit || !n", "drawn !== digit"),
     ("sets.js", "if (!n || !equal.length)", "if (!equal.length)"),
     ("sets.js", "open = Uint32Array.from(equal)", "return bits"),
     ("sets.js", "bits[k - 1] = bits[x]", "bits[k - 1] = 0"),

@@ -1,7 +1,7 @@
 // All mechanisms beside randomized response and channels: importing this file makes them known to warner.js.
 // Their laws and draws are those of docs/formats.md. MIT.
 
-import { below, check, design, labels, mechanisms, ratio, spent, truthOrLie, uniform } from "./warner.js";
+import { below, check, design, labels, mechanisms, random, ratio, spent, truthOrLie, uniform } from "./warner.js";
 
 const whole = (name, number, low, high) =>
   check(
@@ -43,7 +43,26 @@ function drawnBits(size, n, d, bytes) {
   }
 }
 
-const drawnBit = (n, d, bytes) => drawnBits(1, BigInt(n), BigInt(d), bytes)[0];
+const drawnBit = (n, d, bytes) => drawnBits(1, n, d, bytes)[0];
+
+// Bytes one by one; of the operating system's many are taken at once, which is faster.
+function single(bytes) {
+  if (bytes !== random) return () => bytes(1)[0];
+  let [some, taken] = [random(1024), 0];
+  return () => {
+    if (taken === some.length) [some, taken] = [random(1024), 0];
+    return some[taken++];
+  };
+}
+
+// The same bit, of numbers so small that doubles are exact
+function smallBit(n, d, byte) {
+  for (;;) {
+    const [drawn, digit] = [byte(), Math.floor((256 * n) / d)];
+    n = (256 * n) % d;
+    if (drawn !== digit || !n) return Number(drawn < digit);
+  }
+}
 
 // Answer i in byte i/8, under the mask 0x80 >> (i % 8), in hexadecimal
 function packed(bits) {
@@ -68,9 +87,10 @@ function subset({ domain, odds, size }) {
   const draw = (x, bytes) => {
     const bits = new Uint8Array(k);
     const holds = drawnBit(held, total, bytes);
+    const byte = single(bytes);
     let needed = size - holds;
     for (let place = 0; place < k - 1; place++) {
-      bits[place] = drawnBit(needed, k - 1 - place, bytes);
+      bits[place] = smallBit(needed, k - 1 - place, byte);
       needed -= bits[place];
     }
     bits[k - 1] = bits[x]; // if that is the last answer itself, nothing was drawn for it

@@ -1,10 +1,10 @@
-// Randomized response: the same report from the same bytes as in Python (docs/formats.md). MIT.
+// Randomized response: from the same bytes the same report as in Python (formats.md). MIT.
 
 export const check = (kept, rule) => {
   if (!kept) throw new TypeError(`this design is damaged: ${rule}`);
 };
 
-const random = (size) => crypto.getRandomValues(new Uint8Array(size));
+export const random = (size) => crypto.getRandomValues(new Uint8Array(size));
 
 // What is beyond the last whole block of total is drawn again.
 export function uniform(total, bytes = random) {
@@ -83,7 +83,7 @@ function channel({ domain, outputs, weights, procedure = "" }) {
   const divisor = rows.flat().reduce(gcd) || 1n;
   let total;
   const running = rows.map((row) => ((total = 0n), row.map((weight) => (total += weight / divisor))));
-  check(total && running.every((row) => row.at(-1) === total), "rows of weights must have one sum above 0");
+  check(total && running.every((row) => row.at(-1) === total), "weights must have one row sum, above 0");
   below(320n, total);
   let epsilon = 0;
   for (const j in rows[0]) {
