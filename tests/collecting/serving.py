@@ -65,7 +65,8 @@ class StandIn:
 
 
 NONCES = {
-    word: bytes([place]) + bytes(15) for place, word in enumerate(("kept", "used", "uninvited", "closed", "busy", "error"))
+    word: bytes([place]) + bytes(15)
+    for place, word in enumerate(("kept", "used", "uninvited", "closed", "busy", "error"))
 }
 
 
@@ -174,7 +175,9 @@ def posted(survey: Survey, body: bytes, *headers: str, method: str = "POST") -> 
 class Running:
     """A survey that is served by the command, in a process of its own."""
 
-    def __init__(self, folder: Path, *options: str, survey: str = "survey.json", environment: dict[str, str] | None = None):
+    def __init__(
+        self, folder: Path, *options: str, survey: str = "survey.json", environment: dict[str, str] | None = None
+    ):
         self.folder = folder
         self.out, self.err = folder / "stdout.txt", folder / "stderr.txt"
         with self.out.open("ab") as out, self.err.open("ab") as err:

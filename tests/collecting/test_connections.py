@@ -166,7 +166,10 @@ GARBAGE = {
     "another host": b"GET http://example.org/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
     "a path that is no UTF-8": b"GET /\xff\xfe%ff%00 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
     "a bad chunk": HEAD.split(b"\r\nContent-Length")[0] + b"\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\r\n",
-    "a huge chunk": HEAD.split(b"\r\nContent-Length")[0] + b"\r\nTransfer-Encoding: chunked\r\n\r\n" + b"f" * 40 + b"\r\n",
+    "a huge chunk": HEAD.split(b"\r\nContent-Length")[0]
+    + b"\r\nTransfer-Encoding: chunked\r\n\r\n"
+    + b"f" * 40
+    + b"\r\n",
 }
 
 
@@ -181,7 +184,12 @@ def test_what_is_no_request_is_refused(quick: Listener, name: str, capfd: pytest
 
 
 @settings(max_examples=40)
-@given(st.lists(st.sampled_from([b"\r\n", b" ", b":", b"\0", b"GET", b"POST", b"/", b"HTTP/1.1", b"\xff", b"0", WHOLE]), max_size=8))
+@given(
+    st.lists(
+        st.sampled_from([b"\r\n", b" ", b":", b"\0", b"GET", b"POST", b"/", b"HTTP/1.1", b"\xff", b"0", WHOLE]),
+        max_size=8,
+    )
+)
 def test_pieces_of_requests_get_no_more_than_a_refusal(quick: Listener, pieces: list[bytes]) -> None:
     received = exchanged(quick.port, b"".join(pieces))
     for line in received.split(b"\r\n"):

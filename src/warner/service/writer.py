@@ -58,6 +58,8 @@ class Writer:
         Where responses are kept. From now on only this thread uses it.
     limit : int, optional
         The most responses that the survey takes.
+    most_together, most_waiting : int
+        The most responses in one transaction, and the most that wait for one.
 
     Attributes
     ----------
@@ -87,9 +89,17 @@ class Writer:
     Outcome.KEPT [1 0]
     """
 
-    def __init__(self, store: Store, *, limit: int | None = None, most_waiting: int = MOST_WAITING) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        limit: int | None = None,
+        most_together: int = MOST_TOGETHER,
+        most_waiting: int = MOST_WAITING,
+    ) -> None:
         self.store = store
         self.limit = limit
+        self.most_together = most_together
         self.most_waiting = most_waiting
         self.latest: Collected = store.collected()
         self.trouble = ""
@@ -164,7 +174,7 @@ class Writer:
         while True:
             with self._change:
                 self._change.wait_for(self._anything, self._patience())
-                together = [self._responses.popleft() for _ in range(min(len(self._responses), MOST_TOGETHER))]
+                together = [self._responses.popleft() for _ in range(min(len(self._responses), self.most_together))]
                 errands = [self._errands.popleft() for _ in range(len(self._errands))]
                 ending = self._stopping and not together and not errands
             if together:

@@ -51,6 +51,14 @@ VERSION = 1  # of the tables
 MAGIC = b"SQLite format 3\0"
 PATIENCE = 5.0  # seconds that opening and reading wait for another connection
 HASTE = 0.1  # seconds that the writer waits for one that reads
+SETTINGS = (
+    "journal_mode = wal",
+    "synchronous = full",
+    "fullfsync = on",  # macOS: the disk's own cache, too
+    "secure_delete = on",
+    "temp_store = memory",
+    f"busy_timeout = {1000 * HASTE:.0f}",
+)
 
 TABLES = """
 create table survey(fingerprint blob primary key, file text not null, state text not null, closed text not null)
@@ -133,9 +141,8 @@ class SqliteStore(Store):
         fingerprint, _ = _survey(self._connection)
         refuse_other_survey(self.survey, fingerprint, str(self.path))
         with _worded(self.path):
-            for setting in ("journal_mode = wal", "synchronous = full", "fullfsync = on", "secure_delete = on"):
+            for setting in SETTINGS:
                 self._connection.execute(f"pragma {setting}").fetchall()
-            self._connection.execute(f"pragma busy_timeout = {1000 * HASTE:.0f}").fetchall()
             self._check()
             self.published = self._days()[1]
             self._forget()

@@ -1,0 +1,529 @@
+"""Counts in a PostgreSQL database, which several processes may write to at once.
+
+Every survey has a schema of its own, ``warner_`` and its id, with the tables of the SQLite file. Each process adds to
+counters of its own, a *stripe*, so that no two processes wait for each other's rows; what is published is the sum of
+all stripes. A step is published by a process when ``batch`` responses wait in its stripe, and within about a second
+when they wait in all stripes together.
+
+PostgreSQL shows more of an order than an SQLite file does: each row tells the transaction that wrote it (xmin) and
+where it lies (ctid). So every transaction writes all counters of its stripe, which then share one xmin, and invitations
+are rewritten in the order of their keys shortly after some were spent: then they share one, too. Old versions of
+rows, which superusers can read until they are vacuumed, and archives of the server's log are out of reach.
+
+All transactions hold a lock on the table ``survey``: those that keep or read in a mode that they share, those that
+publish all stripes, rewrite or close in one that shuts out all others. It is always the first lock, and rows are
+locked in the order of their keys, so nobody waits in a circle.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import re
+import time
+from datetime import date
+from itertools import count
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from warner.service.stores.contract import (
+    NONCES_KEPT,
+    UNSPENT,
+    Collected,
+    Ledger,
+    Outcome,
+    Store,
+    added,
+    folded,
+    hashed,
+    refuse_imbalance,
+    refuse_invitations,
+    refuse_other_survey,
+    today,
+)
+from warner.service.survey import NAME, survey_from_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import ModuleType
+
+    import psycopg
+
+    from warner.arrays import Integers
+    from warner.service.bundles import Bundle
+    from warner.service.survey import Survey
+
+VERSION = 1  # of the tables
+MARK = f"warner collect {VERSION}"  # the comment on a schema of ours
+LONGEST = 63  # bytes of a name in PostgreSQL
+PATIENCE = 10_000  # milliseconds that closing waits for those who read
+HASTE = 100  # milliseconds that tidying does
+SHARE_OF_TIME = 1 / 50  # what rewriting invitations may take
+CONNECT_TIMEOUT = 3  # seconds
+
+SHARED, ALONE = "access share", "access exclusive"  # modes of the lock on the survey
+IN_TURN = "share row exclusive"  # one process after the other, beside those who read
+
+TABLES = """
+create table survey(fingerprint bytea primary key, file text not null, state text not null, closed text not null);
+create table counts(writer integer, question integer, cell integer, pending bigint not null, published bigint not null,
+    primary key(writer, question, cell)) with (fillfactor = 40);
+create table invitations(token bytea primary key, receipt bytea not null);
+create table seen(nonce bytea primary key);
+create table days(writer integer, day text, pending bigint not null, published bigint not null,
+    primary key(writer, day)) with (fillfactor = 40);
+"""
+
+# Settings of the server under which it writes nothing of a response to its log, with the values that are fine.
+SILENT = {
+    "log_statement": ("none", "ddl"),
+    "log_min_duration_statement": ("-1",),
+    "log_min_duration_sample": ("-1",),
+    "log_transaction_sample_rate": ("0",),
+    "log_parameter_max_length_on_error": ("0",),
+}
+
+
+class PostgresStore(Store):
+    """The counts of a survey in a schema of a PostgreSQL database."""
+
+    shared = True
+
+    def __init__(self, place: str, survey: Survey) -> None:
+        self.survey = survey
+        self.published = 0
+        self._url, _ = _parts(place)
+        self._schema = schema(survey.id)
+        self._connection: psycopg.Connection | None = None
+        self._stripe: int | None = None
+        self._spent = False  # whether invitations were spent since they were rewritten
+        self._rewrite_after = -np.inf
+
+    @classmethod
+    def opened(cls, place: str, survey: Survey) -> Self:
+        """Open or make the schema of the survey; refuse one of another survey."""
+        _, name = _parts(place)
+        if name not in {None, survey.id}:
+            raise ValueError(f"the database's URL names the survey {name!r}, but this is {survey.id!r}")
+        store = cls(place, survey)
+        try:
+            store._make()
+            with store._transaction(snapshot=True) as connection:
+                fingerprint, _, _ = _survey(connection)
+                refuse_other_survey(survey, fingerprint, store._schema)
+                store._check(connection)
+                store._forget(connection)
+        except BaseException:
+            store._disconnect()
+            raise
+        return store
+
+    def _make(self) -> None:
+        """Make the schema if there is none, whole or not at all."""
+        with self._transaction(mode=None) as connection:
+            connection.execute("select pg_advisory_xact_lock(hashtext(%s))", (self._schema,))
+            row = connection.execute(
+                "select obj_description(oid, 'pg_namespace') from pg_namespace where nspname = %s", (self._schema,)
+            ).fetchone()
+            if row is not None and row[0] != MARK:
+                raise ValueError(f"the schema {self._schema} is not one of {MARK}, and is left as it is")
+            if row is not None:
+                return
+            connection.execute(f"create schema {self._schema}")
+            connection.execute(f"comment on schema {self._schema} is '{MARK}'")
+            connection.execute(TABLES)
+            text = (bytes.fromhex(self.survey.fingerprint), self.survey.to_json())
+            connection.execute("insert into survey values(%s, %s, 'open', '')", text)
+            for question, layout in enumerate(self.survey.layouts):
+                cells = (question, self.survey.strata * layout.width - 1)
+                connection.execute(
+                    "insert into counts select 0, %s, cell, 0, 0 from generate_series(0, %s) cell", cells
+                )
+
+    def _check(self, connection: psycopg.Connection) -> None:
+        """Check the laws of the counters, and that everybody who was counted left a receipt."""
+        pending, published = _sums(connection)
+        both = _counters(connection, self.survey, self._schema)
+        for counters, people in zip(both, (pending, published), strict=True):
+            refuse_imbalance(self.survey, counters, people, self._schema)
+        if self.survey.invited:
+            spent = _value(connection, "select count(*) from invitations where receipt <> %s", UNSPENT)
+        else:
+            spent = _value(connection, "select count(*) from seen")
+        forgotten = not self.survey.invited and _survey(connection)[2] == "closed" and spent == 0
+        if spent != pending + published and not forgotten:
+            raise ValueError(
+                f"{self._schema} is damaged: it counts {pending + published} responses but has receipts of {spent}; "
+                "use a backup"
+            )
+        self.published = published
+
+    def keep(self, bundles: Sequence[Bundle], *, limit: int | None = None) -> list[Outcome]:
+        """Keep responses in one transaction, durably; publish a step if ``batch`` responses wait then."""
+        ledger = Ledger(self.survey, bundles)
+        self._take_stripe()
+        with self._transaction(mode=SHARED if limit is None else IN_TURN) as connection:
+            state = _value(connection, "select state from survey")
+            waiting = _value(connection, "select coalesce(sum(pending), 0) from days where writer = %s", self._stripe)
+            pending, published = _sums(connection)
+            room = 0 if state == "closed" else np.inf if limit is None else limit - pending - published
+            outcomes, counted = ledger.settled(self._known(connection, ledger.keys), room=room)
+            counted = self._remembered(connection, ledger, counted)
+            if counted:
+                waiting += len(counted)
+                step = waiting >= self.survey.batch
+                self._count(connection, list(counted.values()), publish=step)
+                published += waiting if step else 0
+        self.published = published
+        self._spent = self._spent or bool(counted)
+        return outcomes
+
+    def _take_stripe(self) -> None:
+        """Take the first stripe that no other process holds; its counters are made before anything is added."""
+        if self._stripe is not None and self._connection is not None:
+            return
+        with self._transaction() as connection:
+            oid = _value(connection, "select oid::bigint from pg_namespace where nspname = %s", self._schema)
+            # Held by the session: it ends with the process, however that ends.
+            free = (k for k in count() if _value(connection, "select pg_try_advisory_lock(%s)", (oid << 16) + k))
+            stripe = next(free)
+            connection.execute(
+                "insert into counts select %s, question, cell, 0, 0 from counts where writer = 0 "
+                "order by question, cell on conflict do nothing",
+                (stripe,),
+            )
+        self._stripe = stripe
+
+    def _known(self, connection: psycopg.Connection, keys: list[bytes]) -> dict[bytes, bytes]:
+        if self.survey.invited:
+            query = "select token, receipt from invitations where token = any(%s) order by token for update"
+        else:
+            query = "select nonce, nonce from seen where nonce = any(%s)"
+        return dict(connection.execute(query, (keys,)).fetchall())
+
+    def _remembered(
+        self, connection: psycopg.Connection, ledger: Ledger, counted: dict[bytes, Bundle]
+    ) -> dict[bytes, Bundle]:
+        """Spend invitations or write down nonces; give those that no other process has kept in this moment."""
+        keys = sorted(counted)
+        if self.survey.invited:
+            receipts = [ledger.receipt(counted[token]) for token in keys]
+            connection.execute(
+                "update invitations set receipt = new.receipt "
+                "from unnest(%s::bytea[], %s::bytea[]) as new(token, receipt) where invitations.token = new.token",
+                (keys, receipts),
+            )
+            return counted
+        rows = connection.execute(
+            "insert into seen select unnest(%s::bytea[]) order by 1 on conflict do nothing returning nonce", (keys,)
+        )
+        return {nonce: counted[nonce] for (nonce,) in rows.fetchall()}
+
+    def _count(self, connection: psycopg.Connection, bundles: list[Bundle], *, publish: bool) -> None:
+        """Add responses to the counters of this stripe, and publish all of them if asked to; every row is written."""
+        places = [
+            (question, cell, int(cells[cell]))
+            for question, cells in enumerate(added(self.survey, bundles))
+            for cell in np.flatnonzero(cells).tolist()
+        ]
+        sums = "counts.pending + sums.amount"
+        change = f"published = published + {sums}, pending = 0" if publish else f"pending = {sums}"
+        connection.execute(
+            f"update counts set {change} from ("
+            "  select question, cell, coalesce(amount, 0) as amount from counts as own left join"
+            "  unnest(%s::integer[], %s::integer[], %s::bigint[]) as new(question, cell, amount) using (question, cell)"
+            "  where own.writer = %s"
+            ") as sums where writer = %s and counts.question = sums.question and counts.cell = sums.cell",
+            (*([place[part] for place in places] for part in range(3)), self._stripe, self._stripe),
+        )
+        connection.execute(
+            "insert into days values(%s, %s, %s, 0) "
+            "on conflict (writer, day) do update set pending = days.pending + excluded.pending",
+            (self._stripe, today().isoformat(), len(bundles)),
+        )
+        if publish:
+            connection.execute(
+                "update days set published = published + pending, pending = 0 where writer = %s", (self._stripe,)
+            )
+
+    def close(self) -> None:
+        """Close the survey for good: no response is taken any more, and what was pending is published in one step."""
+        with self._transaction(mode=ALONE, wait=PATIENCE) as connection:
+            _publish(connection)
+            _rewrite(connection)
+            closing = (today().isoformat(),)
+            connection.execute("update survey set state = 'closed', closed = %s where state = 'open'", closing)
+            self.published = _sums(connection)[1]
+        self._spent = False
+
+    def invite(self, tokens: Sequence[bytes]) -> None:
+        """Add invitations, of which only hashes are kept."""
+        with self._transaction(mode=ALONE, wait=PATIENCE) as connection:
+            refuse_invitations(self.survey, _survey(connection)[2], tokens)
+            hashes = [hashed("token", token) for token in tokens]
+            connection.execute("insert into invitations select unnest(%s::bytea[]), %s", (hashes, UNSPENT))
+            _rewrite(connection)
+
+    def collected(self) -> Collected:
+        """Tell what was published."""
+        with self._transaction(snapshot=True) as connection:
+            return _collected(connection, self.survey, self._schema)
+
+    def healthy(self) -> bool:
+        """Tell whether a write transaction works, by making one that changes nothing."""
+        try:
+            with self._transaction(mode="row exclusive") as connection:
+                connection.execute("update survey set state = state")
+        except OSError:
+            return False
+        return True
+
+    def tidy(self) -> bool:
+        """Publish a step that waits in several stripes, rewrite spent invitations, and forget old nonces."""
+        with self._transaction() as connection:
+            self._forget(connection)
+            due = _survey(connection)[2] == "open" and _sums(connection)[0] >= self.survey.batch
+        spent = self._spent and self.survey.invited
+        if not due and not spent:
+            return True
+        if not due and time.monotonic() < self._rewrite_after:
+            return False
+        start = time.monotonic()
+        try:
+            with self._transaction(mode=ALONE, wait=HASTE) as connection:
+                if _sums(connection)[0] >= self.survey.batch:
+                    _publish(connection)
+                self.published = _sums(connection)[1]
+                if spent:
+                    _rewrite(connection)
+            self._spent = False
+        except TimeoutError:
+            return False
+        finally:
+            end = time.monotonic()
+            self._rewrite_after = end + (end - start) / SHARE_OF_TIME
+        return True
+
+    def _forget(self, connection: psycopg.Connection) -> None:
+        closed = _value(connection, "select closed from survey")
+        if closed and today() >= date.fromisoformat(closed) + NONCES_KEPT:
+            connection.execute("delete from seen")
+
+    def release(self) -> None:
+        """Give the stripe back; what is pending in it is published by whoever takes it next, or at the closing."""
+        if self._spent and self.survey.invited:
+            with contextlib.suppress(OSError), self._transaction(mode=ALONE, wait=HASTE) as connection:
+                _rewrite(connection)
+        self._disconnect()
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = self._stripe = None
+
+    @contextlib.contextmanager
+    def _transaction(
+        self, *, mode: str | None = SHARED, wait: int = 0, snapshot: bool = False
+    ) -> Iterator[psycopg.Connection]:
+        """All or nothing, and on the server's disk at the end; a lost connection is made anew the next time."""
+        library = _psycopg()
+        try:
+            if self._connection is None:
+                self._connection = _writing(self._url)
+                self._connection.execute(f"set search_path = {self._schema}")
+            with self._connection.transaction():
+                _lock(self._connection, mode, wait=wait, snapshot=snapshot)
+                yield self._connection
+        except library.errors.LockNotAvailable:
+            raise TimeoutError(f"somebody reads {self._schema}, and did not end in time; try again") from None
+        except library.Error as error:
+            raise OSError(f"PostgreSQL: {_first_line(error)}") from None
+        finally:
+            if self._connection is not None and self._connection.closed:
+                self._disconnect()
+
+
+def schema(name: str) -> str:
+    """Give the name of the schema of a survey: its id after ``warner_``, with underscores for hyphens.
+
+    >>> schema("drinking-2026")
+    'warner_drinking_2026'
+    """
+    whole = f"warner_{name.replace('-', '_')}"
+    if len(whole) <= LONGEST:
+        return whole
+    return f"{whole[:46]}_{hashlib.blake2b(name.encode(), digest_size=8).hexdigest()}"
+
+
+def read(place: str) -> Collected:
+    """Read what a survey has published; the URL may end with ``#`` and the id of the survey, if there are several."""
+    with _reading(place) as (connection, name):
+        survey = survey_from_json(_survey(connection)[1])
+        return _collected(connection, survey, name)
+
+
+def backup(place: str, target: str) -> None:
+    """Write all that a survey has to a new SQLite file, with all stripes added up."""
+    from pathlib import Path
+
+    from warner.service.stores.sqlite import Contents, save
+
+    with _reading(place) as (connection, name):
+        survey = survey_from_json(_survey(connection)[1])
+        pending, published = _counters(connection, survey, name)
+        state, closed = connection.execute("select state, closed from survey").fetchone() or ("", "")
+        with connection.cursor("invited") as invited, connection.cursor("seen") as seen:
+            invitations = invited.execute("select token, receipt from invitations order by token")
+            nonces = seen.execute("select nonce from seen order by nonce")
+            days = _days(connection)
+            save(Path(target), Contents(survey, state, closed, pending, published, days, invitations, nonces))
+
+
+def _psycopg() -> ModuleType:
+    try:
+        import psycopg
+    except ImportError:
+        raise ImportError("a PostgreSQL database needs psycopg: pip install 'warner[postgres]'") from None
+    return psycopg
+
+
+def _parts(place: str) -> tuple[str, str | None]:
+    """Give the URL that PostgreSQL reads, and the id of a survey that stands after it, if any."""
+    url, mark, name = place.rpartition("#")
+    return (url, name) if mark and NAME.fullmatch(name) else (place, None)
+
+
+def _connected(url: str) -> psycopg.Connection:
+    library = _psycopg()
+    try:
+        connection: psycopg.Connection = library.connect(
+            url, autocommit=True, connect_timeout=CONNECT_TIMEOUT, application_name="warner"
+        )
+    except library.Error as error:
+        raise OSError(f"PostgreSQL: {_first_line(error)}") from None
+    return connection
+
+
+def _writing(url: str) -> psycopg.Connection:
+    """Connect for writing; refuse a server that would lose what it acknowledges, or write responses to its log."""
+    connection = _connected(url)
+    library = _psycopg()
+    for name, fine in SILENT.items():
+        with contextlib.suppress(library.errors.InsufficientPrivilege):
+            connection.execute(f"set {name} = '{fine[0]}'")
+        value = _value(connection, "select current_setting(%s)", name)
+        if value not in fine:
+            connection.close()
+            raise ValueError(
+                f"the PostgreSQL server would write responses to its log, because {name} is {value!r}; as a superuser: "
+                f"alter role {connection.info.user} set {name} = '{fine[0]}'"
+            )
+    if _value(connection, "show fsync") != "on":
+        connection.close()
+        raise ValueError("the PostgreSQL server has fsync off: it would lose responses that were acknowledged")
+    if _value(connection, "show synchronous_commit") == "off":
+        connection.execute("set synchronous_commit = on")
+    return connection
+
+
+@contextlib.contextmanager
+def _reading(place: str) -> Iterator[tuple[psycopg.Connection, str]]:
+    """Give a connection at one moment of a survey, with the name of its schema."""
+    url, name = _parts(place)
+    library = _psycopg()
+    with _connected(url) as connection:
+        rows = connection.execute(
+            "select nspname from pg_namespace where obj_description(oid, 'pg_namespace') = %s order by 1", (MARK,)
+        )
+        schemas = [row[0] for row in rows.fetchall()]
+        if name is not None:
+            schemas = [one for one in schemas if one == schema(name)]
+        if not schemas:
+            raise ValueError(f"there is no survey{f' {name!r}' if name else ''} of warner collect in this database")
+        if len(schemas) > 1:
+            names = ", ".join(re.sub("^warner_", "", one).replace("_", "-") for one in schemas)
+            raise ValueError(f"this database has several surveys ({names}); add # and the id of one to the URL")
+        connection.execute(f"set search_path = {schemas[0]}")
+        try:
+            with connection.transaction():
+                connection.execute("set transaction read only")
+                _lock(connection, SHARED, snapshot=True)
+                yield connection, schemas[0]
+        except library.Error as error:
+            raise OSError(f"PostgreSQL: {_first_line(error)}") from None
+
+
+def _lock(connection: psycopg.Connection, mode: str | None, *, wait: int = 0, snapshot: bool = False) -> None:
+    """Take the lock that comes before all others; with a snapshot, all that follows is of one moment after it."""
+    if snapshot:
+        connection.execute("set transaction isolation level repeatable read")
+    if wait:
+        connection.execute(f"set local lock_timeout = {wait}")
+    if mode:
+        connection.execute(f"lock table survey in {mode} mode")
+
+
+def _first_line(error: Exception) -> str:
+    """Give what an error of PostgreSQL says, without the details, which may carry values."""
+    return str(error).strip().partition("\n")[0]
+
+
+def _value(connection: psycopg.Connection, query: str, *values: object) -> Any:
+    row = connection.execute(query, values).fetchone()
+    assert row is not None
+    return row[0]
+
+
+def _survey(connection: psycopg.Connection) -> tuple[bytes, str, str]:
+    """Give the fingerprint, the text and the state of the survey."""
+    row = connection.execute("select fingerprint, file, state from survey").fetchone()
+    assert row is not None
+    return row
+
+
+def _sums(connection: psycopg.Connection) -> tuple[int, int]:
+    """Give the number of responses that are pending in all stripes, and of those that are published."""
+    days = _days(connection)
+    return sum(day[1] for day in days), sum(day[2] for day in days)
+
+
+def _days(connection: psycopg.Connection) -> list[tuple[str, int, int]]:
+    return connection.execute(
+        "select day, sum(pending)::bigint, sum(published)::bigint from days group by day order by day"
+    ).fetchall()
+
+
+def _counters(connection: psycopg.Connection, survey: Survey, where: str) -> tuple[list[Integers], list[Integers]]:
+    """Give the pending and the published counters of each question, all stripes added up."""
+    rows = connection.execute(
+        "select question, sum(pending)::bigint, sum(published)::bigint from counts "
+        "group by question, cell order by question, cell"
+    ).fetchall()
+    table = np.array(rows, dtype=np.int64).reshape(-1, 3)
+    widths = [survey.strata * layout.width for layout in survey.layouts]
+    if not np.array_equal(table[:, 0], np.repeat(np.arange(len(widths)), widths)):
+        raise ValueError(f"{where} is damaged: it does not have the counters of its survey; use a backup")
+    ends = np.cumsum(widths)[:-1]
+    return np.split(table[:, 1], ends), np.split(table[:, 2], ends)
+
+
+def _collected(connection: psycopg.Connection, survey: Survey, where: str) -> Collected:
+    _, published = _counters(connection, survey, where)
+    days = {day: shown for day, _, shown in _days(connection) if shown}
+    responses = refuse_imbalance(survey, published, sum(days.values()), where)
+    invited = _value(connection, "select count(*) from invitations")
+    return Collected(survey, _survey(connection)[2], responses, folded(survey, published), days, invited)
+
+
+def _publish(connection: psycopg.Connection) -> None:
+    """Publish all that is pending; whoever calls this has shut out all others."""
+    for table in ("counts", "days"):
+        connection.execute(f"update {table} set published = published + pending, pending = 0")
+
+
+def _rewrite(connection: psycopg.Connection) -> None:
+    """Write all invitations anew in the order of their keys, so that no row tells when it was spent."""
+    connection.execute("create temporary table sorted on commit drop as select * from invitations order by token")
+    connection.execute("truncate invitations")
+    connection.execute("insert into invitations select * from sorted order by token")
