@@ -50,6 +50,7 @@ class StandIn:
     def __init__(self) -> None:
         self.bundles: list[Bundle] = []
         self.well = True
+        self.closed = False
 
     async def keep(self, bundle: Bundle) -> Outcome:
         self.bundles.append(bundle)

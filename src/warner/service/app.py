@@ -16,7 +16,7 @@ from starlette.routing import Route, Router
 from warner.service.assets import TYPES, assets, version
 from warner.service.bundles import Bodies, RefusedError
 from warner.service.limits import Rate
-from warner.service.pages import page
+from warner.service.pages import page, policy
 from warner.service.replies import replies
 from warner.service.stores.contract import Outcome
 from warner.service.writer import NotKeptError
@@ -69,6 +69,10 @@ class Keeper(Protocol):
     async def healthy(self) -> bool:
         """Tell whether a response would be kept."""
 
+    @property
+    def closed(self) -> bool:
+        """Whether the survey is known to be closed: its page then says so, and asks nothing."""
+
 
 def survey_app(
     survey: Survey,
@@ -94,11 +98,12 @@ def survey_app(
         Is told a line for every mistake of ours, which holds nothing of the request.
     """
     reports = Reports(survey, keeper, rate or Rate(), frozenset(origins))
-    html, json = page(survey), survey.to_json() + "\n"
+    pages = {closed: page(survey, closed=closed) for closed in (False, True)}
+    json = survey.to_json() + "\n"
     shared = {"cross-origin-resource-policy": "cross-origin", "access-control-allow-origin": "*"} if origins else {}
 
     async def shown(request: Request) -> Response:
-        return HTMLResponse(html)
+        return HTMLResponse(pages[keeper.closed], headers={"content-security-policy": policy()})
 
     async def filed(request: Request) -> Response:
         return Response(json, media_type="application/json", headers=shared)

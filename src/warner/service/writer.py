@@ -131,6 +131,11 @@ class Writer:
         """Tell whether a write transaction works, or has worked within the last second."""
         return await self._done(self._healthy)
 
+    @property
+    def closed(self) -> bool:
+        """Whether the survey was closed when it was last looked at."""
+        return self.latest.state == "closed"
+
     async def news(self, after: Collected | None = None) -> Collected:
         """Wait until something else is published than `after`, or the survey is closed, and give it."""
         with self._change:

@@ -4,7 +4,7 @@
 // exists nowhere but in a closure and in the radio button that was pressed. On the button everything is drawn once;
 // the finished body goes to sessionStorage, so that retries and reloads send the same bytes, and choices are forgotten.
 
-import { design, mechanisms, random, randomizeCode } from "./warner.js";
+import { design, mechanisms, randomizeCode } from "./warner.js";
 import { fingerprint } from "./fingerprint.js";
 
 const OPEN = ".".repeat(22); // the token of an open survey
@@ -16,6 +16,8 @@ const DELAYS = [1, 2, 4, 8, 15, 30, 60]; // seconds before the next attempt
 const MOST_KEPT_ALIVE = 60_000; // bytes; browsers refuse keepalive for longer bodies
 const MOST_ROWS = 8; // answers, and reports, of a table of odds
 const SPARE = 1 + 2 ** -48; // more than a sum of logarithms may lack
+
+const random = (size) => crypto.getRandomValues(new Uint8Array(size));
 
 // Surveys and bodies
 
@@ -97,7 +99,7 @@ async function sent(url, bytes, tries) {
     const { kept, why } = await reply.json();
     if (kept === true) return "kept";
     return ["used", "closed", "uninvited"].includes(why) ? why : "refused";
-  } catch (error) {
+  } catch {
     // No JSON, or no reply at all: what came between here and the server may go away.
     return delay;
   }
@@ -140,7 +142,7 @@ function make(tag, properties = {}, ...children) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
   return element;
 }
 
@@ -156,7 +158,7 @@ function speaker(table, language) {
   const words = table.languages[spoken];
   const foreign = spoken !== language.split("-")[0].toLowerCase();
   const say = (name, values = {}) =>
-    words[name].split(/\{(\w+)\}/).map((part, i) => (i % 2 ? values[part] : part)).filter((part) => part !== "");
+    words[name].split(/\{(\w+)\}/).map((part, i) => (i % 2 ? (values[part].cloneNode?.(true) ?? values[part]) : part));
   const numbers = (digits) => new Intl.NumberFormat([language, "en"], { maximumFractionDigits: digits });
   return {
     say,
@@ -246,16 +248,17 @@ const name = ({ labels }, label) => (labels && Object.hasOwn(labels, label) ? la
 function explanation(words, question, drawing) {
   const { say, tell, number } = words;
   const { answers, reports, epsilon } = drawing;
+  const same = reports.size === answers.size && [...Array(answers.size).keys()].every((i) => reports.at(i) === answers.at(i));
   const json = question.design;
   const laws = law(json, { answers, reports });
   const example = Math.min(1, answers.size - 1);
   const [answer, report] = [(x) => quoted(name(question, answers.at(x))), (y) => quoted(name(question, reports.at(y)))];
   const odds = (word, base, share, x, y = x) =>
-    tell("p", word, { base: number(base), hits: number(share * base), x, y: y.cloneNode(true) });
+    tell("p", word, { base: number(base), hits: number(share * base), x, y });
   const told = [];
   if (isDirect(laws, drawing)) told.push(tell("p", "direct"));
   else {
-    told.push(tell("p", question.mode === "person" ? "personDraws" : laws ? "draws" : "sets"));
+    told.push(tell("p", question.mode === "person" ? "personDraws" : !laws ? "sets" : same ? "draws" : "drawsReport"));
     if (!laws) {
       const [truth, other] = inSet(json, answers.size);
       const base = peopleFor(truth, other);
@@ -275,7 +278,8 @@ function explanation(words, question, drawing) {
       told.push(odds("odds", base, other, answer(0), report(likely)));
     }
     told.push(tell("p", epsilon === Infinity ? "certain" : "deniable"));
-    if (question.mode === "device" && (laws || !reports.size)) told.push(...practice(words, drawing, laws));
+    const bits = !laws && !reports.size && json.hash !== "affine";
+    if (question.mode === "device" && (laws || bits)) told.push(...practice(words, drawing, bits, laws && !same));
   }
   return make("details", {}, make("summary", {}, ...say("whatHappens")), make("div", { class: "fold" }, told));
 }
@@ -299,21 +303,20 @@ const letter = (i) => (i < 26 ? "" : letter(Math.floor(i / 26) - 1)) + String.fr
 const members = (hex, size) =>
   [...Array(size).keys()].filter((i) => (parseInt(hex[i >> 2], 16) >> (3 - (i % 4))) & 1);
 
-function practice({ say, tell, number }, drawing, laws) {
-  const { answers, reports } = drawing;
-  const numbers = laws && reports !== answers && !laws.symmetric;
+function practice({ say, tell, number }, drawing, bits, numbers) {
   const label = numbers ? (y) => number(y + 1) : letter;
   const said = make("p", { role: "status", class: "drawn" });
   let [draws, hits] = [0, 0];
   const draw = () => {
     const drawn = randomizeCode(drawing, 1);
-    const set = laws ? [drawn] : members(drawn, answers.size);
+    const set = bits ? members(drawn, drawing.answers.size) : [drawn];
     const listed = set.slice(0, LISTED).map(label).join(", ") + (set.length > LISTED ? ", …" : "");
     const x = make("strong", {}, ...(set.length ? [listed] : say("emptySet")));
     draws++;
     hits += set.includes(1);
-    said.replaceChildren(...say(laws ? "practiceResult" : "practiceSet", { n: number(draws), x }), " ");
-    if (!numbers && laws) said.append(...say("practiceSoFar", { n: number(draws), hits: number(hits), x: letter(1) }));
+    said.replaceChildren(...say(bits ? "practiceSet" : "practiceResult", { n: number(draws), x }), " ");
+    if (!numbers && !bits)
+      said.append(...say("practiceSoFar", { n: number(draws), hits: number(hits), x: letter(1) }));
   };
   return [
     tell("h3", "practice"),
