@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from warner.inference.influence import influence_text, moved_by
 from warner.results import Result, plain
 from warner.words import amount, enumerated, p_value, printable, quoted, rounded_down, shortened, wrapped
 
@@ -186,17 +187,7 @@ class Check(Result):
         return int(self.tally.answered.sum())
 
     def moved_by(self, fakes: float) -> PerGroup:
-        r"""Bound how far so many fake reports among those counted can have moved any one share.
-
-        Replacing m of N reports, or leaving m out, changes the observed shares by at most 2m/N in all, and no estimator
-        here by more than 1/\|p - q\| times that. Shares sum to one, so any one of them moves by at most half of it,
-        :math:`m / (N |p-q|)`. With weights, m is the weight of the fakes together. Of a pool, the most that fakes in
-        one collection can do to what that collection says.
-
-        It holds for `inv`, `inv_n` and `inv_p`, and with p > q (or two answers) for `mle`. With p < q and more answers
-        `mle` has no such bound: where an answer is never reported, one report can move half of everything. Where a
-        report supports several answers, it moves each of them by so much at once; the bound then holds for `inv`, and
-        twice of it for `inv_p`, because all shares are lowered by one constant, which may move the other way.
+        """Bound how far so many fakes among the reports can have moved any one share; see `warner.inference.influence`.
 
         >>> from warner import RandomizedResponse, Tally
         >>> survey = RandomizedResponse(["yes", "no"], truth="3/4")
@@ -204,15 +195,7 @@ class Check(Result):
         >>> check(Tally(survey, [40, 60])).moved_by(5)  # 5 / (100 * (0.75 - 0.25))
         0.1
         """
-        if not 0 <= fakes < math.inf:
-            raise ValueError(f"fakes must be a number of reports, at least 0, but got {fakes!r}")
-        moved = []
-        for part in (part for part in self.tally.parts if part.design.epsilon > 0):
-            n = np.atleast_1d(part.n).astype(np.float64)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                moved.append(np.where(n > 0, fakes / (n / part.design.leverage()), np.nan))
-        most = np.fmax.reduce(moved)
-        return most if self.tally.by else float(most[0])
+        return moved_by(self.tally, fakes)
 
     def table(self) -> dict[str, Counts]:
         """Give a row for each group: its reports, the p-value of each test, the p-value of all, and the verdict."""
@@ -264,7 +247,13 @@ class Check(Result):
         said = [sentence for part in self._numbered() for sentence in part]
         seen = all(part.sees_more_noise for part in self.findings)
         causes = CAUSES.replace("less noise", "less or more noise") if seen else CAUSES
-        last = [*self._too_few(), *self._influence(), "", *([] if self.fits else [causes, ""]), SEEN if seen else BLIND]
+        last = [
+            *self._too_few(),
+            influence_text(self.tally, self.fakes),
+            "",
+            *([] if self.fits else [causes, ""]),
+            SEEN if seen else BLIND,
+        ]
         pieces = [wrapped(first), *(["\n".join(table)] if table else []), wrapped([*said, *last])]
         return "\n".join(pieces)
 
@@ -380,45 +369,6 @@ class Check(Result):
         many = f" and {self._answered:,} groups" if self.tally.by else ""
         few = f"{self.simulations:,} simulations are too few for G2 to refuse anything"
         return [f"At this level{many}, {few}; it takes {least:,}."]
-
-    def _influence(self) -> list[str]:
-        sentences = []
-        most = ", in the collection where that is most" if len(self.findings) > 1 else ""
-        leverage = max(part.design.leverage() for part in self.tally.parts if part.design.epsilon > 0)
-        if self.fakes is None:
-            text = (
-                "Fake reports: every 1 % of fakes among the reports can have moved any one share by up to "
-                f"{leverage:.3g} percentage points{most}."
-            )
-        else:
-            weight = " of weight 1" if self.tally.weighted else ""
-            where = " (in the smallest group)" if self.tally.by else ""
-            text = (
-                f"Fake reports: {self.fakes:,} fakes{weight} among the reports can have moved any one share by up to "
-                f"{100 * np.nanmax(self.moved_by(self.fakes)):.3g} percentage points{where}{most}."
-            )
-        sentences.append(text + self._at_once() + self._for_whom())
-        return sentences
-
-    def _at_once(self) -> str:
-        """Say how many answers one fake report can move at once, where that is more than one."""
-        designs = [part.design for part in self.tally.parts if part.design.symmetry is not None]
-        most = max((design.most_supported for design in designs), default=1)
-        if most == 1:
-            return ""
-        exactly = all(design.supported == most for design in designs)
-        return f" One fake report can do its part of that to {'' if exactly else 'up to '}{most:,} answers at once."
-
-    def _for_whom(self) -> str:
-        """Say for which estimators the bound on fakes holds."""
-        symmetries = [part.design.symmetry for part in self.tally.parts]
-        if None in symmetries:
-            return " That holds for inv."
-        if not all(part.design.exclusive for part in self.tally.parts):
-            return " That holds for inv, and twice that for inv_p; for inv_n and mle no such bound is known."
-        if self.tally.k > 2 and any(symmetry.p < symmetry.q for symmetry in symmetries if symmetry is not None):
-            return " That holds for inv, inv_n and inv_p; mle has no such bound for a design with p < q."
-        return ""
 
 
 CAUSES = (
