@@ -1,0 +1,99 @@
+"""Who may see the dashboard: whoever opens the link that was printed at the start, once, within ten minutes.
+
+The link's key buys a session, which the browser keeps as a cookie. Neither key nor session is kept here, only hashes of
+both, and they are compared in constant time. For a service that starts without anybody looking, the key comes from a
+file that only its owner can read; such a key may be used again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import re
+import secrets
+import stat
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LIFETIME = 600.0  # seconds after which an unused link is dead
+MOST_SESSIONS = 64  # with a key that may be used again; then the oldest one ends
+KEY = re.compile(r"[A-Za-z0-9_-]{22,256}")  # at least 128 bits, in characters that an address takes as they are
+FOR_OTHERS = stat.S_IRWXG | stat.S_IRWXO  # the rights of a file that nobody but its owner must have
+
+
+def new_key() -> str:
+    """Draw a key of 256 bits."""
+    return secrets.token_urlsafe(32)
+
+
+class Admission:
+    """The door of the dashboard.
+
+    Parameters
+    ----------
+    key : str
+        What the link holds.
+    reusable : bool
+        Whether the key may be used again, and never expires.
+    clock : callable
+        Tells the time in seconds.
+
+    Examples
+    --------
+    >>> key = new_key()
+    >>> admission = Admission(key)
+    >>> session = admission.enter(key)
+    >>> admission.admits(session)
+    True
+    >>> admission.enter(key) is None  # it was used
+    True
+    """
+
+    def __init__(self, key: str, *, reusable: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
+        if not KEY.fullmatch(key):
+            raise ValueError("key must be 22 to 256 letters, digits, hyphens and underscores")
+        self._key: bytes | None = _hashed(key)
+        self._reusable, self._clock = reusable, clock
+        self._end = clock() + LIFETIME
+        self._sessions: list[bytes] = []
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Admission:
+        """Read a key that may be used again from a file that only its owner can read."""
+        file = Path(path)
+        if os.name == "posix" and file.stat().st_mode & FOR_OTHERS:
+            raise ValueError(f"the key file must be readable by its owner alone, but {file} is not; chmod 600 {file}")
+        try:
+            return cls(file.read_text(encoding="ascii").strip(), reusable=True)
+        except ValueError:  # which would name the key, if it cannot be decoded
+            raise ValueError(
+                f"the key file must hold 22 to 256 letters, digits, hyphens and underscores, but {file} does not; make "
+                f"one with: (umask 077; openssl rand -hex 32 > {file})"
+            ) from None
+
+    def enter(self, key: str) -> str | None:
+        """Give a session for the key; None if it is not the key, was used, or is too old."""
+        if self._key is None or (not self._reusable and self._clock() >= self._end):
+            self._key = None
+            return None
+        if not hmac.compare_digest(self._key, _hashed(key)):
+            return None
+        if not self._reusable:
+            self._key = None
+        session = new_key()
+        self._sessions = [*self._sessions, _hashed(session)][-MOST_SESSIONS:]
+        return session
+
+    def admits(self, session: str) -> bool:
+        """Tell whether a session was bought with the key."""
+        given = _hashed(session)
+        return any(hmac.compare_digest(given, known) for known in self._sessions)
+
+
+def _hashed(secret: str) -> bytes:
+    return hashlib.blake2b(secret.encode("utf-8", "surrogatepass"), digest_size=32, person=b"dashboard").digest()

@@ -1,0 +1,110 @@
+"""What the dashboard lets one take away: published steps only, with the intervals that it shows.
+
+JSON has the tallies of all questions, for a program to go on with. CSV and Parquet have the table of estimates of one
+question, and a column that names the kind of its intervals; HTML is the report page. The responses of groups are told
+apart only when the survey is closed, for the reason that `readings` gives.
+"""
+
+from __future__ import annotations
+
+import io
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from warner.documents import document
+from warner.results import as_csv, as_frame
+from warner.service.readings import LEVEL, confidence, estimated
+
+if TYPE_CHECKING:
+    from warner.arrays import Counts
+    from warner.service.stores.contract import Collected
+
+FORMAT = "warner collected"
+VERSION = 1
+TYPES = {
+    "json": "application/json",
+    "csv": "text/csv; charset=utf-8",
+    "parquet": "application/vnd.apache.parquet",
+    "html": "text/html; charset=utf-8",
+}
+
+
+class Export(NamedTuple):
+    """A file to take away."""
+
+    name: str
+    kind: str
+    content: bytes
+
+
+def exported(collected: Collected, ending: str, question: str | None = None) -> Export:
+    """Give what was published as a file of this kind: json of all questions, csv, parquet or html of one.
+
+    Raises
+    ------
+    ValueError
+        If there is no such kind of file or no such question, or if a question has no published reports yet.
+    ImportError
+        If the library that writes such files is not installed.
+    """
+    if ending not in TYPES:
+        raise ValueError(f"format must be one of {', '.join(TYPES)}, but got {ending!r}")
+    survey = collected.survey
+    if ending == "json":
+        return Export(f"{survey.id}-{collected.responses}.json", TYPES[ending], tallies(collected).encode())
+    asked = survey.question(question)
+    if not int(collected.tally(asked.id).n):
+        raise ValueError(f"question {asked.id!r} has no published reports yet")
+    content = _page(collected, asked.id) if ending == "html" else _table(collected, asked.id, ending)
+    return Export(f"{survey.id}-{asked.id}-{collected.responses}.{ending}", TYPES[ending], content)
+
+
+def tallies(collected: Collected) -> str:
+    """Write the tallies of all questions as JSON, each as a tally file has it."""
+    survey, closed = collected.survey, collected.state == "closed"
+    by = [group.id for group in survey.groups]
+    questions = [
+        {
+            "id": question.id,
+            "text": question.text,
+            "tally": collected.tally(question.id).to_dict(),
+            **({"groups": collected.tally(question.id, by=by).to_dict()} if by and closed else {}),
+        }
+        for question in survey.questions
+    ]
+    head = {"format": FORMAT, "version": VERSION, "id": survey.id, "title": survey.title, "survey": survey.fingerprint}
+    return document(
+        {**head, "state": collected.state, "responses": collected.responses, "days": collected.days}
+        | {"questions": questions}
+    )
+
+
+def table(collected: Collected, question: str) -> dict[str, Counts]:
+    """Give the estimates of a question as columns, the last of which names the kind of the intervals."""
+    wanted = confidence(collected)
+    result = estimated(collected.tally(question))
+    columns = result.table(wanted.level, anytime=wanted.anytime)
+    return columns | {"interval": np.full(len(columns["value"]), str(wanted), dtype=object)}
+
+
+def _table(collected: Collected, question: str, ending: str) -> bytes:
+    columns = table(collected, question)
+    if ending == "csv":
+        return as_csv(columns).encode("utf-8", "replace")
+    import pyarrow.parquet as pq
+
+    buffer = io.BytesIO()
+    pq.write_table(as_frame(columns, "pyarrow"), buffer)
+    return buffer.getvalue()
+
+
+def _page(collected: Collected, question: str) -> bytes:
+    asked, anytime = collected.survey.question(question), confidence(collected).anytime
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "page.html"
+        result = estimated(collected.tally(question))
+        result.save_page(path, title=collected.survey.title, question=asked.text, level=LEVEL, anytime=anytime)
+        return path.read_bytes()

@@ -1,0 +1,380 @@
+// The dashboard: shows what the server worked out, step by step. All texts are set as text, all drawings by attributes.
+
+const SVG = "http://www.w3.org/2000/svg";
+const NICE = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1];
+const RETRY = 5000; // milliseconds
+
+function element(name, attributes = {}, ...children) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) if (value !== null) node.setAttribute(key, value);
+  node.append(...children);
+  return node;
+}
+
+function drawn(name, attributes, ...children) {
+  const node = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.append(...children);
+  return node;
+}
+
+const number = (value) => value.toLocaleString("en");
+const counted = (value, one, several) => `${number(value)} ${value === 1 ? one : several}`;
+const place = (share, most) => `${(100 * Math.min(Math.max(share, 0), most)) / most}%`;
+const points = (share) => `± ${+(100 * share).toFixed(2)} percentage point${share === 0.01 ? "" : "s"}`;
+
+let language = "en";
+/** A text of the survey: in its own language and direction, whatever stands around it. */
+const said = (name, text, attributes = {}) => element(name, { lang: language, dir: "auto", ...attributes }, text);
+
+// Drawings
+
+function bar(answer, most) {
+  const picture = drawn("svg", { class: "bar", "aria-hidden": "true", focusable: "false" });
+  for (const tick of [0, 50, 100])
+    picture.append(drawn("line", { class: "grid", x1: `${tick}%`, x2: `${tick}%`, y1: "0", y2: "100%" }));
+  if (answer.share === null) return picture;
+  const [low, high] = [place(answer.low, most), place(answer.high, most)];
+  picture.append(
+    drawn("rect", { class: "share", x: "0", y: "22%", width: place(answer.share, most), height: "56%" }),
+    drawn("line", { class: "whisker halo", x1: low, x2: high, y1: "50%", y2: "50%" }),
+    drawn("line", { class: "whisker", x1: low, x2: high, y1: "50%", y2: "50%" }),
+    drawn("line", { class: "whisker", x1: low, x2: low, y1: "30%", y2: "70%" }),
+    drawn("line", { class: "whisker", x1: high, x2: high, y1: "30%", y2: "70%" }),
+  );
+  return picture;
+}
+
+function axis(most) {
+  const label = (share) => `${+(100 * share).toFixed(2)} %`;
+  const text = (x, anchor, share) => drawn("text", { x, y: "80%", "text-anchor": anchor }, label(share));
+  return drawn("svg", { class: "axis", "aria-hidden": "true", focusable: "false" },
+    text("0", "start", 0), text("50%", "middle", most / 2), text("100%", "end", most));
+}
+
+function dayChart(days) {
+  const most = Math.max(1, ...days.map((day) => day.responses));
+  const width = 100 / days.length;
+  const picture = drawn("svg", { class: "days", "aria-hidden": "true", focusable: "false" });
+  days.forEach((day, index) => {
+    const height = (100 * day.responses) / most;
+    const wide = Math.min(0.8 * width, 8);
+    picture.append(drawn("rect", { class: "share", x: `${(index + 0.5) * width - wide / 2}%`, y: `${100 - height}%`,
+      width: `${wide}%`, height: `${height}%` }));
+  });
+  picture.append(drawn("line", { class: "base", x1: "0", x2: "100%", y1: "100%", y2: "100%" }));
+  return picture;
+}
+
+// Tables
+
+function table(caption, heads, rows) {
+  const cells = (row) => row.map((cell, index) =>
+    element(index ? "td" : "th", index ? { class: cell.class ?? null } : { scope: "row" }, cell.node ?? cell));
+  return element("table", {},
+    element("caption", {}, caption),
+    element("thead", {}, element("tr", {}, ...heads.map((head) =>
+      element("th", { scope: "col", class: head.class ?? null }, head.node ?? head)))),
+    element("tbody", {}, ...rows.map((row) => element("tr", {}, ...cells(row)))));
+}
+
+const scale = (answers) => NICE.find((nice) => nice >= Math.max(0, ...answers.map((answer) => answer.high ?? 0))) ?? 1;
+
+function answersTable(caption, answers, most, supporting) {
+  const counts = answers.some((answer) => answer.reports !== null);
+  const heads = ["Answer", { node: element("span", {}, element("span", { class: "hidden" }, "Drawing"), axis(most)),
+    class: "drawing" }, { node: "Share and interval", class: "number" }];
+  if (counts) heads.push({ node: supporting ? "Supporting reports" : "Reports", class: "number" });
+  const rows = answers.map((answer) => {
+    const { share, low, high } = answer.shown;
+    const known = answer.share !== null;
+    const ends = element("span", { class: "ends" }, known ? `${low} to ${high}` : "no reports");
+    const estimate = element("span", { class: "estimate" }, share, answer.outside ? "*" : "");
+    const row = [said("span", answer.label), { node: bar(answer, most), class: "drawing" },
+      { node: element("span", {}, estimate, " ", ends), class: "number" }];
+    if (counts) row.push({ node: number(answer.reports), class: "number" });
+    return row;
+  });
+  return table(caption, heads, rows);
+}
+
+// A question
+
+function facts(pairs) {
+  const shown = pairs.filter(([, text]) => text !== null && text !== "");
+  return element("dl", {}, ...shown.map(([name, text]) =>
+    element("div", {}, element("dt", {}, name), element("dd", {}, text))));
+}
+
+function needed(question, wish, widths) {
+  const people = question.needed[wish];
+  if (people === null) return "no number of people is enough under this design";
+  const [all, more] = people;
+  return more === 0 ? `none: ${counted(all, "person is", "people are")} enough` : `${number(more)} more, of ${number(all)}`;
+}
+
+function verdict(question, reading) {
+  if (reading.state === "open") return "made once, when the survey is closed: a test that is repeated at every step raises a false alarm sooner or later";
+  return question.check === null ? "" : question.check.verdict;
+}
+
+function results(question, reading) {
+  if (question.refused) return [element("p", { class: "refused" }, question.refused)];
+  if (!question.answers.length)
+    return [element("p", { class: "nothing" }, question.reports || reading.state === "closed" || reading.responses
+      ? "No reports to this question." : `No numbers yet: they appear when ${counted(reading.batch, "response has", "responses have")} arrived.`)];
+  const supporting = question.supporting;
+  const shown = answersTable(`Estimated shares, with the ${question.interval.name}`, question.answers,
+    scale(question.answers), supporting);
+  const notes = [element("p", { class: "note" }, element("strong", {}, `${capital(question.interval.name)}. `),
+    question.interval.promise)];
+  if (question.answers.some((answer) => answer.outside))
+    notes.push(element("p", { class: "note" }, "* The estimate lies outside its own interval. That is the bias of the "
+      + "estimator, not an error: trust the interval."));
+  if (question.left_out)
+    notes.push(element("p", { class: "note" }, `The ${question.answers.length} largest shares; `
+      + `${counted(question.left_out, "answer", "answers")} more in the files below.`));
+  return [shown, ...notes];
+}
+
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+function groupsFold(question, kept) {
+  if (!question.groups.length) return [];
+  const fold = folded("groups", kept, "Shares by group");
+  for (const group of question.groups) {
+    fold.append(said("h3", group.text));
+    const most = scale(group.values.flatMap((value) => value.answers));
+    for (const value of group.values)
+      fold.append(element("div", { class: "wide" }, answersTable(
+        element("span", {}, said("strong", value.value), `, ${counted(value.reports, "report", "reports")}`),
+        value.answers, most, question.supporting)));
+  }
+  return [fold];
+}
+
+function madeFold(question, kept) {
+  if (question.made === null) return [];
+  const fold = folded("made", kept, "Reports as they were made");
+  fold.append(table("Number of reports", ["Report", { node: "Reports", class: "number" }],
+    question.made.map((made) => [said("span", made.label), { node: number(made.reports), class: "number" }])));
+  return [fold];
+}
+
+function folded(name, kept, summary) {
+  return element("details", { "data-name": name, ...(kept.has(name) ? { open: "" } : {}) }, element("summary", {}, summary));
+}
+
+function downloads(question) {
+  const link = (format, text) => element("a", {
+    href: `/dashboard/export?format=${format}&question=${encodeURIComponent(question.id)}`, download: "" }, text);
+  return question.answers.length
+    ? [element("p", { class: "exports" }, "Estimates as ", link("csv", "CSV"), ", ", link("parquet", "Parquet"), " or ",
+      link("html", "HTML report"))] : [];
+}
+
+function card(question, reading, wish, old) {
+  const kept = new Set(Array.from(old?.querySelectorAll("details[open]") ?? [], (fold) => fold.dataset.name));
+  const heading = `question-${question.id}`;
+  const how = folded("design", kept, "How answers are randomized");
+  how.append(...question.design.map((sentence) => said("p", sentence)));
+  if (question.interval?.how) how.append(element("p", {}, `Intervals: ${question.interval.how}.`));
+  const failed = question.check !== null && !question.check.fits;
+  return element("section", { "aria-labelledby": heading, class: "card", "data-question": question.id },
+    said("h2", question.text, { id: heading }),
+    ...(question.help ? [said("p", question.help, { class: "help" })] : []),
+    element("p", { class: "mode" }, question.mode === "person"
+      ? "Randomized by the person: what is entered is the report." : "Randomized by the browser."),
+    ...(failed ? [element("p", { class: "alarm" }, element("strong", {}, "Warning: "), question.check.verdict,
+      " The estimates rest on the design: find the cause first, with ", element("code", {}, "warner check"), ".")] : []),
+    element("div", { class: "wide" }, ...results(question, reading)),
+    facts([
+      ["Reports", number(question.reports)],
+      ["Skipped", question.skipped === null ? null : number(question.skipped)],
+      ["Epsilon of a report", question.epsilon],
+      [`Still needed for ${points(reading.half_widths[wish])}`, needed(question, wish)],
+      ["Influence", question.influence.replace(/^Fake reports: /, "")],
+      ["Check", failed ? null : verdict(question, reading)],
+    ]),
+    ...groupsFold(question, kept), ...madeFold(question, kept), how, ...downloads(question));
+}
+
+// The head
+
+const link = document.body.dataset.link;
+const main = document.getElementById("dashboard");
+const heading = main.querySelector("h1");
+const connection = document.getElementById("connection");
+const parts = {
+  summary: element("div", { class: "summary" }),
+  announced: element("p", { class: "hidden", role: "status" }),
+  questions: element("div", { class: "questions" }),
+  closing: element("section", { class: "card closing", "aria-labelledby": "closing" }),
+};
+const wishes = element("select", { id: "wish", autocomplete: "off" });
+let shown = null;
+
+function publicLink() {
+  const button = element("button", { type: "button", class: "small" }, "Copy");
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(link);
+      button.textContent = "Copied";
+    } catch {
+      getSelection().selectAllChildren(button.previousElementSibling);
+      button.textContent = "Press Ctrl+C";
+    }
+    setTimeout(() => { button.textContent = "Copy"; }, 3000);
+  });
+  return element("span", {}, element("a", { href: link, rel: "noreferrer" }, link), " ", button);
+}
+const linked = publicLink();
+
+function fingerprint(reading, kept) {
+  const fold = folded("fingerprint", kept, `${reading.fingerprint.slice(0, 8)}…`);
+  fold.append(element("code", {}, reading.fingerprint));
+  return fold;
+}
+
+function responses(reading) {
+  const steps = reading.state === "open"
+    ? ` in steps of at least ${number(reading.batch)}, so that no difference shows what one person sent` : "";
+  const invited = reading.invited === null ? "" : ` of ${number(reading.invited)} invited`;
+  return element("p", { class: "responses" }, element("strong", {}, number(reading.responses)),
+    ` ${reading.responses === 1 ? "response" : "responses"}${invited}`,
+    element("span", { class: "note" }, steps ? `published,${steps}` : "published"));
+}
+
+function byDay(reading, kept) {
+  if (!reading.days.length) return [];
+  const { days } = reading;
+  const [first, last] = [days[0].day, days.at(-1).day];
+  const fold = folded("days", kept, "Responses by day, as a table");
+  fold.append(table("Published responses", ["Day", { node: "Responses", class: "number" }],
+    days.map((day) => [day.day, { node: number(day.responses), class: "number" }])));
+  return [element("figure", {}, dayChart(days),
+    element("figcaption", {}, first === last ? `Published responses of ${first}`
+      : `Published responses by day, ${first} to ${last}; at most ${number(Math.max(...days.map((day) => day.responses)))} a day`)),
+  fold];
+}
+
+function summary(reading) {
+  const kept = new Set(Array.from(parts.summary.querySelectorAll("details[open]"), (fold) => fold.dataset.name));
+  const closed = reading.state === "closed";
+  parts.summary.replaceChildren(
+    element("p", { class: `state ${reading.state}` }, closed ? "Closed" : "Open"),
+    responses(reading),
+    ...byDay(reading, kept),
+    facts([
+      ["Public link", closed ? null : linked],
+      ["Epsilon of all questions together", reading.epsilon],
+      ["Fingerprint", fingerprint(reading, kept)],
+      ["Tallies of all questions", element("a", { href: "/dashboard/export?format=json", download: "" }, "JSON")],
+      [element("label", { for: "wish" }, "Wished precision"), wishes],
+    ]));
+}
+
+function show(reading) {
+  language = reading.language;
+  const before = shown;
+  shown = reading;
+  if (!wishes.options.length)
+    reading.half_widths.forEach((width, index) => wishes.append(new Option(points(width), index, index === 1, index === 1)));
+  document.title = `${reading.title} – dashboard`;
+  heading.textContent = reading.title;
+  const focus = focused();
+  summary(reading);
+  cards();
+  closing(reading);
+  focus?.()?.focus();
+  if (before && (before.responses !== reading.responses || before.state !== reading.state))
+    parts.announced.textContent = `${counted(reading.responses, "response", "responses")} published; the survey is ${reading.state}.`;
+}
+
+function cards() {
+  const old = new Map(Array.from(parts.questions.children, (node) => [node.dataset.question, node]));
+  parts.questions.replaceChildren(...shown.questions.map((question) =>
+    card(question, shown, wishes.selectedIndex, old.get(question.id))));
+}
+wishes.addEventListener("change", cards);
+
+/** Remember where the focus is, to put it there again when what has it is replaced. */
+function focused() {
+  const active = document.activeElement;
+  if (!active || active === document.body || dialog.contains(active)) return null;
+  const section = active.closest("[data-question]");
+  const where = section ? `[data-question="${section.dataset.question}"]` : ".summary";
+  const all = () => Array.from(document.querySelectorAll(`${where} :is(a, summary, select, button, .wide)`));
+  const index = all().indexOf(active);
+  return () => (active.isConnected ? active : all()[index]);
+}
+
+// Closing
+
+const sure = element("button", { type: "button", class: "danger" }, "Close the survey for good");
+const cancel = element("button", { type: "button", autofocus: "" }, "Keep it open");
+const failure = element("p", { class: "alarm", role: "alert" });
+const dialog = element("dialog", { "aria-labelledby": "sure", "aria-describedby": "what" },
+  element("h2", { id: "sure" }, "Close the survey for good?"),
+  element("p", { id: "what" }, "No further responses will be taken, and a closed survey cannot be opened again. The "
+    + "responses that are waiting are published, the intervals become the exact ones, and the check is made."),
+  failure,
+  element("p", { class: "buttons" }, cancel, " ", sure));
+cancel.addEventListener("click", () => dialog.close());
+sure.addEventListener("click", async () => {
+  sure.disabled = true;
+  failure.textContent = "";
+  try {
+    const reply = await fetch("/dashboard/close", { method: "POST", headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ survey: shown.fingerprint }) });
+    if (!reply.ok) throw new Error();
+    dialog.close();
+  } catch {
+    failure.textContent = "The server did not close it. Look at what it printed, and try again.";
+  }
+  sure.disabled = false;
+});
+
+function closing(reading) {
+  if (reading.state === "closed") {
+    if (dialog.open) dialog.close();
+    parts.closing.replaceChildren(element("h2", { id: "closing" }, "The survey is closed"),
+      element("p", {}, "No further responses are taken. All responses are published."));
+    return;
+  }
+  if (parts.closing.querySelector("button")) return;
+  const button = element("button", { type: "button", class: "danger" }, "Close the survey…");
+  button.addEventListener("click", () => { failure.textContent = ""; dialog.showModal(); });
+  parts.closing.replaceChildren(element("h2", { id: "closing" }, "Close the survey"),
+    element("p", {}, "Once enough people have answered. Nobody can answer after that, and it cannot be undone."), button);
+}
+
+// The stream
+
+const clock = () => new Date().toLocaleTimeString("en-GB");
+function state(text, lost) {
+  connection.textContent = text;
+  connection.classList.toggle("lost", lost);
+}
+
+function listen() {
+  const source = new EventSource("/dashboard/live");
+  source.addEventListener("open", () => { if (shown) state(`Live. Connected at ${clock()}.`, false); });
+  source.addEventListener("message", (event) => {
+    show(JSON.parse(event.data));
+    state(`Live. Last update at ${clock()}.`, false);
+  });
+  source.addEventListener("trouble", () => state("The server cannot read its database at the moment.", true));
+  source.addEventListener("error", () => {
+    const gone = source.readyState === EventSource.CLOSED;
+    state(gone ? "The server does not accept this page any more. If it was started again, open the link that it printed."
+      : `Connection lost at ${clock()}. Trying again.${shown ? " The numbers below are the last that arrived." : ""}`, true);
+    if (gone) setTimeout(listen, RETRY);
+  });
+}
+
+if (location.search) history.replaceState(null, "", location.pathname); // the key has done its work
+if (window.isSecureContext) {
+  main.append(parts.announced, parts.summary, parts.questions, parts.closing, dialog);
+  listen();
+} else state("Browsers keep the session only over https, or at 127.0.0.1: use one of these.", true);
