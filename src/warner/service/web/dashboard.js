@@ -18,6 +18,7 @@ function drawn(name, attributes, ...children) {
   return node;
 }
 
+const tight = (text) => text.replaceAll(" %", "\u00a0%"); // a number stays with its percent sign
 const number = (value) => value.toLocaleString("en");
 const counted = (value, one, several) => `${number(value)} ${value === 1 ? one : several}`;
 const place = (share, most) => `${(100 * Math.min(Math.max(share, 0), most)) / most}%`;
@@ -37,7 +38,6 @@ function bar(answer, most) {
   const [low, high] = [place(answer.low, most), place(answer.high, most)];
   picture.append(
     drawn("rect", { class: "share", x: "0", y: "22%", width: place(answer.share, most), height: "56%" }),
-    drawn("line", { class: "whisker halo", x1: low, x2: high, y1: "50%", y2: "50%" }),
     drawn("line", { class: "whisker", x1: low, x2: high, y1: "50%", y2: "50%" }),
     drawn("line", { class: "whisker", x1: low, x2: low, y1: "30%", y2: "70%" }),
     drawn("line", { class: "whisker", x1: high, x2: high, y1: "30%", y2: "70%" }),
@@ -68,14 +68,17 @@ function dayChart(days) {
 
 // Tables
 
-function table(caption, heads, rows) {
-  const cells = (row) => row.map((cell, index) =>
-    element(index ? "td" : "th", index ? { class: cell.class ?? null } : { scope: "row" }, cell.node ?? cell));
-  return element("table", {},
+// The roles are those that the elements have anyway: narrow screens lay rows out as blocks, which would undo them.
+function table(caption, heads, rows, kind = null) {
+  const head = (cell) => element("th", { scope: "col", role: "columnheader", class: cell.class ?? null }, cell.node ?? cell);
+  const body = (cell, index) => index
+    ? element("td", { role: "cell", class: cell.class ?? null }, cell.node ?? cell)
+    : element("th", { scope: "row", role: "rowheader" }, cell.node ?? cell);
+  const row = (cells, made) => element("tr", { role: "row" }, ...cells.map(made));
+  return element("table", { role: "table", class: kind },
     element("caption", {}, caption),
-    element("thead", {}, element("tr", {}, ...heads.map((head) =>
-      element("th", { scope: "col", class: head.class ?? null }, head.node ?? head)))),
-    element("tbody", {}, ...rows.map((row) => element("tr", {}, ...cells(row)))));
+    element("thead", { role: "rowgroup" }, row(heads, head)),
+    element("tbody", { role: "rowgroup" }, ...rows.map((cells) => row(cells, body))));
 }
 
 const scale = (answers) => NICE.find((nice) => nice >= Math.max(0, ...answers.map((answer) => answer.high ?? 0))) ?? 1;
@@ -83,19 +86,19 @@ const scale = (answers) => NICE.find((nice) => nice >= Math.max(0, ...answers.ma
 function answersTable(caption, answers, most, supporting) {
   const counts = answers.some((answer) => answer.reports !== null);
   const heads = ["Answer", { node: element("span", {}, element("span", { class: "hidden" }, "Drawing"), axis(most)),
-    class: "drawing" }, { node: "Share and interval", class: "number" }];
-  if (counts) heads.push({ node: supporting ? "Supporting reports" : "Reports", class: "number" });
+    class: "drawing" }, { node: "Share and interval", class: "number estimated" }];
+  if (counts) heads.push({ node: supporting ? "Supporting reports" : "Reports", class: "number count" });
   const rows = answers.map((answer) => {
     const { share, low, high } = answer.shown;
     const known = answer.share !== null;
-    const ends = element("span", { class: "ends" }, known ? `${low} to ${high}` : "no reports");
-    const estimate = element("span", { class: "estimate" }, share, answer.outside ? "*" : "");
+    const ends = element("span", { class: "ends" }, known ? tight(`${low} to ${high}`) : "no reports");
+    const estimate = element("span", { class: "estimate" }, tight(share), answer.outside ? "*" : "");
     const row = [said("span", answer.label), { node: bar(answer, most), class: "drawing" },
-      { node: element("span", {}, estimate, " ", ends), class: "number" }];
-    if (counts) row.push({ node: number(answer.reports), class: "number" });
+      { node: element("span", {}, estimate, " ", ends), class: "number estimated" }];
+    if (counts) row.push({ node: number(answer.reports), class: "number count" });
     return row;
   });
-  return table(caption, heads, rows);
+  return table(caption, heads, rows, "shares");
 }
 
 // A question
@@ -106,7 +109,7 @@ function facts(pairs) {
     element("div", {}, element("dt", {}, name), element("dd", {}, text))));
 }
 
-function needed(question, wish, widths) {
+function needed(question, wish) {
   const people = question.needed[wish];
   if (people === null) return "no number of people is enough under this design";
   const [all, more] = people;
@@ -114,7 +117,8 @@ function needed(question, wish, widths) {
 }
 
 function verdict(question, reading) {
-  if (reading.state === "open") return "made once, when the survey is closed: a test that is repeated at every step raises a false alarm sooner or later";
+  if (reading.state === "open")
+    return "Made once, when the survey is closed: a test that is repeated at every step raises a false alarm sooner or later.";
   return question.check === null ? "" : question.check.verdict;
 }
 
@@ -124,19 +128,20 @@ function results(question, reading) {
     return [element("p", { class: "nothing" }, question.reports || reading.state === "closed" || reading.responses
       ? "No reports to this question." : `No numbers yet: they appear when ${counted(reading.batch, "response has", "responses have")} arrived.`)];
   const supporting = question.supporting;
-  const shown = answersTable(`Estimated shares, with the ${question.interval.name}`, question.answers,
+  const shown = answersTable(tight(`Estimated shares, with the ${question.interval.name}`), question.answers,
     scale(question.answers), supporting);
-  const notes = [element("p", { class: "note" }, element("strong", {}, `${capital(question.interval.name)}. `),
-    question.interval.promise)];
+  const notes = [element("p", { class: "note" }, element("strong", {}, tight(`${capital(question.interval.name)}. `)),
+    tight(question.interval.promise))];
   if (question.answers.some((answer) => answer.outside))
-    notes.push(element("p", { class: "note" }, "* The estimate lies outside its own interval. That is the bias of the "
-      + "estimator, not an error: trust the interval."));
+    notes.push(element("p", { class: "note" }, "* The estimate lies outside its own interval."
+      + (failed(question) ? "" : " That is the bias of the estimator, not an error: trust the interval.")));
   if (question.left_out)
     notes.push(element("p", { class: "note" }, `The ${question.answers.length} largest shares; `
       + `${counted(question.left_out, "answer", "answers")} more in the files below.`));
   return [shown, ...notes];
 }
 
+const failed = (question) => question.check !== null && !question.check.fits;
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function groupsFold(question, kept) {
@@ -154,7 +159,7 @@ function groupsFold(question, kept) {
 }
 
 function madeFold(question, kept) {
-  if (question.made === null) return [];
+  if (question.made === null || !question.reports) return [];
   const fold = folded("made", kept, "Reports as they were made");
   fold.append(table("Number of reports", ["Report", { node: "Reports", class: "number" }],
     question.made.map((made) => [said("span", made.label), { node: number(made.reports), class: "number" }])));
@@ -179,22 +184,21 @@ function card(question, reading, wish, old) {
   const how = folded("design", kept, "How answers are randomized");
   how.append(...question.design.map((sentence) => said("p", sentence)));
   if (question.interval?.how) how.append(element("p", {}, `Intervals: ${question.interval.how}.`));
-  const failed = question.check !== null && !question.check.fits;
   return element("section", { "aria-labelledby": heading, class: "card", "data-question": question.id },
     said("h2", question.text, { id: heading }),
     ...(question.help ? [said("p", question.help, { class: "help" })] : []),
     element("p", { class: "mode" }, question.mode === "person"
       ? "Randomized by the person: what is entered is the report." : "Randomized by the browser."),
-    ...(failed ? [element("p", { class: "alarm" }, element("strong", {}, "Warning: "), question.check.verdict,
+    ...(failed(question) ? [element("p", { class: "alarm" }, element("strong", {}, "Warning: "), question.check.verdict,
       " The estimates rest on the design: find the cause first, with ", element("code", {}, "warner check"), ".")] : []),
     element("div", { class: "wide" }, ...results(question, reading)),
     facts([
       ["Reports", number(question.reports)],
       ["Skipped", question.skipped === null ? null : number(question.skipped)],
       ["Epsilon of a report", question.epsilon],
-      [`Still needed for ${points(reading.half_widths[wish])}`, needed(question, wish)],
-      ["Influence", question.influence.replace(/^Fake reports: /, "")],
-      ["Check", failed ? null : verdict(question, reading)],
+      [`Still needed for ${points(reading.half_widths[wish])}`, reading.state === "open" ? needed(question, wish) : null],
+      ["Fake reports", question.influence.replace(/^Fake reports: /, "")],
+      ["Check", failed(question) ? null : verdict(question, reading)],
     ]),
     ...groupsFold(question, kept), ...madeFold(question, kept), how, ...downloads(question));
 }
@@ -242,7 +246,7 @@ function responses(reading) {
   const invited = reading.invited === null ? "" : ` of ${number(reading.invited)} invited`;
   return element("p", { class: "responses" }, element("strong", {}, number(reading.responses)),
     ` ${reading.responses === 1 ? "response" : "responses"}${invited}`,
-    element("span", { class: "note" }, steps ? `published,${steps}` : "published"));
+    element("span", { class: "note" }, steps ? `published,${steps}` : "all of them published"));
 }
 
 function byDay(reading, kept) {
@@ -266,11 +270,11 @@ function summary(reading) {
     responses(reading),
     ...byDay(reading, kept),
     facts([
-      ["Public link", closed ? null : linked],
+      [reading.invited === null ? "Public link" : "Page, for those who are invited", closed ? null : linked],
       ["Epsilon of all questions together", reading.epsilon],
       ["Fingerprint", fingerprint(reading, kept)],
       ["Tallies of all questions", element("a", { href: "/dashboard/export?format=json", download: "" }, "JSON")],
-      [element("label", { for: "wish" }, "Wished precision"), wishes],
+      [element("label", { for: "wish" }, "Wished precision"), closed ? null : wishes],
     ]));
 }
 
