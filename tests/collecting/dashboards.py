@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
+pytest.importorskip("starlette", reason="the server is an extra, and not installed")
+
 from warner.service.admission import Admission, new_key
+from warner.service.connections import Limits, Listener
+from warner.service.dashboard import dashboard_app
+from warner.service.server import Address
 from warner.service.stores.contract import Collected
 from warner.service.survey import Survey, load_survey
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "survey.json"
 SHARES = {2: [0.3, 0.7], 5: [0.5, 0.2, 0.15, 0.1, 0.05]}
@@ -48,16 +54,40 @@ def filled(survey: Survey, n: int, state: str = "open", seed: int = 1) -> Collec
     return Collected(survey, state, n, tuple(cells), days)
 
 
+class Steps:
+    """Publishes what a test tells it to, as the writer does."""
+
+    def __init__(self, collected: Collected) -> None:
+        self.latest, self.trouble, self.closings = collected, "", 0
+        self.looks = 0  # how often somebody waited for more
+
+    def publish(self, collected: Collected) -> None:
+        """Publish a step, from any thread."""
+        self.latest = collected
+
+    async def collected(self) -> Collected:
+        return self.latest
+
+    async def news(self, after: Collected | None = None) -> Collected:
+        self.looks += 1
+        while self.latest is after:
+            await asyncio.sleep(0.01)
+        return self.latest
+
+    async def close(self) -> Collected:
+        self.closings += 1
+        self.latest = replace(self.latest, state="closed")
+        return self.latest
+
+
 @dataclass
 class Dashboard:
-    """A dashboard that runs; `collected` may be set."""
+    """A dashboard that runs."""
 
-    collected: Collected
-    key: str = field(default_factory=new_key)
-    port: int = 0
-    closings: int = 0
-    server: Any = None
-    stopped: asyncio.Event = field(default_factory=asyncio.Event)
+    steps: Steps
+    key: str
+    port: int
+    stop: Callable[[], None]
 
     @property
     def url(self) -> str:
@@ -67,55 +97,39 @@ class Dashboard:
     def link(self) -> str:
         return f"{self.url}/dashboard?key={self.key}"
 
-    async def close(self) -> None:
-        self.closings += 1
-        self.collected = replace(self.collected, state="closed")
-
-    def stop(self) -> None:
-        self.server.should_exit = True
-        loop: asyncio.AbstractEventLoop = self.loop
-        loop.call_soon_threadsafe(self.stopped.set)
-
-    loop: Any = None
-
 
 @contextmanager
-def dashboard(collected: Collected, *, port: int = 0, key: str | None = None, **options: Any) -> Iterator[Dashboard]:
-    """Run the dashboard on any free port of this machine."""
-    uvicorn = pytest.importorskip("uvicorn")
-    from warner.service.dashboard import dashboard_app
+def dashboard(collected: Collected, *, admission: Admission | None = None, port: int = 0) -> Iterator[Dashboard]:
+    """Run the dashboard at a port of this machine, any that is free, in a thread of this process."""
+    key, steps, ready = new_key(), Steps(collected), threading.Event()
+    running: list[Any] = []
 
-    running = Dashboard(collected, **({} if key is None else {"key": key}))
-    app = dashboard_app(
-        collected.survey,
-        lambda: running.collected,
-        running.close,
-        admission=options.pop("admission", None) or Admission(running.key),
-        public="https://survey.example.org",
-        stopped=running.stopped,
-        **options,
-    )
-    config = uvicorn.Config(
-        app, port=port, lifespan="off", access_log=False, log_level="error", timeout_graceful_shutdown=3
-    )
-    running.server = uvicorn.Server(config)
+    async def run(public: Any) -> None:
+        stopping = asyncio.Event()
+        app = dashboard_app(
+            collected.survey, steps, admission or Admission(key), public="https://example.org/s/a", stopping=stopping
+        )
+        listener = Listener(app, public, Limits(reply_deadline=math.inf))
+        running.extend((asyncio.get_running_loop(), stopping))
+        ready.set()
+        serving = asyncio.create_task(listener.serve())
+        await stopping.wait()
+        listener.should_exit = True
+        await serving
 
-    def run() -> None:
-        loop = running.loop = asyncio.new_event_loop()
+    with closing(Address("127.0.0.1", port).bound()) as public:
+        thread = threading.Thread(target=lambda: asyncio.run(run(public)))
+        thread.start()
+        assert ready.wait(60)
+        loop, stopping = running
+
+        def stop() -> None:
+            if thread.is_alive():
+                loop.call_soon_threadsafe(stopping.set)
+            thread.join(20)
+            assert not thread.is_alive(), "the dashboard does not stop"
+
         try:
-            loop.run_until_complete(running.server.serve())
+            yield Dashboard(steps, key, public.getsockname()[1], stop)
         finally:
-            loop.close()
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        while not running.server.started:
-            thread.join(0.01)
-            assert thread.is_alive(), "the dashboard did not start"
-        running.port = running.server.servers[0].sockets[0].getsockname()[1]
-        yield running
-    finally:
-        running.stop()
-        thread.join(10)
-        assert not thread.is_alive(), "the dashboard does not stop"
+            stop()

@@ -12,6 +12,7 @@ import hmac
 import os
 import re
 import secrets
+import shlex
 import stat
 import time
 from pathlib import Path
@@ -29,6 +30,17 @@ FOR_OTHERS = stat.S_IRWXG | stat.S_IRWXO  # the rights of a file that nobody but
 def new_key() -> str:
     """Draw a key of 256 bits."""
     return secrets.token_urlsafe(32)
+
+
+def admission(key_file: str | os.PathLike[str] | None = None) -> tuple[Admission, str]:
+    """Open a door with a new key, or with that of a file; and give what stands for the key in the link that is printed.
+
+    A key that may be used again is not printed, where a log would keep it: there the link is for a shell.
+    """
+    if key_file is not None:
+        return Admission.from_file(key_file), f"$(cat {shlex.quote(os.fspath(key_file))})"
+    key = new_key()
+    return Admission(key), key
 
 
 class Admission:

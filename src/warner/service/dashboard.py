@@ -12,54 +12,45 @@ import asyncio
 import contextlib
 import json
 import re
+import sys
 import threading
 import time
 from html import escape
-from importlib.resources import files
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route, Router
 
+from warner.service.app import Guard
+from warner.service.assets import TYPES, assets
 from warner.service.exports import exported
 from warner.service.readings import reading, version
+from warner.service.writer import StoppedError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+    from collections.abc import AsyncIterator, Callable, Collection
 
     from starlette.requests import Request
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from warner.service.admission import Admission
     from warner.service.stores.contract import Collected
     from warner.service.survey import Survey
 
 MOST_STREAMS = 64  # pages that are kept up to date at once
-LOOK = 2.0  # seconds from one look at the database to the next
+PAUSE = 2.0  # seconds after which a stream looks round, if nothing was published
 HEARTBEAT = 15.0  # seconds of silence after which a stream says that it is alive
 RECONNECT = 2_000  # milliseconds after which a browser tries again
 LATER = 30_000  # milliseconds after which it looks again, where there are too many
 LARGEST_REQUEST = 1024  # bytes of the body of a request
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 HOST = re.compile(r"(?P<name>[a-z0-9.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?", re.IGNORECASE)
-WEB = files("warner.service") / "web"
-KINDS = {"dashboard.js": "text/javascript; charset=utf-8", "dashboard.css": "text/css; charset=utf-8"}
+FILES = ("dashboard.js", "dashboard.css")
 ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#0072b2" '
     'd="M2 9h3v5H2zm5-4h3v9H7zm5-3h3v12h-3z"/></svg>'
 )
-HEADERS = {
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "img-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'",
-    "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
-    "cache-control": "no-store",
-}
 STRANGER = (
     "This page is closed. Open the link that `warner collect` printed when it started: it works once, within ten "
     "minutes. A new start prints a new one.\n"
@@ -87,15 +78,30 @@ SHELL = """<!doctype html>
 """
 
 
+class Source(Protocol):
+    """Where published steps come from: the writer, or a stand-in."""
+
+    trouble: str
+
+    async def collected(self) -> Collected:
+        """Give what was published up to now."""
+
+    async def news(self, after: Collected | None = None) -> Collected:
+        """Wait until something else is published than `after`, and give it."""
+
+    async def close(self) -> Collected:
+        """Close the survey for good."""
+
+
 def dashboard_app(
     survey: Survey,
-    latest: Callable[[], Collected],
-    close: Callable[[], Awaitable[None]],
-    *,
+    source: Source,
     admission: Admission,
+    *,
     public: str,
+    stopping: asyncio.Event,
     hosts: Collection[str] = (),
-    stopped: asyncio.Event | None = None,
+    complain: Callable[[str], object] | None = None,
 ) -> ASGIApp:
     """Give the web application of the dashboard.
 
@@ -103,22 +109,21 @@ def dashboard_app(
     ----------
     survey : Survey
         What is asked.
-    latest : callable
-        Tells what was published; called in a thread of its own, about every two seconds while somebody watches.
-    close : coroutine function
-        Closes the survey for good.
+    source : Source
+        Tells what is published, and closes the survey.
     admission : Admission
         Who may see it.
     public : str
-        The address of the server that respondents reach.
-    hosts : collection of str
-        Names, beside those of this machine itself, under which the dashboard may be reached. That must be by https, or
-        no browser keeps the session.
-    stopped : asyncio.Event, optional
+        The address of the survey, for respondents.
+    stopping : asyncio.Event
         Set when the server stops: then all streams end at once.
+    hosts : collection of str
+        Names under which the dashboard may be reached, beside those of this machine itself. That must be by https, or
+        no browser keeps the session.
+    complain : callable, optional
+        Is told a line for every mistake of ours.
     """
-    board = Board(latest, asyncio.Event() if stopped is None else stopped)
-    pages = Pages(survey, board, close, admission, f"{public.rstrip('/')}/s/{survey.id}")
+    pages = Pages(survey, Board(source, stopping), admission, public)
     routes = [
         Route("/", pages.shell, methods=["GET"]),
         Route("/dashboard", pages.shell, methods=["GET"]),
@@ -128,11 +133,12 @@ def dashboard_app(
         Route("/dashboard/{name}", _asset, methods=["GET"]),
         Route("/favicon.ico", _icon, methods=["GET"]),
     ]
-    return Doorkeeper(Router(routes, redirect_slashes=False), frozenset(host.lower() for host in hosts) | LOOPBACK)
+    names = {f"[{host}]" if ":" in host else host.lower() for host in hosts}
+    return Guard(Doorkeeper(Router(routes, redirect_slashes=False), LOOPBACK | names), complain or sys.stderr.write)
 
 
 class Update(NamedTuple):
-    """What was published last: its version, and all that is shown of it."""
+    """A published step: its version, and all that is shown of it."""
 
     version: str
     text: str
@@ -141,66 +147,61 @@ class Update(NamedTuple):
 class Board:
     """What is shown, worked out once for each step however many watch, and never by the thread that serves."""
 
-    def __init__(self, latest: Callable[[], Collected], stopped: asyncio.Event) -> None:
-        self.latest, self.stopped = latest, stopped
+    def __init__(self, source: Source, stopping: asyncio.Event) -> None:
+        self.source, self.stopping = source, stopping
         self.streams = 0
         self._update: Update | None = None
-        self._looked = -float("inf")
-        self._looking = asyncio.Lock()
+        self._working = asyncio.Lock()
 
-    async def current(self, *, anew: bool = False) -> Update:
-        """Give the last step, by a look at the database that is at most two seconds old; at once if `anew`."""
-        async with self._looking:
-            if anew or self._update is None or time.monotonic() - self._looked >= LOOK:
-                self._update = await _apart(lambda: self._read(self._update))
-                self._looked = time.monotonic()
+    async def update(self, collected: Collected) -> Update:
+        """Give what is shown of a step."""
+        async with self._working:
+            if self._update is None or self._update.version != version(collected):
+                self._update = await _apart(lambda: _shown(collected))
             return self._update
-
-    def _read(self, last: Update | None) -> Update:
-        collected = self.latest()
-        name = version(collected)
-        if last is not None and last.version == name:
-            return last
-        return Update(name, json.dumps(reading(collected), ensure_ascii=False, allow_nan=False, separators=(",", ":")))
 
     async def events(self, last: str | None) -> AsyncIterator[str]:
         """Go through the steps as server-sent events, from the one after `last`, until the server stops."""
         if self.streams >= MOST_STREAMS:  # one look, and come back later
-            update = await self.current()
+            update = await self.update(await self.source.collected())
             yield f"retry: {LATER}\n{_event(update)}"
             return
         self.streams += 1
         try:
             yield f"retry: {RECONNECT}\n\n"
-            spoken = time.monotonic()
-            while not self.stopped.is_set():
-                message = await self._message(last)
-                if message is not None:
-                    last, text = message
+            seen, trouble, spoken = None, "", time.monotonic()
+            while not self.stopping.is_set():
+                news, said = await self._unless_stopping(self.source.news(seen), PAUSE), ""
+                if news is not None:
+                    seen = news
+                    update = await self._unless_stopping(self.update(news))
+                    if update is not None and update.version != last:
+                        last, said = update.version, _event(update)
+                if self.source.trouble != trouble:
+                    trouble = self.source.trouble
+                    said += f"event: trouble\ndata: {json.dumps(trouble)}\n\n"
+                if said or time.monotonic() - spoken >= HEARTBEAT:
                     spoken = time.monotonic()
-                    yield text
-                elif time.monotonic() - spoken >= HEARTBEAT:
-                    spoken = time.monotonic()
-                    yield ": still here\n\n"
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self.stopped.wait(), LOOK)
+                    yield said or ": still here\n\n"
+        except StoppedError:  # there will be no news any more
+            return
         finally:
             self.streams -= 1
 
-    async def _message(self, last: str | None) -> tuple[str | None, str] | None:
-        """Give what is new since `last`; nothing if there is nothing, or if the server stops meanwhile."""
-        look, stop = asyncio.ensure_future(self.current()), asyncio.ensure_future(self.stopped.wait())
+    async def _unless_stopping(self, work: Any, seconds: float | None = None) -> Any:
+        """Give what a piece of work gives; nothing if it takes longer than this, or than the server runs."""
+        task, stop = asyncio.ensure_future(work), asyncio.ensure_future(self.stopping.wait())
         try:
-            await asyncio.wait({look, stop}, return_when=asyncio.FIRST_COMPLETED)
-            if not look.done():
-                return None
-            if look.exception() is not None:  # of the database, which may be back at the next look
-                return None, "event: trouble\ndata:\n\n"
-            update = look.result()
-            return None if update.version == last else (update.version, _event(update))
+            await asyncio.wait({task, stop}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            return task.result() if task.done() else None
         finally:
-            look.cancel()
+            task.cancel()
             stop.cancel()
+
+
+def _shown(collected: Collected) -> Update:
+    text = json.dumps(reading(collected), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return Update(version(collected), text)
 
 
 def _event(update: Update) -> str:
@@ -232,13 +233,11 @@ async def _apart(work: Callable[[], Any]) -> Any:
 class Pages:
     """The addresses of the dashboard."""
 
-    def __init__(
-        self, survey: Survey, board: Board, close: Callable[[], Awaitable[None]], admission: Admission, link: str
-    ) -> None:
-        self.survey, self.board, self.closing, self.admission = survey, board, close, admission
+    def __init__(self, survey: Survey, board: Board, admission: Admission, public: str) -> None:
+        self.survey, self.board, self.admission = survey, board, admission
         # Cookies do not tell ports apart: the dashboards of two surveys on one machine must not undo each other.
         self.cookie = f"__Host-warner-{survey.fingerprint[:8]}"
-        fields = {"title": survey.title, "language": survey.language, "link": link}
+        fields = {"title": survey.title, "language": survey.language, "link": public}
         self.html = SHELL.format(**{name: escape(value) for name, value in fields.items()})
         self.exporting = asyncio.Lock()
 
@@ -275,8 +274,9 @@ class Pages:
             return _stranger()
         ending, question = request.query_params.get("format", ""), request.query_params.get("question")
         async with self.exporting:
+            collected = await self.board.source.collected()
             try:
-                export = await _apart(lambda: exported(self.board.latest(), ending, question))
+                export = await _apart(lambda: exported(collected, ending, question))
             except ValueError as error:
                 return PlainTextResponse(f"{error}\n", 400)
             except ImportError as error:
@@ -295,8 +295,7 @@ class Pages:
                 return JSONResponse({"closed": False}, 413)
         if body != json.dumps({"survey": self.survey.fingerprint}, separators=(",", ":")).encode():
             return JSONResponse({"closed": False}, 400)
-        await self.closing()
-        await self.board.current(anew=True)
+        await self.board.source.close()
         return JSONResponse({"closed": True})
 
 
@@ -306,9 +305,9 @@ def _stranger() -> Response:
 
 async def _asset(request: Request) -> Response:
     name = request.path_params["name"]
-    if name not in KINDS:
+    if name not in FILES:
         return PlainTextResponse("there is no such file\n", 404)
-    return Response(WEB.joinpath(name).read_bytes(), media_type=KINDS[name])
+    return Response(assets()[name], media_type=TYPES[name[name.rindex(".") :]])
 
 
 async def _icon(request: Request) -> Response:
@@ -316,42 +315,32 @@ async def _icon(request: Request) -> Response:
 
 
 class Doorkeeper:
-    """Refuses requests under names that are not ours, and from the pages of others; puts headers on every reply."""
+    """Refuses requests under names that are not ours, and from the pages of others."""
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str]) -> None:
         self.app, self.hosts = app, hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
-        if scope["type"] != "http":
-            return
-
-        async def sent(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                given = {name for name, _ in message["headers"]}
-                ours = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-                added = [header for header in ours if header[0] not in given]
-                message = {**message, "headers": [*message["headers"], *added]}
-            await send(message)
-
-        heads: dict[str, str] = {}
+        given: dict[str, str] = {}
         for name, value in ((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]):
-            heads[name] = f"{heads[name]}, {value}" if name in heads else value
-        refused = self._refused(scope, heads)
-        await (PlainTextResponse(refused, 403) if refused else self.app)(scope, receive, sent)
+            given[name] = f"{given[name]}, {value}" if name in given else value
+        refused = self._refused(scope["method"], given)
+        await (PlainTextResponse(refused, 403) if refused else self.app)(scope, receive, send)
 
-    def _refused(self, scope: Scope, heads: dict[str, str]) -> str:
+    def _refused(self, method: str, given: dict[str, str]) -> str:
         """Say what is wrong with where a request goes, or comes from."""
-        if _host(heads.get("host", "")) not in self.hosts:
+        if _host(given.get("host", "")) not in self.hosts:
             return ELSEWHERE
-        # Browsers say where a request comes from. A page of another site, or of another port, may only lead here.
-        site = heads.get("sec-fetch-site", "none")
-        leads = scope["method"] in {"GET", "HEAD"} and heads.get("sec-fetch-mode") == "navigate"
-        if site not in {"same-origin", "none"} and not leads:
-            return STRANGER
-        if scope["method"] not in {"GET", "HEAD"} and urlsplit(heads.get("origin", "")).netloc != heads["host"]:
-            return STRANGER
-        return ""
+        # Browsers say where a request comes from. The page of another site, or of another port, may only lead here.
+        site = given.get("sec-fetch-site")
+        if method in {"GET", "HEAD"}:
+            ours = site in {None, "same-origin", "none"} or given.get("sec-fetch-mode") == "navigate"
+        elif site is None:
+            ours = urlsplit(given.get("origin", "")).netloc == given["host"]
+        else:
+            ours = site == "same-origin"
+        return "" if ours else STRANGER
 
 
 def _host(given: str) -> str:

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from warner.service.admission import admission
 from warner.service.app import survey_app
 from warner.service.connections import DEADLINE, MOST_CONNECTIONS, Limits, Listener
 from warner.service.dashboard import dashboard_app
@@ -161,14 +162,24 @@ async def _served(
     writer = Writer(store, limit=settings.limit)
     try:
         app = survey_app(survey, writer, rate=rate, origins=settings.origins, complain=mistakes.complain)
-        url = _url(private, "http", settings.dashboard.host)
-        results, link = dashboard_app(survey, writer, url, stopping=stopping, key_file=settings.key_file)
+        scheme = "http" if context is None else "https"
+        url = _url(public, scheme, settings.respondents.host)
+        door, key = admission(settings.key_file)
+        results = dashboard_app(
+            survey,
+            writer,
+            door,
+            public=f"{url}/s/{survey.id}",
+            stopping=stopping,
+            hosts=(settings.dashboard.host,),
+            complain=mistakes.complain,
+        )
+        link = f"{_url(private, 'http', settings.dashboard.host)}/dashboard?key={key}"
         limits = Limits(deadline=settings.deadline, connections=connections)
         patient = Limits(deadline=settings.deadline, reply_deadline=float("inf"), connections=256)
         listeners = [Listener(app, public, limits, context), Listener(results, private, patient, None)]
         running = [asyncio.create_task(listener.serve()) for listener in listeners]
-        scheme = "http" if context is None else "https"
-        for line in opening(survey, place, _url(public, scheme, settings.respondents.host), link, settings):
+        for line in opening(survey, place, url, link, settings):
             say(line)
         await stopping.wait()
         for listener in listeners:

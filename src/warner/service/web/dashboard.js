@@ -368,7 +368,10 @@ function listen() {
     show(JSON.parse(event.data));
     state(`Live. Last update at ${clock()}.`, false);
   });
-  source.addEventListener("trouble", () => state("The server cannot read its database at the moment.", true));
+  source.addEventListener("trouble", (event) => {
+    const trouble = JSON.parse(event.data);
+    state(trouble ? `The server has trouble with its database: ${trouble}` : `Live. Connected at ${clock()}.`, trouble !== "");
+  });
   source.addEventListener("error", () => {
     const gone = source.readyState === EventSource.CLOSED;
     state(gone ? "The server does not accept this page any more. If it was started again, open the link that it printed."
