@@ -39,6 +39,7 @@ CONVENIENCES = {
     ("designs/contract", "reports"),
     ("designs/memoized", "reports"),
     ("reports/tallies", "reports"),
+    ("reports/counting", "service"),
     ("estimation", "output"),
     ("regression/regressions", "output"),
     ("planning/plans", "output"),

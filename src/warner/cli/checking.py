@@ -17,6 +17,7 @@ from warner.cli.options import (
     Epsilon,
     Format,
     Odds,
+    Question,
     Redraw,
     Reports,
     Seed,
@@ -42,6 +43,7 @@ def check(
     redraw: Redraw = None,
     odds: Odds = None,
     domain: Domain = None,
+    question: Question = None,
     column: Column = None,
     by: By = None,
     weights: Weights = None,
@@ -64,8 +66,9 @@ def check(
     """
     refuse_other_ending(output)
     refuse_overwriting({"the reports": file, "the design": design}, {"--output": output})
-    claimed = DesignGiven(design, domain, epsilon, truth, redraw, odds).design()
-    with Source(file, column, by, weights, counts, unknown, table, input_format).tallied(claimed) as tally:
+    given = DesignGiven(design, domain, epsilon, truth, redraw, odds)
+    source = Source(file, column, by, weights, counts, unknown, table, input_format, question)
+    with source.tallied(given) as tally:
         result = checked(tally, level=level, simulations=simulations, rng=generator(seed), fakes=fakes)
     if output is not None:
         save_text(output, result.to_json() if output.suffix.lower() == ".json" else result.text())

@@ -22,6 +22,7 @@ from warner.cli.options import (
     Odds,
     Output,
     Plot,
+    Question,
     Redraw,
     Reports,
     Seed,
@@ -58,6 +59,7 @@ def estimate(
     redraw: Redraw = None,
     odds: Odds = None,
     domain: Domain = None,
+    question: Question = None,
     column: Column = None,
     by: By = None,
     weights: Weights = None,
@@ -112,10 +114,10 @@ def estimate(
     refuse_overwriting(
         {"the reports": file, "the design": design}, {"--output": output, "--plot": plot, "--report": report}
     )
-    claimed = DesignGiven(design, domain, epsilon, truth, redraw, odds).design()
-    source = Source(file, column, by, weights, counts, unknown, table, input_format)
+    given = DesignGiven(design, domain, epsilon, truth, redraw, odds)
+    source = Source(file, column, by, weights, counts, unknown, table, input_format, question)
     keep = method in METHODS and METHODS[method].likelihood
-    tally = context.with_resource(source.tallied(claimed, keep=keep))  # until all is written
+    tally = context.with_resource(source.tallied(given, keep=keep))  # until all is written
     result = _estimated(tally, method, seed)
     confidence: Document = {"level": level, "target": target, "simultaneous": simultaneous, "anytime": anytime}
     answers = questions.answered(result, level, target)

@@ -30,14 +30,17 @@ Domain = Annotated[str | None, typer.Option(help="The answers, separated by comm
 
 # Where reports are, and how they are read
 Reports = Annotated[
-    str, typer.Argument(help="Reports: a CSV, Parquet or JSON-lines file or pattern, a database URL, or -.")
+    str, typer.Argument(help="Reports: a CSV, Parquet or JSON-lines file or pattern, a database, or -.")
+]
+Question = Annotated[
+    str | None, typer.Option("--question", "-q", help="The question, if FILE is the database of a survey.")
 ]
 Column = Annotated[str | None, typer.Option("--column", "-c", help="The column of reports.")]
 By = Annotated[list[str] | None, typer.Option(help="Group by this column; may be given more than once.")]
 Weights = Annotated[str | None, typer.Option(help="A column of survey weights.")]
 Counts = Annotated[str | None, typer.Option(help="A column that holds how often each value was reported.")]
 Unknown = Annotated[str, typer.Option(help="Values that no report can have: error, or drop.")]
-Table = Annotated[str | None, typer.Option(help="The table, if FILE is a database URL.")]
+Table = Annotated[str | None, typer.Option(help="The table, if FILE is the URL of a database of reports.")]
 Format = Annotated[str, typer.Option("--format", help="The format of standard input: csv, tsv, parquet or jsonl.")]
 
 # How sure, and what comes out

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from warner.designs import RandomizedResponse, load_design
 from warner.documents import is_pipe
-from warner.reports.counting import tally
+from warner.reports.counting import is_survey, tally
 from warner.reports.streams import standard_input
 
 if TYPE_CHECKING:
@@ -61,14 +61,24 @@ class Source(NamedTuple):
     unknown: str
     table: str | None
     input_format: str
+    question: str | None = None
+
+    @property
+    def of_survey(self) -> bool:
+        """Whether this is the database of a survey, which has its own designs."""
+        return self.question is not None or (self.table is None and is_survey(self.file))
 
     @contextmanager
-    def tallied(self, design: Design, *, keep: bool = False) -> Iterator[Tally]:
-        """Count the reports, and `keep` them as long as the tally is used."""
+    def tallied(self, given: DesignGiven, *, keep: bool = False) -> Iterator[Tally]:
+        """Count the reports, and `keep` them as long as the tally is used; or read the tally of a survey."""
+        if self.question is not None and self.table is not None:
+            raise ValueError("give --question, for the database of a survey, or --table, for one of reports, not both")
+        design = None if self.of_survey and all(value is None for value in given) else given.design()
         with self.opened() as reports:
             yield tally(
                 reports,
                 design,
+                question=self.question,
                 column=self.column,
                 by=self.by or None,
                 weights=self.weights,
@@ -80,7 +90,9 @@ class Source(NamedTuple):
     @contextmanager
     def opened(self) -> Iterator[Any]:
         """Give what holds the reports: a path, a table of a database, or standard input as a file of its own."""
-        if "://" in self.file:
+        if self.of_survey:
+            yield self.file
+        elif "://" in self.file:
             yield self._database_table()
         elif self.file == "-":
             with self._spooled(standard_input()) as path:

@@ -24,7 +24,7 @@ from warner.reports.batches import (
     read_batch,
     stamped,
 )
-from warner.reports.engines import Source, chosen, counted, opened, readable, refuse_types
+from warner.reports.engines import Source, chosen, counted, is_sqlite, opened, readable, refuse_types
 from warner.reports.kept import Kept
 from warner.reports.subtotals import VALUES_LISTED, Rows, added, grouped, strange_values, subtotal
 from warner.reports.tallies import Tally, refuse_design
@@ -46,9 +46,10 @@ Columnar: TypeAlias = Any  # the name of a column, or for arrays an array
 
 def tally(
     reports: Any,
-    design: Design,
+    design: Design | None = None,
     *,
     column: str | None = None,
+    question: str | None = None,
     by: Columnar = None,
     weights: Columnar = None,
     counts: Columnar = None,
@@ -63,14 +64,19 @@ def tally(
     reports : sequence, array, series, data frame, table or path
         A list or NumPy array of reports; a pandas, Polars (eager or lazy), PyArrow or DuckDB frame or series; an Ibis
         table; a Dask or Spark data frame; the path or glob of CSV, Parquet or JSON-lines files, gzipped or not. Reports
-        that are sets of answers are hexadecimal strings or bytes, as `randomize` writes them.
+        that are sets of answers are hexadecimal strings or bytes, as `randomize` writes them. Or the database of a
+        survey, which ``warner collect`` keeps: its file, or a URL ``postgresql://...``. Its published counts are read,
+        beside a running survey or not, and nothing is changed.
     design : Design
-        What every report went through.
+        What every report went through; may be left out for the database of a survey, which has it.
     column : str, optional
         The column that holds the reports; may be left out where there is only one.
+    question : str, optional
+        The id of a question, in the database of a survey; may be left out where there is only one. Whoever skipped it
+        is missing.
     by : str or list of str, optional
         Columns to group by; a missing value is a group. For arrays: an array of the same length, or a mapping of names
-        to such arrays.
+        to such arrays. For the database of a survey: groups that were asked for.
     weights : str, optional
         A column of survey weights (for arrays: an array). Negative and missing weights are an error.
     counts : str, optional
@@ -91,9 +97,17 @@ def tally(
     >>> tally(["no", "no", None, "yes"], survey)
     <Tally of 3 reports among 2 answers: 1 'yes', 2 'no'; 1 missing>
     """
-    refuse_design(design, "tally(reports, design)")
     if unknown not in {"error", "drop"}:
         raise ValueError(f'unknown must be "error" or "drop", but got {unknown!r}')
+    if isinstance(reports, str | os.PathLike):
+        place = os.fspath(reports)
+        if question is not None or is_survey(place):
+            others = {"column": column, "weights": weights, "counts": counts, "codes": codes or None}
+            return _tally_survey(place, question, design, by, others, keep=keep)
+    if question is not None:
+        raise TypeError(f"question is for the database of a survey, but reports is a {type(reports).__name__}")
+    refuse_design(design, "tally(reports, design)")
+    assert design is not None
     if weights is not None and counts is not None:
         raise TypeError("give weights (how much a report stands for) or counts (how often it was made), not both")
     options = _Options(by, weights, counts, codes, unknown == "drop", keep and design.sufficient is None)
@@ -117,6 +131,35 @@ def tally(
     library = {"dask": "pandas"}.get(str(frame.implementation), str(frame.implementation))
     options = options._replace(backend=library if library in {"pandas", "polars", "pyarrow"} else None)
     return _tally_source(Source(frame, text=False), design, column, options)
+
+
+def is_survey(place: str) -> bool:
+    """Tell whether counts of a survey may be there: an SQLite file, or the URL of a PostgreSQL database."""
+    if "://" not in place:
+        return is_sqlite(Path(place))
+    from warner.service.stores import is_url
+
+    return is_url(place)
+
+
+def _tally_survey(
+    place: str, question: str | None, design: Design | None, by: Columnar, others: dict[str, Columnar], *, keep: bool
+) -> Tally:
+    from warner.service.publications import published_tally
+
+    for name, value in others.items():
+        if value is not None:
+            raise TypeError(
+                f"{name} must be left out for the database of a survey, which has counts, but got {value!r}"
+            )
+    names = [] if by is None else [by] if isinstance(by, str) else list(by)
+    result = published_tally(place, question, by=names, design=design)
+    if keep and result.design.sufficient is None:
+        raise TypeError(
+            "keep must be left out for the database of a survey, which has counts and no reports; take an estimator "
+            "that needs counts alone (inv_p)"
+        )
+    return result
 
 
 class _Options(NamedTuple):

@@ -40,6 +40,7 @@ NAMES_LISTED = 20  # column names in an error
 INSIDE = 0  # the kind of a value in the domain, beside MISSING and OUTSIDE
 LOOKS = {"DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "UUID"}  # of text in JSON that DuckDB converts
 NO_NUMBER = re.compile(r'CSV Error on Line: (\d+)\n.*?converting column "([^"]*)"', re.DOTALL)
+SQLITE = b"SQLite format 3\0"  # how a database begins
 FORMATS = {".parquet": "parquet", ".pq": "parquet", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".tsv": "tsv"}
 
 
@@ -268,6 +269,11 @@ def opened(path: str | os.PathLike[str], *, secret: bool = False, columns_only: 
         raise FileNotFoundError(f"there is no file {name}")
     if Path(files[0]).is_dir():
         raise IsADirectoryError(f"{name} is a folder; give a file, or a pattern such as {name.rstrip('/')}/*.csv")
+    if is_sqlite(Path(files[0])):
+        raise ValueError(
+            f"{name} is an SQLite database, which has no column of reports to read here: the counts of a survey are "
+            "read by tally, and by the commands estimate and check; a table, through Ibis"
+        )
     if is_pipe(Path(files[0])):
         raise ValueError(f"{name} must be a file, but is a pipe or a device, which can be read only once; use -")
     kinds = {kind_of(file) for file in files}
@@ -288,6 +294,14 @@ def opened(path: str | os.PathLike[str], *, secret: bool = False, columns_only: 
                 )
         whole = first if len(files) == 1 else nw.from_native(frame_of(files))
         return Source(whole, kind in {"csv", "tsv"}, name, tuple(files))
+
+
+def is_sqlite(path: Path) -> bool:
+    """Tell whether a file is an SQLite database, by its first bytes."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(SQLITE)) == SQLITE
 
 
 def _database() -> Any:

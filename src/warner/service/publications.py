@@ -1,0 +1,65 @@
+"""The tally of a question, from the database of a survey: what was published of it, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from warner.service.stores import collected, is_url
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warner.designs import Design
+    from warner.reports.tallies import Tally
+
+
+def published_tally(
+    place: str, question: str | None = None, *, by: Sequence[str] = (), design: Design | None = None
+) -> Tally:
+    """Give the published tally of a question; whoever skipped it is missing.
+
+    Parameters
+    ----------
+    place : str
+        The SQLite file that `warner collect` keeps, or the URL of a PostgreSQL database. A survey may be running on it.
+    question : str, optional
+        The id of the question; may be left out where the survey asks only one.
+    by : sequence of str
+        Groups of the survey to count apart.
+    design : Design, optional
+        What the answers are thought to have gone through: anything but the design in the database is refused.
+    """
+    # A URL may hold a password, and is never repeated.
+    name = "the database" if is_url(place) else place
+    _refuse_foreign(place)
+    found = collected(place)
+    asked = found.survey.question(question)
+    if design is not None and design != asked.design:
+        raise ValueError(
+            f"design must be left out, or be that of question {asked.id!r} in {name}, {asked.design!r}, but got "
+            f"{design!r}"
+        )
+    if len(set(by)) < len(by):
+        raise ValueError(f"by must name each group once, but got {', '.join(by)}")
+    if not found.responses:
+        raise ValueError(
+            f"{name} has 0 published responses: they are published in steps of {found.survey.batch:,}, and when the "
+            "survey is closed"
+        )
+    return found.tally(asked.id, by=by)
+
+
+def _refuse_foreign(place: str) -> None:
+    """Refuse a file that no survey was collected in."""
+    from warner.service.stores.sqlite import is_database
+
+    if is_url(place):
+        return
+    if not Path(place).exists():
+        raise FileNotFoundError(f"there is no file {place}")
+    if not Path(place).is_file() or not is_database(place):
+        raise ValueError(
+            f"{place} is not a database of a survey, which `warner collect` keeps; reports in other files have a "
+            "column and a design, and no question"
+        )
