@@ -118,13 +118,10 @@ async def asked(
 def listening(app: ASGIApp, **limits: Any) -> Iterator[Listener]:
     """Serve an application in a thread of this process; `port` is where."""
     started = threading.Event()
-    loops: list[asyncio.AbstractEventLoop] = []
     with closing(Address("127.0.0.1", 0).bound()) as public:
         listener = Listener(app, public, Limits(**limits))
-        listener.port = public.getsockname()[1]  # type: ignore[attr-defined]
 
         async def run() -> None:
-            loops.append(asyncio.get_running_loop())
             started.set()
             await listener.serve()
 

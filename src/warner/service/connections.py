@@ -172,6 +172,11 @@ class Listener(uvicorn.Server):
         )
         self.listening, self.limits, self.context = listening, limits, context
 
+    @property
+    def port(self) -> int:
+        """The port, which the operating system may have chosen."""
+        return int(self.listening.getsockname()[1])
+
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Leave signals to whoever runs several listeners."""
