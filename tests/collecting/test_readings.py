@@ -1,0 +1,260 @@
+"""What the dashboard shows and gives away is what the library says of the published tally."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from collecting.dashboards import example, filled, nothing
+
+import warner
+from warner import RandomizedResponse, Tally, UnaryEncoding
+from warner.service.exports import TYPES, exported, table
+from warner.service.readings import ANSWERS_SHOWN, DAYS_SHOWN, HALF_WIDTHS, legible, reading, version
+from warner.service.stores.contract import Collected
+from warner.service.survey import Question, Survey
+
+if TYPE_CHECKING:
+    from warner.designs import Design
+
+SURVEY = example()
+OPEN, CLOSED = filled(SURVEY, 1000), filled(SURVEY, 1000, "closed")
+
+
+def asking(design: Design, **fields: Any) -> Survey:
+    """Give a survey of one question."""
+    question = Question("q", "Do you?", "device", design, **fields)
+    return Survey("one", "One question", "en", "", "", "", "counts", 10, "open", (), (question,))
+
+
+def collected(survey: Survey, cells: Any, state: str = "open") -> Collected:
+    counts = np.array([cells])
+    return Collected(survey, state, int(survey.layouts[0].responses(counts).sum()), (counts,), {})
+
+
+def misfit() -> Collected:
+    """Give a closed survey in which an answer was never reported."""
+    counts = CLOSED.cells[0].copy()
+    counts[:, 0] += counts[:, -1]
+    counts[:, -1] = 0
+    return replace(CLOSED, cells=(counts, CLOSED.cells[1]))
+
+
+def test_nobody_has_answered() -> None:
+    shown = reading(nothing(SURVEY))
+    json.dumps(shown, allow_nan=False)
+    assert (shown["responses"], shown["state"], shown["days"]) == (0, "open", [])
+    assert [question["answers"] for question in shown["questions"]] == [[], []]
+    # 2,326 people are needed for 5 points under this design, as `warner plan` says, and all of them are missing.
+    needed = warner.plan(SURVEY.questions[0].design, half_width=0.05).people
+    assert shown["questions"][0]["needed"][HALF_WIDTHS.index(0.05)] == [needed, needed]
+
+
+@pytest.mark.parametrize("state", ["open", "closed"])
+@pytest.mark.parametrize("place", [0, 1])
+def test_shares_and_intervals_are_those_of_estimate(state: str, place: int) -> None:
+    published = replace(OPEN, state=state)
+    question = SURVEY.questions[place]
+    expected = warner.estimate(published.tally(question.id)).table(anytime=state == "open")
+    shown = reading(published)["questions"][place]
+    for name in ("share", "low", "high", "outside"):
+        assert [answer[name] for answer in shown["answers"]] == expected[name].tolist()
+    assert [answer["label"] for answer in shown["answers"]] == [str(value) for value in expected["value"]]
+    assert shown["reports"] == 1000
+
+
+def test_intervals_are_for_any_number_of_looks_until_the_survey_is_closed_and_each_is_named() -> None:
+    still, done = (reading(published)["questions"][0] for published in (OPEN, CLOSED))
+    assert still["interval"]["name"] == "95 % any-time interval (population)"
+    assert "however often you look" in still["interval"]["promise"]
+    assert done["interval"]["name"] == "exact 95 % interval (population)"
+    assert "For one look" in done["interval"]["promise"]
+    assert "Clopper" in done["interval"]["how"]
+    for wide, narrow in zip(still["answers"], done["answers"], strict=True):
+        assert wide["low"] <= narrow["low"] <= narrow["high"] <= wide["high"]
+        assert wide["share"] == narrow["share"]
+
+
+def test_an_interval_that_is_approximate_says_so() -> None:
+    # Answers that are reported in their own ways: no count tells the share of one of them alone.
+    design = warner.Channel(["a", "b", "c"], ["x", "y", "z"], [[6, 2, 1], [1, 6, 2], [2, 3, 4]])
+    shown = reading(collected(asking(design), [400, 300, 300], "closed"))["questions"][0]
+    assert shown["interval"]["name"].startswith("approximate 95 % interval")
+    assert "about 5 %" in shown["interval"]["promise"]
+
+
+def test_people_still_needed_and_fakes_are_those_of_plan_and_check() -> None:
+    shown = reading(OPEN)["questions"][0]
+    tally = OPEN.tally("often")
+    people = [warner.plan(tally.design, half_width=width).people for width in HALF_WIDTHS]
+    assert shown["needed"] == [[needed, max(needed - 1000, 0)] for needed in people]
+    said = " ".join(warner.check(tally, fakes=1).text().split())
+    assert shown["influence"] in said
+
+
+def test_the_check_is_made_once_when_the_survey_is_closed() -> None:
+    assert reading(replace(misfit(), state="open"))["questions"][0]["check"] is None
+    found = [question["check"] for question in reading(misfit())["questions"]]
+    assert [check["fits"] for check in found] == [False, True]
+    assert found[0]["verdict"] == warner.check(misfit().tally("often")).text().splitlines()[0]
+
+
+def test_reports_that_do_not_fit_raise_no_warning_and_leave_the_filters_of_others_alone() -> None:
+    before = list(warnings.filters)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        reading(replace(misfit(), state="open"))
+    assert warnings.filters == before
+
+
+def test_groups_are_told_apart_only_when_the_survey_is_closed() -> None:
+    assert reading(OPEN)["questions"][0]["groups"] == []
+    assert "groups" not in json.loads(exported(OPEN, "json").content)["questions"][0]
+    group = reading(CLOSED)["questions"][0]["groups"][0]
+    expected = warner.estimate(CLOSED.tally("often", by=("region",))).table()
+    assert (group["id"], [value["value"] for value in group["values"]]) == ("region", ["north", "south"])
+    for name in ("share", "low", "high"):
+        assert [answer[name] for value in group["values"] for answer in value["answers"]] == expected[name].tolist()
+
+
+def test_a_group_without_reports_has_no_shares() -> None:
+    cells = tuple(np.vstack([counts.sum(axis=0), np.zeros_like(counts[0])]) for counts in CLOSED.cells)
+    north, south = reading(replace(CLOSED, cells=cells))["questions"][0]["groups"][0]["values"]
+    assert (north["reports"], south["reports"]) == (1000, 0)
+    assert [answer["share"] for answer in south["answers"]] == [None] * 5
+
+
+def test_what_people_choose_from_is_shown_as_in_the_survey() -> None:
+    by_device = asking(RandomizedResponse(["y", "n"], odds=(3, 1)), labels={"y": "Yes, I do", "n": "No, never"})
+    shown = reading(collected(by_device, [60, 40]))["questions"][0]
+    assert [answer["label"] for answer in shown["answers"]] == ["Yes, I do", "No, never"]
+    by_person = reading(OPEN)["questions"][1]
+    assert [answer["label"] for answer in by_person["answers"]] == ["yes", "no"]  # the truth, which nobody entered
+    counts = OPEN.tally("licence").counts.tolist()
+    assert by_person["made"] == [
+        {"label": "The same: both yes, or both no", "reports": counts[0]},
+        {"label": "Different: one yes, one no", "reports": counts[1]},
+    ]
+
+
+def test_people_who_skip_a_question_are_counted_apart() -> None:
+    survey = asking(RandomizedResponse(["y", "n"], odds=(3, 1)), optional=True)
+    shown = reading(collected(survey, [60, 40, 7]))["questions"][0]
+    assert (shown["reports"], shown["skipped"]) == (100, 7)
+    assert reading(collected(survey, [0, 0, 12]))["questions"][0]["answers"] == []
+    assert reading(OPEN)["questions"][0]["skipped"] is None
+
+
+def test_reports_that_are_sets_support_answers() -> None:
+    design = UnaryEncoding(["a", "b", "c"], odds=(3, 1))
+    survey = asking(design)
+    rng = np.random.default_rng(1)
+    sums = design.counted(design.draw(rng.integers(0, 3, 500), rng.bytes))
+    cells = np.concatenate([sums.counts, sums.histogram])
+    shown = reading(collected(survey, cells))["questions"][0]
+    assert shown["supporting"]
+    assert [answer["reports"] for answer in shown["answers"]] == sums.counts.tolist()
+
+
+def test_of_many_answers_the_largest_shares_are_shown() -> None:
+    k = 1000
+    counts = np.full(k, 20)
+    counts[[7, 500]] = 900, 700
+    shown = reading(collected(asking(RandomizedResponse(k, epsilon=6)), counts))["questions"][0]
+    assert len(shown["answers"]) == ANSWERS_SHOWN
+    assert shown["left_out"] == k - ANSWERS_SHOWN
+    assert [answer["label"] for answer in shown["answers"][:2]] == ["7", "500"]
+
+
+def test_reports_that_say_nothing_are_refused_in_words() -> None:
+    shown = reading(collected(asking(RandomizedResponse(["y", "n"], odds=(1, 1))), [5, 5]))["questions"][0]
+    assert shown["refused"]
+    assert shown["needed"] == [None] * len(HALF_WIDTHS)
+
+
+def test_days_without_responses_are_shown_and_old_days_left_out() -> None:
+    shown = reading(replace(OPEN, days={"2026-11-29": 30, "2026-12-02": 10}))["days"]
+    assert [tuple(day.values()) for day in shown] == [
+        ("2026-11-29", 30),
+        ("2026-11-30", 0),
+        ("2026-12-01", 0),
+        ("2026-12-02", 10),
+    ]
+    assert len(reading(replace(OPEN, days={"2020-01-01": 1, "2026-01-01": 1}))["days"]) == DAYS_SHOWN
+
+
+def test_every_step_has_another_version() -> None:
+    names = {version(step) for step in (nothing(SURVEY), OPEN, CLOSED, replace(OPEN, responses=1010))}
+    assert len(names) == 4
+    assert all(name.isascii() and name.isprintable() for name in names)
+
+
+def test_nothing_in_a_text_is_hidden() -> None:
+    assert legible("a\u202eb\x07c\x9b\nd\te") == "a\\u202eb\\x07c\\x9b\nd\te"
+    plain = "שלום 👩\u200d🔬 é <b>&amp;"
+    assert legible(plain) == plain
+
+
+# Exports
+
+
+@pytest.mark.parametrize("published", [OPEN, CLOSED], ids=["open", "closed"])
+@pytest.mark.parametrize("question", ["often", "licence"])
+def test_csv_and_parquet_are_the_table_of_estimate(published: Collected, question: str) -> None:
+    anytime = published.state == "open"
+    expected = warner.estimate(published.tally(question)).table(anytime=anytime)
+    kind = "95 % any-time interval (population)" if anytime else "95 % interval (population)"
+    rows = list(csv.DictReader(io.StringIO(exported(published, "csv", question).content.decode())))
+    assert list(rows[0]) == [*expected, "interval"]
+    for name, column in expected.items():
+        assert [row[name] for row in rows] == [str(value) for value in column.tolist()]
+    assert {row["interval"] for row in rows} == {kind}
+    pq = pytest.importorskip("pyarrow.parquet")
+    stored = pq.read_table(io.BytesIO(exported(published, "parquet", question).content)).to_pydict()
+    assert stored == {name: column.tolist() for name, column in table(published, question).items()}
+
+
+@pytest.mark.parametrize("published", [nothing(SURVEY), OPEN, CLOSED], ids=["empty", "open", "closed"])
+def test_json_has_the_tallies_of_all_questions_and_the_fingerprint(published: Collected) -> None:
+    export = exported(published, "json")
+    fields = json.loads(export.content)
+    assert (fields["survey"], fields["state"]) == (SURVEY.fingerprint, published.state)
+    assert fields["responses"] == published.responses
+    for question in fields["questions"]:
+        assert Tally.from_dict(question["tally"]) == published.tally(question["id"])
+        if published.state == "closed":
+            assert Tally.from_dict(question["groups"]) == published.tally(question["id"], by=["region"])
+    assert export.name == f"drinking-{published.responses}.json"
+
+
+def test_the_html_page_names_the_kind_of_its_intervals() -> None:
+    pytest.importorskip("matplotlib")
+    still, done = (exported(published, "html", "often").content.decode() for published in (OPEN, CLOSED))
+    assert "any-time" in still
+    assert "any-time" not in done
+    assert SURVEY.questions[0].text in still
+
+
+@pytest.mark.parametrize(
+    ("ending", "question", "match"),
+    [
+        ("xlsx", "often", "format must be one of json, csv, parquet, html, but got 'xlsx'"),
+        ("csv", "never", "question must be one of"),
+        ("csv", None, "the survey asks several"),
+    ],
+)
+def test_other_files_are_refused(ending: str, question: str | None, match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        exported(OPEN, ending, question)
+
+
+@pytest.mark.parametrize("ending", [ending for ending in TYPES if ending != "json"])
+def test_there_are_no_estimates_before_the_first_step(ending: str) -> None:
+    with pytest.raises(ValueError, match="no published reports yet"):
+        exported(nothing(SURVEY), ending, "often")
