@@ -111,8 +111,10 @@ def dashboard(collected: Collected, *, admission: Admission | None = None, port:
         )
         listener = Listener(app, public, Limits(reply_deadline=math.inf))
         running.extend((asyncio.get_running_loop(), stopping))
-        ready.set()
         serving = asyncio.create_task(listener.serve())
+        while not listener.started:
+            await asyncio.sleep(0.001)
+        ready.set()
         await stopping.wait()
         listener.should_exit = True
         await serving
