@@ -93,6 +93,11 @@ def in_shell_words(message: str) -> str:
     return KEYWORD.sub(option, message)
 
 
+def _escaped(message: str) -> str:
+    """Show control characters, such as those in the name of a file, instead of sending them to a terminal."""
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in message)
+
+
 def _say(error: Exception) -> None:
     """Show a wrong option as Click words it; no command at all gets the help, and an abort is Ctrl-C at a prompt."""
     if type(error).__name__ == "Abort":
@@ -106,7 +111,7 @@ def _say(error: Exception) -> None:
 
 def _fail(message: str, code: int = 2) -> None:
     if sys.stderr is not None:
-        sys.stderr.write(f"warner: {message}\n")
+        sys.stderr.write(f"warner: {_escaped(message)}\n")
     sys.exit(code)
 
 

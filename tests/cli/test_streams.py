@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import signal
@@ -118,3 +119,22 @@ def test_too_little_memory_is_a_clear_line(folder: Path) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.splitlines()[-1].startswith("warner: ")
     assert "Traceback" not in done.stderr
+
+
+HOSTILE = "a\x1b]0;title\x07b\u202e\x9b31m"
+
+
+def test_no_file_from_somebody_else_can_command_a_terminal(folder: Path) -> None:
+    fields = json.loads((folder / "survey.json").read_text(encoding="utf-8"))
+    (folder / "hostile.json").write_text(json.dumps(fields | {"domain": [HOSTILE, "b"]}), encoding="utf-8")
+    shown = run(folder, "show", "hostile.json").stdout
+    assert r"a\x1b]0;title\x07b\u202e\x9b31m" in shown
+    (folder / "hostile.csv").write_text(f'answer\n"{HOSTILE}"\nb\n', encoding="utf-8")
+    texts = [
+        run(folder, command, "hostile.csv", "--design", "hostile.json").stdout for command in ("estimate", "check")
+    ]
+    texts.append(run(folder, "estimate", f"{HOSTILE}.csv", "--design", "hostile.json").stderr)
+    for text in (shown, *texts):
+        assert text
+        assert not set(text) & set("\x1b\x07\x9b\u202e")
+    assert HOSTILE in run(folder, "estimate", "hostile.csv", "--design", "hostile.json", "--csv").stdout  # for programs

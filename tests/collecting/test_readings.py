@@ -83,7 +83,9 @@ def test_intervals_are_for_any_number_of_looks_until_the_survey_is_closed_and_ea
 
 def test_an_interval_that_is_approximate_says_so() -> None:
     # Answers that are reported in their own ways: no count tells the share of one of them alone.
-    design = warner.Channel([["6/9", "2/9", "1/9"], ["1/9", "6/9", "2/9"], ["2/9", "3/9", "4/9"]], ["a", "b", "c"], ["x", "y", "z"])
+    design = warner.Channel(
+        [["6/9", "2/9", "1/9"], ["1/9", "6/9", "2/9"], ["2/9", "3/9", "4/9"]], ["a", "b", "c"], ["x", "y", "z"]
+    )
     shown = reading(collected(asking(design), [400, 300, 300], "closed"))["questions"][0]
     assert shown["interval"]["name"].startswith("approximate 95 % interval")
     assert "about 5 %" in shown["interval"]["promise"]

@@ -132,7 +132,7 @@ def estimate(
     if as_json:
         typer.echo(_json(result, confidence, answers))
     elif as_csv:
-        typer.echo(_csv(result, confidence), nl=False)
+        typer.echo(_csv(result, confidence), nl=False, color=True)  # as it is: no label loses a character
     else:
         texts = (answer.text() for several in answers.values() for answer in several)
         typer.echo("\n\n".join([result.text(rows=top or rows, **confidence), *texts]))

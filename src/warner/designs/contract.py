@@ -23,6 +23,7 @@ from warner.designs.exact import double_not_below, log_ratio, shown_up
 from warner.designs.facts import Ancillary, Bounds, ChannelOperator, Readout, Sums, Symmetry, added_up
 from warner.designs.filed import Filed
 from warner.designs.forms import LabelForm
+from warner.designs.labels import printable
 from warner.designs.tables import pseudo_inverse
 
 if TYPE_CHECKING:
@@ -421,7 +422,8 @@ class Design(Filed):
         How deniable it is: among people for whom all answers were equally likely, 75 % of those who report an answer
         really hold it, and 25 % do not.
         """
-        return "\n".join(textwrap.fill(paragraph, 120, break_long_words=False) for paragraph in self.sentences())
+        paragraphs = map(printable, self.sentences())  # labels may hold control characters, which a terminal would obey
+        return "\n".join(textwrap.fill(paragraph, 120, break_long_words=False) for paragraph in paragraphs)
 
     def repetition(self) -> str:
         """Say what somebody spends who reports again on the same question."""
