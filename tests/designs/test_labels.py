@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
+from warner import RandomizedResponse
 from warner.designs.labels import (
     MISSING,
     OUTSIDE,
@@ -27,6 +28,9 @@ from warner.designs.labels import (
     positions,
     printable,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 domains = st.one_of(
     st.integers(2, 10**7),
@@ -209,3 +213,13 @@ def test_labels_in_words() -> None:
 def test_names_cannot_play_tricks_with_a_terminal() -> None:
     assert printable("a\x1b[31m\n") == "a\\x1b[31m\\n"
     assert printable("weiß ☃") == "weiß ☃"
+
+
+@pytest.mark.parametrize("domain", [[2**53, 0], [0, -(2**53)], range(2**53 - 2, 2**53 + 2)])
+def test_labels_that_javascript_would_round_are_not_saved(domain: Any, tmp_path: Path) -> None:
+    design = RandomizedResponse(domain, odds=(3, 1))
+    with pytest.raises(ValueError, match=r"below 2\^53 to be saved.*use strings"):
+        design.save(tmp_path / "design.json")
+    assert not list(tmp_path.iterdir())
+    assert RandomizedResponse.from_json(design.to_json()) == design  # an older file is still read
+    RandomizedResponse([2**53 - 1, -(2**53) + 1], odds=(3, 1)).save(tmp_path / "design.json")

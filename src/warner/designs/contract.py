@@ -23,10 +23,11 @@ from warner.designs.exact import double_not_below, log_ratio, shown_up
 from warner.designs.facts import Ancillary, Bounds, ChannelOperator, Readout, Sums, Symmetry, added_up
 from warner.designs.filed import Filed
 from warner.designs.forms import LabelForm
-from warner.designs.labels import printable
+from warner.designs.labels import printable, refuse_rounded
 from warner.designs.tables import pseudo_inverse
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping, Sequence
     from decimal import Decimal
 
@@ -333,6 +334,12 @@ class Design(Filed):
     @cached_property
     def _identified(self) -> Mask:
         return np.asarray(np.abs(self._matrix @ self._inverse - np.eye(self.k)).max(axis=0) <= IDENTIFIED)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the design to a file, whole or not at all."""
+        for labels in (self.domain, self.columns):
+            refuse_rounded(labels)
+        super().save(path)
 
     def randomize(self, answers: Any, *, codes: bool = False) -> Any:
         """Randomize true answers into reports; see `warner.reports.randomizing.randomize`."""

@@ -25,6 +25,7 @@ Domain: TypeAlias = int | Sequence[str] | Sequence[int] | Sequence[str | int] | 
 
 MISSING = -1
 OUTSIDE = -2
+SAFE = 2**53 - 1  # the largest whole number that JavaScript reads from JSON as it stands
 LISTED = 12  # labels in a sentence
 HALF = re.compile("[\ud800-\udfff]")
 MANY = 1000  # texts that are better read all at once
@@ -193,6 +194,16 @@ def _distinct_labels(domain: list[Any], name: str) -> Labels:
 
 
 # In files, and in words
+
+
+def refuse_rounded(labels: Labels) -> None:
+    """Refuse to write integers that a reader with doubles, as JavaScript is, would change; old files have them."""
+    ends: tuple[str | int, ...] = (labels[0], labels[-1]) if isinstance(labels, range) else labels
+    if large := [label for label in ends if isinstance(label, int) and abs(label) > SAFE]:
+        raise ValueError(
+            f"labels must be whole numbers below 2^53 to be saved, but got {large[0]}: readers that hold numbers as "
+            "doubles, as JavaScript does, would change it; use strings"
+        )
 
 
 def labels_to_json(labels: Labels) -> Any:

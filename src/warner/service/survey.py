@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from warner.designs import design_from_dict, load_design
 from warner.designs.exact import double_not_below, log_ratio
-from warner.designs.labels import first_and_last
+from warner.designs.labels import SAFE, first_and_last
 from warner.documents import Document, checked, document, loaded, parsed, save_text
 from warner.service.cells import Layout
 
@@ -36,7 +36,6 @@ VERSION = 1
 FIELDS = ("id", "title", "language", "intro", "consent", "thanks", "keep", "batch", "access", "groups", "questions")
 MODES = ("device", "person")
 ACCESSES = ("open", "invited")
-SAFE = 2**53 - 1  # the largest whole number that JavaScript reads from JSON as it stands
 MOST_CELLS = 100_000  # counters of a survey, all of which are made at its start
 MOST_QUESTIONS = 200
 NAME = re.compile(r"[a-z0-9-]{1,64}")
