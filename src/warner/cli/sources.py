@@ -84,7 +84,7 @@ class Source(NamedTuple):
                 weights=self.weights,
                 counts=self.counts,
                 unknown=self.unknown,
-                keep=keep,
+                keep=keep and not self.of_survey,  # which has counts alone
             )
 
     @contextmanager

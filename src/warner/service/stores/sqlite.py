@@ -385,8 +385,19 @@ def _reading(place: str) -> Iterator[sqlite3.Connection]:
     if not path.exists():
         raise FileNotFoundError(f"there is no file {place}")
     _refuse_foreign(path)
-    with contextlib.closing(_connected(path, "ro")) as connection, _worded(path):
+    mode = "ro&immutable=1" if _without_log(path) else "ro"
+    with contextlib.closing(_connected(path, mode)) as connection, _worded(path):
         yield connection
+
+
+def _without_log(path: Path) -> bool:
+    """Tell a file that was copied from under a running survey, without the log beside it: nobody writes to it.
+
+    SQLite would make such a log in order to read it, or fail where it may not write.
+    """
+    with path.open("rb") as file:
+        logged = file.read(20)[18:] == b"\2\2"
+    return logged and not path.with_name(f"{path.name}-wal").exists()
 
 
 @contextlib.contextmanager
