@@ -28,7 +28,8 @@ def a_survey(**fields: Any) -> Survey:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    monkeypatch.setattr("warner.service.writer.TICK", 0.1)
     store = opened(str(tmp_path / "collected.db"), a_survey(batch=10))
     yield store
     store.release()
@@ -163,7 +164,7 @@ def test_stopping_finishes_what_was_accepted(store: Store) -> None:
         await writer.stop()
         with pytest.raises(StoppedError):
             await writer.keep(response())
-        assert (await listener).responses == 2000
+        assert 0 < (await listener).responses <= writer.latest.responses == 2000
         with pytest.raises(StoppedError):
             await writer.news(after=writer.latest)
         return await asyncio.gather(*tasks)

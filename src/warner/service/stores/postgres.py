@@ -408,23 +408,30 @@ def _connected(url: str) -> psycopg.Connection:
 def _writing(url: str) -> psycopg.Connection:
     """Connect for writing; refuse a server that would lose what it acknowledges, or write responses to its log."""
     connection = _connected(url)
+    try:
+        _silence(connection)
+        if _value(connection, "show fsync") != "on":
+            raise ValueError("the PostgreSQL server has fsync off: it would lose responses that were acknowledged")
+        if _value(connection, "show synchronous_commit") == "off":
+            connection.execute("set synchronous_commit = on")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _silence(connection: psycopg.Connection) -> None:
+    """Turn off what the server would log of responses, or refuse it."""
     library = _psycopg()
     for name, fine in SILENT.items():
         with contextlib.suppress(library.errors.InsufficientPrivilege):
             connection.execute(f"set {name} = '{fine[0]}'")
         value = _value(connection, "select current_setting(%s)", name)
         if value not in fine:
-            connection.close()
             raise ValueError(
                 f"the PostgreSQL server would write responses to its log, because {name} is {value!r}; as a superuser: "
                 f"alter role {connection.info.user} set {name} = '{fine[0]}'"
             )
-    if _value(connection, "show fsync") != "on":
-        connection.close()
-        raise ValueError("the PostgreSQL server has fsync off: it would lose responses that were acknowledged")
-    if _value(connection, "show synchronous_commit") == "off":
-        connection.execute("set synchronous_commit = on")
-    return connection
 
 
 @contextlib.contextmanager
