@@ -328,6 +328,15 @@ function practice({ say, tell, number }, drawing, bits, numbers) {
 
 // Controls: each gives its choice, forgets it, and says that it is missing
 
+// Browsers write to the disk what was entered, to restore it after a crash: Chromium unless autocomplete is off, Firefox
+// whatever differs from the default. So whatever is entered becomes the default.
+function settle(input) {
+  input.defaultChecked = input.checked;
+  if (input.type === "text") input.defaultValue = input.value;
+}
+
+const entry = (properties) => make("input", { autocomplete: "off", spellcheck: "false", ...properties });
+
 /** Radio buttons, with a search where there are many. The choice is a position: null if skipped, undefined if none. */
 function radios(words, { legend, hints, size, text, skip }) {
   const { say, tell, number } = words;
@@ -336,9 +345,11 @@ function radios(words, { legend, hints, size, text, skip }) {
   const error = make("p", { id: wrong, class: "error", role: "alert" });
   let chosen;
   const row = (value, label) => {
-    const input = make("input", { type: "radio", name: group, autocomplete: "off" });
+    const input = entry({ type: "radio", name: group });
     input.checked = value === chosen;
+    settle(input);
     input.addEventListener("change", () => {
+      rows.querySelectorAll("input").forEach(settle);
       chosen = value;
       field.removeAttribute("aria-invalid");
       error.replaceChildren();
@@ -350,9 +361,10 @@ function radios(words, { legend, hints, size, text, skip }) {
   const parts = [rows];
   if (size <= LISTED) rows.append(...all.map((i) => row(i, text(i))), ...skipping());
   else {
-    const [entry, found] = [fresh(), make("p", { role: "status", class: "hint" })];
-    const search = make("input", { type: "text", id: entry, autocomplete: "off", spellcheck: "false" });
+    const [place, found] = [fresh(), make("p", { role: "status", class: "hint" })];
+    const search = entry({ type: "text", id: place });
     const show = () => {
+      settle(search);
       const wanted = search.value.trim().toLocaleLowerCase();
       const matching = all.filter((i) => i !== chosen && text(i).toLocaleLowerCase().includes(wanted));
       const shown = [...(typeof chosen === "number" ? [chosen] : []), ...matching.slice(0, MATCHES)];
@@ -363,7 +375,7 @@ function radios(words, { legend, hints, size, text, skip }) {
     };
     search.addEventListener("input", show);
     show();
-    parts.unshift(make("p", {}, tell("label", "find", {}, { for: entry }), search), found);
+    parts.unshift(make("p", {}, tell("label", "find", {}, { for: place }), search), found);
   }
   const field = make("fieldset", { role: "radiogroup", "aria-describedby": `${about} ${wrong}` },
     make("legend", {}, ...legend), make("div", { id: about }, hints), error, parts);
@@ -372,7 +384,10 @@ function radios(words, { legend, hints, size, text, skip }) {
     choice: () => chosen,
     clear: () => {
       chosen = undefined;
-      for (const input of field.querySelectorAll("input")) [input.checked, input.value] = [false, ""];
+      for (const input of field.querySelectorAll("input")) {
+        [input.checked, input.value] = [false, ""];
+        settle(input);
+      }
     },
     complain: () => {
       field.setAttribute("aria-invalid", "true");
@@ -384,20 +399,23 @@ function radios(words, { legend, hints, size, text, skip }) {
 
 /** A field for the code of an invitation, or its whole link. */
 function codeField({ tell, say }) {
-  const [entry, about, wrong] = [fresh(), fresh(), fresh()];
+  const [place, about, wrong] = [fresh(), fresh(), fresh()];
   const error = make("p", { id: wrong, class: "error", role: "alert" });
-  const input = make("input", {
-    type: "text", id: entry, autocomplete: "off", autocapitalize: "none", spellcheck: "false", dir: "ltr", class: "code",
-    "aria-describedby": `${about} ${wrong}`,
+  const input = entry({
+    type: "text", id: place, autocapitalize: "none", dir: "ltr", class: "code",
+    "aria-describedby": `${about} ${wrong}`, oninput: () => settle(input),
   });
   return {
-    element: make("div", { class: "field" }, tell("label", "code", {}, { for: entry }),
+    element: make("div", { class: "field" }, tell("label", "code", {}, { for: place }),
       tell("p", "codeHint", {}, { id: about, class: "hint" }), input, error),
     choice: () => {
       const given = input.value.replace(/\s/g, "").split("#t=").at(-1);
       return TOKEN.test(given) ? given : undefined;
     },
-    clear: () => (input.value = ""),
+    clear: () => {
+      input.value = "";
+      settle(input);
+    },
     complain: () => {
       input.setAttribute("aria-invalid", "true");
       error.replaceChildren(...say("codeMissing"));
@@ -455,7 +473,7 @@ export async function mount(root) {
       const choices = mode === "person" ? designs[i].reports : designs[i].answers;
       const direct = mode === "device" && isDirect(law(question.design, designs[i]), designs[i]);
       const count = { n: number(i + 1), total: number(survey.questions.length) };
-      const control = radios(words, {
+      const asked = radios(words, {
         legend: [tell("span", "question", count, { class: "count" }), make("span", { dir: "auto" }, question.text)],
         hints: [
           help ? paragraphs(help) : [],
@@ -466,22 +484,22 @@ export async function mount(root) {
         text: (j) => name(question, choices.at(j)),
         skip: optional,
       });
-      control.element.append(explanation(words, question, designs[i]));
-      return control;
+      asked.element.append(explanation(words, question, designs[i]));
+      return asked;
     });
     const all = [...(code ? [code] : []), ...groups, ...questions];
     const alert = make("p", { role: "alert", class: "error" });
     let pressed = false;
     const press = () => {
       if (pressed) return;
-      const missing = all.filter((control) => control.choice() === undefined).map((control) => control.complain());
+      const missing = all.filter((asked) => asked.choice() === undefined).map((asked) => asked.complain());
       alert.replaceChildren(...(missing.length ? say("missing") : []));
       if (missing.length) return missing[0].focus();
       pressed = true;
-      const [choices, clear] = [questions, groups].map((controls) => controls.map((control) => control.choice()));
+      const [choices, clear] = [questions, groups].map((controls) => controls.map((asked) => asked.choice()));
       const bytes = body(form, choices, clear, token ?? code?.choice() ?? OPEN);
       keep(response, bytes);
-      for (const control of all) control.clear();
+      for (const asked of all) asked.clear();
       choices.fill(null);
       send(bytes);
     };
