@@ -271,7 +271,12 @@ def test_a_stream_that_is_opened_again_goes_on_where_it_was() -> None:
 
 def test_a_step_is_worked_out_once_however_many_watch(monkeypatch: pytest.MonkeyPatch) -> None:
     worked = []
-    monkeypatch.setattr(service, "reading", lambda collected: worked.append(collected) or {"n": collected.responses})
+
+    def counted(collected: Any) -> dict[str, int]:
+        worked.append(collected)
+        return {"n": collected.responses}
+
+    monkeypatch.setattr(service, "reading", counted)
     with dashboard(filled(SURVEY, 40)) as board:
         cookie = entered(board)
         streams = [Stream(board.port, cookie) for _ in range(8)]
@@ -293,6 +298,7 @@ def test_beyond_so_many_streams_one_gets_a_look_and_comes_back_later(monkeypatch
         event = third.event()
         assert (event["retry"], json.loads(event["data"])["responses"]) == (str(service.LATER), 40)
         assert third.event() == {}  # it ends
+        third.close()
         streams[0].close()
 
         def room() -> bool:
@@ -448,6 +454,8 @@ def test_a_survey_from_the_first_response_to_the_last(tmp_path: Path) -> None:
         again.event()
         assert survey.stop() == 0
         assert (stream.event(), again.event()) == ({}, {})
+        stream.close()
+        again.close()
         said = survey.out.read_text() + survey.err.read_text()
     assert cookie.partition("=")[2] not in said
     expected = warner.estimate(collected(str(tmp_path / "drinking.db")).tally("often")).table()
@@ -456,13 +464,12 @@ def test_a_survey_from_the_first_response_to_the_last(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="rights of files are those of POSIX")
-def test_a_key_file_opens_again_after_a_new_start_and_is_not_printed(tmp_path: Path) -> None:
+def test_the_key_of_a_file_opens_again_and_is_not_printed(tmp_path: Path) -> None:
     file = tmp_path / "key"
     file.write_text(KEY)
     file.chmod(0o600)
-    for _ in range(2):
-        with collecting(tmp_path, SURVEY, "--key-file", "key") as survey:
-            assert KEY not in survey.said
-            for _ in range(2):
-                assert ask(survey.dashboard_port, f"/dashboard?key={KEY}").status == 200
-            survey.stop()
+    with collecting(tmp_path, SURVEY, "--key-file", "key") as survey:
+        assert KEY not in survey.said
+        assert "/dashboard?key=$(cat key)" in survey.said
+        for _ in range(2):
+            assert ask(survey.dashboard_port, f"/dashboard?key={KEY}").status == 200

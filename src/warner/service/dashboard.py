@@ -25,7 +25,7 @@ from starlette.routing import Route, Router
 from warner.service.app import Guard
 from warner.service.assets import TYPES, assets
 from warner.service.exports import exported
-from warner.service.readings import reading, version
+from warner.service.readings import legible, reading, version
 from warner.service.writer import StoppedError
 
 if TYPE_CHECKING:
@@ -238,7 +238,7 @@ class Pages:
         # Cookies do not tell ports apart: the dashboards of two surveys on one machine must not undo each other.
         self.cookie = f"__Host-warner-{survey.fingerprint[:8]}"
         fields = {"title": survey.title, "language": survey.language, "link": public}
-        self.html = SHELL.format(**{name: escape(value) for name, value in fields.items()})
+        self.html = SHELL.format(**{name: escape(legible(value)) for name, value in fields.items()})
         self.exporting = asyncio.Lock()
 
     def admitted(self, request: Request) -> bool:

@@ -179,6 +179,8 @@ async def _served(
         patient = Limits(deadline=settings.deadline, reply_deadline=float("inf"), connections=256)
         listeners = [Listener(app, public, limits, context), Listener(results, private, patient, None)]
         running = [asyncio.create_task(listener.serve()) for listener in listeners]
+        while not all(one.started or task.done() for one, task in zip(listeners, running, strict=True)):
+            await asyncio.sleep(0.001)  # nobody is told where they are before they are there
         for line in opening(survey, place, url, link, settings):
             say(line)
         await stopping.wait()
