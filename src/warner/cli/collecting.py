@@ -119,7 +119,6 @@ def invite(
     The file of links is for its owner only, and is all there is: the database keeps hashes. A running survey with an
     SQLite file is to be stopped first, and started again afterwards.
     """
-    from warner.service.stores import opened
     from warner.service.survey import load_survey
 
     asked = load_survey(survey)
@@ -131,7 +130,8 @@ def invite(
     _refuse_old(output)
     tokens = [secrets.token_bytes(16) for _ in range(number)]
     links = [start + base64.urlsafe_b64encode(token)[:22].decode() for token in tokens]
-    with _held(opened(place, asked)) as store, written_whole(output) as part:
+    remedy = "stop it, invite, and start it again"
+    with _held(place, asked, remedy) as store, written_whole(output) as part:
         # The file takes its name after the hashes are on disk: no link is ever seen that would not work. If we are
         # killed in between, there are hashes that nobody has a link to, and which nobody can guess.
         save_text(part, "\n".join(["link", *links]), private=True)
@@ -145,12 +145,12 @@ def close(database: Place) -> None:
 
     A survey that is running with an SQLite file is closed on its dashboard instead.
     """
-    from warner.service.stores import collected, opened
+    from warner.service.stores import collected
 
     before = collected(database)
     if before.state == "closed":
         raise ValueError(f"{_shown(database)}: this survey is closed already")
-    with _held(opened(database, before.survey)) as store:
+    with _held(database, before.survey, "close it on its dashboard, or stop it first") as store:
         store.close()
         responses = store.collected().responses
     typer.echo(f"{_shown(database)}: closed with {counted(responses, 'response', 'responses')}")
@@ -193,8 +193,14 @@ def _write_page(asked: Survey, survey: Path, page: Path, url: str | None) -> Non
 
 
 @contextmanager
-def _held(store: Store) -> Iterator[Store]:
-    """Give the database back, whatever happens."""
+def _held(place: str, asked: Survey, remedy: str) -> Iterator[Store]:
+    """Hold a database, which no running survey does, and give it back whatever happens."""
+    from warner.service.stores import opened
+
+    try:
+        store = opened(place, asked)
+    except BlockingIOError:
+        raise ValueError(f"{_shown(place)}: this survey is running: {remedy}") from None
     try:
         yield store
     finally:

@@ -18,7 +18,7 @@ TYPES = {
 @cache
 def assets() -> dict[str, bytes]:
     """Give the files that browsers may ask for, by name."""
-    files = (path for path in FOLDER.iterdir() if path.suffix in TYPES) if FOLDER.is_dir() else iter(())
+    files = [path for path in FOLDER.iterdir() if path.suffix in TYPES and path.name != "package.json"]
     return {path.name: path.read_bytes() for path in sorted(files)}
 
 

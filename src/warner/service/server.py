@@ -17,7 +17,7 @@ import ssl
 import sys
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from warner.service.admission import admission
@@ -33,10 +33,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from warner.service.admission import Admission
     from warner.service.stores.contract import Store
     from warner.service.survey import Survey
 
 OTHER_FILES = 64  # open files beside connections
+MOST_WATCHING = 256  # connections of the dashboard
 
 
 @dataclass(frozen=True)
@@ -129,80 +131,119 @@ def serve(survey: Survey, place: str, settings: Settings, say: Callable[[str], o
         Is given lines for the operator.
     """
     context = tls(settings.certificate, settings.key)
+    door, key = admission(settings.key_file)
     with closing(settings.respondents.bound()) as public, closing(settings.dashboard.bound()) as private:
+        places = Places(
+            place,
+            _Door(settings.respondents.host, public, context),
+            _Door(settings.dashboard.host, private, None if _loops(settings.dashboard.host) else context),
+        )
         _be_silent()
-        allowed = _more_files()
         store = opened(place, survey)
         try:
             with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-                runner.run(_served(survey, store, place, settings, say, public, private, context, allowed))
+                runner.run(_served(survey, store, settings, places, (door, key), say))
         finally:
             store.release()
+
+
+@dataclass(frozen=True)
+class _Door:
+    """A socket that was taken, under the name that the operator gave."""
+
+    host: str
+    listening: socket.socket
+    context: ssl.SSLContext | None
+
+    @property
+    def url(self) -> str:
+        """The address that a browser on this computer can open."""
+        at, port, *_ = self.listening.getsockname()
+        everywhere = ipaddress.ip_address(at.partition("%")[0]).is_unspecified
+        shown = "localhost" if everywhere else self.host
+        return f"{'http' if self.context is None else 'https'}://{f'[{shown}]' if ':' in shown else shown}:{port}"
+
+    @property
+    def safe(self) -> bool:
+        """Whether browsers trust what comes from there: from this computer, or by TLS."""
+        return self.context is not None or _loops(self.host)
+
+
+class Places(NamedTuple):
+    """Where everything is: the database, and the two listeners."""
+
+    database: str
+    respondents: _Door
+    dashboard: _Door
 
 
 async def _served(
     survey: Survey,
     store: Store,
-    place: str,
     settings: Settings,
+    places: Places,
+    admitted: tuple[Admission, str],
     say: Callable[[str], object],
-    public: socket.socket,
-    private: socket.socket,
-    context: ssl.SSLContext | None,
-    connections: int,
 ) -> None:
-    loop = asyncio.get_running_loop()
     mistakes = Mistakes()
+    loop = asyncio.get_running_loop()
     loop.set_exception_handler(mistakes.in_loop)
     stopping = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         with suppress(NotImplementedError):  # Windows: Ctrl-C is a KeyboardInterrupt there
             loop.add_signal_handler(number, stopping.set)
     rate = Rate(DEFAULT_RATE) if settings.rate is None else Rate(settings.rate, loopback=True)
+    door, key = admitted
     writer = Writer(store, limit=settings.limit)
     try:
         app = survey_app(survey, writer, rate=rate, origins=settings.origins, complain=mistakes.complain)
-        scheme = "http" if context is None else "https"
-        url = _url(public, scheme, settings.respondents.host)
-        door, key = admission(settings.key_file)
         results = dashboard_app(
             survey,
             writer,
             door,
-            public=f"{url}/s/{survey.id}",
+            public=f"{places.respondents.url}/s/{survey.id}",
             stopping=stopping,
-            hosts=(settings.dashboard.host,),
+            hosts=(places.dashboard.host,),
             complain=mistakes.complain,
         )
-        link = f"{_url(private, 'http', settings.dashboard.host)}/dashboard?key={key}"
-        limits = Limits(deadline=settings.deadline, connections=connections)
-        patient = Limits(deadline=settings.deadline, reply_deadline=float("inf"), connections=256)
-        listeners = [Listener(app, public, limits, context), Listener(results, private, patient, None)]
+        limits = Limits(deadline=settings.deadline, connections=_connections())
+        patient = Limits(deadline=settings.deadline, reply_deadline=float("inf"), connections=MOST_WATCHING)
+        listeners = [
+            Listener(app, places.respondents.listening, limits, places.respondents.context),
+            Listener(results, places.dashboard.listening, patient, places.dashboard.context),
+        ]
         running = [asyncio.create_task(listener.serve()) for listener in listeners]
         while not all(one.started or task.done() for one, task in zip(listeners, running, strict=True)):
             await asyncio.sleep(0.001)  # nobody is told where they are before they are there
-        for line in opening(survey, place, url, link, settings):
+        for line in opening(survey, places, key):
             say(line)
-        await stopping.wait()
+        stopped = asyncio.create_task(stopping.wait())
+        await asyncio.wait((stopped, *running), return_when=asyncio.FIRST_COMPLETED)  # one that fails stops both
+        stopping.set()
         for listener in listeners:
             listener.should_exit = True
-        await asyncio.gather(*running)
+        await asyncio.gather(stopped, *running)
     finally:
         await writer.stop()
 
 
-def opening(survey: Survey, place: str, url: str, link: str, settings: Settings) -> list[str]:
+def opening(survey: Survey, places: Places, key: str) -> list[str]:
     """Give what the operator is told at the start."""
     lines = [
-        f"survey     {url}/s/{survey.id}",
-        f"dashboard  {link}",
-        f"database   {without_password(place)}",
+        f"survey     {places.respondents.url}/s/{survey.id}",
+        f"dashboard  {places.dashboard.url}/dashboard?key={key}",
+        f"database   {without_password(places.database)}",
         f"privacy    a response spends epsilon {rounded_up(survey.epsilon, 3)} at most, all questions together",
     ]
-    if settings.certificate is None and not _loops(settings.respondents.host):
+    if not places.respondents.safe:
         lines.append(
             "warning    beyond this computer browsers draw nothing on a page that comes by plain http: "
             "put a proxy with TLS in front, or give --certificate and --key"
+        )
+    if not places.dashboard.safe:
+        lines.append(
+            "warning    beyond this computer no browser opens the dashboard by plain http: reach it through a tunnel, "
+            "such as ssh -L, or give --certificate and --key"
         )
     return [*lines, "Ctrl-C stops it; what was thanked for is on disk."]
 
@@ -274,20 +315,23 @@ def _be_silent() -> None:
         logging.getLogger(name).disabled = True
 
 
-def _more_files() -> int:
+def _connections() -> int:
     """Let this process have as many open files as it may, and give the connections that there is room for."""
     try:
         import resource
     except ImportError:  # Windows
-        return 512 - OTHER_FILES
+        return 256
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MOST_CONNECTIONS + OTHER_FILES
+    others = MOST_WATCHING + OTHER_FILES
+    wanted = MOST_CONNECTIONS + others
     if soft != resource.RLIM_INFINITY and soft < wanted:
         soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         with suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else max(16, min(MOST_CONNECTIONS, soft - OTHER_FILES))
+    if soft == resource.RLIM_INFINITY:
+        return MOST_CONNECTIONS
+    return max(16, min(MOST_CONNECTIONS, soft - others))
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -297,14 +341,6 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
         return None
     factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
     return factory
-
-
-def _url(listening: socket.socket, scheme: str, host: str) -> str:
-    """Give the address that a browser on this computer can open."""
-    at, port, *_ = listening.getsockname()
-    everywhere = ipaddress.ip_address(at.partition("%")[0]).is_unspecified
-    shown = "localhost" if everywhere else host
-    return f"{scheme}://{f'[{shown}]' if ':' in shown else shown}:{port}"
 
 
 def _loops(host: str) -> bool:

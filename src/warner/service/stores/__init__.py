@@ -55,4 +55,4 @@ def without_password(place: str) -> str:
     parts = urlsplit(place)
     user, at, hosts = parts.netloc.rpartition("@")
     options = "&".join(option for option in parts.query.split("&") if not option.startswith(("password=", "sslpass")))
-    return urlunsplit((parts.scheme, f"{user.split(':')[0]}{at}{hosts}", parts.path, options, ""))
+    return urlunsplit((parts.scheme, f"{user.split(':')[0]}{at}{hosts}", parts.path, options, parts.fragment))
