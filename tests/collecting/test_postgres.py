@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,8 @@ from collecting_cases import COIN, open_survey
 from warner import RandomizedResponse
 from warner.service.bundles import Bundle
 from warner.service.stores import backup, collected, opened
-from warner.service.stores.contract import Outcome, hashed
-from warner.service.stores.postgres import schema
+from warner.service.stores.contract import Ledger, Outcome, hashed
+from warner.service.stores.sessions import schema
 from warner.service.survey import Survey, survey_from_json
 
 if TYPE_CHECKING:
@@ -116,10 +117,8 @@ def test_spent_invitations_are_rewritten_at_the_end_and_at_the_closing(
 @pytest.mark.parametrize("invited", [True, False])
 @pytest.mark.parametrize("limit", [None, 150])
 def test_processes_that_share_a_survey_count_everybody_once(url: str, invited: bool, limit: int | None) -> None:
-    # Everybody is sent by all stores, in other orders: whoever locked rows in the order of arrival would wait in a
-    # circle, and PostgreSQL would end one of them with an error.
     survey = a_survey([RandomizedResponse(4, odds=(3, 1))], access="invited" if invited else "open", batch=7)
-    people = 200
+    people, together = 200, 20
     tokens = [os.urandom(16) for _ in range(people)]
     sent = [response(i % 4, tokens[i] if invited else None) for i in range(people)]
     stores = [opened(url, survey) for _ in range(3)]
@@ -131,11 +130,10 @@ def test_processes_that_share_a_survey_count_everybody_once(url: str, invited: b
     def work(number: int, store: Store) -> None:
         rng = np.random.default_rng()
         try:
-            order = rng.permutation(people)
-            for start in range(0, people, 20):
-                together = order[start : start + 20].tolist()
-                found = store.keep([sent[i] for i in together], limit=limit)
-                outcomes[number] |= dict(zip(together, found, strict=True))
+            for start in range(0, people, together):
+                numbers = (start + rng.permutation(together)).tolist()
+                found = store.keep([sent[i] for i in numbers], limit=limit)
+                outcomes[number] |= dict(zip(numbers, found, strict=True))
                 store.tidy()
         except Exception as error:  # noqa: BLE001 - told in the test
             errors.append(error)
@@ -155,6 +153,36 @@ def test_processes_that_share_a_survey_count_everybody_once(url: str, invited: b
     for store in stores:
         store.release()
     opened(url, survey).release()  # which checks the laws of the counters
+
+
+@pytest.mark.parametrize("invited", [True, False])
+def test_rows_are_locked_in_the_order_of_their_keys(url: str, connection: psycopg.Connection, invited: bool) -> None:
+    survey = a_survey(access="invited" if invited else "open")
+    sent = [response(0, os.urandom(16) if invited else None) for _ in range(30)]
+    keys = dict(zip((Ledger(survey, [bundle]).keys[0] for bundle in sent), sent, strict=True))
+    descending = sorted(keys, reverse=True)
+    store = opened(url, survey)
+    if invited:
+        store.invite([bundle.token for bundle in sent if bundle.token is not None])
+        take = "select 1 from invitations where token = %s for update"
+    else:
+        take = "insert into seen values(%s)"
+    connection.execute(f"set search_path = {schema(survey.id)}")
+    outcomes: list[Outcome] = []
+    thread = threading.Thread(target=lambda: outcomes.extend(store.keep([keys[key] for key in descending])))
+    with connection.transaction():
+        connection.execute(take, (descending[-1],))
+        thread.start()
+        waits = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+        while connection.execute(waits).fetchone() != (1,):
+            time.sleep(0.01)
+        connection.execute(take, (descending[0],))  # not taken yet by the one who waits: no circle
+    thread.join()
+    # Where the first and the last nonce were written by somebody else, they are not counted again.
+    assert outcomes == [Outcome.KEPT] * 30
+    store.close()
+    assert store.collected().responses == (30 if invited else 28)
+    store.release()
 
 
 def test_a_step_that_waits_in_several_stripes_is_published_by_tidying(url: str) -> None:
@@ -205,7 +233,7 @@ def test_one_database_has_room_for_several_surveys(tmp_path: Path) -> None:
         store.keep([response(number)])
         store.release()
         assert collected(f"{place}#{survey.id}").survey.id == survey.id
-    with pytest.raises(ValueError, match=r"several surveys.*a-b"):
+    with pytest.raises(ValueError, match=r"several surveys \(a-b, c{64}\)"):
         collected(place)
     with pytest.raises(ValueError, match="no survey 'd'"):
         backup(f"{place}#d", str(tmp_path / "copy.db"))

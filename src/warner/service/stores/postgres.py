@@ -18,12 +18,11 @@ locked in the order of their keys, so nobody waits in a circle.
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import re
 import time
 from datetime import date
 from itertools import count
-from typing import TYPE_CHECKING, Any, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -42,11 +41,25 @@ from warner.service.stores.contract import (
     refuse_other_survey,
     today,
 )
-from warner.service.survey import NAME, survey_from_json
+from warner.service.stores.sessions import (
+    ALONE,
+    IN_TURN,
+    MARK,
+    SHARED,
+    driver,
+    first_line,
+    lock,
+    parts,
+    reading,
+    schema,
+    single,
+    writing,
+)
+from warner.service.stores.sqlite import Contents, save
+from warner.service.survey import survey_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from types import ModuleType
 
     import psycopg
 
@@ -54,16 +67,9 @@ if TYPE_CHECKING:
     from warner.service.bundles import Bundle
     from warner.service.survey import Survey
 
-VERSION = 1  # of the tables
-MARK = f"warner collect {VERSION}"  # the comment on a schema of ours
-LONGEST = 63  # bytes of a name in PostgreSQL
 PATIENCE = 10_000  # milliseconds that closing waits for those who read
 HASTE = 100  # milliseconds that tidying does
 SHARE_OF_TIME = 1 / 50  # what rewriting invitations may take
-CONNECT_TIMEOUT = 3  # seconds
-
-SHARED, ALONE = "access share", "access exclusive"  # modes of the lock on the survey
-IN_TURN = "share row exclusive"  # one process after the other, beside those who read
 
 TABLES = """
 create table survey(fingerprint bytea primary key, file text not null, state text not null, closed text not null);
@@ -75,15 +81,6 @@ create table days(writer integer, day text, pending bigint not null, published b
     primary key(writer, day)) with (fillfactor = 40);
 """
 
-# Settings of the server under which it writes nothing of a response to its log, with the values that are fine.
-SILENT = {
-    "log_statement": ("none", "ddl"),
-    "log_min_duration_statement": ("-1",),
-    "log_min_duration_sample": ("-1",),
-    "log_transaction_sample_rate": ("0",),
-    "log_parameter_max_length_on_error": ("0",),
-}
-
 
 class PostgresStore(Store):
     """The counts of a survey in a schema of a PostgreSQL database."""
@@ -93,7 +90,7 @@ class PostgresStore(Store):
     def __init__(self, place: str, survey: Survey) -> None:
         self.survey = survey
         self.published = 0
-        self._url, _ = _parts(place)
+        self._url, _ = parts(place)
         self._schema = schema(survey.id)
         self._connection: psycopg.Connection | None = None
         self._stripe: int | None = None
@@ -103,7 +100,7 @@ class PostgresStore(Store):
     @classmethod
     def opened(cls, place: str, survey: Survey) -> Self:
         """Open or make the schema of the survey; refuse one of another survey."""
-        _, name = _parts(place)
+        _, name = parts(place)
         if name not in {None, survey.id}:
             raise ValueError(f"the database's URL names the survey {name!r}, but this is {survey.id!r}")
         store = cls(place, survey)
@@ -148,9 +145,9 @@ class PostgresStore(Store):
         for counters, people in zip(both, (pending, published), strict=True):
             refuse_imbalance(self.survey, counters, people, self._schema)
         if self.survey.invited:
-            spent = _value(connection, "select count(*) from invitations where receipt <> %s", UNSPENT)
+            spent = single(connection, "select count(*) from invitations where receipt <> %s", UNSPENT)
         else:
-            spent = _value(connection, "select count(*) from seen")
+            spent = single(connection, "select count(*) from seen")
         forgotten = not self.survey.invited and _survey(connection)[2] == "closed" and spent == 0
         if spent != pending + published and not forgotten:
             raise ValueError(
@@ -164,8 +161,8 @@ class PostgresStore(Store):
         ledger = Ledger(self.survey, bundles)
         self._take_stripe()
         with self._transaction(mode=SHARED if limit is None else IN_TURN) as connection:
-            state = _value(connection, "select state from survey")
-            waiting = _value(connection, "select coalesce(sum(pending), 0) from days where writer = %s", self._stripe)
+            state = single(connection, "select state from survey")
+            waiting = single(connection, "select coalesce(sum(pending), 0) from days where writer = %s", self._stripe)
             pending, published = _sums(connection)
             room = 0 if state == "closed" else np.inf if limit is None else limit - pending - published
             outcomes, counted = ledger.settled(self._known(connection, ledger.keys), room=room)
@@ -184,9 +181,9 @@ class PostgresStore(Store):
         if self._stripe is not None and self._connection is not None:
             return
         with self._transaction() as connection:
-            oid = _value(connection, "select oid::bigint from pg_namespace where nspname = %s", self._schema)
+            oid = single(connection, "select oid::bigint from pg_namespace where nspname = %s", self._schema)
             # Held by the session: it ends with the process, however that ends.
-            free = (k for k in count() if _value(connection, "select pg_try_advisory_lock(%s)", (oid << 16) + k))
+            free = (k for k in count() if single(connection, "select pg_try_advisory_lock(%s)", (oid << 16) + k))
             stripe = next(free)
             connection.execute(
                 "insert into counts select %s, question, cell, 0, 0 from counts where writer = 0 "
@@ -306,7 +303,7 @@ class PostgresStore(Store):
         return True
 
     def _forget(self, connection: psycopg.Connection) -> None:
-        closed = _value(connection, "select closed from survey")
+        closed = single(connection, "select closed from survey")
         if closed and today() >= date.fromisoformat(closed) + NONCES_KEPT:
             connection.execute("delete from seen")
 
@@ -327,49 +324,33 @@ class PostgresStore(Store):
         self, *, mode: str | None = SHARED, wait: int = 0, snapshot: bool = False
     ) -> Iterator[psycopg.Connection]:
         """All or nothing, and on the server's disk at the end; a lost connection is made anew the next time."""
-        library = _psycopg()
+        library = driver()
         try:
             if self._connection is None:
-                self._connection = _writing(self._url)
+                self._connection = writing(self._url)
                 self._connection.execute(f"set search_path = {self._schema}")
             with self._connection.transaction():
-                _lock(self._connection, mode, wait=wait, snapshot=snapshot)
+                lock(self._connection, mode, wait=wait, snapshot=snapshot)
                 yield self._connection
         except library.errors.LockNotAvailable:
             raise TimeoutError(f"somebody reads {self._schema}, and did not end in time; try again") from None
         except library.Error as error:
-            raise OSError(f"PostgreSQL: {_first_line(error)}") from None
+            raise OSError(f"PostgreSQL: {first_line(error)}") from None
         finally:
             if self._connection is not None and self._connection.closed:
                 self._disconnect()
 
 
-def schema(name: str) -> str:
-    """Give the name of the schema of a survey: its id after ``warner_``, with underscores for hyphens.
-
-    >>> schema("drinking-2026")
-    'warner_drinking_2026'
-    """
-    whole = f"warner_{name.replace('-', '_')}"
-    if len(whole) <= LONGEST:
-        return whole
-    return f"{whole[:46]}_{hashlib.blake2b(name.encode(), digest_size=8).hexdigest()}"
-
-
 def read(place: str) -> Collected:
     """Read what a survey has published; the URL may end with ``#`` and the id of the survey, if there are several."""
-    with _reading(place) as (connection, name):
+    with reading(place) as (connection, name):
         survey = survey_from_json(_survey(connection)[1])
         return _collected(connection, survey, name)
 
 
 def backup(place: str, target: str) -> None:
     """Write all that a survey has to a new SQLite file, with all stripes added up."""
-    from pathlib import Path
-
-    from warner.service.stores.sqlite import Contents, save
-
-    with _reading(place) as (connection, name):
+    with reading(place) as (connection, name):
         survey = survey_from_json(_survey(connection)[1])
         pending, published = _counters(connection, survey, name)
         state, closed = connection.execute("select state, closed from survey").fetchone() or ("", "")
@@ -378,108 +359,6 @@ def backup(place: str, target: str) -> None:
             nonces = seen.execute("select nonce from seen order by nonce")
             days = _days(connection)
             save(Path(target), Contents(survey, state, closed, pending, published, days, invitations, nonces))
-
-
-def _psycopg() -> ModuleType:
-    try:
-        import psycopg
-    except ImportError:
-        raise ImportError("a PostgreSQL database needs psycopg: pip install 'warner[postgres]'") from None
-    return psycopg
-
-
-def _parts(place: str) -> tuple[str, str | None]:
-    """Give the URL that PostgreSQL reads, and the id of a survey that stands after it, if any."""
-    url, mark, name = place.rpartition("#")
-    return (url, name) if mark and NAME.fullmatch(name) else (place, None)
-
-
-def _connected(url: str) -> psycopg.Connection:
-    library = _psycopg()
-    try:
-        connection: psycopg.Connection = library.connect(
-            url, autocommit=True, connect_timeout=CONNECT_TIMEOUT, application_name="warner"
-        )
-    except library.Error as error:
-        raise OSError(f"PostgreSQL: {_first_line(error)}") from None
-    return connection
-
-
-def _writing(url: str) -> psycopg.Connection:
-    """Connect for writing; refuse a server that would lose what it acknowledges, or write responses to its log."""
-    connection = _connected(url)
-    try:
-        _silence(connection)
-        if _value(connection, "show fsync") != "on":
-            raise ValueError("the PostgreSQL server has fsync off: it would lose responses that were acknowledged")
-        if _value(connection, "show synchronous_commit") == "off":
-            connection.execute("set synchronous_commit = on")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _silence(connection: psycopg.Connection) -> None:
-    """Turn off what the server would log of responses, or refuse it."""
-    library = _psycopg()
-    for name, fine in SILENT.items():
-        with contextlib.suppress(library.errors.InsufficientPrivilege):
-            connection.execute(f"set {name} = '{fine[0]}'")
-        value = _value(connection, "select current_setting(%s)", name)
-        if value not in fine:
-            raise ValueError(
-                f"the PostgreSQL server would write responses to its log, because {name} is {value!r}; as a superuser: "
-                f"alter role {connection.info.user} set {name} = '{fine[0]}'"
-            )
-
-
-@contextlib.contextmanager
-def _reading(place: str) -> Iterator[tuple[psycopg.Connection, str]]:
-    """Give a connection at one moment of a survey, with the name of its schema."""
-    url, name = _parts(place)
-    library = _psycopg()
-    with _connected(url) as connection:
-        rows = connection.execute(
-            "select nspname from pg_namespace where obj_description(oid, 'pg_namespace') = %s order by 1", (MARK,)
-        )
-        schemas = [row[0] for row in rows.fetchall()]
-        if name is not None:
-            schemas = [one for one in schemas if one == schema(name)]
-        if not schemas:
-            raise ValueError(f"there is no survey{f' {name!r}' if name else ''} of warner collect in this database")
-        if len(schemas) > 1:
-            names = ", ".join(re.sub("^warner_", "", one).replace("_", "-") for one in schemas)
-            raise ValueError(f"this database has several surveys ({names}); add # and the id of one to the URL")
-        connection.execute(f"set search_path = {schemas[0]}")
-        try:
-            with connection.transaction():
-                connection.execute("set transaction read only")
-                _lock(connection, SHARED, snapshot=True)
-                yield connection, schemas[0]
-        except library.Error as error:
-            raise OSError(f"PostgreSQL: {_first_line(error)}") from None
-
-
-def _lock(connection: psycopg.Connection, mode: str | None, *, wait: int = 0, snapshot: bool = False) -> None:
-    """Take the lock that comes before all others; with a snapshot, all that follows is of one moment after it."""
-    if snapshot:
-        connection.execute("set transaction isolation level repeatable read")
-    if wait:
-        connection.execute(f"set local lock_timeout = {wait}")
-    if mode:
-        connection.execute(f"lock table survey in {mode} mode")
-
-
-def _first_line(error: Exception) -> str:
-    """Give what an error of PostgreSQL says, without the details, which may carry values."""
-    return str(error).strip().partition("\n")[0]
-
-
-def _value(connection: psycopg.Connection, query: str, *values: object) -> Any:
-    row = connection.execute(query, values).fetchone()
-    assert row is not None
-    return row[0]
 
 
 def _survey(connection: psycopg.Connection) -> tuple[bytes, str, str]:
@@ -519,7 +398,7 @@ def _collected(connection: psycopg.Connection, survey: Survey, where: str) -> Co
     _, published = _counters(connection, survey, where)
     days = {day: shown for day, _, shown in _days(connection) if shown}
     responses = refuse_imbalance(survey, published, sum(days.values()), where)
-    invited = _value(connection, "select count(*) from invitations")
+    invited = single(connection, "select count(*) from invitations")
     return Collected(survey, _survey(connection)[2], responses, folded(survey, published), days, invited)
 
 
