@@ -83,7 +83,7 @@ class Book:
 def served(survey: Survey, book: Book, origins: Collection[str] = ()) -> Iterator[str]:
     """Serve a survey, and give the address of its page."""
     with listening(survey_app(survey, book, rate=Rate(0), origins=origins)) as listener:
-        yield f"http://127.0.0.1:{listener.port}/s/{survey.id}"  # type: ignore[attr-defined]
+        yield f"http://127.0.0.1:{listener.port}/s/{survey.id}"
 
 
 def opened(page: Page, url: str) -> None:

@@ -75,7 +75,8 @@ def found(folder: Path, texts: list[str]) -> dict[str, list[str]]:
 def careless(monkeypatch: pytest.MonkeyPatch) -> None:
     """Serve the script without what keeps browsers from writing choices down."""
     script = assets()["page.js"].decode()
-    for precaution in ('autocomplete: "off", ', "input.defaultChecked = input.checked;", "input.defaultValue = input.value"):
+    defaults = ("input.defaultChecked = input.checked;", "input.defaultValue = input.value")
+    for precaution in ('autocomplete: "off", ', *defaults):
         assert precaution in script
         script = script.replace(precaution, "")
     monkeypatch.setattr("warner.service.app.assets", lambda: {**assets(), "page.js": script.encode()})
@@ -107,4 +108,4 @@ def test_no_answer_is_written_to_the_profile(
         press(page)
         heading(page, ARRIVED)
     if careful:
-        assert found(tmp_path, [*names, '"reports":["', r'\"reports\":[\"']) == {}
+        assert found(tmp_path, [*names, '"reports":["', r"\"reports\":[\""]) == {}

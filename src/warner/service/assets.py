@@ -8,7 +8,6 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent / "web"
 TYPES = {
-    ".json": "application/json",
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".svg": "image/svg+xml",

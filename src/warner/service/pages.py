@@ -1,4 +1,4 @@
-r"""The respondents' page: a shell in HTML that holds the survey as JSON; what is asked is built by its script.
+"""The respondents' page: a shell in HTML that holds the survey as JSON; what is asked is built by its script.
 
 There is no form and no named field in it that a browser could submit: without script nothing can be filled in, and the
 page says so. It comes in two kinds. The one that the collecting server sends (`page`) loads its script from there. The
@@ -43,12 +43,8 @@ def page(survey: Survey, *, closed: bool = False) -> str:
     --------
     >>> from warner.service.survey import load_survey
     >>> text = page(load_survey("examples/survey.json"))
-    >>> print(text[:91])
-    <!doctype html>
-    <html lang="en" dir="ltr">
-    <head>
-    <meta charset="utf-8">
-    <meta name="viewport"
+    >>> text.count("<script"), "<form" in text, "<input" in text  # the survey, and what builds the questions
+    (2, False, False)
     """
     preloaded = "".join(f'<link rel="modulepreload" href="{address(name)}">\n' for name in LOADED[1:])
     script = f'{preloaded}<script type="module" src="{address(LOADED[0])}"></script>\n'
@@ -85,25 +81,26 @@ def hosted_page(survey: Survey, server: str) -> str:
 
 
 def _shell(survey: Survey, *, place: str, head: str, foot: str = "", closed: bool = False) -> str:
-    words = _spoken(survey.language)
-    intro = "".join(f'<p dir="auto">{escape(line)}</p>\n' for line in survey.intro.split("\n") if line.strip())
-    direction = "rtl" if _primary(survey.language) in _table()["rightToLeft"] else "ltr"
+    words, right_to_left = _spoken(survey.language), _table()["rightToLeft"]
+    direction = "rtl" if _primary(survey.language) in right_to_left else "ltr"
     if closed:
+        main, held = "", ""
         told = f'<p role="status">{escape(words["closed"])}. {escape(words["closedText"])}</p>\n'
-        held = ""
     else:
+        table = {"rightToLeft": right_to_left, "languages": {_known(survey.language): words}}
+        main = f' data-warner="{escape(place)}" data-words="{escape(_spelled(table))}"'
+        intro = "".join(f'<p dir="auto">{escape(line)}</p>\n' for line in survey.intro.split("\n") if line.strip())
         told = (
             f"{intro}<p>{escape(words['loading'])}</p>\n"
             f'<noscript><p class="notice">{escape(words["noscript"])}</p></noscript>\n'
         )
-        table = {"rightToLeft": _table()["rightToLeft"], "languages": {_known(survey.language): words}}
-        held = _json("warner-survey", {"fingerprint": survey.fingerprint, "survey": survey.to_dict()})
-        held += _json("warner-words", table)
+        spelled = _spelled({"fingerprint": survey.fingerprint, "survey": survey.to_dict()}).replace("<", r"\u003c")
+        held = f'<script type="application/json" id="warner-survey">{spelled}</script>\n'
     return (
         f'<!doctype html>\n<html lang="{escape(survey.language)}" dir="{direction}">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"{head}<title>{escape(survey.title)}</title>\n<style>{_style()}</style>\n</head>\n"
-        f'<body class="warner-page">\n<main class="warner"{"" if closed else f""" data-warner="{escape(place)}" """}>\n'
+        f'<body class="warner-page">\n<main class="warner"{main}>\n'
         f'<h1 dir="auto">{escape(survey.title)}</h1>\n{told}</main>\n{held}{foot}</body>\n</html>\n'
     )
 
@@ -126,9 +123,8 @@ def _source(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _json(name: str, value: Any) -> str:
-    spelled = json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", r"\u003c")
-    return f'<script type="application/json" id="{name}">{spelled}</script>\n'
+def _spelled(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 @cache
@@ -151,7 +147,8 @@ def _closed(name: str, text: str) -> str:
 
 @cache
 def _table() -> dict[str, Any]:
-    table: dict[str, Any] = json.loads((FOLDER / "words.json").read_text(encoding="utf-8"))
+    text = (FOLDER / "words.js").read_text(encoding="utf-8")
+    table: dict[str, Any] = json.loads(text[text.index("{") : text.rindex("}") + 1])
     return table
 
 

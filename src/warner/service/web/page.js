@@ -315,11 +315,11 @@ function practice({ say, tell, number }, drawing, bits, numbers) {
     draws++;
     hits += set.includes(1);
     said.replaceChildren(...say(bits ? "practiceSet" : "practiceResult", { n: number(draws), x }), " ");
-    if (!numbers && !bits)
+    if (!numbers && !bits && draws > 1)
       said.append(...say("practiceSoFar", { n: number(draws), hits: number(hits), x: letter(1) }));
   };
   return [
-    tell("h3", "practice"),
+    tell("p", "practice", {}, { class: "title" }),
     tell("p", numbers ? "practiceNumbers" : "practiceLetters", { x: make("strong", {}, letter(1)) }),
     tell("button", "practiceButton", {}, { type: "button", class: "quiet", autocomplete: "off", onclick: draw }),
     said,
@@ -431,10 +431,9 @@ export async function mount(root) {
   const url = new URL(root.dataset.warner, document.baseURI).href.replace(/[?#].*$/, "");
   const invitation = /^#t=([A-Za-z0-9_-]{22})$/.exec(location.hash)?.[1];
   if (invitation) history.replaceState(null, "", location.pathname + location.search);
-  const held = (id) => JSON.parse(document.getElementById(id)?.textContent ?? "null");
-  const loaded = async (address) => (await fetch(address, { credentials: "omit", referrerPolicy: "no-referrer" })).json();
+  const asked = async () => (await fetch(`${url}/survey.json`, { credentials: "omit", referrerPolicy: "no-referrer" })).json();
   const language = root.closest("[lang]")?.lang || "en";
-  const table = held("warner-words") ?? (await loaded(new URL("words.json", import.meta.url)));
+  const table = JSON.parse(root.dataset.words ?? "null") ?? (await import("./words.js")).default;
   let words = speaker(table, language);
   const heading = root.tagName === "MAIN" ? "h1" : "h2";
   const title = (text) => make(heading, { tabindex: -1 }, ...text);
@@ -444,7 +443,8 @@ export async function mount(root) {
   };
   const stop = (word) => root.replaceChildren(words.tell("p", word, {}, { role: "alert", class: "notice" }));
   if (!isSecureContext) return stop("insecure");
-  const given = held("warner-survey") ?? { survey: await loaded(`${url}/survey.json`).catch(() => null) };
+  const held = document.getElementById("warner-survey");
+  const given = held ? JSON.parse(held.textContent) : { survey: await asked().catch(() => null) };
   if (!given.survey) return stop("unavailable");
   let form;
   try {

@@ -1,4 +1,5 @@
-{
+// The page's own words, by language; after the first line this is JSON, which the server reads as well.
+export default {
   "rightToLeft": [
     "ar",
     "arc",
@@ -398,4 +399,4 @@
       "refusedText": "لم يقبل الخادم ما أرسلته هذه الصفحة، وربما تغيّر الاستبيان منذ أن فتحته. لم يُحتسب شيء. يرجى فتح الاستبيان من جديد، أو إبلاغ القائمين عليه."
     }
   }
-}
+};

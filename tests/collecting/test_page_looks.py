@@ -1,0 +1,224 @@
+"""The page for everybody: screen readers (axe), keyboards, narrow screens, dark rooms, languages; and its words."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from collecting.browsers import chromium, wait_until
+from collecting.respondents import Book, choose, driving, heading, opened, press, served
+from collecting_cases import open_survey
+from warner import Channel, RandomizedResponse
+from warner.designs import MECHANISMS
+from warner.service.assets import assets
+from warner.service.survey import survey_from_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from collecting.browsers import ChromiumPage
+    from warner.designs import Design
+
+AXE = Path(os.environ.get("AXE", Path(sys.prefix) / "npm/node_modules/axe-core/axe.min.js"))
+LANGUAGES = json.loads(assets()["words.js"].decode().split("export default ")[1].rstrip(";\n"))["languages"]
+ARRIVED = "Your response has arrived"
+OPENED = "document.querySelectorAll('details').forEach((fold) => (fold.open = true))"
+# What can be pressed, apart from links in a sentence, and how high it is
+SMALL = """[...document.querySelectorAll('.choice, button, summary, input[type=text]')]
+  .filter((element) => element.getBoundingClientRect().height < 44).map((element) => element.outerHTML)"""
+WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+@pytest.fixture(scope="module")
+def tab() -> Iterator[ChromiumPage]:
+    with chromium() as started:
+        yield started
+
+
+def long_survey(**fields: Any) -> Any:
+    """Give a survey with all kinds of controls and explanations."""
+    wide = [[8, 1, 1], [1, 8, 1], [1, 1, 8]]
+    outputs = [f"a rather long report number {place}" for place in range(3)]
+    designs = [RandomizedResponse([f"town {place}" for place in range(300)], epsilon=5)]
+    designs += [Channel([[f"{weight}/10" for weight in row] for row in wide], ["a", "b", "c"], outputs)]  # type: ignore[list-item]
+    document = open_survey(designs)
+    document["questions"] = [*driving().to_dict()["questions"], *document["questions"]]
+    return survey_from_json(json.dumps(document | {"access": "invited", "title": "A survey"} | fields))
+
+
+def findings(tab: ChromiumPage) -> list[Any]:
+    """Ask axe what is wrong with the page, as it is now."""
+    tab.page.evaluate(AXE.read_text(encoding="utf-8"))
+    asked = "async () => (await axe.run()).violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)])"
+    found: list[Any] = tab.page.evaluate(asked)
+    return found
+
+
+@pytest.mark.parametrize("language", ["en", "ar"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(tab: ChromiumPage, language: str, scheme: Any) -> None:
+    if not AXE.exists():
+        pytest.skip(f"axe-core is not there: npm install --prefix {AXE.parents[2]} axe-core")
+    tab.page.emulate_media(color_scheme=scheme)
+    words = LANGUAGES[language]
+    book = Book(reachable=False)
+    with served(driving(language=language), book) as url:
+        opened(tab, url)
+        press(tab)  # and all is missing
+        tab.evaluate(OPENED)
+        tab.click(".quiet")
+        assert findings(tab) == []
+        choose(tab, 0, 0, 0, 0)
+        press(tab)
+        heading(tab, words["waiting"])
+        assert findings(tab) == []
+        book.reachable = True
+        press(tab)
+        heading(tab, words["arrived"])
+        tab.evaluate(OPENED)
+        assert findings(tab) == []
+    with served(long_survey(language=language), Book()) as url:
+        opened(tab, url)
+        tab.evaluate(OPENED)
+        assert findings(tab) == []
+    tab.page.emulate_media(color_scheme="light")
+
+
+def test_the_keyboard_is_enough(tab: ChromiumPage) -> None:
+    book = Book()
+    keyboard = tab.page.keyboard
+    with served(driving(), book) as url:
+        opened(tab, url)
+        for moves in (1, 2, 0, 5):  # within a question by arrows, to the next one past its fold by tab
+            while tab.evaluate("document.activeElement.type") != "radio" or tab.evaluate(
+                "document.activeElement.closest('fieldset').querySelector(':checked') !== null"
+            ):
+                keyboard.press("Tab")
+            keyboard.press("Space")
+            for _ in range(moves):
+                keyboard.press("ArrowDown")
+        while not tab.evaluate("document.activeElement.matches('main > button')"):
+            keyboard.press("Tab")
+        keyboard.press("Enter")
+        heading(tab, ARRIVED)
+        assert tab.evaluate("document.activeElement.tagName") == "H1"  # what is new is read out
+        (bundle,) = book.bundles
+        assert bundle.cells[1] == (2 + 0,)  # south; both the same
+        assert bundle.cells[2] == (6 + 5,)  # skipped
+
+
+@pytest.mark.parametrize("language", ["en", "de", "ar"])
+def test_narrow_screens_need_no_scrolling(tab: ChromiumPage, language: str) -> None:
+    words = LANGUAGES[language]
+    tab.resize(320, 640)
+    with served(long_survey(language=language), Book()) as url:
+        opened(tab, url)
+        press(tab)
+        tab.evaluate(OPENED)
+        assert tab.evaluate(WIDE) == 0
+        assert tab.evaluate(SMALL) == []
+        assert tab.evaluate("document.documentElement.dir") == ("rtl" if language == "ar" else "ltr")
+    with served(driving(language=language), Book()) as url:
+        opened(tab, url)
+        choose(tab, 0, 0, 0, 0)
+        press(tab)
+        heading(tab, words["arrived"])
+        tab.evaluate(OPENED)
+        assert tab.evaluate(WIDE) == 0
+    tab.resize(1000, 800)
+
+
+@pytest.mark.parametrize(("language", "spoken"), [("fr", "fr"), ("es-MX", "es"), ("he", "en"), ("DE", "de")])
+def test_own_words_are_in_the_language_of_the_survey(tab: ChromiumPage, language: str, spoken: str) -> None:
+    words = LANGUAGES[spoken]
+    with served(driving(language=language), Book()) as url:
+        opened(tab, url)
+        assert tab.page.inner_text("main > button") == words["button"]
+        assert tab.evaluate("[document.documentElement.lang, document.documentElement.dir]") == [
+            language,
+            "rtl" if language == "he" else "ltr",
+        ]
+        # Hebrew is read from the right, but our English within it from the left, and by an English voice.
+        own = "(button) => [button.closest('[lang]').lang, getComputedStyle(button).direction]"
+        assert tab.evaluate(f"({own})(document.querySelector('main > button'))") == (
+            ["en", "ltr"] if language == "he" else [language, "ltr"]
+        )
+
+
+def test_a_long_list_is_searched(tab: ChromiumPage) -> None:
+    towns = RandomizedResponse([f"Town {place}" for place in range(300)], odds=(1, 0))
+    survey, book = survey_from_json(json.dumps(open_survey([towns]))), Book()
+    with served(survey, book) as url:
+        opened(tab, url)
+        shown = "[...document.querySelectorAll('.choice')].map((choice) => choice.innerText)"
+        assert len(tab.evaluate(shown)) == 20
+        tab.page.fill("input[type=text]", "town 29")
+        assert tab.evaluate(shown) == ["Town 29", *(f"Town 29{digit}" for digit in range(10))]
+        tab.click(".choice:nth-child(3)")
+        tab.page.fill("input[type=text]", "no such town")
+        assert tab.evaluate(shown) == ["Town 291"]  # what was chosen stays in sight
+        press(tab)
+        heading(tab, ARRIVED)
+        assert book.bundles[0].cells == ((291,),)
+
+
+def symmetric_designs() -> list[Design]:
+    designs = [example for mechanism in MECHANISMS.values() for example in mechanism.examples()]
+    return [design for design in designs if design.symmetry is not None and design.k < 500]
+
+
+def test_the_odds_on_the_page_are_those_of_the_design(tab: ChromiumPage) -> None:
+    designs = symmetric_designs()
+    assert len({design.mechanism for design in designs}) > 5
+    told = "[...document.querySelectorAll('.fold')].map((fold) => fold.innerText)"
+    with served(survey_from_json(json.dumps(open_survey(designs))), Book()) as url:
+        opened(tab, url)
+        tab.evaluate(OPENED)
+        texts = tab.evaluate(told)
+    for design, text in zip(designs, texts, strict=False):
+        assert design.symmetry is not None
+        if design.symmetry.q == 0 and design.exclusive:
+            assert "is not randomized" in text
+            continue
+        sentences = re.findall(r"Of ([\d,]+) people .*?, about ([\d,]+) send", text)
+        (base, truth), (_, other) = [tuple(int(number.replace(",", "")) for number in pair) for pair in sentences]
+        assert truth == pytest.approx(base * float(design.symmetry.p), abs=0.5001)
+        if "affine" not in str(design.to_dict().get("hash")):
+            assert other == pytest.approx(base * float(design.symmetry.q), abs=0.5001)
+        if design.exclusive:
+            assert other >= 1
+
+
+def test_practice_draws_are_never_sent_and_follow_the_odds(tab: ChromiumPage) -> None:
+    # 500 draws at 3/4: the bound is six standard errors, exceeded once in 5e8 runs.
+    survey = survey_from_json(json.dumps(open_survey([RandomizedResponse(["yes", "no"], odds=(3, 1))])))
+    with served(survey, Book()) as url:
+        opened(tab, url)
+        before = len(tab.requests)
+        tab.evaluate("(() => { for (let i = 0; i < 500; i++) document.querySelector('.quiet').click(); })()")
+        said = tab.evaluate("document.querySelector('.drawn').textContent")
+        assert len(tab.requests) == before
+    found = re.search(r"Of (\d+) practice draws, (\d+) gave B", said)
+    assert found is not None
+    assert int(found[1]) == 500
+    assert abs(int(found[2]) - 375) < 6 * (500 * 3 / 16) ** 0.5
+
+
+def test_a_table_of_odds_is_that_of_the_channel(tab: ChromiumPage) -> None:
+    cells = "[...document.querySelectorAll('td')].map((cell) => cell.innerText)"
+    with served(driving(), Book()) as url:
+        opened(tab, url)
+        tab.evaluate(OPENED)
+        wait_until(lambda: tab.evaluate(cells))
+        assert tab.evaluate(cells) == ["25", "75", "75", "25"]
+        assert tab.evaluate("[...document.querySelectorAll('thead th')].map((cell) => cell.innerText)") == [
+            "True answer",
+            "Both the same",
+            "One yes, one no",
+        ]
