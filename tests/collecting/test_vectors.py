@@ -237,7 +237,13 @@ def test_any_channel_is_drawn_alike(drawer: Drawer, rows: list[list[int]], seed:
         refuse_differences(drawer, fields, 5, seed)
 
 
-SMALL = [vector for vector in FILE["vectors"] if len(vector["draws"][0]["bytes"]) <= 200]
+# The first and the last design of each mechanism whose reports take few bytes
+SMALL = {
+    (end, vector["design"]["mechanism"], vector["design"].get("hash")): vector["design"]
+    for end, order in (("last", 1), ("first", -1))
+    for vector in FILE["vectors"][::order]
+    if len(vector["draws"][0]["bytes"]) <= 200
+}
 
 
 def test_random_draws_agree_under_every_design(drawer: Drawer) -> None:
@@ -246,9 +252,9 @@ def test_random_draws_agree_under_every_design(drawer: Drawer) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("vector", SMALL, ids=lambda vector: vector["design"]["mechanism"])
-def test_a_hundred_thousand_random_draws_agree(drawer: Drawer, vector: dict[str, Any]) -> None:
-    refuse_differences(drawer, vector["design"], 100_000, seed=1)
+@pytest.mark.parametrize("which", SMALL, ids=str)
+def test_a_hundred_thousand_random_draws_agree(drawer: Drawer, which: tuple[str, str, str | None]) -> None:
+    refuse_differences(drawer, SMALL[which], 100_000, seed=1)
 
 
 # Browsers
