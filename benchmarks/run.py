@@ -20,6 +20,7 @@ import numpy as np
 from scipy.fft import next_fast_len, rfft
 
 from climbing import climbing
+from collecting import collecting
 from measuring import Line, compared, faster, peak_bytes, peak_resident, seconds, slower
 from nodes import drawing_in_node
 from published import published_ibu, published_mle, published_repetition
@@ -441,6 +442,7 @@ GROUPS = (
     randomizing,
     drawing_sets,
     drawing_in_node,
+    collecting,
     simulating,
     importing,
     iterating,

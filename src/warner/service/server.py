@@ -141,7 +141,7 @@ def serve(survey: Survey, place: str, settings: Settings, say: Callable[[str], o
         _be_silent()
         store = opened(place, survey)
         try:
-            with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            with asyncio.Runner(loop_factory=loop_factory()) as runner:
                 runner.run(_served(survey, store, settings, places, (door, key), say))
         finally:
             store.release()
@@ -334,7 +334,8 @@ def _connections() -> int:
     return max(16, min(MOST_CONNECTIONS, soft - others))
 
 
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """Give the faster kind of loop, where there is one."""
     try:
         import uvloop
     except ImportError:  # Windows
