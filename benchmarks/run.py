@@ -27,6 +27,7 @@ from published import published_ibu, published_mle, published_repetition
 from regressing import regressing
 from sets import counting_sets, drawing_sets, filed_sets
 from shrinking import shrinking
+from storing import storing
 from warner import (
     Channel,
     ChannelOperator,
@@ -459,6 +460,7 @@ GROUPS = (
     climbing,
     table_of_channel,
     regressing,
+    storing,
     reproducing,
 )
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
     from warner.arrays import Integers
     from warner.reports.tallies import Tally
@@ -221,12 +221,15 @@ def hashed(label: str, secret: bytes) -> bytes:
     return hashlib.blake2b(secret, digest_size=16, person=label.encode()).digest()
 
 
-def added(survey: Survey, bundles: Iterable[Bundle]) -> list[Integers]:
+def added(survey: Survey, bundles: Collection[Bundle]) -> list[Integers]:
     """Add up responses: for each question the amount for each of its counters."""
-    sums = [np.zeros(survey.strata * layout.width, dtype=np.int64) for layout in survey.layouts]
-    for bundle in bundles:
-        for total, cells in zip(sums, bundle.cells, strict=True):
-            total[list(cells)] += 1
+    sums = []
+    for question, layout in enumerate(survey.layouts):
+        width = survey.strata * layout.width
+        cells = [cell for bundle in bundles for cell in bundle.cells[question]]
+        sums.append(np.bincount(np.array(cells, dtype=np.int64), minlength=width))
+        if len(sums[-1]) > width:
+            raise IndexError(f"question {question + 1} has {width} counters, and a response adds to another one")
     return sums
 
 
