@@ -20,11 +20,11 @@ import numpy as np
 from scipy.fft import next_fast_len, rfft
 
 from climbing import climbing
-from collecting import collecting
 from measuring import Line, compared, faster, peak_bytes, peak_resident, seconds, slower
 from nodes import drawing_in_node
 from published import published_ibu, published_mle, published_repetition
 from regressing import regressing
+from responding import collecting
 from sets import counting_sets, drawing_sets, filed_sets
 from shrinking import shrinking
 from storing import storing

@@ -12,8 +12,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from collecting import CONNECTIONS, ROUNDS, SECONDS, Crowd, example, served
 from measuring import Line
+from responding import CONNECTIONS, ROUNDS, SECONDS, Crowd, example, served
 from warner.service.stores.sqlite import SqliteStore
 from warner.service.survey import Survey, load_survey
 from warner.service.writer import MOST_TOGETHER, Writer

@@ -1,6 +1,6 @@
 """Responses over HTTP, kept on disk, against an endpoint that reads and checks them the same way and keeps nothing.
 
-Run as a program, it is that endpoint: `python collecting.py survey.json` prints its port.
+Run as a program, it is that endpoint: `python responding.py survey.json` prints its port.
 """
 
 from __future__ import annotations
