@@ -185,10 +185,10 @@ def test_two_tabs_with_one_invitation_are_counted_once(tab: ChromiumPage) -> Non
             opened(one, f"{url}#t={TOKEN}")
             assert one.evaluate("location.href") == url  # not for shoulders
             choose(one, 0, 0, 1, 5)
+        tab.page.bring_to_front()
         tab.reload()  # the invitation outlives a reload
         wait_until(lambda: tab.evaluate("document.querySelectorAll('fieldset').length"))
         choose(tab, 0, 0, 1, 5)
-        tab.page.bring_to_front()
         press(tab)
         heading(tab, ARRIVED)
         other.page.bring_to_front()

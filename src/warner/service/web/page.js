@@ -489,17 +489,14 @@ export async function mount(root) {
     });
     const all = [...(code ? [code] : []), ...groups, ...questions];
     const alert = make("p", { role: "alert", class: "error" });
-    let pressed = false;
     const press = () => {
-      if (pressed) return;
       const missing = all.filter((asked) => asked.choice() === undefined).map((asked) => asked.complain());
       alert.replaceChildren(...(missing.length ? say("missing") : []));
       if (missing.length) return missing[0].focus();
-      pressed = true;
       const [choices, clear] = [questions, groups].map((controls) => controls.map((asked) => asked.choice()));
       const bytes = body(form, choices, clear, token ?? code?.choice() ?? OPEN);
       keep(response, bytes);
-      for (const asked of all) asked.clear();
+      for (const asked of all) asked.clear(); // so a second click finds nothing that could be sent
       choices.fill(null);
       send(bytes);
     };
