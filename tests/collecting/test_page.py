@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
+import warner
 from collecting.browsers import BROWSERS, browser, chromium, wait_until
 from collecting.respondents import LABELS, TOKEN, Book, choose, driving, heading, opened, posts, press, served
+from collecting.serving import collecting
 from collecting_cases import open_survey
 from warner import RandomizedResponse
 from warner.designs import MECHANISMS
@@ -279,6 +281,18 @@ def test_missing_answers_are_asked_for(page: Page) -> None:
         choose(page, 0, 0)
         assert page.evaluate(asked) == [None, None, "true", "true"]
         assert len(posts(page)) == before
+
+
+def test_the_command_thanks_for_a_response_that_is_in_its_file(page: Page, tmp_path: Path) -> None:
+    survey = driving(batch=1)
+    with collecting(tmp_path, survey) as running:
+        opened(page, f"http://127.0.0.1:{running.port}/s/{survey.id}")
+        choose(page, 1, 2, 0, 5)
+        press(page)
+        heading(page, ARRIVED)
+        running.stop()
+    (database,) = tmp_path.glob("*.db")
+    assert warner.tally(database, question="both").counts.tolist() == [1, 0]  # as the person chose
 
 
 # On the pages of others
