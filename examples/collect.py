@@ -20,7 +20,7 @@ EXAMPLES = Path(__file__).parent
 OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 SEND = """async ([script, place, choices]) => {
   const { opened, body, deliver } = await import(script);
-  const { survey } = JSON.parse(document.querySelector("#warner-survey, script[type='application/json']").textContent);
+  const { survey } = JSON.parse(document.getElementById("warner-survey").textContent);
   const asked = await opened(survey);
   for (const [groups, answers] of choices) await deliver(`${place}/report`, body(asked, answers, groups));
 }"""

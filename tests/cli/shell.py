@@ -66,6 +66,12 @@ class Prompt:
         assert (code, err) == (0, "")
         return out
 
+    def notes(self, *arguments: str) -> tuple[str, str]:
+        """Run what must succeed, and give what it prints, and what it says beside."""
+        code, out, err = self._run(arguments)
+        assert code == 0
+        return out, err
+
     def complains(self, *arguments: str) -> str:
         """Run what must fail, as `fails` does: one clear line, nothing new on disk."""
         before = sorted(self.folder.iterdir())

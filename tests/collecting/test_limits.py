@@ -51,10 +51,9 @@ def test_addresses_of_one_subscriber_share_a_bucket() -> None:
     assert not rate.takes("::ffff:192.0.2.1")  # the same, as a socket for both kinds of addresses writes it
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"])
-def test_this_computer_is_limited_only_if_asked(address: str) -> None:
-    assert all(Rate(1, clock=Clock()).takes(address) for _ in range(5))
-    rate = Rate(1, loopback=True, clock=Clock())
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_this_computer_is_limited_as_all_others(address: str) -> None:
+    rate = Rate(1, clock=Clock())
     assert [rate.takes(address) for _ in range(2)] == [True, False]
 
 

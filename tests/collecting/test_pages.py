@@ -15,7 +15,7 @@ from warner.service.assets import assets, version
 from warner.service.pages import hosted_page, page, policy
 
 LANGUAGES = json.loads(assets()["words.js"].decode().split("export default ")[1].rstrip(";\n"))["languages"]
-JSON = re.compile(r'<script type="application/json" id="warner-survey">(.*?)</script>', re.DOTALL)
+JSON = re.compile(r'<script type="application/json">(.*?)</script>', re.DOTALL)
 HOSTILE = '</script><!--<script>alert("1")</script>&amp;"\'<form action="/">'
 
 

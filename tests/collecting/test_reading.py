@@ -299,7 +299,7 @@ def test_a_survey_in_postgresql_is_read_by_its_url(tmp_path: Path) -> None:
     expected = Tally(OFTEN, np.bincount(PEOPLE.often[FIRST], minlength=3))
     assert_same(tally(url, question="often"), expected)
     assert_same(tally(f"{url}#drinking", OFTEN, question="often"), expected)
-    told = succeeds(tmp_path, "estimate", url, "--question", "often", "--by", "region", "--json")
+    told = succeeds(tmp_path, "estimate", url, "--question", "often", "--by", "region", "--json", "--anytime")
     assert json.loads(told) == json.loads(estimate(tally(url, question="often", by="region")).to_json())
     running.release()
     with pytest.raises(ValueError, match="there is no survey of warner collect in this database"):
@@ -327,20 +327,26 @@ def prompt(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: p
     return Prompt(tmp_path, monkeypatch, capsys)
 
 
+NOTE = (
+    "warner: note: the survey is still open, and these intervals hold for one look at it; those of --anytime hold "
+    "however often you look\n"
+)
+
+
 def test_the_commands_tell_what_the_library_does(file: str, prompt: Prompt, tmp_path: Path) -> None:
     found = estimate(tally(file, question="often", by="region"))
     asked = ("estimate", "collected.db", "--question", "often", "--by", "region")
-    assert prompt.prints(*asked) == found.text() + "\n"
+    assert prompt.notes(*asked) == (found.text() + "\n", NOTE)
     assert prompt.prints(*asked, "--anytime") == found.text(anytime=True) + "\n"
-    assert json.loads(prompt.prints(*asked, "--json")) == json.loads(found.to_json())
-    rows = prompt.prints(*asked, "--csv").splitlines()
+    assert json.loads(prompt.notes(*asked, "--json")[0]) == json.loads(found.to_json())
+    rows = prompt.notes(*asked, "--csv")[0].splitlines()
     assert rows[0] == "region,value,reports,share,people,se,low,high,outside"
     assert len(rows) == 7
     checked = warner.check(tally(file, question="often"))
     assert prompt.prints("check", "collected.db", "-q", "often") == checked.text() + "\n"
     (tmp_path / "design.json").write_text(OFTEN.to_json())
-    with_design = prompt.prints("estimate", "collected.db", "-q", "often", "--design", "design.json")
-    assert with_design == estimate(tally(file, question="often")).text() + "\n"
+    with_design = prompt.notes("estimate", "collected.db", "-q", "often", "--design", "design.json")
+    assert with_design == (estimate(tally(file, question="often")).text() + "\n", NOTE)
 
 
 def test_the_commands_say_what_is_wrong(prompt: Prompt, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ Database = Annotated[
     typer.Option(help="Where counts are kept: a file, or postgresql://user@host/name. [default: ID.db beside SURVEY]"),
 ]
 Place = Annotated[str, typer.Argument(help="The database of a survey: a file, or postgresql://user@host/name.")]
-PORT, DASHBOARD_PORT = 8000, 8001
+PORT, DASHBOARD_PORT, DEFAULT_RATE = 8000, 8001, 300
 MOST_INVITED = 1_000_000  # in one go
 LOOPBACK = "127.0.0.1"
 
@@ -51,13 +51,8 @@ def collect(
     ] = None,
     limit: Annotated[int | None, typer.Option(help="Take no more responses than this.", min=1)] = None,
     rate: Annotated[
-        int | None,
-        typer.Option(
-            help="Reports per minute from one address, 0 for no limit. By default 300, and no limit for this computer "
-            "itself, where a proxy may stand.",
-            min=0,
-        ),
-    ] = None,
+        int, typer.Option(help="Reports per minute from one address; 0 for no limit, as behind a proxy.", min=0)
+    ] = DEFAULT_RATE,
     certificate: Annotated[
         Path | None, typer.Option(help="A certificate (PEM), to serve HTTPS without a proxy.")
     ] = None,
@@ -81,8 +76,7 @@ def collect(
 
     Prints where the survey is, and a link to its dashboard that works once. Ctrl-C stops it, with exit code 0; started
     again, it goes on. Addresses of respondents are neither stored nor logged. What a proxy says of them is ignored, so
-    that all who come through one share its address: set a limit there, and --rate 0 here unless it runs on this
-    computer.
+    that all who come through one share its address: set a limit there, and --rate 0 here.
     """
     from warner.service.survey import load_survey
 

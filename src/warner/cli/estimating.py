@@ -45,6 +45,10 @@ if TYPE_CHECKING:
     from warner.reports.tallies import Tally
     from warner.results import Result
 
+STILL_OPEN = (
+    "the survey is still open, and these intervals hold for one look at it; those of --anytime hold however often you "
+    "look"
+)
 ENDINGS = (".csv", ".json", ".parquet")
 HtmlReport = Annotated[Path | None, typer.Option(help="Write an HTML report to this file.")]
 
@@ -127,6 +131,11 @@ def estimate(
         result.save_plot(plot, **confidence)
     if report is not None:
         result.save_page(report, **confidence)
+    if source.of_survey and not anytime:
+        from warner.service.publications import is_open
+
+        if is_open(file):
+            typer.echo(f"warner: note: {STILL_OPEN}", err=True)
     for warning in result.doubts() if as_json or as_csv else ():  # the printed table says it itself
         typer.echo(f"warner: warning: {warning}", err=True)
     if as_json:

@@ -187,7 +187,7 @@ class Check(Result):
         return int(self.tally.answered.sum())
 
     def moved_by(self, fakes: float) -> PerGroup:
-        """Bound how far so many fakes among the reports can have moved any one share; see ``warner.inference.influence``.
+        """Bound how far so many fakes among the reports can have moved any one share.
 
         >>> from warner import RandomizedResponse, Tally
         >>> survey = RandomizedResponse(["yes", "no"], truth="3/4")

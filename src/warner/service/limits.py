@@ -30,9 +30,6 @@ class Rate:
     ----------
     per_minute : int
         The number of reports; 0 for no limit.
-    loopback : bool
-        Whether this computer itself is limited, too. A proxy on the same computer passes on the reports of everybody
-        from a single address, which would then share one bucket.
     clock : callable
         Seconds that never go back.
 
@@ -43,10 +40,8 @@ class Rate:
     ([True, True, False], True)
     """
 
-    def __init__(
-        self, per_minute: int = DEFAULT_RATE, *, loopback: bool = False, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self.per_minute, self.loopback, self.clock = per_minute, loopback, clock
+    def __init__(self, per_minute: int = DEFAULT_RATE, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self.per_minute, self.clock = per_minute, clock
         self.buckets: dict[bytes, tuple[float, float]] = {}  # tokens, and when there were so many
         self.salt, self.salted = secrets.token_bytes(16), clock()
 
@@ -59,14 +54,11 @@ class Rate:
         """Take a token from the bucket of an address, if there is one."""
         if not self.per_minute or address is None:
             return True
-        network, loops = _network(address)
-        if loops and not self.loopback:
-            return True
         now = self.clock()
         if now - self.salted >= NEW_SALT:
             self.salt, self.salted = secrets.token_bytes(16), now
             self.buckets.clear()
-        key = hashlib.blake2b(network, key=self.salt, digest_size=16).digest()
+        key = hashlib.blake2b(_network(address), key=self.salt, digest_size=16).digest()
         tokens, then = self.buckets.pop(key, (float(self.per_minute), now))
         tokens = min(self.per_minute, tokens + (now - then) * self.per_minute / A_MINUTE)
         taken = tokens >= 1
@@ -83,14 +75,14 @@ class Rate:
         self.buckets[key] = bucket
 
 
-def _network(address: str) -> tuple[bytes, bool]:
-    """Give what one subscriber has, an IPv4 address or 64 bits of IPv6, and whether it is this computer."""
+def _network(address: str) -> bytes:
+    """Give what one subscriber has: an IPv4 address, or 64 bits of IPv6."""
     try:
         read = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
-        return address.encode(), False
+        return address.encode()
     if isinstance(read, ipaddress.IPv6Address):
         if read.ipv4_mapped is None:
-            return read.packed[:8], read.is_loopback
+            return read.packed[:8]
         read = read.ipv4_mapped
-    return read.packed, read.is_loopback
+    return read.packed

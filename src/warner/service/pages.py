@@ -95,7 +95,7 @@ def _shell(survey: Survey, *, place: str, head: str, foot: str = "", closed: boo
             f'<noscript><p class="notice">{escape(words["noscript"])}</p></noscript>\n'
         )
         spelled = _spelled({"fingerprint": survey.fingerprint, "survey": survey.to_dict()}).replace("<", r"\u003c")
-        held = f'<script type="application/json" id="warner-survey">{spelled}</script>\n'
+        held = f'<div id="warner-survey" hidden><script type="application/json">{spelled}</script></div>\n'
     return (
         f'<!doctype html>\n<html lang="{escape(survey.language)}" dir="{direction}">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'

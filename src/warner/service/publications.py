@@ -50,6 +50,11 @@ def published_tally(
     return found.tally(asked.id, by=by)
 
 
+def is_open(place: str) -> bool:
+    """Tell whether a survey still takes responses: then more will be known later, and somebody may look again."""
+    return collected(place).state == "open"
+
+
 def _refuse_foreign(place: str) -> None:
     """Refuse a file that no survey was collected in."""
     from warner.service.stores.sqlite import is_database

@@ -95,8 +95,8 @@ class Settings:
         Sites whose pages may send responses.
     limit : int or None
         The most responses that are taken.
-    rate : int or None
-        Reports per minute from one address, also from this computer; None for the default, which spares this computer.
+    rate : int
+        Reports per minute from one address; 0 for no limit.
     certificate, key : path or None
         For TLS without a proxy.
     key_file : path or None
@@ -109,7 +109,7 @@ class Settings:
     dashboard: Address = field(default_factory=lambda: Address("127.0.0.1", 8001, "dashboard-port"))
     origins: tuple[str, ...] = ()
     limit: int | None = None
-    rate: int | None = None
+    rate: int = DEFAULT_RATE
     certificate: Path | None = None
     key: Path | None = None
     key_file: Path | None = None
@@ -192,11 +192,10 @@ async def _served(
     for number in (signal.SIGINT, signal.SIGTERM):
         with suppress(NotImplementedError):  # Windows: Ctrl-C is a KeyboardInterrupt there
             loop.add_signal_handler(number, stopping.set)
-    rate = Rate(DEFAULT_RATE) if settings.rate is None else Rate(settings.rate, loopback=True)
     door, key = admitted
     writer = Writer(store, limit=settings.limit)
     try:
-        app = survey_app(survey, writer, rate=rate, origins=settings.origins, complain=mistakes.complain)
+        app = survey_app(survey, writer, rate=Rate(settings.rate), origins=settings.origins, complain=mistakes.complain)
         results = dashboard_app(
             survey,
             writer,
