@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CONNECTIONS = 64
-ROUNDS = 5
-SECONDS = 2.0  # of a round
+ROUNDS = 10
+SECONDS = 1.0  # of a round
 FEW, MANY = 10**4, 10**5  # responses after which memory is measured
 PATIENCE = 60.0  # seconds that a server may take to start
 
