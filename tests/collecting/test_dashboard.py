@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import re
+import socket
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -248,7 +249,9 @@ def test_a_step_is_sent_when_it_is_published_and_nothing_between() -> None:
     with dashboard(filled(SURVEY, 40)) as board:
         stream = Stream(board.port, entered(board))
         assert stream.reading()["responses"] == 40
+        looks = board.steps.looks
         board.steps.publish(replace(board.steps.latest))  # another value, the same step
+        until(lambda: board.steps.looks > looks + 1)  # the stream has seen it, and waits for more
         board.steps.publish(filled(SURVEY, 50))
         assert stream.reading()["responses"] == 50
         stream.close()
@@ -260,7 +263,9 @@ def test_a_stream_that_is_opened_again_goes_on_where_it_was() -> None:
         stream = Stream(board.port, cookie)
         first = stream.event()
         stream.close()
+        looks = board.steps.looks
         again = Stream(board.port, cookie, first["id"])
+        until(lambda: board.steps.looks > looks + 1)
         board.steps.publish(filled(SURVEY, 50))
         assert again.reading()["responses"] == 50  # and not the step that was seen
         again.close()
@@ -335,11 +340,16 @@ def test_trouble_of_the_database_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_streams_end_whole_when_the_server_stops() -> None:
     with dashboard(filled(SURVEY, 40)) as board:
-        stream = Stream(board.port, entered(board))
-        stream.event()
-        board.stop()
-        assert stream.event() == {}  # the last piece came: the connection was not cut off
-        stream.close()
+        head = f"GET /dashboard/live HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: {entered(board)}\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", board.port), timeout=60) as connection:
+            connection.sendall(head.encode())
+            received = b""
+            while b"data: " not in received:
+                received += connection.recv(65536)
+            board.stop()
+            while piece := connection.recv(65536):
+                received += piece
+    assert received.endswith(b"\r\n0\r\n\r\n")  # the last piece, of no bytes: the connection was not cut off
 
 
 def test_work_that_takes_long_holds_up_neither_others_nor_the_end(monkeypatch: pytest.MonkeyPatch) -> None:

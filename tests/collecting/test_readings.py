@@ -108,11 +108,11 @@ def test_the_check_is_made_once_when_the_survey_is_closed() -> None:
 
 
 def test_reports_that_do_not_fit_raise_no_warning_and_leave_the_filters_of_others_alone() -> None:
-    before = list(warnings.filters)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        before = list(warnings.filters)
         reading(replace(misfit(), state="open"))
-    assert warnings.filters == before
+        assert warnings.filters == before
 
 
 def test_groups_are_told_apart_only_when_the_survey_is_closed() -> None:
