@@ -300,7 +300,7 @@ def test_a_survey_in_postgresql_is_read_by_its_url(tmp_path: Path) -> None:
     assert_same(tally(url, question="often"), expected)
     assert_same(tally(f"{url}#drinking", OFTEN, question="often"), expected)
     told = succeeds(tmp_path, "estimate", url, "--question", "often", "--by", "region", "--json", "--anytime")
-    assert json.loads(told) == json.loads(estimate(tally(url, question="often", by="region")).to_json())
+    assert json.loads(told) == json.loads(estimate(tally(url, question="often", by="region")).to_json(anytime=True))
     running.release()
     with pytest.raises(ValueError, match="there is no survey of warner collect in this database"):
         tally(postgres().database(), question="often")

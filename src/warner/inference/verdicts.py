@@ -187,7 +187,11 @@ class Check(Result):
         return int(self.tally.answered.sum())
 
     def moved_by(self, fakes: float) -> PerGroup:
-        """Bound how far so many fakes among the reports can have moved any one share.
+        r"""Bound how far so many fake reports among those counted can have moved any one share: :math:`m / (N |p-q|)`.
+
+        With weights, m is the weight of the fakes together. Of a pool, the most that fakes in one collection can do to
+        what that collection says. The bound holds for `inv`, `inv_n` and `inv_p`, and with p > q (or two answers) for
+        `mle`; where a report supports several answers for `inv`, and twice of it for `inv_p`.
 
         >>> from warner import RandomizedResponse, Tally
         >>> survey = RandomizedResponse(["yes", "no"], truth="3/4")
