@@ -19,6 +19,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from contextlib import ExitStack, contextmanager
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 BROWSERS = ("chromium", "firefox")
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 FIREFOX = ("firefox-esr", "firefox")
+AXE = Path(os.environ.get("AXE", Path(sys.prefix) / "npm/node_modules/axe-core/axe.min.js"))  # by `make test-collect`
 STARTED = 60.0  # seconds that a browser may take to start on a busy machine
 ANSWERED = 60.0  # seconds that it may take to answer
 CHROMIUM_OPTIONS = (
@@ -351,3 +353,13 @@ def firefox(profile: Path | None = None, **preferences: Any) -> Iterator[Firefox
         finally:
             process.kill()
             process.wait()
+
+
+def accessibility_findings(page: ChromiumPage) -> list[Any]:
+    """Ask axe what is wrong with the page, as it is now."""
+    if not AXE.exists():
+        pytest.skip(f"axe-core is not installed: npm install --prefix {AXE.parents[2]} axe-core")
+    page.page.evaluate(AXE.read_text(encoding="utf-8"))
+    asked = "async () => (await axe.run()).violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)])"
+    found: list[Any] = page.page.evaluate(asked)
+    return found

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
-from collecting.browsers import BROWSERS, ChromiumPage, browser, chromium, wait_until
+from collecting.browsers import BROWSERS, ChromiumPage, accessibility_findings, browser, chromium, wait_until
 from collecting.dashboards import Dashboard, dashboard, example, filled, nothing
 from warner import RandomizedResponse, estimate
 from warner.service.admission import Admission, new_key
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from warner.service.stores.contract import Collected
 
 SURVEY = example()
-AXE = Path(__file__).parents[2] / ".venv" / "npm" / "node_modules" / "axe-core" / "axe.min.js"
 KEY = new_key()
 HOSTILE = [
     "<script>document.title = 'taken'</script>",
@@ -255,21 +254,12 @@ def test_screens_are_accessible_and_fit(page: ChromiumPage, name: str, tmp_path:
             page.resize(width, 800)
             assert page.evaluate("document.documentElement.scrollWidth") == width
             page.screenshot(tmp_path / f"{name}-{scheme}-{width}.png")
-            assert not findings(page)
+            assert not accessibility_findings(page)
         if name == "0":
             page.click(".closing button")
-            assert not findings(page)
+            assert not accessibility_findings(page)
     page.page.emulate_media(color_scheme="light")
     page.resize(1100, 800)
-
-
-def findings(page: ChromiumPage) -> list[Any]:
-    """Give what axe finds; nothing where it is not installed."""
-    if not AXE.exists():
-        return []
-    ask = "axe.run().then((found) => found.violations.map((one) => [one.id, one.nodes.map((node) => node.html)]))"
-    found: list[Any] = page.page.evaluate(f"{AXE.read_text(encoding='utf-8')}; {ask}")
-    return found
 
 
 def test_everything_can_be_reached_by_keyboard(page: ChromiumPage) -> None:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from collecting.browsers import chromium, wait_until
+from collecting.browsers import accessibility_findings, chromium, wait_until
 from collecting.respondents import Book, choose, driving, heading, opened, press, served
 from collecting_cases import open_survey
 from warner import Channel, RandomizedResponse
@@ -25,7 +22,6 @@ if TYPE_CHECKING:
     from collecting.browsers import ChromiumPage
     from warner.designs import Design
 
-AXE = Path(os.environ.get("AXE", Path(sys.prefix) / "npm/node_modules/axe-core/axe.min.js"))
 LANGUAGES = json.loads(assets()["words.js"].decode().split("export default ")[1].rstrip(";\n"))["languages"]
 ARRIVED = "Your response has arrived"
 OPENED = "document.querySelectorAll('details').forEach((fold) => (fold.open = true))"
@@ -52,19 +48,9 @@ def long_survey(**fields: Any) -> Any:
     return survey_from_json(json.dumps(document | {"access": "invited", "title": "A survey"} | fields))
 
 
-def findings(tab: ChromiumPage) -> list[Any]:
-    """Ask axe what is wrong with the page, as it is now."""
-    tab.page.evaluate(AXE.read_text(encoding="utf-8"))
-    asked = "async () => (await axe.run()).violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)])"
-    found: list[Any] = tab.page.evaluate(asked)
-    return found
-
-
 @pytest.mark.parametrize("language", ["en", "ar"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(tab: ChromiumPage, language: str, scheme: Any) -> None:
-    if not AXE.exists():
-        pytest.skip(f"axe-core is not there: npm install --prefix {AXE.parents[2]} axe-core")
     tab.page.emulate_media(color_scheme=scheme)
     words = LANGUAGES[language]
     book = Book(reachable=False)
@@ -73,20 +59,20 @@ def test_axe_finds_nothing(tab: ChromiumPage, language: str, scheme: Any) -> Non
         press(tab)  # and all is missing
         tab.evaluate(OPENED)
         tab.click(".quiet")
-        assert findings(tab) == []
+        assert accessibility_findings(tab) == []
         choose(tab, 0, 0, 0, 0)
         press(tab)
         heading(tab, words["waiting"])
-        assert findings(tab) == []
+        assert accessibility_findings(tab) == []
         book.reachable = True
         press(tab)
         heading(tab, words["arrived"])
         tab.evaluate(OPENED)
-        assert findings(tab) == []
+        assert accessibility_findings(tab) == []
     with served(long_survey(language=language), Book()) as url:
         opened(tab, url)
         tab.evaluate(OPENED)
-        assert findings(tab) == []
+        assert accessibility_findings(tab) == []
     tab.page.emulate_media(color_scheme="light")
 
 
