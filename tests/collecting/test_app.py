@@ -196,6 +196,11 @@ def test_every_reply_has_the_headers_that_protect(path: str, status: int) -> Non
     for name, value in HEADERS.items():
         assert name == "content-security-policy" or headers[name] == value
     assert_nothing_from_elsewhere(headers["content-security-policy"])
+    assert headers["cache-control"] == "no-store"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["cross-origin-opener-policy"] == headers["cross-origin-resource-policy"] == "same-origin"
+    assert "camera=()" in headers["permissions-policy"]
     assert not {"set-cookie", "server", "etag", "last-modified"} & set(headers)
 
 
