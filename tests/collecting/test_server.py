@@ -382,7 +382,8 @@ def killed(tmp_path: Path, place: str, rounds: int, *, clients: int = 8, each: i
         port = free.getsockname()[1]
     rng = random.Random(rounds)
     # Some responses belong to one round only; nothing of them is lost, and nothing is counted twice.
-    with collecting(tmp_path, SURVEY, "--database", place, "--port", str(port)) as process:
+    options = ("--database", place, "--port", str(port), "--rate", "0")
+    with collecting(tmp_path, SURVEY, *options) as process:
         everybody = [[body_of(SURVEY) for _ in range(each * rounds)] for _ in range(clients)]
         senders = [Client(port, bodies, time.monotonic() + 60 + 10 * rounds) for bodies in everybody]
         running: Running = process
@@ -392,7 +393,7 @@ def killed(tmp_path: Path, place: str, rounds: int, *, clients: int = 8, each: i
             running.process.wait()
             acknowledged = {body for sender in senders for body in list(sender.kept)}
             assert responses(place) >= len(acknowledged)
-            running = Running(tmp_path, "--database", place, "--port", str(port))
+            running = Running(tmp_path, *options)
         try:
             for sender in senders:
                 sender.join()
