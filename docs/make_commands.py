@@ -17,7 +17,8 @@ from warner.cli import app
 OPENING = """# The commands
 
 Every step is a command. It reads a file, or `-` for standard input, and prints a table for people, or JSON or CSV for
-programs. A mistake is one line on standard error and exit code 2; Ctrl-C is 130; files are written whole or not at all.
+programs. A mistake is one line on standard error and exit code 2; Ctrl-C is 130 (0 for
+`warner collect`, which is stopped that way), and SIGTERM 143; files are written whole or not at all.
 This page is made from the commands' own help.
 
 ```console
