@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 DEBIAN = "/usr/lib/postgresql/*/bin"
-MEMORY = "/dev/shm"
+MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # a folder that waits for no disk
 NUMBERS = count()
 
 
@@ -27,9 +27,8 @@ class PostgresServer:
 
     def __init__(self, binaries: Path) -> None:
         self.binaries = binaries
-        # In memory if possible: a crash of the server is the same there, and its recovery needs no disk.
-        memory = MEMORY if os.access(MEMORY, os.W_OK) else None
-        self.folder = Path(tempfile.mkdtemp(prefix="warner-postgres-", dir=memory))
+        # A crash of the server is the same in memory, and its recovery needs no disk.
+        self.folder = Path(tempfile.mkdtemp(prefix="warner-postgres-", dir=MEMORY))
         if os.geteuid() == 0:  # which PostgreSQL refuses to run as
             shutil.chown(self.folder, "postgres")
         self._run("initdb", "-D", self._data, "-U", "warner", "--auth=trust", "-E", "UTF8", "--no-locale")

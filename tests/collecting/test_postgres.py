@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import threading
@@ -20,6 +21,7 @@ from warner.service.stores import backup, collected, opened
 from warner.service.stores.contract import Ledger, Outcome, hashed
 from warner.service.stores.sessions import schema
 from warner.service.survey import Survey, survey_from_json
+from warner.service.writer import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -193,6 +195,28 @@ def test_a_step_that_waits_in_several_stripes_is_published_by_tidying(url: str) 
     assert collected(f"{url}#{survey.id}").responses == 0
     assert stores[0].tidy()
     assert stores[1].collected().responses == stores[0].published == 12
+    for store in stores:
+        store.release()
+
+
+def test_every_process_hears_of_what_another_has_published(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("warner.service.writer.LOOK", 0.05)
+    survey = a_survey(batch=1)
+    stores = [opened(url, survey) for _ in range(2)]
+
+    async def work() -> list[tuple[int, bool]]:
+        here, there = (Writer(store) for store in stores)
+        heard = []
+        news = asyncio.create_task(here.news(after=here.latest))
+        await there.keep(response(0))
+        heard.append(((await news).responses, here.closed))
+        news = asyncio.create_task(here.news(after=here.latest))
+        await there.close()
+        heard.append(((await news).responses, here.closed))
+        await asyncio.gather(here.stop(), there.stop())
+        return heard
+
+    assert asyncio.run(work()) == [(1, False), (1, True)]
     for store in stores:
         store.release()
 

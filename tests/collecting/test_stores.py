@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from collecting.databases import postgres
+from collecting.databases import MEMORY, postgres
 from collecting_cases import COIN, open_survey
 from warner import (
     HadamardResponse,
@@ -92,7 +92,7 @@ def database() -> Callable[[], str]:
 @pytest.fixture(params=["sqlite", "postgres"])
 def places(request: pytest.FixtureRequest, database: Callable[[], str]) -> Iterator[Callable[[], Place]]:
     """Give new places of one kind."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
 
         def fresh() -> Place:
             name = f"survey-{next(NUMBERS)}"

@@ -236,12 +236,11 @@ class Writer:
             self._announce(self.store.collected())
 
     def _look(self) -> None:
-        """See what other processes have published, if anybody wants to know."""
+        """See what other processes have published, and whether one of them has closed the survey."""
         self._looked = time.monotonic()
-        if any(not listener.future.done() for listener in self._listeners):
-            collected = self.store.collected()
-            if (collected.responses, collected.state) != (self.latest.responses, self.latest.state):
-                self._announce(collected)
+        collected = self.store.collected()
+        if (collected.responses, collected.state) != (self.latest.responses, self.latest.state):
+            self._announce(collected)
 
     def _close(self) -> Collected:
         self.store.close()

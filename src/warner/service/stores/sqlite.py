@@ -57,6 +57,7 @@ SETTINGS = (
     "fullfsync = on",  # macOS: the disk's own cache, too
     "secure_delete = on",
     "temp_store = memory",
+    "wal_autocheckpoint = 0",  # `tidy` does it, apart from the transactions that somebody waits for
     f"busy_timeout = {1000 * HASTE:.0f}",
 )
 
