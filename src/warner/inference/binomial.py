@@ -19,6 +19,7 @@ import numpy as np
 from scipy.special import betainc, betaincc, betainccinv, betaincinv, ndtri
 
 from warner.arrays import SMALLEST, Numbers
+from warner.inference.realised import MOST_VARIANCE, fewest_holders, summable
 from warner.reports.counts import LONG_ROW, distinct
 
 if TYPE_CHECKING:
@@ -31,8 +32,8 @@ TARGETS = {"population": "share in the population", "realised": "share among the
 HAIR = 1e-12
 BELIEVED = 1e-6  # how far, relatively, the tail at a quantile may be from the one that was asked for
 MANY_REPORTS = 1e10  # beyond, limits of the beta distribution are lost in rounding
-SMALLEST_TAIL = 0.005  # the smallest tail for which an approximation by the normal law was looked at
 LEAST_EXPECTED = 10  # expected reports, or their variance, from which approximate intervals may be used
+USUAL_QUANTILE = 2.0  # the normal quantile up to which that variance is enough, that of 95 % intervals
 
 
 class Rates(NamedTuple):
@@ -77,11 +78,11 @@ def share_interval(
         Chance of a miss on either side.
     target : {"population", "realised"}
         Whose share is meant.
-    method : {"clopper_pearson", "wilson", "score"}, optional
+    method : {"clopper_pearson", "wilson", "exact", "score"}, optional
         ``clopper_pearson`` is exact, in the sense of at least, for both targets. ``wilson``, for the population, is
-        narrower, and approximate. ``score`` is for the realised share, much narrower where little is randomized, and
-        approximate. If not given: ``clopper_pearson``, but ``score`` for a realised share where reports are many
-        enough for it.
+        narrower, and approximate. ``exact`` is for the realised share, and much narrower than ``clopper_pearson`` where
+        little is randomized. ``score``, for the realised share, is approximate. If not given: ``clopper_pearson`` for
+        the population; for a realised share see `realised_methods`.
     """
     low, high = all_at_each_count(lambda c, total: ends(c, total, rate, tail, target, method), counts, n)
     return low, high
@@ -170,14 +171,33 @@ def _quantile(a: Numbers, b: Numbers, tail: Numbers, *, upper: bool = False) -> 
     return root
 
 
-def suited(n: Numbers, rate: Rates, target: str, tail: float) -> Mask:
-    """Tell whether the score interval is the default: for realised shares, if there is much noise, or none at all.
+def variance_needed(tail: float) -> float:
+    r"""Give the variance of a count from which the normal law is a good approximation this far out.
 
-    Not far out in the tails, where simultaneous intervals end: there the normal law is no good approximation.
+    By Edgeworth's expansion the error of a tail, relative to it, is near :math:`z^3/6` times the skewness of the count,
+    which is at most :math:`1/\sqrt{\text{variance}}`: equally good is what has equal :math:`z^6/\text{variance}`.
     """
+    return float(LEAST_EXPECTED * max(1.0, float(ndtri(tail)) / -USUAL_QUANTILE) ** 6)
+
+
+def suited(n: Numbers, rate: Rates, target: str, tail: float) -> Mask:
+    """Tell whether the score interval holds: for realised shares, if there is much noise, or none at all."""
     least = n * np.minimum(rate.spread(0.0), rate.spread(1.0))
     none = np.maximum(rate.spread(0.0), rate.spread(1.0)) == 0
-    return np.asarray(((least >= LEAST_EXPECTED) & (tail >= SMALLEST_TAIL)) | none) & (target == "realised")
+    return np.asarray((least >= variance_needed(tail)) | none) & (target == "realised")
+
+
+def realised_methods(n: Numbers, rate: Rates, tail: float, method: str | None = None) -> tuple[Mask, Mask]:
+    """Tell which realised shares have exact intervals, and which of the others have score intervals, by default.
+
+    The rest, where too many reports for an exact interval have too little noise for a score interval, and weights
+    whose effective number of reports is not whole, has those of Clopper and Pearson.
+    """
+    if method is not None:
+        shape = np.shape(n * rate.spread(0.0))
+        return np.full(shape, method == "exact"), np.full(shape, method == "score")
+    exact = summable(n, np.maximum(rate.spread(0.0), rate.spread(1.0)))
+    return exact, ~exact & suited(n, rate, "realised", tail)
 
 
 def ends(c: Array, n: Numbers, rate: Rates, tail: float, target: str, method: str | None) -> tuple[Array, Array]:
@@ -199,20 +219,54 @@ def _unclipped(
     below: Array, above: Array, n: Numbers, rate: Rates, tail: float, target: str, method: str | None
 ) -> tuple[Array, Array]:
     """Give the share at the lower limit for the count `below`, and at the upper limit for the count `above`."""
-    allowed = {"population": ("clopper_pearson", "wilson"), "realised": ("clopper_pearson", "score")}[target]
+    allowed = {"population": ("clopper_pearson", "wilson"), "realised": ("exact", "clopper_pearson", "score")}[target]
     if method is not None and method not in allowed:
         raise ValueError(f"method must be one of {', '.join(allowed)} for the {TARGETS[target]}, but got {method!r}")
     if method == "wilson":
         _refuse_few(n * np.minimum(rate.lowest, 1 - rate.highest), "wilson", "expected reports of an absent answer")
         return wilson_limit(below, n, rate, tail, -1), wilson_limit(above, n, rate, tail, 1)
-    scored = suited(n, rate, target, tail) & (method != "clopper_pearson")
-    if method == "score" and not scored.all():
-        _refuse_few(n * np.minimum(rate.spread(0.0), rate.spread(1.0)), "score", "as the variance of noise alone")
+    if target == "realised":
+        return _realised(below, above, n, rate, tail, method)
+    return _binomial_limits(below, above, n, rate, tail)
+
+
+def _realised(
+    below: Array, above: Array, n: Numbers, rate: Rates, tail: float, method: str | None
+) -> tuple[Array, Array]:
+    """Give the same for realised shares: each by the method that it has."""
+    if method == "score" and not suited(n, rate, "realised", tail).all():
+        needed = variance_needed(tail)
+        _refuse_few(n * np.minimum(rate.spread(0.0), rate.spread(1.0)), "score", "as the variance of noise alone", needed)
+    if method == "exact" and not summable(n, np.maximum(rate.spread(0.0), rate.spread(1.0))).all():
+        raise ValueError(
+            f"method 'exact' needs whole numbers of reports, of a variance up to {MOST_VARIANCE:,.0f}, but they are not "
+            "or have more; leave it out"
+        )
+    below, above, n, base, gain = np.broadcast_arrays(below, above, n, rate.base, rate.gain)
+    exact, scored = (np.broadcast_to(which, below.shape) for which in realised_methods(n, rate, tail, method))
+    low, high = np.empty(below.shape), np.empty(below.shape)
+    for chosen, limits in ((exact, _exact_limits), (scored, _score_limits), (~exact & ~scored, _binomial_limits)):
+        if chosen.any():
+            some = Rates(base[chosen], gain[chosen])
+            low[chosen], high[chosen] = limits(below[chosen], above[chosen], n[chosen], some, tail)
+    return low, high
+
+
+def _exact_limits(below: Array, above: Array, n: Array, rate: Rates, tail: float) -> tuple[Array, Array]:
+    # Who is not counted is as good as who is: P(X <= c) is the tail of n - c, and holders change places with others.
+    first = fewest_holders(below, n, rate.highest, rate.lowest, tail) / n
+    second = fewest_holders(n - np.ceil(above), n, 1 - rate.lowest, 1 - rate.highest, tail) / n
+    upright = rate.gain > 0
+    return np.where(upright, first, 1 - first), np.where(upright, 1 - second, second)
+
+
+def _score_limits(below: Array, above: Array, n: Array, rate: Rates, tail: float) -> tuple[Array, Array]:
+    return score_limit(below, n, rate, tail, -1), score_limit(above, n, rate, tail, 1)
+
+
+def _binomial_limits(below: Array, above: Array, n: Array, rate: Rates, tail: float) -> tuple[Array, Array]:
     limits = binomial_limits(below, n, tail)[0], binomial_limits(above, n, tail)[1]
     low, high = ((limit - rate.base) / rate.gain for limit in limits)
-    if scored.any():
-        low = np.where(scored, score_limit(below, n, rate, tail, -1), low)
-        high = np.where(scored, score_limit(above, n, rate, tail, 1), high)
     return low, high
 
 
@@ -248,10 +302,10 @@ def standard_error(c: Array, n: Numbers, rate: Rates, target: str = "population"
     return np.asarray(np.sqrt(variance / n) / abs(rate.gain))
 
 
-def _refuse_few(amount: Numbers, method: str, what: str) -> None:
-    if not np.all(amount >= LEAST_EXPECTED):
+def _refuse_few(amount: Numbers, method: str, what: str, needed: float = LEAST_EXPECTED) -> None:
+    if not np.all(amount >= needed):
         raise ValueError(
-            f"method {method!r} needs at least {LEAST_EXPECTED} {what}, but there are {np.min(amount):.3g}; use "
+            f"method {method!r} needs at least {needed:.3g} {what}, but there are {np.min(amount):.3g}; use "
             "'clopper_pearson', which holds for any number"
         )
 

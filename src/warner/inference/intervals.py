@@ -4,10 +4,8 @@ A design says how a share shows (`Readout`): in a binomial count, then the inter
 combination of the observed shares, then it is approximately normal. If reports do not tell a share, its interval is
 from 0 to 1. The method that was used says whether an interval is exact, and nothing else does.
 
-Collections that were pooled are combined by the score: with binomial counts c of n in each, the share is compared with
-:math:`\sum_g \gamma_g (c_g - n_g \phi_g) / (\phi_g(1-\phi_g))`, where :math:`\phi_g = \beta_g + \gamma_g \theta`.
-That is the efficient linear combination at every share, and Wilson's interval if there is only one collection. The
-share realised among all of their people is the average of what was realised in each, weighted by their numbers.
+Collections that were pooled are combined by their score (`warner.inference.pooled`). The share realised among all of
+their people is the average of what was realised in each, weighted by their numbers.
 """
 
 from __future__ import annotations
@@ -23,15 +21,15 @@ from warner.designs.facts import Prefixes, Readout, sizes_of
 from warner.designs.labels import positions
 from warner.inference.anytime import anytime_interval, refuse_anytime
 from warner.inference.binomial import (
-    LEAST_EXPECTED,
-    SMALLEST_TAIL,
     TARGETS,
     Rates,
     interval_and_error,
+    realised_methods,
     share_interval,
     standard_error,
     suited,
 )
+from warner.inference.pooled import Counted, pooled_limits
 from warner.results import Result, plain
 from warner.words import level_text, percent
 
@@ -43,8 +41,7 @@ if TYPE_CHECKING:
     from warner.reports.pools import Collected
     from warner.reports.tallies import Tally
 
-EXACT = frozenset({"clopper_pearson", "anytime", "known"})  # methods whose level holds at least; all others hold about
-HALVINGS = 60
+EXACT = frozenset({"clopper_pearson", "exact", "anytime", "known"})  # whose level holds at least; others hold about
 NAMED = 5  # answers named in an error
 
 
@@ -117,7 +114,8 @@ class Interval(Result):
         The level, whose share is meant (``population`` or ``realised``), whether the intervals of all answers hold at
         once, and whether those of all looks do.
     methods : tuple of str
-        How it was computed: clopper_pearson, wilson, score, linear or anytime; several where answers or groups differ.
+        How it was computed: clopper_pearson, exact, wilson, score, linear or anytime; several where answers or groups
+        differ.
     weighted : bool
         Whether reports have weights; then the effective number of reports stands for their number.
     """
@@ -288,10 +286,11 @@ def _single(readout: Readout, tail: float, target: str, method: str | None, leve
 
 def _names(n: Array, rate: Rates, target: str, tail: float, method: str | None) -> tuple[str, ...]:
     """Name what was used for binomial counts: the method that was asked for, or the defaults of `share_interval`."""
-    if method is not None:
-        return (method,)
-    scored = suited(n, rate, target, tail)
-    return ("score",) if scored.all() else ("score", "clopper_pearson") if scored.any() else ("clopper_pearson",)
+    if method is not None or target == "population":
+        return (method or "clopper_pearson",)
+    exact, scored = realised_methods(n, rate, tail)
+    used = {"exact": exact.any(), "score": scored.any(), "clopper_pearson": not (exact | scored).all()}
+    return tuple(name for name, some in used.items() if some)
 
 
 # Several collections
@@ -315,6 +314,11 @@ class Joint:
     def binomial(self) -> bool:
         """Whether one binomial count tells everything, about all people of the group."""
         return len(self.count) == 1 and bool(self.exact.all()) and not self.silent
+
+    @property
+    def counted(self) -> Counted:
+        """The counts alone."""
+        return Counted(self.count, self.trials, self.base, self.gain)
 
     def only(self, sets: Mask) -> Joint:
         """Give those of some sets."""
@@ -386,40 +390,16 @@ def _of_group(parts: tuple[Tally, ...], group: int, sets: Sets | None, tail: flo
     low, high, error = np.empty((3, width))
     exact = np.asarray(together.exact.all(axis=0))
     names: list[tuple[str, ...]] = []
-    for chosen, combined in ((exact, _scored), (~exact, _weighted)):
+    for chosen, combined in ((exact, _counted), (~exact, _weighted)):
         if chosen.any():
             low[chosen], high[chosen], error[chosen], used = combined(together.only(chosen), tail)
             names.append(used)
     return Limits(low, high, error, _all_names(names))
 
 
-def _scored(together: Joint, tail: float) -> Limits:
-    c, n, base, gain = together.count, together.trials, together.base, together.gain
-    z = -float(ndtri(tail))
-    nothing, everything = base, base + gain
-    # Never empty, as for one collection: counts beyond what the shares 0 and 1 explain are moved there.
-    beyond = _score(c, n, base, gain, np.zeros(c.shape[1])) < 0
-    high = _crossing(np.where(beyond, n * nothing, c), n, base, gain, -z)
-    beyond = _score(c, n, base, gain, np.ones(c.shape[1])) > 0
-    low = _crossing(np.where(beyond, n * everything, c), n, base, gain, z)
-    least = (n * np.minimum(nothing * (1 - nothing), everything * (1 - everything))).sum(axis=0)
-    enough = (least >= LEAST_EXPECTED) & (tail >= SMALLEST_TAIL)
-    if not enough.all():
-        exact = _all_at_once(c, n, Rates(base, gain), tail)
-        low, high = np.where(enough, low, exact[0]), np.where(enough, high, exact[1])
-    middle = _crossing(c, n, base, gain, 0.0)
-    names = (("score",) if enough.any() else ()) + (() if enough.all() else ("clopper_pearson",))
-    return Limits(low, high, 1 / np.sqrt(information(n, base, gain, middle)), names)
-
-
-def _all_at_once(c: Array, n: Array, rate: Rates, tail: float) -> tuple[Array, Array]:
-    """Give what the exact intervals of all collections have in common, each at a level that lets all of them hold."""
-    low, high = share_interval(c, n, rate, tail / len(c))
-    conflict = low.max(axis=0) > high.min(axis=0)  # then everything between them
-    return (
-        np.where(conflict, low.min(axis=0), low.max(axis=0)),
-        np.where(conflict, high.max(axis=0), high.min(axis=0)),
-    )
+def _counted(together: Joint, tail: float) -> Limits:
+    """Combine binomial counts."""
+    return Limits(*pooled_limits(together.counted, tail))
 
 
 def _weighted(together: Joint, tail: float) -> Limits:
@@ -456,41 +436,13 @@ def _realised(together: Joint, tail: float) -> Limits:
     rate = Rates(together.base, together.gain)
     enough = (suited(together.trials, rate, "realised", tail) | ~together.exact).all(axis=0)
     safe = np.asarray(~enough & together.exact.all(axis=0))
+    used: tuple[str, ...] = ()
     if safe.any():
         few = together.only(safe)
-        ends = share_interval(few.count, few.trials, Rates(few.base, few.gain), tail / len(few.count))
+        rates = Rates(few.base, few.gain)
+        ends = share_interval(few.count, few.trials, rates, tail / len(few.count), "realised")
+        used = _names(few.trials, rates, "realised", tail / len(few.count), None)
         weight = few.people / (few.people.sum(axis=0) + few.silent)
         low[safe], high[safe] = ((weight * end).sum(axis=0) for end in ends)
         high[safe] += unknown
-    names = (() if safe.all() else ("linear",)) + (("clopper_pearson",) if safe.any() else ())
-    return Limits(low, high, error, names)
-
-
-def _variance(n: Array, base: Array, gain: Array, theta: Array) -> tuple[Array, Array]:
-    """Give the probability of a report, and its variance; half a report away from impossible and from certain."""
-    reported = base + gain * theta
-    inside = np.clip(reported, 0.5 / n, 1 - 0.5 / n)
-    return reported, inside * (1 - inside)
-
-
-def information(n: Array, base: Array, gain: Array, theta: Array) -> Array:
-    """Give the information that all collections have on a share."""
-    _, variance = _variance(n, base, gain, theta)
-    return np.asarray((n * gain**2 / variance).sum(axis=0))
-
-
-def _score(c: Array, n: Array, base: Array, gain: Array, theta: Array) -> Array:
-    """Give how many standard deviations the counts are above what this share leads to."""
-    reported, variance = _variance(n, base, gain, theta)
-    return np.asarray((gain * (c - n * reported) / variance).sum(axis=0) / np.sqrt(information(n, base, gain, theta)))
-
-
-def _crossing(c: Array, n: Array, base: Array, gain: Array, z: float) -> Array:
-    """Find the share in [0, 1] at which the score, which falls with the share, is z; or the nearest end."""
-    low, high = np.zeros(c.shape[1]), np.ones(c.shape[1])
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        above = _score(c, n, base, gain, middle) > z
-        low, high = np.where(above, middle, low), np.where(above, high, middle)
-    low = np.where(_score(c, n, base, gain, np.zeros_like(low)) <= z, 0.0, low)
-    return np.where(_score(c, n, base, gain, np.ones_like(low)) >= z, 1.0, low)
+    return Limits(low, high, error, (() if safe.all() else ("linear",)) + used)

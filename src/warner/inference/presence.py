@@ -14,7 +14,8 @@ from scipy.special import gammaincc, ndtr, ndtri
 
 from warner.inference.binomial import Rates, at_each_count, at_least, check_power, smallest_share
 from warner.inference.comparisons import ratio_to_error
-from warner.inference.intervals import check_level, combined, information, joint, spread
+from warner.inference.intervals import check_level, combined, joint, spread
+from warner.inference.pooled import information
 from warner.inference.ranking import about_groups, answer_columns, group_rows, listed_groups, listed_labels, names_of
 from warner.results import Result, plain
 from warner.words import percent
@@ -177,7 +178,7 @@ def _of_group(parts: tuple[Tally, ...], group: int, k: int, alpha: float, power:
     exact = np.asarray(together.exact.all(axis=0))
     if exact.any():  # that of an answer which nobody holds
         some = together.only(exact)
-        at_nothing = information(some.trials, some.base, some.gain, np.zeros(some.count.shape[1]))
+        at_nothing = information(some.counted, np.zeros(some.count.shape[1]))
         error[exact] = 1 / np.sqrt(at_nothing)
     return gammaincc(number, logs), float(ndtri(power) - ndtri(alpha)) * float(error.max())
 
