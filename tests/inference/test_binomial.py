@@ -164,17 +164,15 @@ REALISED = [(2, 0.5, 100), (2, 2, 200), (2, 4, 1000), (10, 1, 300), (10, 3, 1500
 def test_realised_intervals_cover_the_share_among_these_people(k: int, epsilon: float, n: int, part: float) -> None:
     design, holders = RandomizedResponse(k, epsilon=epsilon), round(part * n)
     assert n * design.q * (1 - design.q) >= 10
-    scored = realised_coverage(
-        design, n, holders, lambda c: share_interval(c, float(n), rates(design), 0.025, "realised")
-    )
-    assert 0.93 <= scored <= 0.99
-    exact = realised_coverage(
-        design,
-        n,
-        holders,
-        lambda c: share_interval(c, float(n), rates(design), 0.025, "realised", "clopper_pearson"),
-    )
-    assert exact >= 0.95 - 1e-12
+    covered = {
+        method: realised_coverage(
+            design, n, holders, lambda c, method=method: share_interval(c, float(n), rates(design), 0.025, "realised", method)
+        )
+        for method in ("score", "exact", "clopper_pearson", None)
+    }
+    assert 0.93 <= covered["score"] <= 0.99
+    assert min(covered["exact"], covered["clopper_pearson"]) >= 0.95 - 1e-12
+    assert covered[None] == covered["exact"]
 
 
 def test_a_wrong_standard_error_would_be_noticed() -> None:
@@ -193,7 +191,7 @@ def test_a_wrong_standard_error_would_be_noticed() -> None:
 def test_the_realised_interval_is_narrower_and_solves_its_quadratic() -> None:
     design, n = RandomizedResponse(2, epsilon=4), 1000.0
     counts, rate = np.array([[400, 600]]), rates(design)
-    low, high = share_interval(counts, n, rate, 0.025, "realised")
+    low, high = share_interval(counts, n, rate, 0.025, "realised", "score")
     wide = share_interval(counts, n, rate, 0.025)
     assert ((high - low) < (wide[1] - wide[0]) / 3).all()
     for end in (low, high):  # the observed share is 1.96 standard errors of that end away from it
@@ -218,7 +216,7 @@ def test_inverted_designs_are_upright_ones_with_answers_swapped(method: str | No
     ("target", "method", "complaint"),
     [
         ("population", "score", "method must be one of clopper_pearson, wilson for the share in the population"),
-        ("realised", "wilson", "method must be one of clopper_pearson, score for the share among these people"),
+        ("realised", "wilson", "method must be one of exact, clopper_pearson, score for the share among these people"),
         ("realised", "score", "'score' needs at least 10 as the variance of noise alone, but there are 3.75"),
     ],
 )

@@ -24,6 +24,7 @@ YES_NO = RandomizedResponse(["yes", "no"], truth="3/4")
 THREE = RandomizedResponse(3, odds=(3, 1))
 NAMES = {
     "clopper_pearson": "Clopper and Pearson",
+    "exact": "by the sum of binomial laws",
     "wilson": "Wilson",
     "score": "the score interval",
     "linear": "linear combination",
@@ -45,19 +46,37 @@ CASES: list[tuple[str, Tally | Pool, dict[str, Any], set[str], bool]] = [
     ("all at once", Tally(THREE, [400, 350, 250]), AT_ONCE, {"clopper_pearson"}, False),
     ("no noise", Tally(RandomizedResponse(2, odds=(1, 0)), [40, 60]), {}, {"clopper_pearson"}, False),
     ("weights", Tally(YES_NO, [40.5, 60.25], squares=120.0), {}, {"clopper_pearson"}, True),
-    ("these very people", Tally(YES_NO, [400, 600]), REALISED, {"score"}, True),
-    ("a few of them", Tally(YES_NO, [4, 6]), REALISED, {"clopper_pearson"}, False),
+    ("these very people", Tally(YES_NO, [400, 600]), REALISED, {"exact"}, False),
+    ("a few of them", Tally(YES_NO, [4, 6]), REALISED, {"exact"}, False),
+    ("very many of them", Tally(YES_NO, [400_000, 600_000]), REALISED, {"score"}, True),
+    (
+        "very many of them, and hardly any noise",
+        Tally(RandomizedResponse(2, odds=(10**12, 1)), [3 * 10**15, 5 * 10**15]),
+        REALISED,
+        {"exact"},
+        False,
+    ),
+    ("these very people, with weights", Tally(YES_NO, [40.5, 60.25], squares=120.0), REALISED, {"score"}, True),
+    ("a few of them, with weights", Tally(YES_NO, [4.5, 6.25], squares=12.0), REALISED, {"clopper_pearson"}, True),
+    ("two answers at once", Tally(YES_NO, [40, 60]), AT_ONCE, {"clopper_pearson"}, False),
     (
         "far out in the tails",
         Tally(RandomizedResponse(6, odds=(3, 1)), [90, 80, 70, 60, 50, 50]),
         REALISED | AT_ONCE,
-        {"clopper_pearson"},
+        {"exact"},
         False,
     ),
     ("a channel of two reports", Tally(surveys.crosswise("1/4"), [198, 112]), {}, {"clopper_pearson"}, False),
     ("a linear channel", Tally(LINEAR, [330, 330, 340]), {}, {"linear"}, True),
     ("a channel that is both", Tally(MIXED, [330, 330, 340]), {}, {"clopper_pearson", "linear"}, True),
-    ("the same, realised", Tally(MIXED, [330, 330, 340]), REALISED, {"score", "linear"}, True),
+    ("the same, realised", Tally(MIXED, [330, 330, 340]), REALISED, {"exact", "linear"}, True),
+    (
+        "forced response, realised",
+        Tally(surveys.forced_response(truth="1/2", yes="1/3"), [10, 10]),
+        REALISED,
+        {"exact"},
+        False,
+    ),
     (
         "sets of answers",
         Tally(SubsetSelection(5, odds=(3, 1), size=2), [500, 450, 400, 350, 300], n=1000),
@@ -70,19 +89,57 @@ CASES: list[tuple[str, Tally | Pool, dict[str, Any], set[str], bool]] = [
     ("any time, a channel that is both", Tally(MIXED, [330, 330, 340]), ANYTIME, {"anytime"}, False),
     ("any time, an empty group", groups([400, 350, 250], [0, 0, 0]), ANYTIME, {"anytime"}, False),
     ("an empty group", groups([400, 350, 250], [0, 0, 0]), {}, {"clopper_pearson"}, False),
-    ("groups of two kinds", groups([400, 350, 250], [4, 3, 3]), REALISED, {"score", "clopper_pearson"}, True),
+    ("groups of two kinds", groups([400, 350, 250], [4, 3, 3]), REALISED, {"exact"}, False),
+    (
+        "groups of two kinds, many and few",
+        groups([400_000, 350_000, 250_000], [4, 3, 3]),
+        REALISED,
+        {"score", "exact"},
+        True,
+    ),
     (
         "a pool",
         pool([Tally(YES_NO, [400, 600]), Tally(RandomizedResponse(["yes", "no"], odds=(9, 1)), [340, 660])]),
         {},
+        {"exact"},
+        False,
+    ),
+    (
+        "a large pool",
+        pool([Tally(YES_NO, [40_000, 60_000]), Tally(RandomizedResponse(["yes", "no"], odds=(9, 1)), [34_000, 66_000])]),
+        {},
         {"score"},
+        True,
+    ),
+    (
+        "a large pool with hardly any noise, all alike",
+        pool(
+            [
+                Tally(RandomizedResponse(["yes", "no"], odds=(10**7, 1)), [10**5, 0]),
+                Tally(RandomizedResponse(["yes", "no"], odds=(10**8, 1)), [10**5, 1]),
+            ]
+        ),
+        {},
+        {"exact"},
+        False,
+    ),
+    (
+        "a pool with weights",
+        pool(
+            [
+                Tally(YES_NO, [40.5, 60.25], squares=120.0),
+                Tally(RandomizedResponse(["yes", "no"], odds=(9, 1)), [34.25, 66.0], squares=110.0),
+            ]
+        ),
+        {},
+        {"exact"},
         True,
     ),
     (
         "a small pool",
         pool([Tally(YES_NO, [4, 6]), Tally(RandomizedResponse(["yes", "no"], odds=(9, 1)), [3, 7])]),
         {},
-        {"clopper_pearson"},
+        {"exact"},
         False,
     ),
     (
@@ -96,8 +153,8 @@ CASES: list[tuple[str, Tally | Pool, dict[str, Any], set[str], bool]] = [
         "a pool of sets",
         pool([Tally(THREE, [400, 350, 250]), Tally(SubsetSelection(3, epsilon=1), [400, 350, 250], n=1000)]),
         {},
-        {"score"},
-        True,
+        {"exact"},
+        False,
     ),
 ]
 

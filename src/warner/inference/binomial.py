@@ -254,10 +254,10 @@ def _realised(
 
 def _exact_limits(below: Array, above: Array, n: Array, rate: Rates, tail: float) -> tuple[Array, Array]:
     # Who is not counted is as good as who is: P(X <= c) is the tail of n - c, and holders change places with others.
-    first = fewest_holders(below, n, rate.highest, rate.lowest, tail) / n
-    second = fewest_holders(n - np.ceil(above), n, 1 - rate.lowest, 1 - rate.highest, tail) / n
+    first = fewest_holders(below, n, rate.highest, rate.lowest, tail)
+    second = fewest_holders(n - np.ceil(above), n, 1 - rate.lowest, 1 - rate.highest, tail)
     upright = rate.gain > 0
-    return np.where(upright, first, 1 - first), np.where(upright, 1 - second, second)
+    return np.where(upright, first, n - first) / n, np.where(upright, n - second, second) / n
 
 
 def _score_limits(below: Array, above: Array, n: Array, rate: Rates, tail: float) -> tuple[Array, Array]:

@@ -35,6 +35,7 @@ from warner.words import level_text, percent
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Label, Mask, PerGroup, Sets
+    from warner.designs.contract import Design
     from warner.designs.labels import Labels
     from warner.documents import Document
     from warner.reports.counts import Levels
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 EXACT = frozenset({"clopper_pearson", "exact", "anytime", "known"})  # whose level holds at least; others hold about
 NAMED = 5  # answers named in an error
+SUMMED = 1e-9  # how far from one the sum of all shares may be, by rounding
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class Confidence:
             )
 
     def tail(self, k: int) -> float:
-        """Give the chance of a miss on either side; that of one of k intervals, if they are to hold all at once.
+        """Give the chance of a miss on either side; that of one of k intervals, if these are to hold all at once.
 
         That is Bonferroni's correction. Šidák's would need counts that do not depend on each other negatively.
         """
@@ -203,7 +205,8 @@ def limits(tally: Collected, confidence: Confidence, *, sets: Sets | None = None
         refuse_anytime(tally, method)
     if sets is not None and (whole := sizes_of(sets) == tally.k).any():
         return _with_known(tally, confidence, sets, whole, method)
-    tail = confidence.tail(tally.k)
+    designs = [part.design for part in tally.parts]
+    tail = confidence.tail(len(sets) if isinstance(sets, Prefixes) else intervals_apart(designs, confidence))
     if len(tally.parts) == 1:
         part = tally.parts[0]
         readout = part.readout(None if answered.all() else answered, sets, target=confidence.target)
@@ -218,11 +221,32 @@ def limits(tally: Collected, confidence: Confidence, *, sets: Sets | None = None
     else:
         if method is not None:
             raise ValueError(f"method must be left out for pooled collections, but got {method!r}")
-        groups = np.flatnonzero(answered).tolist()
-        rows = [_of_group(tally.parts, group, sets, tail, confidence.target) for group in groups]
+        rows = _of_groups(tally.parts, np.flatnonzero(answered).tolist(), sets, tail, confidence.target)
         low, high, error = (np.stack([row[place] for row in rows]) for place in range(3))
         methods = _all_names(row.methods for row in rows)
     return Limits(spread(low, answered), spread(high, answered), spread(error, answered), methods)
+
+
+def intervals_apart(designs: list[Design], confidence: Confidence) -> int:
+    """Count the intervals of all answers that do not follow from each other; one, if not all are to hold at once.
+
+    Of two answers, one interval is the mirror image of the other where the two estimates always sum to one: then both
+    hold if one does.
+    """
+    if not confidence.simultaneous:
+        return 1
+    mirrored = designs[0].k == 2 and all(_sum_to_one(design) for design in designs if design.epsilon > 0)
+    return 1 if mirrored else designs[0].k
+
+
+def _sum_to_one(design: Design) -> bool:
+    """Tell whether unbiased shares of all answers sum to one, whatever is reported, and show in the same way."""
+    if not design.exclusive:
+        return False
+    counts = np.sqrt(np.arange(2.0, 2 + len(design.columns)))[np.newaxis]  # of which they would not by accident
+    readout = design.readout(counts, counts.sum(keepdims=True))
+    alike = np.all(readout.exact) or not np.any(readout.exact)
+    return bool(alike and abs(readout.share().sum() - 1) <= SUMMED)
 
 
 def _with_known(tally: Collected, confidence: Confidence, sets: Sets, whole: Mask, method: str | None) -> Limits:
@@ -351,6 +375,16 @@ class Joint:
         return share, np.where(self.exact, binomial, self.error)
 
 
+def beside(groups: list[Joint]) -> Joint:
+    """Put the sets of groups beside each other, which equally many collections tell."""
+    chosen: Document = {
+        name: np.concatenate([getattr(group, name) for group in groups], axis=1)
+        for name, part in vars(groups[0]).items()
+        if isinstance(part, np.ndarray)
+    }
+    return Joint(**chosen, silent=0.0, apart=groups[0].apart)
+
+
 def joint(
     parts: tuple[Tally, ...], group: int, sets: Sets | None, minus: Sets | None = None, target: str = "population"
 ) -> Joint:
@@ -376,30 +410,42 @@ def joint(
     return Joint(count, trials, base, gain, exact, error, people, silent, apart=minus is not None)
 
 
-def _of_group(parts: tuple[Tally, ...], group: int, sets: Sets | None, tail: float, target: str) -> Limits:
-    telling = [part for part in parts if part.answered[group] and part.design.epsilon > 0]
-    others = [part for part in parts if part.answered[group] and part.design.epsilon == 0]
-    if len(telling) == 1 and not (others and target == "realised"):
-        readout = telling[0].readout([group], sets, target=target)
-        low, high, error, methods = _single(readout, tail, target, None)
-        return Limits(low[0], high[0], error[0], methods)
-    together = joint(parts, group, sets, target=target)
-    if target == "realised":
-        return _realised(together, tail)
-    width = together.count.shape[1]
-    low, high, error = np.empty((3, width))
+def _of_groups(
+    parts: tuple[Tally, ...], groups: list[int], sets: Sets | None, tail: float, target: str
+) -> list[Limits]:
+    """Give the limits of each group; those of groups that equally many collections tell are computed in one go."""
+    rows: dict[int, Limits] = {}
+    alike: dict[int, dict[int, Joint]] = {}
+    for group in groups:
+        telling = [part for part in parts if part.answered[group] and part.design.epsilon > 0]
+        others = [part for part in parts if part.answered[group] and part.design.epsilon == 0]
+        if len(telling) == 1 and not (others and target == "realised"):
+            readout = telling[0].readout([group], sets, target=target)
+            low, high, error, methods = _single(readout, tail, target, None)
+            rows[group] = Limits(low[0], high[0], error[0], methods)
+        elif target == "realised":
+            rows[group] = _realised(joint(parts, group, sets, target=target), tail)
+        else:
+            alike.setdefault(len(telling), {})[group] = joint(parts, group, sets, target=target)
+    for batch in alike.values():
+        *ends, methods = _combined(beside(list(batch.values())), tail)
+        for group, low, high, error in zip(batch, *(np.split(end, len(batch)) for end in ends), strict=True):
+            rows[group] = Limits(low, high, error, methods)
+    return [rows[group] for group in groups]
+
+
+def _combined(together: Joint, tail: float) -> Limits:
+    """Combine what all collections tell about the population: binomial counts, or else unbiased estimates."""
+    low, high, error = np.empty((3, together.count.shape[1]))
     exact = np.asarray(together.exact.all(axis=0))
     names: list[tuple[str, ...]] = []
-    for chosen, combined in ((exact, _counted), (~exact, _weighted)):
-        if chosen.any():
-            low[chosen], high[chosen], error[chosen], used = combined(together.only(chosen), tail)
-            names.append(used)
+    if exact.any():
+        low[exact], high[exact], error[exact], used = pooled_limits(together.only(exact).counted, tail)
+        names.append(used)
+    if not exact.all():
+        low[~exact], high[~exact], error[~exact], used = _weighted(together.only(~exact), tail)
+        names.append(used)
     return Limits(low, high, error, _all_names(names))
-
-
-def _counted(together: Joint, tail: float) -> Limits:
-    """Combine binomial counts."""
-    return Limits(*pooled_limits(together.counted, tail))
 
 
 def _weighted(together: Joint, tail: float) -> Limits:

@@ -32,6 +32,7 @@ from scipy.special import ndtri
 
 from warner.arrays import LARGEST_TOTAL, Numbers
 from warner.inference.binomial import Rates, binomial_limits, check_power, smallest_share
+from warner.inference.intervals import intervals_apart
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Integers, Mask
@@ -212,7 +213,8 @@ class Precision:
 
     def _half_widths(self, n: float) -> Array:
         base, gain = self.cases.rates
-        tail = self.question.confidence.tail(self.design.k)
+        confidence = self.question.confidence
+        tail = confidence.tail(intervals_apart([self.design], confidence))
         low, high = binomial_limits(np.minimum(n * (base + gain * self.cases.shares), n), n, tail)
         exact = (high - low) / 2 / np.abs(gain)
         linear = -float(ndtri(tail)) * self._linear_errors(n, self.cases.reported)
