@@ -35,14 +35,19 @@ from warner.inference.binomial import variance_needed
 from warner.inference.sums import NEGLECTED, binomial_law, in_blocks, terms_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from warner.arrays import Array, Mask
 
-HALVINGS = 60
+    Values = tuple[Array, Array]  # values and their probabilities, a row for each law
+    Adding = Callable[[Values, Values], Values]
+
+SOLVED = 1e-13  # how far below its place a score limit may be
 LATTICE = 2**11  # cells that the sum of all counts but one is put into, where more collections make it longer
 MOST_VARIANCE = 1e4  # of the reports, up to which an end is exact
 CLOSE = 1e-7  # standard errors that an exact end may be too wide
 HAIR = 10 * NEGLECTED  # a tail is too small if it is so by more than this part of itself
-STEPS = 100  # that a root may take; it takes about eight
+STEPS = 120  # that a root may take; it takes about ten, and halves what is left in the second half
 FLOOR = 1e-290  # what a tail is raised to that is to have a normal quantile
 
 
@@ -96,20 +101,20 @@ def pooled_limits(counted: Counted, tail: float) -> PooledLimits:
     columns, back = np.unique(np.concatenate(counted), axis=1, return_inverse=True)
     counted = Counted(*np.split(columns, 4)).upright()
     share = crossing(counted, 0.0)
-    low, exactly_low = _lower_limits(counted, share, tail)
-    high, exactly_high = _lower_limits(counted.mirrored(), 1 - share, tail)
-    exact = np.append(exactly_low, exactly_high)
+    # The upper end is one less the lower end of all other answers.
+    both = Counted(*(np.append(*parts, axis=1) for parts in zip(counted, counted.mirrored(), strict=True)))
+    ends, exact = _lower_limits(both, np.append(share, 1 - share), tail)
     methods = ("exact",) * bool(exact.any()) + ("score",) * (not exact.all())
+    low, high = np.split(ends, 2)
     error = 1 / np.sqrt(information(counted, share))
     return PooledLimits(low[back], 1 - high[back], error[back], methods)
 
 
 def _lower_limits(counted: Counted, share: Array, tail: float) -> tuple[Array, Mask]:
     """Give the lower limits, and which of them are exact."""
-    z = -float(ndtri(tail))
     # Never empty: counts beyond what the share 1 explains are taken as that many.
     certain = np.where(share >= 1, counted.n * counted.reported(np.ones_like(share)), counted.c)
-    low = crossing(counted._replace(c=certain), z)
+    low = crossing(counted._replace(c=certain), -float(ndtri(tail)))
     reported = counted.reported(low)
     variance = (counted.n * reported * (1 - reported)).sum(axis=0)
     exact = variance <= max(MOST_VARIANCE, variance_needed(tail))
@@ -125,77 +130,103 @@ def _lower_limits(counted: Counted, share: Array, tail: float) -> tuple[Array, M
 def lowest(counted: Counted, share: Array, guess: Array, tail: float) -> Array:
     """Give the smallest shares at which counts of such an estimate or a larger one have a probability above `tail`.
 
-    That probability rises with the share. Its normal quantile is nearly straight, so that the regula falsi (with the
-    Illinois rule) finds the root in some steps; what is returned is still below it.
+    That probability rises with the share. `share` is the estimate, and `guess` where the limit may be.
     """
     wanted = float(ndtri(tail))
-    close = CLOSE / np.sqrt(information(counted, share)) + np.spacing(1.0)
+    # The collection that tells most goes last: its law is added up as it is.
+    order = np.argsort(counted.n * counted.gain**2 / _variance(counted, share), axis=0, kind="stable")
+    counted = Counted(*(np.take_along_axis(part, order, axis=0) for part in counted))
 
     def excess(at: Array, some: Mask) -> Array:
         tails = _tail_at(counted.chosen(some), share[some], at, tail)
         return np.asarray(ndtri(np.clip(tails * (1 + HAIR), FLOOR, 1 - NEGLECTED)) - wanted)
 
-    every = np.ones(share.size, dtype=bool)
-    below, above = np.zeros(share.size), np.ones(share.size)
-    under, over = excess(below, every), excess(above, every)
+    low = _root(excess, guess, CLOSE / np.sqrt(information(counted, share)))
     # Where even one report is more than the share 1 explains, nothing is learned from them.
-    open_ = np.asarray((share > 0) & (under < 0) & (over > 0))
-    middle, risen = np.where(open_, guess, 0.5), np.zeros(share.size, dtype=np.int64)
-    for turn in range(STEPS):
+    return np.where((share > 0) & (low < 1), low, 0.0)
+
+
+def _root(excess: Callable[[Array, Mask], Array], guess: Array, close: Array) -> Array:
+    """Find where in [0, 1] functions that rise are zero: up to `close` below it; 0 or 1 if it is not between them.
+
+    By the regula falsi with the Illinois rule. `excess` takes places, and a mask of which functions they are for.
+    """
+    every = np.ones(guess.size, dtype=bool)
+    below, above = np.zeros(guess.size), np.ones(guess.size)
+    under, over = excess(below, every), excess(above, every)
+    open_ = np.asarray((under < 0) & (over > 0))
+    result = np.where(under < 0, 1.0, 0.0)
+    middle, moved = np.where(open_, guess, 0.5), np.zeros(guess.size)
+    for step in range(STEPS):
+        open_ = open_ & (above - below > np.maximum(close, np.spacing(above)))
         if not open_.any():
             break
         edge = np.minimum(close, above - below) / 4
         middle = np.clip(middle, below + edge, above - edge)
-        found = np.zeros(share.size)
+        found = np.zeros(guess.size)
         found[open_] = excess(middle[open_], open_)
         up, down = open_ & (found <= 0), open_ & (found > 0)
-        below, under = np.where(up, middle, below), np.where(up, found, np.where(down & (risen < 0), under / 2, under))
-        above, over = np.where(down, middle, above), np.where(down, found, np.where(up & (risen > 0), over / 2, over))
-        risen = np.where(up, 1, np.where(down, -1, risen))
-        straight = below + np.where(open_, under / np.where(open_, under - over, 1.0), 0.5) * (above - below)
-        middle = straight if turn < STEPS // 2 else (below + above) / 2
-        open_ = open_ & (above - below > close)
-    return below
+        # An end that stays twice counts half, so that the line does not lean on it for ever.
+        under = np.where(up, found, np.where(down & (moved < 0), under / 2, under))
+        over = np.where(down, found, np.where(up & (moved > 0), over / 2, over))
+        below, above, moved = np.where(up, middle, below), np.where(down, middle, above), np.where(up, 1.0, -1.0)
+        part = np.divide(under, under - over, out=np.full(guess.size, 0.5), where=open_ & (step < STEPS // 2))
+        middle = below + part * (above - below)
+        result = np.where(up | down, below, result)
+    return result
 
 
 def _tail_at(counted: Counted, share: Array, at: Array, tail: float) -> Array:
     """Give the probability of counts whose estimate is at least `share`, if the share is `at`."""
     weights = counted.gain / _variance(counted, share)
-    middle = counted.n * counted.reported(share)
+    inside = (share > 0) & (share < 1)  # there the score is zero at the counts that were observed
+    centre = np.where(inside, counted.c, counted.n * counted.reported(share))
     chances = np.clip(counted.reported(at), 0, 1)
-    collections = len(counted.n)
-    widths = np.asarray([terms_of(n, chance, tail) for n, chance in zip(counted.n, chances, strict=True)]).sum(axis=0)
-    widths = widths + (4 * LATTICE if collections > 2 else 0)
-
-    def summed(weight: Array, centre: Array, n: Array, chance: Array) -> Array:
-        laws = [binomial_law(n[:, g], chance[:, g], tail) for g in range(collections)]
-        values = [
-            weight[:, g, np.newaxis] * (law.counts() - centre[:, g, np.newaxis]) for g, law in enumerate(laws[:-1])
-        ]
-        value, terms = values[0], laws[0].terms
-        for other, law in zip(values[1:], laws[1:-1], strict=True):
-            value, terms = _together(value, terms, other, law.terms)
-        # The least count of the last collection that makes the sum reach zero; rounding must not lose a tie.
-        last = centre[:, -1:] - value / weight[:, -1:]
-        least = np.ceil(last - NEGLECTED * np.maximum(np.abs(last), 1))
-        return np.asarray((terms * laws[-1].at_least(least)).sum(axis=1))
-
-    return in_blocks(summed, widths, weights.T, middle.T, counted.n.T, chances.T)
+    terms = np.stack([terms_of(n, chance, tail) for n, chance in zip(counted.n, chances, strict=True)])
+    short = terms[:-1].prod(axis=0) <= LATTICE
+    result = np.empty(share.size)
+    for chosen, added in ((short, _every_pair), (~short, _on_a_lattice)):
+        if chosen.any():
+            widths = terms.sum(axis=0)[chosen] + (LATTICE if len(terms) > 2 else 0)
+            rows = [part[:, chosen].T for part in (weights, centre, counted.n, chances)]
+            result[chosen] = in_blocks(lambda *block, added=added: _summed(*block, tail, added), widths, *rows)
+    return result
 
 
-def _together(first: Array, first_terms: Array, second: Array, second_terms: Array) -> tuple[Array, Array]:
-    """Give the law of a sum, from values and terms; if long, on a lattice that values are rounded up to.
+def _summed(weights: Array, centre: Array, n: Array, chances: Array, tail: float, added: Adding) -> Array:
+    """Give P(sum of weights times counts above the centre >= 0): rows of collections, of which the last is exact."""
+    laws = [binomial_law(*column, tail) for column in zip(n.T, chances.T, strict=True)]
+    values = [
+        weight[:, np.newaxis] * (law.counts() - middle[:, np.newaxis])
+        for weight, middle, law in zip(weights.T, centre.T, laws, strict=True)
+    ]
+    value, terms = values[0], laws[0].terms
+    for other, law in zip(values[1:-1], laws[1:-1], strict=True):
+        value, terms = added((value, terms), (other, law.terms))
+    # The least count of the last collection that makes the sum reach zero; rounding must not lose a tie.
+    last = centre[:, -1:] - value / weights[:, -1:]
+    least = np.ceil(last - NEGLECTED * np.maximum(np.abs(last), 1))
+    return np.asarray((terms * laws[-1].at_least(least)).sum(axis=1))
 
-    So tails only grow, by what is less than a hundredth of a standard deviation.
+
+def _every_pair(one: Values, other: Values) -> Values:
+    """Give the law of a sum, from values and their probabilities: of all pairs."""
+    value = one[0][:, :, np.newaxis] + other[0][:, np.newaxis]
+    terms = one[1][:, :, np.newaxis] * other[1][:, np.newaxis]
+    return value.reshape(len(value), -1), terms.reshape(len(value), -1)
+
+
+def _on_a_lattice(one: Values, other: Values) -> Values:
+    """Give the law of a sum on a lattice that values are rounded up to.
+
+    So tails only grow, as if counts were larger by about a hundredth of a standard deviation.
     """
-    if first.shape[1] * second.shape[1] <= LATTICE:
-        value, terms = first[:, :, np.newaxis] + second[:, np.newaxis], first_terms[:, :, np.newaxis] * second_terms[:, np.newaxis]
-        return value.reshape(len(first), -1), terms.reshape(len(first), -1)
-    start = [values.min(axis=1, keepdims=True) for values in (first, second)]
-    width = sum((values.max(axis=1, keepdims=True) - low) for values, low in zip((first, second), start, strict=True))
+    parts = [np.where(terms > 0, values, values[:, :1]) for values, terms in (one, other)]
+    start = [values.min(axis=1, keepdims=True) for values in parts]
+    width = sum(values.max(axis=1, keepdims=True) - low for values, low in zip(parts, start, strict=True))
     cell = np.maximum(width / (LATTICE - 2), np.finfo(np.float64).tiny)
     spectra = []
-    for values, terms, low in zip((first, second), (first_terms, second_terms), start, strict=True):
+    for values, (_, terms), low in zip(parts, (one, other), start, strict=True):
         rows = np.arange(len(values))[:, np.newaxis] * LATTICE
         places = (np.ceil((values - low) / cell).astype(np.int64) + rows).ravel()
         table = np.bincount(places, weights=terms.ravel(), minlength=len(values) * LATTICE)
@@ -209,13 +240,10 @@ def _together(first: Array, first_terms: Array, second: Array, second_terms: Arr
 
 def crossing(counted: Counted, z: float) -> Array:
     """Find the share in [0, 1] at which the score, which falls with the share, is z deviations; or the nearest end."""
-    low, high = np.zeros(counted.c.shape[1]), np.ones(counted.c.shape[1])
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        above = _score(counted, middle) > z
-        low, high = np.where(above, middle, low), np.where(above, high, middle)
-    low = np.where(_score(counted, np.zeros_like(low)) <= z, 0.0, low)
-    return np.where(_score(counted, np.ones_like(low)) >= z, 1.0, low)
+    unbiased = (counted.c - counted.n * counted.base) * counted.gain
+    guess = np.clip(unbiased.sum(axis=0) / (counted.n * counted.gain**2).sum(axis=0), 0, 1)
+    guess = np.clip(guess - z / np.sqrt(information(counted, guess)), 0, 1)
+    return _root(lambda at, some: z - _score(counted.chosen(some), at), guess, np.full(guess.size, SOLVED))
 
 
 def _score(counted: Counted, share: Array) -> Array:
