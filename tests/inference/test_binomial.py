@@ -166,7 +166,10 @@ def test_realised_intervals_cover_the_share_among_these_people(k: int, epsilon: 
     assert n * design.q * (1 - design.q) >= 10
     covered = {
         method: realised_coverage(
-            design, n, holders, lambda c, method=method: share_interval(c, float(n), rates(design), 0.025, "realised", method)
+            design,
+            n,
+            holders,
+            lambda c, method=method: share_interval(c, float(n), rates(design), 0.025, "realised", method),
         )
         for method in ("score", "exact", "clopper_pearson", None)
     }

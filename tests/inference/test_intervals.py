@@ -102,7 +102,7 @@ def test_what_an_interval_says_of_itself() -> None:
     realised = FOUND.interval("once", target="realised")
     assert realised.method == "exact"
     assert not realised.approximate
-    assert "<28.60 % to 51.80 %, 95 % interval (realised), exact>" in repr(realised)
+    assert "<28.60 % to 51.70 %, 95 % interval (realised), exact>" in repr(realised)
     many = [400_000, 350_000, 250_000]
     mixed = estimate(Tally(SURVEY, [many, [3, 2, 1]], by=("g",), groups=((1,), (2,)))).interval(target="realised")
     assert mixed.method == "exact or score"

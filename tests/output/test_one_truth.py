@@ -106,7 +106,9 @@ CASES: list[tuple[str, Tally | Pool, dict[str, Any], set[str], bool]] = [
     ),
     (
         "a large pool",
-        pool([Tally(YES_NO, [40_000, 60_000]), Tally(RandomizedResponse(["yes", "no"], odds=(9, 1)), [34_000, 66_000])]),
+        pool(
+            [Tally(YES_NO, [40_000, 60_000]), Tally(RandomizedResponse(["yes", "no"], odds=(9, 1)), [34_000, 66_000])]
+        ),
         {},
         {"score"},
         True,

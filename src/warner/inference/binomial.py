@@ -196,7 +196,7 @@ def realised_methods(n: Numbers, rate: Rates, tail: float, method: str | None = 
     if method is not None:
         shape = np.shape(n * rate.spread(0.0))
         return np.full(shape, method == "exact"), np.full(shape, method == "score")
-    exact = summable(n, np.maximum(rate.spread(0.0), rate.spread(1.0)))
+    exact = summable(n, n * np.maximum(rate.spread(0.0), rate.spread(1.0)))
     return exact, ~exact & suited(n, rate, "realised", tail)
 
 
@@ -234,13 +234,13 @@ def _realised(
     below: Array, above: Array, n: Numbers, rate: Rates, tail: float, method: str | None
 ) -> tuple[Array, Array]:
     """Give the same for realised shares: each by the method that it has."""
+    least, most = (n * end(rate.spread(0.0), rate.spread(1.0)) for end in (np.minimum, np.maximum))
     if method == "score" and not suited(n, rate, "realised", tail).all():
-        needed = variance_needed(tail)
-        _refuse_few(n * np.minimum(rate.spread(0.0), rate.spread(1.0)), "score", "as the variance of noise alone", needed)
-    if method == "exact" and not summable(n, np.maximum(rate.spread(0.0), rate.spread(1.0))).all():
+        _refuse_few(least, "score", "as the variance of noise alone", variance_needed(tail))
+    if method == "exact" and not summable(n, most).all():
         raise ValueError(
-            f"method 'exact' needs whole numbers of reports, of a variance up to {MOST_VARIANCE:,.0f}, but they are not "
-            "or have more; leave it out"
+            f"method 'exact' needs whole numbers of reports, with a variance of up to {MOST_VARIANCE:,.0f}, but there "
+            f"are {np.max(n):,.12g} with up to {np.max(most):,.3g}; leave it out"
         )
     below, above, n, base, gain = np.broadcast_arrays(below, above, n, rate.base, rate.gain)
     exact, scored = (np.broadcast_to(which, below.shape) for which in realised_methods(n, rate, tail, method))

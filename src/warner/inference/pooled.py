@@ -9,19 +9,19 @@ Of collection g, :math:`c_g` of :math:`n_g` reports count, each with probability
 is zero; it falls with the share, and is the efficient linear combination at every one. Two intervals follow from it.
 
 *Exact*: possible counts are put in the order of their most likely shares. Those whose share is at least the observed
-one, t, are the counts with :math:`U(t; c) \ge 0`: a sum of binomial counts with fixed weights, whose law can be added up.
-Each count rises with the share (or falls: then the others are counted), so the probability of such counts rises, too,
-and the share at which it is `tail` is a lower end that is missed at most so often, whatever the share [1]_. The upper end
-is alike. Shares beyond 0 and 1 count as 0 and 1: so an interval is never empty, as for one collection. For one
-collection this is Clopper and Pearson's interval.
+one, t, are the counts with :math:`U(t; c) \ge 0`: a sum of binomial counts with fixed weights, whose law can be added
+up. Each count rises with the share (or falls: then the other reports are counted), so the probability of such counts
+rises, too, and the share at which it is `tail` is a lower end that misses with at most this probability, whatever the
+share is [1]_. The upper end is alike. Shares beyond 0 and 1 count as 0 and 1: so an interval is never empty, as for one
+collection. For one collection it is that of Clopper and Pearson.
 
 *Score*: the share is compared with :math:`U(\theta; c)` in its standard deviations. That is Wilson's interval if there
 is only one collection, and as good where reports are many.
 
 References
 ----------
-.. [1] R. J. Buehler, "Confidence intervals for the product of two binomial parameters", J. Amer. Stat. Assoc. 52 (1957),
-   482-493.
+.. [1] R. J. Buehler, "Confidence intervals for the product of two binomial parameters", J. Amer. Stat. Assoc. 52
+   (1957), 482-493.
 """
 
 from __future__ import annotations
@@ -189,11 +189,11 @@ def _tail_at(counted: Counted, share: Array, at: Array, tail: float) -> Array:
         if chosen.any():
             widths = terms.sum(axis=0)[chosen] + (LATTICE if len(terms) > 2 else 0)
             rows = [part[:, chosen].T for part in (weights, centre, counted.n, chances)]
-            result[chosen] = in_blocks(lambda *block, added=added: _summed(*block, tail, added), widths, *rows)
+            result[chosen] = in_blocks(lambda *block, added=added: _summed(tail, added, *block), widths, *rows)
     return result
 
 
-def _summed(weights: Array, centre: Array, n: Array, chances: Array, tail: float, added: Adding) -> Array:
+def _summed(tail: float, added: Adding, weights: Array, centre: Array, n: Array, chances: Array) -> Array:
     """Give P(sum of weights times counts above the centre >= 0): rows of collections, of which the last is exact."""
     laws = [binomial_law(*column, tail) for column in zip(n.T, chances.T, strict=True)]
     values = [
@@ -204,8 +204,9 @@ def _summed(weights: Array, centre: Array, n: Array, chances: Array, tail: float
     for other, law in zip(values[1:-1], laws[1:-1], strict=True):
         value, terms = added((value, terms), (other, law.terms))
     # The least count of the last collection that makes the sum reach zero; rounding must not lose a tie.
-    last = centre[:, -1:] - value / weights[:, -1:]
-    least = np.ceil(last - NEGLECTED * np.maximum(np.abs(last), 1))
+    missing = -value / weights[:, -1:]
+    rounding = NEGLECTED * np.maximum(np.abs(missing), 1) + 8 * np.spacing(centre[:, -1:])
+    least = np.ceil(centre[:, -1:] + missing - rounding)
     return np.asarray((terms * laws[-1].at_least(least)).sum(axis=1))
 
 

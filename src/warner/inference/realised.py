@@ -6,9 +6,11 @@ If m of n people hold an answer, the number of its reports is the sum of two bin
 
 whose law is known. With p above q it rises with m: one person more who holds the answer can only add to its reports.
 So the numbers m with :math:`P(X_m \ge c) > \text{tail}` and :math:`P(X_m \le c) > \text{tail}` are those between two
-ends, which both come out right at least at their level, for every m (Clopper and Pearson's argument). As m is whole, the
-ends are shares m/n. They are never further apart than those of the binomial law of the population, and much closer where
-little is randomized. Two neighbouring laws come from one: with Y the reports of everybody but one person,
+ends, and each end misses the true m with probability at most `tail`, whatever m is (the argument of Clopper and Pearson
+for a binomial count). As m is whole, the ends are shares m/n. They are closer together than those that take all reports
+for equally likely, and much closer where little is randomized.
+
+Two neighbouring laws come from one. With Y the reports of everybody but one person,
 
 .. math:: P(X_m \ge c) = P(Y \ge c) + p P(Y = c - 1), \qquad P(X_{m-1} \ge c) = P(Y \ge c) + q P(Y = c - 1).
 """
@@ -32,8 +34,8 @@ FLOOR = 1e-290  # what a tail is raised to that is to have a normal quantile
 
 
 def summable(n: Numbers, variance: Numbers) -> Mask:
-    """Tell whether these are whole reports, of so small a variance that their law can be added up."""
-    return np.asarray((n == np.rint(n)) & (n * variance <= MOST_VARIANCE))
+    """Tell whether these are whole reports, and their variance so small that their law can be added up."""
+    return np.asarray((n == np.rint(n)) & (variance <= MOST_VARIANCE))
 
 
 def fewest_holders(c: Numbers, n: Numbers, p: Numbers, q: Numbers, tail: float) -> Array:
@@ -51,11 +53,11 @@ def fewest_holders(c: Numbers, n: Numbers, p: Numbers, q: Numbers, tail: float) 
     """
     asked = np.broadcast_arrays(np.floor(c), n, p, q)
     rows, back = np.unique(np.stack([column.ravel() for column in asked], axis=1), axis=0, return_inverse=True)
-    return _searched(*rows.T, tail)[back.ravel()].reshape(asked[0].shape)
+    return _searched(tail, *rows.T)[back.ravel()].reshape(asked[0].shape)
 
 
-def _searched(c: Array, n: Array, p: Array, q: Array, tail: float) -> Array:
-    """Find the first m whose tail is large enough: by Newton's method on normal quantiles, which are nearly straight."""
+def _searched(tail: float, c: Array, n: Array, p: Array, q: Array) -> Array:
+    """Find the first m whose tail is large enough: by Newton's method on its normal quantile, nearly a line."""
     too_few, enough = np.full(c.size, -1.0), np.where(c > 0, n, 0.0)
     guess = np.clip(np.ceil(_by_the_normal_law(c, n, p, q, tail)), 1, n)
     for step in range(200):
@@ -64,7 +66,7 @@ def _searched(c: Array, n: Array, p: Array, q: Array, tail: float) -> Array:
             break
         rows = [column[open_] for column in (c, n, p, q)]
         m = np.clip(guess[open_], np.maximum(too_few[open_] + 1, 1), np.maximum(enough[open_], 1))
-        fewer, more = _neighbouring_tails(m, *rows, tail)
+        fewer, more = _neighbouring_tails(tail, m, *rows)
         large = tail * (1 - HAIR)
         enough[open_] = np.where(fewer > large, m - 1, np.where(more > large, m, enough[open_]))
         too_few[open_] = np.where(more <= large, m, np.where(fewer <= large, m - 1, too_few[open_]))
@@ -85,7 +87,7 @@ def _by_the_normal_law(c: Array, n: Array, p: Array, q: Array, tail: float) -> A
     return np.asarray((middle - np.sqrt(np.maximum(middle**2 - 4 * product, 0))) / 2)
 
 
-def _neighbouring_tails(m: Array, c: Array, n: Array, p: Array, q: Array, tail: float) -> tuple[Array, Array]:
+def _neighbouring_tails(tail: float, m: Array, c: Array, n: Array, p: Array, q: Array) -> tuple[Array, Array]:
     """Give P(X_{m-1} >= c) and P(X_m >= c), for m from 1 to n."""
     widths = terms_of(m - 1, p, tail) + terms_of(n - m, q, tail)
 

@@ -5,8 +5,8 @@ A sum of two binomial counts with different probabilities is not binomial, but i
 .. math:: P(A + B \ge c) = \sum_j P(A = j)\, P(B \ge c - j),
 
 of which only some standard deviations around the means count. The terms of a binomial law follow from each other by
-:math:`P(k+1)/P(k) = \frac{n-k}{k+1} \frac{p}{1-p}`, so that nothing cancels and no factorial is needed. What is left out
-on the sides is at most `NEGLECTED` of the tail that is asked for (Bernstein's inequality): tails are right to that.
+:math:`P(k+1)/P(k) = \frac{n-k}{k+1} \frac{p}{1-p}`, so that nothing cancels and no factorial is needed. What is left
+out on the sides is at most `NEGLECTED` of the tail that is asked for (Bernstein's inequality): tails are right to that.
 """
 
 from __future__ import annotations
