@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import beta, binom
+from scipy.stats import beta, binom, multinomial
 
 import warner
 from tables import clopper_pearson, whole
-from warner import Channel, RandomizedResponse, SubsetSelection, Tally, estimate, simulate
+from warner import Channel, RandomizedResponse, SubsetSelection, Tally, UnaryEncoding, estimate, pool, simulate
 from warner.designs import MECHANISMS
 from warner.designs.facts import Prefixes
 from warner.inference.binomial import Rates, share_interval
@@ -442,3 +442,74 @@ def test_a_design_without_information_has_no_interval() -> None:
     with pytest.raises(ValueError, match="must have an epsilon above 0"):
         estimate(Tally(RandomizedResponse(2, odds=(1, 1)), [4, 5]))
     assert warner.estimate(Tally(SURVEY, [1, 0, 0])).interval("never").high == 1
+
+
+# Intervals that hold all at once, without correcting twice
+
+
+def all_tables(k: int, n: int) -> Any:
+    """Give every histogram of n reports among k."""
+    if k == 1:
+        return np.array([[n]])
+    return np.concatenate([np.insert(all_tables(k - 1, n - first), 0, first, axis=1) for first in range(n + 1)])
+
+
+@every_target
+@pytest.mark.parametrize(
+    "design",
+    [RandomizedResponse(YES, odds=(3, 1)), RandomizedResponse(YES, odds=(1, 9)), FORCED, CROSSWISE, KUK],
+)
+def test_two_answers_at_once_are_one(design: Any, target: str) -> None:
+    # The share of no is one less that of yes, and so are the ends: both intervals hold if one does.
+    rng = np.random.default_rng(5)
+    counts = rng.multinomial(60, [0.3, 0.7] @ design.channel(), size=20)
+    tally = Tally(design, counts, by=("g",), groups=tuple((i,) for i in range(20)))
+    single, at_once = (limits(tally, Confidence(0.9, target, simultaneous=one)) for one in (False, True))
+    assert_array_equal([at_once.low, at_once.high], [single.low, single.high])
+    assert_allclose(single.low[:, 0], 1 - single.high[:, 1], atol=1e-9)
+    assert_allclose(single.low[:, 1], 1 - single.high[:, 0], atol=1e-9)
+
+
+def test_two_answers_that_are_counted_apart_are_two() -> None:
+    # Each has a bit of its own: two counts, of which neither follows from the other.
+    tally = Tally(UnaryEncoding(YES, epsilon=2), [30, 50], n=60)
+    at_once, higher = limits(tally, Confidence(0.9, simultaneous=True)), limits(tally, Confidence(0.95))
+    assert_allclose([at_once.low, at_once.high], [higher.low, higher.high], atol=1e-12)
+
+
+def test_a_pool_of_two_answers_is_one_at_once() -> None:
+    made = [RandomizedResponse(YES, odds=(3, 1)), FORCED]
+    found = estimate(pool([Tally(made[0], [40, 60]), Tally(made[1], [35, 65])]))
+    single, at_once = (found.interval(simultaneous=one) for one in (False, True))
+    assert_array_equal([at_once.low, at_once.high], [single.low, single.high])
+
+
+def test_cumulative_intervals_at_once_are_corrected_for_those_that_are_not_known() -> None:
+    at_once = FOUND.interval(cumulative=True, simultaneous=True, level=0.9)
+    apart = FOUND.interval(cumulative=True, level=0.95)  # of three sets, one is everybody
+    assert_array_equal([at_once.low, at_once.high], [apart.low, apart.high])
+    two = estimate(Tally(FORCED, [400, 600])).interval(cumulative=True, simultaneous=True)
+    assert_array_equal(two.low[:1], estimate(Tally(FORCED, [400, 600])).interval("yes").low)
+    assert (two.methods, two.approximate) == (("clopper_pearson",), False)
+
+
+@pytest.mark.parametrize(("k", "n", "odds"), [(2, 40, (3, 1)), (2, 40, (20, 1)), (3, 15, (4, 1)), (4, 8, (9, 1))])
+def test_intervals_hold_all_at_once_in_every_enumerated_survey(k: int, n: int, odds: tuple[int, int]) -> None:
+    design, tables = RandomizedResponse(k, odds=odds), all_tables(k, n)
+    tally = Tally(design, tables, by=("g",), groups=tuple((i,) for i in range(len(tables))))
+    for sets in (None, Prefixes(k)):
+        ends = limits(tally, Confidence(0.9, simultaneous=True), sets=sets)
+        least = 1.0
+        for truth in all_tables(k, 8) / 8:
+            shares = truth if sets is None else truth.cumsum()
+            holds = ((ends.low <= shares + 1e-12) & (shares <= ends.high + 1e-12)).all(axis=1)
+            least = min(least, float(multinomial.pmf(tables, n, truth @ design.channel())[holds].sum()))
+        assert least >= 0.9
+        assert least < (0.92 if k == 2 else 0.985)  # and not much too often
+
+
+def test_the_leader_of_two_is_named_without_a_correction() -> None:
+    # The exact interval of one share, at 95 %, is above one half; at 97.5 %, as for two answers, it would not be.
+    found = estimate(Tally(RandomizedResponse(YES, truth="3/4"), [535, 465]))
+    assert found.interval("yes").low > 0.5 > found.interval("yes", level=0.975).low
+    assert found.commonest(1).to_dict()["certain"] == ["yes"]
