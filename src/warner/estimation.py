@@ -162,10 +162,10 @@ class Estimate(Result):
             widens with their number, up to half of all answers.
         level, target, simultaneous, anytime
             As for `table`.
-        method : {"clopper_pearson", "wilson", "score"}, optional
-            ``clopper_pearson``, the default, is exact in the sense of *at least*. ``wilson``, for the population, and
-            ``score``, for the realised share, are approximate and narrower; the latter is the default for realised
-            shares where there is noise enough for it.
+        method : {"clopper_pearson", "wilson", "exact", "score"}, optional
+            For the population: ``clopper_pearson``, the default, is exact in the sense of *at least*; ``wilson`` is
+            narrower, and approximate. For the realised share: ``exact``, the default, is so in the same sense; for
+            very many reports (a variance above 100,000) the default is ``score``, which is approximate.
         cumulative : bool
             Give the intervals of the shares of all answers up to each, in the domain's order.
 

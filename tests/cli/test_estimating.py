@@ -58,6 +58,18 @@ def test_groups_weights_methods_and_rows(folder: Path) -> None:
     assert document["values"][0]["group"] == {"region": "north"}
 
 
+def test_weights_are_approximate_at_every_door_of_the_shell(folder: Path) -> None:
+    outputs = ["--report", "page.html", "--plot", "picture.svg", "-o", "table.json"]
+    text = succeeds(folder, *ESTIMATE, "--weights", "weight", *outputs)
+    assert "approximate 95 % interval (population)" in text
+    page = (folder / "page.html").read_text(encoding="utf-8").replace("\N{NO-BREAK SPACE}", " ")
+    assert "in about 95 % of the" in page
+    assert "approximate: the level is about 95 %" in page
+    assert "at least 95 %" not in page
+    assert "approximate 95 % interval" in (folder / "picture.svg").read_text(encoding="utf-8")
+    assert json.loads((folder / "table.json").read_text(encoding="utf-8"))["approximate"]
+
+
 def test_questions_are_answered_below_the_table_and_in_json(folder: Path) -> None:
     asked = ("--compare", "never,once", "--compare", "once, often", "--commonest", "1", "--present")
     text = succeeds(folder, *ESTIMATE, *asked, "--simultaneous", "--level", "0.9")
