@@ -190,11 +190,12 @@ class Estimate(Result):
         between: tuple[object, object] | None = None,
         level: float = 0.95,
         target: str = "population",
+        test: str = "barnard",
     ) -> Comparison:
         """Compare two answers, or one answer between two groups: difference, ratio and a test of equality.
 
-        The test says what it is. Of two answers whose reports support several it is exact where the tally has the
-        histogram of reports or keeps them, and normal from counts alone, which do not tell how many support both.
+        Intervals for the population leave out equality exactly where the p-value is below 1 - ``level``. The test says
+        what it is: exact wherever it can be, and normal from support counts alone, which do not tell enough.
 
         Parameters
         ----------
@@ -204,6 +205,8 @@ class Estimate(Result):
             Compare the first answer between these groups, in the place of a second answer.
         level, target
             As for `table`.
+        test : {"barnard", "fisher"}
+            Between groups. Barnard's exact test is the stronger one; beyond 50,000 people Fisher's takes its place.
 
         Examples
         --------
@@ -217,8 +220,8 @@ class Estimate(Result):
         if (second is None) == (between is None):
             raise TypeError("compare needs a second answer, or between=(group, group)")
         if between is not None:
-            return compare_groups(self.tally, first, between, confidence)
-        return compare(self.tally, first, second, confidence)
+            return compare_groups(self.tally, first, between, confidence, self.shares, test=test)
+        return compare(self.tally, first, second, confidence, self.shares)
 
     def commonest(self, count: int, *, level: float = 0.95, target: str = "population") -> Ranking:
         """Tell which answers are certainly among the `count` most common ones, and which may be.
@@ -242,8 +245,7 @@ class Estimate(Result):
             With probability at least ``level`` there is no false finding (``holm``), or at least this part of the
             findings is right on average (``bh``).
         correction : {"holm", "bh"}
-            For the number of answers: Holm's always holds; Benjamini and Hochberg's finds more, and is not proven for
-            counts, though no simulation has broken it.
+            For the number of answers: Holm's always holds; Benjamini and Hochberg's, which finds more, is not proven.
         power : float
             For the smallest share that would have been found.
 
@@ -469,11 +471,9 @@ def estimate(tally: Collected, *, method: str | None = None, rng: np.random.Gene
 
 def _estimated(tally: Collected, method: str) -> Estimate:
     shares, fits, proof = fitted(tally, method)
-    if tally.by:
-        return Estimate(tally, method, shares, fits, proof)
-    if proof is not None:
-        proof = Certificate(float(proof.excess[0]), float(proof.gap[0]), bool(proof.unique[0]))
-    return Estimate(tally, method, shares[0], float(fits[0]), proof)
+    if proof is not None and not tally.by:
+        proof = Certificate(*(tally.squeezed(getattr(proof, name)) for name in _PROOF))
+    return Estimate(tally, method, tally.squeezed(shares), tally.squeezed(fits), proof)
 
 
 def _auto(tally: Collected, rng: np.random.Generator | None) -> Estimate:

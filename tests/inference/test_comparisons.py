@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import itertools
 import json
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import betainc
 from scipy.stats import binom, binomtest, fisher_exact, norm
@@ -28,6 +31,7 @@ from warner import (
 from warner.designs import MECHANISMS
 from warner.inference.binomial import share_interval
 from warner.inference.comparisons import compare, compare_groups, difference, difference_between
+from warner.inference.equality import barnard_test
 from warner.inference.intervals import Confidence
 from warner.reports.kept import Kept, KeptBlock
 
@@ -79,7 +83,7 @@ def test_differences_cover(k: int, epsilon: float, n: int, s: float, target: str
         covered = ((found.low <= real[0] - real[j]) & (real[0] - real[j] <= found.high)).mean()
         # A normal approximation of a sum of n terms: it is allowed one point besides the four standard errors.
         assert abs(covered - 0.95) <= 0.01 + 4 * np.sqrt(0.95 * 0.05 / surveys)
-        assert abs(found.difference.mean() - (real[0] - real[j])) <= 4 * found.difference.std() / np.sqrt(surveys)
+        assert abs(found.unbiased.mean() - (real[0] - real[j])) <= 4 * found.unbiased.std() / np.sqrt(surveys)
         ratio = real[0] / real[j]
         assert ((found.ratio_low <= ratio) & (ratio <= found.ratio_high)).mean() >= 0.95 - 4 * 0.004
 
@@ -88,7 +92,7 @@ def test_a_difference_by_hand() -> None:
     # 400 and 250 of 1,000 with q = 1/4, p = 1/2: inv gives 0.6 and 0; variance (0.65 - 0.15^2)/1000 / (1/16)
     found = difference(400.0, 250.0, 1000.0, rates(RandomizedResponse(3, odds=(2, 1))), 0.025, "population")
     half = 1.959963984540054 * np.sqrt((0.65 - 0.0225) / 1000) * 4
-    assert_allclose([found.difference, found.low, found.high], [0.6, 0.6 - half, 0.6 + half], rtol=1e-12)
+    assert_allclose([found.unbiased, found.low, found.high], [0.6, 0.6 - half, 0.6 + half], rtol=1e-12)
     assert_allclose(found.p_value, binomtest(400, 650).pvalue, rtol=1e-9)
 
 
@@ -130,17 +134,18 @@ def test_differences_between_groups_cover(odds: tuple[int, int], target: str) ->
         else rng.binomial(held, design.p, surveys) + rng.binomial(size - held, design.q, surveys)
         for held, size, share in zip(holders, n, shares, strict=True)
     ]
-    found = [difference_between(a, b, n, rate, 0.025, target) for a, b in zip(*counts, strict=True)]
+    found = [difference_between(a, b, n, rate, 0.025, target, "fisher") for a, b in zip(*counts, strict=True)]
     covered = np.mean([one.low <= real <= one.high for one in found])
     assert abs(covered - 0.95) <= 0.01 + 4 * np.sqrt(0.95 * 0.05 / surveys)
-    assert np.mean([one.difference for one in found]) == pytest.approx(real, abs=0.02)
+    assert np.mean([one.unbiased for one in found]) == pytest.approx(real, abs=0.02)
 
 
 @pytest.mark.parametrize(("a", "b", "n"), [(40, 60, (100, 150)), (3, 12, (50, 40)), (0, 5, (10, 10)), (7, 7, (9, 9))])
 def test_equality_between_groups_is_fishers_test(a: int, b: int, n: tuple[int, int]) -> None:
     table = [[a, n[0] - a], [b, n[1] - b]]
     tails = [fisher_exact(table, alternative=side).pvalue for side in ("less", "greater")]
-    found = difference_between(float(a), float(b), n, rates(RandomizedResponse(2, odds=(3, 1))), 0.025, "population")
+    design = RandomizedResponse(2, odds=(3, 1))
+    found = difference_between(float(a), float(b), n, rates(design), 0.025, "population", "fisher")
     assert_allclose(found.p_value, min(1, 2 * min(tails)), rtol=1e-9)
 
 
@@ -148,7 +153,13 @@ def test_equality_between_groups_is_fishers_test(a: int, b: int, n: tuple[int, i
 def test_fishers_test_of_very_many_people(people: int) -> None:
     apart = 2 * np.sqrt(0.5 * people)  # two standard errors of the difference of two counts
     found = difference_between(
-        people / 2, people / 2 + apart, (people, people), rates(RandomizedResponse(2, odds=(3, 1))), 0.025, "population"
+        people / 2,
+        people / 2 + apart,
+        (people, people),
+        rates(RandomizedResponse(2, odds=(3, 1))),
+        0.025,
+        "population",
+        "fisher",
     )
     assert_allclose(found.p_value, 2 * norm.sf(2), rtol=1e-3)
 
@@ -156,7 +167,7 @@ def test_fishers_test_of_very_many_people(people: int) -> None:
 def test_fishers_test_of_many_people_is_that_of_the_normal_law() -> None:
     n = (10**7, 10**7)
     found = difference_between(
-        5_000_000.0, 5_004_000.0, n, rates(RandomizedResponse(2, odds=(3, 1))), 0.025, "population"
+        5_000_000.0, 5_004_000.0, n, rates(RandomizedResponse(2, odds=(3, 1))), 0.025, "population", "fisher"
     )
     z = (4000 - 1) / np.sqrt(2 * 10**7 * 0.25)  # with the correction for continuity
     assert_allclose(found.p_value, 2 * norm.sf(z), rtol=1e-2)
@@ -175,11 +186,14 @@ def test_equality_is_mcnemars_test_on_reports_that_support_one_of_two(design: An
     assert found.test == "exact"
     assert_allclose(found.p_value, min(1, binomtest(first, first + second).pvalue), rtol=1e-9)
     (a, b), n = design.symmetry[:2], {} if design.exclusive else {"n": 300}
-    assert_allclose(found.difference, np.subtract(*inv(support.sum(axis=0), design, **n)[:2]), atol=1e-12)
-    if min(first, second) >= 10:
+    assert_allclose(found.unbiased, np.subtract(*inv(support.sum(axis=0), design, **n)[:2]), atol=1e-12)
+    if design.k == 2 and design.exclusive:  # one binomial count tells everything
+        assert not found.approximate
+    elif min(first, second) >= 10:
         error = np.sqrt(first + second - (first - second) ** 2 / 300) / 300 * design.symmetry.total / abs(a - b)
-        ends = found.difference + 1.959963984540054 * np.array([-error, error])
-        assert_allclose([found.low, found.high], np.clip(ends, -1, 1), atol=1e-12)
+        ends = found.unbiased + 1.959963984540054 * np.array([-error, error])
+        if (found.p_value < 0.05) == (ends[0] > 0 or ends[1] < 0):
+            assert_allclose([found.low, found.high], np.clip(ends, -1, 1), atol=1e-12)
         assert found.approximate
 
 
@@ -212,7 +226,7 @@ def test_differences_from_whole_reports_cover(target: str) -> None:
     assert found.test == "exact"
     covered = ((found.low <= 0.2) & (found.high >= 0.2)).mean()
     assert abs(covered - 0.95) <= 0.01 + 4 * np.sqrt(0.95 * 0.05 / times)  # a point for the normal law
-    assert abs(found.difference.mean() - 0.2) <= 4 * found.difference.std() / np.sqrt(times)
+    assert abs(found.unbiased.mean() - 0.2) <= 4 * found.unbiased.std() / np.sqrt(times)
     # The same spread as from the counts alone, which know it from the law of pairs
     alone = compare(grouped(SETS, together.counts, n), "a", "b", Confidence(target=target))
     assert alone.test == "normal"
@@ -236,11 +250,11 @@ def test_weights_make_a_test_on_whole_reports_approximate() -> None:
 
 def test_two_answers_compared() -> None:
     found = FOUND.compare("never", "often")
-    assert found.difference == pytest.approx(0.6)
+    assert found.unbiased == pytest.approx(0.6)
     assert found.low < 0.6 < found.high
     assert "+60.00 points" in found.text()
     back = FOUND.compare("often", "never")
-    assert_allclose([back.difference, back.low, back.high], [-found.difference, -found.high, -found.low])
+    assert_allclose([back.unbiased, back.low, back.high], [-found.unbiased, -found.high, -found.low])
     assert back.p_value == pytest.approx(found.p_value)
     assert found.to_dict()["ratio_high"] is None  # nobody may say "often"
     narrower = FOUND.compare("never", "often", target="realised")
@@ -249,17 +263,17 @@ def test_two_answers_compared() -> None:
 
 def test_two_answers_compared_in_each_group() -> None:
     found = GROUPED.compare("never", "once")
-    assert found.difference.shape == (3,)
-    assert found.difference[0] == pytest.approx(FOUND.compare("never", "once").difference)
+    assert found.unbiased.shape == (3,)
+    assert found.unbiased[0] == pytest.approx(FOUND.compare("never", "once").unbiased)
     lines = found.text().splitlines()
     assert lines[2] == "south: no reports"
-    assert lines[3].startswith("None: -80.00 points")
+    assert lines[3].startswith("None: -75.00 points (unbiased: -80.00), ")  # nobody says often: mle shares 1/8, 7/8
     assert found.to_dict()["low"][1] is None
 
 
 def test_one_answer_compared_between_groups() -> None:
     found = GROUPED.compare("once", between=("north", None))
-    assert found.difference == pytest.approx((0.35 - 0.25) * 4 - (0.5 - 0.25) * 4)
+    assert found.unbiased == pytest.approx((0.35 - 0.25) * 4 - (0.5 - 0.25) * 4)
     assert "'once' in north against 'once' in None" in found.text()
     assert found.p_value < 0.01
     assert found.approximate
@@ -267,7 +281,7 @@ def test_one_answer_compared_between_groups() -> None:
     assert not rare.compare("never", between=(1, 2)).approximate  # few reports: by exact intervals
     two = Tally(SURVEY, [[5, 8, 7], [2, 9, 9]], by=("g", "h"), groups=(("a", 1), ("b", 2)))
     by_name = estimate(two).compare("once", between=("a / 1", "b / 2"))
-    assert by_name.difference == estimate(two).compare("once", between=(("a", 1), ("b", 2))).difference
+    assert by_name.unbiased == estimate(two).compare("once", between=(("a", 1), ("b", 2))).unbiased
 
 
 def test_a_difference_between_groups_by_hand() -> None:
@@ -301,6 +315,87 @@ def test_equal_shares_are_called_different_as_rarely_as_the_level_says(odds: tup
     assert found.p_value.min() < 0.02  # it can speak
 
 
+# One truth
+
+
+def agree(found: Any) -> None:
+    """The interval leaves out 0, and the ratio 1, exactly where the test calls the shares different."""
+    different = found.p_value < 1 - found.confidence.level
+    assert different == (found.low > 0 or found.high < 0)
+    assert different == (found.ratio_low > 1 or found.ratio_high < 1)
+    assert (found.low > 0) == (found.ratio_low > 1)
+    assert -1 <= found.low <= found.high <= 1
+    assert 0 <= found.ratio_low <= found.ratio_high
+    assert -1 <= found.difference <= 1
+
+
+DESIGNS = [
+    RandomizedResponse(2, odds=(3, 1)),
+    RandomizedResponse(3, odds=(2, 1)),
+    RandomizedResponse(3, odds=(1, 6)),
+    RandomizedResponse(3, odds=(1, 0)),
+    FORCED,
+    KUK,
+    DICE,
+]
+
+
+@pytest.mark.filterwarnings("ignore:the reports do not seem to fit")
+@given(st.sampled_from(DESIGNS), st.integers(1, 300), st.integers(0, 10**6), st.sampled_from([0.5, 0.8, 0.95, 0.99]))
+def test_intervals_and_test_agree(design: Any, n: int, seed: int, level: float) -> None:
+    rng = np.random.default_rng(seed)
+    rows = rng.multinomial(n, rng.dirichlet(np.ones(len(design.columns))), size=2)
+    found = estimate(Tally(design, rows, by=("g",), groups=((1,), (2,))), method="inv")
+    first, second = design.domain[:2]
+    agree(found.compare(first, between=(1, 2), level=level, test="fisher" if n > 60 else "barnard"))
+    for row in rows:
+        alone = estimate(Tally(design, row), method="inv").compare(first, second, level=level)
+        agree(alone)
+        assert alone.unbiased == pytest.approx(np.subtract(*inv(row, design)[:2]))
+
+
+def test_a_difference_is_that_of_the_shares_that_are_shown() -> None:
+    few = Tally(SURVEY, [[1, 9, 2], [9, 1, 0]], by=("g",), groups=((1,), (2,)))
+    for method in ("mle", "inv", "inv_p"):
+        found = estimate(few, method=method)
+        compared, between = found.compare("never", "once"), found.compare("once", between=(1, 2))
+        assert_allclose(compared.difference, np.clip(found.shares[:, 0] - found.shares[:, 1], -1, 1))
+        assert between.difference == pytest.approx(np.clip(found.shares[0, 1] - found.shares[1, 1], -1, 1))
+        assert_allclose(compared.unbiased, [4 * (1 - 9) / 12, 4 * (9 - 1) / 10])  # beyond what shares can be
+        assert "unbiased: -266.67" in compared.text()
+        assert json.loads(compared.to_json())["difference"] == compared.difference.tolist()
+
+
+@pytest.mark.filterwarnings("ignore:the reports do not seem to fit")
+@given(st.integers(1, 9), st.integers(1, 9), st.integers(1, 60), st.data())
+def test_a_response_among_two_answers_and_its_channel_compare_alike(a: int, b: int, n: int, data: Any) -> None:
+    assume(a != b)
+    yes = data.draw(st.integers(0, n))
+    response = RandomizedResponse(YES, odds=(a, b))
+    channel = Channel([[Fraction(a, a + b), Fraction(b, a + b)], [Fraction(b, a + b), Fraction(a, a + b)]], YES, YES)
+    for target in ("population", "realised"):
+        one, two = (estimate(Tally(d, [yes, n - yes]), method="inv") for d in (response, channel))
+        first, second = (found.compare("yes", "no", target=target) for found in (one, two))
+        assert first.approximate == second.approximate
+        assert first.test == second.test == "exact"
+        for name in ("difference", "unbiased", "low", "high", "ratio_low", "ratio_high", "p_value"):
+            assert_allclose(getattr(first, name), getattr(second, name), rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("odds", [(6, 1), (3, 1)])
+def test_two_answers_that_are_all_there_are_compared_exactly(odds: tuple[int, int]) -> None:
+    design, n = RandomizedResponse(2, odds=odds), 60
+    counts = np.arange(n + 1)
+    found = compare(grouped(design, np.stack([counts, n - counts], axis=1), n), 0, 1, Confidence())
+    assert not found.approximate
+    for theta in np.linspace(0, 1, 41):
+        law = binom.pmf(counts, n, design.q + (design.p - design.q) * theta)
+        within = (found.low <= 2 * theta - 1 + 1e-9) & (2 * theta - 1 - 1e-9 <= found.high)
+        assert law[within].sum() >= 0.95
+        if theta == 0.5:
+            assert law[found.p_value < 0.05].sum() <= 0.05
+
+
 # Under any design
 
 
@@ -317,7 +412,7 @@ def test_presence_and_comparison_of_a_response_as_a_channel() -> None:
         one = response.interval("yes")
         assert channel.low == pytest.approx(2 * one.low - 1)
         assert channel.high == pytest.approx(2 * one.high - 1)
-        assert channel.difference == pytest.approx(response.compare("yes", "no").difference)
+        assert channel.unbiased == pytest.approx(response.compare("yes", "no").unbiased)
 
 
 def test_a_ratio_comes_from_both_intervals_each_at_half_the_tail() -> None:
@@ -346,7 +441,7 @@ def test_differences_cover_whatever_the_design(design: Any, truth: list[float], 
     allowed = 0.01 + 4 * np.sqrt(0.95 * 0.05 / times)  # a point for the normal law
     assert covered >= 0.95 - allowed
     assert found.test == "exact" or covered <= 0.95 + allowed
-    assert abs(found.difference.mean() - real) <= 4 * found.difference.std() / np.sqrt(times) + 1e-12
+    assert abs(found.unbiased.mean() - real) <= 4 * found.unbiased.std() / np.sqrt(times) + 1e-12
     ratio = truth[0] / truth[1]
     assert ((found.ratio_low <= ratio) & (ratio <= found.ratio_high)).mean() >= 0.95 - allowed
 
@@ -369,19 +464,22 @@ def test_a_difference_from_sets_by_hand() -> None:
     # more for each, the difference of the two counts is 20/101 of the reports.
     found = estimate(Tally(SETS, [60, 40, 50, 50], n=100)).compare("a", "b")
     half = 1.959963984540054 * np.sqrt((2 / 3 - (20 / 101) ** 2) / 100) * 9 / 4
-    assert_allclose([found.difference, found.low, found.high], [0.45, 0.45 - half, 0.45 + half], rtol=1e-12)
+    assert_allclose([found.unbiased, found.low, found.high], [0.45, 0.45 - half, 0.45 + half], rtol=1e-12)
     assert_allclose(found.p_value, 2 * norm.sf(0.45 / half * 1.959963984540054), rtol=1e-9)
     assert found.test == "normal"
     assert found.approximate
     back = estimate(Tally(SETS, [60, 40, 50, 50], n=100)).compare("b", "a")
-    assert_allclose([back.difference, back.low, back.high], [-found.difference, -found.high, -found.low])
+    assert_allclose([back.unbiased, back.low, back.high], [-found.unbiased, -found.high, -found.low])
 
 
 def test_groups_are_compared_under_a_binary_channel() -> None:
     found = estimate(Tally(FORCED, [[400, 600], [300, 700]], by=("g",), groups=(("a",), ("b",))))
     compared = found.compare("yes", between=("a", "b"))
-    assert compared.difference == pytest.approx(0.1 / 0.75)
-    assert compared.test == "exact"
+    assert compared.unbiased == pytest.approx(0.1 / 0.75)
+    assert compared.test == "Barnard's exact"
+    assert compared.p_value == pytest.approx(barnard_test(400, 300, (1000, 1000), 1 / 6, 11 / 12))
+    compared = found.compare("yes", between=("a", "b"), test="fisher")
+    assert compared.test == "Fisher's exact"
     fisher = [fisher_exact([[400, 600], [300, 700]], alternative=side).pvalue for side in ("less", "greater")]
     assert compared.p_value == pytest.approx(min(1, 2 * min(fisher)))
 
@@ -409,6 +507,7 @@ def test_differences_between_groups_cover_whatever_the_design(design: Any, truth
             design.domain[0],
             (1, 2),
             Confidence(target=target),
+            test="fisher",
         )
         for rows in zip(*drawn, strict=True)
     ]
@@ -416,7 +515,7 @@ def test_differences_between_groups_cover_whatever_the_design(design: Any, truth
     covered = np.mean([one.low <= real <= one.high for one in found])
     allowed = 0.01 + 4 * np.sqrt(0.95 * 0.05 / times)
     assert abs(covered - 0.95) <= allowed
-    assert np.mean([one.difference for one in found]) == pytest.approx(real, abs=0.02)
+    assert np.mean([one.unbiased for one in found]) == pytest.approx(real, abs=0.02)
 
 
 def test_shares_that_cannot_be_told_are_not_compared() -> None:
@@ -433,7 +532,7 @@ def test_shares_that_cannot_be_told_are_not_compared() -> None:
 def test_one_comparison_through_every_door() -> None:
     found = GROUPED.compare("never", "once", level=0.9, target="realised")
     table = found.table()
-    numbers = ["difference", "low", "high", "ratio_low", "ratio_high", "p_value"]
+    numbers = ["difference", "unbiased", "low", "high", "ratio_low", "ratio_high", "p_value"]
     assert list(table) == ["group", *numbers]
     assert table["group"].tolist() == ["north", "south", "None"]
     told = json.loads(found.to_json())

@@ -210,7 +210,7 @@ def test_groups_that_were_asked_under_different_designs_are_compared() -> None:
     first = Tally(THREE, [[400, 600]], by=("g",), groups=((1,),))
     second = Tally(NINE, [[260, 740]], by=("g",), groups=((2,),))
     found = estimate(pool([first, second])).compare("yes", between=(1, 2))
-    assert found.difference == pytest.approx(0.1)
+    assert found.unbiased == pytest.approx(0.1)
     assert found.low < 0.1 < found.high
 
 
@@ -384,7 +384,7 @@ def test_differences_of_every_mixture_cover(name: str, target: str) -> None:
     real = everybody[0] - everybody[1]
     covered = np.mean([one.low <= real <= one.high for one in found])
     assert abs(covered - 0.95) <= 0.01 + 4 * np.sqrt(0.95 * 0.05 / times)
-    middles = np.array([one.difference for one in found])
+    middles = np.array([one.unbiased for one in found])
     assert abs(middles.mean() - real) <= 4 * middles.std() / np.sqrt(times)
 
 
@@ -405,7 +405,7 @@ def test_differences_of_two_binary_channels_cover(target: str) -> None:
     covered = np.mean([one.low <= 2 * share - 1 <= one.high for one in found])
     assert abs(covered - 0.95) <= 0.01 + 4 * np.sqrt(0.95 * 0.05 / times)
     # As wide as the estimates vary: within four standard errors of a standard deviation, 1/sqrt(2 R) relative.
-    spread = np.std([one.difference for one in found])
+    spread = np.std([one.unbiased for one in found])
     told = np.mean([one.high - one.low for one in found]) / 2 / 1.959963984540054
     assert told == pytest.approx(spread, rel=4 / np.sqrt(2 * times))
 

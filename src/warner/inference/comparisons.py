@@ -5,7 +5,11 @@ Reports that support both of them, or neither, say nothing. One that supports ex
 often as the second if and only if the shares are equal, because :math:`P(i, \text{not } j) - P(j, \text{not } i) =
 (p-q)(\theta_i - \theta_j)`. So given their number, those of the first are binomial with probability one half, which
 makes the test exact: the sign test where each report supports one answer, McNemar's otherwise. How many reports support
-both, only the reports themselves can tell. Without them the design says how the difference shows.
+both, only the reports themselves can tell. Without them the design says how the difference shows. With only two
+answers, the difference is twice a share minus one, and everything is as exact as for one share.
+
+One comparison speaks with one voice (`agreeing`): the interval of the difference leaves out 0, and that of the ratio
+leaves out 1, exactly where the test calls the shares different.
 """
 
 from __future__ import annotations
@@ -15,11 +19,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln, ndtr, ndtri
+from scipy.special import ndtr, ndtri
 
 from warner.inference.binomial import (
+    HAIR,
     LEAST_EXPECTED,
-    MANY_REPORTS,
     Rates,
     at_least,
     at_most,
@@ -28,6 +32,7 @@ from warner.inference.binomial import (
     suited,
     wilson_limit,
 )
+from warner.inference.equality import MOST_PEOPLE, barnard_test, fisher_test, sign_test
 from warner.inference.intervals import Confidence, joint, limits, positions_of, spread
 from warner.results import Result, plain
 from warner.words import printable
@@ -40,12 +45,13 @@ if TYPE_CHECKING:
     from warner.reports.tallies import Group, Tally
 
 NAMED = 20  # groups named in an error
+TESTS = ("barnard", "fisher")
 
 
 class Difference(NamedTuple):
-    """The difference of two shares with its interval, the interval of their ratio, and the p-value of equality."""
+    """The difference of two shares, unbiased, with its interval, that of their ratio, and the p-value of equality."""
 
-    difference: PerGroup
+    unbiased: PerGroup
     low: PerGroup
     high: PerGroup
     ratio_low: PerGroup
@@ -62,19 +68,23 @@ class Comparison(Result):
     first, second : str
         What is compared.
     difference : float or ndarray of shape (groups,)
-        First minus second, unbiased.
+        First minus second of the estimated shares, as they are shown; at most 1 either way.
+    unbiased : float or ndarray of shape (groups,)
+        The unbiased estimate of the difference, that of `inv`. Sampling error may put it beyond -1 or 1.
     low, high : float or ndarray
         Confidence interval of the difference.
     ratio_low, ratio_high : float or ndarray
         Confidence interval of first over second; infinite where the second may be zero.
     p_value : float or ndarray
-        Of "both shares in the population are equal".
+        Of "both shares in the population are equal". Below 1 - ``level`` exactly where the intervals of the difference
+        and of the ratio, for the population, leave out 0 and 1.
     confidence : Confidence
         The level, and whose shares are meant.
     approximate : bool
         Whether the interval of the difference holds only about at its level.
     test : str
-        What kind of test the p-value is of: ``exact``, ``approximate`` because of weights, or ``normal``.
+        What kind of test the p-value is of: ``exact`` (of one binomial count, or the sign test), ``Barnard's exact``,
+        ``Fisher's exact``, ``approximate`` because of weights, or ``normal``.
     groups : tuple of tuple
         The groups, where there is one comparison for each.
     """
@@ -82,6 +92,7 @@ class Comparison(Result):
     first: str
     second: str
     difference: PerGroup
+    unbiased: PerGroup
     low: PerGroup
     high: PerGroup
     ratio_low: PerGroup
@@ -97,50 +108,103 @@ class Comparison(Result):
         names = np.empty(max(len(self.groups), 1), dtype=object)
         names[:] = [group_name(group) for group in self.groups] or [""]
         grouped = {"group": names} if self.groups else {}
-        return grouped | {name: np.atleast_1d(getattr(self, name)) for name in Difference._fields}
+        return grouped | {name: np.atleast_1d(getattr(self, name)) for name in _COLUMNS}
 
     def text(self) -> str:
         """Say it in a line, or in one for each group."""
         head = f"{self.first} against {self.second}, {'approximate ' if self.approximate else ''}{self.confidence}"
-        rows = np.transpose([np.atleast_1d(getattr(self, name)) for name in Difference._fields])
+        rows = np.transpose([np.atleast_1d(getattr(self, name)) for name in _COLUMNS])
         names = [f"{group_name(group)}: " for group in self.groups] or [""]
         lines = [f"{name}{_compared_in_words(row, self.test)}" for name, row in zip(names, rows.tolist(), strict=True)]
         return "\n".join([head, *lines])
 
     def to_dict(self) -> Document:
         """Give what JSON can hold; an infinite ratio, and what a group without reports has, as None."""
-        numbers = {name: plain(getattr(self, name)) for name in Difference._fields}
+        numbers = {name: plain(getattr(self, name)) for name in _COLUMNS}
         about = {"level": self.confidence.level, "target": self.confidence.target, "approximate": self.approximate}
         grouped = {"groups": [list(group) for group in self.groups]} if self.groups else {}
         return {"first": self.first, "second": self.second, **grouped, **numbers, "test": self.test, **about}
 
 
-def compare(tally: Collected, first: Numbers, second: Numbers, confidence: Confidence) -> Comparison:
-    """Compare two answers, in each group."""
+_COLUMNS = ("difference", *Difference._fields)
+
+
+def compare(
+    tally: Collected, first: Numbers, second: Numbers, confidence: Confidence, shares: Array | None = None
+) -> Comparison:
+    """Compare two answers, in each group; `shares` are those that are shown, the unbiased ones if None."""
     i, j = positions_of([first, second], tally.domain)
     if i == j:
         raise ValueError(f"two different answers must be compared, but got {first!r} twice")
     _refuse_simultaneous(confidence)
-    numbers, approximate, test = _by_sign(tally, i, j, confidence) or _by_readout(tally, i, j, confidence)
-    spread_out = Difference(*(tally.squeezed(spread(np.asarray(number), tally.answered)) for number in numbers))
+    ways = (_by_share, _by_sign, _by_readout)
+    numbers, approximate, test = next(filter(None, (way(tally, i, j, confidence) for way in ways)))
+    spread_out = Difference(
+        *(
+            tally.squeezed(spread(np.asarray(number), tally.answered))
+            for number in agreeing(Difference(*map(np.asarray, numbers)), confidence)
+        )
+    )
     names = repr(tally.domain[i]), repr(tally.domain[j])
-    return _comparison(tally, names, spread_out, confidence, approximate, test)
+    shown = spread_out.unbiased if shares is None else shares[..., i] - shares[..., j]
+    return _comparison(tally, names, shown, spread_out, confidence, approximate, test, tally.groups)
 
 
 def _comparison(
     tally: Collected,
     names: tuple[str, str],
+    shown: PerGroup,
     numbers: Difference,
     confidence: Confidence,
     approximate: bool,
     test: str,
-    *,
-    by_group: bool = True,
+    groups: tuple[Group, ...] = (),
 ) -> Comparison:
     """Make the result; weights make an interval and a test approximate."""
-    named = "approximate" if tally.weighted and test == "exact" else test
-    groups = tally.groups if by_group else ()
-    return Comparison(*names, *numbers, confidence, approximate or tally.weighted, named, groups)
+    named = "approximate" if tally.weighted and test != "normal" else test
+    shown = np.clip(shown, -1, 1)[()]
+    return Comparison(*names, shown, *numbers, confidence, approximate or tally.weighted, named, groups)
+
+
+def agreeing(numbers: Difference, confidence: Confidence) -> Difference:
+    """Let the intervals leave out equality exactly where it is refuted: by the test, or among these very people.
+
+    The test of equality is the sharper one. Where it says that the first share is larger, no difference of 0 or less
+    is left; where it does not refute equality, 0 stays in. So intervals are cut, or widened, up to 0, and those of the
+    ratio up to 1. The p-value is for the population; of realised shares, whose interval may be much narrower, that of
+    the difference decides.
+    """
+    middle, low, high, ratio_low, ratio_high, p_value = numbers
+    different = p_value < 1 - confidence.level if confidence.target == "population" else (low > 0) | (high < 0)
+    larger, smaller = different & (middle > 0), different & (middle < 0)
+
+    def settled(low: Array, high: Array, equal: float) -> tuple[Array, Array]:
+        low = np.where(larger, np.maximum(low, equal + HAIR), np.where(smaller, low, np.minimum(low, equal)))
+        high = np.where(smaller, np.minimum(high, equal - HAIR), np.where(larger, high, np.maximum(high, equal)))
+        return np.where(smaller, np.minimum(low, high), low), np.where(larger, np.maximum(low, high), high)
+
+    return Difference(middle, *settled(low, high, 0.0), *settled(ratio_low, ratio_high, 1.0), p_value)
+
+
+def _by_share(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple[Difference, bool, str] | None:
+    """Compare two answers that are all there are by one share, where one binomial count tells it in each group.
+
+    The difference is 2 share - 1, the ratio share / (1 - share), and both are equal at a share of one half.
+    """
+    if tally.k > 2 or not all(part.design.exclusive for part in tally.parts):
+        return None
+    answered = tally.answered
+    groups = [joint(tally.parts, group, [[i]], target=confidence.target) for group in np.flatnonzero(answered).tolist()]
+    if not all(group.binomial for group in groups):
+        return None
+    count, n, base, gain = (np.array([getattr(group, name)[0, 0] for group in groups]) for name in _BINOMIAL)
+    equal = base + gain / 2
+    p_value = np.minimum(1, 2 * np.minimum(at_most(count, n, equal), at_least(count, n, equal)))
+    one = limits(tally, confidence, sets=[[i]])
+    low, high = one.low[answered, 0], one.high[answered, 0]
+    middle = 2 * (count / n - base) / gain - 1
+    ratio = ratio_limits(low, high, 1 - high, 1 - low)
+    return Difference(middle, 2 * low - 1, 2 * high - 1, *ratio, p_value), not one.exact, "exact"
 
 
 def _by_sign(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple[Difference, bool, str] | None:
@@ -180,11 +244,9 @@ def _supporting_both(part: Tally, i: int, j: int) -> Array:
 
 
 def _by_readout(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple[Difference, bool, str]:
-    """Compare by how the difference shows under the designs.
+    """Compare by how the difference shows under the designs: it is approximately normal.
 
-    If there are only two answers, and one binomial count tells them, everything is as exact as for one share: the
-    difference is twice the share minus one. Otherwise it is approximately normal. The ratio comes from the intervals of
-    both, each at half the tail.
+    The ratio comes from the intervals of both, each at half the tail.
     """
     answered = tally.answered
     wider = Confidence(1 - (1 - confidence.level) / 2, confidence.target)
@@ -192,14 +254,6 @@ def _by_readout(tally: Collected, i: int, j: int, confidence: Confidence) -> tup
     ratio = ratio_limits(*(end[answered, place] for place in (0, 1) for end in (both.low, both.high)))
     places = np.flatnonzero(answered).tolist()
     groups = [joint(tally.parts, group, [[i]], [[j]], confidence.target) for group in places]
-    if all(group.binomial for group in groups):
-        one = limits(tally, confidence, sets=[[i]])
-        count, n, base, gain = (np.array([getattr(group, name)[0, 0] for group in groups]) for name in _BINOMIAL)
-        fewer, more = at_most(count, n, base), at_least(count, n, base)  # equal shares: a difference of zero
-        p_value = np.minimum(1, 2 * np.minimum(fewer, more))
-        middle = (count / n - base) / gain
-        low, high = 2 * one.low[answered, 0] - 1, 2 * one.high[answered, 0] - 1
-        return Difference(middle, low, high, *ratio, p_value), not one.exact, "exact"
     # Equality is tested in the population, whosever shares the interval is for.
     sampled = [joint(tally.parts, group, [[i]], [[j]]).average("population") for group in places]
     p_value = np.array([normal_test(float(share[0]), float(error[0])) for share, error, _ in sampled])
@@ -227,9 +281,17 @@ def ratio_to_error(share: Array, error: Array) -> Array:
 
 
 def compare_groups(
-    tally: Collected, answer: Label, between: tuple[object, object], confidence: Confidence
+    tally: Collected,
+    answer: Label,
+    between: tuple[object, object],
+    confidence: Confidence,
+    shares: Array | None = None,
+    *,
+    test: str = "barnard",
 ) -> Comparison:
-    """Compare one answer between two groups."""
+    """Compare one answer between two groups; `shares` are those that are shown, the unbiased ones if None."""
+    if test not in TESTS:
+        raise ValueError(f"test must be one of {', '.join(TESTS)}, but got {test!r}")
     if not tally.by:
         raise ValueError("between needs groups: tally the reports with by=")
     names = {group_name(group): group for group in tally.groups}
@@ -255,12 +317,17 @@ def compare_groups(
         counts, totals = ([float(getattr(group, name)[0, 0]) for group in (first, second)] for name in _BINOMIAL[:2])
         rate = Rates(float(first.base[0, 0]), float(first.gain[0, 0]))
         one, two = counts
-        numbers = difference_between(one, two, (totals[0], totals[1]), rate, confidence.tail(1), confidence.target)
-        approximate, test = min(one, two) >= LEAST_EXPECTED, "exact"
+        chosen = "fisher" if tally.weighted or sum(totals) > MOST_PEOPLE else test
+        numbers = difference_between(
+            one, two, (totals[0], totals[1]), rate, confidence.tail(1), confidence.target, chosen
+        )
+        approximate, named = min(one, two) >= LEAST_EXPECTED, f"{chosen.capitalize()}'s exact"
     else:
-        numbers, approximate, test = _of_estimates(tally, place, rows, confidence), True, "normal"
-    first_name, second_name = (f"{tally.domain[place]!r} in {group_name(key)}" for key in keys)
-    return _comparison(tally, (first_name, second_name), numbers, confidence, approximate, test, by_group=False)
+        numbers, approximate, named = _of_estimates(tally, place, rows, confidence), True, "normal"
+    numbers = Difference(*(number[()] for number in agreeing(Difference(*map(np.asarray, numbers)), confidence)))
+    one_name, two_name = (f"{tally.domain[place]!r} in {group_name(key)}" for key in keys)
+    shown = numbers.unbiased if shares is None else shares[rows[0], place] - shares[rows[1], place]
+    return _comparison(tally, (one_name, two_name), shown, numbers, confidence, approximate, named)
 
 
 def _of_estimates(tally: Collected, place: int, rows: list[int], confidence: Confidence) -> Difference:
@@ -304,18 +371,25 @@ def difference(
         variance = (np.minimum(held, 1) * within + np.maximum(1 - held, 0) * without - 2 * both / n) / n
     half = -float(ndtri(tail)) * np.sqrt(np.maximum(variance, 0)) / abs(rate.gain)
     few = np.minimum(first, second) - both < LEAST_EXPECTED
-    p_value = _sign_test(first - both, second - both)
+    p_value = sign_test(first - both, second - both)
     return _compared((x - y, x - y - half, x - y + half), first, second, (n, n), rate, tail, target, few, p_value)
 
 
 def difference_between(
-    first: Numbers, second: Numbers, n: tuple[Numbers, Numbers], rate: Rates, tail: float, target: str
+    first: Numbers,
+    second: Numbers,
+    n: tuple[Numbers, Numbers],
+    rate: Rates,
+    tail: float,
+    target: str,
+    test: str = "barnard",
 ) -> Difference:
     """Compare the shares of one answer in two groups of people, from its counts there.
 
     The interval joins the limits of each group's share (Wilson's, or the score limits of the realised share) as
-    Newcombe does: each side is the root of the sum of two squared distances. Equality is tested by Fisher's exact
-    test, two-sided by doubling, which needs neither p nor q. Counts below 10, and ratios, as in `difference`.
+    Newcombe does: each side is the root of the sum of two squared distances. Equality is tested by Barnard's exact
+    test, over the probabilities of a report that the design can lead to, or by Fisher's; both two-sided by doubling.
+    Counts below 10, and ratios, as in `difference`.
     """
     x, y = ((c / size - rate.base) / rate.gain for c, size in zip((first, second), n, strict=True))
     limit = wilson_limit if target == "population" else score_limit
@@ -326,7 +400,11 @@ def difference_between(
     )
     low = x - y - np.hypot(x - low1, high2 - y)
     high = x - y + np.hypot(high1 - x, y - low2)
-    few, p_value = np.minimum(first, second) < LEAST_EXPECTED, _fisher_test(first, second, n)
+    if test == "fisher":
+        p_value = fisher_test(first, second, n)
+    else:
+        p_value = barnard_test(first, second, n, float(rate.lowest), float(rate.highest))
+    few = np.minimum(first, second) < LEAST_EXPECTED
     return _compared((x - y, low, high), first, second, n, rate, tail, target, few, p_value)
 
 
@@ -365,33 +443,6 @@ def ratio_limits(low1: Numbers, high1: Numbers, low2: Numbers, high2: Numbers) -
         return np.where(high2 > 0, low1 / high2, 0.0), np.where(low2 > 0, high1 / low2, np.inf)
 
 
-def _sign_test(first: Numbers, second: Numbers) -> Numbers:
-    """Give the two-sided p-value of P(Bin(first + second, 1/2)) at `first`."""
-    more = at_least(first, first + second, 0.5)
-    fewer = at_least(second, first + second, 0.5)
-    return np.minimum(1, 2 * np.minimum(more, fewer))[()]
-
-
-def _fisher_test(first: Numbers, second: Numbers, n: tuple[Numbers, Numbers]) -> Numbers:
-    """Give Fisher's exact p-value of equal probabilities, twice the smaller tail of the hypergeometric law."""
-    c1, c2, n1, n2 = (float(value) for value in (first, second, *n))
-    if n1 + n2 > MANY_REPORTS:  # there the logarithms of factorials cancel; the law is normal
-        spread = (c1 + c2) / (n1 + n2) * (1 - (c1 + c2) / (n1 + n2)) * (1 / n1 + 1 / n2)
-        apart = max(abs(c1 / n1 - c2 / n2) - (1 / n1 + 1 / n2) / 2, 0)
-        return min(1.0, 2 * float(ndtr(-apart / math.sqrt(spread)))) if spread > 0 else 1.0
-    if c1 * n2 < c2 * n1:  # count the tail on the far side of the expected value
-        c1, c2, n1, n2 = c2, c1, n2, n1
-    # Beyond twelve standard deviations, each at most sqrt(c1 + c2) / 2, nothing is left that a double could hold.
-    steps = np.arange(min(n1 - c1, c2, 6 * math.sqrt(c1 + c2) + 100) + 1)
-    with_first, with_second = c1 + steps, c2 - steps
-
-    def ways(of: Numbers, chosen: Numbers) -> Numbers:
-        return gammaln(of + 1) - gammaln(chosen + 1) - gammaln(of - chosen + 1)
-
-    logs = ways(n1, with_first) + ways(n2, with_second) - ways(n1 + n2, c1 + c2)
-    return min(1.0, 2 * float(np.exp(logs).sum()))
-
-
 def group_name(group: Group) -> str:
     """Name a group as it is shown."""
     return printable(" / ".join(map(str, group)))
@@ -405,10 +456,12 @@ def _refuse_simultaneous(confidence: Confidence) -> None:
 
 
 def _compared_in_words(row: list[float], test: str) -> str:
-    middle, low, high, ratio_low, ratio_high, p_value = row
+    middle, unbiased, low, high, ratio_low, ratio_high, p_value = row
     if np.isnan(middle):
         return "no reports"
     times = f"{ratio_low:.3g} times or more" if np.isinf(ratio_high) else f"{ratio_low:.3g} to {ratio_high:.3g} times"
     ratio = "" if ratio_low == 0 and np.isinf(ratio_high) else f"; {times}"
-    points = f"{100 * middle:+.2f} points, {100 * low:+.2f} to {100 * high:+.2f}{ratio}"
-    return f"{points}; {test} test of equality in the population: p = {p_value:.2g}"
+    same = f"{100 * middle:+.2f}" == f"{100 * unbiased:+.2f}"
+    points = f"{100 * middle:+.2f} points{'' if same else f' (unbiased: {100 * unbiased:+.2f})'}"
+    ends = f"{100 * low:+.2f} to {100 * high:+.2f}{ratio}"
+    return f"{points}, {ends}; {test} test of equality in the population: p = {p_value:.2g}"
