@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from scipy.stats import binom, multinomial
 
 from warner import Channel, RandomizedResponse, SubsetSelection, Tally, estimate, simulate
-from warner.inference.ranking import certain_ranks
+from warner.inference.intervals import Confidence, limits
+from warner.inference.ranking import certain_ranks, ranking
 
 SURVEY = RandomizedResponse(["never", "once", "often"], odds=(2, 1))  # p = 1/2, q = 1/4
 FOUND = estimate(Tally(SURVEY, [400, 350, 250]))
 REGIONS = (("north",), ("south",), (None,))
 GROUPED = estimate(Tally(SURVEY, [[400, 350, 250], [0, 0, 0], [30, 50, 20]], by=("region",), groups=REGIONS))
+KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], ["yes", "no"], 3)
 DICE = Channel([["4/6", "1/6", "1/6"], ["1/6", "4/6", "1/6"], ["1/12", "1/4", "2/3"]], ["a", "b", "c"], ["a", "b", "c"])
 
 
@@ -54,18 +59,102 @@ def test_certain_ranks_are_right_at_their_level() -> None:
     assert found.certain[:, 0].mean() > 0.9  # it can speak
 
 
-def test_ranks_hold_for_all_answers_at_once() -> None:
-    found = FOUND.commonest(2, level=0.9)
-    at_once = FOUND.interval(level=0.9, simultaneous=True)
-    assert found.confidence.simultaneous
-    others = [(at_once.high[np.arange(3) != i] >= at_once.low[i]).sum() for i in range(3)]
-    assert_array_equal(found.certain, np.array(others) < 2)
-    # Here one at a time would name the leader, all at once does not.
-    close = estimate(Tally(SURVEY, [3875, 3665, 2460]))
-    apart, together = close.interval(), close.interval(simultaneous=True)
-    assert apart.low[0] > apart.high[1]
-    assert together.low[0] <= together.high[1]
-    assert not close.commonest(1).certain.any()
+def test_ranks_come_from_sign_tests_of_pairs() -> None:
+    # 390 against 350: P(Bin(740, 1/2) >= 390) = 0.076, not below 0.05 / 2; 400 against 340: 0.015
+    assert not estimate(Tally(SURVEY, [390, 350, 260])).commonest(1).certain.any()
+    found = estimate(Tally(SURVEY, [400, 340, 260])).commonest(1)
+    assert found.certain.tolist() == [True, False, False]
+    assert found.possible.tolist() == [True, False, False]
+    assert not found.approximate
+
+
+def by_definition(counts: Any, count: int, level: float) -> tuple[Any, Any]:
+    """Every pair is tested."""
+    k = len(counts)
+    each = level / (count * (k - count))
+    shown = [[a > b and binom.sf(a - 1, a + b, 0.5) <= each for b in counts] for a in counts]
+    beaten, beating = np.sum(shown, axis=1), np.sum(shown, axis=0)
+    return k - 1 - beaten < count, beating < count
+
+
+@given(st.lists(st.integers(0, 60), min_size=3, max_size=7), st.data())
+def test_only_the_strongest_rival_counts(counts: list[int], data: st.DataObject) -> None:
+    assume(sum(counts) > 0)
+    m = data.draw(st.integers(1, len(counts) - 1))
+    for odds in ((5, 1), (1, 5)):
+        design = RandomizedResponse(len(counts), odds=odds)
+        found = ranking(Tally(design, counts), m, Confidence(0.8))
+        if odds == (5, 1):
+            certain, possible = by_definition(counts, m, 1 - 0.8)
+            assert_array_equal(found.certain, certain)
+            assert_array_equal(found.possible, possible)
+        else:  # rarer means larger: who is certainly not among the m commonest is among the K - m most reported
+            turned = ranking(
+                Tally(RandomizedResponse(len(counts), odds=(5, 1)), counts), len(counts) - m, Confidence(0.8)
+            )
+            assert_array_equal(found.certain, ~turned.possible)
+            assert_array_equal(found.possible, ~turned.certain)
+
+
+@pytest.mark.parametrize("odds", [(3, 1), (1, 4)])
+@pytest.mark.parametrize(("k", "n", "count"), [(2, 30, 1), (3, 14, 1), (3, 14, 2), (4, 9, 1), (4, 9, 2)])
+def test_ranks_err_no_more_often_than_they_say(odds: tuple[int, int], k: int, n: int, count: int) -> None:
+    design = RandomizedResponse(k, odds=odds)
+    surveys = np.array([c for c in itertools.product(range(n + 1), repeat=k) if sum(c) == n])
+    groups = tuple((i,) for i in range(len(surveys)))
+    found = ranking(Tally(design, surveys, by=("s",), groups=groups), count, Confidence(0.8))
+    rng, worst = np.random.default_rng(3), 0.0
+    truths = [np.full(k, 1 / k), np.eye(k)[0], *np.sort(rng.dirichlet(np.ones(k), 12))[:, ::-1]]
+    truths += [np.array([2.0] * count + [1.9] * (k - count)) / (2 * count + 1.9 * (k - count))]
+    for truth in truths:
+        law = multinomial.pmf(surveys, n, design.q + (design.p - design.q) * truth)
+        among = np.arange(k) < count  # sorted; of equal shares, nobody but these is to be named, or kept
+        wrong = (found.certain & ~among).any(axis=-1) | (~found.possible & among).any(axis=-1)
+        worst = max(worst, law[wrong].sum())
+    assert 0 < worst <= 0.2
+
+
+def test_pairs_name_the_leader_more_often_than_intervals() -> None:
+    design, n, surveys = RandomizedResponse(10, odds=(6, 1)), 2500, 400
+    truth = np.array([0.25, 0.15] + [0.075] * 8)
+    counts = simulate.reports_of_population(truth, n, design, rng=np.random.default_rng(5), size=surveys)
+    tally = Tally(design, counts, by=("s",), groups=tuple((i,) for i in range(surveys)))
+    at_once = limits(tally, Confidence(simultaneous=True))
+    apart = [certain_ranks(low, high, 1)[0][0] for low, high in zip(at_once.low, at_once.high, strict=True)]
+    assert ranking(tally, 1, Confidence()).certain[:, 0].mean() > np.mean(apart) + 0.2
+
+
+def test_one_long_ranking() -> None:
+    k = 10**6
+    design, counts = RandomizedResponse(k, epsilon=12), np.full(k, 859)
+    counts[[5, 7]], counts[-1] = [1000, 1001], 10**8
+    found = estimate(Tally(design, counts)).commonest(1)
+    assert np.flatnonzero(found.certain).tolist() == [k - 1]
+    assert np.flatnonzero(found.possible).tolist() == [k - 1]
+    two = estimate(Tally(design, counts)).commonest(2)
+    assert np.flatnonzero(two.certain).tolist() == [k - 1]
+    assert {5, 7} <= set(np.flatnonzero(two.possible).tolist())
+
+
+def test_what_is_approximate_says_so() -> None:
+    linear = estimate(Tally(KUK, [300, 400, 300])).commonest(1)
+    assert linear.approximate
+    assert linear.to_dict()["approximate"]
+    assert "(approximate, 95 % confidence, population)" in linear.text()
+
+
+@pytest.mark.filterwarnings("ignore:the reports do not seem to fit")
+@given(st.integers(1, 9), st.integers(1, 9), st.integers(1, 60), st.data())
+def test_a_response_among_two_answers_and_its_channel_rank_alike(a: int, b: int, n: int, data: Any) -> None:
+    assume(a != b)
+    yes = data.draw(st.integers(0, n))
+    rows = [[Fraction(a, a + b), Fraction(b, a + b)], [Fraction(b, a + b), Fraction(a, a + b)]]
+    tallies = [Tally(design, [yes, n - yes]) for design in (RandomizedResponse(2, odds=(a, b)), Channel(rows, 2, 2))]
+    for level, target in itertools.product((0.5, 0.95), ("population", "realised")):
+        first, second = (ranking(counted, 1, Confidence(level, target)) for counted in tallies)
+        assert_array_equal(first.certain, second.certain)
+        assert_array_equal(first.possible, second.possible)
+        assert first.approximate == second.approximate
 
 
 @pytest.mark.parametrize("design", [SubsetSelection(8, odds=(6, 1), size=2), RandomizedResponse(8, odds=(1, 9)), DICE])
@@ -89,7 +178,7 @@ def test_one_ranking_through_every_door() -> None:
     told = json.loads(found.to_json())
     assert told == found.to_dict()
     assert told["groups"] == [["north"], ["south"], [None]]
-    assert (told["count"], told["level"], told["target"]) == (2, 0.95, "population")
+    assert (told["count"], told["level"], told["target"], told["approximate"]) == (2, 0.95, "population", False)
     for row, names in zip(found.certain, told["certain"], strict=True):
         assert names == [SURVEY.domain[i] for i in np.flatnonzero(row)]
     assert repr(found) == found.text()

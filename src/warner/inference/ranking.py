@@ -1,4 +1,18 @@
-"""Who leads: the answers that are certainly among the commonest, from simultaneous intervals."""
+r"""Who leads: the answers that are certainly among the commonest.
+
+*By pairs.* Which of two answers is larger needs only the reports that support exactly one of them: the sign test of
+`equality`. An answer is certainly among the m commonest if fewer than m others are not shown to be smaller, and
+certainly not if m others are shown to be larger. Either is wrong only if some answer that is not among the m commonest
+was shown to be larger than one that is. There are :math:`m(K-m)` such pairs, so that tests at the level
+:math:`lpha / (m(K-m))` err in any of this with probability :math:`lpha` at most. Intervals would have to hold all
+at once on both sides, and be apart. For m = 1 it takes K - 1 tests, each against the strongest rival.
+
+Reports that support both of two answers say nothing of them. Where their number is not known, it is taken to be as
+small as the counts allow: then the most reports are left, which lends the same difference the least weight.
+
+*By simultaneous intervals*, where there is no such test: of realised shares, of pools, and under designs whose answers
+are not supported alike.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +21,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.inference.intervals import Confidence, limits
+from warner.inference.binomial import Rates, at_least, at_most
+from warner.inference.equality import sign_tail
+from warner.inference.intervals import Confidence, joint, limits
 from warner.results import Result
 from warner.words import enumerated, level_text, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from warner.arrays import Array, Counts, Label, Mask
+    from warner.arrays import Array, Counts, Label, Mask, Numbers
     from warner.documents import Document
     from warner.reports.pools import Collected
 
@@ -33,6 +49,8 @@ class Ranking(Result):
         Certainly among them; not certainly outside.
     confidence : Confidence
         The level at which all of it holds at once, and whose shares are meant.
+    approximate : bool
+        Whether it holds only about at its level.
     tally : Tally or Pool
         The reports.
     """
@@ -41,6 +59,7 @@ class Ranking(Result):
     certain: Mask
     possible: Mask
     confidence: Confidence
+    approximate: bool
     tally: Collected
 
     def table(self) -> dict[str, Counts]:
@@ -49,7 +68,8 @@ class Ranking(Result):
 
     def text(self) -> str:
         """Say it in two lines, or in two for each group."""
-        tally, level = self.tally, f"{level_text(self.confidence.level)} confidence, {self.confidence.target}"
+        about = "approximate, " if self.approximate and not self.tally.weighted else ""
+        tally, level = self.tally, f"{about}{level_text(self.confidence.level)} confidence, {self.confidence.target}"
         what = "the commonest answer" if self.count == 1 else f"among the {self.count:,} commonest answers"
         lines = [f"Certainly {what} ({level}{about_groups(tally)}):"]
         for place, (group, certain, possible) in enumerate(group_rows(tally, self.certain, self.possible)):
@@ -73,21 +93,93 @@ class Ranking(Result):
             "possible": listed_labels(self.tally, self.possible),
             "level": self.confidence.level,
             "target": self.confidence.target,
+            "approximate": self.approximate,
         }
 
 
 def ranking(tally: Collected, count: int, confidence: Confidence) -> Ranking:
-    """Tell who is certainly among the commonest answers, from simultaneous intervals."""
+    """Tell who is certainly among the commonest answers, by pairs or from simultaneous intervals."""
     if not isinstance(count, int | np.integer) or isinstance(count, bool) or not 1 <= count < tally.k:
         raise ValueError(
             f"count must be a whole number from 1 to {tally.k - 1:,}, below the number of answers, but got {count!r}"
         )
     at_once = Confidence(confidence.level, confidence.target, simultaneous=True)
+    certain, possible = np.zeros((2, len(tally.answered), tally.k), dtype=bool)
+    ranked, approximate = _by_pairs(tally, int(count), at_once) or _by_intervals(tally, int(count), at_once)
+    certain[tally.answered], possible[tally.answered] = ranked
+    names = tally.squeezed(certain), tally.squeezed(possible)
+    return Ranking(int(count), *names, at_once, approximate or tally.weighted, tally)
+
+
+def _by_intervals(tally: Collected, count: int, at_once: Confidence) -> tuple[tuple[Mask, Mask], bool]:
     ends = limits(tally, at_once)
-    certain, possible = np.zeros((2, len(ends.low), tally.k), dtype=bool)
-    for group in np.flatnonzero(tally.answered):
-        certain[group], possible[group] = certain_ranks(ends.low[group], ends.high[group], int(count))
-    return Ranking(int(count), tally.squeezed(certain), tally.squeezed(possible), at_once, tally)
+    rows = [certain_ranks(ends.low[group], ends.high[group], count) for group in np.flatnonzero(tally.answered)]
+    certain, possible = (np.stack(masks) for masks in zip(*rows, strict=True))
+    return (certain, possible), not ends.exact
+
+
+def _by_pairs(tally: Collected, count: int, at_once: Confidence) -> tuple[tuple[Mask, Mask], bool] | None:
+    """Compare pairs of answers, where all are supported alike, or where there are two, which one count tells."""
+    if at_once.target != "population":
+        return None
+    level = (1 - at_once.level) / (count * (tally.k - count))
+    groups = np.flatnonzero(tally.answered).tolist()
+    part = tally.parts[0]
+    if len(tally.parts) == 1 and part.design.symmetry is not None:
+        counts, n = part.scaled()
+        exclusive, turned = part.design.exclusive, part.design.symmetry.gain < 0
+        rows = []
+        for group in groups:
+            # With p < q an answer is the more common, the more reports do not support it.
+            support = n[group, 0] - counts[group] if turned else counts[group]
+            ceilings = np.array([0.0, 2 * n[group, 0]])
+            rows.append(leading(support, ceilings[[int(turned)]] if exclusive else ceilings, count, level))
+    elif tally.k == 2 and all(part.design.exclusive for part in tally.parts):
+        told = [joint(tally.parts, group, [[0]]) for group in groups]
+        if not all(group.binomial for group in told):
+            return None
+        rows = [_of_two(Rates(g.base[0, 0], g.gain[0, 0]), g.count[0, 0], g.trials[0, 0], level) for g in told]
+    else:
+        return None
+    certain, possible = (np.stack(masks) for masks in zip(*rows, strict=True))
+    return (certain, possible), False
+
+
+def _of_two(rate: Rates, count: float, n: float, level: float) -> tuple[Mask, Mask]:
+    """Tell the larger of two shares, which are equal where the first is one half."""
+    tails = [float(tail(count, n, rate.base + rate.gain / 2)) for tail in (at_least, at_most)]
+    first, second = tails if rate.gain > 0 else tails[::-1]
+    certain = np.array([first <= level, second <= level])
+    return certain, ~certain[::-1]
+
+
+def leading(support: Counts, ceilings: Array, count: int, level: float) -> tuple[Mask, Mask]:
+    """Tell who is certainly among the most supported answers, and who possibly is, by tests of pairs at this level.
+
+    Reports that support exactly one of two answers are as many as they are supported together, |0 - s|, or as many as
+    fail to support them, |2n - s|; whichever of the `ceilings` 0 and 2n may be meant, the least of it.
+
+    The nearer a rival comes to an answer, the weaker is the evidence. So one of the leading answers is shown to be
+    larger than all the others if it is larger than the strongest of them; and one of the others is out if the weakest
+    of the leading ones is shown to be larger. That leaves the leaders to be tested, and one bisection.
+    """
+    support = np.asarray(support, dtype=np.float64)
+    order = np.argpartition(-support, [count - 1, count])
+    weakest, rival = float(support[order[count - 1]]), float(support[order[count]])
+
+    def shown(larger: Numbers, smaller: Numbers) -> Mask:
+        apart = np.min([np.abs(ceiling - larger - smaller) for ceiling in ceilings], axis=0)
+        first = (apart + larger - smaller) / 2  # of those that support exactly one of the two
+        return np.asarray((larger > smaller) & (sign_tail(first, apart - first) <= level))
+
+    certain = np.zeros(support.size, dtype=bool)
+    certain[order[:count]] = shown(support[order[:count]], rival)
+    values = np.unique(support[support < weakest])
+    first, beyond = 0, values.size  # the number of values that are shown to be smaller than the weakest leader
+    while first < beyond:
+        middle = (first + beyond) // 2
+        first, beyond = (middle + 1, beyond) if shown(weakest, values[middle]) else (first, middle)
+    return certain, support > values[first - 1] if first else np.ones(support.size, dtype=bool)
 
 
 def certain_ranks(low: Array, high: Array, count: int) -> tuple[Mask, Mask]:
