@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import binom, false_discovery_control
+from scipy.stats import binom, chi2, false_discovery_control, multinomial
 
-from warner import Channel, RandomizedResponse, SubsetSelection, Tally, estimate, simulate
+from tables import random_channel
+from warner import (
+    Channel,
+    Pool,
+    RandomizedResponse,
+    SubsetSelection,
+    Tally,
+    estimate,
+    plan,
+    pool,
+    simulate,
+    surveys,
+)
+from warner.inference.absence import evidence, observed
+from warner.inference.binomial import at_least
 from warner.inference.presence import absence, adjusted, presence
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "reference_values.json").read_text())["cases"]
@@ -118,10 +136,154 @@ def test_presence_under_a_channel() -> None:
     assert kuk.found[:, 0].mean() <= 0.05 + 0.005 + 4 * np.sqrt(0.05 * 0.95 / 2000)  # half a point for the normal law
 
 
-def test_the_smallest_share_of_a_linear_design() -> None:
+def found_with(design: Any, n: int, share: float, place: int, alpha: float) -> float:
+    """Enumerate: the probability that an answer with this share is found, if all others hold the one other answer."""
+    histograms = np.array([c for c in itertools.product(range(n + 1), repeat=len(design.columns)) if sum(c) == n])
+    tally = Tally(design, histograms, by=("s",), groups=tuple((i,) for i in range(len(histograms))))
+    truth = np.full(2, 1 - share)
+    truth[place] = share
+    law = multinomial.pmf(histograms, n, truth @ design.channel())
+    found = presence(tally, level=1 - 2 * alpha, correction="holm", power=0.8)
+    return float(law[found.p_values[:, place] <= alpha].sum())
+
+
+@pytest.mark.parametrize("n", [40, 75])
+def test_the_smallest_share_of_a_design_without_counts_of_its_own_is_found(n: int) -> None:
+    for place in (0, 1):
+        (test,) = evidence(KUK, [place], n, 0.025, 0.8)
+        share = test.smallest(0.025, 0.8)
+        assert found_with(KUK, n, share, place, 0.025) == pytest.approx(0.8, abs=1e-6)
+    largest = presence(Tally(KUK, [n, 0, 0]), level=0.95, correction="holm", power=0.8).smallest
+    assert largest == max(evidence(KUK, [i], n, 0.025, 0.8)[0].smallest(0.025, 0.8) for i in (0, 1))
+
+
+@pytest.mark.parametrize(("draws", "goal"), [(5, {"half_width": 0.1}), (5, {"half_width": 0.1, "share": 0.02})])
+def test_a_plan_keeps_the_power_that_it_promises(draws: int, goal: dict[str, float]) -> None:
+    design = surveys.kuk("4/5", "3/10", draws)
+    planned, times = plan(design, **goal), 3000
+    place = design.domain.index(planned.answer)
+    truth = np.full(2, 1 - planned.smallest_share)
+    truth[place] = planned.smallest_share
+    rng = np.random.default_rng(4)
+    counts = simulate.reports_of_population(truth, planned.people, design, rng=rng, size=times)
+    groups = tuple((i,) for i in range(times))
+    found = presence(Tally(design, counts, by=("s",), groups=groups), level=0.95, correction="holm", power=0.8)
+    assert found.found[:, place].mean() >= 0.8 - 4 * np.sqrt(0.8 * 0.2 / times)
+    assert not found.approximate
+
+
+@pytest.mark.parametrize(
+    ("odds", "sizes", "k"), [(((3, 1), (9, 1)), (300, 300), 10), (((11, 10), (20, 1)), (5000, 200), 5)]
+)
+def test_a_pool_keeps_the_power_that_it_promises(odds: Any, sizes: tuple[int, int], k: int) -> None:
+    designs, times, rng = [RandomizedResponse(k, odds=one) for one in odds], 2000, np.random.default_rng(6)
+    groups = tuple((i,) for i in range(times))
+
+    def surveyed(share: float, size: int) -> Pool:
+        truth = np.array([share] + [(1 - share) / (k - 1)] * (k - 1))
+        drawn = [
+            simulate.reports_of_population(truth, n, design, rng=rng, size=size)
+            for design, n in zip(designs, sizes, strict=True)
+        ]
+        return pool(
+            [Tally(design, rows, by=("s",), groups=groups[:size]) for design, rows in zip(designs, drawn, strict=True)]
+        )
+
+    share = presence(surveyed(0.5, 1), level=0.95, correction="holm", power=0.8).smallest[0]
+    p_values = np.array(
+        [
+            at_least(part.counts[:, 0].astype(float), n, part.design.q)
+            for part, n in zip(surveyed(share, times).parts, sizes, strict=True)
+        ]
+    )
+    together = chi2.sf(-2 * np.log(p_values).sum(axis=0), 4)
+    error = np.sqrt(0.8 * 0.2 / times)
+    assert 0.8 - 4 * error <= (together <= 0.05 / k).mean() <= 0.8 + 4 * error + 0.01  # counts are discrete
+
+
+CELLS = [(2, 3, 8), (2, 3, 30), (2, 5, 8), (3, 3, 15), (3, 4, 9), (4, 4, 8)]
+
+
+@pytest.mark.parametrize(("k", "kinds", "n"), CELLS)
+def test_false_findings_under_random_channels_are_as_rare_as_promised(k: int, kinds: int, n: int) -> None:
+    rng, counts = np.random.default_rng(n), [c for c in itertools.product(range(n + 1), repeat=kinds) if sum(c) == n]
+    histograms = np.array(counts)
+    groups, findings = tuple((i,) for i in range(len(counts))), 0.0
+    for concentration in (0.5, 0.5, 1.0, 3.0):
+        design = random_channel(rng, k, kinds, concentration)
+        tally = Tally(design, histograms, by=("s",), groups=groups)
+        if not tally.answered.all() or design.epsilon == 0:
+            continue
+        found = presence(tally, level=0.95, correction="holm", power=0.8)
+        assert not found.approximate
+        for absent in [[i] for i in range(k)] + ([[0, 1]] if k > 2 else []):
+            held = [i for i in range(k) if i not in absent]
+            truths = np.array([*np.eye(len(held)), np.full(len(held), 1 / len(held))])
+            for truth in [*truths, *rng.dirichlet(np.ones(len(held)), 3)]:
+                law = multinomial.pmf(histograms, n, truth @ design.channel()[held])
+                assert law[found.found[:, absent].any(axis=-1)].sum() <= 0.05 + 1e-9
+                findings = max(findings, law[found.found[:, held].any(axis=-1)].sum())
+    assert findings > 0.5  # it can speak
+
+
+@pytest.mark.parametrize(
+    ("rows", "truth"),
+    [
+        ([["18/100", "17/100", "65/100"], ["0", "17/100", "83/100"]], [1, 0]),
+        ([["2/100", "58/100", "40/100"], ["88/100", "0", "12/100"], ["37/100", "52/100", "11/100"]], [0, 1, 0]),
+    ],
+)
+@pytest.mark.parametrize("n", [8, 15, 30])
+def test_channels_that_once_found_what_is_not_there(rows: Any, truth: list[int], n: int) -> None:
+    design = Channel(rows, len(rows), 3)
+    histograms = np.array([c for c in itertools.product(range(n + 1), repeat=3) if sum(c) == n])
+    tally = Tally(design, histograms, by=("s",), groups=tuple((i,) for i in range(len(histograms))))
+    found = presence(tally, level=0.95, correction="holm", power=0.8)
+    law = multinomial.pmf(histograms, n, np.array(truth) @ design.channel())
+    assert law[found.found[:, np.array(truth) == 0].any(axis=-1)].sum() <= 0.05
+
+
+@pytest.mark.parametrize(("k", "kinds"), [(3, 14), (12, 12), (30, 20)])
+def test_of_many_kinds_of_reports_few_sets_are_tried(k: int, kinds: int) -> None:
+    design, n, times = random_channel(np.random.default_rng(k), k, kinds, 0.3), 400, 300
+    tests = evidence(design, range(k), n, 0.05 / k, 0.8)
+    assert all(test.smallest(0.05 / k, 0.8) < 1 for test in tests)
+    truth = np.zeros(k)
+    truth[1:] = 1 / (k - 1)
+    counts = simulate.reports_of_population(truth, n, design, rng=np.random.default_rng(1), size=times)
+    tally = Tally(design, counts, by=("s",), groups=tuple((i,) for i in range(times)))
+    found = presence(tally, level=0.8, correction="holm", power=0.8)
+    assert found.found[:, 0].mean() <= 0.2
+    one = np.eye(k)[0] * tests[0].smallest(0.05 / k, 0.8)
+    one[int(k > 1)] = 1 - one.sum()
+    counts = simulate.reports_of_population(one, n, design, rng=np.random.default_rng(2), size=times)
+    p_values = tests[0].p_value(observed(tests[0], counts))
+    assert (p_values <= 0.05 / k).mean() >= 0.8 - 4 * np.sqrt(0.8 * 0.2 / times) - 0.03  # a normal law for the power
+
+
+def test_where_a_table_is_too_large_the_result_says_approximate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("warner.inference.absence.MOST_CELLS", 1)
     found = estimate(Tally(KUK, [300, 380, 320])).present()
+    assert found.approximate
+    assert found.to_dict()["approximate"]
+    assert "(approximate, at most 5 %" in found.text()
     errors = estimate(Tally(KUK, [300, 380, 320])).table()["se"]
     assert found.smallest == pytest.approx((1.959963984540054 + 0.8416212335729143) * errors.max(), rel=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore:the reports do not seem to fit")
+@given(st.integers(1, 9), st.integers(1, 9), st.integers(1, 60), st.data())
+def test_a_response_among_two_answers_and_its_channel_find_alike(a: int, b: int, n: int, data: Any) -> None:
+    assume(a != b)
+    yes = data.draw(st.integers(0, n))
+    rows = [[Fraction(a, a + b), Fraction(b, a + b)], [Fraction(b, a + b), Fraction(a, a + b)]]
+    first, second = (
+        presence(Tally(design, [yes, n - yes]), level=0.95, correction="holm", power=0.8)
+        for design in (RandomizedResponse(2, odds=(a, b)), Channel(rows, 2, 2))
+    )
+    assert_allclose(first.p_values, second.p_values, rtol=1e-9)
+    assert_array_equal(first.found, second.found)
+    assert first.smallest == pytest.approx(second.smallest)
 
 
 def test_an_answer_that_reports_do_not_tell_is_never_found() -> None:

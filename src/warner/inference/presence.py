@@ -1,33 +1,38 @@
 r"""Who is there at all: the answers whose reports rise above what noise alone explains.
 
 If nobody holds an answer, its count is :math:`\text{Bin}(n, q)`: a p-value for each answer, exact. Where a share shows
-in no binomial count, it is compared with its standard error.
+in no binomial count, there is another one whose tail is bounded, or a sum of scores (`absence`). Only under tables that
+are too large to look for these, a share is compared with its standard error, and the result says *approximate*.
+Collections that were pooled are combined by Fisher's method: under absence each p-value is at least as large as a
+uniform one, independently.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import gammaincc, ndtr, ndtri
 
-from warner.inference.binomial import Rates, at_each_count, at_least, check_power, smallest_share
+from warner.inference.absence import Evidence, evidence, observed, own_count, smallest_together
+from warner.inference.binomial import at_each_count, at_least, check_power
 from warner.inference.comparisons import ratio_to_error
-from warner.inference.intervals import check_level, combined, joint, spread
-from warner.inference.pooled import information
+from warner.inference.intervals import check_level, spread
 from warner.inference.ranking import about_groups, answer_columns, group_rows, listed_groups, listed_labels, names_of
 from warner.results import Result, plain
 from warner.words import percent
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Mask, PerGroup
+    from warner.designs.contract import Design
     from warner.designs.facts import Readout
     from warner.documents import Document
     from warner.reports.pools import Collected
     from warner.reports.tallies import Tally
 
 CORRECTIONS = ("holm", "bh")
+HARDEST = 4  # answers whose smallest share is computed for several collections together
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,6 +53,8 @@ class Presence(Result):
         How sure the findings are together; see `warner.Estimate.present`.
     correction : str
         holm or bh.
+    approximate : bool
+        Whether the p-values hold only about.
     tally : Tally or Pool
         The reports.
     """
@@ -59,6 +66,7 @@ class Presence(Result):
     level: float
     power: float
     correction: str
+    approximate: bool
     tally: Collected
 
     def table(self) -> dict[str, Counts]:
@@ -73,7 +81,8 @@ class Presence(Result):
             "holm": f"at most {error} chance of any false one",
             "bh": f"about {error} false ones among them on average, not proven",
         }[self.correction]
-        lines = [f"Answers that somebody holds ({promise}{about_groups(self.tally)}):"]
+        about = "approximate, " if self.approximate and not self.tally.weighted else ""
+        lines = [f"Answers that somebody holds ({about}{promise}{about_groups(self.tally)}):"]
         least = np.atleast_1d(self.smallest).tolist()
         for place, (group, found) in enumerate(group_rows(self.tally, self.found)):
             if found is None:
@@ -94,6 +103,7 @@ class Presence(Result):
             "level": self.level,
             "power": self.power,
             "correction": self.correction,
+            "approximate": self.approximate,
         }
 
 
@@ -105,13 +115,12 @@ def presence(tally: Collected, *, level: float, correction: str, power: float) -
     answered = tally.answered
     if len(tally.parts) == 1:
         counts, n = tally.parts[0].scaled()
-        p_values, smallest = _of_design(tally.parts[0], counts[answered], n[answered], alpha / tally.k, power)
+        told = _of_design(tally.parts[0].design, counts[answered], n[answered], alpha / tally.k, power)
+        p_values, smallest, approximate = told.p_values, told.smallest(alpha / tally.k, power), told.approximate
     else:
-        rows = [
-            _of_group(tally.parts, group, tally.k, alpha / tally.k, power)
-            for group in np.flatnonzero(answered).tolist()
-        ]
+        rows = [_of_group(tally.parts, group, alpha / tally.k, power) for group in np.flatnonzero(answered).tolist()]
         p_values, smallest = np.stack([row[0] for row in rows]), np.array([row[1] for row in rows])
+        approximate = any(row[2] for row in rows)
     plain_values, least = spread(p_values, answered), spread(smallest, answered)
     corrected = adjusted(plain_values, correction)
     found = corrected <= alpha
@@ -123,26 +132,60 @@ def presence(tally: Collected, *, level: float, correction: str, power: float) -
         level=level,
         power=power,
         correction=correction,
+        approximate=approximate or tally.weighted,
         tally=tally,
     )
 
 
-def _of_design(part: Tally, counts: Counts, n: Array, alpha: float, power: float) -> tuple[Array, Array]:
-    """Give the p-values of the groups, and for each the smallest share that is found: the largest over the answers."""
-    readout = part.design.readout(counts, n)
-    p_values = absence(readout)
+class Told(NamedTuple):
+    """What one collection tells of absence, in each group.
+
+    `tests` are those of each answer, of one where all answers are alike; a list for each group. Where the table is too
+    large for them, `errors` are the standard errors of the shares, of shape (groups, k), and p-values are normal ones.
+    """
+
+    p_values: Array
+    tests: list[list[Evidence]]
+    errors: Array | None
+
+    @property
+    def approximate(self) -> bool:
+        """Whether p-values hold only about."""
+        return self.errors is not None
+
+    def smallest(self, alpha: float, power: float) -> Array:
+        """Give for each group the share that is found whatever the answer is: the largest over the answers."""
+        if self.errors is not None:
+            return np.asarray(float(ndtri(power) - ndtri(alpha)) * self.errors.max(axis=-1))
+        return np.array([max(test.smallest(alpha, power) for test in tests) for tests in self.tests])
+
+
+def _of_design(design: Design, counts: Counts, n: Array, alpha: float, power: float) -> Told:
+    """Test each answer in each group, by its own count or by the evidence that finds the smallest share."""
+    readout = design.readout(counts, n)
+    p_values, totals = absence(readout), n[:, 0]
     if readout.exact.ndim == 0:
-        rate = Rates(readout.base, readout.gain)
-        return p_values, np.array([smallest_share(total, rate, alpha, power) for total in n[:, 0]])
-    least = np.empty(p_values.shape)
-    for place, exact in enumerate(np.atleast_1d(readout.exact).tolist()):
-        rate = Rates(np.asarray(readout.base)[place], np.asarray(readout.gain)[place])
-        if exact:
-            least[:, place] = [smallest_share(total, rate, alpha, power) for total in n[:, 0]]
-        else:
-            assert readout.error is not None
-            least[:, place] = float(ndtri(power) - ndtri(alpha)) * readout.error[:, place]
-    return p_values, least.max(axis=-1)
+        rate = float(readout.base), float(readout.gain)
+        return Told(p_values, [[own_count(total, *rate)] for total in totals.tolist()], None)
+    chosen = {total: tests_of(design, readout, total, alpha, power) for total in np.unique(totals).tolist()}
+    tests = [chosen[total] for total in totals.tolist()]
+    if any(None in row for row in tests):
+        assert readout.error is not None
+        return Told(p_values, [], np.where(readout.exact, 0.0, readout.error))
+    for total, row in chosen.items():
+        groups = np.flatnonzero(totals == total)
+        for place in np.flatnonzero(~np.asarray(readout.exact)).tolist():
+            p_values[groups, place] = row[place].p_value(observed(row[place], counts[groups]))
+    return Told(p_values, tests, None)
+
+
+def tests_of(design: Design, readout: Readout, n: float, alpha: float, power: float) -> list[Any]:
+    """Give the test of each answer: of its own count where it has one. None where the table is too large to look."""
+    exact = np.asarray(readout.exact)
+    base, gain = (np.broadcast_to(part, exact.shape) for part in (readout.base, readout.gain))
+    others = np.flatnonzero(~exact).tolist()
+    found = dict(zip(others, evidence(design, others, n, alpha, power), strict=True))
+    return [found[i] if i in found else own_count(n, float(base[i]), float(gain[i])) for i in range(exact.size)]
 
 
 def absence(readout: Readout) -> Array:
@@ -161,26 +204,23 @@ def absence(readout: Readout) -> Array:
     return np.where(readout.exact, np.where(np.asarray(gain) > 0, above, below), normal)
 
 
-def _of_group(parts: tuple[Tally, ...], group: int, k: int, alpha: float, power: float) -> tuple[Array, float]:
-    """Combine the p-values of the collections by Fisher's method.
-
-    Under absence each of them is at least as large as a uniform one, independently.
-    """
-    logs, number = np.zeros(k), 0
+def _of_group(parts: tuple[Tally, ...], group: int, alpha: float, power: float) -> tuple[Array, float, bool]:
+    """Combine the p-values of the collections by Fisher's method; also the smallest share that this finds."""
+    told = []
     for part in parts:
         if part.answered[group] and part.design.epsilon > 0:
             counts, n = part.scaled()
-            p_values = absence(part.design.readout(counts[[group]], n[[group]]))[0]
-            logs -= np.log(np.maximum(p_values, np.finfo(np.float64).tiny))
-            number += 1
-    together = joint(parts, group, None)
-    _, error = combined(*together.estimates("population"))
-    exact = np.asarray(together.exact.all(axis=0))
-    if exact.any():  # that of an answer which nobody holds
-        some = together.only(exact)
-        at_nothing = information(some.counted, np.zeros(some.count.shape[1]))
-        error[exact] = 1 / np.sqrt(at_nothing)
-    return gammaincc(number, logs), float(ndtri(power) - ndtri(alpha)) * float(error.max())
+            told.append(_of_design(part.design, counts[[group]], n[[group]], alpha, power))
+    logs = -np.log(np.maximum([one.p_values[0] for one in told], np.finfo(np.float64).tiny)).sum(axis=0)
+    p_values = gammaincc(len(told), logs)
+    if any(one.approximate for one in told):
+        # By the collection that tells the most, as if it were alone
+        return p_values, min(float(one.smallest(alpha, power)[0]) for one in told), True
+    answers = max(len(one.tests[0]) for one in told)
+    each = [[one.tests[0][i % len(one.tests[0])] for one in told] for i in range(answers)]
+    # What is hard to find alone is hard to find together: only those answers are looked at.
+    each.sort(key=lambda tests: -min(test.smallest(alpha, power) for test in tests))
+    return p_values, max(smallest_together(tests, alpha, power) for tests in each[:HARDEST]), False
 
 
 def adjusted(p_values: Array, correction: str) -> Array:

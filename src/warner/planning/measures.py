@@ -31,6 +31,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from warner.arrays import LARGEST_TOTAL, Numbers
+from warner.inference.absence import evidence
 from warner.inference.binomial import Rates, binomial_limits, check_power, smallest_share
 from warner.inference.intervals import intervals_apart
 
@@ -242,6 +243,9 @@ class Precision:
         if self.cases.exact[case]:
             base, gain = (float(rate[case]) for rate in self.cases.rates)
             return smallest_share(n, Rates(base, gain), alpha, power)
+        (test,) = evidence(self.design, [int(self.cases.places[case])], n, alpha, power)
+        if test is not None:
+            return test.smallest(alpha, power)
         absent = self._linear_errors(n, self.cases.absent)[case]
         return max(float((ndtri(power) - ndtri(alpha)) * absent), 0.0)
 
