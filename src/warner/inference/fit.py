@@ -10,11 +10,19 @@ only claim of a randomized response that reports can refute, and two tests look 
   compared with surveys simulated at a vertex, where everybody holds the same answer and the others lie at q. No true
   shares are known to give larger values; that is measured, not proven, and the test is called conservative.
 
-Twice the smaller of the two p-values is the verdict. With p < q everything is turned round: the commonest answer, and
-:math:`K \cdot P(\text{Bin}(N, q) \ge \max_i c_i)`. Of any other design the first test looks at both sides of every
-count, between the least and the most that any answer makes it (`Bounds`). Where a tally keeps the kinds of reports
-apart, they have tests of their own (`kinds`). Of several collections each has its tests. The smallest p-value is
-multiplied by the number of tests.
+The two are near copies of each other, so that twice the smaller p-value would waste half of the level. The verdict
+compares the smaller one with the smaller ones of the same simulated surveys: its rank among them is a p-value. If it is
+beyond all of them, the first test alone, which is exact, may say more. With p < q everything is turned round: the
+commonest answer, and :math:`K \cdot P(\text{Bin}(N, q) \ge \max_i c_i)`.
+
+Where there are only two kinds of reports, one count tells everything, and all of it is exact: it is binomial with a
+probability between l and h, the least and the most that any answer leads to. Counts are the stranger, the smaller
+:math:`\min(P(\text{Bin}(N, l) \le c), P(\text{Bin}(N, h) \ge c))` is; and the probability of one as strange is
+largest at l or at h, because in between it first falls and then rises.
+
+Of any other design the first test looks at both sides of every count, between the least and the most that any answer
+makes it (`Bounds`). Where a tally keeps the kinds of reports apart, they have tests of their own (`kinds`). Of several
+collections each has its tests. The smallest p-value is multiplied by the number of tests.
 
 What no such check can see: more noise than claimed, uniform junk and dishonest answers. They give reports that honest
 answers from a flatter population, or from another one, would give as well. Only where the law of the kinds is known, as
@@ -23,6 +31,7 @@ under a unary encoding, can the first two be seen.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,9 +49,9 @@ from warner.simulate import seeded_by
 from warner.words import amount, p_value, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from warner.arrays import Array, Counts
+    from warner.arrays import Array, Counts, Mask
     from warner.designs.contract import Design
     from warner.designs.facts import Bounds
     from warner.designs.symmetric import Symmetric
@@ -92,7 +101,7 @@ def check(
     >>> result.fits
     False
     >>> round(result.epsilon_at_least, 2)  # the design claims ln 3 = 1.10
-    1.46
+    1.54
     >>> check(Tally(survey, [30, 70])).p_value
     1.0
     """
@@ -105,18 +114,25 @@ def check(
     tests = sum(_number_of_tests(part) for part in tally.parts)
     chances = (1 - level) / max(tests * int(tally.answered.sum()), 1)
     findings = tuple(_checked_part(part, level, chances, simulations, rng) for part in tally.parts)
-    return Check(tally, level, int(simulations), fakes, findings)
+    result = Check(tally, level, int(simulations), fakes, findings)
+    # What is said of single answers, and of epsilon, is said where the verdict is that the reports do not fit.
+    refused = ~np.atleast_1d(result.group_fits)
+    return replace(result, findings=tuple(part.only(refused) for part in findings))
 
 
 def _number_of_tests(part: Tally) -> int:
-    if _silent(part.design.bounds()) or not part.answered.any():
-        return 0
-    return 1 + _has_likelihood_ratio(part.design) + number_of_kind_tests(part)
+    """Give the number of p-values that are judged; of randomized response, two are judged as one."""
+    return 0 if _silent(part.design.bounds()) or not part.answered.any() else 1 + number_of_kind_tests(part)
 
 
-def _has_likelihood_ratio(design: Design) -> bool:
+def _is_response(design: Design) -> bool:
     """Tell designs of which the least likely true shares are known, for a simulation: everybody holds one answer."""
     return design.symmetry is not None and design.exclusive and design.epsilon > 0
+
+
+def _has_one_count(design: Design) -> bool:
+    """Tell designs with two kinds of reports, of which one count says it all."""
+    return design.exclusive and len(design.columns) == 2
 
 
 def _silent(bounds: Bounds) -> bool:
@@ -136,30 +152,36 @@ def _checked_part(
         return Findings(part, (), nothing, nothing, None)
     counts, n = part.scaled()
     counts, n = counts[answered], n[answered]
-    tails, families = _tails(counts, n, bounds), _families(bounds, width)
+    tails, families = _tails(counts, n, bounds), _families(design)
     if _silent(bounds):
-        known = _has_likelihood_ratio(design)
-        tail = (1 - level) / (2 * len(counts) * families)  # as if there were both tests
-        spent = spread(_least_epsilon(counts, n, design.k, bounds, tail), answered) if known else None
+        tail = (1 - level) / (len(counts) * families)
+        spent = spread(_least_epsilon(counts, n, design.k, bounds, tail), answered) if _is_response(design) else None
         return Findings(part, (), nothing, nothing, spent)
-    p_bounds = np.minimum(1, families * tails.min(axis=-1))
-    tests = [_bounds_test(part, spread(p_bounds, answered), bounds)]
+    together = None
+    if _has_one_count(design):
+        p_bounds = _one_count_test(counts[:, 0], n[:, 0], *_range_of_one(bounds))
+        outside = (p_bounds < chances)[:, np.newaxis] & (tails * TIE <= tails.min(axis=-1, keepdims=True))
+        tests = [_bounds_test(part, spread(p_bounds, answered), bounds)]
+    else:
+        p_bounds = np.minimum(1, families * tails.min(axis=-1))
+        outside = tails < chances / families
+        tests = [_bounds_test(part, spread(p_bounds, answered), bounds)]
+        if _is_response(design):
+            symmetric: Any = design
+            g2 = likelihood_ratio(counts, n, symmetric)
+            judged = [
+                _judged((value, p), size, symmetric, simulations, seeded_by(row) if rng is None else rng)
+                for value, p, size, row in zip(g2, p_bounds, n[:, 0], counts, strict=True)
+            ]
+            p_g2, together = (spread(np.array(column), answered) for column in zip(*judged, strict=True))
+            tests.append(_likelihood_test(p_g2, spread(g2, answered), simulations))
     spent = None
-    if _has_likelihood_ratio(design):
-        symmetric: Any = design
-        g2 = likelihood_ratio(counts, n, symmetric)
-        p_g2 = [
-            _simulated_p(
-                value, max(1, round(float(size))), symmetric, simulations, seeded_by(row) if rng is None else rng
-            )
-            for value, size, row in zip(g2, n[:, 0], counts, strict=True)
-        ]
-        tests.append(_likelihood_test(spread(np.array(p_g2), answered), spread(g2, answered), simulations))
+    if _is_response(design):
         spent = spread(_least_epsilon(counts, n, design.k, bounds, chances / families), answered)
     misfits, alone = nothing.copy(), nothing.copy()
-    misfits[answered], alone[answered] = tails < chances / families, tails < (1 - level) / 2
+    misfits[answered], alone[answered] = outside, tails < (1 - level) / 2
     more, misfit_kinds = kind_tests(part, chances, simulations, rng)
-    return Findings(part, (*tests, *more), misfits, alone, spent, misfit_kinds)
+    return Findings(part, (*tests, *more), misfits, alone, spent, misfit_kinds, together)
 
 
 def _bounds_test(part: Tally, p_values: Array, bounds: Bounds) -> Test:
@@ -228,20 +250,35 @@ def _evidence(part: Tally) -> list[tuple[float, str]]:
     counts, n = part.scaled()
     if not answered.all():
         counts, n = counts[answered], n[answered]
-    tail = float(_tails(_extremes(counts, bounds), n, bounds).min())
+    tails = _tails(_extremes(counts, bounds), n, bounds)
+    tail = float(tails.min())
     both = bounds.least is not None and bounds.most is not None
     rule = "fewer or more" if both else "fewer" if bounds.most is None else "more"
     what = f"an answer was reported {rule} times than noise alone explains"
-    found = [(min(1.0, _families(bounds, len(part.design.columns)) * tail), what), *kind_evidence(part)]
+    if _has_one_count(part.design):
+        worst = [int(tails.min(axis=-1).argmin())]
+        p_first = float(_one_count_test(counts[worst, 0], n[worst, 0], *_range_of_one(bounds))[0])
+    else:
+        p_first = min(1.0, _families(part.design) * tail)
+    found = [(p_first, what), *kind_evidence(part)]
     return [(min(1.0, p * int(answered.sum())), words) for p, words in found]
 
 
 # The range of each count
 
 
-def _families(bounds: Bounds, columns: int) -> int:
-    """Give the number of tails that are looked at: of every column, on one side or on both."""
-    return columns * sum(side is not None for side in bounds)
+def _families(design: Design) -> int:
+    """Give the number of tails that are looked at: of every column, on one side or on both, where anything is possible.
+
+    Of two columns, what is too few of the one is too many of the other.
+    """
+    width, trivial = len(design.columns), (0.0, 1.0)
+    looked_at = [
+        int(np.count_nonzero(np.broadcast_to(side, width) != end))
+        for side, end in zip(design.bounds(), trivial, strict=True)
+        if side is not None
+    ]
+    return max(sum(looked_at) // (2 if len(looked_at) == 2 and _has_one_count(design) else 1), 1)
 
 
 def _tails(counts: Counts, n: Array, bounds: Bounds) -> Array:
@@ -262,6 +299,45 @@ def _extremes(counts: Counts, bounds: Bounds) -> Counts:
     if any(sides.values()):
         return counts
     return np.concatenate([getattr(counts, side)(axis=-1, keepdims=True) for side in sides], axis=-1)
+
+
+# One count
+
+
+def _range_of_one(bounds: Bounds) -> tuple[float, float]:
+    """Give the range of the probability of the first of two columns."""
+    least, most = (None if side is None else np.broadcast_to(side, 2) for side in bounds)
+    if least is None or most is None:  # what is implied: the other column has the rest
+        known = least if least is not None else most
+        assert known is not None
+        ends = sorted((float(known[0]), 1 - float(known[1])))
+        return ends[0], ends[1]
+    return float(least[0]), float(most[0])
+
+
+def _one_count_test(c: Counts, n: Array, low: float, high: float) -> Array:
+    """Give the largest probability of a count as strange, whatever its own probability from low to high; 1 in between.
+
+    >>> _one_count_test(np.array([0]), np.array([4.0]), 0.5, 0.5)  # 0 and 4 of 4 are as strange: 2/16
+    array([0.125])
+    """
+    c = np.asarray(c, dtype=np.float64)
+    strange = np.minimum(at_most(c, n, low), at_least(c, n, high)) / TIE
+    fewest, most = np.full(c.shape, -1.0), np.floor(n) + 1
+    few = _last_whole(lambda x: at_most(x, n, low) <= strange, fewest, np.floor(n))
+    many = np.floor(n) - _last_whole(lambda x: at_least(np.floor(n) - x, n, high) <= strange, fewest, np.floor(n))
+    few, many = np.where(few >= many, most, few), np.where(few >= many, 0.0, many)
+    chances = [at_most(few, n, phi) + at_least(many, n, phi) for phi in (low, high)]
+    expected = (n * low <= c) & (c <= n * high)  # nothing strange
+    return np.where(expected, 1.0, np.minimum(1, np.maximum(*chances)))
+
+
+def _last_whole(holds: Callable[[Array], Mask], low: Array, high: Array) -> Array:
+    """Find the last whole number from low to high up to which something holds; at `low` it does."""
+    while (low < high).any():
+        middle = np.ceil((low + high) / 2)
+        low, high = np.where(holds(middle), middle, low), np.where(holds(middle), high, middle - 1)
+    return low
 
 
 # Randomized response
@@ -311,15 +387,31 @@ def _least_epsilon(counts: Counts, n: Array, k: int, bounds: Bounds, tail: float
     return np.maximum(bound, 0)[..., 0]
 
 
-def _simulated_p(observed: float, n: int, design: Symmetric, simulations: int, rng: np.random.Generator) -> float:
-    """Give (1 + the number of simulated G2 that are at least the observed one) / (1 + the number of simulations)."""
-    if observed == 0:
-        return 1.0  # no G2 is smaller: nothing to simulate
-    reached = sum(
-        int((likelihood_ratio(drawn, np.full((len(drawn), 1), float(n)), design) >= observed * TIE).sum())
-        for drawn in _at_a_vertex(n, design, simulations, rng)
-    )
-    return (1 + reached) / (1 + simulations)
+def _judged(
+    observed: tuple[float, float], n: float, design: Symmetric, simulations: int, rng: np.random.Generator
+) -> tuple[float, float]:
+    """Give the p-value of G2, and that of both tests together, from ranks among simulated surveys.
+
+    The rank of G2 is (1 + the number of simulated ones that are at least as large) / (1 + the number of simulations).
+    The smaller of it and of the p-value of the rarest answer is ranked again. That is exact where surveys are simulated
+    at their true shares. A rank is never below 1 / (1 + simulations); there the exact test goes on.
+    """
+    g2, p_extreme = observed
+    if g2 == 0:
+        return 1.0, 1.0  # no G2 is smaller: nothing to simulate
+    bounds, families = design.bounds(), _families(design)
+    values, extremes = [np.array([g2])], [np.array([p_extreme])]
+    people = max(1, round(float(n)))
+    for drawn in _at_a_vertex(people, design, simulations, rng):
+        size = np.full((len(drawn), 1), float(people))
+        values.append(likelihood_ratio(drawn, size, design))
+        extremes.append(families * _tails(_extremes(drawn, bounds), size, bounds)[:, 0])
+    every = np.concatenate(values)
+    as_large = every.size - np.searchsorted(np.sort(every), every * TIE, side="left")
+    smaller = np.minimum(as_large / every.size, np.concatenate(extremes))
+    together = np.count_nonzero(smaller <= smaller[0]) / every.size
+    beyond = together * every.size == 1
+    return float(as_large[0] / every.size), min(together, p_extreme) if beyond else together
 
 
 def _at_a_vertex(n: int, design: Symmetric, simulations: int, rng: np.random.Generator) -> Iterator[Counts]:

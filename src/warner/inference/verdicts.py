@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -72,6 +72,8 @@ class Findings:
         A lower bound on the epsilon that was really spent; None where no such bound is known for the design.
     misfit_kinds : ndarray of bool of shape (groups, kinds) or None
         The kinds of reports that are rarer or commoner than the design can explain; None where none are kept apart.
+    together : ndarray of shape (groups,) or None
+        The p-value of the first two tests together, where the simulated surveys of the second also tell that.
     """
 
     tally: Tally
@@ -80,6 +82,25 @@ class Findings:
     misfits_alone: Mask
     epsilon_at_least: Array | None
     misfit_kinds: Mask | None = None
+    together: Array | None = None
+
+    @property
+    def p_values(self) -> list[Array]:
+        """The p-values that are judged: those of the tests, two of which may be judged as one."""
+        values = [test.p_value for test in self.tests]
+        return values if self.together is None else [self.together, *values[2:]]
+
+    def only(self, refused: Mask) -> Findings:
+        """Leave what is said of single answers, kinds and epsilon to the groups whose reports do not fit."""
+        named, spent, kinds = refused[:, np.newaxis], self.epsilon_at_least, self.misfit_kinds
+        return replace(
+            self,
+            misfits=self.misfits & named,
+            epsilon_at_least=None
+            if spent is None
+            else np.where(refused, spent, np.minimum(spent, self.tally.design.epsilon)),
+            misfit_kinds=None if kinds is None else kinds & named,
+        )
 
     @property
     def sees_more_noise(self) -> bool:
@@ -124,14 +145,14 @@ class Check(Result):
 
     @property
     def p_value(self) -> PerGroup:
-        """For each group the smallest p-value of all tests, times their number; at most 1."""
+        """For each group the smallest p-value that is judged, times their number; at most 1."""
         return self.tally.squeezed(self._p_values)
 
     @property
     def _p_values(self) -> Array:
         if not self.tests:
             return np.where(self.tally.answered, 1.0, np.nan)
-        values = np.stack([test.p_value for test in self.tests])
+        values = np.stack([p_values for part in self.findings for p_values in part.p_values])
         known = np.isfinite(values)
         smallest = np.where(known, values, 1.0).min(axis=0)
         return np.where(known.any(axis=0), np.minimum(1, known.sum(axis=0) * smallest), np.nan)
@@ -305,7 +326,10 @@ class Check(Result):
         if not part.tests or not part.tally.answered[group]:
             return []
         sentences = [test.say(group) for test in part.tests]
-        if len(sentences) > 1:
+        if part.together is not None:
+            both = p_value(part.together[group])
+            sentences[1] += f" The smaller of the two, compared with that of the same simulated surveys: {both}."
+        if len(part.p_values) > 1:
             sentences[-1] += " The verdict is on the smallest p-value, times the number of tests."
         if part.epsilon_at_least is not None:
             sentences.append(_spent(float(part.epsilon_at_least[group]), part.tally.design))
@@ -367,7 +391,8 @@ class Check(Result):
         """Say when a p-value of G2 cannot be small enough, because it is a share of too few simulations."""
         if not any(test.statistic is not None for test in self.tests):
             return []
-        least = math.ceil(len(self.tests) * self._answered / (1 - self.level))
+        judged = sum(len(part.p_values) for part in self.findings)
+        least = math.ceil(judged * self._answered / (1 - self.level))
         if self.simulations >= least:
             return []
         many = f" and {self._answered:,} groups" if self.tally.by else ""
