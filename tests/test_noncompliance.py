@@ -182,7 +182,7 @@ MODELS: dict[str, tuple[Callable[..., list[float]], Callable[..., TwoSamples], t
 def test_intervals_of_two_samples_cover(name: str, level: float) -> None:
     model, estimate, truth = MODELS[name]
     rng = np.random.default_rng(20_240 + int(100 * level))
-    n, times = 3000, 3000
+    n, times = 3000, 300 if name == "lying" else 3000
     draws = rng.binomial(n, model(*truth), size=(times, 2)).tolist()
     hits = np.zeros(2)
     for yes in draws:
@@ -191,6 +191,47 @@ def test_intervals_of_two_samples_cover(name: str, level: float) -> None:
     # Four binomial standard errors, and one percent for taking what is nearly normal as normal.
     allowed = 4 * math.sqrt(level * (1 - level) / times) + 0.01
     assert (abs(hits / times - level) <= allowed).all()
+
+
+@pytest.mark.parametrize(
+    ("n", "truth"),
+    [((50, 50), (0.05, 1)), ((200, 200), (0.05, 1)), ((1000, 300), (0.05, 0.5)), ((99, 99), (0.1, 0.3))],
+)
+def test_honesty_of_the_few_is_covered(n: tuple[int, int], truth: tuple[float, float]) -> None:
+    rng, times = np.random.default_rng(5), 250
+    draws = rng.binomial(n, lying(*truth), size=(times, 2)).tolist()
+    found = [stochastic_lie_detector(yes, n, (0.2, 0.8)).honest for yes in draws]
+    hits = np.mean([share.low <= truth[1] <= share.high for share in found])
+    assert hits >= 0.95 - 4 * math.sqrt(0.95 * 0.05 / times)  # the equations plus and minus two errors: .82 to .89
+
+
+@pytest.mark.parametrize("yes", range(30, 51))
+def test_where_nobody_has_the_trait_its_honesty_is_undefined(yes: int) -> None:
+    found = stochastic_lie_detector((yes, yes - 30), (50, 50), ("0.2", "0.8"))
+    assert found.prevalence.value == pytest.approx(0, abs=1e-12)
+    assert math.isnan(found.honest.value)
+    assert math.isnan(found.honest.se)
+    assert 0 <= found.honest.low < found.honest.high <= 1
+    if yes == 40:  # just as if nobody had it
+        assert (found.honest.low, found.honest.high) == (0, 1)
+    assert found.to_dict()["honest"]["value"] is None
+    assert "undefined" in repr(found.honest)
+    assert "nan" not in found.text()
+
+
+def test_the_interval_of_honesty_is_what_the_likelihood_leaves() -> None:
+    yes, n, drop = (480, 300), (1000, 1000), scipy.stats.chi2.ppf(0.95, 1) / 2
+    found = stochastic_lie_detector(yes, n, ("0.2", "0.8")).honest
+    shares = np.linspace(0, 1, 20_001)
+
+    def left(t: float) -> float:
+        rates = shares[:, np.newaxis] * t + (1 - shares[:, np.newaxis]) * np.array([0.8, 0.2])
+        with np.errstate(divide="ignore"):
+            return float(scipy.stats.binom.logpmf(yes, n, rates).sum(axis=1).max())
+
+    best = left(found.value)
+    for end in (found.low, found.high):
+        assert best - left(end) == pytest.approx(drop, abs=5e-3)
 
 
 def test_the_anchored_interval_covers_where_answers_depend_on_each_other() -> None:
@@ -323,7 +364,6 @@ def test_two_samples_say_the_same_in_every_form(result: TwoSamples, model: str, 
         (lambda: cheating_detection((11, 2), (10, 10), (0.5, 0.2)), "from 0 to the size of the sample, but got 11"),
         (lambda: cheating_detection((1.5, 2), (10, 10), (0.5, 0.2)), "counts must be whole numbers"),  # type: ignore[arg-type]
         (lambda: cheating_detection((1, 2), (10, 10), (0.5, 0.2), level=95), "level must be between 0 and 1"),
-        (lambda: stochastic_lie_detector((8, 2), (10, 10), (0.2, 0.8)), "these counts give no estimate"),
         (lambda: anchored_crosswise(5, 5, 10, p=0.5, p_anchor=0.2), "p must not be 1/2"),
         (lambda: anchored_crosswise(5, 5, 10, p=0.2, p_anchor="1/2"), "p_anchor must not be 1/2"),
         (lambda: anchored_crosswise(6, 5, 10, p=0.2, p_anchor=0.2), "these counts give no estimate"),

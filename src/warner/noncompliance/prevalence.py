@@ -43,6 +43,8 @@ class Share:
 
     def __repr__(self) -> str:
         about = f"approximate {level_text(self.level)} interval {100 * self.low:.2f} to {100 * self.high:.2f} %"
+        if np.isnan(self.value):
+            return f"<undefined, {about}>"
         likely = "" if self.most_likely == self.value else f", most likely {100 * self.most_likely:.2f} %"
         return f"<{100 * self.value:.2f} %, se {100 * self.se:.2f}, {about}{likely}>"
 
@@ -98,10 +100,8 @@ class TwoSamples(Result):
         ]
         for name, share in shares.items():
             likely = f"{100 * share.most_likely:10.2f}%" if np.isfinite(share.most_likely) else f"{'undefined':>11}"
-            lines.append(
-                f"{name:{width}}  {100 * share.value:6.2f}%  {100 * share.se:5.2f}%  {likely}"
-                f"   {100 * share.low:6.2f} to {100 * share.high:6.2f} %"
-            )
+            value = f"{100 * share.value:6.2f}%  {100 * share.se:5.2f}%" if np.isfinite(share.value) else " " * 15
+            lines.append(f"{name:{width}}  {value}  {likely}   {100 * share.low:6.2f} to {100 * share.high:6.2f} %")
         return "\n".join([*lines, self.note])
 
 

@@ -6,15 +6,22 @@ of its standard error, cut to [0, 1]: approximate, for samples in which yes and 
 people who do something else again, can put a solution outside 0 to 1; ``most_likely`` is then the maximum of the
 likelihood among the possible ones. An interval of which hardly anything is left after the cut says that the counts fit
 the design badly.
+
+Honesty among those with a trait, in the stochastic lie detector, is a ratio of two shares. Where the trait is rare its
+solution is anything but normal. So its interval is that of the profile likelihood: all values t for which the best
+other share leaves at most :math:`\chi^2_{1,1-\alpha}/2` of the log-likelihood on the table. Where nobody seems to have
+the trait, that may be everything from 0 to 1, as it should be.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtri, xlog1py, xlogy
 
 from warner.designs import Channel
 from warner.designs.exact import probability
@@ -37,6 +44,8 @@ if TYPE_CHECKING:
 
     Equations = Callable[[Counts], tuple[Numbers, ...]]  # two observed shares in, the shares of the model out
 
+NOTHING, NEVER = 1e-9, 1e-15  # a share of nobody, and the probability of what never happens, but for rounding
+HALVINGS, GRID, REFINEMENTS = 30, 33, 4
 IMAGINARY_STEP = 1e-30  # of numerical derivatives, taken in the imaginary direction, where nothing cancels
 
 
@@ -140,7 +149,8 @@ def stochastic_lie_detector(
 
     People with the trait are to affirm it, and do so with the unknown probability t; otherwise they say no. All others
     answer the plain statement with probability :math:`p_s` (and say no), its negation otherwise (and say yes):
-    :math:`\lambda_s = \pi t + (1 - \pi)(1 - p_s)` [1]_. ``honest`` is t.
+    :math:`\lambda_s = \pi t + (1 - \pi)(1 - p_s)` [1]_. ``honest`` is t, with an interval of the profile likelihood. If
+    the equations say that nobody has the trait, its value is undefined (NaN), and its interval may be all of 0 to 1.
 
     Parameters
     ----------
@@ -163,16 +173,23 @@ def stochastic_lie_detector(
     (0.7, 0.342857)
     """
     first, second = _different("p", p)
+    samples = _samples(yes, n)
+    # Whether nobody has the trait is decided in fractions: in doubles, 0 may be anything of the size of 1e-17.
+    shares = [Fraction(int(count), int(size)) for count, size in zip(yes, n, strict=True)]
+    nobody = shares[0] - shares[1] == probability("p", p[1]) - probability("p", p[0])
 
     def solved(f: Counts) -> tuple[Numbers, ...]:
         prevalence = 1 - (f[0] - f[1]) / (second - first)
-        return prevalence, (f[0] - (1 - prevalence) * (1 - first)) / prevalence
+        held = f[0] - (1 - prevalence) * (1 - first)
+        return prevalence, held * np.nan if nobody else held / prevalence
 
     # People with the trait who affirm it, who deny it, and people without it.
     kinds = np.array([[1.0, 1.0], [0.0, 0.0], [1 - first, 1 - second]])
-    return _estimated(
-        LieDetector, solved, _samples(yes, n), level, kinds, lambda shares: _part_of(shares[0], shares[1])
+    result = _estimated(
+        LieDetector, solved, samples, level, kinds, lambda shares: _part_of(shares[0], shares[1]), undefined=nobody
     )
+    low, high = _profile_interval(kinds[2], samples, level)
+    return replace(result, honest=replace(result.honest, low=low, high=high))
 
 
 def anchored_crosswise(
@@ -278,12 +295,14 @@ def _estimated(
     level: float,
     kinds: Array,
     read: Callable[[Array], tuple[float, ...]],
+    *,
+    undefined: bool = False,
 ) -> Model:
     """Solve the equations, with errors; where no mixture of the kinds of people is a solution, find the likeliest.
 
     The first two values of a solution are the shares of the model; the rest must be shares as well. A row of `kinds`
     has one kind's probabilities of yes in the two samples, and `read` turns the shares of the kinds into those of the
-    model.
+    model. The second share may be `undefined`.
     """
     check_level(level)
     f = samples.observed
@@ -292,7 +311,7 @@ def _estimated(
         # A step in the imaginary direction: exact derivatives of rational functions.
         steps = IMAGINARY_STEP * np.eye(2)
         slopes = np.array([np.imag(solved(f + 1j * step))[:2] / IMAGINARY_STEP for step in steps])
-    if not (np.isfinite(values).all() and np.isfinite(slopes).all()):
+    if not (np.isfinite(values).all() and np.isfinite(slopes).all()) and not undefined:
         raise ValueError(
             "these counts give no estimate: the equations have no solution there (a share in a denominator is zero)"
         )
@@ -330,10 +349,50 @@ def _likeliest(kinds: Array, samples: Samples) -> Array:
     return channel_mle(counts, Channel(rows, len(kinds), 4)).shares
 
 
+def _profile_interval(without: Array, samples: Samples, level: float) -> tuple[float, float]:
+    r"""Give the interval of the profile likelihood for the honesty of people with the trait.
+
+    With a share c of people `without` it, whose probabilities of yes are given, :math:`\lambda_s = t + c (w_s - t)`.
+    The likelihood is concave in c, and in both shares that t is the ratio of; so the values that are left are an
+    interval.
+    """
+    f, sizes = samples.observed, np.array(samples.sizes, dtype=np.float64)
+
+    def chances(t: Array, c: Array) -> Array:
+        return np.asarray(np.clip(t[:, np.newaxis] + c[:, np.newaxis] * (without - t[:, np.newaxis]), NEVER, 1 - NEVER))
+
+    def best(t: Array) -> Array:
+        """Maximize over c, by where the slope changes its sign."""
+        low, high = np.zeros(t.size), np.ones(t.size)
+        for _ in range(HALVINGS):
+            c = (low + high) / 2
+            yes = chances(t, c)
+            rising = ((f - yes) * (without - t[:, np.newaxis]) / (yes * (1 - yes))) @ sizes > 0
+            low, high = np.where(rising, c, low), np.where(rising, high, c)
+        reached = [(xlogy(f, yes) + xlog1py(1 - f, -yes)) @ sizes for yes in (chances(t, low), chances(t, high))]
+        return np.asarray(np.maximum(*reached))
+
+    grid = np.linspace(0, 1, GRID)
+    heights = best(grid)
+    top = float(grid[heights.argmax()])
+    least = float(heights.max()) - float(ndtri((1 - level) / 2)) ** 2 / 2
+
+    def end(inside: float, outside: float) -> float:
+        for _ in range(REFINEMENTS):
+            points = np.linspace(inside, outside, GRID)
+            left_out = np.flatnonzero(best(points) < least)
+            if not left_out.size:
+                return outside
+            inside, outside = float(points[max(left_out[0] - 1, 0)]), float(points[left_out[0]])
+        return outside
+
+    return end(top, 0.0), end(top, 1.0)
+
+
 def _part_of(first: float, second: float) -> tuple[float, float]:
-    """Give the sum of two shares, and the first one's part of it."""
+    """Give the sum of two shares, and the first one's part of it; of nothing, up to rounding, there is no part."""
     both = first + second
-    return both, first / both if both > 0 else np.nan
+    return both, first / both if both > NOTHING else np.nan
 
 
 def _different(name: str, pair: Sequence[Number]) -> tuple[float, float]:
