@@ -93,6 +93,7 @@ def estimate(
     between: Annotated[
         str | None, typer.Option(help="Compare the answer of --compare between two groups, as a,b, with --by.")
     ] = None,
+    test: Annotated[str, typer.Option(help="The exact test of --between: barnard, or fisher.")] = "barnard",
     commonest: Annotated[
         int | None,
         typer.Option(help="Name the answers that are certainly among the COUNT most common.", metavar="COUNT"),
@@ -113,7 +114,7 @@ def estimate(
 
     Prints a table of shares with their confidence intervals, the largest first; or JSON, or CSV.
     """
-    questions = Questions(compare or [], between, commonest, present)
+    questions = Questions(compare or [], between, commonest, present, test)
     _refuse_contradictions(questions, output, as_json=as_json, as_csv=as_csv)
     refuse_overwriting(
         {"the reports": file, "the design": design}, {"--output": output, "--plot": plot, "--report": report}

@@ -19,6 +19,7 @@ class Questions(NamedTuple):
     between: str | None
     commonest: int | None
     present: bool
+    test: str = "barnard"
 
     @property
     def asked(self) -> bool:
@@ -31,7 +32,8 @@ class Questions(NamedTuple):
         count = self.commonest
         return {
             "comparisons": [
-                estimate.compare(*answers, between=groups, level=level, target=target) for answers, groups in pairs
+                estimate.compare(*answers, between=groups, level=level, target=target, test=self.test)
+                for answers, groups in pairs
             ],
             "top": [] if count is None else [estimate.commonest(count, level=level, target=target)],
             "present": [estimate.present(level=level)] if self.present else [],
