@@ -253,10 +253,10 @@ def test_the_page_says_whose_shares_the_intervals_are_for(tmp_path: Path) -> Non
     assert "95 % interval (population): Clopper and Pearson's interval" in plain
     special = page(result, tmp_path, target="realised", simultaneous=True).text
     assert "are the ends of a confidence interval for the share among the very people who reported" in special
-    assert "all intervals would contain their true shares at once in about 95 % of the repetitions" in special
+    assert "all intervals would contain their true shares at once in at least 95 % of the repetitions" in special
     assert "sampling error" not in special
     assert "hold for all answers at once" in special
-    assert "95 % simultaneous interval (realised): the score interval" in special
+    assert "95 % simultaneous interval (realised): all shares under which as many reports, or as few" in special
     assert "Clopper" not in special
 
 
@@ -327,7 +327,7 @@ def test_every_design_of_a_pool_is_told(tmp_path: Path) -> None:
     assert "2 designs · epsilon at most 1.61" in seen.text
     assert "one report spends at most epsilon = 1.61 (rounded up)" in seen.text
     assert [len(row) for row in seen.rows[1:]] == [5, 5]  # no column of reports
-    assert "the score interval" in seen.text
+    assert "by the sum of binomial laws (the level is at least 95 %)" in seen.text
 
 
 def test_reports_that_support_several_answers_are_explained(tmp_path: Path) -> None:

@@ -278,10 +278,10 @@ def test_svg_for_a_page_holds_no_address() -> None:
 def test_reports_that_do_not_name_answers_are_not_drawn() -> None:
     kuk = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], ["yes", "no"], 3)
     first, second = (Tally(RandomizedResponse(["yes", "no"], odds=(a, 1)), [400, 600]) for a in (3, 9))
-    for tally in (Tally(kuk, [400, 350, 250]), pool([first, second])):
+    for tally, about in ((Tally(kuk, [400, 350, 250]), "approximate "), (pool([first, second]), "")):
         ax = plot(estimate(tally), ax=axes())
         assert len([bar for bar in ax.patches if isinstance(bar, Rectangle)]) == 2
-        assert legend_texts(ax) == ["estimated", "approximate 95 % interval (population)"]
+        assert legend_texts(ax) == ["estimated", f"{about}95 % interval (population)"]
     assert "2,000 reports · ε at most 2.198 · 2 designs · method mle" in facts(ax)
 
 
@@ -301,7 +301,7 @@ def test_a_pool_with_groups_is_drawn() -> None:
     pooled = estimate(pool([first, second]))
     ax = plot(pooled, ax=axes())
     assert legend_texts(ax) == ["_g0 $x$", "_g1 $x$", "_g2 $x$"]
-    assert "lines: approximate 95 % interval (population)" in facts(ax)
+    assert "lines: 95 % interval (population)" in facts(ax)
     assert element(pooled).startswith("<svg")
 
 
