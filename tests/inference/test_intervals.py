@@ -472,9 +472,10 @@ def test_two_answers_at_once_are_one(design: Any, target: str) -> None:
 
 def test_two_answers_that_are_counted_apart_are_two() -> None:
     # Each has a bit of its own: two counts, of which neither follows from the other.
-    tally = Tally(UnaryEncoding(YES, epsilon=2), [30, 50], n=60)
-    at_once, higher = limits(tally, Confidence(0.9, simultaneous=True)), limits(tally, Confidence(0.95))
-    assert_allclose([at_once.low, at_once.high], [higher.low, higher.high], atol=1e-12)
+    for design in (UnaryEncoding(YES, epsilon=2), UnaryEncoding.symmetric(YES, epsilon=2)):
+        tally = Tally(design, [30, 50], n=60)
+        at_once, higher = limits(tally, Confidence(0.9, simultaneous=True)), limits(tally, Confidence(0.95))
+        assert_allclose([at_once.low, at_once.high], [higher.low, higher.high], atol=1e-12)
 
 
 def test_a_pool_of_two_answers_is_one_at_once() -> None:

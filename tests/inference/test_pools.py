@@ -562,8 +562,8 @@ def test_pooled_limits_grow_with_the_level() -> None:
 
 
 def test_collections_that_contradict_each_other_are_averaged() -> None:
-    # Nearly as one collection of 40 reports, of which 20 say yes: 33.5 to 66.5 %. The design with less noise tells more,
-    # which breaks ties. Whether they fit is another question.
+    # Nearly as one collection of 40 reports, of which 20 say yes: 33.5 to 66.5 %. The one with less noise
+    # tells more, which breaks ties. Whether they fit is another question.
     made = [RandomizedResponse(YES, odds=(99, 1)), RandomizedResponse(YES, odds=(199, 1))]
     found = interval(pool([Tally(made[0], [0, 20]), Tally(made[1], [20, 0])]), "yes", Confidence())
     alone = interval(Tally(made[0], [20, 20]), "yes", Confidence())
