@@ -321,22 +321,27 @@ def _one_count_test(c: Counts, n: Array, low: float, high: float) -> Array:
     >>> _one_count_test(np.array([0]), np.array([4.0]), 0.5, 0.5)  # 0 and 4 of 4 are as strange: 2/16
     array([0.125])
     """
-    c = np.asarray(c, dtype=np.float64)
-    strange = np.minimum(at_most(c, n, low), at_least(c, n, high)) / TIE
-    fewest, most = np.full(c.shape, -1.0), np.floor(n) + 1
-    few = _last_whole(lambda x: at_most(x, n, low) <= strange, fewest, np.floor(n))
-    many = np.floor(n) - _last_whole(lambda x: at_least(np.floor(n) - x, n, high) <= strange, fewest, np.floor(n))
-    few, many = np.where(few >= many, most, few), np.where(few >= many, 0.0, many)
-    chances = [at_most(few, n, phi) + at_least(many, n, phi) for phi in (low, high)]
-    expected = (n * low <= c) & (c <= n * high)  # nothing strange
-    return np.where(expected, 1.0, np.minimum(1, np.maximum(*chances)))
+    p_values = np.ones(np.shape(c))
+    outside = (c < n * low) | (c > n * high)
+    c, n = np.asarray(c, dtype=np.float64)[outside], n[outside]
+    if not c.size:
+        return p_values
+    strange, last = np.minimum(at_most(c, n, low), at_least(c, n, high)) / TIE, np.floor(n)
+    none = np.full(c.shape, -1.0)
+    few = _last_whole(lambda x: at_most(x, n, low) <= strange, none, last)
+    many = last - _last_whole(lambda x: at_least(last - x, n, high) <= strange, none, last)
+    all_are = few >= many
+    chances = [np.where(all_are, 1.0, at_most(few, n, phi) + at_least(many, n, phi)) for phi in (low, high)]
+    p_values[outside] = np.minimum(1, np.maximum(*chances))
+    return p_values
 
 
 def _last_whole(holds: Callable[[Array], Mask], low: Array, high: Array) -> Array:
     """Find the last whole number from low to high up to which something holds; at `low` it does."""
     while (low < high).any():
         middle = np.ceil((low + high) / 2)
-        low, high = np.where(holds(middle), middle, low), np.where(holds(middle), high, middle - 1)
+        held = holds(middle)
+        low, high = np.where(held, middle, low), np.where(held, high, middle - 1)
     return low
 
 
