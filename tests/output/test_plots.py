@@ -225,7 +225,7 @@ def test_equal_estimates_give_equal_files(tmp_path: Path) -> None:
 
 
 def test_labels_that_no_font_or_svg_has(tmp_path: Path) -> None:
-    design = RandomizedResponse(["多次", "line\nbreak\x01", "\ud800", " "], epsilon=1)
+    design = RandomizedResponse(["多次", "line\nbreak\x01", "\ufffe", " "], epsilon=1)
     save_plot(estimate(Tally(design, [5, 6, 7, 8])), tmp_path / "picture.svg")
     text = (tmp_path / "picture.svg").read_text(encoding="utf-8")
     assert ET.fromstring(text) is not None

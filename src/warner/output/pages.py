@@ -137,7 +137,7 @@ def save_page(
     """Write the page; see `Estimate.save_page`. It is written whole or not at all."""
     page = _page(estimate, confidence, title, question)
     with written_whole(path) as part:
-        # A label may hold half a surrogate pair, which no encoding has.
+        # A title may hold half a surrogate pair, which no encoding has.
         part.write_text(page, encoding="utf-8", errors="replace")
 
 
