@@ -79,7 +79,7 @@ def parsed(text: str, kind: str) -> Document:
     """Read the JSON of a document of this kind; `checked` looks at its fields."""
     what = kind.removeprefix("warner ")
     try:
-        fields = json.loads(text, object_pairs_hook=_without_repeats)
+        fields = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"a {what} must be JSON as warner writes it, but this cannot be read: {error}") from None
     return fields if isinstance(fields, dict) else {}
@@ -92,7 +92,7 @@ def checked(
     what = kind.removeprefix("warner ")
     if not isinstance(fields, dict) or fields.get("format") != kind:
         raise ValueError(f'a {what} must say "format": "{kind}"; this JSON does not, so it is something else')
-    if fields.get("version") is True or fields.get("version") != version:
+    if type(fields.get("version")) is not int or fields["version"] != version:
         raise ValueError(
             f"this {what} is of version {fields.get('version')!r}, but this warner reads version {version}; "
             "read it with the warner that wrote it, or a newer one"
@@ -108,3 +108,7 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> Document:
     if len(fields) < len(pairs):
         raise ValueError("a field stands there twice")
     return fields
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")

@@ -101,7 +101,7 @@ def test_a_tally_survives_its_file(example: Tally, tmp_path: Path) -> None:
         ({"counts": [1, -1]}, "this tally is damaged: counts must not be negative"),
         ({"counts": [0.5, 1]}, "this tally is damaged: counts must be whole numbers"),
         ({"design": {}}, "this tally is damaged: a design must say"),
-        ({"missing": -1}, "must be a number of at least 0"),
+        ({"missing": -1}, r"missing must be a whole number from 0 to 2\^53"),
         ({"by": ["g"], "groups": [["x"], ["x"]], "counts": [[1, 2], [3, 4]]}, "groups must be distinct"),
         ({"extra": 1}, r"damaged: the fields \['extra'\]"),
     ],
@@ -111,6 +111,83 @@ def test_damaged_tallies(change: dict[str, Any], complaint: str, tmp_path: Path)
     (tmp_path / "t.json").write_text(json.dumps({**document, **change}))
     with pytest.raises(ValueError, match=rf"t\.json: .*{complaint}"):
         Tally.load(tmp_path / "t.json")
+
+
+PLAIN = Tally(RandomizedResponse(YES, odds=(3, 1)), [40, 60])
+WEIGHTED = Tally(RandomizedResponse(YES, odds=(3, 1)), [40.5, 60.0], squares=120.0)
+GROUPED = Tally(RandomizedResponse(YES, odds=(3, 1)), [[40, 60]], by=("g",), groups=(("x",),))
+OLD_POOL = {
+    **json.loads(PLAIN.to_json()),
+    "design": {
+        "format": "warner design",
+        "version": 1,
+        "mechanism": "pooled",
+        "parts": [THREE.to_dict(), NINE.to_dict()],
+    },
+    "counts": [40, 60, 34, 66],
+}
+
+
+@pytest.mark.parametrize(
+    ("whole", "field", "damages"),
+    [
+        (PLAIN, "version", [True, 1.0, "1", None]),
+        (PLAIN, "counts", [[True, 60], ["40", 60], [40.0, 60], [None, 60], [[40, 60]], 40, [], "40", {}, None]),
+        (PLAIN, "counts", [[2**53, 1], [2**63, 1], [10**30, 1], [-1, 2], [math.nan, 1], [math.inf, 1], [[1], [2, 3]]]),
+        (PLAIN, "n", [99, "100", True, [100], math.nan]),
+        (PLAIN, "histogram", [[100], 1, "1"]),
+        (
+            PLAIN,
+            "missing",
+            [1.5, 1.0, [1], [], 1e308, 10**30, 2**63, 2**53 + 1, math.inf, math.nan, "5", None, True, -1],
+        ),
+        (PLAIN, "unknown", [1.5, [1], 10**30, math.inf, math.nan, "5", None, True, -1, {}]),
+        (PLAIN, "squares", [0, 1e-20, 1e9, "100", [100]]),
+        (PLAIN, "by", ["g", ["g"], None, {"g": 1}]),
+        (PLAIN, "groups", [[["x"]], None, "x"]),
+        (PLAIN, "design", [None, [], "yes", {}, 1]),
+        (
+            WEIGHTED,
+            "counts",
+            [["1e3", 1.0], ["\uff11", 1.0], ["1.5", "2.5"], [True, 1.0], [math.nan, 1.0], [math.inf, 1.0]],
+        ),
+        (WEIGHTED, "counts", [[1e308, 1e308], [1e-300, 1e-300]]),
+        (WEIGHTED, "squares", [0, math.nan, math.inf, True, "120", [120.0], -1.0, 1e-20, 1e20, None]),
+        (GROUPED, "by", ["g", {"g": 1}, ["g", "g"], [None], [""], [], ["share"], [["g"]], None]),
+        (
+            GROUPED,
+            "groups",
+            [[[math.nan]], [[math.inf]], [[["x"]]], [["x", "y"]], "x", ["x"], [["x"], ["x"]], None, []],
+        ),
+        (GROUPED, "missing", [[1, 2], [[1]], [1.5], ["1"], [None]]),
+        (OLD_POOL, "counts", [[True, 60, 34, 66], ["40", 60, 34, 66], [40, 60, 34], 40, None, [40.5, 60, 34, 66]]),
+        (OLD_POOL, "missing", [1.5, "5", True, [1], None]),
+    ],
+)
+def test_every_damage_to_a_tally_is_refused_when_it_is_loaded(whole: Any, field: str, damages: list[Any]) -> None:
+    fields = dict(whole) if isinstance(whole, dict) else json.loads(whole.to_json())
+    assert Tally.from_json(json.dumps(fields))
+    for damage in damages:
+        with pytest.raises(ValueError, match=r"this tally (is damaged|is of version)|a tally must be JSON"):
+            Tally.from_json(json.dumps({**fields, field: damage}))
+
+
+def test_names_and_groups_of_a_tally_can_be_told_apart() -> None:
+    for by, groups, complaint in (
+        (("g", "g"), ((1, 2),), "by must name each column once, but 'g' is there twice"),
+        ("g", ((1,),), "by must be a tuple of names"),
+        ((None,), ((1,),), "by must be a tuple of names"),
+        (("g",), ((math.inf,),), "groups must hold strings, finite numbers or None"),
+        (("g",), [[1]], "groups must be a tuple of tuples"),
+    ):
+        with pytest.raises(ValueError, match=complaint):
+            Tally(THREE, [[1, 2]], by=by, groups=groups)  # type: ignore[arg-type]
+
+
+def test_infinite_group_values_become_texts_that_json_can_hold() -> None:
+    grouped = tally(YES, THREE, by={"g": [math.inf, 1.5]})
+    assert grouped.groups == ((1.5,), ("inf",))
+    assert Tally.from_json(grouped.to_json()) == grouped
 
 
 @pytest.mark.parametrize(
@@ -225,21 +302,16 @@ DAMAGED: dict[str, tuple[Tally, dict[str, Any], str]] = {
     "a list among numbers": (Tally(THREE, [1, 2]), {"counts": [1, [2]]}, "counts must have lists of one length"),
     "weights in words": (Tally(THREE, [1.5, 2], squares=3), {"counts": ["1.5", 2]}, "counts must be numbers"),
     "squares in words": (Tally(THREE, [1.5, 2], squares=3), {"squares": "3"}, "squares must be numbers, but holds '3'"),
-    "not a number": (
-        Tally(THREE, [1.5, 2], squares=3),
-        {"counts": [math.nan, 1]},
-        "counts must be numbers of at least",
-    ),
-    "infinite": (Tally(THREE, [1.5, 2], squares=3), {"counts": [math.inf, 1]}, "counts must be finite"),
+    "too large": (Tally(THREE, [1.5, 2], squares=3), {"counts": [1e308, 1e308]}, "counts must be finite"),
     "missing in words": (Tally(THREE, [1, 2]), {"missing": "many"}, "missing must be numbers, but holds 'many'"),
     "unknown that is missing": (Tally(THREE, [1, 2]), {"unknown": None}, "unknown must be numbers, but holds None"),
     "a name for names": (Tally(THREE, [1, 2]), {"by": "g"}, "by must be a list of names"),
-    "names that are numbers": (Tally(THREE, [1, 2]), {"by": [1]}, "by must be a list of names"),
+    "names that are numbers": (Tally(THREE, [1, 2]), {"by": [1]}, "by must be a tuple of names"),
     "a group that is no list": (Tally(THREE, [1, 2]), {"by": ["g"], "groups": ["x"]}, "groups a list of lists"),
     "a group of lists": (
         Tally(THREE, [[1, 2]], by=("g",), groups=(("x",),)),
         {"groups": [[[1]]]},
-        "groups must hold strings, numbers or null",
+        "groups must hold strings, finite numbers or None",
     ),
     "n in words": (Tally(SETS, [7, 2, 0, 3, 8], n=10), {"n": "10"}, "n must be numbers, but holds '10'"),
     "n of another number": (Tally(SETS, [7, 2, 0, 3, 8], n=10), {"n": 11}, "n must be their sum divided by 2"),

@@ -14,7 +14,7 @@ import numpy as np
 
 from warner.designs import design_from_dict
 from warner.documents import Document, checked, document, loaded, parsed, save_text
-from warner.reports.tallies import FORMAT, VERSION, Tally, group_order
+from warner.reports.tallies import FORMAT, VERSION, Tally, group_order, json_numbers
 from warner.words import amount
 
 if TYPE_CHECKING:
@@ -222,7 +222,11 @@ def older_pool(fields: Document) -> Tally | Pool:
     designs = [design_from_dict(part) for part in parts] if isinstance(parts, list) else []
     if not designs:
         raise ValueError("the designs of a pool must be a list of designs")
-    counts = np.split(np.array(fields["counts"]), np.cumsum([len(design.columns) for design in designs])[:-1])
+    counts = np.split(
+        np.atleast_1d(json_numbers("counts", fields["counts"])),
+        np.cumsum([len(design.columns) for design in designs])[:-1],
+    )
     tallies = [Tally(design, part) for design, part in zip(designs, counts, strict=True)]
-    tallies[0] = replace(tallies[0], missing=fields["missing"], unknown=fields["unknown"])
+    left_out = {name: json_numbers(name, fields[name]) for name in ("missing", "unknown")}
+    tallies[0] = replace(tallies[0], **left_out)
     return pool(tallies)

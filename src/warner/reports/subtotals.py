@@ -6,6 +6,7 @@ and subtotals add up, in any order. Where nothing is grouped by, all rows are in
 
 from __future__ import annotations
 
+import math
 from datetime import datetime, time
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -240,4 +241,5 @@ def _plain(value: object) -> PerGroup:
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, datetime) and value.time() == time():
         value = value.date()  # some engines have no dates, only midnights
-    return value if isinstance(value, str | int | float) else str(value)
+    infinite = isinstance(value, float) and math.isinf(value)  # which JSON has not
+    return value if isinstance(value, str | int | float) and not infinite else str(value)

@@ -9,6 +9,7 @@ there are none.
 
 from __future__ import annotations
 
+import math
 import reprlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from warner.arrays import LARGEST_TOTAL
 from warner.designs import design_from_dict
 from warner.designs.contract import Design
 from warner.documents import Document, checked, document, loaded, parsed, save_text
@@ -107,6 +109,7 @@ class Tally:
 
     def __post_init__(self) -> None:
         refuse_design(self.design, "Tally(design, counts)")
+        refuse_grouping(self.by, self.groups)
         leading = (len(self.groups),) if self.by else ()
         self._take_histogram(leading)
         array = np.asarray(self.counts)
@@ -119,13 +122,12 @@ class Tally:
         if self.squares is None and array.dtype.kind == "f":
             raise ValueError("counts must be whole numbers, or come with squares, the sum of the squared weights")
         histograms = as_histograms(array if self.squares is None else array.astype(np.float64), width)
-        if clash := RESULTS & set(self.by):
-            raise ValueError(f"by must not name a group {min(clash)!r}, which is a column of the result; rename it")
-        if any(len(group) != len(self.by) for group in self.groups) or len(set(self.groups)) < len(self.groups):
-            raise ValueError("groups must be distinct, with one value for each name in by")
+        for name in ("missing", "unknown"):
+            value = np.asarray(getattr(self, name))
+            if value.dtype.kind not in "iu" or not ((value >= 0) & (value <= LARGEST_TOTAL)).all():
+                raise ValueError(f"{name} must be a whole number from 0 to 2^53, but got {getattr(self, name)!r}")
         for name in ("missing", "unknown", "squares"):
-            given = getattr(self, name)
-            value = np.asarray(0 if given is None and name == "squares" else given)
+            value = np.asarray(0 if name == "squares" and self.squares is None else getattr(self, name))
             if value.dtype.kind not in "iuf" or not (value >= 0).all() or value.shape not in {(), shape[:-1]}:
                 raise ValueError(f"{name} must be a number of at least 0, for each group if there are groups")
         refuse_impossible(histograms.counts, self.design)
@@ -375,7 +377,7 @@ class Tally:
         try:
             if isinstance(fields["design"], dict) and fields["design"].get("mechanism") == "pooled":
                 return older_pool(fields)
-            numbers: dict[str, Any] = {name: _numbers(name, fields.get(name)) for name in SUMMED}
+            numbers: dict[str, Any] = {name: json_numbers(name, fields.get(name)) for name in SUMMED}
             return cls(design_from_dict(fields["design"]), **_grouping(fields), **numbers)
         except (TypeError, ValueError) as error:
             raise ValueError(f"this tally is damaged: {error}") from None
@@ -415,15 +417,29 @@ class Tally:
 
 def _grouping(fields: Document) -> dict[str, Any]:
     by, groups = fields["by"], fields["groups"]
-    names = isinstance(by, list) and all(isinstance(name, str) for name in by)
-    if not names or not isinstance(groups, list) or not all(isinstance(group, list) for group in groups):
+    if not isinstance(by, list) or not isinstance(groups, list) or any(not isinstance(group, list) for group in groups):
         raise ValueError("by must be a list of names, and groups a list of lists of values")
-    if any(not isinstance(value, str | int | float | None) for group in groups for value in group):
-        raise ValueError("groups must hold strings, numbers or null")
     return {"by": tuple(by), "groups": tuple(map(tuple, groups))}
 
 
-def _numbers(name: str, given: object) -> PerGroup:
+def refuse_grouping(by: tuple[str, ...], groups: tuple[Group, ...]) -> None:
+    """Refuse names and groups that could not be told apart, or that no file could hold."""
+    if not isinstance(by, tuple) or any(not isinstance(name, str) or not name for name in by):
+        raise ValueError(f"by must be a tuple of names that are not empty, but got {by!r}")
+    if twice := [name for place, name in enumerate(by) if name in by[:place]]:
+        raise ValueError(f"by must name each column once, but {twice[0]!r} is there twice")
+    if clash := RESULTS & set(by):
+        raise ValueError(f"by must not name a group {min(clash)!r}, which is a column of the result; rename it")
+    if not isinstance(groups, tuple) or any(not isinstance(group, tuple) for group in groups):
+        raise ValueError("groups must be a tuple of tuples, with one value for each name in by")
+    for value in (value for group in groups for value in group):
+        if not isinstance(value, str | int | float | None) or (isinstance(value, float) and not math.isfinite(value)):
+            raise ValueError(f"groups must hold strings, finite numbers or None, but one holds {reprlib.repr(value)}")
+    if any(len(group) != len(by) for group in groups) or len(set(groups)) < len(groups):
+        raise ValueError("groups must be distinct, with one value for each name in by")
+
+
+def json_numbers(name: str, given: object) -> PerGroup:
     """Read what JSON has for an array: a number, or lists of numbers, and not all that NumPy would take for these."""
     if given is None and name in {"n", "histogram", "squares"}:
         return None
