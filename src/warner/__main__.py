@@ -17,7 +17,7 @@ TERMINATED = 143
 STOPPED = "interrupted; no file is half-written"
 PLAIN = {"█": "#", "ε": "epsilon", "±": "+-", "−": "-", "–": "-", "≤": "<=", "≥": ">=", "→": "->", "…": "..."}
 INTERRUPTED_QUERY = "Query interrupted"  # what DuckDB makes of Ctrl-C, as a RuntimeError
-KEYWORD = re.compile(r'\b([a-z]+)=(?:"(\w+)"|\((\d+), (\d+)\)|(?=;|$))')  # unknown="drop", odds=(1, 0), by=
+KEYWORD = re.compile(r'\b([a-z]+)=(?:"([\w,-]+)"|\((\d+), (\d+)\)|(?=;|$))')  # unknown="drop", odds=(1, 0), by=
 
 
 class TerminatedError(BaseException):

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import difflib
 import glob
-import gzip
 import os
 import re
-import zlib
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -24,6 +22,7 @@ import numpy as np
 
 from warner.designs.labels import MISSING, OUTSIDE
 from warner.documents import is_pipe
+from warner.reports.headers import csv_query, header, refuse_duplicates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -39,7 +38,17 @@ ROWS_LIMIT = 2**25  # counted rows of one query that are fetched at most
 NAMES_LISTED = 20  # column names in an error
 INSIDE = 0  # the kind of a value in the domain, beside MISSING and OUTSIDE
 LOOKS = {"DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "UUID"}  # of text in JSON that DuckDB converts
-NO_NUMBER = re.compile(r'CSV Error on Line: (\d+)\n.*?converting column "([^"]*)"', re.DOTALL)
+LINE = re.compile(r"CSV Error on Line: (\d+)")
+NO_NUMBER = re.compile(r"Could not convert string '(.*?)' to DOUBLE.*?source column ([^\n]*)", re.DOTALL)
+TELLING = {  # what DuckDB says of a text file, and what it means
+    NO_NUMBER: 'column {1!r} must hold numbers, but has {0!r}; give decimal="," for decimal commas',
+    re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)"): "{place} has {1} values, but the header has {0}",
+    re.compile("unterminated quote|quote should be followed"): "{place} opens a quotation mark that is not closed; one "
+    "within a value must be doubled",
+    re.compile(r"Maximum line size of (\d+) bytes"): "{place} is longer than {0} bytes",
+    re.compile("unicode|not utf-8", re.IGNORECASE): '{place} is not UTF-8; give its encoding, as encoding="cp1252"',
+    re.compile("state machine"): "its quotation marks, or the ends of its lines, differ from line to line",
+}
 SQLITE = b"SQLite format 3\0"  # how a database begins
 FORMATS = {".parquet": "parquet", ".pq": "parquet", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".tsv": "tsv"}
 
@@ -283,7 +292,9 @@ def opened(path: str | os.PathLike[str], *, secret: bool = False, columns_only: 
         )
     kind = kinds.pop()
     with readable(name, secret=secret):
-        frame_of = _without_rows if columns_only and kind == "parquet" else partial(_relation, _database(), kind)
+        frame_of = partial(_relation, _database(), kind, secret=secret)
+        if columns_only and kind == "parquet":
+            frame_of = partial(_without_rows)
         first = nw.from_native(frame_of(files[:1]))
         for file in files[1:]:
             # DuckDB matches the columns of several files by their position: they must be the same, in the same order.
@@ -312,10 +323,12 @@ def _database() -> Any:
     return duckdb.connect()
 
 
-def _relation(database: Any, kind: str, files: list[str]) -> Any:
+def _relation(database: Any, kind: str, files: list[str], *, secret: bool = False) -> Any:
     exactly = [glob.escape(file) for file in files]  # or DuckDB would take [ and ? in a name for a pattern
     if kind == "parquet":
-        return database.read_parquet(exactly)
+        frame = database.read_parquet(exactly)
+        refuse_duplicates(_without_rows(files[:1]).column_names, secret=secret)  # DuckDB would rename them
+        return frame
     if kind == "json":
         read = partial(database.read_json, exactly, format="newline_delimited")
         found = read(sample_size=-1)
@@ -323,9 +336,8 @@ def _relation(database: Any, kind: str, files: list[str]) -> Any:
         # JSON has no dates, times and identifiers: what looks like one may be a label, and stays text.
         texts = {name: "VARCHAR" for name, kind in types.items() if kind in LOOKS}
         return read(columns=types | texts) if texts else found
-    # Every column as text, or a sniffer would turn labels such as 007 into numbers.
-    mark = "\t" if kind == "tsv" else _delimiter(files[0])
-    return database.read_csv(exactly, header=True, all_varchar=True, delimiter=mark, quotechar='"')
+    names, mark = header(files[0], "\t" if kind == "tsv" else None, secret=secret)
+    return database.sql(csv_query(exactly, names, mark))
 
 
 def _without_rows(files: list[str]) -> Any:
@@ -351,31 +363,18 @@ def readable(name: str, *, secret: bool = False) -> Iterator[None]:
     except Exception as error:
         if type(error).__module__.split(".")[0] not in {"duckdb", "_duckdb", "narwhals", "pyarrow"}:
             raise
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        unicode = [line for line in lines if "unicode" in line.lower() or "not utf-8" in line.lower()]
-        telling = " ".join(unicode[:1] or lines[:1])
-        if found := NO_NUMBER.search(str(error)):
-            telling = f"line {found[1]} has no number in column {found[2]!r}"
-        raise ValueError(f"{name} cannot be read" + ("" if secret else f": {telling}")) from None
+        telling = "" if secret else f": {telling_line(str(error))}"
+        raise ValueError(f"{name} cannot be read{telling}") from None
 
 
-def _delimiter(name: str) -> str:
-    """Take the delimiter from the header alone: guessing it from the values goes wrong for a single column."""
-    try:
-        with gzip.open(name, "rb") if name.lower().endswith(".gz") else Path(name).open("rb") as file:
-            header = file.readline(2**16)
-    except (gzip.BadGzipFile, EOFError, zlib.error):
-        raise ValueError(f"{name} ends in .gz, but is not gzipped, or damaged") from None
-    if not header.strip():
-        raise ValueError(f"{name} is empty: there is not even a header")
-    if b"\0" in header:
-        raise ValueError(f"{name} is not a CSV file: its first line is binary")
-    return delimiter_of(header.decode("utf-8", "replace"))
-
-
-def delimiter_of(header: str) -> str:
-    """Give the delimiter that stands in the header most often; a comma where none does."""
-    return max(",\t;|", key=header.count)
+def telling_line(error: str) -> str:
+    """Say in one line what DuckDB says in many; never the line of the file, which it shows as well."""
+    place = f"line {found[1]}" if (found := LINE.search(error)) else "a line"
+    for pattern, words in TELLING.items():
+        if found := pattern.search(error):
+            return words.format(*found.groups(), place=place)
+    lines = [line.strip() for line in error.splitlines() if line.strip()]
+    return next((line for line in lines if not LINE.search(line) and "Original Line" not in line), "") or lines[0]
 
 
 def refuse_headless(names: list[str], form: Form) -> None:

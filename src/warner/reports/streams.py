@@ -22,7 +22,8 @@ import numpy as np
 
 from warner.designs.forms import LabelForm
 from warner.documents import Document, written_whole
-from warner.reports.engines import chosen, delimiter_of, kind_of, opened, readable, refuse_headless
+from warner.reports.engines import chosen, kind_of, opened, readable, refuse_headless
+from warner.reports.headers import delimiter_of, first_record, refuse_duplicates
 from warner.reports.randomizing import randomize
 from warner.reports.tallies import refuse_design
 
@@ -62,7 +63,7 @@ def randomize_file(
         standard output. Reports that are sets of answers are written in hexadecimal; into Parquet, as bytes. Those that
         are three numbers are written with colons; into JSON lines and Parquet, as lists.
     column : str, optional
-        The column of answers; may be left out where there is only one.
+        The column of answers; may be left out where the file has only one.
     keep : sequence of str
         Other columns to carry along. The true answers never are.
     memo : Memo, optional
@@ -194,6 +195,7 @@ def _pieces(
     file = opened(source, secret=True)
     if file.text:
         refuse_headless(list(file.frame.collect_schema()), LabelForm(design.domain))
+    column = _only(list(file.frame.collect_schema())) if column is None else column
     wanted = [chosen(file, column, list(keep) or None, None, None, secret=True).value, *keep]
     _refuse_kept(wanted)
     relation = file.frame.select(*wanted).to_native()
@@ -208,6 +210,15 @@ def _pieces(
                     yield dict(zip(wanted, (batch.column(i).to_pylist() for i in range(len(wanted))), strict=True))
 
     return batches(), types, file.text
+
+
+def _only(names: list[str]) -> str:
+    """Give the only column; kept ones count, for one of them may hold the answers of which another has the name."""
+    if len(names) != 1:
+        raise ValueError(
+            f"column must be given, that of the answers, unless the file has just one, but there are {len(names)}"
+        )
+    return names[0]
 
 
 def _refuse_kept(wanted: list[str]) -> None:
@@ -230,18 +241,14 @@ def _csv_pieces(lines: TextIO, design: Design, column: str | None, keep: Sequenc
 
 
 def _csv_rows(lines: TextIO, design: Design, column: str | None, keep: Sequence[str]) -> Iterator[Piece]:
-    first = lines.readline()
+    first = first_record(lines)
     if not first.strip():
         raise ValueError("standard input is empty: there is not even a header")
-    reader = csv.reader(itertools.chain([first], lines), delimiter=delimiter_of(first))
+    reader = csv.reader(itertools.chain(io.StringIO(first, newline=""), lines), delimiter=delimiter_of(first))
     header = next(reader)
     refuse_headless(header, LabelForm(design.domain))
-    if len(set(header)) < len(header):
-        raise ValueError("the columns must have different names")
-    rest = [name for name in header if name not in keep]
-    if column is None and len(rest) != 1:
-        raise ValueError(f"column must be given unless there is just one, but there are {len(rest)}")
-    wanted = [column if column is not None else rest[0], *keep]
+    refuse_duplicates(header, secret=True)
+    wanted = [_only(header) if column is None else column, *keep]
     _refuse_kept(wanted)
     for name in wanted:
         if name not in header:
