@@ -126,7 +126,10 @@ def test_labels_have_their_positions_whatever_they_come_in(domain: Any, data: st
     [
         (range(3), 1, 1),
         (range(3), True, OUTSIDE),
-        (range(3), 1.0, OUTSIDE),
+        (range(3), 1.0, 1),
+        (range(3), 1.5, OUTSIDE),
+        (range(2**53, 2**53 + 4), 2.0**53 + 2, OUTSIDE),  # it may have been another number
+        (("1", "2"), 1.0, OUTSIDE),
         (range(3), "1", OUTSIDE),
         (range(3), 3, OUTSIDE),
         (range(5, 8), 5, 0),
@@ -159,7 +162,15 @@ def test_masked_values_are_missing() -> None:
     assert positions(np.ma.array([0, 1, 2], mask=[False, True, False]), range(3)).tolist() == [0, MISSING, 2]
 
 
-@pytest.mark.parametrize("values", [np.array([1.0, 2.0]), np.array([True, False])])
+def test_whole_doubles_are_integers() -> None:
+    given = [1.0, 2.5, np.nan, -0.0, np.inf, -np.inf, 3.0, 2.0**60]
+    expected = [1, OUTSIDE, MISSING, 0, OUTSIDE, OUTSIDE, OUTSIDE, OUTSIDE]
+    for values in (given, np.array(given), np.array(given, dtype=np.float32)):
+        assert positions(values, range(3)).tolist() == expected
+        assert positions(values, (1, 0, 2)).tolist() == [{1: 0, 0: 1, 2: 2}.get(place, place) for place in expected]
+
+
+@pytest.mark.parametrize("values", [np.array([1j, 2.0]), np.array([True, False])])
 def test_arrays_of_another_kind_are_refused(values: Any) -> None:
     with pytest.raises(
         TypeError, match=f"reports must be integers, as the domain is, but got an array of {values.dtype}"
@@ -171,7 +182,7 @@ def test_codes_are_positions_already() -> None:
     assert positions([1, 0, 2], ("a", "b"), codes=True).tolist() == [1, 0, OUTSIDE]
 
 
-@pytest.mark.parametrize("text", ["07", " 7", "7.0", "+7", "7e0", "٧", "1" * 30])
+@pytest.mark.parametrize("text", ["07", " 7", "7.5", "7.", "7.00", "07.0", "+7", "7e0", "٧", "1" * 30])
 def test_a_number_has_one_spelling_in_text(text: str) -> None:
     assert from_text(["7", "-7", None, text], range(10)) == [7, -7, None, text]
     assert from_text(["7", text], ("a", "b")) == ["7", text]

@@ -1,7 +1,8 @@
 """Labels to positions in the domain, and back: by value *and* type.
 
-Neither True nor 1.0 nor "1" is the label 1. What has no position is told apart: a missing value is `MISSING`, a value
-that is not in the domain `OUTSIDE`; both are negative, so that no array can be indexed with them unnoticed.
+Neither True nor "1" is the label 1; the double 1.0 is, for statistical programs have no other numbers. What has no
+position is told apart: a missing value is `MISSING`, a value that is not in the domain `OUTSIDE`; both are negative, so
+that no array can be indexed with them unnoticed.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from warner.arrays import LARGEST_TOTAL
 from warner.designs.exact import TOTAL_LIMIT
 
 if TYPE_CHECKING:
@@ -44,6 +46,10 @@ def positions(values: Any, labels: Labels, *, codes: bool = False, what: str = "
         places = np.array([_position(value, labels, index) for value in values], dtype=np.int64)
     elif array.dtype.kind in "iu" and wanted == "integers":
         places = _integer_positions(array, labels)
+    elif array.dtype.kind == "f" and wanted == "integers":
+        whole = (array == np.floor(array)) & (np.abs(array) <= LARGEST_TOTAL)
+        places = np.where(whole, _integer_positions(np.where(whole, array, 0).astype(np.int64), labels), OUTSIDE)
+        places = np.where(np.isnan(array), MISSING, places)
     elif array.dtype.kind in "OUT":
         index = _index(labels)
         flat = [_position(value, labels, index) for value in array.ravel().tolist()]
@@ -58,16 +64,17 @@ def positions(values: Any, labels: Labels, *, codes: bool = False, what: str = "
 
 
 def from_text(values: list[object], labels: Labels, *, codes: bool = False) -> Any:
-    """Read the texts of a CSV as integers where the labels are, in one spelling: not "07", " 7" or "7.0"."""
+    """Read the texts of a CSV as integers where the labels are: "7" or "7.0", and not "07" or " 7"."""
     if not codes and isinstance(labels[0], str):
         return values
     if len(values) > MANY and (numbers := _all_integers(values)) is not None:
         return numbers
 
     def read(text: object) -> object:
-        if not isinstance(text, str) or not text.isascii() or not text.removeprefix("-").isdecimal():
+        digits = text.removesuffix(".0") if isinstance(text, str) else ""
+        if not digits.isascii() or not digits.removeprefix("-").isdecimal():
             return text
-        return int(text) if str(int(text[:20])) == text else text
+        return int(digits) if str(int(digits[:20])) == digits else text
 
     return [read(text) for text in values]
 
@@ -104,6 +111,8 @@ def _index(labels: Labels) -> dict[object, int]:
 
 
 def _position(value: object, labels: Labels, index: dict[object, int]) -> int:
+    if isinstance(value, float) and value.is_integer() and abs(value) <= LARGEST_TOTAL:
+        value = int(value)
     if isinstance(value, bool) or not isinstance(value, str | int | np.integer):
         return MISSING if is_missing(value) else OUTSIDE
     if not isinstance(labels, range):

@@ -102,7 +102,8 @@ def counted(source: Source, columns: Columns, form: Form, *, codes: bool, drop: 
             f"column {columns.value!r} holds more than {form.kinds + FOREIGN_LIMIT:,} different values, but the domain "
             f'has {form.kinds:,}: is this the right column? With unknown="drop" the others are left out'
         )
-    rows = _fetched(_query(source.frame, schema, columns, only=form.possible(text=source.text, codes=codes)))
+    only, whole = form.possible(text=source.text, codes=codes), codes or form.holds == "integers"
+    rows = _fetched(_query(source.frame, schema, columns, only, whole=whole))
     if len(rows["value"]) > ROWS_LIMIT:
         raise ValueError(
             f"there are more than {ROWS_LIMIT:,} groups and values; tally some groups at a time, or by fewer columns"
@@ -110,10 +111,11 @@ def counted(source: Source, columns: Columns, form: Form, *, codes: bool, drop: 
     return rows
 
 
-def selected(frame: Frame, schema: Document, columns: Columns, only: Frame = None) -> Frame:
+def selected(frame: Frame, schema: Document, columns: Columns, only: Frame = None, *, whole: bool = False) -> Frame:
     """Choose what counting needs: value, by0, by1, ..., and of amounts number or weight, with a flag for bad ones.
 
-    With `only`, the values that reports can have, others are replaced and told apart by their kind.
+    With `only`, the values that reports can have, others are replaced and told apart by their kind; these values are
+    `whole` numbers, or texts.
     """
 
     def key(name: str) -> Frame:
@@ -127,6 +129,9 @@ def selected(frame: Frame, schema: Document, columns: Columns, only: Frame = Non
     if only is not None:
         # Some label stands for what has none, and a flag tells: a null among integers would make floats of them all.
         text = schema[columns.value] == nw.String
+        value = (
+            value.str.replace_all(r"\.0$", "") if text and whole else value
+        )  # as programs without integers write them
         inside = _in_range(value, only, text=text) if isinstance(only, range) else value.is_in(list(only))
         chosen["value"] = nw.when(inside).then(value).otherwise(nw.lit(str(only[0]) if text else only[0]))
         flag = nw.when(inside).then(nw.lit(INSIDE)).otherwise(nw.lit(OUTSIDE))
@@ -155,9 +160,9 @@ def _in_range(value: Frame, numbers: range, *, text: bool) -> Frame:
     return written & number.is_between(numbers[0], numbers[-1])
 
 
-def _query(frame: Frame, schema: Document, columns: Columns, only: Frame = None) -> Frame:
+def _query(frame: Frame, schema: Document, columns: Columns, only: Frame = None, *, whole: bool = False) -> Frame:
     """Count the distinct rows of what is selected."""
-    rows = selected(frame, schema, columns, only)
+    rows = selected(frame, schema, columns, only, whole=whole)
     sums = [nw.len().alias("number")]
     if columns.weights is not None:
         rows = rows.with_columns(square=nw.col("weight") * nw.col("weight"))
@@ -251,7 +256,7 @@ def refuse_types(source: Source, columns: Columns, form: Form, *, codes: bool) -
     elif form.holds == "hashes":
         wanted, fits = "strings such as 12:0:3, or lists of integers", text or isinstance(dtype, nw.List | nw.Array)
     elif codes or form.holds == "integers":
-        wanted, fits = "integers, as the domain does", dtype.is_integer()
+        wanted, fits = "integers, as the domain does", dtype.is_integer() or dtype.is_float()  # whole ones
     else:
         wanted, fits = "strings, as the domain does", text
     # Unknown is a column of nothing but nulls, and Arrow's bytes of a fixed size; bytes are objects of pandas.
