@@ -409,7 +409,7 @@ class Estimate(Result):
         return f"{self.method}: {', '.join(taken)}" if taken else self.method
 
     def doubts(self) -> list[str]:
-        """Say what speaks against these shares: reports that do not fit, and shares that are equal for want of any."""
+        """Say what speaks against these shares: values left out, reports that do not fit, shares all equal."""
         rows = np.atleast_2d(self.shares)
         silent = (rows == rows[:, :1]).all(axis=-1)  # because people are alike, or because no support exceeds the noise
         symmetric = all(part.design.symmetry is not None for part in self.tally.parts)
@@ -418,7 +418,8 @@ class Estimate(Result):
         nothing = f"no answer was supported more often than by noise alone{where}, so that all shares are the same"
         total = f"the shares do not sum to 100 %, because {self.method} gives no distribution"
         partly = self.method in METHODS and METHODS[self.method].symmetric and not METHODS[self.method].valid
-        return [*filter(None, [doubt(self.tally)]), *([nothing] if silent.any() else []), *([total] if partly else [])]
+        told = [*(part.left_out() for part in self.tally.parts), doubt(self.tally)]
+        return [*filter(None, [*told, nothing if silent.any() else "", total if partly else ""])]
 
     def second_opinion(self) -> str:
         """Say that `shrink` is probably closer on the whole, where it is; nothing elsewhere."""

@@ -99,6 +99,7 @@ class BitForm:
     k: int
     ones: int | None = None
     holds: ClassVar[str] = "bits"
+    labels: ClassVar[None] = None  # reports are none
 
     @property
     def kinds(self) -> int | None:
@@ -182,6 +183,7 @@ class HashForm:
     prime: int
     values: int
     holds: ClassVar[str] = "hashes"
+    labels: ClassVar[None] = None  # reports are none
     width: ClassVar[int] = 24  # bytes of a report in memory
 
     @property

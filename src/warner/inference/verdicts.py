@@ -311,6 +311,8 @@ class Check(Result):
             left_out = int(np.sum(getattr(tally, name)))
             counted += f", {left_out:,} {name} left out" if left_out else ""
         claim = f"{counted}, claimed epsilon {most}{tally.shown_epsilon()}, level {100 * self.level:g} %."
+        for part in tally.parts:
+            claim += f" {words}." if (words := part.left_out()) else ""
         if not self.tests:
             return claim
         return f"{claim} If the reports fit, data at least this extreme occur with probability at most p.{approximate}"

@@ -22,8 +22,8 @@ from warner.regression.collapsing import column_names, open_source
 from warner.regression.covariates import column, refuse_infinite
 from warner.reports.counts import as_histograms, refuse_impossible
 from warner.reports.engines import Columns, counted, readable, refuse_absent, refuse_types
-from warner.reports.subtotals import VALUES_LISTED, strange_values
 from warner.reports.tallies import Tally
+from warner.reports.unknowns import refuse_unknown, unknown_values
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers
@@ -213,7 +213,8 @@ def _joined(rows: CountedRows, design: Product, numeric: str | None, *, text: bo
     if not drop:
         for name, form, status, given in zip(design.questions, forms, statuses, values, strict=True):
             if (status == OUTSIDE).any():
-                _refuse_unknown(name, form, int(number[status == OUTSIDE].sum()), strange_values(given, status))
+                found = unknown_values(given, status)
+                refuse_unknown(int(number[status == OUTSIDE].sum()), found, form, f"reports to {name!r}")
     absent = reduce(np.logical_or, [status == MISSING for status in statuses])
     measured = None
     if numeric is not None:
@@ -246,14 +247,6 @@ def _plain(values: Any) -> Any:
     if isinstance(values, list | tuple) or (isinstance(values, np.ndarray) and values.dtype.kind in "iuOU"):
         return values
     return values.to_list() if hasattr(values, "to_list") else list(values)
-
-
-def _refuse_unknown(name: str, form: Any, number: int, strange: tuple[str, ...]) -> None:
-    listed = ", ".join(strange[:VALUES_LISTED]) + (", ..." if len(strange) > VALUES_LISTED else "")
-    raise ValueError(
-        f"reports to {name!r} must be {form.rule}, but {number:,} {'is' if number == 1 else 'are'} not: {listed}. "
-        f'{form.remedy}, or leave them out with unknown="drop"'
-    )
 
 
 def _refuse_amounts(name: str, bad: int) -> None:

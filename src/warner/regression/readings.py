@@ -13,10 +13,9 @@ import numpy as np
 
 from warner.designs.contract import Design
 from warner.designs.labels import MISSING, OUTSIDE, first_and_last
-from warner.reports.counting import refuse_unknown
 from warner.reports.counts import refuse_uninformative
 from warner.reports.engines import INSIDE
-from warner.reports.subtotals import strange_values
+from warner.reports.unknowns import refuse_unknown, unknown_values
 from warner.words import counted, enumerated
 
 if TYPE_CHECKING:
@@ -134,7 +133,7 @@ def readings(
         status[mine] = state
         if not drop:
             outside = int(people[mine[state == OUTSIDE]].sum())
-            refuse_unknown(outside, strange_values(part, state), design.report_form)
+            refuse_unknown(outside, unknown_values(part, state), design.report_form)
         inside = state == INSIDE
         parts.append(numbered_reports(design, codes[inside]))
         report[mine[inside]] = parts[-1].report

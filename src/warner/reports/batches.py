@@ -20,10 +20,11 @@ import narwhals as nw
 import numpy as np
 
 from warner.reports.engines import kind_of, opened, readable, selected
-from warner.reports.subtotals import Rows, added, grouped, strange_values, subtotal
+from warner.reports.subtotals import NOTHING, Rows, added, grouped, subtotal
+from warner.reports.unknowns import unknown_values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from warner.designs import Design
     from warner.designs.forms import Form
@@ -117,11 +118,11 @@ def _parquet(files: tuple[str, ...], names: list[str], rows: int) -> Iterator[Fr
 
 
 class Batch(NamedTuple):
-    """Rows that were read, with 0 for each bad amount; the number of those; some values that no report can have."""
+    """Rows that were read, with 0 for each bad amount; the number of those; values that no report can have."""
 
     rows: Rows
     bad: int
-    strange: tuple[str, ...]
+    strange: Mapping[str, int]
 
     def counted(self, design: Design) -> Subtotal:
         """Count the reports."""
@@ -143,7 +144,7 @@ def read_batch(frame: Frame, form: Form) -> Batch:
         bad = int(wrong.sum())
         amounts = np.where(wrong, 0, amounts) if bad else amounts
         rows = rows._replace(number=amounts) if name == "number" else rows._replace(weight=amounts)
-    return Batch(rows, bad, strange_values(values, rows.status))
+    return Batch(rows, bad, unknown_values(values, rows.status, rows.number))
 
 
 def _column(series: Frame) -> Column:
@@ -162,7 +163,7 @@ def _column(series: Frame) -> Column:
 def no_rows(columns: Columns, form: Form) -> Batch:
     """Give the batch of a source without rows."""
     rows = Rows(*form.read([]), place=np.zeros(0, dtype=np.int64), groups=()) if columns.by else Rows(*form.read([]))
-    return Batch(rows if columns.weights is None else rows._replace(weight=np.zeros(0)), 0, ())
+    return Batch(rows if columns.weights is None else rows._replace(weight=np.zeros(0)), 0, NOTHING)
 
 
 # Partitions of a cluster

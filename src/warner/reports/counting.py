@@ -26,15 +26,15 @@ from warner.reports.batches import (
 )
 from warner.reports.engines import Source, chosen, counted, is_sqlite, opened, readable, refuse_types
 from warner.reports.kept import Kept
-from warner.reports.subtotals import VALUES_LISTED, Rows, added, grouped, strange_values, subtotal
+from warner.reports.subtotals import Rows, added, grouped, subtotal
 from warner.reports.tallies import Tally, refuse_design
+from warner.reports.unknowns import refuse_unknown, unknown_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from warner.arrays import Counts, Integers
     from warner.designs import Design
-    from warner.designs.forms import Form
     from warner.reports.engines import Columns, Frame
     from warner.reports.subtotals import Subtotal
 
@@ -179,7 +179,7 @@ def _finished(
     _refuse_amounts("counts" if options.weights is None else "weights", total.bad)
     _refuse_overflow(total.roughly)
     if not options.drop:
-        refuse_unknown(int(total.unknown.sum()), total.strange, design.report_form)
+        refuse_unknown(int(total.unknown.sum()), dict(total.strange), design.report_form)
     return total.tally(design, by, kept=kept, backend=options.backend)
 
 
@@ -203,7 +203,7 @@ def _tally_array(reports: Any, design: Design, options: _Options) -> Tally:
         by = tuple(arrays)
         groups, place = grouped([_values(name, array, size) for name, array in arrays.items()])
         rows = rows._replace(groups=groups, place=place)
-    total = subtotal(design, rows)._replace(strange=strange_values(reports, rows.status))
+    total = subtotal(design, rows)._replace(strange=unknown_values(reports, rows.status, rows.number))
     return _finished(total, design, by, options, _held([rows], total, options))
 
 
@@ -260,7 +260,8 @@ def _tally_source(source: Source, design: Design, column: str | None, options: _
     if columns.by:
         groups, place = grouped([table[f"by{i}"] for i in range(len(columns.by))])
         rows = rows._replace(groups=groups, place=place)
-    total = subtotal(design, rows)._replace(bad=int(bad), strange=strange_values(table["value"], rows.status))
+    strange = {} if "kind" in table else unknown_values(table["value"], rows.status, rows.number)
+    total = subtotal(design, rows)._replace(bad=int(bad), strange=strange)
     return _finished(total, design, columns.by, options, _held([rows], total, options))
 
 
@@ -315,17 +316,6 @@ def _tally_objects(frame: Frame, design: Design, columns: Columns, options: _Opt
 
 
 # Errors
-
-
-def refuse_unknown(number: int, strange: tuple[str, ...], form: Form) -> None:
-    """Refuse values that no report can have, and show the first of them."""
-    if not strange:
-        return
-    listed = ", ".join(strange[:VALUES_LISTED]) + (", ..." if len(strange) > VALUES_LISTED else "")
-    raise ValueError(
-        f"reports must be {form.rule}, but {number:,} {'is' if number == 1 else 'are'} not: {listed}. {form.remedy}, "
-        'or leave them out with unknown="drop"'
-    )
 
 
 def _refuse_overflow(total: float) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from datetime import datetime, time
-from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -19,19 +18,19 @@ from warner.designs.labels import MISSING, OUTSIDE, is_missing
 from warner.reports.engines import INSIDE
 from warner.reports.kept import KeptBlock
 from warner.reports.tallies import Tally, group_order
+from warner.reports.unknowns import together
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from warner.arrays import Array, Counts, Integers, Mask, PerGroup
     from warner.designs import Design
     from warner.reports.tallies import Group
 
 CELLS_LIMIT = 2**27  # groups times columns: a larger table would fill the memory
-VALUES_LISTED = 5  # values in an error that are no reports
-VALUES_SEEN = 1000  # of those, how many of one part are looked at for different ones
 
 Column: TypeAlias = Any  # a list, a NumPy array or an Arrow array
+NOTHING: Mapping[str, int] = {}  # no strange values
 EVERYBODY: tuple[Group, ...] = ((),)  # the groups where nothing is grouped by
 
 
@@ -87,7 +86,7 @@ class Subtotal(NamedTuple):
     """What some rows add to a tally; arrays have one entry, or row, for each group.
 
     `bad` amounts are negative or missing, `roughly` is the sum of the others as a float, which does not overflow;
-    `strange` are some of the values that no report can have, as they are shown.
+    `strange` are values that no report can have, and how often each is there.
     """
 
     groups: tuple[Group, ...]
@@ -98,7 +97,7 @@ class Subtotal(NamedTuple):
     rows: int
     bad: int = 0
     roughly: float = 0.0
-    strange: tuple[str, ...] = ()
+    strange: Mapping[str, int] = NOTHING
 
     def numbers(self) -> dict[Group, int]:
         """Give the number of each group."""
@@ -109,7 +108,7 @@ class Subtotal(NamedTuple):
         arrays: dict[str, Any] = {name: values if by else values[0] for name, values in _arrays(self).items()}
         if design.sufficient == "histogram":
             del arrays["counts"]  # which follow: a tally would derive them once more, to compare
-        return Tally(design, by=by, groups=self.groups if by else (), **arrays, **more)
+        return Tally(design, by=by, groups=self.groups if by else (), dropped=self.strange, **arrays, **more)
 
 
 def subtotal(design: Design, rows: Rows) -> Subtotal:
@@ -151,7 +150,7 @@ def added(parts: Iterable[Subtotal], design: Design) -> Subtotal:
             arrays[name] = _grown(arrays[name], len(place))
             arrays[name][places] += values
         rows, bad, roughly = rows + part.rows, bad + part.bad, roughly + part.roughly
-        strange = _different(strange + part.strange)
+        strange = together(strange, part.strange)
     groups = tuple(sorted(place, key=group_order))
     order = [place[group] for group in groups]
     arrays = {name: values[order] for name, values in arrays.items()}
@@ -187,25 +186,6 @@ def _refuse_too_many(groups: int, design: Design) -> None:
 
 
 # Values of columns
-
-
-def strange_values(values: Column, status: Integers) -> tuple[str, ...]:
-    """Show some values that no report can have, each once."""
-    if all_reports(status):
-        return ()
-    if isinstance(values, np.ndarray) and values.shape[:1] != status.shape:
-        values = values.ravel()
-
-    def shown() -> Iterator[str]:
-        for place in np.flatnonzero(status == OUTSIDE)[:VALUES_SEEN].tolist():
-            value = values[place]
-            yield repr(value.as_py() if hasattr(value, "as_py") else value)
-
-    return _different(shown())
-
-
-def _different(values: Iterable[str]) -> tuple[str, ...]:
-    return tuple(islice(dict.fromkeys(values), VALUES_LISTED + 1))
 
 
 def grouped(columns: Sequence[Column]) -> tuple[tuple[Group, ...], Integers]:

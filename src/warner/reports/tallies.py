@@ -31,11 +31,12 @@ from warner.reports.counts import (
     refuse_other_total,
     refuse_squares,
 )
+from warner.reports.unknowns import left_out, together
 from warner.words import amount
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from warner.arrays import Array, Counts, Integers, Mask, PerGroup, Sets
     from warner.designs.facts import Readout
@@ -85,6 +86,9 @@ class Tally:
         The data-frame library that the reports came from, for results to go back to.
     kept : Kept or None
         The reports themselves, where they were kept for the likelihood; they are not written to files.
+    dropped : mapping of str to int
+        Of the unknown values, those that are known, as they are shown, and how often each was left out; they are not
+        written to files.
 
     Examples
     --------
@@ -105,6 +109,7 @@ class Tally:
     squares: PerGroup = field(default=None, kw_only=True)
     backend: str | None = field(default=None, kw_only=True)
     kept: Kept | None = field(default=None, kw_only=True)
+    dropped: Mapping[str, int] = field(default_factory=dict, kw_only=True)
     _largest: float = field(default=0.0, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -298,6 +303,10 @@ class Tally:
         """Name each group; one empty name without groups."""
         return [" / ".join(map(str, group)) for group in self.groups] if self.by else [""]
 
+    def left_out(self) -> str:
+        """Say which values were left out because no report can have them; nothing where none was."""
+        return left_out(int(np.sum(self.unknown)), self.dropped, self.design.report_form)
+
     def shown_epsilon(self) -> str:
         """Write the privacy that one report spends at most, rounded up."""
         return self.design.shown_epsilon()
@@ -318,7 +327,8 @@ class Tally:
             for name in (*SUMMED, "kept")
             if getattr(mine, name) is not None and getattr(theirs, name) is not None
         }
-        return Tally(self.design, by=self.by, groups=groups, **sums)
+        dropped = together(self.dropped, other.dropped)
+        return Tally(self.design, by=self.by, groups=groups, dropped=dropped, **sums)
 
     def with_groups(self, groups: tuple[Group, ...]) -> Tally:
         """Give the same reports with these groups, in this order; those that are new have none."""
