@@ -9,8 +9,11 @@ import typer
 
 from warner.cli.options import (
     AsJson,
+    Decimal,
+    Encoding,
     Format,
     Level,
+    Missing,
     Reports,
     Seed,
     Table,
@@ -20,6 +23,7 @@ from warner.cli.options import (
     generator,
     refuse_other_ending,
     refuse_overwriting,
+    written,
 )
 from warner.cli.sources import Source
 from warner.designs import load_design
@@ -45,6 +49,9 @@ def associate(
     ] = 1999,
     seed: Seed = None,
     unknown: Unknown = "error",
+    missing: Missing = None,
+    encoding: Encoding = None,
+    decimal: Decimal = ".",
     table: Table = None,
     input_format: Format = "csv",
     as_json: AsJson = False,
@@ -62,8 +69,9 @@ def associate(
     inputs = {"the reports": file} | {f"the design of {name!r}": str(design) for name, design in files.items()}
     refuse_overwriting(dict(inputs), {"--output": output})
     designs: dict[str, Design] = {name: load_design(design) for name, design in files.items()}
-    source = Source(file, None, None, weights, counts, unknown, table, input_format)
-    with source.opened() as reports:
+    wrote = written(encoding, decimal, missing)
+    source = Source(file, None, None, weights, counts, unknown, table, input_format, dialect=wrote)
+    with source.prepared() as reports:
         result = associated(
             reports,
             designs,

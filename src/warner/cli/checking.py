@@ -12,10 +12,13 @@ from warner.cli.options import (
     By,
     Column,
     Counts,
+    Decimal,
     DesignFile,
     Domain,
+    Encoding,
     Epsilon,
     Format,
+    Missing,
     Odds,
     Question,
     Redraw,
@@ -29,6 +32,7 @@ from warner.cli.options import (
     generator,
     refuse_other_ending,
     refuse_overwriting,
+    written,
 )
 from warner.cli.sources import DesignGiven, Source
 from warner.documents import save_text
@@ -55,6 +59,9 @@ def check(
         int | None, typer.Option(help="Also say how far this many fake reports could move a share.")
     ] = None,
     unknown: Unknown = "error",
+    missing: Missing = None,
+    encoding: Encoding = None,
+    decimal: Decimal = ".",
     table: Table = None,
     input_format: Format = "csv",
     as_json: AsJson = False,
@@ -67,7 +74,8 @@ def check(
     refuse_other_ending(output)
     refuse_overwriting({"the reports": file, "the design": design}, {"--output": output})
     given = DesignGiven(design, domain, epsilon, truth, redraw, odds)
-    source = Source(file, column, by, weights, counts, unknown, table, input_format, question)
+    wrote = written(encoding, decimal, missing)
+    source = Source(file, column, by, weights, counts, unknown, table, input_format, question, wrote)
     with source.tallied(given) as tally:
         result = checked(tally, level=level, simulations=simulations, rng=generator(seed), fakes=fakes)
     if output is not None:

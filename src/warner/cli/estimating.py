@@ -14,11 +14,14 @@ from warner.cli.options import (
     By,
     Column,
     Counts,
+    Decimal,
     DesignFile,
     Domain,
+    Encoding,
     Epsilon,
     Format,
     Level,
+    Missing,
     Odds,
     Output,
     Plot,
@@ -32,6 +35,7 @@ from warner.cli.options import (
     Weights,
     generator,
     refuse_overwriting,
+    written,
 )
 from warner.cli.questions import Questions
 from warner.cli.sources import DesignGiven, Source
@@ -102,6 +106,9 @@ def estimate(
     rows: Annotated[int, typer.Option(help="Show this many rows.", min=1)] = 20,
     top: Annotated[int | None, typer.Option(hidden=True, min=1)] = None,  # as --rows was called
     unknown: Unknown = "error",
+    missing: Missing = None,
+    encoding: Encoding = None,
+    decimal: Decimal = ".",
     table: Table = None,
     input_format: Format = "csv",
     as_json: AsJson = False,
@@ -120,7 +127,8 @@ def estimate(
         {"the reports": file, "the design": design}, {"--output": output, "--plot": plot, "--report": report}
     )
     given = DesignGiven(design, domain, epsilon, truth, redraw, odds)
-    source = Source(file, column, by, weights, counts, unknown, table, input_format, question)
+    wrote = written(encoding, decimal, missing)
+    source = Source(file, column, by, weights, counts, unknown, table, input_format, question, wrote)
     keep = method in METHODS and METHODS[method].likelihood
     tally = context.with_resource(source.tallied(given, keep=keep))  # until all is written
     result = _estimated(tally, method, seed)

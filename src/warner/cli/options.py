@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from warner.reports.dialects import dialect
+
 if TYPE_CHECKING:
     import numpy as np
+
+    from warner.reports.dialects import Dialect
 
 # What a report goes through
 DesignFile = Annotated[
@@ -42,6 +46,14 @@ Counts = Annotated[str | None, typer.Option(help="A column that holds how often 
 Unknown = Annotated[str, typer.Option(help="Values that no report can have: error, or drop.")]
 Table = Annotated[str | None, typer.Option(help="The table, if FILE is the URL of a database of reports.")]
 Format = Annotated[str, typer.Option("--format", help="The format of standard input: csv, tsv, parquet or jsonl.")]
+Encoding = Annotated[
+    str | None, typer.Option(help="The encoding of a text file, such as cp1252 or utf-16; UTF-8 if not given.")
+]
+Decimal = Annotated[str, typer.Option(help="The decimal mark of numbers in a text file: a point or a comma.")]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(help="Codes that stand for missing values, such as -99,NA; may be given more than once."),
+]
 
 # How sure, and what comes out
 Level = Annotated[float, typer.Option(help="Confidence level of the intervals.")]
@@ -54,6 +66,11 @@ Verdict = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write to this .json or .txt file, whole or not at all.")
 ]
 Plot = Annotated[Path | None, typer.Option(help="Draw the result to this PNG, SVG or PDF file.")]
+
+
+def written(encoding: str | None, decimal: str, missing: list[str] | None) -> Dialect:
+    """Say how a file was written; codes for missing values are separated by commas."""
+    return dialect(encoding, decimal, [code.strip() for codes in missing or () for code in codes.split(",")])
 
 
 def refuse_other_ending(output: Path | None) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from warner.cli.options import refuse_overwriting
+from warner.cli.options import Encoding, refuse_overwriting
 from warner.designs import Memo, load_design
 from warner.words import counted
 
@@ -31,6 +31,7 @@ def randomize(
     keep: Annotated[
         list[str] | None, typer.Option(help="A column to carry along; may be given more than once.")
     ] = None,
+    encoding: Encoding = None,
     memo: Annotated[
         Path | None,
         typer.Option(
@@ -51,8 +52,10 @@ def randomize(
     """
     from warner.reports.streams import randomize_file, randomize_lines
 
-    if lines and (column is not None or keep or memo is not None):
-        raise ValueError("--lines has no columns and no memo; leave --column, --keep and --memo out")
+    if lines and (column is not None or keep or memo is not None or encoding is not None):
+        raise ValueError(
+            "--lines has no columns, no memo and no other encoding; leave --column, --keep, --memo and --encoding out"
+        )
     refuse_overwriting({"the file of answers": file, "the design": design, "the memo": memo}, {"--output": output})
     survey = load_design(design)
     kept = None if memo is None else _kept(memo, survey, output)
@@ -60,7 +63,16 @@ def randomize(
         rows = (
             randomize_lines(file, survey, output, progress=progress)
             if lines
-            else randomize_file(file, survey, output, column=column, keep=keep or (), memo=kept, progress=progress)
+            else randomize_file(
+                file,
+                survey,
+                output,
+                column=column,
+                keep=keep or (),
+                memo=kept,
+                encoding=encoding,
+                progress=progress,
+            )
         )
     aside = output == "-"  # then the reports are what is printed
     if kept is not None:

@@ -14,8 +14,11 @@ from warner import load_design
 from warner.cli.options import (
     AsJson,
     Counts,
+    Decimal,
+    Encoding,
     Format,
     Level,
+    Missing,
     Output,
     Plot,
     Reports,
@@ -23,6 +26,7 @@ from warner.cli.options import (
     Unknown,
     Weights,
     refuse_overwriting,
+    written,
 )
 from warner.cli.sources import Source
 from warner.designs.labels import from_text
@@ -97,6 +101,9 @@ def regress(
             metavar="NAME=VALUES",
         ),
     ] = None,
+    missing: Missing = None,
+    encoding: Encoding = None,
+    decimal: Decimal = ".",
     table: Table = None,
     input_format: Format = "csv",
     as_json: AsJson = False,
@@ -120,8 +127,9 @@ def regress(
         {"--output": output, "--plot": plot},
     )
     designs = {name: load_design(path) for name, path in files.items()}
-    source = Source(file, None, None, weights, counts, unknown, table, input_format)
-    data = context.with_resource(source.opened())
+    wrote = written(encoding, decimal, missing)
+    source = Source(file, None, None, weights, counts, unknown, table, input_format, dialect=wrote)
+    data = context.with_resource(source.prepared())
     fit = _fitted(
         formula,
         data,

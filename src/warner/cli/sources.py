@@ -8,9 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
+import narwhals as nw
+
 from warner.designs import RandomizedResponse, load_design
 from warner.documents import is_pipe
 from warner.reports.counting import is_survey, tally
+from warner.reports.dialects import Dialect
+from warner.reports.engines import Source as Table
 from warner.reports.streams import standard_input
 
 if TYPE_CHECKING:
@@ -62,6 +66,7 @@ class Source(NamedTuple):
     table: str | None
     input_format: str
     question: str | None = None
+    dialect: Dialect = Dialect()
 
     @property
     def of_survey(self) -> bool:
@@ -85,6 +90,9 @@ class Source(NamedTuple):
                 counts=self.counts,
                 unknown=self.unknown,
                 keep=keep and not self.of_survey,  # which has counts alone
+                encoding=None if self.dialect.encoding == "utf-8" else self.dialect.encoding,
+                decimal=self.dialect.decimal,
+                missing=self.dialect.missing,
             )
 
     @contextmanager
@@ -102,6 +110,18 @@ class Source(NamedTuple):
                 yield path
         else:
             yield self.file
+
+    @contextmanager
+    def prepared(self) -> Iterator[Any]:
+        """Give what holds the reports as if it had been written as warner would."""
+        with self.opened() as reports:
+            if self.dialect.plain:
+                yield reports
+            elif isinstance(reports, str | Path):
+                with self.dialect.opened(reports) as source:
+                    yield source
+            else:
+                yield self.dialect.applied(Table(nw.from_native(reports), text=False))
 
     @contextmanager
     def _spooled(self, reports: BinaryIO) -> Iterator[Path]:

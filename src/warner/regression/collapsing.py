@@ -75,10 +75,10 @@ class Collapsed(NamedTuple):
 
 
 def open_source(data: Any) -> Source | Mapping[str, Any]:
-    """Open a file, wrap a data frame of any library, or take a mapping of columns as it is."""
+    """Open a file, wrap a data frame of any library, or take a mapping of columns, or what is open, as it is."""
     if isinstance(data, str | os.PathLike):
         return opened(data)
-    if isinstance(data, Mapping):
+    if isinstance(data, Mapping | Source):
         return data
     try:
         return Source(nw.from_native(data), text=False)

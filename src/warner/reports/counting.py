@@ -24,6 +24,7 @@ from warner.reports.batches import (
     read_batch,
     stamped,
 )
+from warner.reports.dialects import Dialect, dialect
 from warner.reports.engines import Source, chosen, counted, is_sqlite, opened, readable, refuse_types
 from warner.reports.kept import Kept
 from warner.reports.subtotals import Rows, added, grouped, subtotal
@@ -56,6 +57,9 @@ def tally(
     codes: bool = False,
     unknown: str = "error",
     keep: bool = False,
+    encoding: str | None = None,
+    decimal: str = ".",
+    missing: Any = (),
 ) -> Tally:
     """Count reports.
 
@@ -89,6 +93,12 @@ def tally(
         Keep the reports for maximum likelihood, which under some designs does not follow from the counts: those of a
         large file stay where they are, and are read again at every pass; all others are held in memory, a bit for each
         answer. Nothing is kept where the counts, or the kinds of reports, say it all.
+    encoding : str, optional
+        The encoding of a text file that is not in UTF-8, such as ``"cp1252"``, as Excel writes them, or ``"utf-16"``.
+    decimal : {".", ","}
+        The decimal mark of the weights in a text file.
+    missing : str, number, or list of these
+        Codes that stand for a missing value, such as ``[-99, "NA"]``, in all columns that are read.
 
     Examples
     --------
@@ -103,6 +113,7 @@ def tally(
         place = os.fspath(reports)
         if question is not None or is_survey(place):
             others = {"column": column, "weights": weights, "counts": counts, "codes": codes or None}
+            others |= {"encoding": encoding, "missing": missing or None}
             return _tally_survey(place, question, design, by, others, keep=keep)
     if question is not None:
         raise TypeError(f"question is for the database of a survey, but reports is a {type(reports).__name__}")
@@ -110,11 +121,19 @@ def tally(
     assert design is not None
     if weights is not None and counts is not None:
         raise TypeError("give weights (how much a report stands for) or counts (how often it was made), not both")
-    options = _Options(by, weights, counts, codes, unknown == "drop", keep and design.sufficient is None)
+    wrote = dialect(encoding, decimal, missing)
+    if wrote.missing:
+        wrote.refuse_reports(design.report_form)
+    options = _Options(by, weights, counts, codes, unknown == "drop", keep and design.sufficient is None, wrote)
     if isinstance(reports, str | os.PathLike):
         with readable(os.fspath(reports)):
+            if not wrote.plain:
+                with wrote.opened(reports, [] if weights is None else [weights]) as source:
+                    return _tally_source(source, design, column, options)
             source = opened(reports, columns_only=design.report_form.kinds is None)
             return _tally_source(source, design, column, options)
+    if wrote.encoding != "utf-8" or wrote.decimal != ".":
+        raise TypeError(f"encoding and decimal are for text files, but reports is a {type(reports).__name__}")
     if isinstance(reports, list | tuple | range | np.ndarray):
         if column is not None:
             raise TypeError(f"column must be left out for a sequence of reports, but got {column!r}")
@@ -130,7 +149,8 @@ def tally(
         frame = frame.alias(column or frame.name or "report").to_frame()
     library = {"dask": "pandas"}.get(str(frame.implementation), str(frame.implementation))
     options = options._replace(backend=library if library in {"pandas", "polars", "pyarrow"} else None)
-    return _tally_source(Source(frame, text=False), design, column, options)
+    source = Source(frame, text=False)
+    return _tally_source(wrote.applied(source) if wrote.missing else source, design, column, options)
 
 
 def is_survey(place: str) -> bool:
@@ -169,6 +189,7 @@ class _Options(NamedTuple):
     codes: bool
     drop: bool
     keep: bool
+    dialect: Dialect
     backend: str | None = None  # the library that the reports came in
 
 
@@ -187,6 +208,7 @@ def _finished(
 
 
 def _tally_array(reports: Any, design: Design, options: _Options) -> Tally:
+    reports = options.dialect.blanked(reports)
     rows = Rows(*design.report_form.read(reports, codes=options.codes))
     if options.keep and options.codes:
         rows = rows._replace(reports=rows.reports.copy())  # nobody else can change it

@@ -22,8 +22,9 @@ import numpy as np
 
 from warner.designs.forms import LabelForm
 from warner.documents import Document, written_whole
+from warner.reports.dialects import dialect
 from warner.reports.engines import chosen, kind_of, opened, readable, refuse_headless
-from warner.reports.headers import delimiter_of, first_record, refuse_duplicates
+from warner.reports.headers import delimiter_of, first_record, open_text, refuse_duplicates
 from warner.reports.randomizing import randomize
 from warner.reports.tallies import refuse_design
 
@@ -48,6 +49,7 @@ def randomize_file(
     column: str | None = None,
     keep: Sequence[str] = (),
     memo: Memo | None = None,
+    encoding: str | None = None,
     progress: Callable[[int], None] = lambda rows: None,
 ) -> int:
     """Randomize a column of a file into another file, and give the number of rows.
@@ -68,6 +70,8 @@ def randomize_file(
         Other columns to carry along. The true answers never are.
     memo : Memo, optional
         Of a memoized design, what one person's device keeps: all answers of the file are then that person's.
+    encoding : str, optional
+        The encoding of a text file that is not in UTF-8, such as ``"cp1252"``.
     progress : callable
         Told the number of rows done, now and then.
 
@@ -81,7 +85,7 @@ def randomize_file(
         raise ValueError(
             f"{os.fspath(target)} holds the true answers, which would be lost; write the reports to another file"
         )
-    pieces, types, text = _pieces(source, design, column, keep)
+    pieces, types, text = _pieces(source, design, column, keep, dialect(encoding).encoding)
     first = next(pieces, None)
     if first is None:
         raise ValueError(f"{os.fspath(source)} holds no answers")
@@ -185,13 +189,18 @@ def _written_lines(target: str | os.PathLike[str]) -> Iterator[TextIO]:
 
 
 def _pieces(
-    source: str | os.PathLike[str], design: Design, column: str | None, keep: Sequence[str]
+    source: str | os.PathLike[str], design: Design, column: str | None, keep: Sequence[str], encoding: str
 ) -> tuple[Iterator[Piece], Document, bool]:
     """Read the wanted columns, the answers first; also the Arrow types of the others, and whether all is text."""
-    if os.fspath(source) == "-":
-        text = io.TextIOWrapper(standard_input(), encoding="utf-8-sig", newline="")
-        return _csv_pieces(text, design, column, keep), {}, True
     name = os.fspath(source)
+    coded = "utf-8-sig" if encoding == "utf-8" else encoding
+    if name == "-":
+        text = io.TextIOWrapper(standard_input(), encoding=coded, newline="")
+        return _csv_pieces(text, "standard input", design, column, keep), {}, True
+    if encoding != "utf-8":  # no copy in UTF-8 is made, for these are true answers
+        if kind_of(name) not in {"csv", "tsv"}:
+            raise ValueError(f"encoding must be left out for {name}, which is no CSV file, but got {encoding!r}")
+        return _csv_pieces(open_text(name, coded), name, design, column, keep), {}, True
     file = opened(source, secret=True)
     if file.text:
         refuse_headless(list(file.frame.collect_schema()), LabelForm(design.domain))
@@ -232,18 +241,21 @@ def _refuse_kept(wanted: list[str]) -> None:
         raise ValueError(f"keep must name each column once, but got {', '.join(map(repr, kept))}")
 
 
-def _csv_pieces(lines: TextIO, design: Design, column: str | None, keep: Sequence[str]) -> Iterator[Piece]:
-    try:
-        yield from _csv_rows(lines, design, column, keep)
-    except (csv.Error, UnicodeDecodeError) as error:
-        what = "not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
-        raise ValueError(f"standard input cannot be read as CSV: {what}") from None
+def _csv_pieces(lines: TextIO, name: str, design: Design, column: str | None, keep: Sequence[str]) -> Iterator[Piece]:
+    with lines:
+        try:
+            yield from _csv_rows(lines, name, design, column, keep)
+        except (csv.Error, UnicodeError) as error:
+            # What was read is not told: it may be somebody's answer.
+            coded = lines.encoding.upper().removesuffix("-SIG")
+            what = f"not {coded}" if isinstance(error, UnicodeError) else str(error)
+            raise ValueError(f"{name} cannot be read as CSV: {what}") from None
 
 
-def _csv_rows(lines: TextIO, design: Design, column: str | None, keep: Sequence[str]) -> Iterator[Piece]:
+def _csv_rows(lines: TextIO, source: str, design: Design, column: str | None, keep: Sequence[str]) -> Iterator[Piece]:
     first = first_record(lines)
     if not first.strip():
-        raise ValueError("standard input is empty: there is not even a header")
+        raise ValueError(f"{source} is empty: there is not even a header")
     reader = csv.reader(itertools.chain(io.StringIO(first, newline=""), lines), delimiter=delimiter_of(first))
     header = next(reader)
     refuse_headless(header, LabelForm(design.domain))
@@ -255,7 +267,11 @@ def _csv_rows(lines: TextIO, design: Design, column: str | None, keep: Sequence[
             raise ValueError(f"there is no column {name!r} among the {len(header)} columns")
     places = [header.index(name) for name in wanted]
     filled = (row for row in reader if row or len(header) == 1)  # a blank line is no row, but of a single column
+    done = 0
     while rows := list(itertools.islice(filled, PIECE_ROWS)):
+        if long := [place for place, row in enumerate(rows, 1) if len(row) > len(header)]:
+            raise ValueError(f"row {done + long[0]:,} of {source} has more values than the header has names")
+        done += len(rows)
         # A short row has no answer: it is missing, and will be refused by its number.
         yield {
             name: [row[place] if place < len(row) and row[place] else None for row in rows]

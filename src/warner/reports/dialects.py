@@ -1,0 +1,150 @@
+"""Files as other programs write them: another encoding, decimal commas, and codes such as -99 that stand for missing.
+
+A file in another encoding is read through a copy in UTF-8, which is gone afterwards; everything else is a query on the
+columns, so that it holds for files, data frames and tables alike.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+import shutil
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+
+from warner.reports.engines import INSIDE, Source, is_text, kind_of, opened
+from warner.reports.headers import open_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from warner.arrays import Dtype
+    from warner.designs.forms import Form
+    from warner.reports.engines import Frame
+
+WITH_COMMA = r"^[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?$"
+
+
+class Dialect(NamedTuple):
+    """How other programs wrote a file: its encoding, its decimal mark, and the codes that stand for missing values."""
+
+    encoding: str = "utf-8"
+    decimal: str = "."
+    missing: tuple[str, ...] = ()
+
+    @property
+    def plain(self) -> bool:
+        """Whether there is nothing to be done."""
+        return self == Dialect()
+
+    @contextmanager
+    def opened(self, file: str | os.PathLike[str], numbers: Iterable[str] | None = None) -> Iterator[Source]:
+        """Open a file; decimal commas are read in these columns of `numbers`, or in all columns."""
+        if self.encoding == "utf-8":
+            yield self.applied(opened(file), numbers)
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            yield self.applied(opened(self._copied(os.fspath(file), Path(folder))), numbers)
+
+    def _copied(self, name: str, folder: Path) -> Path:
+        """Copy a text file into a folder, in UTF-8."""
+        if not Path(name).is_file():
+            raise FileNotFoundError(f"there is no file {name}")
+        if kind_of(name) == "parquet":
+            raise ValueError(f"encoding must be left out for {name}, which is no text file, but got {self.encoding!r}")
+        path = folder / Path(name).name.lower().removesuffix(".gz")
+        try:
+            with open_text(name, self.encoding) as file, path.open("w", encoding="utf-8", newline="") as copy:
+                shutil.copyfileobj(file, copy)
+        except UnicodeError as error:
+            raise ValueError(f"{name} cannot be read in the encoding {self.encoding}: {error}") from None
+        return path
+
+    def applied(self, source: Source, numbers: Iterable[str] | None = None) -> Source:
+        """Give a source as if it had been written with decimal points, and with nothing where a code stands."""
+        if self == self._replace(decimal=".", missing=()):
+            return source._replace(files=())
+        schema = dict(source.frame.collect_schema())
+        if self.decimal == "," and not source.text:
+            raise ValueError('decimal="," is for text files; numbers of other files and of data frames are numbers')
+        points = set() if self.decimal == "." else set(schema) if numbers is None else set(numbers) & set(schema)
+        changed = {name: self._rewritten(name, dtype, comma=name in points) for name, dtype in schema.items()}
+        columns = [column for column in changed.values() if column is not None]
+        frame = source.frame.with_columns(*columns) if columns else source.frame
+        return source._replace(frame=frame, files=())  # which nobody may read past these changes
+
+    def _rewritten(self, name: str, dtype: Any, *, comma: bool) -> Frame | None:
+        """Give a column without codes and with decimal points; None if it stays as it is."""
+        column = nw.col(name)
+        codes: list[Any] = list(self.missing)
+        if not is_text(dtype):
+            codes = sorted({number for code in codes if (number := _number(code, dtype)) is not None})
+        if not codes and not comma:
+            return None
+        if is_text(dtype) and dtype != nw.String:
+            column = column.cast(nw.String)
+        if comma:
+            point = column.str.replace_all(",", ".", literal=True)
+            column = nw.when(column.str.contains(WITH_COMMA)).then(point).otherwise(column)
+        return (nw.when(~column.is_in(codes)).then(column) if codes else column).alias(name)
+
+    def blanked(self, values: Any) -> Any:
+        """Give a list or an array of reports with nothing where a code stands."""
+        if not self.missing:
+            return values
+        if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
+            codes = {number for code in self.missing if (number := _number(code, values.dtype)) is not None}
+            return np.ma.masked_array(values, mask=np.ma.getmaskarray(values) | np.isin(values, list(codes)))
+        listed = values.tolist() if isinstance(values, np.ndarray) else values
+        known = set(self.missing)
+        return [
+            None if isinstance(value, str | int | float) and _written(value) in known else value for value in listed
+        ]
+
+    def refuse_reports(self, form: Form) -> None:
+        """Refuse codes for missing values that are reports."""
+        taken = [code for code in self.missing if (form.read([code], text=True).status == INSIDE).any()]
+        if taken:
+            raise ValueError(f"missing must name values that are no reports, but {taken[0]!r} is one under this design")
+
+
+def dialect(encoding: str | None = None, decimal: str = ".", missing: Any = ()) -> Dialect:
+    """Check how a file was written."""
+    try:
+        known = codecs.lookup(encoding or "utf-8").name
+    except LookupError:
+        raise ValueError(
+            f"encoding must be one that Python knows, such as cp1252, latin-1 or utf-16, but got {encoding!r}"
+        ) from None
+    if decimal not in {".", ","}:
+        raise ValueError(f'decimal must be "." or ",", but got {decimal!r}')
+    codes = [missing] if isinstance(missing, str | int | float) else list(missing)
+    strange = [code for code in codes if isinstance(code, bool) or not isinstance(code, str | int | float)]
+    if strange:
+        raise TypeError(f"missing must hold texts or numbers, but got {strange[0]!r}")
+    return Dialect("utf-8" if known == "utf-8-sig" else known, decimal, tuple(dict.fromkeys(map(_written, codes))))
+
+
+def _written(code: str | float) -> str:
+    """Write a code as a text file has it."""
+    return str(int(code)) if isinstance(code, float) and code.is_integer() else str(code)
+
+
+def _number(code: str, dtype: Dtype | Any) -> int | float | None:
+    """Read a code as a column of this type would hold it; None where it could not."""
+    try:
+        number = float(code)
+    except ValueError:
+        return None
+    if isinstance(dtype, np.dtype):
+        whole, numeric = dtype.kind in "iu", True
+    else:
+        whole, numeric = dtype.is_integer(), dtype.is_numeric()
+    if not numeric or (whole and not number.is_integer()):
+        return None
+    return int(number) if whole else number
