@@ -202,7 +202,8 @@ def test_what_people_see() -> None:
     text = repr(estimate(Tally(SURVEY, COUNTS, missing=4, unknown=2)))
     lines = text.splitlines()
     assert lines[0].endswith("1,000 reports among 3 answers, epsilon 1, 4 missing left out, 2 unknown left out")
-    assert [line.split()[0] for line in lines[2:]] == ["never", "once", "often"]
+    assert [line.split()[0] for line in lines[2:5]] == ["never", "once", "often"]
+    assert lines[5:] == ["warning: 2 values were left out that no report can have"]
     assert "81.59%" in lines[2]
     many = repr(estimate(Tally(RandomizedResponse(500, epsilon=1), 1000 + np.arange(500) // 10)))
     assert "... and 480 more" in many
