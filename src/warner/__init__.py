@@ -1,6 +1,6 @@
 """What people would have answered, from answers that were randomized before they left their hands."""
 
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 
 from warner import metrics, noncompliance, simulate, surveys
 from warner.auditing.audits import audit
@@ -32,7 +32,10 @@ from warner.reports.counting import tally
 from warner.reports.pools import Pool, pool
 from warner.reports.tallies import Tally
 
-__version__ = version("warner")
+try:
+    __version__ = version("warner")
+except PackageNotFoundError:  # from a source tree, as on the workers of a cluster
+    __version__ = "0+unknown"
 
 # The public names, by step of the walk: what happens to an answer; reports and counts; shares; how sure; before and
 # around a survey.

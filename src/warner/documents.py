@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import errno
 import json
 import os
 import secrets
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,6 +42,22 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise type(error)(error.errno, error.strerror, str(path)) from None  # named as the user named it
     finally:
         part.unlink(missing_ok=True)
+
+
+class QuotedLines:
+    """Text lines for `csv.writer` with the line terminator CR LF, for it quotes what holds either; written with LF."""
+
+    def __init__(self, file: TextIO) -> None:
+        self.file = file
+
+    def write(self, line: str) -> int:
+        """Write a line of the table."""
+        return self.file.write(line.removesuffix("\r\n") + "\n")
+
+
+def csv_writer(file: TextIO, delimiter: str = ",") -> Any:
+    """Give a writer of CSV whose every value is read back, a lone carriage return as well."""
+    return csv.writer(QuotedLines(file), delimiter=delimiter, lineterminator="\r\n")
 
 
 def is_pipe(path: Path) -> bool:

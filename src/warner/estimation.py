@@ -18,6 +18,7 @@ from warner.inference.presence import presence
 from warner.inference.ranking import ranking
 from warner.reports.pools import Pool, refuse_uncounted
 from warner.results import Result, as_frame, as_json, plain
+from warner.typesetting import Printed, shares_printed
 from warner.words import counted
 
 if TYPE_CHECKING:
@@ -83,7 +84,8 @@ class Estimate(Result):
         Parameters
         ----------
         level : float
-            Confidence level of the intervals.
+            Confidence level of the intervals. With weights these use the effective number of reports, and are
+            approximate.
         target : {"population", "realised"}
             Whose share the intervals are for: that of the population which the people are a sample of, or that among
             these very people.
@@ -101,12 +103,13 @@ class Estimate(Result):
             of the share), and ``outside``: whether the share lies outside its own interval. That is
             no error but the bias of the estimator, and common for frequent answers among many rare ones: there trust
             the interval, or compare with ``method="inv"``.
-
-        Notes
-        -----
-        With weights the intervals use the effective number of reports, and are approximate.
         """
         return self.columns(self.limits(Confidence(level, target, simultaneous, anytime)))
+
+    def printed(self, **options: Any) -> Printed:
+        """Give the table as texts: shares in percent, an interval in one column; options are those of `table`."""
+        ends = self.limits(asked := Confidence(**options))
+        return shares_printed(self.columns(ends), f"{'approximate ' if self.approximate(ends) else ''}{asked}")
 
     def limits(self, confidence: Confidence) -> Limits:
         """Give ends and standard errors of all shares, and the methods by which they were found."""

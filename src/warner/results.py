@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import importlib.util
 import io
 import json
@@ -13,9 +12,13 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
+from warner.documents import csv_writer
+from warner.typesetting import html, latex, markdown, printed
+
 if TYPE_CHECKING:
     from warner.arrays import Counts
     from warner.documents import Document
+    from warner.typesetting import Printed
 
 BACKENDS = ("polars", "pandas", "pyarrow")
 
@@ -43,6 +46,22 @@ class Result(ABC):
         """Give the table as a data frame of polars, pandas or pyarrow: the first that is installed, or `backend`."""
         return as_frame(self.table(), backend)
 
+    def printed(self, **options: Any) -> Printed:
+        """Give the table as texts for people, with the digits that mean something; options are those of `table`."""
+        return printed(self.table(**options))
+
+    def to_markdown(self, **options: Any) -> str:
+        """Write the table in Markdown; options are those of `table`."""
+        return markdown(self.printed(**options))
+
+    def to_latex(self, **options: Any) -> str:
+        """Write the table in LaTeX, with the rules of the package booktabs; options are those of `table`."""
+        return latex(self.printed(**options))
+
+    def to_html(self, **options: Any) -> str:
+        """Write the table as a page that word processors open; options are those of `table`."""
+        return html(self.printed(**options))
+
     def __repr__(self) -> str:
         return self.text()
 
@@ -55,7 +74,7 @@ def as_json(fields: Document) -> str:
 def as_csv(table: dict[str, Counts]) -> str:
     """Write a table as CSV."""
     lines = io.StringIO()
-    writer = csv.writer(lines, lineterminator="\n")
+    writer = csv_writer(lines)
     writer.writerow(table)
     writer.writerows(zip(*(column.tolist() for column in table.values()), strict=True))
     return lines.getvalue()

@@ -262,7 +262,8 @@ def forced_response(
         Instead of ``yes``: the answers, in order, each with the probability of having to report it. They sum to
         1 - ``truth``.
     answers, reports : two labels
-        With ``yes``, as for `warner`. With ``forced``, the answers are its own, and so are the reports.
+        With ``yes``, as for `warner`; reports are called like the answers if not given. With ``forced``, the answers
+        are its own, and so are the reports.
 
     References
     ----------
@@ -295,7 +296,7 @@ def forced_response(
                 "answers and reports must be left out if every answer has a forced probability, which names it already"
             )
         return forced_answers(honest, truth, forced)
-    answers, reports = two_pairs(answers or YES_NO, reports or YES_NO)
+    answers, reports = two_pairs(answers or YES_NO, reports or answers or YES_NO)
     says_yes = probability("yes", yes)  # type: ignore[arg-type]
     says_no = 1 - honest - says_yes
     if says_no < 0:

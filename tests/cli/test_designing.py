@@ -264,3 +264,46 @@ def test_a_survey_from_its_card_to_its_reports(tmp_path: Path) -> None:
     assert "100 reports, epsilon 1.099 each" in said
     reports = (tmp_path / "reports.csv").read_text().split("\n")[1:-1]
     assert set(reports) == {"same", "differ"}
+
+
+def test_reports_of_a_survey_design_have_names(prompt: Prompt) -> None:
+    printed = prompt.prints("design", "crosswise", "p=1/4", "--answers", "1 = yes", "2 = no", "--reports", "A", "B")
+    wanted = surveys.crosswise("1/4", answers=("1 = yes", "2 = no"), reports=("A", "B"))
+    assert design_from_json(printed) == wanted
+    forced = prompt.prints("design", "forced-response", "truth=3/4", "yes=1/6", "--answers", "1 = yes", "2 = no")
+    assert design_from_json(forced).report_form.labels == ("1 = yes", "2 = no")  # the reports follow the answers
+    assert (
+        design_from_json(forced).report_form.labels
+        == surveys.forced_response(truth="3/4", yes="1/6", answers=("1 = yes", "2 = no")).outputs
+    )
+    other = prompt.prints("design", "forced-response", "truth=3/4", "yes=1/6", "--reports", "ja", "nein")
+    assert design_from_json(other).report_form.labels == ("ja", "nein")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("kuk", "r1=0.6", "r2=0.2", "--reports", "a", "b"), "--reports must be left out for a kuk"),
+        (
+            ("yes", "no", "--epsilon", "1", "--reports", "a", "b"),
+            "--reports must be left out for a randomized response",
+        ),
+        (("crosswise", "p=1/4", "--reports", "a"), "reports must be two labels"),
+        (("--best", "--size", "9", "--epsilon", "1", "--reports", "a", "b"), "--best makes no survey design"),
+    ],
+)
+def test_reports_that_no_design_can_have(prompt: Prompt, arguments: tuple[str, ...], complaint: str) -> None:
+    assert complaint in prompt.complains("design", *arguments)
+
+
+def test_another_design_is_replaced_only_by_force(prompt: Prompt) -> None:
+    before = (prompt.folder / "survey.json").read_bytes()
+    said = prompt.complains("design", "yes", "no", "--epsilon", "1", "-o", "survey.json")
+    assert "survey.json holds another design, <RandomizedResponse of 3 answers" in said
+    assert said.endswith("give another file, or --force\n")
+    assert (prompt.folder / "survey.json").read_bytes() == before
+    assert "holds no design" in prompt.complains("design", "yes", "no", "--epsilon", "1", "-o", "reports.csv")
+    prompt.prints("design", "never", "once", "often", "--epsilon", "1", "-o", "survey.json")  # the same one
+    assert (prompt.folder / "survey.json").read_bytes() == before
+    prompt.prints("design", "yes", "no", "--epsilon", "1", "-o", "survey.json", "--force")
+    assert RandomizedResponse.load(prompt.folder / "survey.json") == RandomizedResponse(["yes", "no"], epsilon=1)

@@ -227,3 +227,65 @@ def test_standard_input_is_there_until_all_passes_are_done(sets: Path, prompt: P
     prompt.monkeypatch.setattr("warner.reports.counting.HELD_BYTES", 0)  # read again at every pass
     prompt.monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((sets / "sets.csv").read_bytes())))
     assert most_likely(prompt.prints("estimate", "-", *MLE)) == [0.9, 0.1, 0, 0, 0]
+
+
+def test_files_of_other_programs(folder: Path, prompt: Prompt) -> None:
+    rows = [f"{i};{'never' if i % 3 else 'once'};{1 + i % 2},5;Zürich" for i in range(300)]
+    rows += ["300;-99;1,0;Genève", "301;k. A.;1,0;Genève", "302;Never;1,0;Genève"]
+    (folder / "excel.csv").write_bytes("\n".join(["id;answer;Gewicht;Région", *rows, ""]).encode("cp1252"))
+    options = ("-c", "answer", "-d", "survey.json", "--weights", "Gewicht", "--decimal", ",", "--encoding", "cp1252")
+    said = prompt.complains("estimate", "excel.csv", *options, "--missing", "-99,k. A.")
+    assert "1 is not: 'Never' (which differs from 'never' only in case)" in said
+    known = ("--missing", "-99", "--missing", "k. A.", "--unknown", "drop")
+    text = prompt.prints("estimate", "excel.csv", *options, *known)
+    assert "from 600.0 weighted reports" in text
+    assert "2 missing left out, 1 unknown left out" in text
+    assert "warning: 1 value was left out that no report can have: 'Never' (which differs" in text
+    assert "2 missing left out" in prompt.prints("check", "excel.csv", *options, *known)
+    assert "give --decimal , for decimal commas" in prompt.complains(
+        "estimate", "excel.csv", *options[:6], *options[8:]
+    )
+    assert "--encoding cp1252" in prompt.complains("estimate", "excel.csv", *options[:4])
+
+
+def test_a_title_and_the_question_word_for_word(folder: Path, prompt: Prompt) -> None:
+    title, wording = "Who drove?", "Have you ever, in 2024, driven after <drinking>?"
+    prompt.prints(*ESTIMATE, "--report", "page.html", "--plot", "p.svg", "--title", title, "--wording", wording)
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert "<h1>Who drove?</h1>" in page
+    assert "Have you ever, in 2024, driven after &lt;drinking&gt;?" in page
+    assert "Who drove?" in (folder / "p.svg").read_text(encoding="utf-8")
+
+
+def test_tables_for_papers(folder: Path, prompt: Prompt) -> None:
+    for ending, words in {
+        ".md": "| never | 520 | 73.67 | 67.25 to 80.05 |",
+        ".tex": r"never & 520 & 73.67 & 67.25 to 80.05 \\",
+        ".html": '<td>never</td><td align="right">520</td>',
+    }.items():
+        prompt.prints(*ESTIMATE, "-o", f"table{ending}")
+        assert words in (folder / f"table{ending}").read_text(encoding="utf-8")
+    assert "answered in the printed table and in JSON only" in prompt.complains(*ESTIMATE, "--present", "-o", "x.md")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "given"),
+    [
+        ("Bern ", "x, y", ["Bern ,x, y"]),
+        ("Bern ", "x, y", ["Bern ", "x, y"]),
+        ("a, b", "c, d", ["a, b", "c, d"]),
+        ("north", "south", ["north, south"]),
+    ],
+)
+def test_groups_with_commas_and_spaces(folder: Path, prompt: Prompt, first: str, second: str, given: list[str]) -> None:
+    rows = "".join(f'never,"{first}"\nonce,"{second}"\nnever,"{second}"\n' for _ in range(50))
+    (folder / "groups.csv").write_text(f"answer,region\n{rows}")
+    asked = [word for name in given for word in ("--between", name)]
+    options = ("estimate", "groups.csv", "-c", "answer", "-d", "survey.json", "--by", "region", "--compare", "never")
+    assert f"{first}" in prompt.prints(*options, *asked).split("\n\n")[-1]
+
+
+def test_groups_that_cannot_be_told_apart(prompt: Prompt) -> None:
+    options = (*ESTIMATE, "--by", "region", "--compare", "never")
+    for asked in (["--between", "a,b,c"], ["--between", "a", "--between", "b", "--between", "c"], ["--between", "a"]):
+        assert "--between must name two groups" in prompt.complains(*options, *asked)

@@ -44,23 +44,28 @@ These are the names, and what they take (what is in brackets may be left out):
 {catalogue()}
 
 Numbers are taken as written: 1/6 is one sixth. Survey designs ask for yes or no; two other answers can be named after
---answers, having the trait first.
+--answers, having the trait first, and the two reports after --reports:
+
+\b
+  warner design crosswise p=1/4 --answers "1 = yes" "2 = no" --reports A B
 """
 
 
 class AnswersCommand(TyperCommand):
-    """A command whose option --answers takes all words up to the next option."""
+    """A command whose options --answers and --reports take all words up to the next option."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Repeat --answers before each of its words, as the parser wants it."""
+        """Repeat the option before each of its words, as the parser wants it."""
         spelled: list[str] = []
-        taking = False
+        taking = ""
+        known = [option for parameter in self.params for option in parameter.opts]
         for word in args:
-            if word == "--answers":
-                taking = True
+            if word in {"--answers", "--reports"} & set(known):
+                taking = word
                 continue
-            taking = taking and (not word.startswith("-") or word[1:].isdecimal())  # -3 is an answer
-            spelled += ["--answers", word] if taking else [word]
+            if word.startswith("-") and not word[1:].isdecimal():  # -3 is an answer
+                taking = ""
+            spelled += [taking, word] if taking else [word]
         return super().parse_args(ctx, spelled)
 
 
@@ -77,6 +82,13 @@ def design(
         list[str] | None,
         typer.Option(help="The possible answers, in order: all words up to the next option.", metavar="WORDS"),
     ] = None,
+    reports: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The two reports of a survey design, such as A B for crosswise: all words up to the next option.",
+            metavar="WORDS",
+        ),
+    ] = None,
     size: Size = None,
     domain_file: DomainFile = None,
     best: Annotated[
@@ -89,6 +101,10 @@ def design(
     redraw: Redraw = None,
     odds: Odds = None,
     output: Output = None,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Replace a file that holds another design; its reports are lost then."),
+    ] = False,
 ) -> None:
     """Write down what every answer will go through; see `HELP`."""
     refuse_overwriting({"the list of answers": domain_file}, {"--output": output})
@@ -101,12 +117,35 @@ def design(
     if name is None:
         refuse_misspelled(words)
     domain = _domain([] if name else words, answers, domain_file, size, integers=integers)
-    made = _best(name, given, domain, output) if best else designed(name or RandomizedResponse.mechanism, given, domain)
+    if best and reports is not None:
+        raise ValueError("--best makes no survey design; leave --reports out")
+    made = (
+        _best(name, given, domain, output)
+        if best
+        else designed(name or RandomizedResponse.mechanism, given, domain, reports)
+    )
     if output is None:
         typer.echo(made.to_json())
     else:
+        if not force:
+            _refuse_replacing(output, made)
         made.save(output)
         typer.echo(f"{output}: {made!r}")
+
+
+def _refuse_replacing(output: Path, made: Design) -> None:
+    """Refuse to replace another design: whatever was reported under it could not be analysed any more."""
+    if not output.is_file():
+        return
+    try:
+        earlier = load_design(output)
+    except ValueError:
+        raise ValueError(f"{output} is there already, and holds no design; give another file, or --force") from None
+    if earlier != made:
+        raise ValueError(
+            f"{output} holds another design, {earlier!r}, and reports under it could not be analysed without it; give "
+            "another file, or --force"
+        )
 
 
 def _best(name: str | None, given: dict[str, str], domain: Domain | None, output: Path | None) -> Design:

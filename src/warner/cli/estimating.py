@@ -23,7 +23,6 @@ from warner.cli.options import (
     Level,
     Missing,
     Odds,
-    Output,
     Plot,
     Question,
     Redraw,
@@ -43,6 +42,7 @@ from warner.documents import Document, written_whole
 from warner.estimators import METHODS
 from warner.results import as_csv as csv_text
 from warner.results import as_json as json_text
+from warner.typesetting import FORMS
 
 if TYPE_CHECKING:
     from warner.estimation import Estimate
@@ -53,7 +53,7 @@ STILL_OPEN = (
     "the survey is still open, and these intervals hold for one look at it; those of --anytime hold however often you "
     "look"
 )
-ENDINGS = (".csv", ".json", ".parquet")
+ENDINGS = (".csv", ".json", ".parquet", *FORMS)
 HtmlReport = Annotated[Path | None, typer.Option(help="Write an HTML report to this file.")]
 
 
@@ -95,7 +95,11 @@ def estimate(
         list[str] | None, typer.Option(help="Compare two answers, as a,b; may be given more than once.")
     ] = None,
     between: Annotated[
-        str | None, typer.Option(help="Compare the answer of --compare between two groups, as a,b, with --by.")
+        list[str] | None,
+        typer.Option(
+            help="Compare the answer of --compare between two groups, with --by: as a,b, or each after a --between of "
+            "its own."
+        ),
     ] = None,
     test: Annotated[str, typer.Option(help="The exact test of --between: barnard, or fisher.")] = "barnard",
     commonest: Annotated[
@@ -113,15 +117,26 @@ def estimate(
     input_format: Format = "csv",
     as_json: AsJson = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
-    output: Output = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Write to this .csv, .json or .parquet file; or a table for a paper to this .md, .tex or .html file.",
+        ),
+    ] = None,
     plot: Plot = None,
     report: HtmlReport = None,
+    title: Annotated[str | None, typer.Option(help="The headline of --report, and the title of --plot.")] = None,
+    wording: Annotated[
+        str | None, typer.Option(help="The question that people were asked, word for word, for --report.")
+    ] = None,
 ) -> None:
     """Estimate what people would have answered.
 
     Prints a table of shares with their confidence intervals, the largest first; or JSON, or CSV.
     """
-    questions = Questions(compare or [], between, commonest, present, test)
+    questions = Questions(compare or [], between or [], commonest, present, test)
     _refuse_contradictions(questions, output, as_json=as_json, as_csv=as_csv)
     refuse_overwriting(
         {"the reports": file, "the design": design}, {"--output": output, "--plot": plot, "--report": report}
@@ -137,9 +152,9 @@ def estimate(
     if output is not None:
         _write(result, output, confidence, answers)
     if plot is not None:
-        result.save_plot(plot, **confidence)
+        result.save_plot(plot, title=title, **confidence)
     if report is not None:
-        result.save_page(report, **confidence)
+        result.save_page(report, title=title, question=wording, **confidence)
     if source.of_survey and not anytime:
         from warner.service.publications import is_open
 
@@ -161,10 +176,10 @@ def _refuse_contradictions(questions: Questions, output: Path | None, *, as_json
     if as_json and as_csv:
         raise ValueError("give --json or --csv, not both")
     if ending is not None and ending not in ENDINGS:
-        raise ValueError(f"the output must end in .csv, .json or .parquet, but got {output}")
-    if questions.asked and (as_csv or ending in {".csv", ".parquet"}):
+        raise ValueError(f"the output must end in .csv, .json, .parquet, .md, .tex or .html, but got {output}")
+    if questions.asked and (as_csv or ending not in {None, ".json"}):
         raise ValueError("--compare, --commonest and --present are answered in the printed table and in JSON only")
-    if questions.between is not None and not questions.compare:
+    if questions.between and not questions.compare:
         raise ValueError("--between needs --compare with the answer to compare")
 
 
@@ -182,7 +197,10 @@ def _write(estimate: Estimate, output: Path, confidence: Document, answers: dict
 
             pq.write_table(estimate.to_frame("pyarrow", **confidence), part)
         else:
-            text = _json(estimate, confidence, answers) + "\n" if ending == ".json" else _csv(estimate, confidence)
+            if ending in FORMS:
+                text = FORMS[ending](estimate.printed(**confidence)) + "\n"
+            else:
+                text = _json(estimate, confidence, answers) + "\n" if ending == ".json" else _csv(estimate, confidence)
             part.write_text(text, encoding="utf-8")
 
 

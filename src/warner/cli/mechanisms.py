@@ -98,10 +98,14 @@ def maker(name: str) -> Maker:
     return Maker(name, make, keys, needed, always, each_answer)
 
 
-def designed(name: str, given: dict[str, str], domain: Domain | None) -> Design:
+def designed(name: str, given: dict[str, str], domain: Domain | None, reports: list[str] | None = None) -> Design:
     """Make a design from its parameters as text; without a domain a survey design has the answers yes and no."""
     chosen = maker(name)
     arguments = chosen.arguments(given)
+    if reports is not None:
+        if name not in SURVEYS or "reports" not in signature(chosen.make).parameters:
+            raise ValueError(f"--reports must be left out for a {name}, whose reports follow from the answers")
+        arguments["reports"] = reports
     if name in SURVEYS:
         return chosen.make(**arguments) if domain is None else chosen.make(**arguments, answers=domain)
     if domain is None:

@@ -16,7 +16,7 @@ class Questions(NamedTuple):
     """What is asked besides the shares."""
 
     compare: list[str]
-    between: str | None
+    between: list[str]
     commonest: int | None
     present: bool
     test: str = "barnard"
@@ -28,7 +28,8 @@ class Questions(NamedTuple):
 
     def answered(self, estimate: Estimate, level: float, target: str) -> dict[str, list[Result]]:
         """Ask the estimate; the answers are under their names in JSON."""
-        pairs = [_pair(text, estimate.tally.domain, self.between) for text in self.compare]
+        groups = _groups(self.between, estimate.tally.group_names()) if self.between else None
+        pairs = [_pair(text, estimate.tally.domain, groups) for text in self.compare]
         count = self.commonest
         return {
             "comparisons": [
@@ -40,13 +41,25 @@ class Questions(NamedTuple):
         }
 
 
-def _pair(text: str, domain: Labels, between: str | None) -> tuple[tuple[Any, ...], Any]:
+def _groups(between: list[str], names: list[str]) -> tuple[str, str]:
+    """Read two groups: given one by one, exactly; or as `a,b`, where either may itself hold commas and spaces."""
+    if len(between) == 2:
+        return between[0], between[1]
+    parts = between[0].split(",")
+    cuts = [(",".join(parts[:i]), ",".join(parts[i:])) for i in range(1, len(parts))]
+    stripped = [(first.strip(), second.strip()) for first, second in cuts]
+    known = [pair for pair in dict.fromkeys([*cuts, *stripped]) if all(name in names for name in pair)]
+    if len(between) > 2 or (len(cuts) != 1 and len(known) != 1):
+        raise ValueError(
+            f"--between must name two groups, as a,b or each after its own --between, but got {', '.join(between)!r}"
+        )
+    return (known or stripped)[0]
+
+
+def _pair(text: str, domain: Labels, between: tuple[str, str] | None) -> tuple[tuple[Any, ...], Any]:
     """Read `a,b` as two answers, which may hold commas themselves; or one answer, and two groups."""
     if between is not None:
-        groups = between.split(",")
-        if len(groups) != 2:
-            raise ValueError(f"--between must name two groups, as a,b, but got {between!r}")
-        return tuple(from_text([text], domain)), tuple(group.strip() for group in groups)
+        return tuple(from_text([text], domain)), between
     parts = text.split(",")
     cuts = [(",".join(parts[:i]).strip(), ",".join(parts[i:]).strip()) for i in range(1, len(parts))]
     read = [tuple(from_text(list(cut), domain)) for cut in cuts]

@@ -33,6 +33,7 @@ from warner.designs.labels import from_text
 from warner.documents import written_whole
 from warner.results import as_csv as csv_text
 from warner.results import as_json as json_text
+from warner.typesetting import FORMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from warner.regression.regressions import Regression
     from warner.results import Result
 
-ENDINGS = (".csv", ".json", ".parquet")
+ENDINGS = (".csv", ".json", ".parquet", *FORMS)
 
 
 def regress(
@@ -196,10 +197,10 @@ def _refuse_contradictions(
     if as_json and as_csv:
         raise ValueError("give --json or --csv, not both")
     if ending is not None and ending not in ENDINGS:
-        raise ValueError(f"the output must end in .csv, .json or .parquet, but got {output}")
+        raise ValueError(f"the output must end in .csv, .json, .parquet, .md, .tex or .html, but got {output}")
     if odds and (as_json or ending == ".json"):
         raise ValueError("--odds is for the printed table and for CSV; JSON holds the coefficients themselves")
-    if predict and (as_csv or ending in {".csv", ".parquet"}):
+    if predict and (as_csv or ending not in {None, ".json"}):
         raise ValueError("--predict is answered in the printed table and in JSON only")
     if against is not None and plot is None:
         raise ValueError("--against says what --plot draws; give --plot with a file as well")
@@ -271,6 +272,8 @@ def _write(fit: Regression, output: Path, confidence: dict[str, Any], prediction
             import pyarrow.parquet as pq
 
             pq.write_table(fit.to_frame("pyarrow", **confidence), part)
+        elif ending in FORMS:
+            part.write_text(FORMS[ending](fit.printed(**confidence)) + "\n", encoding="utf-8")
         else:
             text = (
                 _json(fit, confidence, predictions) + "\n" if ending == ".json" else csv_text(fit.table(**confidence))

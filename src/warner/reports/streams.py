@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeAlias
 import numpy as np
 
 from warner.designs.forms import LabelForm
-from warner.documents import Document, written_whole
+from warner.documents import Document, csv_writer, written_whole
 from warner.reports.dialects import dialect
 from warner.reports.engines import chosen, kind_of, opened, readable, refuse_headless
 from warner.reports.headers import delimiter_of, first_record, open_text, refuse_duplicates
@@ -317,7 +317,7 @@ def _writer(target: str | os.PathLike[str], types: Document) -> Iterator[Write]:
 
 @contextmanager
 def _csv_writer(file: Any, delimiter: str = ",") -> Iterator[Write]:
-    writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+    writer = csv_writer(file, delimiter)
     started = False
 
     def write(piece: Piece) -> None:
