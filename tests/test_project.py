@@ -100,3 +100,16 @@ def test_the_example_runs_and_draws(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, script, tmp_path], capture_output=True, text=True, check=True)
     assert "every week" in done.stdout
     assert (tmp_path / "drinking_survey.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_source_tree_that_is_not_installed_can_be_imported() -> None:
+    script = """if True:
+        import importlib.metadata
+        def absent(name):
+            raise importlib.metadata.PackageNotFoundError(name)
+        importlib.metadata.version = absent
+        import warner
+        print(warner.__version__)
+    """
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=100)
+    assert (done.stdout, done.stderr) == ("0+unknown\n", "")

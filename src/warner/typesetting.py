@@ -40,7 +40,7 @@ def _cell(value: Any) -> str:
 
 
 def shares_printed(table: Mapping[str, Counts], heading: str) -> Printed:
-    """Write the table of an estimate: shares in percent, and each interval as one text under its heading, which ends in a parenthesis.
+    """Write the table of an estimate: shares in percent, and intervals as texts, under a heading that ends in ")".
 
     Of two decimals none is shown that the interval's width makes meaningless: with half-widths above ten points, one.
     """

@@ -299,7 +299,7 @@ def test_reports_that_no_design_can_have(prompt: Prompt, arguments: tuple[str, .
 def test_another_design_is_replaced_only_by_force(prompt: Prompt) -> None:
     before = (prompt.folder / "survey.json").read_bytes()
     said = prompt.complains("design", "yes", "no", "--epsilon", "1", "-o", "survey.json")
-    assert "survey.json holds another design, <RandomizedResponse of 3 answers" in said
+    assert "survey.json holds another design, <RandomizedResponse among 3 answers" in said
     assert said.endswith("give another file, or --force\n")
     assert (prompt.folder / "survey.json").read_bytes() == before
     assert "holds no design" in prompt.complains("design", "yes", "no", "--epsilon", "1", "-o", "reports.csv")

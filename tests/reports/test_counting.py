@@ -684,3 +684,13 @@ def test_reports_may_be_categories_ordered_or_not(ordered: bool) -> None:
         polars.DataFrame({"a": ["yes", "no", "yes"]}, schema={"a": kind}),
     )
     assert [tally(frame, survey).counts.tolist() for frame in frames] == [[2, 1], [2, 1]]
+
+
+def test_errors_of_engines_are_plain_ones() -> None:
+    polars, pandas = pytest.importorskip("polars"), pytest.importorskip("pandas")
+    design = RandomizedResponse(3, epsilon=1)
+    large = polars.DataFrame({"a": polars.Series([1, 2**100], dtype=polars.Int128)})
+    with pytest.raises(ValueError, match=r"the table of reports cannot be read: .*i128"):
+        tally(large, design)
+    with pytest.raises(ValueError, match="the table of reports cannot be read: there is more than one column 'a'"):
+        tally(pandas.DataFrame([[1, 2]], columns=["a", "a"]), design, column="a")

@@ -126,3 +126,17 @@ def test_answers_are_in_a_column_that_is_named_or_the_only_one(tmp_path: Path) -
 def test_a_long_header_has_all_its_names(tmp_path: Path) -> None:
     names, delimiter = header(str(written(tmp_path, ";".join(f'"question, {i}"' for i in range(20_000)) + "\n")))
     assert (len(names), names[-1], delimiter) == (20_000, "question, 19999", ";")
+
+
+def test_labels_with_any_control_character_are_read_back(tmp_path: Path) -> None:
+    labels = ["a\rb", "\r", "c\nd", "e\r\nf", '"', "g,h", "i\tj", " k ", "l;m", "#n", "'o'", "\\p"]
+    design = RandomizedResponse(labels, odds=(1, 0))
+    pq.write_table(pa.table({"a": labels, "b": labels}), tmp_path / "x.parquet")
+    for keep in ([], ["b"]):
+        for target in ("x.csv", "x.tsv", "x.csv.gz", "x.jsonl"):
+            randomize_file(tmp_path / "x.parquet", design, tmp_path / target, column="a", keep=keep)
+            counted = tally(tmp_path / target, design, column="a")
+            assert counted.counts.tolist() == [1] * len(labels), target
+            randomize_file(tmp_path / target, design, tmp_path / "again.csv", column="a")
+            assert tally(tmp_path / "again.csv", design).counts.tolist() == [1] * len(labels)
+    assert (tmp_path / "again.csv").read_bytes().startswith(b'a\n"a\rb"\n"\r"\n')

@@ -138,6 +138,12 @@ def tally(
         if column is not None:
             raise TypeError(f"column must be left out for a sequence of reports, but got {column!r}")
         return _tally_array(reports, design, options)
+    with readable("the table of reports"):
+        return _tally_frame(reports, design, column, options)
+
+
+def _tally_frame(reports: Any, design: Design, column: str | None, options: _Options) -> Tally:
+    """Count the reports of a data frame, a series or a table of any library."""
     try:
         frame: Frame = nw.from_native(reports, allow_series=True)
     except TypeError:
@@ -150,6 +156,7 @@ def tally(
     library = {"dask": "pandas"}.get(str(frame.implementation), str(frame.implementation))
     options = options._replace(backend=library if library in {"pandas", "polars", "pyarrow"} else None)
     source = Source(frame, text=False)
+    wrote = options.dialect
     return _tally_source(wrote.applied(source) if wrote.missing else source, design, column, options)
 
 

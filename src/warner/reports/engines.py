@@ -40,6 +40,7 @@ INSIDE = 0  # the kind of a value in the domain, beside MISSING and OUTSIDE
 LOOKS = {"DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "UUID"}  # of text in JSON that DuckDB converts
 LINE = re.compile(r"CSV Error on Line: (\d+)")
 NO_NUMBER = re.compile(r"Could not convert string '(.*?)' to DOUBLE.*?source column ([^\n]*)", re.DOTALL)
+ENGINES = {"duckdb", "_duckdb", "narwhals", "pyarrow", "polars", "pyspark", "py4j", "ibis"}  # whose errors are told
 TELLING = {  # what DuckDB says of a text file, and what it means
     NO_NUMBER: 'column {1!r} must hold numbers, but has {0!r}; give decimal="," for decimal commas',
     re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)"): "{place} has {1} values, but the header has {0}",
@@ -47,6 +48,7 @@ TELLING = {  # what DuckDB says of a text file, and what it means
     "within a value must be doubled",
     re.compile(r"Maximum line size of (\d+) bytes"): "{place} is longer than {0} bytes",
     re.compile("unicode|not utf-8", re.IGNORECASE): '{place} is not UTF-8; give its encoding, as encoding="cp1252"',
+    re.compile(r"Expected unique column names, got:\n- '(.*?)'"): "there is more than one column {0!r}",
     re.compile("state machine"): "its quotation marks, or the ends of its lines, differ from line to line",
 }
 SQLITE = b"SQLite format 3\0"  # how a database begins
@@ -366,7 +368,7 @@ def readable(name: str, *, secret: bool = False) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if type(error).__module__.split(".")[0] not in {"duckdb", "_duckdb", "narwhals", "pyarrow"}:
+        if type(error).__module__.split(".")[0] not in ENGINES:
             raise
         telling = "" if secret else f": {telling_line(str(error))}"
         raise ValueError(f"{name} cannot be read{telling}") from None
