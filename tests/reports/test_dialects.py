@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from engines import ENGINES, in_engine
+from engines import ENGINES, Table, in_engine
 from warner import RandomizedResponse, Tally, UnaryEncoding, tally
 from warner.reports.dialects import dialect
 from warner.reports.streams import randomize_file
@@ -21,7 +21,7 @@ pytest.importorskip("duckdb", reason="reading files is an extra, and not install
 
 SURVEY = RandomizedResponse(["nie", "möglich", "öfter"], odds=(1, 0))
 ROWS = "Région;Antwort;Gewicht\nZürich;möglich;1,5\nGenève;nie;0,25\nZürich;-99;3\nZürich;NA;,5\nGenève;öfter;2\n"
-EXPECTED = {"counts": [0.25, 1.5, 2.0], "squares": 0.0625 + 2.25 + 4.0, "missing": 2}
+EXPECTED: dict[str, Any] = {"counts": [0.25, 1.5, 2.0], "squares": 0.0625 + 2.25 + 4.0, "missing": 2}
 OPTIONS: dict[str, Any] = {"column": "Antwort", "weights": "Gewicht", "decimal": ",", "missing": [-99, "NA"]}
 
 
@@ -59,7 +59,11 @@ def test_a_row_of_answers_with_too_many_values_is_refused(content: str, tmp_path
 @pytest.mark.parametrize("codes", [[-99, 98], "-99,98", [-99.0, "98", "x"]])
 def test_codes_for_missing_values_in_every_engine(engine: str, codes: Any, tmp_path: Path) -> None:
     given = codes.split(",") if isinstance(codes, str) else codes
-    table = {"n": [1, 2, -99, 1, 98, 2, 1], "s": ["a", "b", "-99", "a", "98", "b", "a"], "g": ["u", "v"] * 3 + ["x"]}
+    table: Table = {
+        "n": [1, 2, -99, 1, 98, 2, 1],
+        "s": ["a", "b", "-99", "a", "98", "b", "a"],
+        "g": ["u", "v"] * 3 + ["x"],
+    }
     source = in_engine(engine, table, tmp_path)
     numbers, texts = RandomizedResponse([1, 2], epsilon=1), RandomizedResponse(["a", "b"], epsilon=1)
     for column, design in (("n", numbers), ("s", texts)):
@@ -76,8 +80,8 @@ def test_codes_for_missing_values_in_sequences() -> None:
     numbers, texts = RandomizedResponse([1, 2], epsilon=1), RandomizedResponse(["a", "b"], epsilon=1)
     for reports in ([1, 2, -99], np.array([1, 2, -99]), np.array([1.0, 2, -99]), np.ma.array([1, 2, -99])):
         assert tally(reports, numbers, missing=-99).missing == 1
-    for reports in (["a", "b", "NA"], np.array(["a", "b", "NA"]), np.array(["a", "b", "NA"], dtype=object)):
-        assert tally(reports, texts, missing="NA").missing == 1
+    for texts_given in (["a", "b", "NA"], np.array(["a", "b", "NA"]), np.array(["a", "b", "NA"], dtype=object)):
+        assert tally(texts_given, texts, missing="NA").missing == 1
     assert tally(["80", "NA"], UnaryEncoding(["a", "b"], epsilon=1), missing="NA").missing == 1
 
 

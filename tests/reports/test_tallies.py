@@ -116,7 +116,7 @@ def test_damaged_tallies(change: dict[str, Any], complaint: str, tmp_path: Path)
 PLAIN = Tally(RandomizedResponse(YES, odds=(3, 1)), [40, 60])
 WEIGHTED = Tally(RandomizedResponse(YES, odds=(3, 1)), [40.5, 60.0], squares=120.0)
 GROUPED = Tally(RandomizedResponse(YES, odds=(3, 1)), [[40, 60]], by=("g",), groups=(("x",),))
-OLD_POOL = {
+FORMER_POOL = {
     **json.loads(PLAIN.to_json()),
     "design": {
         "format": "warner design",
@@ -160,8 +160,8 @@ OLD_POOL = {
             [[[math.nan]], [[math.inf]], [[["x"]]], [["x", "y"]], "x", ["x"], [["x"], ["x"]], None, []],
         ),
         (GROUPED, "missing", [[1, 2], [[1]], [1.5], ["1"], [None]]),
-        (OLD_POOL, "counts", [[True, 60, 34, 66], ["40", 60, 34, 66], [40, 60, 34], 40, None, [40.5, 60, 34, 66]]),
-        (OLD_POOL, "missing", [1.5, "5", True, [1], None]),
+        (FORMER_POOL, "counts", [[True, 60, 34, 66], ["40", 60, 34, 66], [40, 60, 34], 40, None, [40.5, 60, 34, 66]]),
+        (FORMER_POOL, "missing", [1.5, "5", True, [1], None]),
     ],
 )
 def test_every_damage_to_a_tally_is_refused_when_it_is_loaded(whole: Any, field: str, damages: list[Any]) -> None:

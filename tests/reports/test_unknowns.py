@@ -64,8 +64,9 @@ SAID = f"{LEFT}: 'NA' 3 times, 'Yes' (which differs from 'yes' only in case) onc
 def test_what_was_dropped_is_listed_at_every_door(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("a,n\n" + "".join(f"{value or ''},1\n" for value in REPORTS))
     survey = RandomizedResponse(["yes", "no"], odds=(3, 1))
-    for reports, options in ((REPORTS, {}), (tmp_path / "x.csv", {"column": "a"})):
-        counted = tally(reports, survey, unknown="drop", **options)
+    sources: list[tuple[Any, str | None]] = [(REPORTS, None), (tmp_path / "x.csv", "a")]
+    for reports, column in sources:
+        counted = tally(reports, survey, unknown="drop", column=column)
         assert counted.dropped == {"'NA'": 3, "'Yes'": 1}
         result = estimate(counted)
         assert f"warning: {SAID}" in result.text()

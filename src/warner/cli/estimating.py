@@ -40,6 +40,7 @@ from warner.cli.questions import Questions
 from warner.cli.sources import DesignGiven, Source
 from warner.documents import Document, written_whole
 from warner.estimators import METHODS
+from warner.memory import JSON_BYTES, refuse_beyond_memory
 from warner.results import as_csv as csv_text
 from warner.results import as_json as json_text
 from warner.typesetting import FORMS
@@ -205,6 +206,8 @@ def _write(estimate: Estimate, output: Path, confidence: Document, answers: dict
 
 
 def _json(estimate: Estimate, confidence: Document, answers: dict[str, list[Result]]) -> str:
+    cells = estimate.shares.size
+    refuse_beyond_memory(cells, JSON_BYTES, f"{cells:,} shares in JSON", "write .csv or .parquet")
     fields = {name: [answer.to_dict() for answer in several] for name, several in answers.items() if several}
     single = {name: several if name == "comparisons" else several[0] for name, several in fields.items()}
     return json_text(estimate.to_dict(**confidence) | single)

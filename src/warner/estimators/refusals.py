@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from warner.memory import ESTIMATE_BYTES, refuse_beyond_memory
+
 if TYPE_CHECKING:
     from warner.estimators import Method
     from warner.reports.pools import Collected
@@ -29,7 +31,11 @@ def refuse_inapplicable(name: str, method: Method, tally: Collected) -> None:
 
 
 def refuse_silent(tally: Collected) -> None:
-    """Refuse a tally without reports, or with those of designs that say nothing."""
+    """Refuse a tally without reports, or with those of designs that say nothing, or of more answers than fit here."""
+    groups = len(tally.answered)
+    several = f"{groups:,} groups of " if tally.by else ""
+    remedy = "estimate some groups at a time" if tally.by else "take a larger machine, or a design with fewer answers"
+    refuse_beyond_memory(groups * tally.k, ESTIMATE_BYTES, f"estimates of {several}{tally.k:,} answers", remedy)
     if all(part.design.epsilon > 0 for part in tally.parts) and tally.answered.any():
         return
     telling = [part.answered for part in tally.parts if part.design.epsilon > 0]

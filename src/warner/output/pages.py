@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime
 from html import escape
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -375,13 +374,15 @@ def _outside_explained(estimate: Estimate) -> str:
 
 
 def _computation_section(estimate: Estimate, confidence: Confidence, ends: Limits) -> str:
+    from warner import __version__
+
     lines = {
         "method": _method_explained(estimate),
         "intervals": _intervals_explained(estimate, confidence, ends),
         "design": "; ".join(part.design.summary() for part in estimate.tally.parts),
         "log-likelihood": _log_likelihood(estimate),
         "certificate": _certificate(estimate),
-        "software": f"warner {version('warner')}",
+        "software": f"warner {__version__}",
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
     }
     return "<dl>" + "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in lines.items()) + "</dl>"

@@ -15,6 +15,7 @@ import numpy as np
 from warner.designs.facts import Sums
 from warner.designs.forms import all_reports
 from warner.designs.labels import MISSING, OUTSIDE, is_missing
+from warner.memory import TALLY_BYTES, refuse_beyond_memory
 from warner.reports.engines import INSIDE
 from warner.reports.kept import KeptBlock
 from warner.reports.tallies import Tally, group_order
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from warner.designs import Design
     from warner.reports.tallies import Group
 
-CELLS_LIMIT = 2**27  # groups times columns: a larger table would fill the memory
+CELLS_ALWAYS = 2**20  # groups times columns that fit into any memory
 
 Column: TypeAlias = Any  # a list, a NumPy array or an Arrow array
 NOTHING: Mapping[str, int] = {}  # no strange values
@@ -175,14 +176,14 @@ def _grown(values: Counts, size: int) -> Counts:
 
 def _refuse_too_many(groups: int, design: Design) -> None:
     width = max(len(design.columns), 0 if design.kinds is None else len(design.kinds))
-    if groups * width > CELLS_LIMIT:
-        what = "answers" if width == len(design.columns) else design.kinds_are
-        if groups == 1:
-            raise ValueError(f"{width:,} {what} are more than fit in memory; take a design with fewer")
-        raise ValueError(
-            f"{groups:,} groups of {width:,} {what} are more than fit in memory; tally some groups at a time, or by "
-            "fewer columns"
-        )
+    if groups * width < CELLS_ALWAYS:
+        return
+    what = "answers" if width == len(design.columns) else design.kinds_are
+    if groups == 1:
+        remedy = "take a design with fewer, or one whose reports are counted in fewer columns"
+        refuse_beyond_memory(width, TALLY_BYTES, f"{width:,} {what}", remedy)
+    remedy = "tally some groups at a time, or by fewer columns"
+    refuse_beyond_memory(groups * width, TALLY_BYTES, f"{groups:,} groups of {width:,} {what}", remedy)
 
 
 # Values of columns

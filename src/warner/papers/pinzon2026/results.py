@@ -14,12 +14,12 @@ import warnings
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
+from warner import __version__
 from warner.documents import Document, checked, document, loaded, parsed, save_text, written_whole
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def open_folder(folder: str | Path, scale: DataclassInstance, kind: str = FORMAT
     Results also depend on the versions of warner and NumPy, whose random numbers may change; they are never mixed.
     """
     path = Path(folder)
-    wanted = {"warner": version("warner"), "numpy": np.__version__, **json.loads(json.dumps(asdict(scale)))}
+    wanted = {"warner": __version__, "numpy": np.__version__, **json.loads(json.dumps(asdict(scale)))}
     settings = path / "settings.json"
     if settings.exists():
         stored = loaded(settings, lambda text: checked(parsed(text, kind), kind, VERSION, set(wanted)))
