@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -199,6 +201,33 @@ def test_two_tabs_with_one_invitation_are_counted_once(tab: ChromiumPage) -> Non
         assert len(book.bundles) == 1
         assert tab.evaluate("sessionStorage.length") == other.evaluate("sessionStorage.length") == 0
         other.page.close()
+
+
+def asked_again(page: Page, token: str) -> None:
+    """Paste the link of an invitation into the address of a survey that is open, and wait for empty questions."""
+    page.evaluate(f"void setTimeout(() => (location.hash = 't={token}'))")
+
+    def empty() -> bool:
+        with suppress(Exception):  # while the page is being replaced, no browser answers
+            return page.evaluate(f"[document.querySelectorAll('fieldset').length, {CHECKED}]") == [4, 0]
+        return False
+
+    wait_until(lambda: empty() and page.evaluate("location.hash") == "")
+
+
+def test_another_invitation_in_the_same_tab_is_another_person(page: Page) -> None:
+    other = base64.urlsafe_b64encode(bytes(16))[:22].decode()
+    book = Book(tokens={TOKEN_BYTES: b"", bytes(16): b""}, invited=True)
+    with served(driving(access="invited"), book) as url:
+        opened(page, f"{url}#t={TOKEN}")
+        choose(page, 0, 0, 1, 5)
+        asked_again(page, other)
+        assert page.evaluate("location.href") == url
+        choose(page, 0, 0, 1, 5)
+        press(page)
+        heading(page, ARRIVED)
+        assert [bundle.token for bundle in book.bundles] == [bytes(16)]
+        asked_again(page, TOKEN)  # after the thanks as well
 
 
 def test_a_mistyped_code_is_corrected_without_another_draw(page: Page) -> None:

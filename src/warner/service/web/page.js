@@ -9,6 +9,7 @@ import { fingerprint } from "./fingerprint.js";
 
 const OPEN = ".".repeat(22); // the token of an open survey
 const TOKEN = /^[A-Za-z0-9_-]{22}$/;
+const LINKED = /^#t=([A-Za-z0-9_-]{22})$/; // the fragment of an invitation's link
 const LISTED = 12; // answers that are shown without a search
 const MATCHES = 20; // answers that a search shows
 const PATIENCE = 20_000; // milliseconds for a reply
@@ -429,7 +430,7 @@ function codeField({ tell, say }) {
 /** Fill an element with a survey: ask, send, thank. What was begun in this tab before a reload goes on. */
 export async function mount(root) {
   const url = new URL(root.dataset.warner, document.baseURI).href.replace(/[?#].*$/, "");
-  const invitation = /^#t=([A-Za-z0-9_-]{22})$/.exec(location.hash)?.[1];
+  const invitation = LINKED.exec(location.hash)?.[1];
   if (invitation) history.replaceState(null, "", location.pathname + location.search);
   const asked = async () => (await fetch(`${url}/survey.json`, { credentials: "omit", referrerPolicy: "no-referrer" })).json();
   const language = root.closest("[lang]")?.lang || "en";
@@ -584,4 +585,7 @@ if (typeof document !== "undefined") {
   for (const root of roots) mount(root);
   // A page that comes back as it was left would still hold what it held.
   if (roots.length) addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
+  // Another invitation in the same tab changes the fragment only, which loads nothing: without this, one person's answers
+  // would go under another one's invitation.
+  if (roots.length) addEventListener("hashchange", () => LINKED.test(location.hash) && location.reload());
 }
