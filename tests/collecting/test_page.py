@@ -239,6 +239,11 @@ def test_a_mistyped_code_is_corrected_without_another_draw(page: Page) -> None:
         press(page)
         assert page.evaluate("document.activeElement.className") == "code"
         assert "22" in page.evaluate("document.querySelector('.field .error').innerText")
+        page.type("input.code", "B" * 22)  # no 16 bytes are written so: nothing is drawn for it
+        press(page)
+        assert page.evaluate("document.activeElement.className") == "code"
+        assert len(posts(page)) == before
+        page.evaluate("void (document.querySelector('input.code').value = '')")
         page.type("input.code", "B" * 21 + "A")
         press(page)
         heading(page, "This invitation code is not known")

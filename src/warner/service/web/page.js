@@ -8,7 +8,7 @@ import { design, mechanisms, randomizeCode } from "./warner.js";
 import { fingerprint } from "./fingerprint.js";
 
 const OPEN = ".".repeat(22); // the token of an open survey
-const TOKEN = /^[A-Za-z0-9_-]{22}$/;
+const TOKEN = /^[A-Za-z0-9_-]{21}[AQgw]$/; // 16 bytes have one spelling: the server refuses others for good
 const LINKED = /^#t=([A-Za-z0-9_-]{22})$/; // the fragment of an invitation's link
 const LISTED = 12; // answers that are shown without a search
 const MATCHES = 20; // answers that a search shows
