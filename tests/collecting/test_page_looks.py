@@ -154,6 +154,18 @@ def test_a_long_list_is_searched(tab: ChromiumPage) -> None:
         assert book.bundles[0].cells == ((291,),)
 
 
+def test_every_answer_can_be_found(tab: ChromiumPage) -> None:
+    # Each of these is part of twenty others or more, which come before it.
+    jobs = [*(f"Engineer, kind {place}" for place in range(25)), "Engineer", *(f"Other {place}" for place in range(9))]
+    designs = [RandomizedResponse(jobs, odds=(30, 1)), RandomizedResponse(range(-300, 300), odds=(30, 1))]
+    with served(survey_from_json(json.dumps(open_survey(designs))), Book()) as url:
+        opened(tab, url)
+        for number, wanted in enumerate(["engineer", "1"], 1):
+            tab.page.fill(f"fieldset:nth-of-type({number}) input[type=text]", wanted)
+            first = tab.page.inner_text(f"fieldset:nth-of-type({number}) .choice:first-child")
+            assert first.lower() == wanted
+
+
 def symmetric_designs() -> list[Design]:
     designs = [example for mechanism in MECHANISMS.values() for example in mechanism.examples()]
     return [design for design in designs if design.symmetry is not None and design.k < 500]

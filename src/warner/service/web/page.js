@@ -367,7 +367,11 @@ function radios(words, { legend, hints, size, text, skip }) {
     const show = () => {
       settle(search);
       const wanted = search.value.trim().toLocaleLowerCase();
-      const matching = all.filter((i) => i !== chosen && text(i).toLocaleLowerCase().includes(wanted));
+      const label = (i) => text(i).toLocaleLowerCase();
+      const containing = all.filter((i) => i !== chosen && label(i).includes(wanted));
+      // Answers that are the very word come first, or no typing could bring them to sight; then those that begin with it.
+      const rank = (i) => (label(i).trim() === wanted ? 0 : label(i).startsWith(wanted) ? 1 : 2);
+      const matching = wanted ? [0, 1, 2].flatMap((place) => containing.filter((i) => rank(i) === place)) : containing;
       const shown = [...(typeof chosen === "number" ? [chosen] : []), ...matching.slice(0, MATCHES)];
       rows.replaceChildren(...shown.map((i) => row(i, text(i))), ...skipping());
       found.replaceChildren(
