@@ -220,3 +220,14 @@ def test_a_table_of_odds_is_that_of_the_channel(tab: ChromiumPage) -> None:
             "Both the same",
             "One yes, one no",
         ]
+
+
+def test_true_answers_are_not_called_by_the_labels_of_reports(tab: ChromiumPage) -> None:
+    crosswise = Channel([["1/4", "3/4"], ["3/4", "1/4"]], ["yes", "no"], ["yes", "no"])
+    labels = {"yes": "Both the same", "no": "Different"}
+    question = {"id": "both", "text": "Both?", "mode": "person", "labels": labels, "design": crosswise.to_dict()}
+    with served(survey_from_json(json.dumps(open_survey(questions=[question]))), Book()) as url:
+        opened(tab, url)
+        tab.evaluate(OPENED)
+        heads = tab.evaluate("[...document.querySelectorAll('th')].map((cell) => cell.innerText)")
+    assert heads == ["True answer", "Both the same", "Different", "yes", "no"]

@@ -253,7 +253,9 @@ function explanation(words, question, drawing) {
   const json = question.design;
   const laws = law(json, { answers, reports });
   const example = Math.min(1, answers.size - 1);
-  const [answer, report] = [(x) => quoted(name(question, answers.at(x))), (y) => quoted(name(question, reports.at(y)))];
+  // Where the person randomizes, labels are those of reports; a true answer may be called the same, and is not.
+  const truth = question.mode === "person" ? {} : question;
+  const [answer, report] = [(x) => quoted(name(truth, answers.at(x))), (y) => quoted(name(question, reports.at(y)))];
   const odds = (word, base, share, x, y = x) =>
     tell("p", word, { base: number(base), hits: number(share * base), x, y });
   const told = [];
