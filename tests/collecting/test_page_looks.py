@@ -120,7 +120,9 @@ def test_narrow_screens_need_no_scrolling(tab: ChromiumPage, language: str) -> N
     tab.resize(1000, 800)
 
 
-@pytest.mark.parametrize(("language", "spoken"), [("fr", "fr"), ("es-MX", "es"), ("he", "en"), ("DE", "de")])
+@pytest.mark.parametrize(
+    ("language", "spoken"), [("fr", "fr"), ("es-MX", "es"), ("he", "en"), ("DE", "de"), ("de-DEU", "de")]
+)
 def test_own_words_are_in_the_language_of_the_survey(tab: ChromiumPage, language: str, spoken: str) -> None:
     words = LANGUAGES[spoken]
     with served(driving(language=language), Book()) as url:

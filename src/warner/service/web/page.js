@@ -160,7 +160,9 @@ function speaker(table, language) {
   const foreign = spoken !== language.split("-")[0].toLowerCase();
   const say = (name, values = {}) =>
     words[name].split(/\{(\w+)\}/).map((part, i) => (i % 2 ? (values[part].cloneNode?.(true) ?? values[part]) : part));
-  const numbers = (digits) => new Intl.NumberFormat([language, "en"], { maximumFractionDigits: digits });
+  // A tag may look like one and be none, such as pt-BRA: then numbers are written as our words are spoken.
+  const local = attempt(() => Intl.getCanonicalLocales(language)) ?? [];
+  const numbers = (digits) => new Intl.NumberFormat([...local, spoken, "en"], { maximumFractionDigits: digits });
   return {
     say,
     number: (value, digits = 0) => numbers(digits).format(value),
@@ -254,8 +256,8 @@ function explanation(words, question, drawing) {
   const laws = law(json, { answers, reports });
   const example = Math.min(1, answers.size - 1);
   // Where the person randomizes, labels are those of reports; a true answer may be called the same, and is not.
-  const truth = question.mode === "person" ? {} : question;
-  const [answer, report] = [(x) => quoted(name(truth, answers.at(x))), (y) => quoted(name(question, reports.at(y)))];
+  const labelled = question.mode === "person" ? {} : question;
+  const [answer, report] = [(x) => quoted(name(labelled, answers.at(x))), (y) => quoted(name(question, reports.at(y)))];
   const odds = (word, base, share, x, y = x) =>
     tell("p", word, { base: number(base), hits: number(share * base), x, y });
   const told = [];
