@@ -189,8 +189,7 @@ def test_the_odds_on_the_page_are_those_of_the_design(tab: ChromiumPage) -> None
         sentences = re.findall(r"Of ([\d,]+) people .*?, about ([\d,]+) send", text)
         (base, truth), (_, other) = [tuple(int(number.replace(",", "")) for number in pair) for pair in sentences]
         assert truth == pytest.approx(base * float(design.symmetry.p), abs=0.5001)
-        if "affine" not in str(design.to_dict().get("hash")):
-            assert other == pytest.approx(base * float(design.symmetry.q), abs=0.5001)
+        assert other == pytest.approx(base * float(design.symmetry.q), abs=0.5001)
         if design.exclusive:
             assert other >= 1
 

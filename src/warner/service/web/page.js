@@ -208,6 +208,12 @@ function law(json, { answers, reports }) {
 /** Whether there is no chance in it at all. */
 const isDirect = (laws, { epsilon }) => laws?.symmetric && epsilon === Infinity && laws.of(0, 0) > 0;
 
+/** The probability that an affine function gives two answers one hash: two distinct numbers below the prime, by chance. */
+function meeting({ prime, values }) {
+  const [size, larger] = [Math.floor(prime / values), prime % values]; // so many hashes have a number more than the others
+  return (larger * (size + 1) * size + (values - larger) * size * (size - 1)) / (prime * (prime - 1));
+}
+
 /** The probabilities that a set holds a true answer, and another one. */
 function inSet(json, k) {
   if (json.mechanism === "memoized") {
@@ -235,7 +241,7 @@ function inSet(json, k) {
   const values = json.field ?? json.values;
   const truth = a / (a + (values - 1) * b);
   // Two answers have one hash under so many of the functions.
-  const alike = json.field ? points(json.field, json.dimension - 1) / points(json.field, json.dimension) : 1 / values;
+  const alike = json.field ? points(json.field, json.dimension - 1) / points(json.field, json.dimension) : meeting(json);
   return [truth, alike * truth + ((1 - alike) * (1 - truth)) / (values - 1)];
 }
 
