@@ -232,3 +232,13 @@ def test_true_answers_are_not_called_by_the_labels_of_reports(tab: ChromiumPage)
         tab.evaluate(OPENED)
         heads = tab.evaluate("[...document.querySelectorAll('th')].map((cell) => cell.innerText)")
     assert heads == ["True answer", "Both the same", "Different", "yes", "no"]
+
+
+def test_a_channel_without_chance_is_not_called_random(tab: ChromiumPage) -> None:
+    designs = [Channel([[1, 0], [0, 1]], ["yes", "no"], ["yes", "no"]), RandomizedResponse(["yes", "no"], odds=(1, 0))]
+    with served(survey_from_json(json.dumps(open_survey(designs))), Book()) as url:
+        opened(tab, url)
+        tab.evaluate(OPENED)
+        for text in tab.evaluate("[...document.querySelectorAll('fieldset')].map((field) => field.innerText)"):
+            assert "It is not randomized." in text
+            assert "draws lots" not in text

@@ -206,7 +206,10 @@ function law(json, { answers, reports }) {
 }
 
 /** Whether there is no chance in it at all. */
-const isDirect = (laws, { epsilon }) => laws?.symmetric && epsilon === Infinity && laws.of(0, 0) > 0;
+const isDirect = (laws, { answers, reports, epsilon }) => {
+  const certain = (x) => reports.at(x) === answers.at(x) && laws.of(x, x) === 1;
+  return laws && epsilon === Infinity && [...Array(laws.symmetric ? 1 : answers.size).keys()].every(certain);
+};
 
 /** The probability that an affine function gives two answers one hash: two distinct numbers below the prime, by chance. */
 function meeting({ prime, values }) {
