@@ -168,6 +168,21 @@ def test_retries_and_reloads_send_the_same_bytes(page: Page) -> None:
         assert page.evaluate(LEFT) == [0, 0, "", None, ""]
 
 
+@pytest.mark.parametrize("reply", ["{}", '{"message": "Forbidden"}', "[]", "5", "null", '{"kept": "true"}'])
+def test_what_others_reply_is_no_refusal(tab: ChromiumPage, reply: str) -> None:
+    book = Book()
+    with served(driving(), book) as url:
+        tab.page.route("**/report", lambda route: route.fulfill(status=403, body=reply))
+        opened(tab, url)
+        choose(tab, 0, 0, 1, 5)
+        press(tab)
+        heading(tab, WAITING)
+        tab.page.unroute("**/report")
+        press(tab)
+        heading(tab, ARRIVED)
+        assert len(book.bundles) == 1
+
+
 def test_a_network_that_comes_back_is_used_at_once(tab: ChromiumPage) -> None:
     book = Book()
     with served(driving(), book) as url:

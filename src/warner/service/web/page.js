@@ -99,6 +99,7 @@ async function sent(url, bytes, tries) {
     if (reply.status === 429 || reply.status >= 500) return Math.min(Math.max(delay, asked || 0), 300);
     const { kept, why } = await reply.json();
     if (kept === true) return "kept";
+    if (kept !== false) return delay; // not a word of the server
     return ["used", "closed", "uninvited"].includes(why) ? why : "refused";
   } catch {
     // No JSON, or no reply at all: what came between here and the server may go away.
