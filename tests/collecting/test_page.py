@@ -318,6 +318,18 @@ def test_pages_that_cannot_be_trusted_ask_nothing(tab: ChromiumPage, what: str) 
         other.page.close()
 
 
+def test_another_person_can_start_again(page: Page) -> None:
+    book = Book()
+    with served(driving(), book) as url:
+        opened(page, f"{url}#questions")  # a link with a fragment of its own would load nothing
+        choose(page, 0, 0, 1, 5)
+        press(page)
+        heading(page, ARRIVED)
+        page.click("main a")
+        heading(page, "A survey")
+        assert len(book.bundles) == 1
+
+
 def test_missing_answers_are_asked_for(page: Page) -> None:
     with served(driving(), Book()) as url:
         before = len(posts(page))

@@ -588,7 +588,7 @@ export async function mount(root) {
       survey.questions.map((question, i) => item(question.text, ...report(question, i))));
     show(title(say("arrived")), ...paragraphs(survey.thanks),
       make("details", {}, make("summary", {}, ...say("whatSent")), make("div", { class: "fold" }, tell("p", "sentNote"), list)),
-      survey.access === "open" ? make("p", {}, tell("a", "another", {}, { href: url === location.href ? url : location.href })) : null,
+      survey.access === "open" ? make("p", {}, tell("a", "another", {}, { href: location.href.replace(/#.*$/, "") })) : null,
       small());
   }
 
