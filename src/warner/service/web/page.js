@@ -212,9 +212,9 @@ const isDirect = (laws, { answers, reports, epsilon }) => {
   return laws && epsilon === Infinity && [...Array(laws.symmetric ? 1 : answers.size).keys()].every(certain);
 };
 
-/** The probability that an affine function gives two answers one hash: two distinct numbers below the prime, by chance. */
+/** The probability that an affine function gives two answers one hash: any two distinct numbers modulo the prime. */
 function meeting({ prime, values }) {
-  const [size, larger] = [Math.floor(prime / values), prime % values]; // so many hashes have a number more than the others
+  const [size, larger] = [Math.floor(prime / values), prime % values]; // so many hashes stand for one number more
   return (larger * (size + 1) * size + (values - larger) * size * (size - 1)) / (prime * (prime - 1));
 }
 
@@ -245,7 +245,8 @@ function inSet(json, k) {
   const values = json.field ?? json.values;
   const truth = a / (a + (values - 1) * b);
   // Two answers have one hash under so many of the functions.
-  const alike = json.field ? points(json.field, json.dimension - 1) / points(json.field, json.dimension) : meeting(json);
+  const { field: q, dimension: t } = json;
+  const alike = q ? points(q, t - 1) / points(q, t) : meeting(json);
   return [truth, alike * truth + ((1 - alike) * (1 - truth)) / (values - 1)];
 }
 
@@ -383,7 +384,7 @@ function radios(words, { legend, hints, size, text, skip }) {
       const wanted = search.value.trim().toLocaleLowerCase();
       const label = (i) => text(i).toLocaleLowerCase();
       const containing = all.filter((i) => i !== chosen && label(i).includes(wanted));
-      // Answers that are the very word come first, or no typing could bring them to sight; then those that begin with it.
+      // An answer that is the very word comes first, or no typing could bring it to sight; then those that begin with it.
       const rank = (i) => (label(i).trim() === wanted ? 0 : label(i).startsWith(wanted) ? 1 : 2);
       const matching = wanted ? [0, 1, 2].flatMap((place) => containing.filter((i) => rank(i) === place)) : containing;
       const shown = [...(typeof chosen === "number" ? [chosen] : []), ...matching.slice(0, MATCHES)];
@@ -603,7 +604,7 @@ if (typeof document !== "undefined") {
   for (const root of roots) mount(root);
   // A page that comes back as it was left would still hold what it held.
   if (roots.length) addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
-  // Another invitation in the same tab changes the fragment only, which loads nothing: without this, one person's answers
-  // would go under another one's invitation.
+  // Another invitation in the same tab changes the fragment only, which loads nothing: one person's answers would go
+  // under another one's invitation.
   if (roots.length) addEventListener("hashchange", () => LINKED.test(location.hash) && location.reload());
 }
