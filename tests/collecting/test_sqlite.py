@@ -193,3 +193,32 @@ def test_a_log_that_was_left_by_a_crash_is_read(tmp_path: Path) -> None:
     assert again.collected().responses == 1
     again.release()
     assert [path.name for path in crashed.iterdir()] == ["collected.db"]
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_nothing_is_acknowledged_into_a_file_that_was_removed(tmp_path: Path, replaced: bool) -> None:
+    path, survey = tmp_path / "collected.db", a_survey()
+    store = opened(str(path), survey)
+    store.keep([response()])
+    backup(str(path), str(tmp_path / "copy.db"))
+    path.unlink()
+    if replaced:
+        (tmp_path / "copy.db").rename(path)
+    with pytest.raises(OSError, match="removed or replaced while its survey was running"):
+        store.keep([response()])
+    assert not store.healthy()
+    store.release()
+    if replaced:
+        assert collected(str(path)).responses == 1
+
+
+def test_a_lock_that_was_removed_is_not_taken_from_its_next_owner(tmp_path: Path) -> None:
+    path, survey = tmp_path / "collected.db", a_survey()
+    first = opened(str(path), survey)
+    for file in tmp_path.glob("collected.db*"):  # what `rm collected.db*` does
+        file.unlink()
+    second = opened(str(path), survey)
+    first.release()
+    with pytest.raises(BlockingIOError):
+        opened(str(path), survey)
+    second.release()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -34,7 +35,9 @@ class FileLock:
     def release(self) -> None:
         """Let go of the lock, and remove its file."""
         if sys.platform != "win32":  # where nobody can remove a file that is open
-            self.path.unlink(missing_ok=True)  # while the lock is held, so that it is still ours
+            with contextlib.suppress(FileNotFoundError):  # somebody else removed it, and may have a new one
+                if os.path.samestat(os.fstat(self._file), self.path.stat()):
+                    self.path.unlink()  # while the lock is held, so that it is still ours
         os.close(self._file)
 
 

@@ -110,6 +110,7 @@ class SqliteStore(Store):
         self.survey = survey
         self._connection = connection
         self._lock = lock
+        self._file = path.stat()
         self.published = 0
 
     @classmethod
@@ -257,7 +258,9 @@ class SqliteStore(Store):
 
     def release(self) -> None:
         """Give the database back, as one file without a log beside it."""
-        with contextlib.suppress(sqlite3.Error):  # somebody reads: then the log stays, empty, until the next start
+        # Where somebody reads, the log stays, empty, until the next start; where the file is another's, so is its log.
+        with contextlib.suppress(sqlite3.Error, OSError):
+            self._refuse_other_file()
             self._connection.execute("pragma wal_checkpoint(truncate)").fetchall()
             self._connection.execute("pragma journal_mode = delete").fetchall()
         self._connection.close()
@@ -277,6 +280,7 @@ class SqliteStore(Store):
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
         """All or nothing, and on the disk at the end."""
+        self._refuse_other_file()
         with _worded(self.path):
             self._connection.execute("begin immediate")
             try:
@@ -286,6 +290,15 @@ class SqliteStore(Store):
                 if self._connection.in_transaction:  # a full disk may have rolled it back already
                     self._connection.execute("rollback")
                 raise
+
+    def _refuse_other_file(self) -> None:
+        """Refuse to write to a file that was removed or replaced: SQLite would, and all of it would be lost."""
+        try:
+            there = os.path.samestat(self.path.stat(), self._file)
+        except FileNotFoundError:
+            there = False
+        if not there:
+            raise OSError(f"{self.path}: this file was removed or replaced while its survey was running; start again")
 
 
 def is_database(path: str | os.PathLike[str]) -> bool:
