@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -222,3 +223,32 @@ def test_a_lock_that_was_removed_is_not_taken_from_its_next_owner(tmp_path: Path
     with pytest.raises(BlockingIOError):
         opened(str(path), survey)
     second.release()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "delete from survey",
+        "update counts set published = 1e300 where cell = 0",
+        "update counts set published = published + 0.5",
+        "update counts set published = 'many' where cell = 0",
+        "drop table counts",
+    ],
+)
+def test_a_damaged_database_is_refused_in_words(tmp_path: Path, damage: str) -> None:
+    path, survey = tmp_path / "collected.db", a_survey()
+    opened(str(path), survey).release()
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute(damage)
+        connection.commit()
+    for work in (lambda: opened(str(path), survey), lambda: collected(str(path))):
+        with pytest.raises((ValueError, OSError), match="damaged|no such table"):
+            work()
+
+
+def test_a_database_that_was_cut_off_is_refused_in_words(tmp_path: Path) -> None:
+    path, survey = tmp_path / "collected.db", a_survey()
+    opened(str(path), survey).release()
+    os.truncate(path, 5000)
+    with pytest.raises(OSError, match="malformed"):
+        opened(str(path), survey)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from warner.designs.labels import SAFE
 from warner.service.stores.contract import (
     NONCES_KEPT,
     UNSPENT,
@@ -140,9 +141,9 @@ class SqliteStore(Store):
         return store
 
     def _start(self) -> None:
-        fingerprint, _ = _survey(self._connection)
-        refuse_other_survey(self.survey, fingerprint, str(self.path))
         with _worded(self.path):
+            fingerprint, _ = _survey(self._connection)
+            refuse_other_survey(self.survey, fingerprint, str(self.path))
             for setting in SETTINGS:
                 self._connection.execute(f"pragma {setting}").fetchall()
             self._check()
@@ -429,17 +430,23 @@ def _survey(connection: sqlite3.Connection) -> tuple[bytes, str]:
     version = connection.execute("pragma user_version").fetchone()[0]
     if version != VERSION:
         raise ValueError(f"this database is of version {version}, but this warner reads version {VERSION}")
-    fingerprint, text = connection.execute("select fingerprint, file from survey").fetchone()
-    return fingerprint, text
+    rows = connection.execute("select fingerprint, file from survey").fetchall()
+    if len(rows) != 1:
+        raise ValueError(f"this database is damaged: it has {len(rows)} surveys, and not one; use a backup")
+    return rows[0][0], rows[0][1]
 
 
 def _counters(connection: sqlite3.Connection, survey: Survey, column: str, where: str) -> list[Integers]:
     rows = connection.execute(f"select question, {column} from counts order by question, cell").fetchall()
-    table = np.array(rows, dtype=np.int64).reshape(-1, 2)
+    table = np.array([row if _whole(row[1]) else (-1, 0) for row in rows], dtype=np.int64).reshape(-1, 2)
     widths = [survey.strata * layout.width for layout in survey.layouts]
     if not np.array_equal(table[:, 0], np.repeat(np.arange(len(widths)), widths)):
         raise ValueError(f"{where} is damaged: it does not have the counters of its survey; use a backup")
     return np.split(table[:, 1], np.cumsum(widths)[:-1])
+
+
+def _whole(count: object) -> bool:
+    return isinstance(count, float) and count.is_integer() and 0 <= count <= SAFE
 
 
 def _collected(connection: sqlite3.Connection, survey: Survey, path: Path) -> Collected:
