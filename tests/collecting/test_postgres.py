@@ -316,3 +316,10 @@ def test_a_server_that_is_not_there_is_one_clear_line() -> None:
     with pytest.raises(OSError, match=r"^PostgreSQL: .*nowhere") as told:
         opened("postgresql://me:secret@/warner?host=/nowhere", a_survey())
     assert "secret" not in str(told.value)
+
+
+@pytest.mark.parametrize("url", ["postgresql://me:secret@[::/warner", "postgresql://me:secret word@/warner"])
+def test_a_url_that_cannot_be_read_is_not_repeated(url: str) -> None:
+    with pytest.raises(ValueError, match="cannot read this URL") as told:
+        opened(url, a_survey())
+    assert "secret" not in str(told.value)

@@ -63,6 +63,13 @@ def connected(url: str) -> psycopg.Connection:
     library = driver()
     options = {} if "connect_timeout=" in url else {"connect_timeout": CONNECT_TIMEOUT}
     try:
+        library.conninfo.conninfo_to_dict(url)
+    except library.Error:  # which would repeat the URL, with its password
+        raise ValueError(
+            "PostgreSQL cannot read this URL; it is written postgresql://user:password@host/name, with special "
+            "characters of a password as % and two hexadecimal digits"
+        ) from None
+    try:
         connection: psycopg.Connection = library.connect(url, autocommit=True, application_name="warner", **options)
     except library.Error as error:
         raise OSError(f"PostgreSQL: {first_line(error)}") from None
