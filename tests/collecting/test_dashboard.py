@@ -204,7 +204,14 @@ def test_pages_of_others_get_nothing_even_with_the_cookie(
 
 
 @pytest.mark.parametrize(
-    "origin", [{}, {"origin": "null"}, {"origin": "http://evil.example"}, {"origin": "http://127.0.0.1:1"}]
+    "origin",
+    [
+        {},
+        {"origin": "null"},
+        {"origin": "http://evil.example"},
+        {"origin": "http://127.0.0.1:1"},
+        {"origin": "http://["},
+    ],
 )
 def test_a_browser_that_says_only_its_origin_is_believed(running: Dashboard, origin: dict[str, str]) -> None:
     assert refused(ask(running.port, "/dashboard/close", "POST", CLOSING, cookie=entered(running), **origin))

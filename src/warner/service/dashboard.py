@@ -17,7 +17,6 @@ import threading
 import time
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
-from urllib.parse import urlsplit
 
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route, Router
@@ -337,7 +336,7 @@ class Doorkeeper:
         if method in {"GET", "HEAD"}:
             ours = site in {None, "same-origin", "none"} or given.get("sec-fetch-mode") == "navigate"
         elif site is None:
-            ours = urlsplit(given.get("origin", "")).netloc == given["host"]
+            ours = given.get("origin") in {f"{scheme}://{given['host']}" for scheme in ("http", "https")}
         else:
             ours = site == "same-origin"
         return "" if ours else STRANGER
