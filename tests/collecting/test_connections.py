@@ -106,6 +106,18 @@ def test_whoever_does_not_read_the_reply_is_cut_off() -> None:
         until(lambda: not listener.server_state.connections)
 
 
+def test_whoever_leaves_a_finished_reply_unread_is_cut_off() -> None:
+    async def whole(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": bytes(10**7)})
+
+    unlimited = float("inf")  # as on the dashboard, where streams have no end
+    with listening(whole, reply_deadline=unlimited, stalled=SHORT) as listener, connected(listener) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        until(lambda: listener.server_state.connections)
+        until(lambda: not listener.server_state.connections)
+
+
 def test_a_connection_serves_several_requests(patient: Listener) -> None:
     again = WHOLE.replace(b"Connection: close", b"Connection: keep-alive")
     received = exchanged(patient.port, again * 3 + WHOLE)

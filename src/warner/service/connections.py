@@ -46,12 +46,15 @@ class Connection(HttpToolsProtocol):
     head = 0  # bytes of its address and headers
     in_head = True  # whether headers are still being read
     asked = False  # whether a whole request was read
+    unsent = 0  # bytes of replies that wait for the client to read
+    taken = math.inf  # when there were none, or it has last read some
     limits: Limits
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for a request."""
         super().connection_made(transport)
-        self.due = self.loop.time() + self.limits.deadline
+        self.taken = self.loop.time()
+        self.due = self.taken + self.limits.deadline
         if len(self.connections) > self.limits.connections:
             self.limits.make_room(self.connections)
 
@@ -65,6 +68,13 @@ class Connection(HttpToolsProtocol):
             self._refuse()
         elif self.size > MOST_IGNORED and not self.transport.is_closing():
             self.transport.abort()
+
+    def stalls(self, now: float) -> bool:
+        """Tell whether the client has read nothing of a reply for too long, also of one that uvicorn is done with."""
+        before, self.unsent = self.unsent, self.transport.get_write_buffer_size()
+        if not self.unsent or self.unsent < before:
+            self.taken = now
+        return now - self.taken > self.limits.stalled
 
     @property
     def under_way(self) -> bool:
@@ -130,9 +140,11 @@ class Limits:
         *,
         deadline: float = DEADLINE,
         reply_deadline: float = REPLY_DEADLINE,
+        stalled: float = REPLY_DEADLINE,
         connections: int = MOST_CONNECTIONS,
     ) -> None:
-        self.deadline, self.reply_deadline, self.connections = deadline, reply_deadline, connections
+        self.deadline, self.reply_deadline, self.stalled = deadline, reply_deadline, stalled
+        self.connections = connections
 
     def make_room(self, connections: set[Any]) -> None:
         """Close the connections that have waited longest for the rest of a request: a twentieth of all."""
@@ -145,7 +157,7 @@ class Limits:
 
     def cut_off(self, connections: set[Any], now: float) -> None:
         """Close the connections whose time is over."""
-        for one in [one for one in connections if one.due <= now]:
+        for one in [one for one in connections if one.due <= now or one.stalls(now)]:
             one.transport.abort()
 
 
