@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 Document: TypeAlias = dict[str, Any]  # what JSON can hold
+HEAD_BYTES = 2**16  # of a file in which the name of its format is looked for
 
 
 @contextmanager
@@ -100,6 +101,23 @@ def parsed(text: str, kind: str) -> Document:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"a {what} must be JSON as warner writes it, but this cannot be read: {error}") from None
     return fields if isinstance(fields, dict) else {}
+
+
+def format_of(path: Path) -> str | None:
+    """Tell what a JSON document says that it is, by its field "format"; None for files of any other kind.
+
+    Only a file that begins with an object, and speaks of warner early on, is read whole.
+    """
+    try:
+        with path.open("rb") as file:
+            beginning = file.read(HEAD_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip()
+        if not beginning.startswith(b"{") or b'"warner ' not in beginning:
+            return None
+        fields = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
+        return None  # whoever reads it will say what is wrong
+    kind = fields.get("format") if isinstance(fields, dict) else None
+    return kind if isinstance(kind, str) else None
 
 
 def checked(

@@ -6,7 +6,6 @@ million people of a thousand kinds cost what counting them costs. Columns of Pyt
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +15,7 @@ import numpy as np
 from warner.arrays import LARGEST_TOTAL
 from warner.regression.covariates import column, declared
 from warner.reports.engines import ROWS_LIMIT, Source, chosen, opened, readable, refuse_absent, refuse_types, selected
+from warner.reports.partitions import are_places
 from warner.words import counted
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Collapsed(NamedTuple):
 
 def open_source(data: Any) -> Source | Mapping[str, Any]:
     """Open a file, wrap a data frame of any library, or take a mapping of columns, or what is open, as it is."""
-    if isinstance(data, str | os.PathLike):
+    if are_places(data):
         return opened(data)
     if isinstance(data, Mapping | Source):
         return data

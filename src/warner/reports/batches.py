@@ -20,6 +20,7 @@ import narwhals as nw
 import numpy as np
 
 from warner.reports.engines import kind_of, opened, readable, selected
+from warner.reports.partitions import partition, shown
 from warner.reports.subtotals import NOTHING, Rows, added, grouped, subtotal
 from warner.reports.unknowns import unknown_values
 
@@ -62,7 +63,7 @@ def batches(source: Source, columns: Columns, form: Form) -> Iterator[Frame]:
 def _frames(source: Source, columns: Columns, form: Form) -> Iterator[Frame]:
     schema, rows = source.frame.collect_schema(), rows_at_a_time(form)
     if source.files and kind_of(source.files[0]) == "parquet":
-        yield from (selected(batch, schema, columns) for batch in _parquet(source.files, columns.names, rows))
+        yield from (selected(batch, schema, columns) for batch in _parquet(source, columns.names, rows))
         return
     frame = selected(source.frame, schema, columns)
     native = frame.to_native()
@@ -100,14 +101,19 @@ def _from_arrow(batch: Any) -> Frame:
     return nw.from_native(pa.Table.from_batches([batch]))
 
 
-def _parquet(files: tuple[str, ...], names: list[str], rows: int) -> Iterator[Frame]:
+def _parquet(source: Source, names: list[str], rows: int) -> Iterator[Frame]:
     """Read Parquet files by Arrow, which is ten times as fast here as a database."""
     import pyarrow.parquet as pq
 
-    for name in files:
+    schema = source.frame.collect_schema()
+    inside = [name for name in names if name not in source.partitions]
+    for name in source.files:
+        folders = {key: value for key, value in partition(name).items() if key in source.partitions and key in names}
+        constant = [nw.lit(value, nw.String).cast(schema[key]).alias(key) for key, value in folders.items()]
         try:
             with pq.ParquetFile(name, buffer_size=READ_BYTES, pre_buffer=False) as file:
-                yield from map(_from_arrow, file.iter_batches(rows, columns=names))
+                frames = map(_from_arrow, file.iter_batches(rows, columns=inside))
+                yield from (frame.with_columns(*constant) for frame in frames) if constant else frames
         except OSError as error:
             if error.errno is not None:
                 raise
@@ -235,12 +241,12 @@ def _as_row(part: Subtotal) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class FileReports:
-    """The reports of a file, or of all files of a pattern, read again at every pass.
+    """The reports of a file, or of all files of patterns and folders, read again at every pass.
 
     `numbers` are those of the groups in the tally; `stamps` and `rows` tell whether a file has changed since.
     """
 
-    path: str
+    places: tuple[str, ...]
     columns: Columns
     form: Form
     numbers: dict[Group, int]
@@ -250,8 +256,8 @@ class FileReports:
     def __call__(self) -> Iterator[KeptBlock]:
         """Go through the reports once."""
         rows = 0
-        with readable(self.path):
-            source = opened(self.path, columns_only=True)
+        with readable(shown(self.places)):
+            source = opened(self.places, columns_only=True)
             self._refuse_changed(stamped(source) != self.stamps)
             for frame in batches(source, self.columns, self.form):
                 batch = read_batch(frame, self.form).rows
@@ -262,7 +268,7 @@ class FileReports:
 
     def _refuse_changed(self, changed: bool) -> None:
         if changed:
-            raise ValueError(f"{self.path} has changed since its reports were counted; tally it again")
+            raise ValueError(f"{shown(self.places)} has changed since its reports were counted; tally it again")
 
 
 def stamped(source: Source) -> tuple[Stamp, ...]:

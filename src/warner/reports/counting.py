@@ -27,6 +27,7 @@ from warner.reports.batches import (
 from warner.reports.dialects import Dialect, dialect
 from warner.reports.engines import Source, chosen, counted, is_sqlite, opened, readable, refuse_types
 from warner.reports.kept import Kept
+from warner.reports.partitions import are_places, places_of, shown
 from warner.reports.subtotals import Rows, added, grouped, subtotal
 from warner.reports.tallies import Tally, refuse_design
 from warner.reports.unknowns import refuse_unknown, unknown_values
@@ -67,7 +68,8 @@ def tally(
     ----------
     reports : sequence, array, series, data frame, table or path
         A list or NumPy array of reports; a pandas, Polars (eager or lazy), PyArrow or DuckDB frame or series; an Ibis
-        table; a Dask or Spark data frame; the path or glob of CSV, Parquet or JSON-lines files, gzipped or not. Reports
+        table; a Dask or Spark data frame; the path, folder or glob of CSV, Parquet or JSON files, gzipped or not, or a
+        list of `pathlib.Path` objects. Folders such as ``day=1`` stand for a column. Reports
         that are sets of answers are hexadecimal strings or bytes, as `randomize` writes them. Or the database of a
         survey, which ``warner collect`` keeps: its file, or a URL ``postgresql://...``. Its published counts are read,
         beside a running survey or not, and nothing is changed.
@@ -125,8 +127,8 @@ def tally(
     if wrote.missing:
         wrote.refuse_reports(design.report_form)
     options = _Options(by, weights, counts, codes, unknown == "drop", keep and design.sufficient is None, wrote)
-    if isinstance(reports, str | os.PathLike):
-        with readable(os.fspath(reports)):
+    if are_places(reports):
+        with readable(shown(places_of(reports))):
             if not wrote.plain:
                 with wrote.opened(reports, [] if weights is None else [weights]) as source:
                     return _tally_source(source, design, column, options)
@@ -238,7 +240,8 @@ def _tally_array(reports: Any, design: Design, options: _Options) -> Tally:
 
 def _whole_numbers(counts: Columnar, size: int) -> Integers:
     number = _same_length("counts", counts, size)
-    if number.dtype.kind not in "iu" or (number < 0).any():
+    whole = number.dtype.kind in "iu" or (number.dtype.kind == "f" and (number == np.floor(number)).all())
+    if not whole or (number < 0).any():
         raise ValueError(
             f"counts must be whole numbers of at least 0, but got {number.min()} in an array of {number.dtype}"
         )
@@ -323,7 +326,8 @@ def _tally_batches(source: Source, design: Design, columns: Columns, options: _O
     total = added(parts(), design)
     reports = _held(held, total, options)
     if options.keep and not fits:
-        again = FileReports(str(Path(source.path).absolute()), columns, form, total.numbers(), stamps, total.rows)
+        places = tuple(str(Path(place).absolute()) for place in source.places)
+        again = FileReports(places, columns, form, total.numbers(), stamps, total.rows)
         reports = Kept((again,), (None,))
     return _finished(total, design, columns.by, options, reports)
 
@@ -354,4 +358,6 @@ def _refuse_overflow(total: float) -> None:
 
 def _refuse_amounts(name: str, bad: int) -> None:
     if bad:
-        raise ValueError(f"{name} must be finite numbers of at least 0, but {bad:,} are negative or missing")
+        rule = "whole numbers from 0 to 2^53" if name == "counts" else "finite numbers of at least 0"
+        others = "others" if name == "counts" else "negative"
+        raise ValueError(f"{name} must be {rule}, but {bad:,} are {others} or missing")

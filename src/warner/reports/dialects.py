@@ -7,7 +7,6 @@ columns, so that it holds for files, data frames and tables alike.
 from __future__ import annotations
 
 import codecs
-import os
 import shutil
 import tempfile
 from contextlib import contextmanager
@@ -19,13 +18,15 @@ import numpy as np
 
 from warner.reports.engines import INSIDE, Source, is_text, kind_of, opened
 from warner.reports.headers import open_text
+from warner.reports.partitions import files_of, places_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from warner.arrays import Dtype
     from warner.designs.forms import Form
     from warner.reports.engines import Frame
+    from warner.reports.partitions import Place
 
 WITH_COMMA = r"^[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?$"
 
@@ -43,18 +44,19 @@ class Dialect(NamedTuple):
         return self == Dialect()
 
     @contextmanager
-    def opened(self, file: str | os.PathLike[str], numbers: Iterable[str] | None = None) -> Iterator[Source]:
-        """Open a file; decimal commas are read in these columns of `numbers`, or in all columns."""
+    def opened(self, given: Place | Sequence[Place], numbers: Iterable[str] | None = None) -> Iterator[Source]:
+        """Open files; decimal commas are read in these columns of `numbers`, or in all columns."""
         if self.encoding == "utf-8":
-            yield self.applied(opened(file), numbers)
+            yield self.applied(opened(given), numbers)
             return
         with tempfile.TemporaryDirectory() as folder:
-            yield self.applied(opened(self._copied(os.fspath(file), Path(folder))), numbers)
+            files = enumerate(files_of(places_of(given)))
+            yield self.applied(opened([self._copied(file, Path(folder) / str(i)) for i, file in files]), numbers)
 
     def _copied(self, name: str, folder: Path) -> Path:
-        """Copy a text file into a folder, in UTF-8."""
-        if not Path(name).is_file():
-            raise FileNotFoundError(f"there is no file {name}")
+        """Copy a text file into a folder, in UTF-8, and into folders that stand for the same columns."""
+        folder = folder.joinpath(*(part for part in Path(name).parent.parts if "=" in part))
+        folder.mkdir(parents=True)
         if kind_of(name) == "parquet":
             raise ValueError(f"encoding must be left out for {name}, which is no text file, but got {self.encoding!r}")
         path = folder / Path(name).name.lower().removesuffix(".gz")

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import difflib
 import glob
-import os
 import re
+import zlib
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -20,15 +20,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import narwhals as nw
 import numpy as np
 
+from warner.arrays import LARGEST_TOTAL
 from warner.designs.labels import MISSING, OUTSIDE
-from warner.documents import is_pipe
-from warner.reports.headers import csv_query, header, refuse_duplicates
+from warner.documents import format_of, is_pipe
+from warner.reports.headers import csv_query, header, open_text, refuse_duplicates, sql_text
+from warner.reports.partitions import files_of, partition, partition_columns, places_of, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from warner.designs.forms import Form
     from warner.documents import Document
+    from warner.reports.partitions import Place
 
 Frame: TypeAlias = Any  # what Narwhals wraps, or an expression of it
 CountedRows: TypeAlias = dict[str, Any]  # by column, a list or an array: value, number, by0, ..., weight, square, bad
@@ -51,6 +54,7 @@ TELLING = {  # what DuckDB says of a text file, and what it means
     re.compile(r"Expected unique column names, got:\n- '(.*?)'"): "there is more than one column {0!r}",
     re.compile("state machine"): "its quotation marks, or the ends of its lines, differ from line to line",
 }
+SAVED = {f"warner {what}": ": counts, which Tally.load reads" for what in ("tally", "pool")}
 SQLITE = b"SQLite format 3\0"  # how a database begins
 FORMATS = {".parquet": "parquet", ".pq": "parquet", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".tsv": "tsv"}
 
@@ -77,13 +81,16 @@ class Columns(NamedTuple):
 class Source(NamedTuple):
     """A frame that Narwhals can query; `text` if all its columns are strings, as in a CSV file.
 
-    `path` is the file or the pattern that it was opened from, if any, and `files` are all files of that pattern.
+    `path` names where it was opened from, if from anywhere: the `places`, each a file, a pattern or a folder, which
+    hold these `files`. The names of their folders stand for the columns `partitions`.
     """
 
     frame: Frame
     text: bool
     path: str = ""
     files: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    partitions: tuple[str, ...] = ()
 
 
 def counted(source: Source, columns: Columns, form: Form, *, codes: bool, drop: bool) -> CountedRows:
@@ -143,6 +150,10 @@ def selected(frame: Frame, schema: Document, columns: Columns, only: Frame = Non
     amount, kind = nw.col(columns.amounts), schema[columns.amounts]
     if columns.weights is not None:
         chosen["weight"] = amount = amount.cast(nw.Float64)
+    elif is_wide(kind):  # what has no place in 64 bits, or is no whole number, is bad
+        few = (amount >= 0) & (amount <= LARGEST_TOTAL)
+        chosen["number"] = nw.when(few).then(amount).otherwise(nw.lit(0)).cast(nw.Int64)
+        amount = nw.when(few & (amount == amount.cast(nw.Float64).floor())).then(nw.lit(0)).otherwise(nw.lit(-1))
     else:  # smaller integers would overflow
         chosen["number"] = amount = amount if kind == nw.Int64 else amount.cast(nw.Int64)
     good = amount >= 0  # a missing amount is not
@@ -211,7 +222,7 @@ def chosen(
     groups = () if by is None else (by,) if isinstance(by, str) else tuple(by)
     named = [name for name in (*groups, weights, counts) if name is not None]
     if column is None:
-        rest = [name for name in names if name not in named]
+        rest = [name for name in names if name not in named and name not in source.partitions]
         if len(rest) != 1:
             names_left = "" if secret else f": {_listed(rest)}"
             raise ValueError(
@@ -243,6 +254,11 @@ def is_text(dtype: Any) -> bool:
     return bool(dtype in {nw.String, nw.Categorical} or dtype == nw.Enum)
 
 
+def is_wide(dtype: Any) -> bool:
+    """Tell whether counts are written so as only sums are: in 128 bits by DuckDB, as doubles or decimals by others."""
+    return bool(dtype in {nw.Int128, nw.UInt128} or dtype.is_float() or dtype.is_decimal())
+
+
 def refuse_types(source: Source, columns: Columns, form: Form, *, codes: bool) -> None:
     """Look at the schema before anything is run: engines differ in what they silently convert."""
     if form.kinds is None and codes:
@@ -267,24 +283,19 @@ def refuse_types(source: Source, columns: Columns, form: Form, *, codes: bool) -
         raise TypeError(f"column {columns.value!r} must hold {wanted}, but holds {dtype}; convert it first")
     if columns.weights is not None and not schema[columns.weights].is_numeric():
         raise TypeError(f"weights must be a column of numbers, but {columns.weights!r} holds {schema[columns.weights]}")
-    if columns.counts is not None and not schema[columns.counts].is_integer():
+    if columns.counts is not None and not (schema[columns.counts].is_integer() or is_wide(schema[columns.counts])):
         raise TypeError(
             f"counts must be a column of whole numbers, but {columns.counts!r} holds {schema[columns.counts]}"
         )
 
 
-def opened(path: str | os.PathLike[str], *, secret: bool = False, columns_only: bool = False) -> Source:
-    """Open a file, or all files of a pattern; with ``secret``, errors tell nothing of what is in them.
+def opened(given: Place | Sequence[Place], *, secret: bool = False, columns_only: bool = False) -> Source:
+    """Open a file, or all files of patterns and folders; with ``secret``, errors tell nothing of what is in them.
 
     With ``columns_only``, for those who read Parquet files by themselves, the frame of these has no rows.
     """
-    name = os.fspath(path)
-    pattern = glob.has_magic(name) and not Path(name).exists()
-    files = sorted(glob.glob(name, recursive=True)) if pattern else [name]
-    if not files or not Path(files[0]).exists():
-        raise FileNotFoundError(f"there is no file {name}")
-    if Path(files[0]).is_dir():
-        raise IsADirectoryError(f"{name} is a folder; give a file, or a pattern such as {name.rstrip('/')}/*.csv")
+    places = places_of(given)
+    name, files = shown(places), list(files_of(places))
     if is_sqlite(Path(files[0])):
         raise ValueError(
             f"{name} is an SQLite database, which has no column of reports to read here: the counts of a survey are "
@@ -292,10 +303,14 @@ def opened(path: str | os.PathLike[str], *, secret: bool = False, columns_only: 
         )
     if is_pipe(Path(files[0])):
         raise ValueError(f"{name} must be a file, but is a pipe or a device, which can be read only once; use -")
+    for file in files:
+        if kind_of(file) == "json" and (document := format_of(Path(file))) is not None:
+            raise ValueError(f"{file} must hold reports, but is a {document}{SAVED.get(document, '')}")
     kinds = {kind_of(file) for file in files}
     if len(kinds) > 1:
         raise ValueError(
-            f"{name} matches files of different kinds ({', '.join(sorted(kinds))}); give one kind at a time"
+            f"{name} holds or matches files of different kinds ({', '.join(sorted(kinds))}); give one kind at a time, "
+            "by a pattern such as folder/*.csv"
         )
     kind = kinds.pop()
     with readable(name, secret=secret):
@@ -310,8 +325,14 @@ def opened(path: str | os.PathLike[str], *, secret: bool = False, columns_only: 
                 raise ValueError(
                     f"{file} must have the same columns as {files[0]}, in the same order and of the same types"
                 )
-        whole = first if len(files) == 1 else nw.from_native(frame_of(files))
-        return Source(whole, kind in {"csv", "tsv"}, name, tuple(files))
+        partitions = partition_columns(files)
+        if partitions.keys() & first.collect_schema().keys():
+            partitions = {}  # what a file holds itself is taken from there
+        whole = first if len(files) == 1 and not partitions else nw.from_native(frame_of(files, bool(partitions)))
+        text = kind in {"csv", "tsv"}
+        numbers = [] if text else [key for key, of_numbers in partitions.items() if of_numbers]
+        whole = whole.with_columns(nw.col(*numbers).cast(nw.Int64)) if numbers else whole
+        return Source(whole, text, name, tuple(files), places, tuple(partitions))
 
 
 def is_sqlite(path: Path) -> bool:
@@ -330,31 +351,56 @@ def _database() -> Any:
     return duckdb.connect()
 
 
-def _relation(database: Any, kind: str, files: list[str], *, secret: bool = False) -> Any:
+def _relation(database: Any, kind: str, files: list[str], partitioned: bool = False, *, secret: bool = False) -> Any:
     exactly = [glob.escape(file) for file in files]  # or DuckDB would take [ and ? in a name for a pattern
+    folders: Document = {"hive_partitioning": partitioned, "hive_types_autocast": False}  # the names, as texts
     if kind == "parquet":
-        frame = database.read_parquet(exactly)
         refuse_duplicates(_without_rows(files[:1]).column_names, secret=secret)  # DuckDB would rename them
-        return frame
+        if not partitioned:
+            return database.read_parquet(exactly)
+        listed = ", ".join(map(sql_text, exactly))
+        return database.sql(
+            f"SELECT * FROM read_parquet([{listed}], hive_partitioning = true, hive_types_autocast = false)"
+        )
     if kind == "json":
-        read = partial(database.read_json, exactly, format="newline_delimited")
+        read = partial(database.read_json, exactly, format=_layout(files), **folders)
         found = read(sample_size=-1)
         types = dict(zip(found.columns, map(str, found.types), strict=True))
         # JSON has no dates, times and identifiers: what looks like one may be a label, and stays text.
         texts = {name: "VARCHAR" for name, kind in types.items() if kind in LOOKS}
         return read(columns=types | texts) if texts else found
     names, mark = header(files[0], "\t" if kind == "tsv" else None, secret=secret)
-    return database.sql(csv_query(exactly, names, mark))
+    return database.sql(csv_query(exactly, names, mark, **folders))
 
 
-def _without_rows(files: list[str]) -> Any:
+def _layout(files: list[str]) -> str:
+    """Tell whether JSON files are an array of objects each, or have one object per line."""
+    layouts = {"array" if _beginning(file).lstrip().startswith("[") else "newline_delimited" for file in files}
+    if len(layouts) > 1:
+        raise ValueError("JSON files must all be arrays, or all have one object per line, but these differ")
+    return layouts.pop()
+
+
+def _beginning(name: str) -> str:
+    """Read what a file begins with; of a damaged one nothing, which its reader will say."""
+    try:
+        with open_text(name, errors="replace") as file:
+            return file.read(2**10)
+    except (OSError, EOFError, zlib.error):
+        return ""
+
+
+def _without_rows(files: list[str], partitioned: bool = False) -> Any:
     """Give a table with the columns of Parquet files, which are alike, and none of their rows."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
         raise ImportError("reading Parquet files needs PyArrow: pip install 'warner[cli]'") from None
-    return pa.Table.from_batches([], schema=pq.read_schema(files[0]))
+    schema = pq.read_schema(files[0])
+    for name in partition(files[0]) if partitioned else ():
+        schema = schema.append(pa.field(name, pa.string()))
+    return pa.Table.from_batches([], schema=schema)
 
 
 def kind_of(name: str) -> str:

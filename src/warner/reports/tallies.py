@@ -58,8 +58,8 @@ Group: TypeAlias = tuple[Any, ...]  # one value for each name in `by`
 class Tally:
     """How often each answer was reported, under which design.
 
-    Made by `tally`, or directly from counts that somebody else made. Tallies of the same design add up with ``+``,
-    so that shards can be counted anywhere and merged exactly.
+    Made by `tally`, or directly from counts that somebody else made. Tallies of the same design add up with ``+`` and
+    `sum`, so that shards can be counted anywhere and merged exactly.
 
     Attributes
     ----------
@@ -329,6 +329,9 @@ class Tally:
         }
         dropped = together(self.dropped, other.dropped)
         return Tally(self.design, by=self.by, groups=groups, dropped=dropped, **sums)
+
+    def __radd__(self, other: object) -> Tally:
+        return self if type(other) is int and other == 0 else NotImplemented  # where `sum` begins
 
     def with_groups(self, groups: tuple[Group, ...]) -> Tally:
         """Give the same reports with these groups, in this order; those that are new have none."""
