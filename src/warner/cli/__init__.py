@@ -20,6 +20,7 @@ from warner.cli.planning import plan
 from warner.cli.randomizing import randomize
 from warner.cli.regressing import regress
 from warner.cli.reproducing import reproduce
+from warner.cli.tallying import tally
 
 app = typer.Typer(
     name="warner",
@@ -60,6 +61,7 @@ app.command(epilog="Example: warner collect drinking.json --port 8000 --limit 50
 app.command(epilog="Example: warner invite drinking.json 500 --url https://survey.example.org -o links.csv")(invite)
 app.command(epilog="Example: warner close drinking.db")(close)
 app.command(epilog="Example: warner backup drinking.db -o copy.db")(backup)
+app.command(epilog="Example: warner tally reports.csv --column answer --design survey.json -o day1.json")(tally)
 app.command(epilog="Example: warner estimate reports.csv --column answer --design survey.json --by region")(estimate)
 app.command(epilog='Example: warner regress reports.csv "answer ~ age + C(region)" --design survey.json')(regress)
 app.command(epilog="Example: warner associate reports.csv cheated=dice.json copied=dice.json --numeric age")(associate)

@@ -14,7 +14,6 @@ from warner.cli.options import (
     Format,
     Level,
     Missing,
-    Reports,
     Seed,
     Table,
     Unknown,
@@ -34,7 +33,9 @@ if TYPE_CHECKING:
 
 
 def associate(
-    file: Reports,
+    file: Annotated[
+        str, typer.Argument(help="Reports: a CSV, Parquet or JSON file, a pattern, a folder, a database, or -.")
+    ],
     questions: Annotated[
         list[str],
         typer.Argument(help="The column of each question, and the file of its design.", metavar="COLUMN=DESIGN..."),
@@ -70,7 +71,7 @@ def associate(
     refuse_overwriting(dict(inputs), {"--output": output})
     designs: dict[str, Design] = {name: load_design(design) for name, design in files.items()}
     wrote = written(encoding, decimal, missing)
-    source = Source(file, None, None, weights, counts, unknown, table, input_format, dialect=wrote)
+    source = Source([file], None, None, weights, counts, unknown, table, input_format, dialect=wrote)
     with source.prepared() as reports:
         result = associated(
             reports,

@@ -39,7 +39,7 @@ from warner.documents import save_text
 
 
 def check(
-    file: Reports,
+    files: Reports,
     *,
     design: DesignFile = None,
     epsilon: Epsilon = None,
@@ -72,10 +72,10 @@ def check(
     The exit code is 0 if the reports fit the design that they claim, 1 if they do not, and 2 for bad input.
     """
     refuse_other_ending(output)
-    refuse_overwriting({"the reports": file, "the design": design}, {"--output": output})
+    refuse_overwriting({"the reports": files, "the design": design}, {"--output": output})
     given = DesignGiven(design, domain, epsilon, truth, redraw, odds)
     wrote = written(encoding, decimal, missing)
-    source = Source(file, column, by, weights, counts, unknown, table, input_format, question, wrote)
+    source = Source(files, column, by, weights, counts, unknown, table, input_format, question, wrote)
     with source.tallied(given) as tally:
         result = checked(tally, level=level, simulations=simulations, rng=generator(seed), fakes=fakes)
     if output is not None:

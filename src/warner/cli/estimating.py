@@ -47,6 +47,7 @@ from warner.typesetting import FORMS
 
 if TYPE_CHECKING:
     from warner.estimation import Estimate
+    from warner.reports.pools import Pool
     from warner.reports.tallies import Tally
     from warner.results import Result
 
@@ -60,7 +61,7 @@ HtmlReport = Annotated[Path | None, typer.Option(help="Write an HTML report to t
 
 def estimate(
     context: typer.Context,
-    file: Reports,
+    files: Reports,
     *,
     design: DesignFile = None,
     epsilon: Epsilon = None,
@@ -140,11 +141,11 @@ def estimate(
     questions = Questions(compare or [], between or [], commonest, present, test)
     _refuse_contradictions(questions, output, as_json=as_json, as_csv=as_csv)
     refuse_overwriting(
-        {"the reports": file, "the design": design}, {"--output": output, "--plot": plot, "--report": report}
+        {"the reports": files, "the design": design}, {"--output": output, "--plot": plot, "--report": report}
     )
     given = DesignGiven(design, domain, epsilon, truth, redraw, odds)
     wrote = written(encoding, decimal, missing)
-    source = Source(file, column, by, weights, counts, unknown, table, input_format, question, wrote)
+    source = Source(files, column, by, weights, counts, unknown, table, input_format, question, wrote)
     keep = method in METHODS and METHODS[method].likelihood
     tally = context.with_resource(source.tallied(given, keep=keep))  # until all is written
     result = _estimated(tally, method, seed)
@@ -159,7 +160,7 @@ def estimate(
     if source.of_survey and not anytime:
         from warner.service.publications import is_open
 
-        if is_open(file):
+        if is_open(files[0]):
             typer.echo(f"warner: note: {STILL_OPEN}", err=True)
     for warning in result.doubts() if as_json or as_csv else ():  # the printed table says it itself
         typer.echo(f"warner: warning: {warning}", err=True)
@@ -184,7 +185,7 @@ def _refuse_contradictions(questions: Questions, output: Path | None, *, as_json
         raise ValueError("--between needs --compare with the answer to compare")
 
 
-def _estimated(tally: Tally, method: str | None, seed: int | None) -> Estimate:
+def _estimated(tally: Tally | Pool, method: str | None, seed: int | None) -> Estimate:
     with warnings.catch_warnings():  # every form of the result says it itself
         warnings.filterwarnings("ignore", "the reports do not seem to fit", UserWarning)
         return estimated(tally, method=method, rng=generator(seed))

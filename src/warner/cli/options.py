@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from warner.reports.dialects import dialect
+from warner.reports.partitions import files_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import numpy as np
 
     from warner.reports.dialects import Dialect
@@ -34,7 +37,11 @@ Domain = Annotated[str | None, typer.Option(help="The answers, separated by comm
 
 # Where reports are, and how they are read
 Reports = Annotated[
-    str, typer.Argument(help="Reports: a CSV, Parquet or JSON-lines file or pattern, a database, or -.")
+    list[str],
+    typer.Argument(
+        help="Reports: CSV, Parquet or JSON files, patterns or folders; or saved tallies, or a database, or -.",
+        metavar="FILE...",
+    ),
 ]
 Question = Annotated[
     str | None, typer.Option("--question", "-q", help="The question, if FILE is the database of a survey.")
@@ -79,20 +86,34 @@ def refuse_other_ending(output: Path | None) -> None:
         raise ValueError(f"the output must end in .json or .txt, but got {output}")
 
 
-def refuse_overwriting(inputs: dict[str, Path | str | None], outputs: dict[str, Path | str | None]) -> None:
+def refuse_overwriting(
+    inputs: Mapping[str, Path | str | Sequence[str] | None], outputs: Mapping[str, Path | str | None]
+) -> None:
     """Refuse outputs that would replace what the command reads, or each other."""
-    read = {name: Path(file) for name, file in inputs.items() if file is not None}
+    read = [(name, Path(file)) for name, given in inputs.items() for file in _listed(given)]
     written: dict[str, Path] = {}
     for option, file in outputs.items():
         if file is None or file == "-":
             continue
-        for name, other in read.items():
+        for name, other in read:
             if same_file(Path(file), other):
                 raise ValueError(f"{option} must not be {file}, which is {name} and would be lost; give another file")
         for earlier, other in written.items():
             if same_file(Path(file), other):
                 raise ValueError(f"{earlier} and {option} must be different files, but both are {file}")
         written[option] = Path(file)
+
+
+def _listed(given: Path | str | Sequence[str] | None) -> Sequence[Path | str]:
+    """Give the files that an argument names: those of patterns and folders as well."""
+    if given is None:
+        return ()
+    if isinstance(given, str | Path):
+        return (given,)
+    try:
+        return (*given, *files_of(given))
+    except (OSError, ValueError):  # whoever opens them will say why
+        return given
 
 
 def same_file(first: Path, second: Path) -> bool:

@@ -23,12 +23,13 @@ from warner.cli.options import (
     labels_in,
     refuse_overwriting,
 )
+from warner.cli.sources import DesignGiven, Source
 from warner.designs import load_design
 from warner.designs.labels import canonical, from_text
 from warner.documents import save_text
-from warner.reports.counting import tally
 
 if TYPE_CHECKING:
+    from warner.reports.pools import Pool
     from warner.reports.tallies import Tally
 
 MechanismPlot = Annotated[
@@ -140,12 +141,14 @@ def _about(size: int | None, domain_file: Path | None, design: Path | None) -> A
     return size if domain_file is None else labels_in(domain_file)
 
 
-def _pilot(file: str | None, column: str | None, design: Path | None) -> Tally | None:
+def _pilot(file: str | None, column: str | None, design: Path | None) -> Tally | Pool | None:
     if file is None:
         return None
     if design is None:
         raise ValueError("--pilot needs --design, the design that its reports went through")
-    return tally(file, load_design(design), column=column)
+    source = Source([file], column, None, None, None, "error", None, "csv")
+    with source.tallied(DesignGiven(design, None, None, None, None, None)) as pilot:
+        return pilot
 
 
 def _label(answer: str, about: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from warner import load_design
+from warner.cli.merging import merged, saved_in
 from warner.cli.options import (
     AsJson,
     Counts,
@@ -47,7 +48,7 @@ ENDINGS = (".csv", ".json", ".parquet", *FORMS)
 
 def regress(
     context: typer.Context,
-    file: Reports,
+    files: Reports,
     formula: Annotated[
         str,
         typer.Argument(
@@ -122,19 +123,23 @@ def regress(
     _refuse_contradictions(
         formula, on, output, plot, against, as_json=as_json, as_csv=as_csv, predict=predict, odds=odds
     )
-    files = _files(design or [], by)
+    wrote = written(encoding, decimal, missing)
+    source = Source(files, None, None, weights, counts, unknown, table, input_format, dialect=wrote)
+    data = context.with_resource(source.prepared())
+    saved = saved_in(data)
+    named = {} if saved and not design else _files(design or [], by)
     refuse_overwriting(
-        {"the reports": file, **{f"the design {name}".strip(): path for name, path in files.items()}},
+        {"the reports": files, **{f"the design {name}".strip(): path for name, path in named.items()}},
         {"--output": output, "--plot": plot},
     )
-    designs = {name: load_design(path) for name, path in files.items()}
-    wrote = written(encoding, decimal, missing)
-    source = Source(file, None, None, weights, counts, unknown, table, input_format, dialect=wrote)
-    data = context.with_resource(source.prepared())
+    designs = {name: load_design(path) for name, path in named.items()}
+    if saved:
+        data = merged(saved, source, None)
+        designs = designs or {"": data.parts[0].design}
     fit = _fitted(
         formula,
         data,
-        designs if by is not None else designs[""],
+        designs if by is not None else None if saved and not design else designs[""],
         by=by,
         on=None if on is None else [name.strip() for name in on.split(",")],
         model=model,
@@ -175,7 +180,7 @@ def _warnings_in_one_line() -> Iterator[None]:
         typer.echo(f"warner: warning: {message.replace('take fit.better()', 'give more --starts')}", err=True)
 
 
-def _fitted(formula: str, data: Any, design: Design | Mapping[str, Design], **options: Any) -> Regression:
+def _fitted(formula: str, data: Any, design: Design | Mapping[str, Design] | None, **options: Any) -> Regression:
     from warner.regression.regressions import regress as regressed
 
     return regressed(formula, data, design, **options)

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import narwhals as nw
 
+from warner.cli.databases import database_table
+from warner.cli.merging import merged, saved_in
 from warner.designs import RandomizedResponse, load_design
 from warner.documents import is_pipe
 from warner.reports.counting import is_survey, tally
 from warner.reports.dialects import Dialect
 from warner.reports.engines import Source as Table
+from warner.reports.partitions import REMOTE, are_places
 from warner.reports.streams import standard_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from warner.designs import Design
+    from warner.reports.pools import Pool
     from warner.reports.tallies import Tally
 
 FORMATS = ("csv", "tsv", "parquet", "jsonl")
@@ -57,7 +61,7 @@ class DesignGiven(NamedTuple):
 class Source(NamedTuple):
     """Where reports are, and how they are to be read."""
 
-    file: str
+    files: list[str]
     column: str | None
     by: list[str] | None
     weights: str | None
@@ -71,15 +75,20 @@ class Source(NamedTuple):
     @property
     def of_survey(self) -> bool:
         """Whether this is the database of a survey, which has its own designs."""
-        return self.question is not None or (self.table is None and is_survey(self.file))
+        one = len(self.files) == 1 and self.table is None
+        return self.question is not None or (one and not REMOTE.match(self.files[0]) and is_survey(self.files[0]))
 
     @contextmanager
-    def tallied(self, given: DesignGiven, *, keep: bool = False) -> Iterator[Tally]:
-        """Count the reports, and `keep` them as long as the tally is used; or read the tally of a survey."""
+    def tallied(self, given: DesignGiven, *, keep: bool = False) -> Iterator[Tally | Pool]:
+        """Count the reports, and `keep` them as long as the tally is used; or read what was counted before."""
         if self.question is not None and self.table is not None:
             raise ValueError("give --question, for the database of a survey, or --table, for one of reports, not both")
-        design = None if self.of_survey and all(value is None for value in given) else given.design()
+        named = any(value is not None for value in given)
         with self.opened() as reports:
+            if saved := saved_in(reports):
+                yield merged(saved, self, given.design() if named else None)
+                return
+            design = given.design() if named or not self.of_survey else None
             yield tally(
                 reports,
                 design,
@@ -97,19 +106,27 @@ class Source(NamedTuple):
 
     @contextmanager
     def opened(self) -> Iterator[Any]:
-        """Give what holds the reports: a path, a table of a database, or standard input as a file of its own."""
+        """Give what holds the reports: a path, or several, a table of a database, or a pipe as a file of its own."""
+        if len(self.files) > 1:
+            if self.question is not None or self.table is not None:
+                raise ValueError(f"a database must be given alone, but got {len(self.files)} files")
+            with ExitStack() as stack:
+                alone = (self._replace(files=[file]) for file in self.files)
+                yield [Path(stack.enter_context(one.opened())) for one in alone]
+            return
+        (file,) = self.files
         if self.of_survey:
-            yield self.file
-        elif "://" in self.file:
-            yield self._database_table()
-        elif self.file == "-":
+            yield file
+        elif ("://" in file and not REMOTE.match(file)) or self.table is not None:
+            yield database_table(file, self.table)
+        elif file == "-":
             with self._spooled(standard_input()) as path:
                 yield path
-        elif is_pipe(Path(self.file)):
-            with Path(self.file).open("rb") as pipe, self._spooled(pipe) as path:
+        elif is_pipe(Path(file)):
+            with Path(file).open("rb") as pipe, self._spooled(pipe) as path:
                 yield path
         else:
-            yield self.file
+            yield file
 
     @contextmanager
     def prepared(self) -> Iterator[Any]:
@@ -117,7 +134,7 @@ class Source(NamedTuple):
         with self.opened() as reports:
             if self.dialect.plain:
                 yield reports
-            elif isinstance(reports, str | Path):
+            elif are_places(reports):
                 with self.dialect.opened(reports) as source:
                     yield source
             else:
@@ -133,20 +150,3 @@ class Source(NamedTuple):
             with path.open("wb") as spool:
                 shutil.copyfileobj(reports, spool)
             yield path
-
-    def _database_table(self) -> Any:
-        try:
-            import ibis
-        except ImportError:
-            raise ImportError("a database URL needs Ibis: pip install 'warner[sql]'") from None
-        if self.table is None:
-            raise ValueError("--table must name the table of the database")
-        scheme, _, place = self.file.partition("://")
-        if scheme in {"sqlite", "duckdb"} and not Path(place).is_file():  # or an empty one would be made
-            raise ValueError(f"there is no database file {place}")
-        try:
-            return ibis.connect(self.file).table(self.table)
-        except Exception as error:  # noqa: BLE001 - each engine has errors of its own
-            raise ValueError(
-                f"{self.table!r} cannot be read from {scheme}: {type(error).__name__}: {str(error).splitlines()[0]}"
-            ) from None

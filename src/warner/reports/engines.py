@@ -55,7 +55,7 @@ TELLING = {  # what DuckDB says of a text file, and what it means
     re.compile("state machine"): "its quotation marks, or the ends of its lines, differ from line to line",
 }
 SAVED = {f"warner {what}": ": counts, which Tally.load reads" for what in ("tally", "pool")}
-SQLITE = b"SQLite format 3\0"  # how a database begins
+SQLITE, DUCKDB = b"SQLite format 3\0", b"DUCK"  # how databases begin, that of DuckDB after eight bytes
 FORMATS = {".parquet": "parquet", ".pq": "parquet", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".tsv": "tsv"}
 
 
@@ -301,6 +301,8 @@ def opened(given: Place | Sequence[Place], *, secret: bool = False, columns_only
             f"{name} is an SQLite database, which has no column of reports to read here: the counts of a survey are "
             "read by tally, and by the commands estimate and check; a table, through Ibis"
         )
+    if is_duckdb(Path(files[0])):
+        raise ValueError(f"{name} is a DuckDB database; open it in Python first, or name a table of it with table=")
     if is_pipe(Path(files[0])):
         raise ValueError(f"{name} must be a file, but is a pipe or a device, which can be read only once; use -")
     for file in files:
@@ -337,10 +339,20 @@ def opened(given: Place | Sequence[Place], *, secret: bool = False, columns_only
 
 def is_sqlite(path: Path) -> bool:
     """Tell whether a file is an SQLite database, by its first bytes."""
+    return _begins(path, SQLITE)
+
+
+def is_duckdb(path: Path) -> bool:
+    """Tell whether a file is a database of DuckDB."""
+    return _begins(path, DUCKDB, 8)
+
+
+def _begins(path: Path, mark: bytes, place: int = 0) -> bool:
+    """Tell whether a file has these bytes at a place near its beginning."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
-        return file.read(len(SQLITE)) == SQLITE
+        return file.read(place + len(mark))[place:] == mark
 
 
 def _database() -> Any:

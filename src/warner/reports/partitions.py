@@ -56,11 +56,11 @@ def files_of(places: Sequence[str]) -> tuple[str, ...]:
     ['day=1/a.csv', 'day=2/a.csv']
     """
     files = [file for place in places for file in _files(place)]
-    seen: dict[Path, str] = {}
+    seen: set[Path] = set()
     for file in files:
-        if (other := seen.setdefault(Path(file).resolve(), file)) is not file:
-            also = "" if other == file else f", also as {other}"
-            raise ValueError(f"{file} is there twice{also}: its reports would be counted twice")
+        if (path := Path(file).resolve()) in seen:
+            raise ValueError(f"{file} is there twice: its reports would be counted twice")
+        seen.add(path)
     return tuple(files)
 
 
