@@ -280,6 +280,23 @@ def checking() -> Iterator[Line]:
     yield Line(f"{work}: memory", "", "< 500 MB", peak < 500, f"{peak:.0f} MB", "")
 
 
+def many_groups() -> Iterator[Line]:
+    """95,000 groups of about a thousand people, most of them different: the check, and the choice of an estimator."""
+    design = RandomizedResponse(["never", "once", "often"], epsilon=1)
+    rng = np.random.default_rng(1)
+    counts = rng.multinomial(rng.poisson(1_000, 95_000) + 1, np.array([0.6, 0.3, 0.1]) @ design.channel())
+    survey = Tally(design, counts, by=("g",), groups=tuple((g,) for g in range(len(counts))))
+
+    def plain() -> object:
+        return estimate(survey).text()
+
+    against = "estimate of the same, and its table"
+    yield slower("check of 95,000 groups", against, 5, plain, lambda: check(survey).text(), rounds=3)
+    yield slower(
+        "method auto for 95,000 groups", against, 10, plain, lambda: estimate(survey, method="auto").text(), rounds=3
+    )
+
+
 def channels() -> Iterator[Line]:
     for n, epsilon, s in (
         (10**4, 2, 1.3),
@@ -455,6 +472,7 @@ GROUPS = (
     shrinking,
     decoding,
     checking,
+    many_groups,
     commanding,
     channels,
     climbing,

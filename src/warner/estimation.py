@@ -489,11 +489,12 @@ def _auto(tally: Collected, rng: np.random.Generator | None) -> Estimate:
         return replace(first, method="auto", choices=options)
     shares, fits = first.shares.copy(), first.log_likelihood.copy()
     proofs = [getattr(first.certificate, name).copy() for name in _PROOF] if first.certificate is not None else None
-    for group, option in zip(np.flatnonzero(tally.answered), options, strict=True):
-        taken = estimates[option.method]
-        shares[group], fits[group] = taken.shares[group], taken.log_likelihood[group]
-        for proof, name in zip(proofs or (), _PROOF, strict=False):
-            proof[group] = getattr(taken.certificate, name)[group]
+    groups, taken_by = np.flatnonzero(tally.answered), np.array([option.method for option in options])
+    for name, taken in estimates.items():
+        mine = groups[taken_by == name]
+        shares[mine], fits[mine] = taken.shares[mine], taken.log_likelihood[mine]
+        for proof, fact in zip(proofs or (), _PROOF, strict=False):
+            proof[mine] = getattr(taken.certificate, fact)[mine]
     return Estimate(tally, "auto", shares, fits, None if proofs is None else Certificate(*proofs), options)
 
 

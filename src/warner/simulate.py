@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import ArrayLike
 
     from warner.arrays import Array, Integers, Size
@@ -135,6 +137,18 @@ def seeded_by(counts: ArrayLike) -> np.random.Generator:
     """
     digest = blake2b(np.ascontiguousarray(counts, dtype="<f8").tobytes(), digest_size=16).digest()
     return np.random.default_rng(int.from_bytes(digest, "big"))
+
+
+def of_each_size(sizes: Integers) -> Iterator[tuple[int, Integers]]:
+    """Give every size of a group that occurs, and where: groups of one size share what is simulated for it.
+
+    >>> [(size, places.tolist()) for size, places in of_each_size(np.array([5, 3, 5]))]
+    [(3, [1]), (5, [0, 2])]
+    """
+    order = np.argsort(sizes, kind="stable")
+    different, first = np.unique(sizes[order], return_index=True)
+    if different.size:
+        yield from zip(different.tolist(), np.split(order, first[1:]), strict=True)
 
 
 def _check(n: int, rng: object) -> None:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         ((*ESTIMATE, "-o", "e.xlsx"), "must end in .csv, .json or .parquet"),
         ((*ESTIMATE, "-o", "nowhere/e.csv"), "nowhere/e.csv: No such file or directory"),
         (("show", "nowhere.json"), "there is no file nowhere.json"),
-        (("estimate", ".", "-d", "survey.json"), "files of different kinds"),
+        (("estimate", ".", "-d", "survey.json"), "survey.json must hold reports, but is a warner design"),
         (("estimate", "empty.csv", "-d", "survey.json"), "empty.csv is empty"),
         (("estimate", "header.csv", "-d", "survey.json"), "at least one report, but there is none"),
         (("estimate", "binary.csv", "-d", "survey.json"), "is not a CSV file"),

@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from warner import Channel, RandomizedResponse, SubsetSelection, Tally, estimate, inv_n, inv_p, metrics, mle, simulate
 from warner.estimators import METHODS
@@ -107,3 +108,22 @@ def test_the_choice_can_be_repeated_and_seeded() -> None:
     seeded = choice([520, 285, 195], design, rng=np.random.default_rng(5))
     assert seeded != first
     assert seeded == choice([520, 285, 195], design, rng=np.random.default_rng(5))
+
+
+def test_many_groups_are_chosen_for_as_each_alone_and_equal_ones_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    design = RandomizedResponse(4, epsilon=1)
+    rows = np.array([[9, 5, 4, 3], [0, 0, 0, 0], [210, 150, 110, 95], [9, 5, 4, 3], [1, 0, 0, 0]])
+    counted = Tally(design, rows, by=("g",), groups=tuple((i,) for i in range(len(rows))))
+    alone = [choice(row, design) for row in rows if row.any()]
+    drawn = []
+    simulated = RandomizedResponse.simulate
+    monkeypatch.setattr(
+        RandomizedResponse, "simulate", lambda *given, **options: drawn.append(1) or simulated(*given, **options)
+    )
+    result = estimate(counted, method="auto")
+    assert len(drawn) == 3  # different groups that have reports
+    assert [chosen.method for chosen in result.choices] == [chosen.method for chosen in alone]
+    for together, apart in zip(result.choices, alone, strict=True):
+        assert together.errors == pytest.approx(apart.errors, rel=1e-9)
+    for place, taken in zip((0, 2, 3, 4), result.choices, strict=True):
+        assert_allclose(result.shares[place], ESTIMATORS[taken.method](rows[place], design), atol=1e-12)

@@ -20,9 +20,20 @@ from scipy.stats import beta, binom, multinomial
 import oracle
 from oracle import probabilities
 from strategies import designs_of, surveys
-from warner import Channel, RandomizedResponse, SubsetSelection, Tally, check, estimate, mle, simulate, tally
+from warner import (
+    Channel,
+    RandomizedResponse,
+    SubsetSelection,
+    Tally,
+    UnaryEncoding,
+    check,
+    estimate,
+    mle,
+    simulate,
+    tally,
+)
 from warner.designs import MECHANISMS
-from warner.inference import fit
+from warner.inference import fit, kinds
 from warner.inference.fit import doubt, likelihood_ratio
 from warner.metrics import negative_log_likelihood
 
@@ -679,3 +690,31 @@ def test_power_is_that_of_the_table(happened: str) -> None:
         # Four standard errors of the difference of two proportions; one more success and failure keep them from zero.
         both = (expected * theirs + power * samples + 1) / (theirs + samples + 2)
         assert abs(power - expected) <= 4 * np.sqrt(both * (1 - both) * (1 / theirs + 1 / samples))
+
+
+@pytest.mark.parametrize("design", [RandomizedResponse(3, epsilon=1), UnaryEncoding(3, epsilon=1)])
+def test_groups_of_one_size_share_simulated_surveys(design: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    truth = np.array([0.6, 0.4, 0.0])
+    tallies = []
+    for n in (30, 30, 45, 30):
+        reports = design.draw(rng.choice(3, size=n, p=truth), rng.bytes)
+        tallies.append(tally(reports, design, codes=True))
+    together = Tally(
+        design,
+        np.stack([part.counts for part in tallies]),
+        n=np.array([part.n for part in tallies]),
+        histogram=None if tallies[0].histogram is None else np.stack([part.histogram for part in tallies]),
+        by=("g",),
+        groups=tuple((i,) for i in range(4)),
+    )
+    alone = [check(part) for part in tallies]
+    seeds = []
+    for module in (fit, kinds):
+        original = module.seeded_by
+        monkeypatch.setattr(module, "seeded_by", lambda given, original=original: seeds.append(1) or original(given))
+    grouped = check(together)
+    assert len(seeds) <= 2  # sizes, not groups
+    assert grouped.p_value.tolist() == [one.p_value for one in alone]
+    rows = grouped.to_dict()["groups"]
+    assert [row["p_value"] for row in rows] == grouped.p_value.tolist()

@@ -22,17 +22,19 @@ from warner.reports.counts import Histograms, checked
 from warner.simulate import seeded_by
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import ArrayLike
 
-    from warner.arrays import Array
+    from warner.arrays import Array, Counts, Integers
     from warner.designs.contract import Design
     from warner.estimators.likelihood import Parts
     from warner.reports.pools import Collected
+    from warner.reports.tallies import Tally
 
 COMPARED = ("mle", "inv_p", "inv_n")  # in the order in which ties are broken
 SURVEYS = 20
+CELLS = 2**20  # counts of simulated surveys held at a time
 NOTABLE = 0.3  # part of the average share beyond which noise makes it worth saying that shrink is closer
 ROUNDING = 1e-28  # a squared error below this is none
 
@@ -60,17 +62,41 @@ def predicted_errors(
     methods : sequence of str
         What to compare; of these, the ones that the designs allow.
     """
-    truth = np.asarray(shares, dtype=np.float64)
-    parts: Parts = [(design, _surveys(truth, n, design, rng, surveys)) for design, n in collections]
-    counts_suffice = all(design.exclusive for design, _ in collections)
+    truth = np.asarray(shares, dtype=np.float64)[np.newaxis]
+    sizes = [np.array([n]) for _, n in collections]
+    drawn = _surveys(truth, [design for design, _ in collections], sizes, [rng], surveys)
+    return {name: float(errors[0]) for name, errors in _errors(truth, drawn, methods).items()}
+
+
+def _surveys(
+    truths: Array,
+    designs: Sequence[Design],
+    people: Sequence[Integers],
+    generators: Iterable[np.random.Generator],
+    surveys: int,
+) -> Parts:
+    """Draw surveys of each population by a generator of its own; those of one population are consecutive rows."""
+    drawn: list[list[Counts]] = [[] for _ in designs]
+    for truth, generator, *sizes in zip(truths, generators, *people, strict=True):
+        for counts, design, n in zip(drawn, designs, sizes, strict=True):
+            counts.append(design.simulate(truth, int(n), rng=generator, size=surveys))
+    rows = [np.concatenate(counts) for counts in drawn]
+    return [
+        (design, Histograms(counts, np.repeat(n, surveys), counts.max(initial=0)))
+        for design, counts, n in zip(designs, rows, people, strict=True)
+    ]
+
+
+def _errors(truths: Array, drawn: Parts, methods: Sequence[str]) -> dict[str, Array]:
+    """Give the mean squared error of each estimator, of those that the designs allow, for each population."""
+    counts_suffice = all(design.exclusive for design, _ in drawn)
     allowed = [name for name in methods if METHODS[name].applies(to_likelihood=counts_suffice)]
-    errors = {name: float(squared_error_sum(METHODS[name].solve(parts).shares, truth).mean()) for name in allowed}
-    return {name: error if error > ROUNDING else 0.0 for name, error in errors.items()}
-
-
-def _surveys(shares: Array, n: int, design: Design, rng: np.random.Generator, surveys: int) -> Histograms:
-    counts = design.simulate(shares, n, rng=rng, size=surveys)
-    return Histograms(counts, np.full(surveys, n), counts.max(initial=0))
+    errors = {}
+    for name in allowed:
+        shares = METHODS[name].solve(drawn).shares.reshape(len(truths), -1, truths.shape[-1])
+        mean = squared_error_sum(shares, truths[:, np.newaxis]).mean(axis=-1)
+        errors[name] = np.where(mean > ROUNDING, mean, 0.0)
+    return errors
 
 
 class Choice(NamedTuple):
@@ -112,23 +138,51 @@ def choice(
 
 def choice_for(parts: Parts, people: Sequence[float], *, rng: np.random.Generator | None = None) -> Choice:
     """Choose for the checked counts of one group of people, of one design or several; see `choice`."""
-    generator = seeded_by(np.concatenate([histograms.counts[0] for _, histograms in parts])) if rng is None else rng
-    collections = [(design, max(1, round(n))) for (design, _), n in zip(parts, people, strict=True)]
-    errors = predicted_errors(METHODS["inv_p"].solve(parts).shares[0], collections, rng=generator)
-    return Choice(min(errors, key=errors.__getitem__), errors)
+    (chosen,) = choices_for(parts, [np.array([n]) for n in people], rng=rng)
+    return chosen
+
+
+def choices_for(parts: Parts, people: Sequence[Array], *, rng: np.random.Generator | None = None) -> list[Choice]:
+    """Choose for each of several groups; what is drawn for one does not depend on the others, unless `rng` is given."""
+    rows = np.concatenate([histograms.counts for _, histograms in parts], axis=-1)
+    generators = (seeded_by(row) if rng is None else rng for row in rows)
+    sizes = [np.maximum(1, np.rint(n)).astype(np.int64) for n in people]
+    truths = METHODS["inv_p"].solve(parts).shares
+    errors = _errors(truths, _surveys(truths, [design for design, _ in parts], sizes, generators, SURVEYS), COMPARED)
+    names, table = list(errors), np.stack(list(errors.values()), axis=-1)
+    best = table.argmin(axis=-1).tolist()
+    return [Choice(names[i], dict(zip(names, row, strict=True))) for i, row in zip(best, table.tolist(), strict=True)]
 
 
 def choices(tally: Collected, rng: np.random.Generator | None) -> tuple[Choice, ...]:
     """Choose an estimator for each group that has reports: by rule, or by simulated surveys."""
     if many_answers([part.design for part in tally.parts]):
         return (Choice("shrink", {}),) * int(tally.answered.sum())
-    chosen = []
-    for group in np.flatnonzero(tally.answered).tolist():
-        telling = [part for part in tally.parts if part.answered[group] and part.design.epsilon > 0]
-        people = [float(np.atleast_1d(part.effective)[group]) for part in telling]
-        parts = [(part.design, part.histograms([group])) for part in telling]
-        chosen.append(choice_for(parts, people, rng=rng))
-    return tuple(chosen)
+    telling = np.stack([part.answered & (part.design.epsilon > 0) for part in tally.parts])
+    chosen = [Choice(COMPARED[0], {})] * tally.answered.size
+    for pattern in np.unique(telling[:, telling.any(axis=0)], axis=1).T:
+        alike = np.flatnonzero((telling == pattern[:, np.newaxis]).all(axis=0))
+        parts = [part for part, tells in zip(tally.parts, pattern, strict=True) if tells]
+        for group, taken in zip(alike.tolist(), _choices_among(parts, alike, rng), strict=True):
+            chosen[group] = taken
+    return tuple(chosen[group] for group in np.flatnonzero(tally.answered).tolist())
+
+
+def _choices_among(parts: Sequence[Tally], groups: Integers, rng: np.random.Generator | None) -> Iterator[Choice]:
+    """Choose for each of these groups, of which all parts have reports: many groups at a time, equal ones once."""
+    people = [np.atleast_1d(part.effective)[groups].astype(np.float64) for part in parts]
+    if rng is None:
+        facts = [*(part.rows()[0][groups].astype(np.float64) for part in parts), np.stack(people, axis=-1)]
+        _, first, place = np.unique(np.concatenate(facts, axis=-1), axis=0, return_index=True, return_inverse=True)
+    else:
+        first = place = np.arange(len(groups))
+    step = max(1, CELLS // (SURVEYS * max(len(part.design.columns) for part in parts)))
+    chosen: list[Choice] = []
+    for start in range(0, len(first), step):
+        some = first[start : start + step]
+        histograms = [(part.design, part.histograms(groups[some])) for part in parts]
+        chosen += choices_for(histograms, [n[some] for n in people], rng=rng)
+    return (chosen[i] for i in place.tolist())
 
 
 def second_opinion(tally: Collected, method: str) -> str:

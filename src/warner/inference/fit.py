@@ -45,13 +45,13 @@ from warner.inference.kinds import kind_evidence, kind_tests, number_of_kind_tes
 from warner.inference.verdicts import Check, Findings, Test
 from warner.reports.counts import refuse_uninformative
 from warner.reports.pools import refuse_uncounted
-from warner.simulate import seeded_by
+from warner.simulate import of_each_size, seeded_by
 from warner.words import amount, p_value, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from warner.arrays import Array, Counts, Mask
+    from warner.arrays import Array, Counts, Integers, Mask
     from warner.designs.contract import Design
     from warner.designs.facts import Bounds
     from warner.designs.symmetric import Symmetric
@@ -86,8 +86,8 @@ def check(
     simulations : int
         Number of surveys to simulate for the p-value of G2, for each group.
     rng : numpy.random.Generator, optional
-        Where the randomness of the simulation comes from. If not given, each group is seeded from its counts, so that
-        the same reports give the same answer.
+        Where the randomness of the simulation comes from. If not given, it is seeded from the number of reports, so
+        that the same reports give the same answer. Groups of one size share the simulated surveys.
     fakes : int, optional
         Say how far so many fake reports (in each group) could have moved a share.
 
@@ -169,11 +169,8 @@ def _checked_part(
         if _is_response(design):
             symmetric: Any = design
             g2 = likelihood_ratio(counts, n, symmetric)
-            judged = [
-                _judged((value, p), size, symmetric, simulations, seeded_by(row) if rng is None else rng)
-                for value, p, size, row in zip(g2, p_bounds, n[:, 0], counts, strict=True)
-            ]
-            p_g2, together = (spread(np.array(column), answered) for column in zip(*judged, strict=True))
+            judged = _judged(g2, p_bounds, n[:, 0], symmetric, simulations, rng)
+            p_g2, together = (spread(column, answered) for column in judged)
             tests.append(_likelihood_test(p_g2, spread(g2, answered), simulations))
     spent = None
     if _is_response(design):
@@ -393,30 +390,48 @@ def _least_epsilon(counts: Counts, n: Array, k: int, bounds: Bounds, tail: float
 
 
 def _judged(
-    observed: tuple[float, float], n: float, design: Symmetric, simulations: int, rng: np.random.Generator
-) -> tuple[float, float]:
-    """Give the p-value of G2, and that of both tests together, from ranks among simulated surveys.
+    g2: Array, p_extreme: Array, n: Array, design: Symmetric, simulations: int, rng: np.random.Generator | None
+) -> tuple[Array, Array]:
+    """Give the p-value of G2, and that of both tests together, for each group, from ranks among simulated surveys.
+
+    What is simulated depends on the number of reports alone: groups of one size are compared with the same surveys.
+    """
+    p_values, together = np.ones(len(g2)), np.ones(len(g2))  # a G2 of zero is the smallest: nothing to simulate
+    tested = np.flatnonzero(g2 > 0)
+    sizes = np.maximum(1, np.rint(n[tested])).astype(np.int64)
+    bounds, families = design.bounds(), _families(design)
+    for size, places in of_each_size(sizes):
+        values, extremes = [], []
+        for drawn in _at_a_vertex(size, design, simulations, seeded_by([size]) if rng is None else rng):
+            people = np.full((len(drawn), 1), float(size))
+            values.append(likelihood_ratio(drawn, people, design))
+            extremes.append(families * _tails(_extremes(drawn, bounds), people, bounds)[:, 0])
+        surveys = np.concatenate(values), np.concatenate(extremes)
+        step = max(1, CELLS // simulations)
+        for start in range(0, len(places), step):
+            some = tested[places[start : start + step]]
+            p_values[some], together[some] = _ranked(g2[some], p_extreme[some], *surveys)
+    return p_values, together
+
+
+def _ranked(g2: Array, p_extreme: Array, values: Array, extremes: Array) -> tuple[Array, Array]:
+    """Rank each observed G2 among the simulated values, and the smaller p-value of both tests among those of these.
 
     The rank of G2 is (1 + the number of simulated ones that are at least as large) / (1 + the number of simulations).
     The smaller of it and of the p-value of the rarest answer is ranked again. That is exact where surveys are simulated
     at their true shares. A rank is never below 1 / (1 + simulations); there the exact test goes on.
     """
-    g2, p_extreme = observed
-    if g2 == 0:
-        return 1.0, 1.0  # no G2 is smaller: nothing to simulate
-    bounds, families = design.bounds(), _families(design)
-    values, extremes = [np.array([g2])], [np.array([p_extreme])]
-    people = max(1, round(float(n)))
-    for drawn in _at_a_vertex(people, design, simulations, rng):
-        size = np.full((len(drawn), 1), float(people))
-        values.append(likelihood_ratio(drawn, size, design))
-        extremes.append(families * _tails(_extremes(drawn, bounds), size, bounds)[:, 0])
-    every = np.concatenate(values)
-    as_large = every.size - np.searchsorted(np.sort(every), every * TIE, side="left")
-    smaller = np.minimum(as_large / every.size, np.concatenate(extremes))
-    together = np.count_nonzero(smaller <= smaller[0]) / every.size
-    beyond = together * every.size == 1
-    return float(as_large[0] / every.size), min(together, p_extreme) if beyond else together
+    ordered, every = np.sort(values), values.size + 1  # with the observed one
+
+    def as_large(observed: Array) -> Integers:
+        return np.asarray(values.size - np.searchsorted(ordered, observed * TIE))
+
+    rank = (1 + as_large(g2)) / every
+    simulated = (as_large(values) + (g2[:, np.newaxis] >= values * TIE)) / every
+    smaller = np.minimum(rank, p_extreme)
+    below = np.count_nonzero(np.minimum(simulated, extremes) <= smaller[:, np.newaxis], axis=-1)
+    together = (1 + below) / every
+    return rank, np.where(below == 0, np.minimum(together, p_extreme), together)
 
 
 def _at_a_vertex(n: int, design: Symmetric, simulations: int, rng: np.random.Generator) -> Iterator[Counts]:

@@ -27,11 +27,11 @@ from warner.arrays import SMALLEST
 from warner.inference.binomial import at_least, at_most
 from warner.inference.intervals import spread
 from warner.inference.verdicts import NAMED, Test
-from warner.simulate import seeded_by
+from warner.simulate import of_each_size, seeded_by
 from warner.words import amount, enumerated, p_value
 
 if TYPE_CHECKING:
-    from warner.arrays import Array, Counts, Mask
+    from warner.arrays import Array, Counts, Integers, Mask
     from warner.designs.facts import Ancillary
     from warner.reports.tallies import Tally
 
@@ -134,11 +134,8 @@ def _law_test(
 ) -> Test:
     """Test whether what does not depend on the answers has its known law."""
     counts = _by_class(kinds.counts, ancillary)
-    tested = [
-        _of_group(row, _whole(n), ancillary, simulations, seeded_by(row) if rng is None else rng)
-        for row, n in zip(counts, kinds.n[:, 0], strict=True)
-    ]
-    p_values, g2 = (spread(np.array(column), part.answered) for column in zip(*tested, strict=True))
+    p, deviances = _law_p_values(counts, kinds.n[:, 0], ancillary, simulations, rng)
+    p_values, g2 = spread(p, part.answered), spread(deviances, part.answered)
     averages = spread(_average(counts, kinds.n[:, 0]), part.answered)
 
     def say(group: int) -> str:
@@ -166,26 +163,34 @@ def _average(counts: Counts, n: Array) -> Array:
     return np.asarray(counts @ np.arange(counts.shape[-1]) / n)
 
 
-def _whole(n: float) -> int:
-    """Give the number of reports; of effective ones, the nearest whole number."""
-    return max(1, round(float(n)))
+def _whole(n: Array) -> Integers:
+    """Give the numbers of reports; of effective ones, the nearest whole numbers."""
+    return np.maximum(1, np.rint(n)).astype(np.int64)
 
 
-def _of_group(
-    row: Counts, n: int, ancillary: Ancillary, simulations: int, rng: np.random.Generator
-) -> tuple[float, float]:
-    """Give the p-value of one group, and its G2."""
+def _law_p_values(
+    counts: Counts, n: Array, ancillary: Ancillary, simulations: int, rng: np.random.Generator | None
+) -> tuple[Array, Array]:
+    """Give the p-value of each group, and its G2; groups of one size are compared with the same simulated surveys."""
     law = ancillary.law / ancillary.law.sum()
     # Of very many classes, neighbours are taken together: their law is known as well.
     first = np.arange(0, law.size, -(-law.size // MOST_CLASSES))
-    counts, chances = np.add.reduceat(row, first), np.add.reduceat(law, first)
-    g2 = float(deviance(counts, float(row.sum()) * chances))
-    reached, step = 0, max(1, CELLS // first.size)
-    for start in range(0, simulations, step):
-        drawn = rng.multinomial(n, chances, size=min(step, simulations - start))
-        reached += int(np.count_nonzero(deviance(drawn, n * chances) >= g2 * TIE))
-    p = (1 + reached) / (1 + simulations)
-    return (min(1.0, 2 * min(p, _average_test(row, n, law))) if ancillary.ordered else p), g2
+    chances = np.add.reduceat(law, first)
+    g2 = deviance(np.add.reduceat(counts, first, axis=-1), counts.sum(axis=-1, keepdims=True) * chances)
+    p, step = np.ones(len(g2)), max(1, CELLS // first.size)
+    sizes = _whole(n)
+    for size, places in of_each_size(sizes):
+        generator = seeded_by([size]) if rng is None else rng
+        draws = (
+            generator.multinomial(size, chances, size=min(step, simulations - start))
+            for start in range(0, simulations, step)
+        )
+        simulated = np.sort(np.concatenate([deviance(drawn, size * chances) for drawn in draws]))
+        p[places] = (1 + simulations - np.searchsorted(simulated, g2[places] * TIE)) / (1 + simulations)
+    if ancillary.ordered:
+        averages = [_average_test(row, size, law) for row, size in zip(counts, sizes.tolist(), strict=True)]
+        p = np.minimum(1, 2 * np.minimum(p, averages))
+    return p, g2
 
 
 def _average_test(row: Counts, n: int, law: Array, longest: int = LONGEST) -> float:
@@ -215,7 +220,8 @@ def kind_evidence(part: Tally) -> list[tuple[float, str]]:
     ancillary = part.design.ancillary()
     if ancillary is not None and ancillary.ordered:
         rows, law = _by_class(kinds.counts, ancillary), ancillary.law / ancillary.law.sum()
-        averages = [_average_test(row, _whole(n), law, QUICK) for row, n in zip(rows, kinds.n[:, 0], strict=True)]
+        sizes = _whole(kinds.n[:, 0]).tolist()
+        averages = [_average_test(row, size, law, QUICK) for row, size in zip(rows, sizes, strict=True)]
         found.append((min(averages), f"the {ancillary.name} are smaller or larger than the noise makes them"))
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -148,7 +149,7 @@ class Check(Result):
         """For each group the smallest p-value that is judged, times their number; at most 1."""
         return self.tally.squeezed(self._p_values)
 
-    @property
+    @cached_property
     def _p_values(self) -> Array:
         if not self.tests:
             return np.where(self.tally.answered, 1.0, np.nan)
@@ -239,16 +240,18 @@ class Check(Result):
         """
         tally = self.tally
         designs = [part.design.to_dict() for part in tally.parts]
+        fits = np.atleast_1d(self.group_fits)
+        all_moved = None if self.fakes is None else np.atleast_1d(self.moved_by(self.fakes))
         groups = []
         for row, answered in enumerate(tally.answered.tolist()):
             name = {"group": dict(zip(tally.by, tally.groups[row], strict=True))} if tally.by else {}
-            moved = np.atleast_1d(self.moved_by(self.fakes))[row] if self.fakes is not None and answered else None
+            moved = all_moved[row] if all_moved is not None and answered else None
             groups.append(
                 name
                 | {
                     "reports": np.atleast_1d(tally.n)[row].item(),
                     "p_value": plain(self._p_values[row]),
-                    "fits": bool(np.atleast_1d(self.group_fits)[row]) if answered else None,
+                    "fits": bool(fits[row]) if answered else None,
                     "collections": [_collection(part, row) for part in self.findings],
                     "fakes": self.fakes,
                     "moved_by_fakes": plain(moved),
@@ -358,10 +361,12 @@ class Check(Result):
         return text
 
     def _failed_groups(self, part: Findings) -> list[str]:
-        names = self._group_names()
         order = np.argsort(self._p_values, kind="stable")
-        failed = [int(i) for i in order if not self.group_fits[i] and part.tally.answered[i]]
-        return [f"{names[i]}: {self._outside(part, i)}" for i in failed[:NAMED]] if part.tests else []
+        failed = order[~self.group_fits[order] & part.tally.answered[order]]
+        if not part.tests or not failed.size:
+            return []
+        names = self._group_names()
+        return [f"{names[i]}: {self._outside(part, i)}" for i in failed[:NAMED].tolist()]
 
     def _group_names(self) -> list[str]:
         return [shortened(printable(name)) for name in self.tally.group_names()]
