@@ -99,13 +99,13 @@ def _escaped(message: str) -> str:
 
 
 def _say(error: Exception) -> None:
-    """Show a wrong option as Click words it; no command at all gets the help, and an abort is Ctrl-C at a prompt."""
+    """Show a wrong option as Click words it; no command at all is a request for help, and an abort is Ctrl-C."""
     if type(error).__name__ == "Abort":
         _fail(STOPPED, INTERRUPTED)
     message = getattr(error, "format_message", lambda: str(error))()
     if type(error).__name__ == "NoArgsIsHelpError":
-        sys.stderr.write(f"{message}\n")
-        sys.exit(2)
+        sys.stdout.write(f"{message}\n")
+        sys.exit(0)
     _fail(message)
 
 

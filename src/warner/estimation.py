@@ -298,13 +298,15 @@ class Estimate(Result):
         tally = self.tally
         ends = self.limits(Confidence(level, target, simultaneous, anytime))
         table = {name: column.tolist() for name, column in self.columns(ends).items()}
-        shown = [name for name in ("value", "reports", "share", "low", "high") if name in table]
+        shown = [name for name in table if name not in tally.by]
         rows = []
         for i in range(len(table["value"])):
             group = {"group": {name: table[name][i] for name in tally.by}} if tally.by else {}
             rows.append(group | {name: plain(table[name][i]) for name in shown})
         designs = [part.design.to_dict() for part in tally.parts]
         return {
+            "format": "warner estimate",
+            "version": 1,
             **({"design": designs[0]} if len(designs) == 1 else {"designs": designs}),
             "method": self.method,
             **({"choices": [chosen._asdict() for chosen in self.choices]} if self.choices else {}),

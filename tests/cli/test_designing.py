@@ -244,7 +244,8 @@ def test_a_mistake_is_exit_code_2_in_a_process_of_its_own(folder: Path) -> None:
 def test_every_design_file_can_be_shown(prompt: Prompt, name: str) -> None:
     prompt.prints("design", *name.split(), "-o", "design.json")
     made = load_design("design.json")
-    assert prompt.prints("show", "design.json") == made.in_words() + "\n"
+    fingerprint = f"Fingerprint, the same on both sides if the design is: {made.fingerprint()}"
+    assert prompt.prints("show", "design.json") == f"{made.in_words()}\n{fingerprint}\n"
     assert f"epsilon {made.shown_epsilon()}" in made.in_words()
 
 

@@ -14,8 +14,10 @@ import pytest
 
 from papers.made_up import TINY
 from warner.papers.pinzon2026.misprints import MISPRINTS
+from warner.papers.pinzon2026.page import TOY_NOTE
 from warner.papers.pinzon2026.results import Workers
 from warner.papers.pinzon2026.run import reproduce, reproduce_at
+from warner.papers.pinzon2026.scale import requested_scale
 from warner.papers.pinzon2026.verdicts import CORRECTED, FAILS, HOLDS
 
 if TYPE_CHECKING:
@@ -148,10 +150,25 @@ def test_claims_without_a_dataset_stand_beside_no_figure_of_it(again: Reproducti
 
 def test_figures_of_other_data_leave_the_notes_of_the_claims(again: Reproduction, tmp_path: Path) -> None:
     notes = again.text("notes.json")
-    (tmp_path / "empty").mkdir()
-    reproduce_at(SMALL, "real", again.folder, data=tmp_path / "empty")
+    data = write_data(tmp_path / "data")
+    (data / "kosarak.dat").unlink()
+    reproduce_at(SMALL, "real", again.folder, data=data)
     assert again.text("notes.json") == notes
     assert "retail is left out" not in again.text("index.html")
+
+
+def test_real_without_any_data_is_no_empty_success(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ValueError, match=r"real needs real data, but there are none: .*retail is left out"):
+        reproduce_at(SMALL, "real", tmp_path / "results", data=tmp_path / "empty")
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_toy_says_that_it_is_one(everything: Reproduction) -> None:
+    assert not requested_scale(seeds=20).toy
+    assert requested_scale(quick=True).toy
+    assert TOY_NOTE in everything.text("index.html")[: everything.text("index.html").index("<h2>")]
+    assert TOY_NOTE in everything.text("claims.md")[:700]
 
 
 def test_a_lost_figure_leaves_the_page_and_is_drawn_again(again: Reproduction, tmp_path: Path) -> None:

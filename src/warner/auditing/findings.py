@@ -140,6 +140,8 @@ class Audit(Result):
     def to_dict(self) -> Document:
         """Give what JSON can hold."""
         return {
+            "format": "warner audit",
+            "version": 1,
             "passed": self.passed,
             "epsilon_at_least": self.epsilon_at_least,
             "epsilon_claimed": "inf" if np.isinf(self.design.epsilon) else self.design.epsilon,

@@ -183,4 +183,6 @@ def _domain(
 
 def show(design: DesignArgument) -> None:
     """Explain a design in plain words."""
-    typer.echo(load_design(design).in_words())
+    loaded = load_design(design)
+    typer.echo(loaded.in_words())
+    typer.echo(f"Fingerprint, the same on both sides if the design is: {loaded.fingerprint()}")

@@ -258,6 +258,8 @@ class Check(Result):
                 }
             )
         return {
+            "format": "warner check",
+            "version": 1,
             **({"design": designs[0]} if len(designs) == 1 else {"designs": designs}),
             "missing": int(np.sum(tally.missing)),
             "unknown": int(np.sum(tally.unknown)),

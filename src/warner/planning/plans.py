@@ -228,6 +228,8 @@ class Plan(Result):
         asked = ("epsilon", "people", "solved_for", "measure", "goal", "level", "simultaneous", "power", "worst_case")
         told = ("answer", "share", "half_width", "standard_error", "error", "smallest_share", "delta")
         return {
+            "format": "warner plan",
+            "version": 1,
             "design": self.design.to_dict(),
             **{name: plain(getattr(self, name)) for name in (*asked, *told, "shuffled_epsilon")},
             "population": None if self.population is None else self.population.tolist(),

@@ -272,6 +272,8 @@ class Association(Result):
         rows = {name: column.tolist() for name, column in self.table().items()}
         about = {"effective": table.effective} if table.effective is not None else {}
         return {
+            "format": "warner association",
+            "version": 1,
             "questions": list(self.design.questions),
             "design": self.design.to_dict(),
             "people": table.n,

@@ -126,14 +126,16 @@ def reproduce_at(
         raise ValueError(f"the experiment must be one of {', '.join(EXPERIMENTS)}, but got {what!r}")
     for library in ("pyarrow", "matplotlib", "threadpoolctl", "joblib"):
         paper_library(library)
-    run = _Run(open_folder(output, scale), scale, workers or Workers(), tell)
-    run.captions(), run.claims_and_findings()  # if one of them is damaged, nobody should wait for that news
     histograms: list[Histogram] = []
     notes: list[str] = []
     if what == "real" or what in WITH_CLAIMS:
         histograms, notes = load_histograms(data)
-        for note in notes:
-            say(note)
+    if what == "real" and not histograms:
+        raise ValueError(f"the experiment real needs real data, but there are none: {'; '.join(notes)}")
+    run = _Run(open_folder(output, scale), scale, workers or Workers(), tell)
+    run.captions(), run.claims_and_findings()  # if one of them is damaged, nobody should wait for that news
+    for note in notes:
+        say(note)
     evidence = run.computed(what, histograms)
     run.draw(what, evidence)
     if what in WITH_CLAIMS:
@@ -250,7 +252,8 @@ class _Run:
     def judge(self, evidence: Evidence, notes: list[str]) -> None:
         """Judge the claims, and write them as a table for people and as one for the page."""
         claims, findings = paper_claims(evidence), further_findings(evidence)
-        note = f"Measured with {self.scale.seeds} seeds a configuration; the verdicts are computed from the results."
+        note = f"**{page.TOY_NOTE}**\n\n" if self.scale.toy else ""
+        note += f"Measured with {self.scale.seeds} seeds a configuration; the verdicts are computed from the results."
         note += "".join(f"\n\n{left_out}." for left_out in notes)
         save_text(self.folder / "claims.md", markdown(claims, findings, note))
         rows = {"claims": claims, "beyond": findings}

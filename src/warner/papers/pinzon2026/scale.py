@@ -44,6 +44,11 @@ class Scale:
     cases: int = 2_000
 
     @property
+    def toy(self) -> bool:
+        """Whether this is smaller than what was published, but for the number of seeds."""
+        return replace(self, seeds=PUBLISHED.seeds, ibu_runs=PUBLISHED.ibu_runs) != PUBLISHED
+
+    @property
     def timed_answers(self) -> int:
         """The largest K that the estimators are timed at; no setting, as times are never the same twice."""
         return 4_000_000 if self.cases >= PUBLISHED.cases else 400_000
