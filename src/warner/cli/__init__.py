@@ -21,6 +21,7 @@ from warner.cli.randomizing import randomize
 from warner.cli.regressing import regress
 from warner.cli.reproducing import reproduce
 from warner.cli.tallying import tally
+from warner.cli.telling import QUIET_HELP, set_quiet, taking_quiet
 
 app = typer.Typer(
     name="warner",
@@ -44,29 +45,42 @@ def _main(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
     ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help=QUIET_HELP)] = False,
 ) -> None:
-    pass
+    set_quiet(quiet)
 
 
 # In the order of a survey
-app.command(epilog="Example: warner plan --size 10 --epsilon 1 --half-width 0.02")(plan)
+app.command(epilog="Example: warner plan --size 10 --epsilon 1 --half-width 0.02")(taking_quiet(plan))
 app.command(cls=AnswersCommand, help=HELP, epilog="Example: warner design never once often --epsilon 1 -o survey.json")(
-    design
+    taking_quiet(design)
 )
-app.command(epilog="Example: warner show survey.json")(show)
+app.command(epilog="Example: warner show survey.json")(taking_quiet(show))
 app.command(epilog="Example: warner randomize answers.csv --column answer --design survey.json -o reports.parquet")(
-    randomize
+    taking_quiet(randomize)
 )
-app.command(epilog="Example: warner collect drinking.json --port 8000 --limit 5000")(collect)
-app.command(epilog="Example: warner invite drinking.json 500 --url https://survey.example.org -o links.csv")(invite)
-app.command(epilog="Example: warner close drinking.db")(close)
-app.command(epilog="Example: warner backup drinking.db -o copy.db")(backup)
-app.command(epilog="Example: warner tally reports.csv --column answer --design survey.json -o day1.json")(tally)
-app.command(epilog="Example: warner estimate reports.csv --column answer --design survey.json --by region")(estimate)
-app.command(epilog='Example: warner regress reports.csv "answer ~ age + C(region)" --design survey.json')(regress)
-app.command(epilog="Example: warner associate reports.csv cheated=dice.json copied=dice.json --numeric age")(associate)
-app.command(epilog="Example: warner check reports.csv --column answer --design survey.json --fakes 100")(check)
+app.command(epilog="Example: warner collect drinking.json --port 8000 --limit 5000")(taking_quiet(collect))
+app.command(epilog="Example: warner invite drinking.json 500 --url https://survey.example.org -o links.csv")(
+    taking_quiet(invite)
+)
+app.command(epilog="Example: warner close drinking.db")(taking_quiet(close))
+app.command(epilog="Example: warner backup drinking.db -o copy.db")(taking_quiet(backup))
+app.command(epilog="Example: warner tally reports.csv --column answer --design survey.json -o day1.json")(
+    taking_quiet(tally)
+)
+app.command(epilog="Example: warner estimate reports.csv --column answer --design survey.json --by region")(
+    taking_quiet(estimate)
+)
+app.command(epilog='Example: warner regress reports.csv "answer ~ age + C(region)" --design survey.json')(
+    taking_quiet(regress)
+)
+app.command(epilog="Example: warner associate reports.csv cheated=dice.json copied=dice.json --numeric age")(
+    taking_quiet(associate)
+)
+app.command(epilog="Example: warner check reports.csv --column answer --design survey.json --fakes 100")(
+    taking_quiet(check)
+)
 app.command(
     cls=AnswersCommand, epilog='Example: warner audit "python client.py" --design survey.json --answers never often'
-)(audit)
-app.command(epilog="Example: warner reproduce all --jobs 2 -o results/ --data data/")(reproduce)
+)(taking_quiet(audit))
+app.command(epilog="Example: warner reproduce all --jobs 2 -o results/ --data data/")(taking_quiet(reproduce))

@@ -35,6 +35,7 @@ from warner.cli.options import (
     written,
 )
 from warner.cli.sources import DesignGiven, Source
+from warner.cli.telling import working
 from warner.documents import save_text
 
 
@@ -76,10 +77,12 @@ def check(
     given = DesignGiven(design, domain, epsilon, truth, redraw, odds)
     wrote = written(encoding, decimal, missing)
     source = Source(files, column, by, weights, counts, unknown, table, input_format, question, wrote)
-    with source.tallied(given) as tally:
-        result = checked(tally, level=level, simulations=simulations, rng=generator(seed), fakes=fakes)
-    if output is not None:
-        save_text(output, result.to_json() if output.suffix.lower() == ".json" else result.text())
-    typer.echo(result.to_json() if as_json else result.text())
+    with working("checking reports"):
+        with source.tallied(given) as tally:
+            result = checked(tally, level=level, simulations=simulations, rng=generator(seed), fakes=fakes)
+        if output is not None:
+            save_text(output, result.to_json() if output.suffix.lower() == ".json" else result.text())
+        text = result.to_json() if as_json else result.text()
+    typer.echo(text)
     if not result.fits:
         raise typer.Exit(1)

@@ -11,6 +11,7 @@ from typer.core import TyperCommand
 from warner import mechanisms
 from warner.cli.mechanisms import catalogue, designed, known, name_of, pairs, put, refuse_misspelled
 from warner.cli.options import DomainFile, Epsilon, Odds, Output, Redraw, Size, Truth, labels_in, refuse_overwriting
+from warner.cli.telling import tell
 from warner.designs import RandomizedResponse, load_design
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def design(
         if not force:
             _refuse_replacing(output, made)
         made.save(output)
-        typer.echo(f"{output}: {made!r}")
+        tell(f"{output}: {made!r}")
 
 
 def _refuse_replacing(output: Path, made: Design) -> None:
@@ -158,7 +159,7 @@ def _best(name: str | None, given: dict[str, str], domain: Domain | None, output
     if domain is None:
         raise ValueError("--best needs the possible answers: name them, or give --domain-file or --size")
     compared = mechanisms(domain, epsilon=given["epsilon"])
-    typer.echo(compared.reason, err=output is None)
+    tell(compared.reason, err=output is None)
     return compared.design()
 
 

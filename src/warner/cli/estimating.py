@@ -38,6 +38,7 @@ from warner.cli.options import (
 )
 from warner.cli.questions import Questions
 from warner.cli.sources import DesignGiven, Source
+from warner.cli.telling import tell, warn, working
 from warner.documents import Document, written_whole
 from warner.estimators import METHODS
 from warner.memory import JSON_BYTES, refuse_beyond_memory
@@ -147,30 +148,34 @@ def estimate(
     wrote = written(encoding, decimal, missing)
     source = Source(files, column, by, weights, counts, unknown, table, input_format, question, wrote)
     keep = method in METHODS and METHODS[method].likelihood
-    tally = context.with_resource(source.tallied(given, keep=keep))  # until all is written
-    result = _estimated(tally, method, seed)
     confidence: Document = {"level": level, "target": target, "simultaneous": simultaneous, "anytime": anytime}
-    answers = questions.answered(result, level, target)
-    if output is not None:
-        _write(result, output, confidence, answers)
-    if plot is not None:
-        result.save_plot(plot, title=title, **confidence)
-    if report is not None:
-        result.save_page(report, title=title, question=wording, **confidence)
+    with working("counting reports"):
+        tally = context.with_resource(source.tallied(given, keep=keep))  # until all is written
+    with working("estimating"):
+        result = _estimated(tally, method, seed)
+        answers = questions.answered(result, level, target)
+        if output is not None:
+            _write(result, output, confidence, answers)
+        if plot is not None:
+            result.save_plot(plot, title=title, **confidence)
+        if report is not None:
+            result.save_page(report, title=title, question=wording, **confidence)
+        if as_json:
+            text = _json(result, confidence, answers) + "\n"
+        elif as_csv:
+            text = _csv(result, confidence)
+        else:
+            texts = (answer.text() for several in answers.values() for answer in several)
+            text = "\n\n".join([result.text(rows=top or rows, **confidence), *texts]) + "\n"
+        doubts = result.doubts() if as_json or as_csv else []  # the printed table says it itself
     if source.of_survey and not anytime:
         from warner.service.publications import is_open
 
         if is_open(files[0]):
-            typer.echo(f"warner: note: {STILL_OPEN}", err=True)
-    for warning in result.doubts() if as_json or as_csv else ():  # the printed table says it itself
-        typer.echo(f"warner: warning: {warning}", err=True)
-    if as_json:
-        typer.echo(_json(result, confidence, answers))
-    elif as_csv:
-        typer.echo(_csv(result, confidence), nl=False, color=True)  # as it is: no label loses a character
-    else:
-        texts = (answer.text() for several in answers.values() for answer in several)
-        typer.echo("\n\n".join([result.text(rows=top or rows, **confidence), *texts]))
+            tell(f"warner: note: {STILL_OPEN}", err=True)
+    for doubt in doubts:
+        warn(doubt)
+    typer.echo(text, nl=False, color=True if as_csv else None)  # CSV as it is: no label loses a character
 
 
 def _refuse_contradictions(questions: Questions, output: Path | None, *, as_json: bool, as_csv: bool) -> None:

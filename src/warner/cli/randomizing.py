@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from warner.cli.options import Encoding, refuse_overwriting
+from warner.cli.telling import is_quiet, tell
 from warner.designs import Memo, load_design
 from warner.words import counted
 
@@ -76,10 +77,10 @@ def randomize(
         )
     aside = output == "-"  # then the reports are what is printed
     if kept is not None:
-        typer.echo(f"{memo}: {kept.spent()}", err=aside)
+        tell(f"{memo}: {kept.spent()}", err=aside)
     if not aside:
         spent = f"epsilon {survey.shown_epsilon()} each" if kept is None else "all of one person"
-        typer.echo(f"{output}: {counted(rows, 'report', 'reports')}, {spent}")
+        tell(f"{output}: {counted(rows, 'report', 'reports')}, {spent}")
 
 
 def _kept(memo: Path, survey: Design, output: str) -> Memo:
@@ -94,7 +95,7 @@ def _kept(memo: Path, survey: Design, output: str) -> Memo:
 @contextmanager
 def _progress() -> Iterator[Callable[[int], None]]:
     """Show the rows done on long work, if somebody is watching."""
-    if not sys.stderr.isatty():
+    if is_quiet() or not sys.stderr.isatty():
         yield lambda rows: None
         return
     from rich.console import Console

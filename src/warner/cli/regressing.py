@@ -30,6 +30,7 @@ from warner.cli.options import (
     written,
 )
 from warner.cli.sources import Source
+from warner.cli.telling import warn
 from warner.designs.labels import from_text
 from warner.documents import written_whole
 from warner.results import as_csv as csv_text
@@ -177,7 +178,7 @@ def _warnings_in_one_line() -> Iterator[None]:
         warnings.simplefilter("always", UserWarning)
         yield
     for message in dict.fromkeys(str(warning.message) for warning in caught):
-        typer.echo(f"warner: warning: {message.replace('take fit.better()', 'give more --starts')}", err=True)
+        warn(message.replace("take fit.better()", "give more --starts"))
 
 
 def _fitted(formula: str, data: Any, design: Design | Mapping[str, Design] | None, **options: Any) -> Regression:

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from warner.cli.telling import is_quiet
+from warner.cli.telling import tell as say
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -86,7 +89,7 @@ def reproduce(
         )
         sys.exit(130)
     what = "tables, figures" if experiment == COMPARISON else "figures, claims"
-    typer.echo(f"{page}: {what} and settings; the numbers are beside it")
+    say(f"{page}: {what} and settings; the numbers are beside it")
 
 
 @contextmanager
@@ -96,8 +99,8 @@ def _stages() -> Iterator[Any]:
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
-    if not sys.stderr.isatty():
-        yield (lambda stage, done, total: None), (lambda line: typer.echo(f"warner: {line}", err=True))
+    if is_quiet() or not sys.stderr.isatty():
+        yield (lambda stage, done, total: None), (lambda line: say(f"warner: {line}", err=True))
         return
     columns = (TextColumn("{task.description:8}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, speed_estimate_period=60) as bar:

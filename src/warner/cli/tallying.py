@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import typer
 
 from warner.cli.options import (
@@ -28,6 +30,7 @@ from warner.cli.options import (
     written,
 )
 from warner.cli.sources import DesignGiven, Source
+from warner.cli.telling import tell, working
 
 
 def tally(
@@ -62,9 +65,11 @@ def tally(
     given = DesignGiven(design, domain, epsilon, truth, redraw, odds)
     wrote = written(encoding, decimal, missing)
     source = Source(files, column, by, weights, counts, unknown, table, input_format, question, wrote)
-    with source.tallied(given) as counted:
+    with ExitStack() as stack:
+        with working("counting reports"):
+            counted = stack.enter_context(source.tallied(given))
         if output is None:
             typer.echo(counted.to_json())
         else:
             counted.save(output)
-            typer.echo(f"{output}: {counted!r}")
+            tell(f"{output}: {counted!r}")

@@ -1,0 +1,89 @@
+"""What commands tell besides their result: what was written, warnings, and that long work goes on; or nothing of it."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
+from threading import Timer
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+QUIET_HELP = "Tell nothing but the result and errors: no progress, no warnings, no word on files that were written."
+Quiet = Annotated[bool, typer.Option("--quiet", help=QUIET_HELP)]
+PATIENCE_SECONDS = 2.0  # before long work says that it goes on
+
+_quiet: ContextVar[bool] = ContextVar("quiet", default=False)
+
+
+def set_quiet(wanted: bool) -> None:
+    """Tell nothing from now on but results and errors; or everything."""
+    _quiet.set(wanted)
+
+
+def is_quiet() -> bool:
+    """Tell whether nothing but results and errors is wanted."""
+    return _quiet.get()
+
+
+def tell(line: str, *, err: bool = False) -> None:
+    """Say what was done."""
+    if not is_quiet():
+        typer.echo(line, err=err)
+
+
+def warn(warning: str) -> None:
+    """Say what speaks against the result."""
+    tell(f"warner: warning: {warning}", err=True)
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show on standard error that long work goes on, if that is a terminal, and nothing before it is long."""
+    if is_quiet() or sys.stderr is None or not sys.stderr.isatty():
+        yield
+        return
+    shown: list[Any] = []
+
+    def show() -> None:
+        from rich.console import Console
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+        bar = Progress(*columns, console=Console(stderr=True), transient=True)
+        bar.add_task(what, total=None)
+        bar.start()
+        shown.append(bar)
+
+    timer = Timer(PATIENCE_SECONDS, show)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        for bar in shown:
+            bar.stop()
+
+
+def taking_quiet(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the option --quiet."""
+
+    @wraps(function)
+    def command(*arguments: Any, quiet: bool, **options: Any) -> None:
+        if quiet:
+            set_quiet(True)
+        function(*arguments, **options)
+
+    signature = inspect.signature(function, eval_str=True)
+    option = inspect.Parameter("quiet", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Quiet)
+    command.__dict__["__signature__"] = signature.replace(parameters=[*signature.parameters.values(), option])
+    command.__annotations__ = {**function.__annotations__, "quiet": Quiet}
+    return command
