@@ -43,7 +43,8 @@ def test_names_that_others_rely_on_stay() -> None:
     document = result.to_dict()
     assert isinstance(document["approximate"], bool)
     assert document["reports"] == 100
-    assert set(document["values"][0]) == {"value", "reports", "share", "low", "high"}
+    columns = {"value", "reports", "share", "people", "se", "low", "high", "outside"}
+    assert set(document["values"][0]) == columns
     interval = result.interval("yes")
     assert interval.low <= interval.high
     assert interval.approximate is False
