@@ -126,11 +126,13 @@ class Tally:
             )
         if self.squares is None and array.dtype.kind == "f":
             raise ValueError("counts must be whole numbers, or come with squares, the sum of the squared weights")
-        histograms = as_histograms(array if self.squares is None else array.astype(np.float64), width)
+        histograms = as_histograms(self._as_weights(array), width)
         for name in ("missing", "unknown"):
             value = np.asarray(getattr(self, name))
             if value.dtype.kind not in "iu" or not ((value >= 0) & (value <= LARGEST_TOTAL)).all():
-                raise ValueError(f"{name} must be a whole number from 0 to 2^53, but got {getattr(self, name)!r}")
+                raise ValueError(
+                    f"{name} must be a whole number from 0 to 2^53, but got {reprlib.repr(value.tolist())}"
+                )
         for name in ("missing", "unknown", "squares"):
             value = np.asarray(0 if name == "squares" and self.squares is None else getattr(self, name))
             if value.dtype.kind not in "iuf" or not (value >= 0).all() or value.shape not in {(), shape[:-1]}:
@@ -149,6 +151,10 @@ class Tally:
             if value is not None and self.by:
                 object.__setattr__(self, name, np.broadcast_to(np.asarray(value), shape[:-1]))
 
+    def _as_weights(self, array: Counts) -> Counts:
+        """Give sums of weights as doubles, and what is no number as it is, to be refused."""
+        return array.astype(np.float64) if self.squares is not None and array.dtype.kind in "iu" else array
+
     def _take_histogram(self, leading: tuple[int, ...]) -> None:
         """Check the histogram of kinds, and take from it what was not given."""
         kinds = self.design.kinds
@@ -165,7 +171,7 @@ class Tally:
             )
         if self.squares is None and array.dtype.kind == "f":
             raise ValueError("histogram must be whole numbers, or come with squares, the sum of the squared weights")
-        histogram = as_histograms(array if self.squares is None else array.astype(np.float64), len(kinds), "histogram")
+        histogram = as_histograms(self._as_weights(array), len(kinds), "histogram")
         array = np.array(histogram.counts)
         array.flags.writeable = False
         object.__setattr__(self, "histogram", array)
