@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
+import sys
 import time
 import warnings
 from collections import Counter
@@ -207,5 +208,7 @@ def test_damaged_files_are_read_soundly_or_refused(kind: str, most: int, folder:
 def test_many_damaged_files(kind: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = damage(kind, folder, 2, most=50_000, seconds=60)
     with capsys.disabled():
-        print(f"\n{kind}: {found.total():,} damaged, {found['refused']:,} refused, {found['read']:,} read and sound")
+        sys.stdout.write(
+            f"\n{kind}: {found.total():,} damaged, {found['refused']:,} refused, {found['read']:,} read and sound\n"
+        )
     assert min(found["refused"], found["read"]) > 0

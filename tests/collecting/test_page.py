@@ -224,7 +224,7 @@ def asked_again(page: Page, token: str) -> None:
 
     def empty() -> bool:
         with suppress(Exception):  # while the page is being replaced, no browser answers
-            return page.evaluate(f"[document.querySelectorAll('fieldset').length, {CHECKED}]") == [4, 0]
+            return bool(page.evaluate(f"[document.querySelectorAll('fieldset').length, {CHECKED}]") == [4, 0])
         return False
 
     wait_until(lambda: empty() and page.evaluate("location.hash") == "")

@@ -242,7 +242,7 @@ def test_a_damaged_database_is_refused_in_words(tmp_path: Path, damage: str) -> 
         connection.execute(damage)
         connection.commit()
     for work in (lambda: opened(str(path), survey), lambda: collected(str(path))):
-        with pytest.raises((ValueError, OSError), match="damaged|no such table"):
+        with pytest.raises((ValueError, OSError), match=r"damaged|no such table"):
             work()
 
 

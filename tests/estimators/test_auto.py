@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -115,11 +116,14 @@ def test_many_groups_are_chosen_for_as_each_alone_and_equal_ones_once(monkeypatc
     rows = np.array([[9, 5, 4, 3], [0, 0, 0, 0], [210, 150, 110, 95], [9, 5, 4, 3], [1, 0, 0, 0]])
     counted = Tally(design, rows, by=("g",), groups=tuple((i,) for i in range(len(rows))))
     alone = [choice(row, design) for row in rows if row.any()]
-    drawn = []
+    drawn: list[int] = []
     simulated = RandomizedResponse.simulate
-    monkeypatch.setattr(
-        RandomizedResponse, "simulate", lambda *given, **options: drawn.append(1) or simulated(*given, **options)
-    )
+
+    def noted(*given: Any, **options: Any) -> Any:
+        drawn.append(1)
+        return simulated(*given, **options)
+
+    monkeypatch.setattr(RandomizedResponse, "simulate", noted)
     result = estimate(counted, method="auto")
     assert len(drawn) == 3  # different groups that have reports
     assert [chosen.method for chosen in result.choices] == [chosen.method for chosen in alone]

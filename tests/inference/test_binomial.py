@@ -164,6 +164,7 @@ REALISED = [(2, 0.5, 100), (2, 2, 200), (2, 4, 1000), (10, 1, 300), (10, 3, 1500
 def test_realised_intervals_cover_the_share_among_these_people(k: int, epsilon: float, n: int, part: float) -> None:
     design, holders = RandomizedResponse(k, epsilon=epsilon), round(part * n)
     assert n * design.q * (1 - design.q) >= 10
+
     def interval(method: str | None) -> Any:
         return lambda c: share_interval(c, float(n), rates(design), 0.025, "realised", method)
 

@@ -709,10 +709,17 @@ def test_groups_of_one_size_share_simulated_surveys(design: Any, monkeypatch: py
         groups=tuple((i,) for i in range(4)),
     )
     alone = [check(part) for part in tallies]
-    seeds = []
+    seeds: list[int] = []
+
+    def noted(original: Any) -> Any:
+        def seeded_by(given: Any) -> Any:
+            seeds.append(1)
+            return original(given)
+
+        return seeded_by
+
     for module in (fit, kinds):
-        original = module.seeded_by
-        monkeypatch.setattr(module, "seeded_by", lambda given, original=original: seeds.append(1) or original(given))
+        monkeypatch.setattr(module, "seeded_by", noted(module.seeded_by))
     grouped = check(together)
     assert len(seeds) <= 2  # sizes, not groups
     assert grouped.p_value.tolist() == [one.p_value for one in alone]
