@@ -234,7 +234,7 @@ class Estimate(Result):
         >>> from warner import RandomizedResponse, Tally
         >>> survey = RandomizedResponse(["never", "once", "often"], odds=(2, 1))
         >>> estimate(Tally(survey, [400, 350, 250])).commonest(2)
-        Certainly among the 2 commonest answers (95 % confidence, population):
+        Certainly among the 2 most common answers (95 % confidence, population):
           never, once
         """
         return ranking(self.tally, count, Confidence(level, target))
@@ -257,7 +257,7 @@ class Estimate(Result):
         >>> from warner import RandomizedResponse, Tally
         >>> survey = RandomizedResponse(["never", "once", "often"], odds=(2, 1))
         >>> estimate(Tally(survey, [400, 350, 250])).present()
-        Answers that somebody holds (at most 5 % chance of any false one):
+        Answers that somebody holds (the probability of naming any falsely is at most 5 %):
           never, once
           a share of 16.65 % would be found with a probability of 80 %
         """

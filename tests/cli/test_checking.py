@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 def test_check_says_whether_reports_fit_by_its_exit_code(folder: Path) -> None:
     said = succeeds(folder, *CHECK, "--fakes", "10")
-    assert said.startswith("The reports fit the design: p = ")
+    assert said.startswith("The reports fit the design (p = ")
     assert "10 fakes among the reports" in said
-    assert "What no such check can see" in said
+    assert "No such check can detect" in said
     # The same reports, but with a design that claims to add more noise: answers below q are impossible.
     done = run(folder, "check", "reports.csv", "-c", "answer", "--domain", "never,once,often", "--epsilon", "0.2")
     assert (done.returncode, done.stderr) == (1, "")
-    assert done.stdout.startswith("The reports do not fit the design: p = ")
+    assert done.stdout.startswith("The reports do not fit the design (p = ")
     assert "'often'" in done.stdout
 
 

@@ -141,7 +141,7 @@ def test_subset_selection_from_its_design_to_the_next_plan(tmp_path: Path, endin
     text = succeeds(tmp_path, "estimate", target, *options, "--by", "region", "--rows", "3", "--present")
     assert "(inv_p) from 20,000 reports among 4 answers, epsilon 1.099, 2 groups by region" in text
     assert "... and 5 more" in text
-    assert succeeds(tmp_path, "check", target, *options).startswith("The reports fit the design: p = ")
+    assert succeeds(tmp_path, "check", target, *options).startswith("The reports fit the design (p = ")
     pilot = succeeds(tmp_path, "plan", "-d", "survey.json", "--pilot", target, "-c", "answer", "--half-width", "0.01")
     assert pilot.startswith(plan(pilot=counted, half_width=0.01).text() + "\n\nMechanisms for 4 answers")
     by_name = ("--size", "4", "--mechanism", "subset-selection", "--epsilon", "1", "--people", "900", "--answer", "3")

@@ -110,7 +110,7 @@ def test_before_the_first_step_there_are_words(page: ChromiumPage) -> None:
         assert responses(page) == "0"
         assert "appear when 10 responses have arrived" in text(page, ".nothing")
         assert page.evaluate("document.querySelectorAll('.bar').length") == 0
-        assert "2,326 more, of 2,326" in text(page, ".questions")
+        assert "2,326 more (2,326 in all)" in text(page, ".questions")
 
 
 def test_steps_arrive_by_themselves_and_folds_focus_and_wishes_stay(page: ChromiumPage) -> None:
@@ -141,7 +141,7 @@ def test_a_lost_connection_is_said_and_comes_back(page: ChromiumPage) -> None:
         assert text(page, "#connection").startswith("Live.")
     wait_until(lambda: "Connection lost" in text(page, "#connection"))
     with dashboard(filled(SURVEY, 60), port=port):  # a new start knows no old session
-        wait_until(lambda: "open the link that it printed" in text(page, "#connection"))
+        wait_until(lambda: "open the new link that it printed" in text(page, "#connection"))
         page.console[:] = [line for line in page.console if "403" not in line]
         page.goto("about:blank")
 
@@ -150,7 +150,7 @@ def test_closing_asks_first_and_is_for_good(page: ChromiumPage) -> None:
     with dashboard(filled(SURVEY, 40)) as board:
         opened(page, board)
         page.click(".closing button")
-        assert "cannot be opened again" in text(page, "dialog")
+        assert "cannot be reopened" in text(page, "dialog")
         assert page.evaluate("document.activeElement.textContent") == "Keep it open"
         page.page.keyboard.press("Enter")  # whoever hits a key by accident keeps it open
         assert not page.evaluate("document.querySelector('dialog').open")
@@ -176,7 +176,7 @@ def test_a_failed_closing_is_said(page: ChromiumPage) -> None:
         board.steps.close = fail  # type: ignore[method-assign]
         page.click(".closing button")
         page.click("dialog button.danger")
-        wait_until(lambda: "did not close it" in text(page, "dialog [role=alert]"))
+        wait_until(lambda: "did not close the survey" in text(page, "dialog [role=alert]"))
         page.console[:] = [line for line in page.console if "500" not in line]
         assert text(page, ".state") == "Open"
 

@@ -212,7 +212,7 @@ def test_two_tabs_with_one_invitation_are_counted_once(tab: ChromiumPage) -> Non
         heading(tab, ARRIVED)
         other.page.bring_to_front()
         press(other)
-        heading(other, "This invitation has been used already")
+        heading(other, "This invitation has already been used")
         assert len(book.bundles) == 1
         assert tab.evaluate("sessionStorage.length") == other.evaluate("sessionStorage.length") == 0
         other.page.close()
@@ -261,7 +261,7 @@ def test_a_mistyped_code_is_corrected_without_another_draw(page: Page) -> None:
         page.evaluate("void (document.querySelector('input.code').value = '')")
         page.type("input.code", "B" * 21 + "A")
         press(page)
-        heading(page, "This invitation code is not known")
+        heading(page, "This invitation code was not recognized")
         page.type("input.code", f"{url}#t={TOKEN}")
         press(page)
         heading(page, ARRIVED)

@@ -91,11 +91,11 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 def test_the_operator_is_told_where_everything_is(running: Running) -> None:
     lines = running.said.splitlines()
-    assert [line.split()[0] for line in lines] == ["survey", "dashboard", "database", "privacy", "Ctrl-C"]
+    assert [line.split()[0] for line in lines] == ["survey", "dashboard", "database", "privacy", "Press"]
     assert lines[0] == f"survey     http://127.0.0.1:{running.port}/s/test"
     assert f"http://127.0.0.1:{running.dashboard_port}/dashboard?key=" in lines[1]
     assert lines[2] == "database   test.db"
-    assert lines[3].startswith("privacy    a response spends epsilon 2.2 at most")  # ln 3 twice, rounded up
+    assert lines[3].startswith("privacy    a response spends at most epsilon 2.2")  # ln 3 twice, rounded up
     assert stat.S_IMODE((running.folder / "test.db").stat().st_mode) == 0o600
 
 

@@ -344,7 +344,7 @@ def test_a_check_of_three_answers_by_hand() -> None:
     # The level is shared by three answers.
     assert found.epsilon_at_least == pytest.approx(log(1 / beta.ppf(1 - 0.05 / 3, 6, 95) - 2), rel=1e-12)
     assert_array_equal(found.misfits, [True, False, False])
-    assert "The smaller of the two, compared with that of the same simulated surveys" in " ".join(found.text().split())
+    assert "The smaller of the two p-values, compared with those of the same simulated surveys" in " ".join(found.text().split())
 
 
 def test_nothing_is_said_of_answers_and_epsilon_where_reports_fit() -> None:
@@ -454,7 +454,7 @@ def test_groups_are_checked_apart_and_an_empty_one_says_so() -> None:
     assert found.epsilon_at_least[2] == pytest.approx(log(1 / beta.ppf(1 - 0.05 / 9, 101, 900) - 2), rel=1e-12)
     assert_allclose(found.moved_by(6), [6 / (1000 * 0.4), np.nan, 6 / (1000 * 0.4), 6 / (100 * 0.4)])
     lines = found.text().splitlines()
-    assert lines[0].startswith("The reports of 1 of 3 groups do not fit the design: p = ")
+    assert lines[0].startswith("The reports do not fit the design in 1 of 3 groups: p = ")
     assert any(line.split()[:2] == ["c", "1,000"] and line.endswith("does not fit") for line in lines)
     assert any(line.split() == ["b", "0", "no", "reports"] for line in lines)
     assert any("c: Answers below the noise floor" in line and "'often'" in line for line in lines)
@@ -481,12 +481,12 @@ def test_one_bad_chance_in_many_groups_is_no_misfit() -> None:
 def test_too_few_simulations_are_told() -> None:
     rows = Tally(THREE, [[10, 10, 10]] * 60, by=("g",), groups=tuple((i,) for i in range(60)))
     assert (
-        "At this level and 60 groups, 999 simulations are too few for G2 to refuse anything; it takes 1,200."
+        "At this level, with 60 groups, 999 simulations are too few for G2 to show a misfit; at least 1,200 are needed."
         in " ".join(check(rows).text().split())
     )
     assert "too few" not in check(rows, simulations=1200).text()
     assert "19 simulations are too few" not in check(Tally(THREE, [5, 5, 5]), simulations=20).text()
-    assert "it takes 20" in check(Tally(THREE, [5, 5, 5]), simulations=19).text()
+    assert "at least 20 are needed" in check(Tally(THREE, [5, 5, 5]), simulations=19).text()
 
 
 def test_weights_count_as_their_effective_number() -> None:

@@ -265,15 +265,15 @@ def test_what_people_read_of_kinds() -> None:
     text = " ".join(check(drawn(BITS)).text().split())
     assert "Each kind of report (set sizes): " in text
     assert "This is the only test that sees too much noise as well as too little." in text
-    assert "times the number of tests." in text
+    assert "multiplied by the number of tests." in text
     assert "more noise than claimed" not in text
     assert "reports that were made up by the rules of the design" in text
     hashed = " ".join(check(drawn(HASHED)).text().split())
     assert "What no answer changes (hash functions): G2 = " in hashed
-    assert "What no such check can see: more noise than claimed" in hashed
+    assert "No such check can detect more noise than claimed" in hashed
     assert "too much noise" not in hashed
     both = " ".join(check(pool([drawn(BITS), drawn(SubsetSelection(16, odds=(3, 1), size=4))])).text().split())
-    assert "What no such check can see: more noise than claimed" in both  # of the other collection
+    assert "No such check can detect more noise than claimed" in both  # of the other collection
 
 
 def test_without_a_histogram_there_is_one_test() -> None:

@@ -271,7 +271,7 @@ def test_where_a_table_is_too_large_the_result_says_approximate(monkeypatch: pyt
     found = estimate(Tally(KUK, [300, 380, 320])).present()
     assert found.approximate
     assert found.to_dict()["approximate"]
-    assert "(approximate, at most 5 %" in found.text()
+    assert "(approximate, the probability of naming any falsely is at most 5 %" in found.text()
     errors = estimate(Tally(KUK, [300, 380, 320])).table()["se"]
     assert found.smallest == pytest.approx((1.959963984540054 + 0.8416212335729143) * errors.max(), rel=1e-3)
 
@@ -331,7 +331,7 @@ def test_one_presence_through_every_door() -> None:
     for row, names in zip(found.found, told["found"], strict=True):
         assert names == [SURVEY.domain[i] for i in np.flatnonzero(row)]
     assert repr(found) == found.text()
-    assert "about 10 % false ones among them on average, not proven, in each group" in found.text()
+    assert "about 10 % of them are false on average, which is not proven, in each group" in found.text()
 
 
 def test_a_group_without_reports_says_so() -> None:

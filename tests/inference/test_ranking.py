@@ -182,7 +182,7 @@ def test_one_ranking_through_every_door() -> None:
     for row, names in zip(found.certain, told["certain"], strict=True):
         assert names == [SURVEY.domain[i] for i in np.flatnonzero(row)]
     assert repr(found) == found.text()
-    assert "among the 2 commonest answers (95 % confidence, population, in each group)" in found.text()
+    assert "among the 2 most common answers (95 % confidence, population, in each group)" in found.text()
     assert found.to_frame("pandas").shape == (9, 4)
 
 

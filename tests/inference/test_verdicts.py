@@ -82,8 +82,8 @@ def test_with_p_below_q_one_report_can_move_the_most_likely_shares_by_half() -> 
     assert_array_equal(moved, [0.5, -0.5, 0])
     found = check(Tally(design, [0, 0, 1000]), fakes=1)
     assert found.moved_by(1) < 0.004
-    assert "mle has no such bound" in found.text()
-    assert "mle has no such bound" not in check(Tally(RandomizedResponse(2, odds=(1, 3)), [4, 5])).text()
+    assert "mle has none" in found.text()
+    assert "mle has none" not in check(Tally(RandomizedResponse(2, odds=(1, 3)), [4, 5])).text()
 
 
 def test_the_fakes_bound_holds_for_channels_with_more_reports_than_answers() -> None:
@@ -142,24 +142,24 @@ def test_one_set_can_move_a_projected_share_by_more_than_the_unbiased_one() -> N
     ("design", "words"),
     [
         (THREE, None),
-        (SETS, "to 2 answers at once"),
-        (UnaryEncoding(5, p="1/2", q="1/4"), "to up to 5 answers at once"),
-        (ProjectiveGeometry(13, odds=(3, 1), field=3), "to 4 answers at once"),
-        (LocalHashing(20, odds=(3, 1), field=3), "to up to 9 answers at once"),
-        (LocalHashing.affine(20, odds=(3, 1), values=3), "to up to 8 answers at once"),
-        (HadamardResponse(7, odds=(3, 1)), "to up to 7 answers at once"),
+        (SETS, "2 answers at once"),
+        (UnaryEncoding(5, p="1/2", q="1/4"), "up to 5 answers at once"),
+        (ProjectiveGeometry(13, odds=(3, 1), field=3), "4 answers at once"),
+        (LocalHashing(20, odds=(3, 1), field=3), "up to 9 answers at once"),
+        (LocalHashing.affine(20, odds=(3, 1), values=3), "up to 8 answers at once"),
+        (HadamardResponse(7, odds=(3, 1)), "up to 7 answers at once"),
         (KUK, None),
     ],
     ids=lambda value: getattr(value, "mechanism", ""),
 )
 def test_it_is_said_how_many_answers_one_fake_report_can_move(design: Any, words: str | None) -> None:
     text = " ".join(check(drawn(design, np.random.default_rng(1)), fakes=2).text().split())
-    assert "2 fakes among the reports can have moved any one share by up to" in text
+    assert "2 fakes among the reports can have moved any share by up to" in text
     if words is None:
         assert "at once" not in text
         return
-    assert f"One fake report can do its part of that {words}." in text
-    assert "That holds for inv, and twice that for inv_p; for inv_n and mle no such bound is known." in text
+    assert f"One fake report can move {words}, each by its part of that." in text
+    assert "This bound holds for the estimator inv, and twice it for inv_p; for inv_n and mle no such bound is known." in text
 
 
 # What people read
@@ -170,15 +170,15 @@ def test_what_people_read_when_it_fits() -> None:
     text = found.text()
     assert repr(found) == text
     assert text.startswith(
-        "The reports fit the design: p = 1, not below 0.05.\n1,000 reports among 3 answers, 4 missing"
+        "The reports fit the design (p = 1; a misfit would have p < 0.05).\n1,000 reports among 3 answers, 4 missing"
     )
-    assert "Rarest answer: 'often' has 220 reports. By the noise alone no answer has fewer than 200.0" in text
-    assert "no contradiction to the 1.099" in " ".join(text.split())
+    assert "Rarest answer: 'often' has 220 reports. With this noise every answer has at least 200.0" in text
+    assert "This does not contradict the 1.099" in " ".join(text.split())
     assert "below the noise floor (reported less often than the design can explain): none." in text
-    assert "every 1 % of fakes among the reports can have moved any one share by up to 2.5 percentage points" in text
-    assert "What may have happened" not in text
+    assert "every 1 % of fakes among the reports can have moved any share by up to 2.5 percentage points" in text
+    assert "Possible causes" not in text
     last = " ".join(text.split("\n\n")[-1].split())
-    assert last.startswith("What no such check can see: more noise than claimed, reports made up uniformly at random")
+    assert last.startswith("No such check can detect more noise than claimed, reports made up uniformly at random")
     assert max(map(len, text.splitlines())) <= 120
 
 
@@ -187,15 +187,15 @@ def test_what_people_read_when_it_does_not_fit() -> None:
     counts = np.full(40, 10_000)
     counts[:12] = 0
     text = check(Tally(design, counts), fakes=1234).text()
-    assert text.startswith("The reports do not fit the design: p < 1e-300, below 0.05.")
+    assert text.startswith("The reports do not fit the design (p < 1e-300, below 0.05).")
     joined = " ".join(text.split())
     assert "explain): 'site 0', 'site 1'," in joined
     assert "'site 9' and 2 more." in joined
     assert "1,234 fakes among the reports" in joined
-    for cause in ("less noise than claimed", "never offered", "constant or otherwise made up", "wrong design file"):
+    for cause in ("less noise than claimed", "never offered", "constant or otherwise made up", "design file is the wrong one"):
         assert cause in joined
     assert "more than the 1 that the design claims" in joined
-    assert "What no such check can see" in text.split("\n\n")[-1]
+    assert "No such check can detect" in text.split("\n\n")[-1]
 
 
 def test_labels_play_no_tricks() -> None:
@@ -264,7 +264,7 @@ def test_a_test_says_its_sentence() -> None:
     found = check(Tally(THREE, [480, 300, 220]))
     rarest, together = found.tests
     assert rarest.say(0).startswith(
-        "Rarest answer: 'often' has 220 reports. By the noise alone no answer has fewer than 200.0"
+        "Rarest answer: 'often' has 220 reports. With this noise every answer has at least 200.0"
     )
     assert together.say(0).startswith(
         "All answers together: G2 = 0, p = 1 (against 999 simulated surveys; conservative)."
@@ -276,5 +276,5 @@ def test_a_test_says_its_sentence() -> None:
     assert range_.say(0).endswith(f"outside what is possible: p = {range_.p_value[0]:.2g}.")
     commonest = check(Tally(RandomizedResponse(["a", "b", "c"], odds=(1, 3)), [50, 30, 20])).tests[0]
     assert commonest.say(0).startswith(
-        "Commonest answer: 'a' has 50 reports. By the noise alone no answer has more than"
+        "Commonest answer: 'a' has 50 reports. With this noise every answer has at most"
     )

@@ -309,7 +309,7 @@ def test_the_advice_is_the_recommended_mechanism_where_that_is_worth_a_word() ->
     (said,) = plan(1024, epsilon=1, people=100).advice
     # Unary encoding needs 4e / (e + 1022) = 1.06 % of the people, the best sets hardly fewer, others 5 % more at most.
     assert f"at the same epsilon, {best.name} would need about 1.1 % of the people" in said
-    assert "in the place of 10.0" in said
+    assert "instead of 10.0" in said
     assert plan(best.design, people=100).advice == ()
     assert plan(RandomizedResponse(10, odds=(1, 0)), people=10).advice == ()
     # Sets of 5 out of 10 answers at odds 20 : 1 are far larger than K / (20 + 1): randomized response is the advice.
@@ -328,7 +328,7 @@ def test_far_shorter_reports_are_worth_a_word() -> None:
     advice = plan(design, people=100).advice
     if best.bits * 2 < design.report_bits:
         (said,) = advice
-        assert f"{best.name} would need reports of {best.bits:.1f} bits in the place of 854" in said
+        assert f"{best.name} would need reports of {best.bits:.1f} bits instead of 854" in said
     else:
         assert advice == ()
 

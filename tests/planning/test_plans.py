@@ -498,7 +498,7 @@ def test_the_smallest_epsilon_of_a_subset_selection(by_design: bool) -> None:
 
 def test_only_mechanisms_that_follow_from_epsilon_can_be_solved_for() -> None:
     kuk = surveys.kuk("4/5", "3/10", 2)
-    with pytest.raises(TypeError, match=r"cannot be planned for a channel.* the possible answers in the place of"):
+    with pytest.raises(TypeError, match=r"cannot be planned for a channel.* the possible answers instead of"):
         plan(kuk, people=1000, half_width=0.05)
     with pytest.raises(TypeError, match="cannot be planned for a channel"):
         plan(kuk, people=1000).table([1.0])
@@ -589,3 +589,11 @@ def test_what_a_shuffler_adds_is_planned_where_it_is_known() -> None:
     for design in (surveys.kuk("4/5", "3/10", 2), SubsetSelection(5, odds=(3, 1), size=2)):
         with pytest.raises(ValueError, match=f"such as a randomized response, but got a {design.mechanism}"):
             plan(design, people=10, delta=1e-6)
+
+
+def test_a_hopeless_survey_is_said_to_tell_nothing() -> None:
+    text = " ".join(plan(2_000_000, epsilon=0.01, people=10).text().split())
+    assert text.startswith("10 people at epsilon 0.01 give an interval half-width of more than 100 percentage points")
+    assert "nothing can be learned about a single answer" in text.split(".")[1]
+    assert "e+" not in text
+    assert "nothing can be learned" not in plan(5, epsilon=1, people=1000).text()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SurveyFile = Annotated[Path, typer.Argument(help="The survey: a JSON file, whose format the documentation describes.")]
 Database = Annotated[
     str | None,
-    typer.Option(help="Where counts are kept: a file, or postgresql://user@host/name. [default: ID.db beside SURVEY]"),
+    typer.Option(help="Where counts are kept: a file, or postgresql://user@host/name. [default: ID.db next to SURVEY]"),
 ]
 Place = Annotated[str, typer.Argument(help="The database of a survey: a file, or postgresql://user@host/name.")]
 PORT, DASHBOARD_PORT, DEFAULT_RATE = 8000, 8001, 300
@@ -37,7 +37,9 @@ def collect(
     survey: SurveyFile,
     *,
     database: Database = None,
-    host: Annotated[str, typer.Option(help="The address to listen at; 0.0.0.0 for all of this computer.")] = LOOPBACK,
+    host: Annotated[
+        str, typer.Option(help="The address to listen on; 0.0.0.0 for all addresses of this computer.")
+    ] = LOOPBACK,
     port: Annotated[int, typer.Option(help="The port of the survey; 0 for any free one.", min=0, max=65535)] = PORT,
     dashboard_host: Annotated[str, typer.Option(help="The address of the dashboard.")] = LOOPBACK,
     dashboard_port: Annotated[
@@ -49,9 +51,9 @@ def collect(
             help="A site whose pages may send responses, such as https://www.example.org; may be given more than once."
         ),
     ] = None,
-    limit: Annotated[int | None, typer.Option(help="Take no more responses than this.", min=1)] = None,
+    limit: Annotated[int | None, typer.Option(help="Accept at most this many responses.", min=1)] = None,
     rate: Annotated[
-        int, typer.Option(help="Reports per minute from one address; 0 for no limit, as behind a proxy.", min=0)
+        int, typer.Option(help="Responses per minute from one address; 0 for no limit, as behind a proxy.", min=0)
     ] = DEFAULT_RATE,
     certificate: Annotated[
         Path | None, typer.Option(help="A certificate (PEM), to serve HTTPS without a proxy.")
@@ -60,13 +62,13 @@ def collect(
     key_file: Annotated[
         Path | None,
         typer.Option(
-            help="A file with a key of the dashboard that may be used again, for a service that starts by itself, in "
-            "place of the link that works once."
+            help="A file with a reusable key for the dashboard, for a service that starts by itself; it replaces the "
+            "link that works once."
         ),
     ] = None,
     page: Annotated[
         Path | None,
-        typer.Option(help="Write the page to this file, to be hosted elsewhere, and serve nothing. Needs --url."),
+        typer.Option(help="Write the page to this file, to be hosted elsewhere, without serving it. Needs --url."),
     ] = None,
     url: Annotated[
         str | None, typer.Option(help="With --page: where responses are collected, such as https://survey.example.org.")
@@ -74,9 +76,10 @@ def collect(
 ) -> None:
     """Serve a survey whose answers are randomized in the respondents' browsers, and keep only counts.
 
-    Prints where the survey is, and a link to its dashboard that works once. Ctrl-C stops it, with exit code 0; started
-    again, it goes on. Addresses of respondents are neither stored nor logged. What a proxy says of them is ignored, so
-    that all who come through one share its address: set a limit there, and --rate 0 here.
+    Prints the address of the survey, and a link to its dashboard that works once. Ctrl-C stops it with exit code 0; if
+    you start it again, it continues. The addresses of respondents are neither stored nor logged. What a proxy says
+    about them is ignored, so everybody who comes through a proxy shares its address: set a limit there, and --rate 0
+    here.
     """
     from warner.service.survey import load_survey
 
@@ -102,7 +105,7 @@ def collect(
 
 def invite(
     survey: SurveyFile,
-    number: Annotated[int, typer.Argument(help="How many people are invited.", min=1, max=MOST_INVITED)],
+    number: Annotated[int, typer.Argument(help="The number of people to invite.", min=1, max=MOST_INVITED)],
     *,
     url: Annotated[str, typer.Option(help="Where the survey is, such as https://survey.example.org.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="A new CSV file for the links, one per line.")],
@@ -110,8 +113,8 @@ def invite(
 ) -> None:
     """Make links that are good for one response each.
 
-    The file of links is for its owner only, and is all there is: the database keeps hashes. A running survey with an
-    SQLite file is to be stopped first, and started again afterwards.
+    Only this file has the links, readable by its owner alone: the database keeps hashes. If the survey runs with an
+    SQLite file, stop it first and start it again afterwards.
     """
     from warner.service.survey import load_survey
 
@@ -135,9 +138,9 @@ def invite(
 
 
 def close(database: Place) -> None:
-    """Close a survey for good, and publish what still waits.
+    """Close a survey for good, and publish the responses that are still waiting.
 
-    A survey that is running with an SQLite file is closed on its dashboard instead.
+    If the survey is running with an SQLite file, close it on its dashboard instead.
     """
     from warner.service.stores import collected
 
@@ -155,9 +158,9 @@ def backup(
     *,
     output: Annotated[Path, typer.Option("--output", "-o", help="A new file for the copy.")],
 ) -> None:
-    """Copy the database of a survey to an SQLite file, also while it is running.
+    """Copy the database of a survey to an SQLite file, even while the survey is running.
 
-    The copy is written in an order that tells nothing; other ways to copy the file may show who responded when.
+    The copy is written in an order that reveals nothing; other ways of copying the file may show who responded when.
     """
     from warner.service.stores import backup as copied
 

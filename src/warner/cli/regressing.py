@@ -69,7 +69,7 @@ def regress(
     by: Annotated[str | None, typer.Option(help="The column that names the design of each row.")] = None,
     on: Annotated[
         str | None,
-        typer.Option(help="The covariates, separated by commas, in the place of a formula; needs no extra package."),
+        typer.Option(help="The covariates, separated by commas, instead of a formula; needs no extra package."),
     ] = None,
     model: Annotated[
         str, typer.Option(help="multinomial (log-odds of each answer), ordered, or linear (shares themselves).")

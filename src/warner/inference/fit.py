@@ -46,7 +46,7 @@ from warner.inference.verdicts import Check, Findings, Test
 from warner.reports.counts import refuse_uninformative
 from warner.reports.pools import refuse_uncounted
 from warner.simulate import of_each_size, seeded_by
-from warner.words import amount, p_value, quoted
+from warner.words import p_value, quoted, reports_counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -187,15 +187,16 @@ def _bounds_test(part: Tally, p_values: Array, bounds: Bounds) -> Test:
             "possible range", p_values, lambda group: f"Counts outside what is possible: {p_value(p_values[group])}."
         )
     below = bounds.most is None
-    name, rule = ("Rarest", "fewer") if below else ("Commonest", "more")
+    name, rule = ("Rarest", "at least") if below else ("Commonest", "at most")
     floor = bounds.least if below else bounds.most
 
     def say(group: int) -> str:
         counts, n = part.rows()
         extreme = int(counts[group].argmin() if below else counts[group].argmax())
+        reports = reports_counted(counts[group, extreme], weighted=False)
         return (
-            f"{name} answer: {quoted(part.domain[extreme])} has {amount(counts[group, extreme])} reports. By the noise "
-            f"alone no answer has {rule} than {n[group] * floor:,.1f} on average: {p_value(p_values[group])}."
+            f"{name} answer: {quoted(part.domain[extreme])} has {reports}. With this noise every answer has {rule} "
+            f"{n[group] * floor:,.1f} on average: {p_value(p_values[group])}."
         )
 
     return Test(f"{name.lower()} answer", p_values, say)

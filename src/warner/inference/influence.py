@@ -46,20 +46,20 @@ def influence_text(tally: Collected, fakes: int | None = None) -> str:
 
     >>> from warner import RandomizedResponse, Tally
     >>> influence_text(Tally(RandomizedResponse(["yes", "no"], truth="3/4"), [40, 60]), 1)
-    'Fake reports: 1 fake among the reports can have moved any one share by up to 2 percentage points.'
+    'Fake reports: 1 fake among the reports can have moved any share by up to 2 percentage points.'
     """
     most = ", in the collection where that is most" if len(tally.parts) > 1 else ""
     leverage = max(part.design.leverage() for part in tally.parts if part.design.epsilon > 0)
     if fakes is None:
         text = (
-            "Fake reports: every 1 % of fakes among the reports can have moved any one share by up to "
+            "Fake reports: every 1 % of fakes among the reports can have moved any share by up to "
             f"{leverage:.3g} percentage points{most}."
         )
     else:
         weight = " of weight 1" if tally.weighted else ""
         where = " (in the smallest group)" if tally.by else ""
         text = (
-            f"Fake reports: {counted(fakes, 'fake', 'fakes')}{weight} among the reports can have moved any one share "
+            f"Fake reports: {counted(fakes, 'fake', 'fakes')}{weight} among the reports can have moved any share "
             f"by up to {100 * np.nanmax(moved_by(tally, fakes)):.3g} percentage points{where}{most}."
         )
     return text + _at_once(tally) + _for_whom(tally)
@@ -72,16 +72,18 @@ def _at_once(tally: Collected) -> str:
     if most == 1:
         return ""
     exactly = all(design.supported == most for design in designs)
-    return f" One fake report can do its part of that to {'' if exactly else 'up to '}{most:,} answers at once."
+    return f" One fake report can move {'' if exactly else 'up to '}{most:,} answers at once, each by its part of that."
 
 
 def _for_whom(tally: Collected) -> str:
     """Say for which estimators the bound on fakes holds."""
     symmetries = [part.design.symmetry for part in tally.parts]
     if None in symmetries:
-        return " That holds for inv."
+        return " This bound holds for the estimator inv."
     if not all(part.design.exclusive for part in tally.parts):
-        return " That holds for inv, and twice that for inv_p; for inv_n and mle no such bound is known."
+        return (
+            " This bound holds for the estimator inv, and twice it for inv_p; for inv_n and mle no such bound is known."
+        )
     if tally.k > 2 and any(symmetry.p < symmetry.q for symmetry in symmetries if symmetry is not None):
-        return " That holds for inv, inv_n and inv_p; mle has no such bound for a design with p < q."
+        return " This bound holds for the estimators inv, inv_n and inv_p; mle has none for a design with p < q."
     return ""

@@ -78,8 +78,8 @@ class Presence(Result):
         """Say it in two lines, or in two for each group."""
         error = f"{100 * (1 - self.level):.6g} %"
         promise = {
-            "holm": f"at most {error} chance of any false one",
-            "bh": f"about {error} false ones among them on average, not proven",
+            "holm": f"the probability of naming any falsely is at most {error}",
+            "bh": f"about {error} of them are false on average, which is not proven",
         }[self.correction]
         about = "approximate, " if self.approximate and not self.tally.weighted else ""
         lines = [f"Answers that somebody holds ({about}{promise}{about_groups(self.tally)}):"]

@@ -70,7 +70,7 @@ class Ranking(Result):
         """Say it in two lines, or in two for each group."""
         about = "approximate, " if self.approximate and not self.tally.weighted else ""
         tally, level = self.tally, f"{about}{level_text(self.confidence.level)} confidence, {self.confidence.target}"
-        what = "the commonest answer" if self.count == 1 else f"among the {self.count:,} commonest answers"
+        what = "the most common answer" if self.count == 1 else f"among the {self.count:,} most common answers"
         lines = [f"Certainly {what} ({level}{about_groups(tally)}):"]
         for place, (group, certain, possible) in enumerate(group_rows(tally, self.certain, self.possible)):
             if certain is None or possible is None:

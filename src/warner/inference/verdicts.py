@@ -11,7 +11,18 @@ import numpy as np
 
 from warner.inference.influence import influence_text, moved_by
 from warner.results import Result, plain
-from warner.words import amount, enumerated, p_value, printable, quoted, rounded_down, shortened, wrapped
+from warner.words import (
+    amount,
+    counted,
+    enumerated,
+    p_value,
+    printable,
+    quoted,
+    reports_counted,
+    rounded_down,
+    shortened,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -296,26 +307,26 @@ class Check(Result):
         claim = "the design" if len(self.findings) == 1 else "their designs"
         if not self.tally.by:
             if self.fits:
-                return f"The reports fit {claim}: {p}, not below {limit:.4g}."
-            return f"The reports do not fit {claim}: {p}, below {limit:.4g}."
-        failed, among = int((~self.group_fits).sum()), f"corrected for {self._answered:,} groups"
+                return f"The reports fit {claim} ({p}; a misfit would have p < {limit:.4g})."
+            return f"The reports do not fit {claim} ({p}, below {limit:.4g})."
+        failed, groups = int((~self.group_fits).sum()), counted(self._answered, "group", "groups")
         if failed:
-            return f"The reports of {failed:,} of {self._answered:,} groups do not fit {claim}: {p} ({among})."
-        every = f"all {self._answered:,} groups" if self._answered > 1 else "the one group"
-        return f"The reports fit {claim} in {every}: {p} ({among})."
+            return f"The reports do not fit {claim} in {failed:,} of {groups}: {p} (corrected for {groups})."
+        every = f"all {groups}" if self._answered > 1 else "the only group with reports"
+        return f"The reports fit {claim} in {every}: {p} (corrected for {groups})."
 
     def _heading(self) -> str:
         tally = self.tally
         weighted = approximate = ""
         if tally.weighted:
-            weighted = f" weighted (worth {np.sum(tally.effective):,.0f} equally weighted ones)"
-            approximate = " With weights it is approximate."
+            weighted = f" (worth {np.sum(tally.effective):,.0f} equally weighted ones)"
+            approximate = " With weights, p is approximate."
         most = "at most " if len(tally.parts) > 1 else ""
-        counted = f"{amount(np.asarray(tally.n).sum())} reports{weighted} among {tally.k:,} answers"
+        claim = f"{reports_counted(tally.n, weighted=tally.weighted)}{weighted} among {tally.k:,} answers"
         for name in ("missing", "unknown"):
             left_out = int(np.sum(getattr(tally, name)))
-            counted += f", {left_out:,} {name} left out" if left_out else ""
-        claim = f"{counted}, claimed epsilon {most}{tally.shown_epsilon()}, level {100 * self.level:g} %."
+            claim += f", {left_out:,} {name} left out" if left_out else ""
+        claim += f", claimed epsilon {most}{tally.shown_epsilon()}, level {100 * self.level:g} %."
         for part in tally.parts:
             claim += f" {words}." if (words := part.left_out()) else ""
         if not self.tests:
@@ -335,9 +346,11 @@ class Check(Result):
         sentences = [test.say(group) for test in part.tests]
         if part.together is not None:
             both = p_value(part.together[group])
-            sentences[1] += f" The smaller of the two, compared with that of the same simulated surveys: {both}."
+            sentences[1] += (
+                f" The smaller of the two p-values, compared with those of the same simulated surveys: {both}."
+            )
         if len(part.p_values) > 1:
-            sentences[-1] += " The verdict is on the smallest p-value, times the number of tests."
+            sentences[-1] += " The verdict uses the smallest p-value, multiplied by the number of tests."
         if part.epsilon_at_least is not None:
             sentences.append(_spent(float(part.epsilon_at_least[group]), part.tally.design))
         return [*sentences, self._outside(part, group)]
@@ -358,7 +371,7 @@ class Check(Result):
         if alone > len(labels):
             text += (
                 f" Judged one by one, {alone:,} of {len(columns):,} are; but up to {50 * (1 - self.level):.3g} % of "
-                "the answers are so by chance alone, hence the others are not named."
+                "the answers are so by chance alone, so the others are not named."
             )
         return text
 
@@ -404,39 +417,39 @@ class Check(Result):
         least = math.ceil(judged * self._answered / (1 - self.level))
         if self.simulations >= least:
             return []
-        many = f" and {self._answered:,} groups" if self.tally.by else ""
-        few = f"{self.simulations:,} simulations are too few for G2 to refuse anything"
-        return [f"At this level{many}, {few}; it takes {least:,}."]
+        many = f", with {counted(self._answered, 'group', 'groups')}" if self.tally.by else ""
+        few = f"{counted(self.simulations, 'simulation is', 'simulations are')} too few for G2 to show a misfit"
+        return [f"At this level{many}, {few}; at least {least:,} are needed."]
 
 
 CAUSES = (
-    "What may have happened: less noise than claimed was added, so that people gave away more than the epsilon of the "
-    "design; or some answers were never offered to respondents; or a part of the reports is constant or otherwise made "
-    "up; or this is the wrong design file, or a domain with other answers. The estimates rest on the design: find the "
+    "Possible causes: less noise than claimed was added, so that people gave away more than the epsilon of the "
+    "design; some answers were never offered to respondents; part of the reports is constant or otherwise made "
+    "up; or the design file is the wrong one, or has other answers. The estimates rely on the design: find the "
     "cause first."
 )
 BLIND = (
-    "What no such check can see: more noise than claimed, reports made up uniformly at random, and people who did not "
-    "answer honestly. All of these look like honest answers from another population. A fit is no proof."
+    "No such check can detect more noise than claimed, reports made up uniformly at random, or people who did not "
+    "answer honestly. All of these look like honest answers from another population. A good fit is no proof."
 )
 
 
 SEEN = (
-    "What no such check can see: people who did not answer honestly, and reports that were made up by the rules of the "
-    "design. They look like honest answers from another population. A fit is no proof."
+    "No such check can detect people who did not answer honestly, or reports that were made up by the rules of the "
+    "design. They look like honest answers from another population. A good fit is no proof."
 )
 
 
 def _spent(bound: float, design: Design) -> str:
     if bound == 0:
-        return "Epsilon spent: these reports set no lower bound; any amount of noise could have made them."
+        return "Epsilon spent: these reports set no lower bound; any amount of noise could have produced them."
     if math.isinf(bound):
         return "Epsilon spent: no amount of noise, by a design with p < q over these answers, explains the reports."
     claimed = design.shown_epsilon()
-    than = f"more than the {claimed} that" if bound > design.epsilon else f"no contradiction to the {claimed} that"
+    than = "is more than" if bound > design.epsilon else "does not contradict"
     return (
-        f"Epsilon spent: at least {rounded_down(bound)}, if these are randomized responses over these answers; {than} "
-        "the design claims."
+        f"Epsilon spent: at least {rounded_down(bound)}, if these are randomized responses over these answers. This "
+        f"{than} the {claimed} that the design claims."
     )
 
 

@@ -41,7 +41,7 @@ def better_mechanism(design: Design) -> Iterator[str]:
         return
     best = preferred(offered)
     part = best.variance / variance_of_rare(design)
-    shorter = f"reports of {bits_text(best.bits)} bits in the place of {bits_text(design.report_bits)}"
+    shorter = f"reports of {bits_text(best.bits)} bits instead of {bits_text(design.report_bits)}"
     if part < WORTH_NAMING:
         yield (
             f"Another mechanism: at the same epsilon, {best.name} would need about {100 * part:.2g} % of the people "

@@ -80,7 +80,7 @@ def with_epsilon(design: Design, epsilon: Number) -> Design:
     except TypeError:
         raise TypeError(
             f"another epsilon cannot be planned for a {design.mechanism}, which does not follow from epsilon; give the "
-            "possible answers in the place of the design, or a mechanism such as 'randomized response'"
+            "possible answers instead of the design, or a mechanism such as 'randomized response'"
         ) from None
 
 

@@ -24,7 +24,7 @@ def sentences(plan: Plan) -> Iterator[str]:
     if plan.error < float("inf"):
         population = "the worst population" if plan.population is None else "this population"
         yield (
-            f"Error of the unbiased shares (inv), as a root mean square over the answers: {points(plan.error)} (for "
+            f"Error of the unbiased shares (inv), as a root mean square over the answers: {capped(plan.error)} (for "
             f"{population}). The error of inv_p is never larger; mle and inv_n have no such guarantee."
         )
     yield _smallest_share(plan)
@@ -51,7 +51,8 @@ def _solution(plan: Plan) -> str:
         verb = "reaches" if plan.people == 1 else "reach"
         return f"E{epsilon[1:]} is {smallest} with which {people} {verb} {measure} of {points(plan.goal)}."
     verb = "gives" if plan.people == 1 else "give"
-    return f"{people} at {epsilon} {verb} {measure} of {points(getattr(plan, plan.measure))}."
+    nothing = ": nothing can be learned about a single answer" if plan.half_width >= 1 else ""
+    return f"{people} at {epsilon} {verb} {measure} of {capped(getattr(plan, plan.measure))}{nothing}."
 
 
 def _design(plan: Plan) -> str:
@@ -70,8 +71,8 @@ def _interval(plan: Plan) -> str:
         case = "the worst case" if plan.population is None else "the widest interval in the population"
     intervals = "all intervals together" if plan.simultaneous else "each interval"
     return (
-        f"Interval: ± {points(plan.half_width)} for {about} with a true share of {share_text(plan.share)} ({case}), at "
-        f"a confidence level of {level_text(plan.level)} for {intervals}; standard error {points(plan.standard_error)}."
+        f"Interval: ± {capped(plan.half_width)} for {about} with a true share of {share_text(plan.share)} ({case}), at "
+        f"a confidence level of {level_text(plan.level)} for {intervals}; standard error {capped(plan.standard_error)}."
     )
 
 
@@ -97,6 +98,15 @@ def _shuffled(plan: Plan) -> str:
         "Shuffled reports: if an honest shuffler mixes them, all of them together have a central epsilon of at most "
         f"{rounded_up(plan.shuffled_epsilon, 4)} at delta {plan.delta:g} (proven with the privacy blanket)."
     )
+
+
+def capped(difference: float) -> str:
+    """Write a difference in percentage points; one beyond all shares is not worth its digits.
+
+    >>> capped(0.03), capped(12_500.0)
+    ('3 percentage points', 'more than 100 percentage points')
+    """
+    return points(difference) if difference <= 1 else "more than 100 percentage points"
 
 
 def share_text(share: float) -> str:

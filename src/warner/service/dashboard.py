@@ -51,10 +51,10 @@ ICON = (
     'd="M2 9h3v5H2zm5-4h3v9H7zm5-3h3v12h-3z"/></svg>'
 )
 STRANGER = (
-    "This page is closed. Open the link that `warner collect` printed when it started: it works once, within ten "
-    "minutes. A new start prints a new one.\n"
+    "This page is closed to you. Open the link that `warner collect` printed when it started: it works once, within "
+    "ten minutes. To get a new link, restart `warner collect`.\n"
 )
-ELSEWHERE = "There is no dashboard under this name. Use 127.0.0.1 or localhost, through an SSH tunnel if need be.\n"
+ELSEWHERE = "There is no dashboard at this address. Use 127.0.0.1 or localhost, through an SSH tunnel if necessary.\n"
 SHELL = """<!doctype html>
 <html lang="en">
 <head>

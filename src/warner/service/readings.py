@@ -218,7 +218,7 @@ def _interval(result: Estimate, ends: Limits, wanted: Confidence) -> Document:
     if wanted.anytime:
         promise = (
             f"It holds however often you look: the probability that it ever misses the true share is at most {miss}, "
-            "whenever the survey is closed. The exact interval, which is narrower, is shown then."
+            "whenever the survey is closed. The narrower exact interval is shown once it is closed."
         )
     elif result.approximate(ends):
         promise = f"For one look, at a closed survey: it misses the true share with a probability of about {miss}."

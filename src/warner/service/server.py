@@ -232,19 +232,19 @@ def opening(survey: Survey, places: Places, key: str) -> list[str]:
         f"survey     {places.respondents.url}/s/{survey.id}",
         f"dashboard  {places.dashboard.url}/dashboard?key={key}",
         f"database   {without_password(places.database)}",
-        f"privacy    a response spends epsilon {rounded_up(survey.epsilon, 3)} at most, all questions together",
+        f"privacy    a response spends at most epsilon {rounded_up(survey.epsilon, 3)}, for all questions together",
     ]
     if not places.respondents.safe:
         lines.append(
-            "warning    beyond this computer browsers draw nothing on a page that comes by plain http: "
-            "put a proxy with TLS in front, or give --certificate and --key"
+            "warning    on other computers the page refuses to draw, because it is not served over HTTPS: "
+            "put a proxy with TLS in front of it, or give --certificate and --key"
         )
     if not places.dashboard.safe:
         lines.append(
-            "warning    beyond this computer no browser opens the dashboard by plain http: reach it through a tunnel, "
+            "warning    on other computers no browser opens the dashboard without HTTPS: reach it through a tunnel, "
             "such as ssh -L, or give --certificate and --key"
         )
-    return [*lines, "Ctrl-C stops it; what was thanked for is on disk."]
+    return [*lines, "Press Ctrl-C to stop. Every response that was acknowledged is on disk."]
 
 
 def tls(certificate: Path | None, key: Path | None) -> ssl.SSLContext | None:

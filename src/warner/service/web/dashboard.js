@@ -113,7 +113,7 @@ function needed(question, wish) {
   const people = question.needed[wish];
   if (people === null) return "no number of people is enough under this design";
   const [all, more] = people;
-  return more === 0 ? `none: ${counted(all, "person is", "people are")} enough` : `${number(more)} more, of ${number(all)}`;
+  return more === 0 ? `none: ${counted(all, "person is", "people are")} enough` : `${number(more)} more (${number(all)} in all)`;
 }
 
 function verdict(question, reading) {
@@ -126,7 +126,7 @@ function results(question, reading) {
   if (question.refused) return [element("p", { class: "refused" }, question.refused)];
   if (!question.answers.length)
     return [element("p", { class: "nothing" }, question.reports || reading.state === "closed" || reading.responses
-      ? "No reports to this question." : `No numbers yet: they appear when ${counted(reading.batch, "response has", "responses have")} arrived.`)];
+      ? "No reports for this question." : `No numbers yet: they appear when ${counted(reading.batch, "response has", "responses have")} arrived.`)];
   const supporting = question.supporting;
   const shown = answersTable(tight(`Estimated shares, with the ${question.interval.name}`), question.answers,
     scale(question.answers), supporting);
@@ -136,8 +136,8 @@ function results(question, reading) {
     notes.push(element("p", { class: "note" }, "* The estimate lies outside its own interval."
       + (failed(question) ? "" : " That is the bias of the estimator, not an error: trust the interval.")));
   if (question.left_out)
-    notes.push(element("p", { class: "note" }, `The ${question.answers.length} largest shares; `
-      + `${counted(question.left_out, "answer", "answers")} more in the files below.`));
+    notes.push(element("p", { class: "note" }, `Only the ${question.answers.length} largest shares are shown; `
+      + `the files below hold ${counted(question.left_out, "more answer", "more answers")}.`));
   return [shown, ...notes];
 }
 
@@ -160,7 +160,7 @@ function groupsFold(question, kept) {
 
 function madeFold(question, kept) {
   if (question.made === null || !question.reports) return [];
-  const fold = folded("made", kept, "Reports as they were made");
+  const fold = folded("made", kept, "Reports as received");
   fold.append(table("Number of reports", ["Report", { node: "Reports", class: "number" }],
     question.made.map((made) => [said("span", made.label), { node: number(made.reports), class: "number" }])));
   return [fold];
@@ -188,9 +188,9 @@ function card(question, reading, wish, old) {
     said("h2", question.text, { id: heading }),
     ...(question.help ? [said("p", question.help, { class: "help" })] : []),
     element("p", { class: "mode" }, question.mode === "person"
-      ? "Randomized by the person: what is entered is the report." : "Randomized by the browser."),
+      ? "Randomized by the respondent, who enters only the report." : "Randomized by the browser."),
     ...(failed(question) ? [element("p", { class: "alarm" }, element("strong", {}, "Warning: "), question.check.verdict,
-      " The estimates rest on the design: find the cause first, with ", element("code", {}, "warner check"), ".")] : []),
+      " The estimates rely on the design: find the cause first, with ", element("code", {}, "warner check"), ".")] : []),
     element("div", { class: "wide" }, ...results(question, reading)),
     facts([
       ["Reports", number(question.reports)],
@@ -246,7 +246,7 @@ function responses(reading) {
   const invited = reading.invited === null ? "" : ` of ${number(reading.invited)} invited`;
   return element("p", { class: "responses" }, element("strong", {}, number(reading.responses)),
     ` ${reading.responses === 1 ? "response" : "responses"}${invited}`,
-    element("span", { class: "note" }, steps ? `published,${steps}` : "all of them published"));
+    element("span", { class: "note" }, steps ? `published,${steps}` : "all published"));
 }
 
 function byDay(reading, kept) {
@@ -257,8 +257,8 @@ function byDay(reading, kept) {
   fold.append(table("Published responses", ["Day", { node: "Responses", class: "number" }],
     days.map((day) => [day.day, { node: number(day.responses), class: "number" }])));
   return [element("figure", {}, dayChart(days),
-    element("figcaption", {}, first === last ? `Published responses of ${first}`
-      : `Published responses by day, ${first} to ${last}; at most ${number(Math.max(...days.map((day) => day.responses)))} a day`)),
+    element("figcaption", {}, first === last ? `Published responses on ${first}`
+      : `Published responses by day, ${first} to ${last}; at most ${number(Math.max(...days.map((day) => day.responses)))} per day`)),
   fold];
 }
 
@@ -270,11 +270,11 @@ function summary(reading) {
     responses(reading),
     ...byDay(reading, kept),
     facts([
-      [reading.invited === null ? "Public link" : "Page, for those who are invited", closed ? null : linked],
+      [reading.invited === null ? "Public link" : "Survey page, by invitation", closed ? null : linked],
       ["Epsilon of all questions together", reading.epsilon],
       ["Fingerprint", fingerprint(reading, kept)],
       ["Tallies of all questions", element("a", { href: "/dashboard/export?format=json", download: "" }, "JSON")],
-      [element("label", { for: "wish" }, "Wished precision"), closed ? null : wishes],
+      [element("label", { for: "wish" }, "Desired precision"), closed ? null : wishes],
     ]));
 }
 
@@ -320,8 +320,8 @@ const cancel = element("button", { type: "button", autofocus: "" }, "Keep it ope
 const failure = element("p", { class: "alarm", role: "alert" });
 const dialog = element("dialog", { "aria-labelledby": "sure", "aria-describedby": "what" },
   element("h2", { id: "sure" }, "Close the survey for good?"),
-  element("p", { id: "what" }, "No further responses will be taken, and a closed survey cannot be opened again. The "
-    + "responses that are waiting are published, the intervals become the exact ones, and the check is made."),
+  element("p", { id: "what" }, "No further responses will be accepted, and a closed survey cannot be reopened. The "
+    + "responses that are still waiting will be published, the intervals will become the exact ones, and the check will be made."),
   failure,
   element("p", { class: "buttons" }, cancel, " ", sure));
 cancel.addEventListener("click", () => dialog.close());
@@ -334,7 +334,7 @@ sure.addEventListener("click", async () => {
     if (!reply.ok) throw new Error();
     dialog.close();
   } catch {
-    failure.textContent = "The server did not close it. Look at what it printed, and try again.";
+    failure.textContent = "The server did not close the survey. Check what it printed, and try again.";
   }
   sure.disabled = false;
 });
@@ -343,14 +343,14 @@ function closing(reading) {
   if (reading.state === "closed") {
     if (dialog.open) dialog.close();
     parts.closing.replaceChildren(element("h2", { id: "closing" }, "The survey is closed"),
-      element("p", {}, "No further responses are taken. All responses are published."));
+      element("p", {}, "No further responses are accepted. All responses are published."));
     return;
   }
   if (parts.closing.querySelector("button")) return;
   const button = element("button", { type: "button", class: "danger" }, "Close the survey…");
   button.addEventListener("click", () => { failure.textContent = ""; dialog.showModal(); });
   parts.closing.replaceChildren(element("h2", { id: "closing" }, "Close the survey"),
-    element("p", {}, "Once enough people have answered. Nobody can answer after that, and it cannot be undone."), button);
+    element("p", {}, "Close it once enough people have answered. After that nobody can answer, and closing cannot be undone."), button);
 }
 
 // The stream
@@ -374,7 +374,7 @@ function listen() {
   });
   source.addEventListener("error", () => {
     const gone = source.readyState === EventSource.CLOSED;
-    state(gone ? "The server does not accept this page any more. If it was started again, open the link that it printed."
+    state(gone ? "The server no longer accepts this page. If it was restarted, open the new link that it printed."
       : `Connection lost at ${clock()}. Trying again.${shown ? " The numbers below are the last that arrived." : ""}`, true);
     if (gone) setTimeout(listen, RETRY);
   });
@@ -384,4 +384,4 @@ if (location.search) history.replaceState(null, "", location.pathname); // the k
 if (window.isSecureContext) {
   main.append(parts.announced, parts.summary, parts.questions, parts.closing, dialog);
   listen();
-} else state("Browsers keep the session only over https, or at 127.0.0.1: use one of these.", true);
+} else state("Browsers keep the session only over HTTPS or at 127.0.0.1: please use one of these.", true);
