@@ -311,6 +311,19 @@ def test_a_server_that_does_not_wait_for_the_disk_is_refused_or_told_to(
     connection.execute(f"alter role warner in database {database} reset all")
 
 
+def test_whoever_may_not_read_is_told_so_in_one_line() -> None:
+    import psycopg
+
+    place = postgres().database()
+    for name in ("one", "two"):
+        opened(place, a_survey(id=name)).release()
+    with psycopg.connect(place, autocommit=True) as connection:
+        connection.execute("drop role if exists nobody_here")
+        connection.execute("create role nobody_here login")
+    with pytest.raises(OSError, match=r"^PostgreSQL: permission denied for schema warner_one$"):
+        collected(place.replace("warner@", "nobody_here@", 1))
+
+
 def test_a_server_that_is_not_there_is_one_clear_line() -> None:
     pytest.importorskip("psycopg")
     with pytest.raises(OSError, match=r"^PostgreSQL: .*nowhere") as told:

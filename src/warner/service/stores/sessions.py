@@ -115,16 +115,16 @@ def reading(place: str) -> Iterator[tuple[psycopg.Connection, str]]:
     """Give a connection at one moment of a survey, with the name of its schema."""
     url, name = parts(place)
     library = driver()
-    with connected(url) as connection:
-        mine = _schema(connection, name)
-        connection.execute(f"set search_path = {mine}")
-        try:
+    try:
+        with connected(url) as connection:
+            mine = _schema(connection, name)
+            connection.execute(f"set search_path = {mine}")
             with connection.transaction():
                 connection.execute("set transaction read only")
                 lock(connection, SHARED, snapshot=True)
                 yield connection, mine
-        except library.Error as error:
-            raise OSError(f"PostgreSQL: {first_line(error)}") from None
+    except library.Error as error:
+        raise OSError(f"PostgreSQL: {first_line(error)}") from None
 
 
 def _schema(connection: psycopg.Connection, name: str | None) -> str:
