@@ -97,6 +97,15 @@ def tabulated(columns: Mapping[str, Sequence[str]], left: int = 1) -> list[str]:
     ]
 
 
+def group_name(group: Iterable[object]) -> str:
+    """Name a group by its values; one that is missing is not the text None.
+
+    >>> group_name(("north", 2024)), group_name((None,)), group_name(("None",))
+    ('north / 2024', '(missing)', 'None')
+    """
+    return " / ".join("(missing)" if value is None else str(value) for value in group)
+
+
 def counted(number: int, one: str, several: str) -> str:
     """Write a number with its noun in the right form."""
     return f"{number:,} {one if number == 1 else several}"

@@ -35,7 +35,7 @@ from warner.inference.binomial import (
 from warner.inference.equality import MOST_PEOPLE, barnard_test, fisher_test, sign_test
 from warner.inference.intervals import Confidence, joint, limits, positions_of, spread
 from warner.results import Result, plain
-from warner.words import printable
+from warner.words import group_name, printable
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Label, Numbers, PerGroup
@@ -106,7 +106,7 @@ class Comparison(Result):
     def table(self) -> dict[str, Counts]:
         """Give the numbers as columns, a row for each group."""
         names = np.empty(max(len(self.groups), 1), dtype=object)
-        names[:] = [group_name(group) for group in self.groups] or [""]
+        names[:] = [shown_name(group) for group in self.groups] or [""]
         grouped = {"group": names} if self.groups else {}
         return grouped | {name: np.atleast_1d(getattr(self, name)) for name in _COLUMNS}
 
@@ -114,7 +114,7 @@ class Comparison(Result):
         """Say it in a line, or in one for each group."""
         head = f"{self.first} against {self.second}, {'approximate ' if self.approximate else ''}{self.confidence}"
         rows = np.transpose([np.atleast_1d(getattr(self, name)) for name in _COLUMNS])
-        names = [f"{group_name(group)}: " for group in self.groups] or [""]
+        names = [f"{shown_name(group)}: " for group in self.groups] or [""]
         lines = [f"{name}{_compared_in_words(row, self.test)}" for name, row in zip(names, rows.tolist(), strict=True)]
         return "\n".join([head, *lines])
 
@@ -294,23 +294,23 @@ def compare_groups(
         raise ValueError(f"test must be one of {', '.join(TESTS)}, but got {test!r}")
     if not tally.by:
         raise ValueError("between needs groups: tally the reports with by=")
-    names = {group_name(group): group for group in tally.groups}
+    names = {shown_name(group): group for group in tally.groups}
     keys = [key if isinstance(key, tuple) else (key,) for key in between]
-    keys = [key if key in tally.groups else names.get(group_name(key), key) for key in keys]  # as they are shown
+    keys = [key if key in tally.groups else names.get(shown_name(key), key) for key in keys]  # as they are shown
     for key in keys:
         if key not in tally.groups:
-            shown = ", ".join(group_name(group) for group in tally.groups[:NAMED])
+            shown = ", ".join(shown_name(group) for group in tally.groups[:NAMED])
             raise ValueError(
-                f"between must name two groups, but there is no group {group_name(key)}; there are {shown}"
+                f"between must name two groups, but there is no group {shown_name(key)}; there are {shown}"
             )
     if keys[0] == keys[1]:
-        raise ValueError(f"two different groups must be compared, but got {group_name(keys[0])} twice")
+        raise ValueError(f"two different groups must be compared, but got {shown_name(keys[0])} twice")
     _refuse_simultaneous(confidence)
     (place,) = positions_of([answer], tally.domain)
     rows = [tally.groups.index(key) for key in keys]
     for row, key in zip(rows, keys, strict=True):
         if not tally.answered[row]:
-            raise ValueError(f"both groups must have reports, but {group_name(key)} has none")
+            raise ValueError(f"both groups must have reports, but {shown_name(key)} has none")
     first, second = (joint(tally.parts, row, [[place]], target=confidence.target) for row in rows)
     same = np.array_equal(first.base, second.base) and np.array_equal(first.gain, second.gain)
     if first.binomial and second.binomial and same:
@@ -325,7 +325,7 @@ def compare_groups(
     else:
         numbers, approximate, named = _of_estimates(tally, place, rows, confidence), True, "normal"
     numbers = Difference(*(number[()] for number in agreeing(Difference(*map(np.asarray, numbers)), confidence)))
-    one_name, two_name = (f"{tally.domain[place]!r} in {group_name(key)}" for key in keys)
+    one_name, two_name = (f"{tally.domain[place]!r} in {shown_name(key)}" for key in keys)
     shown = numbers.unbiased if shares is None else shares[rows[0], place] - shares[rows[1], place]
     return _comparison(tally, (one_name, two_name), shown, numbers, confidence, approximate, named)
 
@@ -443,9 +443,9 @@ def ratio_limits(low1: Numbers, high1: Numbers, low2: Numbers, high2: Numbers) -
         return np.where(high2 > 0, low1 / high2, 0.0), np.where(low2 > 0, high1 / low2, np.inf)
 
 
-def group_name(group: Group) -> str:
+def shown_name(group: Group) -> str:
     """Name a group as it is shown."""
-    return printable(" / ".join(map(str, group)))
+    return printable(group_name(group))
 
 
 def _refuse_simultaneous(confidence: Confidence) -> None:

@@ -53,7 +53,7 @@ TARGET_CHANCE = {
 }
 NO_LIKELIHOOD = "a report can support several answers, so the counts alone do not have a likelihood"
 ANYTIME_EXPLAINED = (
-    "The intervals hold however often one looks while reports arrive. That makes them wider than those for one look, "
+    "The intervals hold however often you look while reports arrive. That makes them wider than those for one look, "
     "at a number of reports that was fixed beforehand."
 )
 SHARE_EXPLAINED = (

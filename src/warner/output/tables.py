@@ -9,7 +9,7 @@ import numpy as np
 
 from warner.estimators.auto import COMPARED
 from warner.inference.intervals import Confidence
-from warner.words import amount, counted, printable, reports_counted, shortened
+from warner.words import amount, counted, group_name, printable, reports_counted, shortened
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,7 +54,7 @@ def estimate_text(estimate: Estimate, confidence: Confidence, rows: int) -> str:
         reason = "a negative share, which no interval holds" if inverted else "the bias of this estimator"
         lines.append(f"* outside its own interval: {reason}")
     if confidence.anytime:
-        lines.append("the intervals hold however often one looks while reports arrive")
+        lines.append("the intervals hold however often you look while reports arrive")
     if estimate.tally.weighted:
         effective = f"{float(np.sum(estimate.tally.effective)):,.1f}"
         lines.append(f"intervals are approximate: weights count as {effective} reports")
@@ -116,7 +116,7 @@ def largest_first(estimate: Estimate, table: Table, rows: int) -> NDArray[np.int
 
 def row_label(estimate: Estimate, table: Table, row: int) -> str:
     """Name a row: its group, if there are groups, and the answer."""
-    return printable(" / ".join(str(table[name][row]) for name in (*estimate.tally.by, "value")))
+    return printable(group_name([*(table[name][row] for name in estimate.tally.by), str(table["value"][row])]))
 
 
 def _predicted(choices: tuple[Choice, ...]) -> str:
