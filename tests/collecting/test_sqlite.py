@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import shutil
@@ -16,6 +17,7 @@ import pytest
 from collecting_cases import COIN, open_survey
 from warner.service.bundles import Bundle
 from warner.service.stores import backup, collected, opened
+from warner.service.stores.contract import hashed
 from warner.service.stores.sqlite import is_database
 from warner.service.survey import Survey, survey_from_json
 
@@ -252,3 +254,23 @@ def test_a_database_that_was_cut_off_is_refused_in_words(tmp_path: Path) -> None
     os.truncate(path, 5000)
     with pytest.raises(OSError, match="malformed"):
         opened(str(path), survey)
+
+
+def test_a_stopped_file_shows_no_order_of_nonces(tmp_path: Path) -> None:
+    """Nonces that were added one by one lie in the page in the order of arrival, until the file is written anew."""
+    survey = survey_from_json(json.dumps(open_survey()))
+    path = tmp_path / "collected.db"
+    nonces = [hashlib.sha256(b"%d" % i).digest()[:16] for i in range(60)]
+    store = opened(str(path), survey)
+    for nonce in nonces:
+        store.keep([Bundle(nonce, None, ((0,),))])
+    store.tidy()
+    arrived = [hashed("seen", nonce) for nonce in nonces]
+
+    def lie() -> list[int]:
+        content = path.read_bytes()
+        return sorted(range(60), key=lambda i: content.index(arrived[i]))
+
+    assert lie() in (list(range(60)), list(range(60))[::-1])  # while it runs
+    store.release()
+    assert [arrived[i] for i in lie()] in (sorted(arrived), sorted(arrived, reverse=True))

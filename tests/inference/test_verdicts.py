@@ -159,7 +159,10 @@ def test_it_is_said_how_many_answers_one_fake_report_can_move(design: Any, words
         assert "at once" not in text
         return
     assert f"One fake report can move {words}, each by its part of that." in text
-    assert "This bound holds for the estimator inv, and twice it for inv_p; for inv_n and mle no such bound is known." in text
+    assert (
+        "This bound holds for the estimator inv, and twice it for inv_p; for inv_n and mle no such bound is known."
+        in text
+    )
 
 
 # What people read
@@ -192,7 +195,12 @@ def test_what_people_read_when_it_does_not_fit() -> None:
     assert "explain): 'site 0', 'site 1'," in joined
     assert "'site 9' and 2 more." in joined
     assert "1,234 fakes among the reports" in joined
-    for cause in ("less noise than claimed", "never offered", "constant or otherwise made up", "design file is the wrong one"):
+    for cause in (
+        "less noise than claimed",
+        "never offered",
+        "constant or otherwise made up",
+        "design file is the wrong one",
+    ):
         assert cause in joined
     assert "more than the 1 that the design claims" in joined
     assert "No such check can detect" in text.split("\n\n")[-1]
@@ -275,6 +283,4 @@ def test_a_test_says_its_sentence() -> None:
     (range_,) = check(Tally(FORCED, [40, 60])).tests
     assert range_.say(0).endswith(f"outside what is possible: p = {range_.p_value[0]:.2g}.")
     commonest = check(Tally(RandomizedResponse(["a", "b", "c"], odds=(1, 3)), [50, 30, 20])).tests[0]
-    assert commonest.say(0).startswith(
-        "Commonest answer: 'a' has 50 reports. With this noise every answer has at most"
-    )
+    assert commonest.say(0).startswith("Commonest answer: 'a' has 50 reports. With this noise every answer has at most")

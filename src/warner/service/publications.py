@@ -47,7 +47,13 @@ def published_tally(
             f"{name} has 0 published responses: they are published in steps of {found.survey.batch:,}, and when the "
             "survey is closed"
         )
-    return found.tally(asked.id, by=by)
+    counted = found.tally(asked.id, by=by)
+    if by and found.state == "open":
+        raise ValueError(
+            "by must be left out while the survey is open: a small group may have one new member in a step, whose "
+            "report the difference would show; close the survey first"
+        )
+    return counted
 
 
 def is_open(place: str) -> bool:

@@ -140,11 +140,13 @@ def serve(survey: Survey, place: str, settings: Settings, say: Callable[[str], o
         )
         _be_silent()
         store = opened(place, survey)
+        free = True
         try:
             with asyncio.Runner(loop_factory=loop_factory()) as runner:
-                runner.run(_served(survey, store, settings, places, (door, key), say))
+                free = runner.run(_served(survey, store, settings, places, (door, key), say))
         finally:
-            store.release()
+            if free:
+                store.release()
 
 
 @dataclass(frozen=True)
@@ -184,7 +186,8 @@ async def _served(
     places: Places,
     admitted: tuple[Admission, str],
     say: Callable[[str], object],
-) -> None:
+) -> bool:
+    """Serve until a signal comes; tell whether the store is free, and not held by a transaction that does not end."""
     mistakes = Mistakes()
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(mistakes.in_loop)
@@ -224,6 +227,9 @@ async def _served(
         await asyncio.gather(stopped, *running)
     finally:
         await writer.stop()
+    if writer.stuck:
+        say("The database does not answer. What it has not acknowledged, nobody was thanked for.")
+    return not writer.stuck
 
 
 def opening(survey: Survey, places: Places, key: str) -> list[str]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 MOST_TOGETHER = 512  # responses in one transaction
 MOST_WAITING = 8192  # responses that wait for the thread; more are sent away for a moment
 TICK = 1.0  # seconds between two calls of `Store.tidy`, and between two announcements of published steps
+PATIENCE = 2.0  # seconds that stopping waits for a transaction that is under way
 LOOK = 2.0  # seconds between two looks at what other processes have published
 
 Value = TypeVar("Value")
@@ -147,11 +148,20 @@ class Writer:
         return news
 
     async def stop(self) -> None:
-        """Finish what was accepted, and end the thread; the store is then free."""
+        """Finish what was accepted, and end the thread; the store is then free.
+
+        A thread that is stuck in its database is left behind after `PATIENCE` seconds: nothing of what it still has was
+        acknowledged.
+        """
         with self._change:
             self._stopping = True
             self._change.notify()
-        await asyncio.to_thread(self._thread.join)
+        await asyncio.to_thread(self._thread.join, PATIENCE)
+
+    @property
+    def stuck(self) -> bool:
+        """Whether the thread has not ended: then nobody else may touch the store."""
+        return self._thread.is_alive()
 
     async def _done(self, errand: Callable[[], Value]) -> Value:
         value: Value = await self._answer(self._errands, errand)

@@ -94,7 +94,7 @@ class PostgresStore(Store):
         self._schema = schema(survey.id)
         self._connection: psycopg.Connection | None = None
         self._stripe: int | None = None
-        self._spent = False  # whether invitations were spent since they were rewritten
+        self._spent = False  # whether anybody responded since invitations and nonces were rewritten
         self._rewrite_after = -np.inf
 
     @classmethod
@@ -277,11 +277,11 @@ class PostgresStore(Store):
         return True
 
     def tidy(self) -> bool:
-        """Publish a step that waits in several stripes, rewrite spent invitations, and forget old nonces."""
+        """Publish a step that waits in several stripes, rewrite invitations and nonces, and forget old nonces."""
         with self._transaction() as connection:
             self._forget(connection)
             due = _survey(connection)[2] == "open" and _sums(connection)[0] >= self.survey.batch
-        spent = self._spent and self.survey.invited
+        spent = self._spent
         if not due and not spent:
             return True
         if not due and time.monotonic() < self._rewrite_after:
@@ -309,7 +309,7 @@ class PostgresStore(Store):
 
     def release(self) -> None:
         """Give the stripe back; what is pending in it is published by whoever takes it next, or at the closing."""
-        if self._spent and self.survey.invited:
+        if self._spent:
             with contextlib.suppress(OSError), self._transaction(mode=ALONE, wait=HASTE) as connection:
                 _rewrite(connection)
         self._disconnect()
@@ -409,7 +409,9 @@ def _publish(connection: psycopg.Connection) -> None:
 
 
 def _rewrite(connection: psycopg.Connection) -> None:
-    """Write all invitations anew in the order of their keys, so that no row tells when it was spent."""
-    connection.execute("create temporary table sorted on commit drop as select * from invitations order by token")
-    connection.execute("truncate invitations")
-    connection.execute("insert into invitations select * from sorted order by token")
+    """Write invitations and nonces anew in the order of their keys, so that no row tells when it was spent, or came."""
+    for table in ("invitations", "seen"):
+        connection.execute(f"create temporary table sorted on commit drop as select * from {table}")
+        connection.execute(f"truncate {table}")
+        connection.execute(f"insert into {table} select * from sorted order by 1")
+        connection.execute("drop table sorted")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 MARK = "warner collect 1"  # the comment on a schema of ours; the version of the tables
 LONGEST = 63  # bytes of a name in PostgreSQL
+STUCK = 10_000  # milliseconds after which a statement is given up: somebody holds a lock, or the disk is stuck
 CONNECT_TIMEOUT = 5  # seconds, if the URL says nothing else
 
 SHARED, ALONE = "access share", "access exclusive"  # modes of the lock on the survey
@@ -82,6 +83,7 @@ def writing(url: str) -> psycopg.Connection:
     try:
         _silence(connection)
         _wait_for_the_disk(connection)
+        connection.execute(f"set statement_timeout = {STUCK}")
     except BaseException:
         connection.close()
         raise

@@ -223,6 +223,8 @@ class SqliteStore(Store):
             closing = (today().isoformat(),)
             self._connection.execute("update survey set state = 'closed', closed = ? where state = 'open'", closing)
             self.published = self._days()[1]
+        with _worded(self.path):
+            self._sort()
 
     def invite(self, tokens: Sequence[bytes]) -> None:
         """Add invitations, of which only hashes are kept."""
@@ -262,10 +264,16 @@ class SqliteStore(Store):
         # Where somebody reads, the log stays, empty, until the next start; where the file is another's, so is its log.
         with contextlib.suppress(sqlite3.Error, OSError):
             self._refuse_other_file()
+            self._sort()
             self._connection.execute("pragma wal_checkpoint(truncate)").fetchall()
             self._connection.execute("pragma journal_mode = delete").fetchall()
         self._connection.close()
         self._lock.release()
+
+    def _sort(self) -> None:
+        """Write the file anew, in the order of the keys: nonces that were added one by one lie in that of arrival."""
+        if not self.survey.invited:
+            self._connection.execute("vacuum")
 
     def _days(self) -> tuple[int, int]:
         """Give the number of responses that are pending, and of those that are published."""
