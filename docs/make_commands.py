@@ -16,10 +16,10 @@ from warner.cli import app
 
 OPENING = """# The commands
 
-Every step is a command. It reads a file, or `-` for standard input, and prints a table for people, or JSON or CSV for
-programs. A mistake is one line on standard error and exit code 2; Ctrl-C is 130 (0 for
-`warner collect`, which is stopped that way), and SIGTERM 143; files are written whole or not at all.
-This page is made from the commands' own help.
+Every step of a survey is a command. It reads a file, or `-` for standard input, and prints a table for people, or JSON
+or CSV for programs. An error is reported in one line on standard error, with exit code 2. After Ctrl-C the exit code is
+130 (0 for `warner collect`, which is meant to be stopped that way), and after SIGTERM 143. Files are written completely
+or not at all. This page is generated from the commands' own help.
 
 ```console
 $ warner design never once often --epsilon 1 -o survey.json

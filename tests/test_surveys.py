@@ -206,7 +206,7 @@ def test_the_registry_holds_every_design_of_the_module_by_its_name() -> None:
         ),
         (lambda: surveys.warner("1/6", reports="no"), "reports must be two labels, the design's first report first"),
         (lambda: surveys.warner("1/6", answers=("a", "a")), "domain must hold distinct labels"),
-        (lambda: surveys.warner("one sixth"), 'finite number or a string such as "3/4"'),
+        (lambda: surveys.warner("one sixth"), 'finite number, or a fraction such as "3/4"'),
     ],
 )
 def test_useless_or_impossible_designs(make: Callable[[], Channel], complaint: str) -> None:

@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import FrameType
 
 INTERRUPTED = 130
@@ -18,6 +19,9 @@ STOPPED = "interrupted; no file is half-written"
 PLAIN = {"█": "#", "ε": "epsilon", "±": "+-", "−": "-", "–": "-", "≤": "<=", "≥": ">=", "→": "->", "…": "..."}
 INTERRUPTED_QUERY = "Query interrupted"  # what DuckDB makes of Ctrl-C, as a RuntimeError
 KEYWORD = re.compile(r'\b([a-z]+)=(?:"([\w,-]+)"|\((\d+), (\d+)\)|(?=;|$))')  # unknown="drop", odds=(1, 0), by=
+ARGUMENT = re.compile(r"^([a-z_]+)(?= must\b)|\bhalf_width\b")  # what an error is about
+OTHER_NAMES = {"count": "commonest"}  # of arguments whose option is called otherwise
+SHORT = {"-c": "--column", "-d": "--design", "-q": "--question", "-o": "--output"}
 
 
 class TerminatedError(BaseException):
@@ -48,9 +52,9 @@ def main() -> None:
         sys.exit(0)
     except OSError as error:
         named = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-        _fail(in_shell_words(str(named if error.strerror else error)))
+        _fail(in_shell_words(str(named if error.strerror else error), sys.argv))
     except (ValueError, TypeError, ImportError) as error:
-        _fail(in_shell_words(str(error)))
+        _fail(in_shell_words(str(error), sys.argv))
     except Exception as error:
         if str(error) == INTERRUPTED_QUERY:
             _fail(STOPPED, INTERRUPTED)
@@ -82,15 +86,30 @@ def _terminated(number: int, frame: FrameType | None) -> None:
     raise TerminatedError
 
 
-def in_shell_words(message: str) -> str:
-    """Write keywords of the library as options: what the library says is said in Python."""
+def in_shell_words(message: str, words: Sequence[str] = ()) -> str:
+    """Write keywords and arguments of the library as options: what the library says is said in Python.
+
+    An argument is written as an option if it is among the `words` of the command, or missing there.
+
+    >>> in_shell_words('level must be below 1; leave them out with unknown="drop"', ["estimate", "--level=2"])
+    '--level must be below 1; leave them out with --unknown drop'
+    """
+    given = {SHORT.get(word, word.partition("=")[0]) for word in words}
 
     def option(found: re.Match[str]) -> str:
         name, text, first, second = found.groups()
         value = f"{first}:{second}" if first else text
         return f"--{name} {value}" if value else f"--{name}"
 
-    return KEYWORD.sub(option, message)
+    def argument(found: re.Match[str]) -> str:
+        name = found[0]
+        spelled = OTHER_NAMES.get(name, name).replace("_", "-")
+        if found.start() > 0:
+            return spelled
+        missing = message.startswith(f"{name} must be given")
+        return f"--{spelled}" if f"--{spelled}" in given or missing else name
+
+    return ARGUMENT.sub(argument, KEYWORD.sub(option, message))
 
 
 def _escaped(message: str) -> str:

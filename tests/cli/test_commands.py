@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         ((*ESTIMATE, "--between", "north,south"), "--between needs --compare"),
         ((*ESTIMATE, "--compare", "once", "--between", "north"), "--between must name two groups"),
         ((*ESTIMATE, "--compare", "once", "--between", "north,south"), "between needs groups"),
-        ((*ESTIMATE, "--commonest", "3"), "count must be a whole number from 1 to 2"),
+        ((*ESTIMATE, "--commonest", "3"), "--commonest must be a whole number from 1 to 2"),
         ((*ESTIMATE, "--level", "95"), "level must be between 0 and 1"),
         ((*ESTIMATE, "--unknown", "ignore"), '"error" or "drop"'),
         ((*ESTIMATE, "-o", "e.xlsx"), "must end in .csv, .json or .parquet"),
@@ -114,6 +114,22 @@ def test_help_has_an_example_in_every_command(folder: Path) -> None:
 )
 def test_keywords_of_the_library_are_options_in_the_shell(message: str, wanted: str) -> None:
     assert in_shell_words(message) == wanted
+
+
+@pytest.mark.parametrize(
+    ("message", "words", "wanted"),
+    [
+        ("half_width must be above 0", "plan --half-width 2", "--half-width must be above 0"),
+        ("between must name two groups", "estimate --between=a,b", "--between must name two groups"),
+        ("count must be a whole number", "estimate --commonest 9", "--commonest must be a whole number"),
+        ("column must hold answers", "randomize a.csv -c answer", "--column must hold answers"),
+        ("column must be given", "estimate r.csv", "--column must be given"),
+        ("counts must hold at least one report", "estimate r.csv", "counts must hold at least one report"),
+        ("give people, and half_width or error", "plan --size 5", "give people, and half-width or error"),
+    ],
+)
+def test_arguments_of_the_library_are_options_in_the_shell(message: str, words: str, wanted: str) -> None:
+    assert in_shell_words(message, words.split()) == wanted
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])

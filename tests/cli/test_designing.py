@@ -181,7 +181,7 @@ def test_every_name_without_its_parameters_says_what_it_takes(prompt: Prompt, na
         ("crosswise p=1/4 p=1/3", "p must be given once, but got 1/4 and 1/3"),
         ("subset-selection epsilon=1 --epsilon 2 --size 9", "epsilon must be given once, but got 1 and 2"),
         # a bad value
-        ("crosswise p=x", "p must be a finite number or a string such as \"3/4\", but got 'x'"),
+        ("crosswise p=x", "p must be a finite number, or a fraction such as \"3/4\", but got 'x'"),
         ("crosswise p=5/4", "p must be a probability from 0 to 1, but got '5/4'"),
         ("crosswise p=1/2", "p must be such that reports carry information, but with p = 1/2"),
         ("kuk r1=0.6 r2=0.2 draws=2.5", "draws must be a whole number from 1 to 300, but got '2.5'"),

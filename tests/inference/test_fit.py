@@ -344,9 +344,8 @@ def test_a_check_of_three_answers_by_hand() -> None:
     # The level is shared by three answers.
     assert found.epsilon_at_least == pytest.approx(log(1 / beta.ppf(1 - 0.05 / 3, 6, 95) - 2), rel=1e-12)
     assert_array_equal(found.misfits, [True, False, False])
-    assert "The smaller of the two p-values, compared with those of the same simulated surveys" in " ".join(
-        found.text().split()
-    )
+    joined = " ".join(found.text().split())
+    assert "The smaller of the two p-values, compared with those of the same simulated surveys" in joined
 
 
 def test_nothing_is_said_of_answers_and_epsilon_where_reports_fit() -> None:

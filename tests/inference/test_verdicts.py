@@ -159,10 +159,7 @@ def test_it_is_said_how_many_answers_one_fake_report_can_move(design: Any, words
         assert "at once" not in text
         return
     assert f"One fake report can move {words}, each by its part of that." in text
-    assert (
-        "This bound holds for the estimator inv, and twice it for inv_p; for inv_n and mle no such bound is known."
-        in text
-    )
+    assert "This bound holds for the estimator inv, and twice it for inv_p; for inv_n and mle no such bound" in text
 
 
 # What people read
@@ -195,12 +192,7 @@ def test_what_people_read_when_it_does_not_fit() -> None:
     assert "explain): 'site 0', 'site 1'," in joined
     assert "'site 9' and 2 more." in joined
     assert "1,234 fakes among the reports" in joined
-    for cause in (
-        "less noise than claimed",
-        "never offered",
-        "constant or otherwise made up",
-        "design file is the wrong one",
-    ):
+    for cause in ("less noise than claimed", "never offered", "constant or otherwise made up", "the wrong one"):
         assert cause in joined
     assert "more than the 1 that the design claims" in joined
     assert "No such check can detect" in text.split("\n\n")[-1]

@@ -25,7 +25,7 @@ from warner.cli.telling import QUIET_HELP, set_quiet, taking_quiet
 
 app = typer.Typer(
     name="warner",
-    help="What people would have answered, from answers that were randomized before they left their hands.",
+    help="Estimate what people would have answered, from answers that were randomized on their side.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

@@ -42,11 +42,11 @@ def associate(
     ],
     *,
     weights: Weights = None,
-    counts: Annotated[str | None, typer.Option(help="A column that holds how many people a row stands for.")] = None,
+    counts: Annotated[str | None, typer.Option(help="The column that says how many people a row stands for.")] = None,
     numeric: Annotated[str | None, typer.Option(help="Also correlate the answers with this column of numbers.")] = None,
     level: Level = 0.95,
     simulations: Annotated[
-        int, typer.Option(help="The number of tables to draw where there are too many for an exact test.")
+        int, typer.Option(help="The number of random tables to draw where there are too many for an exact test.")
     ] = 1999,
     seed: Seed = None,
     unknown: Unknown = "error",
@@ -58,10 +58,10 @@ def associate(
     as_json: AsJson = False,
     output: Verdict = None,
 ) -> None:
-    """Tell whether the answers to several questions go together.
+    """Test whether the answers to several questions are associated.
 
-    Each person has a row, with a column of reports for each question, and has used a device of its own for each. Prints
-    a test of independence, the joint shares, and how strongly the answers go together.
+    The file has a row for each person, with a column of reports for each question; each answer was randomized
+    independently. Prints a test of independence, the joint shares, and measures of how strong the association is.
     """
     from warner.regression.associations import associate as associated
 

@@ -30,21 +30,26 @@ def audit(
     answers: Annotated[
         list[str] | None,
         typer.Option(
-            help="The answers to try: all words up to the next option. If not given, up to four.", metavar="WORDS"
+            help="The answers to try: all words up to the next option. If not given, up to four are chosen.",
+            metavar="WORDS",
         ),
     ] = None,
-    runs: Annotated[int | None, typer.Option(help="How often each answer is given; 20,000 times if not said.")] = None,
-    level: Annotated[float, typer.Option(help="With at least this probability, all that is found is true.")] = 0.95,
+    runs: Annotated[int | None, typer.Option(help="How often to give each answer; 20,000 times if not given.")] = None,
+    level: Annotated[
+        float, typer.Option(help="The probability with which everything that is found is true, at least.")
+    ] = 0.95,
     raw: Annotated[
-        bool, typer.Option("--raw", help="Take reports as texts of any form, not as the design writes them.")
+        bool, typer.Option("--raw", help="Read reports as text of any form, not in the form of the design.")
     ] = False,
-    timeout: Annotated[float, typer.Option(help="Seconds that the command may take, each time that it starts.")] = 300,
+    timeout: Annotated[
+        float, typer.Option(help="The number of seconds that the command may take each time it is started.")
+    ] = 300,
     as_json: AsJson = False,
     output: Verdict = None,
 ) -> None:
-    """Audit a client: bound from below the epsilon that it really spends.
+    """Audit a client: find a lower bound on the epsilon that it really spends.
 
-    The command is started three times for each answer; no shell reads it. The exit code is 0 if nothing was found
+    The command is started three times for each answer, without a shell. The exit code is 0 if nothing was found
     against the client, 1 if it spends more than it claims, does not follow the design or repeats itself, and 2 for bad
     input.
     """

@@ -53,7 +53,9 @@ def check(
     by: By = None,
     weights: Weights = None,
     counts: Counts = None,
-    level: Annotated[float, typer.Option(help="Reports that fit pass the check at least this often.")] = 0.95,
+    level: Annotated[
+        float, typer.Option(help="The probability that reports that fit pass the check, at least.")
+    ] = 0.95,
     simulations: Annotated[int, typer.Option(help="The number of surveys to simulate for each group.")] = 999,
     seed: Seed = None,
     fakes: Annotated[

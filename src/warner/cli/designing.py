@@ -19,32 +19,32 @@ if TYPE_CHECKING:
     from warner.designs.labels import Domain
 
 DesignArgument = Annotated[Path, typer.Argument(help="A design file.")]
-HELP = f"""Write down what every answer will go through.
+HELP = f"""Write a design file, which says how every answer is randomized.
 
-The file is for those who collect answers and for those who analyse reports. Give the possible answers, for a
-randomized response with --epsilon, --truth, --redraw or --odds:
+The file is for those who collect answers and for those who analyse reports. For randomized response, give the possible
+answers and one of --epsilon, --truth, --redraw and --odds:
 
 \b
   warner design never once often --epsilon 1 -o survey.json
 
-Or the name of a mechanism or of a survey design, with its parameters:
+Or give the name of a mechanism or of a survey design, with its parameters:
 
 \b
   warner design crosswise p=1/4 -o survey.json
   warner design kuk r1=0.6 r2=0.2 draws=5 --answers user other
   warner design subset-selection --size 1024 --epsilon 1
 
-Or --best, for the mechanism that `warner plan` recommends for so many answers and that epsilon:
+Or give --best, for the mechanism that `warner plan` recommends for this number of answers and this epsilon:
 
 \b
   warner design --best --size 1024 --epsilon 1 -o survey.json
 
-These are the names, and what they take (what is in brackets may be left out):
+These are the names and their parameters (those in brackets may be left out):
 
 \b
 {catalogue()}
 
-Numbers are taken as written: 1/6 is one sixth. Survey designs ask for yes or no; two other answers can be named after
+Numbers are taken exactly as written: 1/6 is one sixth. Survey designs ask for yes or no; two other answers can be named after
 --answers, having the trait first, and the two reports after --reports:
 
 \b
@@ -94,7 +94,9 @@ def design(
     domain_file: DomainFile = None,
     best: Annotated[
         bool,
-        typer.Option("--best", help="Choose the mechanism: the shortest reports of those that are about as precise."),
+        typer.Option(
+            "--best", help="Choose the mechanism with the shortest reports among those that are about as precise."
+        ),
     ] = False,
     integers: Annotated[bool, typer.Option("--integers", help="The answers are integers, not text.")] = False,
     epsilon: Epsilon = None,

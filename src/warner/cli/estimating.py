@@ -85,14 +85,14 @@ def estimate(
     seed: Seed = None,
     level: Level = 0.95,
     target: Annotated[
-        str, typer.Option(help="Whose shares the intervals are for: population, or realised (these people).")
+        str, typer.Option(help="Whose shares the intervals are for: population, or realised (the people who reported).")
     ] = "population",
     simultaneous: Annotated[
-        bool, typer.Option("--simultaneous", help="Intervals that hold for all answers at once.")
+        bool, typer.Option("--simultaneous", help="Give intervals that hold for all answers at once.")
     ] = False,
     anytime: Annotated[
         bool,
-        typer.Option("--anytime", help="Intervals that hold however often one looks while reports arrive."),
+        typer.Option("--anytime", help="Give intervals that hold however often you look while reports arrive."),
     ] = False,
     compare: Annotated[
         list[str] | None, typer.Option(help="Compare two answers, as a,b; may be given more than once.")
@@ -104,13 +104,13 @@ def estimate(
             "its own."
         ),
     ] = None,
-    test: Annotated[str, typer.Option(help="The exact test of --between: barnard, or fisher.")] = "barnard",
+    test: Annotated[str, typer.Option(help="The exact test for --between: barnard or fisher.")] = "barnard",
     commonest: Annotated[
         int | None,
         typer.Option(help="Name the answers that are certainly among the COUNT most common.", metavar="COUNT"),
     ] = None,
     present: Annotated[bool, typer.Option("--present", help="Name the answers that somebody certainly holds.")] = False,
-    rows: Annotated[int, typer.Option(help="Show this many rows.", min=1)] = 20,
+    rows: Annotated[int, typer.Option(help="The number of rows to show.", min=1)] = 20,
     top: Annotated[int | None, typer.Option(hidden=True, min=1)] = None,  # as --rows was called
     unknown: Unknown = "error",
     missing: Missing = None,
@@ -137,7 +137,7 @@ def estimate(
 ) -> None:
     """Estimate what people would have answered.
 
-    Prints a table of shares with their confidence intervals, the largest first; or JSON, or CSV.
+    Prints a table of the estimated shares with confidence intervals, the largest first, or the same as JSON or CSV.
     """
     questions = Questions(compare or [], between or [], commonest, present, test)
     _refuse_contradictions(questions, output, as_json=as_json, as_csv=as_csv)

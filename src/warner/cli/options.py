@@ -22,13 +22,15 @@ DesignFile = Annotated[
     Path | None, typer.Option("--design", "-d", help="The design: a file that `warner design` wrote.")
 ]
 Epsilon = Annotated[
-    str | None, typer.Option(help="The privacy of one report, in nats; the design never spends more than that.")
+    str | None, typer.Option(help="The privacy parameter of one report, in nats; the design never spends more.")
 ]
-Truth = Annotated[str | None, typer.Option(help="The probability that a report is the truth, such as 0.75 or 3/4.")]
+Truth = Annotated[
+    str | None, typer.Option(help="The probability that a report is the true answer, such as 0.75 or 3/4.")
+]
 Redraw = Annotated[
     str | None, typer.Option(help="The probability that the answer is replaced by a uniform draw from all answers.")
 ]
-Odds = Annotated[str | None, typer.Option(help="Truth against each lie, as a:b.")]
+Odds = Annotated[str | None, typer.Option(help="The odds of the true answer against each other answer, as a:b.")]
 
 # The possible answers
 Size = Annotated[int | None, typer.Option(help="The number of possible answers, with the labels 0, 1, 2, ...")]
@@ -46,11 +48,11 @@ Reports = Annotated[
 Question = Annotated[
     str | None, typer.Option("--question", "-q", help="The question, if FILE is the database of a survey.")
 ]
-Column = Annotated[str | None, typer.Option("--column", "-c", help="The column of reports.")]
+Column = Annotated[str | None, typer.Option("--column", "-c", help="The column that holds the reports.")]
 By = Annotated[list[str] | None, typer.Option(help="Group by this column; may be given more than once.")]
-Weights = Annotated[str | None, typer.Option(help="A column of survey weights.")]
-Counts = Annotated[str | None, typer.Option(help="A column that holds how often each value was reported.")]
-Unknown = Annotated[str, typer.Option(help="Values that no report can have: error, or drop.")]
+Weights = Annotated[str | None, typer.Option(help="The column of survey weights.")]
+Counts = Annotated[str | None, typer.Option(help="The column that says how often each value was reported.")]
+Unknown = Annotated[str, typer.Option(help="What to do with values that no report can have: error, or drop.")]
 Table = Annotated[str | None, typer.Option(help="The table, if FILE is the URL of a database of reports.")]
 Format = Annotated[str, typer.Option("--format", help="The format of standard input: csv, tsv, parquet or jsonl.")]
 Encoding = Annotated[
@@ -63,16 +65,19 @@ Missing = Annotated[
 ]
 
 # How sure, and what comes out
-Level = Annotated[float, typer.Option(help="Confidence level of the intervals.")]
+Level = Annotated[float, typer.Option(help="The confidence level of the intervals.")]
 Seed = Annotated[
     int | None, typer.Option(help="The seed of simulated surveys; if not given, it follows from the input.", min=0)
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file, whole or not at all.")]
-Verdict = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Write to this .json or .txt file, whole or not at all.")
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Write the result to this file, completely or not at all.")
 ]
-Plot = Annotated[Path | None, typer.Option(help="Draw the result to this PNG, SVG or PDF file.")]
+Verdict = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="Write the result to this .json or .txt file, completely or not at all."),
+]
+Plot = Annotated[Path | None, typer.Option(help="Save a plot of the result to this PNG, SVG or PDF file.")]
 
 
 def written(encoding: str | None, decimal: str, missing: list[str] | None) -> Dialect:

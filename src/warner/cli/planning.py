@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from warner.reports.tallies import Tally
 
 MechanismPlot = Annotated[
-    Path | None, typer.Option(help="Draw what each mechanism needs, against epsilon, to this PNG, SVG or PDF file.")
+    Path | None,
+    typer.Option(help="Save a plot of what each mechanism needs, against epsilon, to this PNG, SVG or PDF file."),
 ]
 
 
@@ -48,10 +49,12 @@ def plan(
     epsilon: Epsilon = None,
     people: Annotated[int | None, typer.Option(help="The number of people who report.")] = None,
     half_width: Annotated[
-        float | None, typer.Option(help="The half-width that an interval may have, as a share: 0.02 is two points.")
+        float | None,
+        typer.Option(help="The half-width that an interval may have, as a share: 0.02 is two percentage points."),
     ] = None,
     error: Annotated[
-        float | None, typer.Option(help="Instead: the root-mean-square error that the unbiased shares may have.")
+        float | None,
+        typer.Option(help="Instead of --half-width: the root-mean-square error that the unbiased shares may have."),
     ] = None,
     answer: Annotated[
         str | None, typer.Option(help="The answer to plan for; if not given, the one with the widest interval.")
@@ -61,32 +64,35 @@ def plan(
     ] = None,
     level: Level = 0.95,
     simultaneous: Annotated[
-        bool, typer.Option("--simultaneous", help="The intervals of all answers are to hold at once.")
+        bool, typer.Option("--simultaneous", help="Plan for intervals that hold for all answers at once.")
     ] = False,
     power: Annotated[
-        float, typer.Option(help="The plan names the smallest share that is found with this probability.")
+        float, typer.Option(help="The probability with which the smallest share named in the plan is detected.")
     ] = 0.8,
     population: Annotated[
         str | None,
         typer.Option(help="The expected shares: uniform, zipf:1.3, or a CSV file of value and share or count."),
     ] = None,
     pilot: Annotated[
-        str | None, typer.Option(help="A file of reports under --design, whose estimate is the population.")
+        str | None,
+        typer.Option(help="A file of reports made with --design, whose estimated shares are the expected shares."),
     ] = None,
     column: Annotated[str | None, typer.Option("--column", "-c", help="The column of the pilot's reports.")] = None,
-    delta: Annotated[float | None, typer.Option(help="Tell what a shuffler adds, at this delta.")] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="Also say what shuffling the reports adds to privacy, at this delta.")
+    ] = None,
     seed: Seed = None,
-    grid: Annotated[bool, typer.Option("--grid", help="Add a table over epsilon and people.")] = False,
+    grid: Annotated[bool, typer.Option("--grid", help="Add a table over epsilon and the number of people.")] = False,
     as_json: AsJson = False,
     output: Output = None,
     plot: Plot = None,
     mechanism_plot: MechanismPlot = None,
 ) -> None:
-    """Plan a survey: people, epsilon or half-width.
+    """Plan a survey: find the number of people, epsilon or the half-width.
 
-    Of people, epsilon and half-width (or error), give two and get the third. With a pilot, its own epsilon counts as
-    given unless people and a half-width (or error) are. All mechanisms are compared at that epsilon, and one is
-    recommended; `warner design --best` writes it.
+    Give two of --people, --epsilon and --half-width (or --error) to get the third. With a pilot, its own epsilon counts
+    as given unless people and a half-width (or error) are given. All mechanisms are compared at that epsilon, and one
+    is recommended; `warner design --best` writes its design.
     """
     refuse_overwriting(
         {"the list of answers": domain_file, "the design": design, "the pilot": pilot, "the population": population},

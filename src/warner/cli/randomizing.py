@@ -28,9 +28,9 @@ def randomize(
     ],
     *,
     design: Survey,
-    column: Annotated[str | None, typer.Option("--column", "-c", help="The column of answers.")] = None,
+    column: Annotated[str | None, typer.Option("--column", "-c", help="The column that holds the answers.")] = None,
     keep: Annotated[
-        list[str] | None, typer.Option(help="A column to carry along; may be given more than once.")
+        list[str] | None, typer.Option(help="A column to copy to the output; may be given more than once.")
     ] = None,
     encoding: Encoding = None,
     memo: Annotated[
@@ -41,7 +41,12 @@ def randomize(
         ),
     ] = None,
     output: Annotated[
-        str, typer.Option("--output", "-o", help="Where the reports go: .csv, .parquet, .jsonl, or - .")
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Where to write the reports: a .csv, .parquet or .jsonl file, or - for standard output.",
+        ),
     ] = "-",
     lines: Annotated[
         bool, typer.Option("--lines", help="Read one answer per line, and write one report per line, without a header.")
@@ -49,7 +54,7 @@ def randomize(
 ) -> None:
     """Randomize true answers into reports.
 
-    The probabilities are exact, and the randomness is the operating system's: there is no seed to give.
+    The probabilities are exact, and the randomness comes from the operating system: there is no seed.
     """
     from warner.reports.streams import randomize_file, randomize_lines
 

@@ -72,18 +72,22 @@ def regress(
         typer.Option(help="The covariates, separated by commas, instead of a formula; needs no extra package."),
     ] = None,
     model: Annotated[
-        str, typer.Option(help="multinomial (log-odds of each answer), ordered, or linear (shares themselves).")
+        str,
+        typer.Option(
+            help="The model: multinomial (log-odds of each answer), ordered, or linear (the shares themselves)."
+        ),
     ] = "multinomial",
     link: Annotated[
-        str, typer.Option(help="For two answers, and for ordered ones: logit, probit, cloglog or cauchit.")
+        str,
+        typer.Option(help="The link function for two answers or ordered answers: logit, probit, cloglog or cauchit."),
     ] = "logit",
     reference: Annotated[
         str | None, typer.Option(help="The answer that the others are compared with; the last one if not given.")
     ] = None,
     weights: Weights = None,
     counts: Counts = None,
-    clusters: Annotated[str | None, typer.Option(help="A column that names clusters, such as households.")] = None,
-    strata: Annotated[str | None, typer.Option(help="A column that names strata.")] = None,
+    clusters: Annotated[str | None, typer.Option(help="The column that names clusters, such as households.")] = None,
+    strata: Annotated[str | None, typer.Option(help="The column that names strata.")] = None,
     errors: Annotated[
         str | None,
         typer.Option(
@@ -91,12 +95,16 @@ def regress(
             "observed."
         ),
     ] = None,
-    penalty: Annotated[str | None, typer.Option(help="jeffreys makes every estimate finite.")] = None,
-    starts: Annotated[int | None, typer.Option(help="Random starts beside those that are always tried.", min=0)] = None,
+    penalty: Annotated[str | None, typer.Option(help="The penalty: jeffreys makes every estimate finite.")] = None,
+    starts: Annotated[
+        int | None, typer.Option(help="The number of random starts, in addition to those that are always tried.", min=0)
+    ] = None,
     unknown: Unknown = "error",
     level: Level = 0.95,
-    interval: Annotated[str, typer.Option(help="The intervals of coefficients: auto, profile or wald.")] = "auto",
-    odds: Annotated[bool, typer.Option("--odds", help="Show odds ratios.")] = False,
+    interval: Annotated[
+        str, typer.Option(help="The method for the intervals of coefficients: auto, profile or wald.")
+    ] = "auto",
+    odds: Annotated[bool, typer.Option("--odds", help="Show the coefficients as odds ratios.")] = False,
     predict: Annotated[
         list[str] | None,
         typer.Option(
@@ -110,16 +118,16 @@ def regress(
     table: Table = None,
     input_format: Format = "csv",
     as_json: AsJson = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print the result as CSV.")] = False,
     output: Output = None,
     plot: Plot = None,
     against: Annotated[
-        str | None, typer.Option(help="Let --plot draw the predicted shares against this covariate.")
+        str | None, typer.Option(help="Make --plot show the predicted shares against this covariate.")
     ] = None,
 ) -> None:
-    """Tell how the answers depend on what else is known of people.
+    """Estimate how the answers depend on what else is known about people.
 
-    Prints a table of coefficients with their intervals, and what they rest on; or JSON, or CSV.
+    Prints a table of coefficients with their intervals and the assumptions behind them, or the same as JSON or CSV.
     """
     _refuse_contradictions(
         formula, on, output, plot, against, as_json=as_json, as_csv=as_csv, predict=predict, odds=odds

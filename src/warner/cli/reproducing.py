@@ -33,10 +33,10 @@ def reproduce(
     seeds: Annotated[
         int | None,
         typer.Option(
-            help="How often each configuration is randomized.  [default: 100; for estimators 16]", show_default=False
+            help="How often to randomize each configuration.  [default: 100; for estimators 16]", show_default=False
         ),
     ] = None,
-    jobs: Annotated[int, typer.Option(help="Number of processes.", min=1)] = 1,
+    jobs: Annotated[int, typer.Option(help="The number of processes.", min=1)] = 1,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -57,11 +57,11 @@ def reproduce(
     estimator: Annotated[
         list[str] | None,
         typer.Option(
-            help="For estimators: your own, as module:function, a function of counts and design. Can be repeated.",
+            help="For estimators: your own, as module:function, a function of counts and design; may be repeated.",
         ),
     ] = None,
     dask: Annotated[str | None, typer.Option(help="Compute on the Dask cluster at this address.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Everything at toy size, within a minute.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Run everything at toy size, within a minute.")] = False,
 ) -> None:
     """Reproduce the paper's experiments and claims.
 

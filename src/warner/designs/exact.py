@@ -43,7 +43,7 @@ def exact(name: str, value: Number) -> Fraction:
             return Fraction(decimal)
     except (ArithmeticError, ValueError):  # among them infinity, NaN, and what is no number
         pass
-    raise ValueError(f'{name} must be a finite number or a string such as "3/4", but got {reprlib.repr(value)}')
+    raise ValueError(f'{name} must be a finite number, or a fraction such as "3/4", but got {reprlib.repr(value)}')
 
 
 def probability(name: str, value: Number) -> Fraction:
@@ -73,9 +73,7 @@ def odds_as_given(odds: Odds) -> tuple[int, int]:
     """Take odds as they are written, ``(a, b)`` or ``"a:b"``, in lowest terms."""
     parts = odds.split(":") if isinstance(odds, str) else odds
     if not isinstance(parts, Sequence) or len(parts) != 2:
-        raise TypeError(
-            f'odds must be a pair (a, b) or a string "a:b", truth against each lie, but got {reprlib.repr(odds)}'
-        )
+        raise TypeError(f'odds must be "a:b" or a pair (a, b), truth against each lie, but got {reprlib.repr(odds)}')
     first, second = (exact("odds", part) for part in parts)
     if first < 0 or second < 0 or first == second == 0:
         raise ValueError(f"odds must be two numbers of at least 0, not both 0, but got {reprlib.repr(odds)}")
