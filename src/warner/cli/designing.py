@@ -44,8 +44,8 @@ These are the names and their parameters (those in brackets may be left out):
 \b
 {catalogue()}
 
-Numbers are taken exactly as written: 1/6 is one sixth. Survey designs ask for yes or no; two other answers can be named after
---answers, having the trait first, and the two reports after --reports:
+Numbers are taken exactly as written: 1/6 is one sixth. Survey designs ask for yes or no; two other answers can be named
+after --answers, the one of people with the trait first, and the two reports after --reports:
 
 \b
   warner design crosswise p=1/4 --answers "1 = yes" "2 = no" --reports A B

@@ -262,8 +262,8 @@ class Association(Result):
         spent = " + ".join(part.shown_epsilon() for part in self.design.designs[:ROWS_SHOWN])
         spent += " + ..." * (len(self.design.designs) > ROWS_SHOWN)
         return (
-            f"Privacy: a person who answers all questions spends epsilon {self.design.shown_epsilon()} in total ({spent}), "
-            "and anybody who holds all reports of a person can combine them."
+            f"Privacy: a person who answers all questions spends epsilon {self.design.shown_epsilon()} in total "
+            f"({spent}), and anybody who holds all reports of a person can combine them."
         )
 
     def to_dict(self) -> Document:

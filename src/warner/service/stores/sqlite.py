@@ -112,6 +112,7 @@ class SqliteStore(Store):
         self._connection = connection
         self._lock = lock
         self._file = path.stat()
+        self._unsorted = False  # whether nonces were added
         self.published = 0
 
     @classmethod
@@ -199,6 +200,7 @@ class SqliteStore(Store):
             self._connection.executemany("update invitations set receipt = ? where token = ?", receipts)
         else:
             self._connection.executemany("insert into seen values(?)", ((nonce,) for nonce in sorted(counted)))
+            self._unsorted = True
         sums = added(self.survey, counted.values())
         amounts = (
             (float(cells[cell]), question, cell)
@@ -272,8 +274,9 @@ class SqliteStore(Store):
 
     def _sort(self) -> None:
         """Write the file anew, in the order of the keys: nonces that were added one by one lie in that of arrival."""
-        if not self.survey.invited:
+        if self._unsorted:
             self._connection.execute("vacuum")
+            self._unsorted = False
 
     def _days(self) -> tuple[int, int]:
         """Give the number of responses that are pending, and of those that are published."""
