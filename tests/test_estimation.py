@@ -434,3 +434,12 @@ def test_what_notebooks_see() -> None:
 def test_bad_input(call: Any, error: type[Exception], complaint: str) -> None:
     with pytest.raises(error, match=complaint):
         call()
+
+
+def test_a_missing_group_is_not_shown_as_a_group_called_none() -> None:
+    counts = [[30, 10, 10], [20, 20, 10]]
+    groups = (("None",), (None,))
+    found = estimate(Tally(RandomizedResponse(["a", "b", "c"], odds=(3, 1)), counts, by=("g",), groups=groups))
+    labels = [line.split("  ")[0] for line in found.text().splitlines()[2:]]
+    assert labels[::3] == ["None / a", "(missing) / a"]
+    assert found.compare("a", between=("None", None)).text().startswith("'a' in None against 'a' in (missing)")
