@@ -7,6 +7,7 @@ data files as bytes. What is still read must be sound: shown, written, read back
 from __future__ import annotations
 
 import copy
+import gzip
 import json
 import sys
 import time
@@ -176,8 +177,6 @@ def folder(tmp_path: Path) -> Path:
     text = "id,a,w\n" + "".join(rows)
     (tmp_path / "whole.csv").write_text(text)
     (tmp_path / "whole.tsv").write_text(text.replace(",", "\t"))
-    import gzip
-
     (tmp_path / "whole.csv.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
     lines = [json.dumps(dict(zip(table, row, strict=True))) + "\n" for row in zip(*table.values(), strict=True)]
     (tmp_path / "whole.jsonl").write_text("".join(lines))

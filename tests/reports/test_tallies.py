@@ -263,6 +263,7 @@ def test_support_does_not_tell_the_number_of_reports() -> None:
         (20, r"n must be their sum divided by 2, .* the counts sum to 20 and n is 20"),
         (9, r"n must be their sum divided by 2"),
         (10.5, "n must be a whole number of reports"),
+        (1e308, "n must be a whole number of reports of at most"),
         (-1, "n must be a number of reports"),
         ([10], r"n must be a number of reports for each histogram, of shape \(\)"),
         (float("nan"), "n must be a number of reports"),

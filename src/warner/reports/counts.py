@@ -305,8 +305,8 @@ def number_of_reports(n: ArrayLike | None, counts: Counts, design: Counted) -> C
     if not np.isfinite(number.astype(np.float64).sum()):
         raise ValueError(f"n must be finite, but got {n!r}")
     weighted = counts.dtype.kind == "f"
-    if not weighted and (number != np.floor(number)).any():
-        raise ValueError(f"n must be a whole number of reports, as the counts are, but got {n!r}")
+    if not weighted and ((number != np.floor(number)) | (number > LARGEST_TOTAL)).any():
+        raise ValueError(f"n must be a whole number of reports of at most 2^53, as the counts are, but got {n!r}")
     number = number.astype(counts.dtype)
     close = 1e-9 * np.maximum(total, 1) if weighted else 0  # sums of weights are rounded
     if design.supported is not None and (np.abs(total - design.supported * number) > close).any():
