@@ -443,3 +443,15 @@ def test_a_missing_group_is_not_shown_as_a_group_called_none() -> None:
     labels = [line.split("  ")[0] for line in found.text().splitlines()[2:]]
     assert labels[::3] == ["None / a", "(missing) / a"]
     assert found.compare("a", between=("None", None)).text().startswith("'a' in None against 'a' in (missing)")
+
+
+def test_normalised_weights_are_shown_with_their_digits() -> None:
+    survey = RandomizedResponse(["yes", "no"], odds=(3, 1))
+    weighted = estimate(tally(["yes", "no"] * 300, survey, weights=[1 / 512] * 600))
+    assert "from 1.2 weighted reports" in weighted.text()
+    assert "no           0.586   50.00%" in weighted.text()
+    assert "weights count as 600.0 reports" in weighted.text()
+    rare = tally(["yes"] + ["no"] * 599, survey, weights=[1 / 600] * 600)
+    assert "0.00167 'yes'" in repr(rare)
+    with pytest.raises(ValueError, match="rescale weights that are too small"):
+        tally(["yes", "no"], survey, weights=[1e-200, 1e-200])

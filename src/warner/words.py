@@ -19,8 +19,14 @@ WIDTH = 120
 
 
 def amount(number: PerGroup) -> str:
-    """Write a number of reports in full, or a sum of weights to a tenth."""
-    return f"{number:,.1f}" if isinstance(number, float | np.floating) else f"{number:,}"
+    """Write a number of reports in full, or a sum of weights to a tenth, and in three digits if it is below 1.
+
+    >>> amount(1234), amount(1234.56), amount(0.00123)
+    ('1,234', '1,234.6', '0.00123')
+    """
+    if not isinstance(number, float | np.floating):
+        return f"{number:,}"
+    return f"{number:.3g}" if 0 < number < 1 else f"{number:,.1f}"
 
 
 def percent(share: float, decimals: int = 2) -> str:

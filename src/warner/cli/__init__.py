@@ -14,6 +14,7 @@ from warner.cli.associating import associate
 from warner.cli.auditing import audit
 from warner.cli.checking import check
 from warner.cli.collecting import backup, close, collect, invite
+from warner.cli.comparing import compare
 from warner.cli.designing import HELP, AnswersCommand, design, show
 from warner.cli.estimating import estimate
 from warner.cli.planning import plan
@@ -71,6 +72,7 @@ app.command(epilog="Example: warner tally reports.csv --column answer --design s
 app.command(epilog="Example: warner estimate reports.csv --column answer --design survey.json --by region")(
     taking_quiet(estimate)
 )
+app.command(epilog="Example: warner compare direct.json dice.json --answer yes")(taking_quiet(compare))
 app.command(epilog='Example: warner regress reports.csv "answer ~ age + C(region)" --design survey.json')(
     taking_quiet(regress)
 )

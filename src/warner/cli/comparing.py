@@ -1,0 +1,41 @@
+"""`warner compare` tells whether two samples differ, each under a design of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from warner.cli.options import AsJson, Level, Verdict, refuse_other_ending, refuse_overwriting
+from warner.designs.labels import from_text
+from warner.documents import save_text
+from warner.reports.tallies import Tally
+
+Saved = Annotated[Path, typer.Argument(help="A tally that `warner tally` saved.")]
+
+
+def compare(
+    first: Saved,
+    second: Saved,
+    *,
+    answer: Annotated[str, typer.Option(help="The answer whose share is compared.")],
+    level: Level = 0.95,
+    as_json: AsJson = False,
+    output: Verdict = None,
+) -> None:
+    """Compare the share of an answer between two samples of different people, each under its own design.
+
+    For a direct question against a randomized one, or for two years. Prints the difference and the ratio with their
+    confidence intervals, and a test of equality that agrees with them.
+    """
+    from warner.inference.samples import compare_samples
+
+    refuse_other_ending(output)
+    refuse_overwriting({"the first tally": first, "the second tally": second}, {"--output": output})
+    one, two = Tally.load(first), Tally.load(second)
+    label = from_text([answer], one.domain)[0]
+    result = compare_samples(one, two, label, level=level, names=(first.stem, second.stem))
+    if output is not None:
+        save_text(output, result.to_json() if output.suffix.lower() == ".json" else result.text())
+    typer.echo(result.to_json() if as_json else result.text())
