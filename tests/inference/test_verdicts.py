@@ -28,7 +28,9 @@ from warner import (
     inv_n,
     inv_p,
     mle,
+    surveys,
 )
+from warner.inference.influence import influence_text
 
 COIN = RandomizedResponse(["yes", "no"], truth="3/4")
 THREE = RandomizedResponse(["never", "once", "often"], odds=(3, 1))
@@ -276,3 +278,21 @@ def test_a_test_says_its_sentence() -> None:
     assert range_.say(0).endswith(f"outside what is possible: p = {range_.p_value[0]:.2g}.")
     commonest = check(Tally(RandomizedResponse(["a", "b", "c"], odds=(1, 3)), [50, 30, 20])).tests[0]
     assert commonest.say(0).startswith("Commonest answer: 'a' has 50 reports. With this noise every answer has at most")
+
+
+@pytest.mark.parametrize(
+    ("design", "method", "points", "known"),
+    [
+        (RandomizedResponse(["yes", "no"], odds=(3, 1)), "mle", 2.0, True),  # 1 / (100 * 0.5)
+        (surveys.crosswise("1/4"), "mle", 2.0, True),  # the same table as a channel
+        (surveys.kuk("4/5", "3/10", 2), "mle", 2.0, False),
+        (UnaryEncoding(["yes", "no"], odds=(3, 1)), "inv_p", 8.0, True),  # 1/2 and 1/4: twice 1 / (100 * 0.25)
+    ],
+)
+def test_the_bound_on_fakes_is_that_of_the_shares_that_are_shown(design, method, points, known) -> None:
+    counts = np.full(len(design.columns), 100 // len(design.columns))
+    reports = Tally(design, counts + (np.arange(len(counts)) < 100 - counts.sum()), n=None if design.exclusive else 100)
+    text = influence_text(reports, 1, method)
+    assert ("none is known for the shares that are shown" in text) != known
+    if known:
+        assert f"by up to {points:.3g} percentage points." in text

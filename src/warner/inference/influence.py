@@ -41,16 +41,19 @@ def moved_by(tally: Collected, fakes: float) -> PerGroup:
     return most if tally.by else float(most[0])
 
 
-def influence_text(tally: Collected, fakes: int | None = None) -> str:
+def influence_text(tally: Collected, fakes: int | None = None, method: str | None = None) -> str:
     """Say how far fake reports can have moved a share: so many of them, or each percent of the reports if None.
+
+    With the estimator that the shares are from, its own bound, if there is one, in words that need no name of it.
 
     >>> from warner import RandomizedResponse, Tally
     >>> influence_text(Tally(RandomizedResponse(["yes", "no"], truth="3/4"), [40, 60]), 1)
     'Fake reports: 1 fake among the reports can have moved any share by up to 2 percentage points.'
     """
     most = ", in the collection where that is most" if len(tally.parts) > 1 else ""
-    leverage = max(part.design.leverage() for part in tally.parts if part.design.epsilon > 0)
+    times, others = (1, _for_whom(tally)) if method is None else _of_method(tally, method)
     if fakes is None:
+        leverage = times * max(part.design.leverage() for part in tally.parts if part.design.epsilon > 0)
         text = (
             "Fake reports: every 1 % of fakes among the reports can have moved any share by up to "
             f"{leverage:.3g} percentage points{most}."
@@ -60,9 +63,26 @@ def influence_text(tally: Collected, fakes: int | None = None) -> str:
         where = " (in the smallest group)" if tally.by else ""
         text = (
             f"Fake reports: {counted(fakes, 'fake', 'fakes')}{weight} among the reports can have moved any share "
-            f"by up to {100 * np.nanmax(moved_by(tally, fakes)):.3g} percentage points{where}{most}."
+            f"by up to {100 * times * np.nanmax(moved_by(tally, fakes)):.3g} percentage points{where}{most}."
         )
-    return text + _at_once(tally) + _for_whom(tally)
+    return text + _at_once(tally) + others
+
+
+def _of_method(tally: Collected, method: str) -> tuple[int, str]:
+    """Give how many times the bound holds for an estimator, and a word where none is known for it."""
+    unbiased = " This bound is for the unbiased estimate; none is known for the shares that are shown."
+    symmetries = [part.design.symmetry for part in tally.parts]
+    if method == "inv":
+        return 1, ""
+    if None in symmetries:
+        # Two answers and two reports: the most likely share is the unbiased one, cut to what shares can be.
+        cut = len(tally.parts) == 1 and tally.k == len(tally.parts[0].design.columns) == 2
+        return 1, "" if cut and method == "mle" else unbiased
+    if not all(part.design.exclusive for part in tally.parts):
+        return (2, "") if method == "inv_p" else (1, unbiased)
+    flipped = tally.k > 2 and any(symmetry.p < symmetry.q for symmetry in symmetries if symmetry is not None)
+    known = method in {"inv_n", "inv_p"} or (method == "mle" and not flipped)
+    return 1, "" if known else unbiased
 
 
 def _at_once(tally: Collected) -> str:

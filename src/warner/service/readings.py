@@ -184,7 +184,7 @@ def _evidence(collected: Collected, question: Question, tally: Tally) -> Documen
         "answers": [_answer(question, table, row) for row in rows],
         "left_out": tally.k - len(rows),
         "interval": _interval(result, ends, wanted),
-        "influence": influence_text(tally, 1),
+        "influence": influence_text(tally, 1, result.method),
         "check": _checked(tally) if closed else None,
         "groups": [_group(collected, question, group, wanted, rows) for group in groups],
     }

@@ -539,8 +539,9 @@ export async function mount(root) {
   const small = () => {
     const up = (value, digits) => number(Math.ceil(value * 10 ** digits) / 10 ** digits, digits);
     const values = { epsilon: up(form.epsilon, 2), factor: up(Math.exp(form.epsilon), form.epsilon < 5 ? 1 : 0) };
+    const clear = survey.groups.length > 0 || survey.questions.some(({ optional }) => optional);
     return make("footer", {}, tell("p", form.epsilon === Infinity ? "noLimit" : "limit", values),
-      tell("p", "fingerprint"), make("code", { dir: "ltr" }, form.fingerprint));
+      ...(clear && form.epsilon !== Infinity ? [tell("p", "limitClear")] : []), tell("p", "fingerprint"), make("code", { dir: "ltr" }, form.fingerprint));
   };
 
   async function send(bytes) {
