@@ -267,14 +267,14 @@ def test_two_answers_compared_in_each_group() -> None:
     assert found.unbiased[0] == pytest.approx(FOUND.compare("never", "once").unbiased)
     lines = found.text().splitlines()
     assert lines[2] == "south: no reports"
-    assert lines[3].startswith("None: -75.00 points (unbiased: -80.00), ")  # nobody says often: mle shares 1/8, 7/8
+    assert lines[3].startswith("(missing): -75.00 points (unbiased: -80.00), ")  # nobody says often: mle shares 1/8, 7/8
     assert found.to_dict()["low"][1] is None
 
 
 def test_one_answer_compared_between_groups() -> None:
     found = GROUPED.compare("once", between=("north", None))
     assert found.unbiased == pytest.approx((0.35 - 0.25) * 4 - (0.5 - 0.25) * 4)
-    assert "'once' in north against 'once' in None" in found.text()
+    assert "'once' in north against 'once' in (missing)" in found.text()
     assert found.p_value < 0.01
     assert found.approximate
     rare = estimate(Tally(SURVEY, [[5, 8, 7], [2, 9, 9]], by=("g",), groups=((1,), (2,))))
@@ -534,7 +534,7 @@ def test_one_comparison_through_every_door() -> None:
     table = found.table()
     numbers = ["difference", "unbiased", "low", "high", "ratio_low", "ratio_high", "p_value"]
     assert list(table) == ["group", *numbers]
-    assert table["group"].tolist() == ["north", "south", "None"]
+    assert table["group"].tolist() == ["north", "south", "(missing)"]
     told = json.loads(found.to_json())
     assert told == found.to_dict()
     for name in numbers:
@@ -557,7 +557,7 @@ def test_one_comparison_through_every_door() -> None:
         (lambda: FOUND.compare("once"), "a second answer, or between="),
         (lambda: FOUND.compare("once", "never", between=("a", "b")), "a second answer, or between="),
         (lambda: FOUND.compare("once", between=("north", "south")), "between needs groups"),
-        (lambda: GROUPED.compare("once", between=("north", "west")), "no group west; there are north, south, None"),
+        (lambda: GROUPED.compare("once", between=("north", "west")), "no group west; there are north, south, .missing."),
         (lambda: GROUPED.compare("once", between=("north", "north")), "two different groups"),
         (lambda: GROUPED.compare("once", between=("north", "south")), "both groups must have reports, but south"),
         (
