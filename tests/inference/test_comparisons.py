@@ -267,7 +267,7 @@ def test_two_answers_compared_in_each_group() -> None:
     assert found.unbiased[0] == pytest.approx(FOUND.compare("never", "once").unbiased)
     lines = found.text().splitlines()
     assert lines[2] == "south: no reports"
-    assert lines[3].startswith("(missing): -75.00 points (unbiased: -80.00), ")  # nobody says often: mle shares 1/8, 7/8
+    assert lines[3].startswith("(missing): -75.00 points (unbiased: -80.00), ")  # mle shares 1/8, 7/8
     assert found.to_dict()["low"][1] is None
 
 
@@ -557,7 +557,7 @@ def test_one_comparison_through_every_door() -> None:
         (lambda: FOUND.compare("once"), "a second answer, or between="),
         (lambda: FOUND.compare("once", "never", between=("a", "b")), "a second answer, or between="),
         (lambda: FOUND.compare("once", between=("north", "south")), "between needs groups"),
-        (lambda: GROUPED.compare("once", between=("north", "west")), "no group west; there are north, south, .missing."),
+        (lambda: GROUPED.compare("once", between=("north", "west")), "no group west; there are .*missing"),
         (lambda: GROUPED.compare("once", between=("north", "north")), "two different groups"),
         (lambda: GROUPED.compare("once", between=("north", "south")), "both groups must have reports, but south"),
         (
