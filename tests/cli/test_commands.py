@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         ((*ESTIMATE, "--commonest", "3"), "--commonest must be a whole number from 1 to 2"),
         ((*ESTIMATE, "--level", "95"), "level must be between 0 and 1"),
         ((*ESTIMATE, "--unknown", "ignore"), '"error" or "drop"'),
-        ((*ESTIMATE, "-o", "e.xlsx"), "must end in .csv, .json or .parquet"),
+        ((*ESTIMATE, "-o", "e.xlsx"), "must end in .csv, .json, .parquet, .md, .tex or .html"),
         ((*ESTIMATE, "-o", "nowhere/e.csv"), "nowhere/e.csv: No such file or directory"),
         (("show", "nowhere.json"), "there is no file nowhere.json"),
         (("estimate", ".", "-d", "survey.json"), "survey.json must hold reports, but is a warner design"),

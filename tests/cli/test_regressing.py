@@ -148,7 +148,10 @@ FORMULA = ("regress", "people.csv", "answer ~ age", "--design", "dice.json")
         ),
         ((*ON_AGE, "--json", "--csv"), "give --json or --csv, not both"),
         ((*ON_AGE, "--json", "--odds"), "JSON holds the coefficients themselves"),
-        ((*ON_AGE, "-o", "fit.txt"), "the output must end in .csv, .json or .parquet, but got fit.txt"),
+        (
+            (*ON_AGE, "-o", "fit.txt"),
+            "the output must end in .csv, .json, .parquet, .md, .tex or .html, but got fit.txt",
+        ),
         ((*ON_AGE, "-o", "people.csv"), "--output must not be people.csv, which is the reports"),
         ((*ON_AGE, "--plot", "dice.json"), "--plot must not be dice.json, which is the design"),
         ((*ON_AGE, "--against", "age"), "--against says what --plot draws"),
@@ -220,8 +223,8 @@ def test_designs_with_other_answers_are_refused(prompt: Prompt) -> None:
     assert "designs must have the same answers in the same order" in message
 
 
-def test_weights_that_are_no_numbers_are_named_by_line_and_column(tmp_path: Path) -> None:
+def test_weights_that_are_no_numbers_are_named_with_their_column(tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_text("answer,age,w\nyes,20,1.5\nno,30,south\n", encoding="utf-8")
     RandomizedResponse(["yes", "no"], truth="3/4").save(tmp_path / "d.json")
     said = fails(tmp_path, "regress", "r.csv", "answer", "--on", "age", "-d", "d.json", "--weights", "w")
-    assert "r.csv cannot be read: line 3 has no number in column 'w'" in said
+    assert "r.csv cannot be read: column 'w' must hold numbers, but has 'south'" in said
