@@ -49,9 +49,8 @@ def unknown_values(values: Any, status: Integers, number: Integers | None = None
     found: Unknowns = {}
     for place in np.flatnonzero(status == OUTSIDE)[:ROWS_SEEN].tolist():
         value = values[place]
-        shown = repr(
-            value.as_py() if hasattr(value, "as_py") else value.item() if isinstance(value, np.generic) else value
-        )
+        plain = value.as_py() if hasattr(value, "as_py") else value
+        shown = repr(plain.item() if isinstance(plain, np.generic) else plain)
         if shown in found or len(found) < VALUES_KEPT:
             found[shown] = found.get(shown, 0) + (1 if number is None else int(number[place]))
     return found
