@@ -22,6 +22,7 @@ from warner.designs import (
 from warner.estimation import Estimate, estimate
 from warner.estimators import Certificate, Fit, certificate, channel_mle, ibu, inv, inv_n, inv_p, mle, shrink
 from warner.inference.fit import check
+from warner.inference.samples import compare_samples
 from warner.inference.verdicts import Check
 from warner.planning.mechanisms import Mechanisms, mechanisms
 from warner.planning.plans import Plan, plan
@@ -71,6 +72,7 @@ __all__ = [  # noqa: RUF022 - in the order of the walk, not of the alphabet
     "Fit",
     "certificate",
     "Certificate",
+    "compare_samples",
     "check",
     "Check",
     "regress",

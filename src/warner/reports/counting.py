@@ -69,7 +69,7 @@ def tally(
     reports : sequence, array, series, data frame, table or path
         A list or NumPy array of reports; a pandas, Polars (eager or lazy), PyArrow or DuckDB frame or series; an Ibis
         table; a Dask or Spark data frame; the path, folder or glob of CSV, Parquet or JSON files, gzipped or not, or a
-        list of `pathlib.Path` objects. Folders such as ``day=1`` stand for a column. Reports
+        list of ``pathlib.Path`` objects. Folders such as ``day=1`` stand for a column. Reports
         that are sets of answers are hexadecimal strings or bytes, as `randomize` writes them. Or the database of a
         survey, which ``warner collect`` keeps: its file, or a URL ``postgresql://...``. Its published counts are read,
         beside a running survey or not, and nothing is changed.

@@ -32,7 +32,7 @@ from warner.reports.counts import (
     refuse_squares,
 )
 from warner.reports.unknowns import left_out, together
-from warner.words import amount
+from warner.words import amount, group_name
 
 if TYPE_CHECKING:
     import os
@@ -59,7 +59,7 @@ class Tally:
     """How often each answer was reported, under which design.
 
     Made by `tally`, or directly from counts that somebody else made. Tallies of the same design add up with ``+`` and
-    `sum`, so that shards can be counted anywhere and merged exactly.
+    ``sum``, so that shards can be counted anywhere and merged exactly.
 
     Attributes
     ----------
@@ -307,7 +307,7 @@ class Tally:
 
     def group_names(self) -> list[str]:
         """Name each group; one empty name without groups."""
-        return [" / ".join(map(str, group)) for group in self.groups] if self.by else [""]
+        return [group_name(group) for group in self.groups] if self.by else [""]
 
     def left_out(self) -> str:
         """Say which values were left out because no report can have them; nothing where none was."""
