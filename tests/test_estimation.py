@@ -129,8 +129,11 @@ def test_groups_have_a_row_for_each_value_and_an_empty_one_says_so() -> None:
         "value": "never",
         "reports": 0,
         "share": None,
+        "people": None,
+        "se": None,
         "low": None,
         "high": None,
+        "outside": False,
     }
 
 
@@ -187,14 +190,26 @@ def test_frames_hold_the_table(backend: str) -> None:
 def test_json() -> None:
     found = estimate(Tally(SURVEY, COUNTS, missing=4, unknown=2))
     document = json.loads(found.to_json(level=0.9))
-    names = ["design", "method", "reports", "missing", "unknown", "level", "target", "simultaneous", "anytime"]
+    names = [
+        "format",
+        "version",
+        "design",
+        "method",
+        "reports",
+        "missing",
+        "unknown",
+        "level",
+        "target",
+        "simultaneous",
+        "anytime",
+    ]
     assert list(document) == [*names, "interval", "approximate", "warnings", "values"]
     assert (document["interval"], document["approximate"]) == ("clopper_pearson", False)
     assert RandomizedResponse.from_json(json.dumps(document["design"])) == SURVEY
     assert [document[name] for name in ("method", "reports", "missing", "unknown", "level")] == ["mle", 1000, 4, 2, 0.9]
     table = found.table(level=0.9)
     for i, row in enumerate(document["values"]):
-        assert list(row) == ["value", "reports", "share", "low", "high"]
+        assert list(row) == COLUMNS
         assert [row[name] for name in row] == [table[name][i] for name in row]
 
 

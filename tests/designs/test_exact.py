@@ -111,7 +111,7 @@ def test_odds_are_taken_as_they_are_written(odds: Any, terms: tuple[int, int]) -
 
 @pytest.mark.parametrize("odds", ["3", (1, 2, 3), 5, {1: 2}])
 def test_odds_are_a_pair(odds: Any) -> None:
-    with pytest.raises(TypeError, match="odds must be a pair"):
+    with pytest.raises(TypeError, match='odds must be "a:b" or a pair'):
         odds_as_given(odds)
 
 

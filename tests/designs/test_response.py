@@ -227,7 +227,7 @@ def test_the_channel_is_refused_where_it_would_fill_the_memory() -> None:
             "redraw must be a probability from 0 to 1, but got -0.1",
         ),
         (lambda: RandomizedResponse(2, odds=(0, 0)), ValueError, "odds must be two numbers of at least 0, not both 0"),
-        (lambda: RandomizedResponse(2, odds="3"), TypeError, "odds must be a pair"),
+        (lambda: RandomizedResponse(2, odds="3"), TypeError, 'odds must be "a:b" or a pair'),
         (
             lambda: RandomizedResponse(2, odds=(2**62, 1)),
             ValueError,

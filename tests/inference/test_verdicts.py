@@ -289,7 +289,9 @@ def test_a_test_says_its_sentence() -> None:
         (UnaryEncoding(["yes", "no"], odds=(3, 1)), "inv_p", 8.0, True),  # 1/2 and 1/4: twice 1 / (100 * 0.25)
     ],
 )
-def test_the_bound_on_fakes_is_that_of_the_shares_that_are_shown(design, method, points, known) -> None:
+def test_the_bound_on_fakes_is_that_of_the_shares_that_are_shown(
+    design: Any, method: str, points: float, known: bool
+) -> None:
     counts = np.full(len(design.columns), 100 // len(design.columns))
     reports = Tally(design, counts + (np.arange(len(counts)) < 100 - counts.sum()), n=None if design.exclusive else 100)
     text = influence_text(reports, 1, method)

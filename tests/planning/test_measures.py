@@ -143,19 +143,6 @@ def test_the_first_of_two_answers_stands_for_both() -> None:
         plan(kuk, people=10, answer="perhaps")
 
 
-def test_the_smallest_share_of_a_linear_combination_is_found_with_its_power() -> None:
-    # Kuk's design: reject where the unbiased share is beyond z of the standard error that it has if nobody holds it.
-    kuk = surveys.kuk("4/5", "3/10", 2)
-    made = plan(kuk, people=2000, power=0.8)
-    rng = np.random.default_rng(6)
-    none, some = (
-        inv(reports_of_population([share, 1 - share], 2000, kuk, rng=rng, size=20_000), kuk)[:, 0]
-        for share in (0.0, made.smallest_share)
-    )
-    threshold = norm.ppf(1 - 0.05 / 2) * none.std()
-    assert 0.75 < (some > threshold).mean() < 0.85
-
-
 def test_subset_selection_is_planned_by_the_same_two_probabilities() -> None:
     made = plan(1024, mechanism="subset selection", epsilon=1, half_width=0.02)
     design = made.design
