@@ -175,9 +175,9 @@ def agreeing(numbers: Difference, confidence: Confidence) -> Difference:
     the difference decides.
     """
     middle, low, high, ratio_low, ratio_high, p_value = numbers
-    # Never empty: an unbiased difference beyond -1 or 1 is moved there, for the end on the far side.
-    low = np.clip(low - np.maximum(middle - 1, 0), -1, 1)
-    high = np.clip(high + np.maximum(-1 - middle, 0), -1, 1)
+    # Never empty: an interval that lies beyond -1 or 1 altogether is moved there.
+    low, high = np.where(low > 1, 1 + low - middle, low), np.where(high < -1, -1 + high - middle, high)
+    low, high = np.clip(low, -1, 1), np.clip(high, -1, 1)
     different = p_value < 1 - confidence.level if confidence.target == "population" else (low > 0) | (high < 0)
     larger, smaller = different & (middle > 0), different & (middle < 0)
 
