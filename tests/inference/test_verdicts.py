@@ -235,7 +235,7 @@ def test_the_table_of_a_check() -> None:
     found = check(Tally(THREE, counts, by=("region",), groups=(("a",), ("b",), (None,))))
     table = found.table()
     assert list(table) == ["group", "reports", "rarest answer", "likelihood ratio", "p_value", "fits"]
-    assert table["group"].tolist() == ["a", "b", "None"]
+    assert table["group"].tolist() == ["a", "b", "(missing)"]
     assert_array_equal(table["reports"], [1000, 0, 1000])
     assert_array_equal(table["rarest answer"], found.tests[0].p_value)
     assert_array_equal(table["p_value"], found.p_value)
