@@ -73,9 +73,16 @@ def test_a_hosted_page_is_one_file_for_one_server() -> None:
     assert not re.search(r"^(import|export) ", script, re.MULTILINE)
 
 
-@pytest.mark.parametrize("server", ["collect.example.org", "ftp://example.org", "https://", "https://a.org/?x=1"])
+@pytest.mark.parametrize(
+    "server",
+    [
+        *("collect.example.org", "ftp://example.org", "https://", "https://a.org/?x=1", "https://a.org/#x"),
+        *("https://a.org *", "https://a.org;script-src", "https://a.org:99999", "https://a.org:0", "https://["),
+        *("https://u:p@a.org", "https://a.org/a b", "https://a.org\n", "https://a.örg", "https://.a.org"),
+    ],
+)
 def test_a_hosted_page_needs_the_address_of_its_server(server: str) -> None:
-    with pytest.raises(ValueError, match="server must be an address such as"):
+    with pytest.raises(ValueError, match="url must be the address of the survey's server"):
         hosted_page(driving(), server)
 
 

@@ -7,7 +7,6 @@ import secrets
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
-from urllib.parse import urlsplit
 
 import typer
 
@@ -209,22 +208,15 @@ def _beside(survey: Path, asked: Survey) -> str:
 
 
 def _address(url: str) -> str:
-    """Check where a survey is: a scheme and a host, and perhaps a path before ours."""
-    parts = urlsplit(url)
-    if (
-        parts.scheme not in {"http", "https"}
-        or not parts.netloc
-        or parts.query
-        or parts.fragment
-        or "@" in parts.netloc
-    ):
-        raise ValueError(
-            f"--url must be the address of the survey's server, such as https://survey.example.org, but got {url!r}"
-        )
-    return url.rstrip("/")
+    """Check where a survey is, and write it without a slash at the end."""
+    from warner.service.addresses import split_address
+
+    return "".join(split_address(url))
 
 
 def _refuse_old(output: Path) -> None:
+    if str(output) == "-":
+        raise ValueError("--output must be a file: links are secrets, and a terminal or a log would keep them")
     if output.exists():
         raise FileExistsError(f"{output} is there already, and is not overwritten; give another file")
 

@@ -16,8 +16,8 @@ import re
 from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
+from warner.service.addresses import split_address
 from warner.service.assets import FOLDER, address
 
 if TYPE_CHECKING:
@@ -66,17 +66,14 @@ def hosted_page(survey: Survey, server: str) -> str:
     server : str
         The address of the collecting server, such as ``https://collect.example.org``.
     """
-    parts = urlsplit(server)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
-        raise ValueError(f"server must be an address such as https://collect.example.org, but got {server!r}")
-    origin = f"{parts.scheme}://{parts.netloc}"
+    origin, path = split_address(server)
     script = _bundled()
     rules = _rules(script=_source(script), connect=origin, image="data:")
     head = (
         f'<meta http-equiv="content-security-policy" content="{escape("; ".join(rules))}">\n'
         '<meta name="referrer" content="no-referrer">\n<link rel="icon" href="data:,">\n'
     )
-    place = f"{origin}{parts.path.rstrip('/')}/s/{survey.id}"
+    place = f"{origin}{path}/s/{survey.id}"
     return _shell(survey, place=place, head=head, foot=f'<script type="module">{script}</script>\n')
 
 
