@@ -87,6 +87,25 @@ class LabelForm:
         """Give the labels of these reports, as an array of the kind of `like` where that can hold them."""
         return labelled(reports, self.labels, like)
 
+    @property
+    def digits(self) -> int:
+        """The decimal digits that the code of a report needs."""
+        return len(str(len(self.labels) - 1))
+
+    def length(self, digits: int) -> int:
+        """Give the characters of what `padded` gives."""
+        return digits
+
+    def padded(self, report: Any, digits: int) -> str:
+        """Write the code of one report in so many digits: all that are sent have one length."""
+        return f"{int(report):0{digits}}"
+
+    def unpadded(self, text: str, digits: int) -> int | None:
+        """Read what `padded` gave; None for anything else."""
+        if len(text) != digits or not (text.isascii() and text.isdigit()) or int(text) >= len(self.labels):
+            return None
+        return int(text)
+
 
 @dataclass(frozen=True)
 class BitForm:
@@ -171,6 +190,20 @@ class BitForm:
             return _objects(rows)
         return np.array([row.hex() for row in rows], dtype=_strings_like(like))
 
+    digits: ClassVar[int] = 0  # a set has a length of its own, in hexadecimal
+
+    def length(self, digits: int) -> int:
+        """Give the characters of what `padded` gives."""
+        return 2 * self.width
+
+    def padded(self, report: Any, digits: int) -> str:
+        """Write one set in hexadecimal: all have one length."""
+        return np.asarray(report, dtype=np.uint8).tobytes().hex()
+
+    def unpadded(self, text: str, digits: int) -> Counts | None:
+        """Read what `padded` gave; None for anything else."""
+        return _only(self.read([text]))
+
 
 @dataclass(frozen=True)
 class HashForm:
@@ -240,6 +273,33 @@ class HashForm:
         if into in {"json", "parquet"}:
             return _objects(reports.tolist())
         return np.array([":".join(map(str, row)) for row in reports.tolist()], dtype=_strings_like(like))
+
+    digits: ClassVar[int] = 0  # its numbers have digits of their own
+
+    @property
+    def _digits(self) -> tuple[int, int, int]:
+        return len(str(self.prime - 1)), len(str(self.prime - 1)), len(str(self.values - 1))
+
+    def length(self, digits: int) -> int:
+        """Give the characters of what `padded` gives: three numbers, and two colons."""
+        return sum(self._digits) + 2
+
+    def padded(self, report: Any, digits: int) -> str:
+        """Write alpha:beta:value with leading zeros: all have one length."""
+        return ":".join(f"{number:0{wide}}" for number, wide in zip(report, self._digits, strict=True))
+
+    def unpadded(self, text: str, digits: int) -> Counts | None:
+        """Read what `padded` gave; None for anything else."""
+        parts = text.split(":")
+        right = all(part.isascii() and part.isdigit() for part in parts)
+        if not right or tuple(len(part) for part in parts) != self._digits:
+            return None
+        return _only(self.read([":".join(str(int(part)) for part in parts)]))
+
+
+def _only(read: Read) -> Counts | None:
+    """Give the one report that was read; None if it was none."""
+    return np.asarray(read.reports[0]) if all_reports(read.status) else None
 
 
 def _strings_like(like: Dtype | None) -> Any:

@@ -17,16 +17,14 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from warner.designs.forms import BitForm, HashForm, LabelForm, all_reports
+from warner.designs.forms import LabelForm
 from warner.service.cells import SKIPPED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from warner.arrays import Counts
-    from warner.service.survey import Question, Survey
+    from warner.service.survey import Survey
 
 FIELDS = {"survey", "nonce", "token", "reports"}
 NONCE = re.compile(r"[A-Za-z0-9_-]{22}")
@@ -73,32 +71,24 @@ class Bodies:
     def __init__(self, survey: Survey) -> None:
         self.survey = survey
         forms = [question.design.report_form for question in survey.questions]
-        largest = [len(form.labels) - 1 for form in forms if isinstance(form, LabelForm)]
-        largest += [len(group.values) - 1 for group in survey.groups]
-        self.width = max([LEAST_WIDTH, *(len(str(code)) for code in largest)])
+        self.groups = [LabelForm(group.values) for group in survey.groups]
+        self.width = max(LEAST_WIDTH, *(form.digits for form in [*forms, *self.groups]))
+        self.lengths = [form.length(self.width) for form in forms]
         self.names = FIELDS | ({"groups"} if survey.groups else set())
-        texts = sum(self.length(question) for question in survey.questions) + self.width * len(survey.groups)
+        texts = sum(self.lengths) + self.width * len(survey.groups)
         self.limit = LEAST_BODY + texts + A_REPORT * (len(survey.questions) + len(survey.groups))
-
-    def length(self, question: Question) -> int:
-        """Give the number of characters of every report to a question."""
-        form = question.design.report_form
-        if isinstance(form, BitForm):
-            return 2 * form.width
-        if isinstance(form, HashForm):
-            return sum(_digits(form)) + 2
-        return self.width
 
     def read(self, body: bytes) -> Bundle:
         """Read a body, or raise `RefusedError`."""
         fields = _fields(body)
         if fields.keys() != self.names or fields["survey"] != self.survey.fingerprint:
             raise RefusedError
-        asked = self.survey.groups
-        codes = self._list(fields.get("groups", []), len(asked))
         stratum = 0
-        for group, code in zip(asked, codes, strict=True):
-            stratum = stratum * len(group.values) + self._code(code, len(group.values))
+        for group, text in zip(self.groups, self._list(fields.get("groups", []), len(self.groups)), strict=True):
+            code = group.unpadded(text, self.width) if isinstance(text, str) else None
+            if code is None:
+                raise RefusedError
+            stratum = stratum * len(group.labels) + code
         token = fields["token"]
         if (token == OPEN) == self.survey.invited:
             raise RefusedError
@@ -113,53 +103,33 @@ class Bodies:
         self, reports: Sequence[Counts | int], *, nonce: bytes, token: str = OPEN, groups: Sequence[int] = ()
     ) -> bytes:
         """Write a body: the reports to all questions in code, as ``Design.draw`` gives them, or `SKIPPED`."""
-        asked = self.survey.questions
         fields = {
             "survey": self.survey.fingerprint,
             "nonce": base64.urlsafe_b64encode(nonce)[:22].decode(),
             "token": token,
-            **({"groups": [f"{code:0{self.width}}" for code in groups]} if self.survey.groups else {}),
-            "reports": [self._written(question, report) for question, report in zip(asked, reports, strict=True)],
+            **(
+                {"groups": [form.padded(code, self.width) for form, code in zip(self.groups, groups, strict=True)]}
+                if self.survey.groups
+                else {}
+            ),
+            "reports": [self._written(place, report) for place, report in enumerate(reports)],
         }
         return json.dumps(fields, separators=(",", ":")).encode()
 
-    def _written(self, question: Question, report: Counts | int) -> str:
-        form = question.design.report_form
+    def _written(self, place: int, report: Counts | int) -> str:
         if isinstance(report, int) and report == SKIPPED:
-            return "." * self.length(question)
-        if isinstance(form, BitForm):
-            return np.asarray(report, dtype=np.uint8).tobytes().hex()
-        if isinstance(form, HashForm):
-            return ":".join(
-                f"{number:0{digits}}" for number, digits in zip(np.asarray(report), _digits(form), strict=True)
-            )
-        return f"{int(report):0{self.width}}"
+            return "." * self.lengths[place]
+        return self.survey.questions[place].design.report_form.padded(report, self.width)
 
     def _cells(self, place: int, text: Any, stratum: int) -> tuple[int, ...]:
         question, layout = self.survey.questions[place], self.survey.layouts[place]
-        if not isinstance(text, str) or len(text) != self.length(question):
+        if not isinstance(text, str) or len(text) != self.lengths[place]:
             raise RefusedError
-        if question.optional and text == "." * len(text):
-            report: Counts | int = SKIPPED
-        else:
-            report = self._report(question, text)
+        skipped = question.optional and text == "." * len(text)
+        report = SKIPPED if skipped else question.design.report_form.unpadded(text, self.width)
+        if report is None:
+            raise RefusedError
         return tuple(stratum * layout.width + cell for cell in layout.of_report(report))
-
-    def _report(self, question: Question, text: str) -> Counts | int:
-        form = question.design.report_form
-        if isinstance(form, LabelForm):
-            return self._code(text, len(form.labels))
-        read = form.read([text if isinstance(form, BitForm) else _without_zeros(text, form)])
-        if not all_reports(read.status):
-            raise RefusedError
-        return np.asarray(read.reports[0])
-
-    def _code(self, text: Any, below: int) -> int:
-        if not isinstance(text, str) or len(text) != self.width or not (text.isascii() and text.isdigit()):
-            raise RefusedError
-        if (code := int(text)) >= below:
-            raise RefusedError
-        return code
 
     def _list(self, value: Any, length: int) -> list[Any]:
         if not isinstance(value, list) or len(value) != length:
@@ -195,17 +165,3 @@ def _bytes(text: Any) -> bytes:
     if base64.urlsafe_b64encode(value)[:22].decode() != text:  # spare bits that are not 0
         raise RefusedError
     return value
-
-
-def _digits(form: HashForm) -> tuple[int, int, int]:
-    """Give the digits of each of the three numbers of a hashed report."""
-    return len(str(form.prime - 1)), len(str(form.prime - 1)), len(str(form.values - 1))
-
-
-def _without_zeros(text: str, form: HashForm) -> str:
-    """Give alpha:beta:value as a column has it, from numbers of a fixed number of digits."""
-    parts = text.split(":")
-    right = all(part.isascii() and part.isdigit() for part in parts)
-    if not right or tuple(len(part) for part in parts) != _digits(form):
-        raise RefusedError
-    return ":".join(str(int(part)) for part in parts)
