@@ -216,8 +216,8 @@ class Estimate(Result):
         >>> from warner import RandomizedResponse, Tally
         >>> survey = RandomizedResponse(["never", "once", "often"], odds=(2, 1))
         >>> estimate(Tally(survey, [400, 350, 250])).compare("never", "often")
-        'never' against 'often', approximate 95 % interval (population)
-        +60.00 points, +40.36 to +79.64; 3.59 times or more; exact test of equality in the population: p = 4.4e-09
+        'never' against 'often', 95 % interval (population)
+        +60.00 points, +40.09 to +80.36; 3.59 times or more; exact test of equality in the population: p = 4.4e-09
         """
         confidence = Confidence(level, target)
         if (second is None) == (between is None):

@@ -66,8 +66,8 @@ def test_by_hand() -> None:
     # Normal approximation: the standard errors are sqrt(.2667 * .7333 / 600) / .75 and sqrt(.05 * .95 / 400).
     error = np.hypot(np.sqrt(4 / 15 * 11 / 15 / 600) / 0.75, np.sqrt(0.05 * 0.95 / 400))
     assert found.high - found.low == pytest.approx(2 * 1.96 * error, rel=0.06)
-    assert json.loads(found.to_json())["approximate"] is True
-    assert "'yes' in dice against 'yes' in direct, approximate 95 % interval" in found.text()
+    assert json.loads(found.to_json())["approximate"] is False
+    assert "'yes' in dice against 'yes' in direct, 95 % interval" in found.text()
 
 
 def test_a_difference_that_is_certain_has_a_tiny_p_value() -> None:

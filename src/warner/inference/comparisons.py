@@ -8,32 +8,30 @@ makes the test exact: the sign test where each report supports one answer, McNem
 both, only the reports themselves can tell. Without them the design says how the difference shows. With only two
 answers, the difference is twice a share minus one, and everything is as exact as for one share.
 
-One comparison speaks with one voice (`agreeing`): the interval of the difference leaves out 0, and that of the ratio
-leaves out 1, exactly where the test calls the shares different.
+How the numbers come from counts is in the module `differences`.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from warner.inference.binomial import (
-    HAIR,
-    LEAST_EXPECTED,
-    Rates,
-    at_least,
-    at_most,
-    ends,
-    score_limit,
-    suited,
-    wilson_limit,
+from warner.inference.binomial import LEAST_EXPECTED, Rates, at_least, at_most
+from warner.inference.differences import (
+    Difference,
+    agreeing,
+    difference,
+    difference_between,
+    exact_difference,
+    ratio_limits,
 )
-from warner.inference.equality import MOST_PEOPLE, barnard_test, fisher_test, sign_test
+from warner.inference.equality import fisher_test
 from warner.inference.intervals import Confidence, joint, limits, positions_of, spread
+from warner.inference.unconditional import MOST_REPORTS, Count, limits_of_answers, limits_of_supports
 from warner.results import Result, plain
 from warner.words import group_name, printable
 
@@ -45,18 +43,8 @@ if TYPE_CHECKING:
     from warner.reports.tallies import Group, Tally
 
 NAMED = 20  # groups named in an error
+MOST_PEOPLE = 50_000  # in two groups, up to which Barnard's test takes a fraction of a second
 TESTS = ("barnard", "fisher")
-
-
-class Difference(NamedTuple):
-    """The difference of two shares, unbiased, with its interval, that of their ratio, and the p-value of equality."""
-
-    unbiased: PerGroup
-    low: PerGroup
-    high: PerGroup
-    ratio_low: PerGroup
-    ratio_high: PerGroup
-    p_value: PerGroup
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -166,29 +154,6 @@ def _comparison(
     return Comparison(*names, shown, *numbers, confidence, approximate or tally.weighted, named, groups)
 
 
-def agreeing(numbers: Difference, confidence: Confidence) -> Difference:
-    """Let the intervals leave out equality exactly where it is refuted: by the test, or among these very people.
-
-    The test of equality is the sharper one. Where it says that the first share is larger, no difference of 0 or less
-    is left; where it does not refute equality, 0 stays in. So intervals are cut, or widened, up to 0, and those of the
-    ratio up to 1. The p-value is for the population; of realised shares, whose interval may be much narrower, that of
-    the difference decides.
-    """
-    middle, low, high, ratio_low, ratio_high, p_value = numbers
-    # Never empty: an interval that lies beyond -1 or 1 altogether is moved there.
-    low, high = np.where(low > 1, 1 + low - middle, low), np.where(high < -1, -1 + high - middle, high)
-    low, high = np.clip(low, -1, 1), np.clip(high, -1, 1)
-    different = p_value < 1 - confidence.level if confidence.target == "population" else (low > 0) | (high < 0)
-    larger, smaller = different & (middle > 0), different & (middle < 0)
-
-    def settled(low: Array, high: Array, equal: float) -> tuple[Array, Array]:
-        low = np.where(larger, np.maximum(low, equal + HAIR), np.where(smaller, low, np.minimum(low, equal)))
-        high = np.where(smaller, np.minimum(high, equal - HAIR), np.where(larger, high, np.maximum(high, equal)))
-        return np.where(smaller, np.minimum(low, high), low), np.where(larger, np.maximum(low, high), high)
-
-    return Difference(middle, *settled(low, high, 0.0), *settled(ratio_low, ratio_high, 1.0), p_value)
-
-
 def _by_share(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple[Difference, bool, str] | None:
     """Compare two answers that are all there are by one share, where one binomial count tells it in each group.
 
@@ -221,8 +186,24 @@ def _by_sign(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple[
     size = n[tally.answered, 0]
     both = _supporting_both(part, i, j) * size / np.atleast_1d(part.n)[tally.answered]
     rate = Rates(symmetry.q, symmetry.gain)
-    numbers = difference(first, second, size, rate, confidence.tail(1), confidence.target, both)
-    return numbers, not bool((np.minimum(first, second) - both < LEAST_EXPECTED).all()), "exact"
+    tail = confidence.tail(1)
+    numbers = difference(first, second, size, rate, tail, confidence.target, both)
+    if not _exact(tally, confidence, float(size.sum())):
+        return numbers, not bool((np.minimum(first, second) - both < LEAST_EXPECTED).all()), "exact"
+    base, gain = float(rate.base), float(rate.gain)
+    if part.design.exclusive:
+        rows = zip(first.tolist(), second.tolist(), size.tolist(), strict=True)
+        ends = [limits_of_answers(Count(a, n, base, gain), Count(b, n, base, gain), tail) for a, b, n in rows]
+    else:
+        rows = zip((first - both).tolist(), (second - both).tolist(), size.tolist(), strict=True)
+        ends = [limits_of_supports(a, b, n, gain, tail) for a, b, n in rows]
+    low, high = np.array(ends).T
+    return numbers._replace(low=low, high=high), False, "exact"
+
+
+def _exact(tally: Collected, confidence: Confidence, n: float) -> bool:
+    """Tell whether the interval of a difference is exact: that of the population, without weights, of not too many."""
+    return confidence.target == "population" and not tally.weighted and n <= MOST_REPORTS
 
 
 def _supporting_both(part: Tally, i: int, j: int) -> Array:
@@ -315,22 +296,42 @@ def compare_groups(
         if not tally.answered[row]:
             raise ValueError(f"both groups must have reports, but {shown_name(key)} has none")
     first, second = (joint(tally.parts, row, [[place]], target=confidence.target) for row in rows)
-    same = np.array_equal(first.base, second.base) and np.array_equal(first.gain, second.gain)
-    if first.binomial and second.binomial and same:
-        counts, totals = ([float(getattr(group, name)[0, 0]) for group in (first, second)] for name in _BINOMIAL[:2])
-        rate = Rates(float(first.base[0, 0]), float(first.gain[0, 0]))
-        one, two = counts
-        chosen = "fisher" if tally.weighted or sum(totals) > MOST_PEOPLE else test
-        numbers = difference_between(
-            one, two, (totals[0], totals[1]), rate, confidence.tail(1), confidence.target, chosen
-        )
-        approximate, named = min(one, two) >= LEAST_EXPECTED, f"{chosen.capitalize()}'s exact"
-    else:
-        numbers, approximate, named = _of_estimates(tally, place, rows, confidence), True, "normal"
+    counts = (
+        [Count(*(float(getattr(group, name)[0, 0]) for name in _BINOMIAL)) for group in (first, second)]
+        if first.binomial and second.binomial
+        else []
+    )
+    numbers, approximate, named = _of_counts(tally, counts, confidence, test) or (
+        _of_estimates(tally, place, rows, confidence),
+        True,
+        "normal",
+    )
     numbers = Difference(*(number[()] for number in agreeing(Difference(*map(np.asarray, numbers)), confidence)))
     one_name, two_name = (f"{tally.domain[place]!r} in {shown_name(key)}" for key in keys)
     shown = numbers.unbiased if shares is None else shares[rows[0], place] - shares[rows[1], place]
     return _comparison(tally, (one_name, two_name), shown, numbers, confidence, approximate, named)
+
+
+def _of_counts(
+    tally: Collected, counts: list[Count], confidence: Confidence, test: str
+) -> tuple[Difference, bool, str] | None:
+    """Compare binomial counts of two groups: exactly, or if they follow their shares alike."""
+    if not counts:
+        return None
+    one, two = counts
+    alike, people, tail = one.base == two.base and one.gain == two.gain, one.n + two.n, confidence.tail(1)
+    if _exact(tally, confidence, people):
+        numbers = exact_difference(one, two, tail)
+        if test == "fisher" and alike:
+            p_value = fisher_test(one.number, two.number, (one.n, two.n))
+            return numbers._replace(p_value=p_value), False, "Fisher's exact"
+        return numbers, False, "Barnard's exact"
+    if not alike:
+        return None
+    chosen = "fisher" if tally.weighted or people > MOST_PEOPLE else test
+    rate = Rates(one.base, one.gain)
+    numbers = difference_between(one.number, two.number, (one.n, two.n), rate, tail, confidence.target, chosen)
+    return numbers, min(one.number, two.number) >= LEAST_EXPECTED, f"{chosen.capitalize()}'s exact"
 
 
 def _of_estimates(tally: Collected, place: int, rows: list[int], confidence: Confidence) -> Difference:
@@ -350,100 +351,6 @@ def _of_estimates(tally: Collected, place: int, rows: list[int], confidence: Con
     p_value = normal_test(*apart("population")[:2])
     low, high = max(middle - half, -1.0), min(middle + half, 1.0)
     return Difference(middle, low, high, ratio[0][()], ratio[1][()], p_value)
-
-
-def difference(
-    first: Numbers, second: Numbers, n: Numbers, rate: Rates, tail: float, target: str, both: Numbers = 0.0
-) -> Difference:
-    """Compare the shares of two answers of the same people, from the reports that support them, and those of both.
-
-    Which of the two is larger needs neither p nor q: given how many reports support exactly one of them, those of the
-    first are binomial with probability one half, if and only if the shares are equal. So the (sign) test is exact. The
-    difference is approximately normal. With d, the probability of exactly one of them, its variance is
-    [d - (phi_i - phi_j)^2] / N / (p-q)^2; where a count is below 10, and for the ratio, the ends come from the exact
-    intervals of both, each at half the tail.
-    """
-    x, y = (((c / n) - rate.base) / rate.gain for c in (first, second))
-    if target == "population":
-        variance = ((first + second - 2 * both) / n - ((first - second) / n) ** 2) / n
-    else:
-        # Given the truths, and but for reports of both, a report of one or the other has variance p+q-(p-q)^2 for those
-        # who hold either, 2q else.
-        held = np.clip(x, 0, 1) + np.clip(y, 0, 1)
-        within, without = 2 * rate.base + rate.gain - rate.gain**2, 2 * rate.base
-        variance = (np.minimum(held, 1) * within + np.maximum(1 - held, 0) * without - 2 * both / n) / n
-    half = -float(ndtri(tail)) * np.sqrt(np.maximum(variance, 0)) / abs(rate.gain)
-    few = np.minimum(first, second) - both < LEAST_EXPECTED
-    p_value = sign_test(first - both, second - both)
-    return _compared((x - y, x - y - half, x - y + half), first, second, (n, n), rate, tail, target, few, p_value)
-
-
-def difference_between(
-    first: Numbers,
-    second: Numbers,
-    n: tuple[Numbers, Numbers],
-    rate: Rates,
-    tail: float,
-    target: str,
-    test: str = "barnard",
-) -> Difference:
-    """Compare the shares of one answer in two groups of people, from its counts there.
-
-    The interval joins the limits of each group's share (Wilson's, or the score limits of the realised share) as
-    Newcombe does: each side is the root of the sum of two squared distances. Equality is tested by Barnard's exact
-    test, over the probabilities of a report that the design can lead to, or by Fisher's; both two-sided by doubling.
-    Counts below 10, and ratios, as in `difference`.
-    """
-    x, y = ((c / size - rate.base) / rate.gain for c, size in zip((first, second), n, strict=True))
-    limit = wilson_limit if target == "population" else score_limit
-    turn = 1 if rate.gain > 0 else -1
-    (low1, high1), (low2, high2) = (
-        [limit(c, size, rate, tail, turn * side) for side in (-1, 1)]
-        for c, size in zip((first, second), n, strict=True)
-    )
-    low = x - y - np.hypot(x - low1, high2 - y)
-    high = x - y + np.hypot(high1 - x, y - low2)
-    if test == "fisher":
-        p_value = fisher_test(first, second, n)
-    else:
-        p_value = barnard_test(first, second, n, float(rate.lowest), float(rate.highest))
-    few = np.minimum(first, second) < LEAST_EXPECTED
-    return _compared((x - y, low, high), first, second, n, rate, tail, target, few, p_value)
-
-
-def _compared(
-    approximate: tuple[Numbers, Numbers, Numbers],
-    first: Numbers,
-    second: Numbers,
-    n: tuple[Numbers, Numbers],
-    rate: Rates,
-    tail: float,
-    target: str,
-    few: Numbers,
-    p_value: PerGroup,
-) -> Difference:
-    (low1, high1), (low2, high2) = (
-        ends(np.asarray(c, dtype=np.float64), size, rate, tail / 2, target, "clopper_pearson")
-        for c, size in zip((first, second), n, strict=True)
-    )
-    middle, low, high = approximate
-    if target == "realised":
-        few = few | ~suited(n[0], rate, target, tail) | ~suited(n[1], rate, target, tail)
-    ratio_low, ratio_high = ratio_limits(low1, high1, low2, high2)
-    return Difference(
-        np.asarray(middle)[()],
-        np.clip(np.where(few, low1 - high2, low), -1, 1)[()],
-        np.clip(np.where(few, high1 - low2, high), -1, 1)[()],
-        ratio_low[()],
-        ratio_high[()],
-        p_value,
-    )
-
-
-def ratio_limits(low1: Numbers, high1: Numbers, low2: Numbers, high2: Numbers) -> tuple[Numbers, Numbers]:
-    """Give what the ratio of two shares can be if each lies in its interval; infinite where the second may be zero."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(high2 > 0, low1 / high2, 0.0), np.where(low2 > 0, high1 / low2, np.inf)
 
 
 def shown_name(group: Group) -> str:

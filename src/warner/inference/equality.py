@@ -1,23 +1,12 @@
-r"""Whether two probabilities are equal, from two counts: exact tests that need neither p nor q.
+"""Whether two probabilities are equal, from two counts: exact tests that need neither p nor q, for any number of them.
 
 *The sign test*, for two counts of the same reports. If both are equally likely, then of the reports that are in exactly
 one of the two, each is in the first with probability one half.
 
-*Barnard's test*, for counts of two groups, :math:`c_g \sim \text{Bin}(n_g, \phi)`. Tables are ordered by the score
-statistic with pooled variance,
+*Fisher's test*, for the counts of two samples. Given their sum, the first is hypergeometric. That leaves so few tables
+that the test hardly spends more than half of its level in small samples [1]_; Barnard's (`unconditional`) spends more.
 
-.. math:: z = \frac{c_1/n_1 - c_2/n_2}{\sqrt{\bar\phi (1 - \bar\phi)(1/n_1 + 1/n_2)}}, \qquad \bar\phi = \frac{c_1 +
-   c_2}{n_1 + n_2},
-
-and the p-value is the largest probability, over all :math:`\phi` that the design can lead to, of a table with a z at
-least as large [1]_, [2]_; two-sided, twice that. *Fisher's test* asks for the same probability given
-:math:`c_1 + c_2`. That needs no search, but leaves so few tables that the test hardly spends more than half of its
-level in small groups [3]_.
-
-.. [1] G. A. Barnard, "Significance tests for 2 x 2 tables", Biometrika 34 (1947), 123-138.
-.. [2] S. Suissa, J. J. Shuster, "Exact unconditional sample sizes for the 2 x 2 binomial trial", J. Roy. Statist. Soc.
-   A 148 (1985), 317-327.
-.. [3] D. V. Mehrotra, I. S. F. Chan, R. L. Berger, "A cautionary note on exact unconditional inference for a difference
+.. [1] D. V. Mehrotra, I. S. F. Chan, R. L. Berger, "A cautionary note on exact unconditional inference for a difference
    between two independent binomial proportions", Biometrics 59 (2003), 441-450.
 """
 
@@ -27,21 +16,13 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import gammaln, xlog1py, xlogy
+from scipy.special import gammaln
 
 from warner.inference.binomial import at_least
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from warner.arrays import Array, Numbers
 
-MOST_PEOPLE = 50_000  # in two groups, up to which Barnard's test takes a fraction of a second
-TIE = 1e-11  # a relative difference of statistics below this is rounding
-STEP = 0.25  # standard errors of a probability between two at which a test is looked at
-FAR = 9.0  # standard deviations beyond which nothing is left that matters
-AT_ONCE = 32  # probabilities
-POLISHED, REFINEMENTS = 3, 2  # around so many of the largest values on the grid, so many finer ones are laid
 SUMMED = 10**5  # terms of a tail up to which they are summed; beyond, they are integrated
 PANELS, NODES = 60, 20  # of that integral
 
@@ -58,107 +39,6 @@ def sign_tail(first: Numbers, second: Numbers) -> Array:
 def sign_test(first: Numbers, second: Numbers) -> Numbers:
     """Give the two-sided p-value of the sign test, twice the smaller tail."""
     return np.minimum(1, 2 * np.minimum(sign_tail(first, second), sign_tail(second, first)))[()]
-
-
-# Barnard's test
-
-
-def barnard_test(
-    first: float, second: float, n: tuple[float, float], lowest: float = 0.0, highest: float = 1.0
-) -> float:
-    """Give the exact p-value of equal probabilities between `lowest` and `highest`, of two whole counts.
-
-    Examples
-    --------
-    All of two against none of two: if both say yes with probability x, that has probability x^2 (1 - x)^2, which is
-    largest at 1/2. Two-sided, that counts twice.
-
-    >>> round(barnard_test(2, 0, (2, 2)), 6)
-    0.125
-    >>> round(barnard_test(2, 0, (2, 2), lowest=0.75), 4)  # 2 * (3/16)^2
-    0.0703
-    """
-    c1, c2, n1, n2 = (float(value) for value in (first, second, *n))
-    if c1 * n2 == c2 * n1:
-        return 1.0
-    if c1 * n2 < c2 * n1:
-        c1, c2, n1, n2 = c2, c1, n2, n1
-    if n1 > n2:  # the outer sum goes over the smaller group: yes becomes no, and the groups change places
-        c1, c2, n1, n2, lowest, highest = n2 - c2, n1 - c1, n2, n1, 1 - highest, 1 - lowest
-    counts = np.arange(n1 + 1)
-    score = float(_score(c1, c2, n1, n2))
-    most = _largest_second(counts, n1, n2, score).astype(np.int64)
-    first_of_all = int(np.searchsorted(most, 0))
-    ways1, ways2 = (_log_ways(size) for size in (n1, n2))
-
-    def chances(probabilities: Array) -> Array:
-        # As rare as this table, that needs nothing farther out in either group.
-        one, two = (_window(size, probabilities, FAR + score) for size in (n1, n2))
-        one = slice(max(one.start, first_of_all), one.stop)
-        at_most = _laws(ways2, two, n2, probabilities).cumsum(axis=-1)
-        places = most[one] - two.start
-        below = np.where(places >= 0, at_most[:, np.clip(places, 0, at_most.shape[-1] - 1)], 0.0)
-        return np.asarray(np.vecdot(_laws(ways1, one, n1, probabilities), below))
-
-    return min(1.0, 2 * _largest(chances, lowest, highest, n1 + n2))
-
-
-def _log_ways(n: float) -> Array:
-    return np.asarray(gammaln(n + 1) - gammaln(np.arange(n + 1) + 1) - gammaln(n - np.arange(n + 1) + 1))
-
-
-def _window(n: float, probabilities: Array, deviations: float) -> slice:
-    """Give the counts within so many standard deviations of what is expected."""
-    mean, reach = n * probabilities, deviations * np.sqrt(n * probabilities * (1 - probabilities)) + 10
-    return slice(max(math.floor((mean - reach).min()), 0), min(math.ceil((mean + reach).max()), int(n)) + 1)
-
-
-def _laws(ways: Array, window: slice, n: float, probabilities: Array) -> Array:
-    """Give the binomial probabilities of the counts of a window, a row for each probability."""
-    x, p = np.arange(window.start, window.stop), probabilities[:, np.newaxis]
-    return np.asarray(np.exp(ways[window] + xlogy(x, p) + xlog1py(n - x, -p)))
-
-
-def _score(c1: Numbers, c2: Numbers, n1: float, n2: float) -> Numbers:
-    pooled = (c1 + c2) / (n1 + n2)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        score = (c1 / n1 - c2 / n2) / np.sqrt(pooled * (1 - pooled) * (1 / n1 + 1 / n2))
-    return np.where(pooled * (1 - pooled) > 0, score, 0.0)[()]
-
-
-def _largest_second(counts: Array, n1: float, n2: float, observed: float) -> Array:
-    """Give for each first count the largest second one whose score is as large as observed; -1 where there is none.
-
-    The score falls with the second count as long as it is positive (Suissa and Shuster), so bisection finds it.
-    """
-    low, high = np.full(counts.size, -1.0), np.floor(counts * n2 / n1)
-    while (low < high).any():
-        middle = np.ceil((low + high) / 2)
-        holds = _score(counts, middle, n1, n2) >= observed * (1 - TIE)
-        low, high = np.where(holds, middle, low), np.where(holds, high, middle - 1)
-    return low
-
-
-def _largest(function: Callable[[Array], Array], low: float, high: float, n: float) -> float:
-    """Find the largest value of a mixture of binomial probabilities: on a grid, then on finer ones at its best points.
-
-    A function of this kind changes over a standard error of the probability, not faster; in the arc sine of its root
-    that is 1 / (2 sqrt(n)) everywhere.
-    """
-    start, end = (math.asin(math.sqrt(min(max(x, 0.0), 1.0))) for x in (low, high))
-    points = 2 + math.ceil((end - start) * 2 * math.sqrt(n) / STEP)
-    grid = np.linspace(start, end, points)
-    blocks = np.array_split(grid, math.ceil(points / AT_ONCE))
-    values = np.concatenate([function(np.sin(block) ** 2) for block in blocks])
-    best = float(values.max())
-    width = (end - start) / (points - 1)
-    for place in np.argsort(-values)[:POLISHED].tolist():
-        angle, reach = float(grid[place]), width
-        for _ in range(REFINEMENTS):
-            finer = np.linspace(max(angle - reach, start), min(angle + reach, end), AT_ONCE + 1)
-            around = function(np.sin(finer) ** 2)
-            best, angle, reach = max(best, float(around.max())), float(finer[around.argmax()]), 2 * reach / AT_ONCE
-    return best
 
 
 # Fisher's test

@@ -1,6 +1,7 @@
 r"""One share in two samples, each under a design of its own: a direct question against a randomized one.
 
-The samples are independent, and each tells the share with an interval of its own, :math:`l_s` to :math:`u_s` around the
+Where each sample tells the share by a binomial count, and there are up to `MOST_REPORTS`, interval and test are exact
+(module `unconditional`). Else each has an interval of its own, :math:`l_s` to :math:`u_s` around the
 unbiased estimate :math:`\hat\theta_s`; neither is cut at 0 and 1. Their difference has the interval
 
 .. math:: \hat\theta_1 - \hat\theta_2 - \sqrt{(\hat\theta_1 - l_1)^2 + (u_2 - \hat\theta_2)^2}
@@ -8,7 +9,7 @@ unbiased estimate :math:`\hat\theta_s`; neither is cut at 0 and 1. Their differe
    \hat\theta_1 - \hat\theta_2 + \sqrt{(u_1 - \hat\theta_1)^2 + (\hat\theta_2 - l_2)^2}
 
 (Newcombe [1]_; Zou and Donner [2]_). It asks only for the two intervals, so that it holds for any two designs; with
-exact intervals it errs on the safe side. The p-value is the smallest :math:`\alpha` at which the interval of level
+exact intervals it errs on the safe side. The p-value is then the smallest :math:`\alpha` at which the interval of level
 :math:`1 - \alpha` leaves out 0: interval and test cannot disagree.
 
 .. [1] R. G. Newcombe, "Interval estimation for the difference between independent proportions: comparison of eleven
@@ -26,8 +27,10 @@ import numpy as np
 from scipy.special import ndtri
 
 from warner.inference.binomial import binomial_limits
-from warner.inference.comparisons import Comparison, Difference, ratio_limits
+from warner.inference.comparisons import Comparison
+from warner.inference.differences import Difference, agreeing, exact_difference, ratio_limits
 from warner.inference.intervals import Confidence, joint, positions_of
+from warner.inference.unconditional import MOST_REPORTS, Count
 from warner.reports.pools import refuse_uncounted
 
 if TYPE_CHECKING:
@@ -39,14 +42,12 @@ STEPS = 44  # halvings of the logarithm of a p-value
 
 
 class Sample(NamedTuple):
-    """What a sample tells of one share: the unbiased estimate, its standard error, and the binomial count, if one does.
-
-    The count is told with its number of reports, and with the base and the gain that lead from shares to probabilities.
-    """
+    """What a sample tells of one share: the unbiased estimate, its standard error, and the binomial count, if any."""
 
     unbiased: float
     error: float
-    counted: tuple[float, float, float, float] | None
+    counted: Count | None
+    weighted: bool
 
     def interval(self, tail: float) -> tuple[float, float]:
         """Give an interval around the unbiased estimate, from the exact limits of the count where there is one.
@@ -56,8 +57,8 @@ class Sample(NamedTuple):
         if self.counted is None:
             half = -float(ndtri(tail)) * self.error
             return self.unbiased - half, self.unbiased + half
-        count, trials, base, gain = self.counted
-        low, high = sorted((float(end) - base) / gain for end in binomial_limits(count, trials, tail))
+        number, n, base, gain = self.counted
+        low, high = sorted((float(end) - base) / gain for end in binomial_limits(number, n, tail))
         return low, high
 
 
@@ -94,25 +95,36 @@ def compare_samples(
     >>> direct = Tally(RandomizedResponse(["yes", "no"], odds=(1, 0)), [20, 380])
     >>> dice = Tally(surveys.forced_response(truth="3/4", yes="1/6"), [160, 440])
     >>> compare_samples(dice, direct, "yes", names=("dice", "direct"))
-    'yes' in dice against 'yes' in direct, approximate 95 % interval (population)
-    +8.33 points, +2.98 to +13.67; 1 to 6.65 times; approximate test of equality in the population: p = 0.0021
+    'yes' in dice against 'yes' in direct, 95 % interval (population)
+    +8.33 points, +3.15 to +13.67; 1 to 6.65 times; exact test of equality in the population: p = 0.0017
     """
     confidence = Confidence(level)
     samples = [_sample(tally, answer, name) for name, tally in (("first", first), ("second", second))]
-    low, high = _apart(samples, 1 - level)
+    numbers = _exactly(samples, confidence.tail(1))
+    exact = numbers is not None
+    if numbers is None:
+        numbers = _approximately(samples, confidence)
+    numbers = Difference(*(float(number) for number in agreeing(Difference(*map(np.asarray, numbers)), confidence)))
     one, two = (min(max(sample.unbiased, 0.0), 1.0) for sample in samples)
+    called = [f"{answer!r} in {name}" for name in names]
+    test = "exact" if exact else "approximate"
+    return Comparison(called[0], called[1], one - two, *numbers, confidence, not exact, test)
+
+
+def _exactly(samples: list[Sample], tail: float) -> Difference | None:
+    """Compare two binomial counts, where they are not too many."""
+    one, two = (sample.counted for sample in samples)
+    if one is None or two is None or any(sample.weighted for sample in samples) or one.n + two.n > MOST_REPORTS:
+        return None
+    return exact_difference(one, two, tail)
+
+
+def _approximately(samples: list[Sample], confidence: Confidence) -> Difference:
+    """Join the intervals of both samples; that of the ratio has each of them at half the tail."""
+    low, high = _apart(samples, 1 - confidence.level)
     halves = [np.clip(sample.interval(confidence.tail(1) / 2), 0, 1) for sample in samples]
     ratio_low, ratio_high = (float(end) for end in ratio_limits(*halves[0], *halves[1]))
-    if low > 0:  # both intervals say the same of equality
-        ratio_low = max(ratio_low, math.nextafter(1.0, 2.0))
-    elif high < 0:
-        ratio_high = min(ratio_high, math.nextafter(1.0, 0.0))
-    else:
-        ratio_low, ratio_high = min(ratio_low, 1.0), max(ratio_high, 1.0)
-    unbiased = samples[0].unbiased - samples[1].unbiased
-    numbers = Difference(unbiased, low, high, ratio_low, ratio_high, _p_value(samples))
-    called = [f"{answer!r} in {name}" for name in names]
-    return Comparison(called[0], called[1], one - two, *numbers, confidence, True, "approximate")
+    return Difference(samples[0].unbiased - samples[1].unbiased, low, high, ratio_low, ratio_high, _p_value(samples))
 
 
 def _sample(tally: Collected, answer: Label, name: str) -> Sample:
@@ -129,8 +141,8 @@ def _sample(tally: Collected, answer: Label, name: str) -> Sample:
         raise ValueError(
             f"the design of the {name} sample must tell the share of {answer!r}, but under it nothing does"
         )
-    count, trials, base, gain = (float(values[0, 0]) for values in readout.counted)
-    return Sample(float(share[0]), float(error[0]), (count, trials, base, gain) if readout.binomial else None)
+    counted = Count(*(float(values[0, 0]) for values in readout.counted)) if readout.binomial else None
+    return Sample(float(share[0]), float(error[0]), counted, tally.weighted)
 
 
 def _apart(samples: list[Sample], alpha: float) -> tuple[float, float]:

@@ -1,0 +1,482 @@
+r"""The difference of two shares, exactly, from two counts.
+
+Each count is binomial, with a probability that follows its share. That the shares differ by :math:`d` says that the two
+probabilities lie on a line, :math:`\phi_1 = e + \rho\phi_2`, and leaves open where. How far a table of two counts is
+from the line, in standard errors, is its score,
+
+.. math:: z = \frac{c_1/n_1 - \rho\, c_2/n_2 - e}{\text{error at } \hat\phi_2} ,
+
+where :math:`\hat\phi_2` makes the counts most likely among the probabilities on the line. The difference at which the
+score is a normal quantile is an approximate limit. It need not hold at its level, but it puts the tables in an order,
+and every order leads to a limit that does. With :math:`R` the tables that come before the observed one, and itself, it
+is
+
+.. math:: \min\{d : \max_{\phi_2} P_d(R) \ge \text{tail}\} .
+
+For if that is above the true d, then :math:`P_d(R)` is below the tail; so the observed table is one of the first in the
+order that together have less than the tail, and that happens less often than the tail says (Buehler [1]_; for two
+answers of the same people Lloyd and Moldovan [2]_). The larger the first share, or the smaller the second, the more
+probable is R. So the maximum rises with d, and one search finds the limit.
+
+Tables for which a test refutes equality come first in the order. So the interval leaves out 0 wherever the test does: R
+is then a part of what the test refutes, and no more probable than that may be.
+
+*Barnard's test* of the counts of two samples asks for the largest probability, on the line, of a score at least as
+large [3]_, [4]_; two-sided, twice that. Where both counts follow their shares alike, the line is :math:`\phi_1 =
+\phi_2`, and z the usual score statistic with pooled variance.
+
+.. [1] R. J. Buehler, "Confidence intervals for the product of two binomial parameters", J. Amer. Statist. Assoc. 52
+   (1957), 482-493.
+.. [2] C. J. Lloyd, M. V. Moldovan, "Exact one-sided confidence limits for the difference between two correlated
+   proportions", Statistics in Medicine 26 (2007), 3369-3384.
+.. [3] G. A. Barnard, "Significance tests for 2 x 2 tables", Biometrika 34 (1947), 123-138.
+.. [4] S. Suissa, J. J. Shuster, "Exact unconditional sample sizes for the 2 x 2 binomial trial", J. Roy. Statist. Soc.
+   A 148 (1985), 317-327.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import gammaln, ndtri, xlog1py, xlogy
+
+from warner.inference.binomial import HAIR, at_least
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from warner.arrays import Array, Integers, Mask, Numbers
+
+MOST_REPORTS = 10_000  # in all that is compared at once, up to which exact limits take a few seconds at most
+TIE = 1e-11  # a relative difference of scores below this is rounding
+STEP = 0.25  # standard errors of a probability between two at which a chance is looked at
+FAR = 9.0  # standard deviations beyond which nothing is left that matters
+AT_ONCE = 32  # probabilities
+POLISHED, REFINEMENTS = 3, 2  # around so many of the largest values on the grid, so many finer ones are laid
+HIGHEST_SCORE = 40.0  # beyond, nothing is left of a chance that a double could hold
+SMALLEST_CHANCE = 1e-300
+POLISHING = 2  # steps of Newton's method
+ALIKE = 1e-5  # scores that are closer count as one
+CLOSE = 1e-4  # standard errors to which a limit is found; it is then the farther one
+BEYOND = 0.02  # standard errors, or parts of what is left: how much farther a search goes than it would
+STEPS = 60  # of a search at most
+
+
+class Line(NamedTuple):
+    """Where the probabilities of two counts lie: the first is start + slope * the second."""
+
+    start: float
+    slope: float
+
+    def swapped(self) -> Line:
+        """Give the second as a function of the first."""
+        return Line(-self.start / self.slope, 1 / self.slope)
+
+
+class Count(NamedTuple):
+    """A number of n reports, each of which is counted with the probability base + gain * share."""
+
+    number: float
+    n: float
+    base: float
+    gain: float
+
+    def upright(self) -> Count:
+        """Count the other reports instead, where that makes the gain positive."""
+        return self if self.gain > 0 else Count(self.n - self.number, self.n, 1 - self.base, -self.gain)
+
+    @property
+    def unbiased(self) -> float:
+        """The unbiased estimate of the share."""
+        return (self.number / self.n - self.base) / self.gain
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The probabilities that the shares 0 and 1 lead to, in their order."""
+        ends = self.base, self.base + self.gain
+        return min(ends), max(ends)
+
+
+class Law(NamedTuple):
+    """How two counts vary: their numbers of reports, and the probabilities that they may have.
+
+    If a report is in at most one of them, `together` is from what to what their probabilities may sum to; else they are
+    independent.
+    """
+
+    n1: float
+    n2: float
+    span1: tuple[float, float]
+    span2: tuple[float, float]
+    together: tuple[float, float] | None = None
+
+    def swapped(self) -> Law:
+        """Let the counts change places."""
+        return Law(self.n2, self.n1, self.span2, self.span1, self.together)
+
+    def stretch(self, line: Line) -> tuple[float, float]:
+        """Give the second probabilities from which to which the line can be had; the wrong way round if it cannot."""
+        start, slope = line
+        low, high = self.span2
+        low, high = max(low, (self.span1[0] - start) / slope), min(high, (self.span1[1] - start) / slope)
+        if self.together is None:
+            return low, high
+        least, most = ((total - start) / (1 + slope) for total in self.together)
+        return max(low, least), min(high, most)
+
+    def score(self, first: Numbers, second: Numbers, line: Line) -> Array:
+        """Give how many standard errors the counts are from the line, positive where the first is the larger one."""
+        start, slope = line
+        two = np.clip(self._likeliest(first, second, line), *self.stretch(line))
+        one = np.clip(start + slope * two, 0, 1)
+        variance = one * (1 - one) / self.n1 + slope**2 * two * (1 - two) / self.n2
+        if self.together is not None:  # reports of the one are not of the other: the covariance is -one * two / n
+            variance = variance + 2 * slope * one * two / self.n1
+        apart = first / self.n1 - slope * second / self.n2 - start
+        with np.errstate(divide="ignore", invalid="ignore"):
+            score = np.clip(apart / np.sqrt(variance), -HIGHEST_SCORE, HIGHEST_SCORE)
+        return np.where(np.abs(apart) > HAIR, np.where(variance > 0, score, np.sign(apart) * HIGHEST_SCORE), 0.0)
+
+    def _likeliest(self, first: Numbers, second: Numbers, line: Line) -> Numbers:
+        """Give the second probability on the line that makes the counts most likely, between 0 and 1.
+
+        With t for it and u = start + slope * t for the first, the derivative of the log-likelihood is zero where
+        slope (c1 - n1 u) t (1 - t) + (c2 - n2 t) u (1 - u) is: a cubic, of whose roots the middle one is meant. If no
+        report is in both counts, it is where (slope c1 t + c2 u) (1 - u - t) = (1 + slope) (n - c1 - c2) t u.
+        """
+        start, slope = line
+        if self.together is not None:
+            others, slopes, left = self.n1 - first - second, 1 + slope, 1 - start
+            named = slope * (first + second)
+            square = -slopes * (named + slope * others)
+            linear = named * left - second * start * slopes - slopes * others * start
+            constant = second * start * left
+            # The larger root: of the two forms, the one in which nothing cancels
+            root = np.sqrt(np.maximum(linear**2 - 4 * square * constant, 0))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                larger = np.where(linear >= 0, (linear + root) / (-2 * square), 2 * constant / (root - linear))
+            return np.where(np.isnan(larger), 0.0, larger)
+        cube = slope**2 * (self.n1 + self.n2)
+        free, other = first - self.n1 * start, 1 - 2 * start
+        square = (slope * (-self.n1 * slope - free) - slope**2 * second - self.n2 * slope * other) / cube
+        linear = (slope * free + second * slope * other - self.n2 * start * (1 - start)) / cube
+        constant = second * start * (1 - start) / cube
+        # Viete: t = y - square / 3, where y = 2 sqrt(-p/3) cos(...)
+        p = np.minimum(linear - square**2 / 3, -SMALLEST_CHANCE)
+        q = 2 * square**3 / 27 - square * linear / 3 + constant
+        angle = np.arccos(np.clip(1.5 * q / p * np.sqrt(-3 / p), -1, 1))
+        t = 2 * np.sqrt(-p / 3) * np.cos((angle - 2 * math.pi) / 3) - square / 3
+        for _ in range(POLISHING):  # cosines lose half of the digits where two roots are close
+            slope_at = (3 * t + 2 * square) * t + linear
+            with np.errstate(divide="ignore", invalid="ignore"):
+                step = (((t + square) * t + linear) * t + constant) / slope_at
+            t = np.where(slope_at < 0, t - step, t)  # it falls through the middle root
+        return t
+
+    def fewest(self, line: Line, score: float) -> Integers:
+        """Give for each second count the smallest first one with such a score, or n1 + 1 where there is none."""
+        return _fewest(
+            lambda first, second: self.score(first, second, line) >= score * (1 - TIE),
+            self.n1,
+            np.arange(self.n2 + 1),
+            together=self.together is not None,
+        )
+
+    def largest_chance(self, fewest: Integers, line: Line, far: float = FAR) -> float:
+        """Give the largest probability, on the line, of as many first reports as each number of second ones asks for.
+
+        Zero where no probabilities are on the line. Counts that are `far` standard deviations off are left out.
+        """
+        low, high = self.stretch(line)
+        if low > high + HAIR:
+            return 0.0
+        ways = _log_ways(self.n2)
+        upward = None if self.together is not None else _log_ways(self.n1)
+
+        def chances(two: Array) -> Array:
+            one = np.clip(line.start + line.slope * two, 0, 1)
+            window = _window(self.n2, two, far)
+            law, asked = _laws(ways, window, self.n2, two), fewest[window]
+            if upward is None:
+                left = self.n2 - np.arange(window.start, window.stop)
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    given = np.where(two < 1, np.clip(one / (1 - two), 0, 1), 0.0)
+                return np.asarray(np.vecdot(law, at_least(asked.astype(np.float64), left, given[:, np.newaxis])))
+            others = _window(self.n1, one, far)
+            tails = _laws(upward, others, self.n1, one)[:, ::-1].cumsum(axis=-1)[:, ::-1]
+            tails = np.append(tails, np.zeros((two.size, 1)), axis=-1)
+            return np.asarray(np.vecdot(law, tails[:, np.clip(asked - others.start, 0, tails.shape[-1] - 1)]))
+
+        reports = self.n1 if self.together is not None else self.n1 + self.n2
+        return _largest(chances, low, max(low, high), reports * max(1.0, line.slope) ** 2)
+
+
+# Tests of equality: for which tables they refute it
+
+
+def barnard_test(
+    first: float, second: float, n: tuple[float, float], lowest: float = 0.0, highest: float = 1.0
+) -> float:
+    """Give the exact p-value of equal probabilities between `lowest` and `highest`, of two whole counts.
+
+    Examples
+    --------
+    All of two against none of two: if both say yes with probability x, that has probability x^2 (1 - x)^2, which is
+    largest at 1/2. Two-sided, that counts twice.
+
+    >>> round(barnard_test(2, 0, (2, 2)), 6)
+    0.125
+    >>> round(barnard_test(2, 0, (2, 2), lowest=0.75), 4)  # 2 * (3/16)^2
+    0.0703
+    """
+    return line_test(first, second, Law(*n, (lowest, highest), (lowest, highest)), Line(0.0, 1.0))
+
+
+def line_test(first: float, second: float, law: Law, line: Line) -> float:
+    """Give the exact p-value of two counts whose probabilities lie on a line, twice that of the observed side."""
+    score = float(law.score(first, second, line))
+    if score == 0:
+        return 1.0
+    if score < 0:
+        return line_test(second, first, law.swapped(), line.swapped())
+    return min(1.0, 2 * law.largest_chance(law.fewest(line, score), line, FAR + score))
+
+
+@lru_cache(maxsize=64)
+def refuted_by_score(law: Law, line: Line, tail: float) -> Integers:
+    """Give for each second count the smallest first one whose score refutes the line; these have less than the tail."""
+
+    def too_many(score: float) -> bool:
+        return law.largest_chance(law.fewest(line, score), line) >= tail
+
+    few = enough = -float(ndtri(tail))  # close to what is looked for
+    while not too_many(few):
+        few -= 1 / 4
+    while too_many(enough):
+        enough += 1 / 4
+    while enough - few > ALIKE:
+        middle = (few + enough) / 2
+        few, enough = (middle, enough) if too_many(middle) else (few, middle)
+    return law.fewest(line, enough)
+
+
+def refuted_by_sign(n: float, tail: float) -> Integers:
+    """Give for each second count the smallest first one that refutes equality by the sign test, or n + 1."""
+    return _fewest(lambda a, b: at_least(a, a + b, 0.5) < tail, n, np.arange(n + 1), together=True)
+
+
+def _fewest(holds: Callable[[Array, Array], Mask], n: float, second: Array, *, together: bool) -> Integers:
+    """Find the smallest first count from which on something holds, by halving, for each second one; else n + 1."""
+    most = n - second if together else np.full(second.size, n)
+    few, enough = np.zeros(second.size), most + 1
+    while (few < enough).any():
+        middle = np.floor((few + enough) / 2)
+        held = holds(middle, second)
+        few, enough = np.where(held | (few == enough), few, middle + 1), np.where(held, middle, enough)
+    return np.where(enough > most, n + 1, enough).astype(np.int64)
+
+
+# Limits
+
+
+def limits_between(first: Count, second: Count, tail: float) -> tuple[float, float, float]:
+    """Give the limits of the difference of two shares in two samples, and the p-value of equality.
+
+    Examples
+    --------
+    All of four against none of four, and nobody lies. If the shares differ by d, that has at most the probability
+    ((1 + d) / 2)^8, with the shares (1 + d)/2 and (1 - d)/2; it is 0.025 at d = 0.2612.
+
+    >>> low, high, p_value = limits_between(Count(4, 4, 0.0, 1.0), Count(0, 4, 0.0, 1.0), 0.025)
+    >>> round(low, 3), high, round(p_value, 6)  # the p-value is 2 / 2^8
+    (0.261, 1.0, 0.007812)
+    """
+    one, two = first.upright(), second.upright()
+    law, slope = Law(one.n, two.n, one.span, two.span), one.gain / two.gain
+
+    def line(difference: float) -> Line:
+        return Line(one.base + one.gain * difference - slope * two.base, slope)
+
+    equal = line(0.0)
+    refuted = refuted_by_score(law, equal, tail), refuted_by_score(law.swapped(), equal.swapped(), tail)
+    counts = one.number, two.number
+    return *_limits(law, counts, refuted, line, tail), line_test(*counts, law, equal)
+
+
+def limits_of_answers(first: Count, second: Count, tail: float) -> tuple[float, float]:
+    """Give the limits of the difference of two shares of the same people, if a report is in at most one of the counts.
+
+    Both follow their shares alike. The test of equality is the sign test.
+
+    Examples
+    --------
+    All of four reports, and nobody lies. If the shares differ by d, that has at most the probability ((1 + d) / 2)^4;
+    it is 0.1 at d = 0.1247.
+
+    >>> low, high = limits_of_answers(Count(4, 4, 0.0, 1.0), Count(0, 4, 0.0, 1.0), 0.1)
+    >>> round(low, 3), high
+    (0.125, 1.0)
+    """
+    base, gain = first.base, first.gain
+    least, most = sorted((2 * base, 2 * base + gain))  # if nobody holds one of the two answers, and if everybody does
+    law = Law(first.n, second.n, first.span, second.span, (least, most))
+    return _limits_by_sign(law, (first.number, second.number), gain, tail)
+
+
+def limits_of_supports(first: float, second: float, n: float, gain: float, tail: float) -> tuple[float, float]:
+    """Give the limits of the difference of two shares from the reports that support the one and not the other answer.
+
+    Of their probabilities it is used only that they differ by `gain` times as much as the shares.
+    """
+    return _limits_by_sign(Law(n, n, (0.0, 1.0), (0.0, 1.0), (0.0, 1.0)), (first, second), gain, tail)
+
+
+def _limits_by_sign(law: Law, counts: tuple[float, float], gain: float, tail: float) -> tuple[float, float]:
+    refuted = refuted_by_sign(law.n1, tail)
+    low, high = _limits(law, counts, (refuted, refuted), lambda d: Line(abs(gain) * d, 1.0), tail)
+    return (low, high) if gain > 0 else (-high, -low)
+
+
+def _limits(
+    law: Law,
+    counts: tuple[float, float],
+    refuted: tuple[Integers, Integers],
+    line: Callable[[float], Line],
+    tail: float,
+) -> tuple[float, float]:
+    """Give both limits; the upper one is that of the second share less the first."""
+    low = Side(law, *counts, refuted[0], line)
+    high = Side(law.swapped(), *counts[::-1], refuted[1], lambda d: line(-d).swapped())
+    return low.limit(tail), -high.limit(tail)
+
+
+class Side(NamedTuple):
+    """One end of an interval: that the first count is so large.
+
+    `line` gives the line of a difference, the first probability rising with it.
+    """
+
+    law: Law
+    first: float
+    second: float
+    refuted: Integers
+    line: Callable[[float], Line]
+
+    def limit(self, tail: float) -> float:
+        """Give the smallest difference at which tables from the observed one on have a chance of at least the tail."""
+        quantile = -float(ndtri(tail))
+        refuted = self.first >= self.refuted[int(self.second)]
+        first, second = self._explained()
+
+        def score(difference: float) -> float:
+            return float(self.law.score(first, second, self.line(difference)))
+
+        about = _falls_below(score, quantile)
+        if about == -1 and not refuted:
+            return -1.0
+        before = self.law.fewest(self.line(about), quantile)
+        before[int(second)] = min(before[int(second)], int(first))
+        before = np.maximum(before, self.refuted) if refuted else np.minimum(before, self.refuted)
+        # With more first reports, or fewer second ones, a table comes no later.
+        before = np.minimum.accumulate(before[::-1])[::-1]
+
+        def excess(difference: float) -> float:
+            chance = self.law.largest_chance(before, self.line(difference))
+            return float(ndtri(max(chance, SMALLEST_CHANCE))) + quantile
+
+        error = max((_falls_below(score, 0.0) - about) / quantile, CLOSE)
+        found = _rises_above_zero(excess, about, error)
+        return max(found, HAIR) if refuted else min(found, 0.0)
+
+    def _explained(self) -> tuple[float, float]:
+        """Give counts that shares of 0 and 1 explain: beyond them, a limit goes no farther. That only widens."""
+        second = max(self.second, math.floor(self.law.n2 * self.law.span2[0] * (1 + HAIR)))
+        first = min(self.first, math.ceil(self.law.n1 * self.law.span1[1] * (1 - HAIR)))
+        return first if self.law.together is None else min(first, self.law.n1 - second), second
+
+
+def _falls_below(function: Callable[[float], float], value: float) -> float:
+    """Give the difference at which a falling function has a value, by halving; -1 or 1 where it has it nowhere."""
+    low, high = -1.0, 1.0
+    if function(low) <= value:
+        return low
+    if function(high) >= value:
+        return high
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if function(middle) > value else (low, middle)
+    return low
+
+
+def _rises_above_zero(function: Callable[[float], float], start: float, error: float) -> float:
+    """Give a difference close to where a rising function becomes zero, and where it is still below; -1 if it never is.
+
+    The normal quantile of a chance rises by about one for each standard error, which tells where to look next: a bit
+    farther, so that zero comes to lie between two places. Then the line between them tells, or halving.
+    """
+    low, high = -1.0, 1.0
+    below, above = -math.inf, math.inf
+    x = start
+    for step in range(STEPS):
+        value = function(x)
+        if value < 0:
+            low, below = x, value
+        else:
+            high, above = x, value
+        if x == (1.0 if value < 0 else -1.0):
+            return x
+        farther = error * BEYOND * 2**step
+        if math.isinf(below):
+            x = max(x - error * value - farther, -1.0)
+        elif math.isinf(above):
+            x = min(x - error * value + farther, 1.0)
+        elif high - low <= CLOSE * error:
+            break
+        else:
+            part = -below / (above - below) if step % 3 else 0.5
+            x = low + (high - low) * min(max(part, BEYOND), 1 - BEYOND)
+    return low
+
+
+# The largest chance
+
+
+def _log_ways(n: float) -> Array:
+    return np.asarray(gammaln(n + 1) - gammaln(np.arange(n + 1) + 1) - gammaln(n - np.arange(n + 1) + 1))
+
+
+def _window(n: float, probabilities: Array, deviations: float) -> slice:
+    """Give the counts within so many standard deviations of what is expected."""
+    mean, reach = n * probabilities, deviations * np.sqrt(n * probabilities * (1 - probabilities)) + 10
+    return slice(max(math.floor((mean - reach).min()), 0), min(math.ceil((mean + reach).max()), int(n)) + 1)
+
+
+def _laws(ways: Array, window: slice, n: float, probabilities: Array) -> Array:
+    """Give the binomial probabilities of the counts of a window, a row for each probability."""
+    x, p = np.arange(window.start, window.stop), probabilities[:, np.newaxis]
+    return np.asarray(np.exp(ways[window] + xlogy(x, p) + xlog1py(n - x, -p)))
+
+
+def _largest(function: Callable[[Array], Array], low: float, high: float, n: float) -> float:
+    """Find the largest value of a mixture of binomial probabilities: on a grid, then on finer ones at its best points.
+
+    A function of this kind changes over a standard error of the probability, not faster; in the arc sine of its root
+    that is 1 / (2 sqrt(n)) everywhere.
+    """
+    start, end = (math.asin(math.sqrt(min(max(x, 0.0), 1.0))) for x in (low, high))
+    points = 2 + math.ceil((end - start) * 2 * math.sqrt(n) / STEP)
+    grid = np.linspace(start, end, points)
+    blocks = np.array_split(grid, math.ceil(points / AT_ONCE))
+    values = np.concatenate([function(np.sin(block) ** 2) for block in blocks])
+    best = float(values.max())
+    width = (end - start) / (points - 1)
+    for place in np.argsort(-values)[:POLISHED].tolist():
+        angle, reach = float(grid[place]), width
+        for _ in range(REFINEMENTS):
+            finer = np.linspace(max(angle - reach, start), min(angle + reach, end), AT_ONCE + 1)
+            around = function(np.sin(finer) ** 2)
+            best, angle, reach = max(best, float(around.max())), float(finer[around.argmax()]), 2 * reach / AT_ONCE
+    return best
