@@ -406,8 +406,8 @@ def test_auto_for_groups_of_a_channel_with_other_reports() -> None:
 def test_large_counts_are_written_in_full() -> None:
     big = Tally(RandomizedResponse(["yes", "no"], odds=(9, 1)), [12_345_678, 98_765_432])
     assert "12,345,678 'yes'" in repr(big)
-    assert " 98,765,432 " in repr(estimate(big))
-    assert "<td>98,765,432</td>" in estimate(big)._repr_html_()
+    assert "  12,345,678 of 111,111,110  " in repr(estimate(big))
+    assert "<td>12,345,678 of 111,111,110</td>" in estimate(big)._repr_html_()
 
 
 def test_what_notebooks_see() -> None:
@@ -464,7 +464,7 @@ def test_normalised_weights_are_shown_with_their_digits() -> None:
     survey = RandomizedResponse(["yes", "no"], odds=(3, 1))
     weighted = estimate(tally(["yes", "no"] * 300, survey, weights=[1 / 512] * 600))
     assert "from 1.2 weighted reports" in weighted.text()
-    assert "0.586   50.00%" in weighted.text()
+    assert "0.586 of 1.2   50.00%" in weighted.text()
     assert "weights count as 600.0 reports" in weighted.text()
     rare = tally(["yes"] + ["no"] * 599, survey, weights=[1 / 600] * 600)
     assert "0.00167 'yes'" in repr(rare)

@@ -12,6 +12,7 @@ from warner.designs.labels import all_labels
 from warner.estimators import METHODS, Certificate, default_method, fitted, refuse_silent
 from warner.estimators.auto import Choice, choices, second_opinion
 from warner.inference.comparisons import compare, compare_groups
+from warner.inference.complements import unmirrored
 from warner.inference.fit import doubt
 from warner.inference.intervals import Confidence, interval, limits
 from warner.inference.presence import presence
@@ -99,17 +100,17 @@ class Estimate(Result):
         -------
         dict of str to ndarray
             The names of `by`, then ``value``, ``reports`` (the count), ``share``, ``people`` (the share times the
-            number of reports), ``se`` (standard error of the unbiased estimate), ``low`` and ``high`` (the interval
-            of the share), and ``outside``: whether the share lies outside its own interval. That is
-            no error but the bias of the estimator, and common for frequent answers among many rare ones: there trust
-            the interval, or compare with ``method="inv"``.
+            number of reports), ``se`` (standard error of the unbiased estimate), ``low`` and ``high`` (the interval),
+            and ``outside``: whether the share lies outside its own interval. That is no error but the bias of the
+            estimator, common for frequent answers among many rare ones: trust the interval, or use ``method="inv"``.
         """
         return self.columns(self.limits(Confidence(level, target, simultaneous, anytime)))
 
     def printed(self, **options: Any) -> Printed:
-        """Give the table as texts: shares in percent, an interval in one column; options are those of `table`."""
+        """Give the table as texts: shares in percent, the first of two answers alone; options are those of `table`."""
         ends = self.limits(asked := Confidence(**options))
-        return shares_printed(self.columns(ends), f"{'approximate ' if self.approximate(ends) else ''}{asked}")
+        table, totals = unmirrored(self.columns(ends), self.tally)
+        return shares_printed(table, f"{'approximate ' if self.approximate(ends) else ''}{asked}", totals)
 
     def limits(self, confidence: Confidence) -> Limits:
         """Give ends and standard errors of all shares, and the methods by which they were found."""
@@ -281,9 +282,8 @@ class Estimate(Result):
         level, target, simultaneous, anytime
             As for `table`.
         """
-        return as_frame(
-            self.table(level, target=target, simultaneous=simultaneous, anytime=anytime), backend, self.tally.backend
-        )
+        table = self.table(level, target=target, simultaneous=simultaneous, anytime=anytime)
+        return as_frame(table, backend, self.tally.backend)
 
     def to_json(
         self, *, level: float = 0.95, target: str = "population", simultaneous: bool = False, anytime: bool = False
@@ -332,7 +332,7 @@ class Estimate(Result):
         simultaneous: bool = False,
         anytime: bool = False,
     ) -> str:
-        """Write the estimate as a table for people, the largest shares first, with a bar for each."""
+        """Write a table for people, the largest shares first; of two answers the first alone: the other is the rest."""
         from warner.output.tables import estimate_text
 
         return estimate_text(self, Confidence(level, target, simultaneous, anytime), rows)
@@ -458,8 +458,8 @@ def estimate(tally: Collected, *, method: str | None = None, rng: np.random.Gene
     >>> estimate(Tally(survey, [40, 60]))
     Estimate (mle) from 100 reports among 2 answers, epsilon 1.099
     value     reports    share  95 % interval (population)
-    no             60   70.00%   49.44 to  89.34 %   ████████████████████████
-    yes            40   30.00%   10.66 to  50.56 %   ██████████
+    yes     40 of 100   30.00%   10.66 to  50.56 %   ███████
+    the share of 'no' is 100 % minus that of 'yes'
     """
     refuse_uncounted(tally, "estimate(Tally(design, counts))")
     if method is not None and method not in METHODS and method != "auto":

@@ -21,7 +21,7 @@ Printed: TypeAlias = dict[str, list[str]]  # columns of texts, under their headi
 
 TEX = {c: f"\\{c}" for c in "&%$#_{}"}
 TEX |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-NUMERIC = re.compile(r"[-+]?[\d,.]+( to [-+]?[\d,.]+)?|")
+NUMERIC = re.compile(r"[-+]?[\d,.]+( (to|of) [-+]?[\d,.]+)?|")
 
 
 def printed(table: Mapping[str, Counts]) -> Printed:
@@ -39,9 +39,10 @@ def _cell(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def shares_printed(table: Mapping[str, Counts], heading: str) -> Printed:
+def shares_printed(table: Mapping[str, Counts], heading: str, totals: Counts | None = None) -> Printed:
     """Write the table of an estimate: shares in percent, and intervals as texts, under a heading that ends in ")".
 
+    With `totals`, each number of reports says of how many: where the table does not have all answers.
     Of two decimals none is shown that the interval's width makes meaningless: with half-widths above ten points, one.
     """
     low, high = table["low"], table["high"]
@@ -52,10 +53,20 @@ def shares_printed(table: Mapping[str, Counts], heading: str) -> Printed:
         return ["" if math.isnan(value) else f"{100 * value:.{decimals}f}" for value in values.tolist()]
 
     labels = {name: [str(value) for value in column.tolist()] for name, column in table.items() if name not in HIDDEN}
-    reports = {"reports": printed({"reports": table["reports"]})["reports"]} if "reports" in table else {}
+    reports = {"reports": _counts(table["reports"], totals)} if "reports" in table else {}
     ends = zip(percents(low), percents(high), strict=True)
     intervals = [f"{first} to {last}" if first else "" for first, last in ends]
     return {**labels, **reports, "share (%)": percents(table["share"]), f"{heading.removesuffix(')')}, %)": intervals}
+
+
+def _counts(reports: Counts, totals: Counts | None) -> list[str]:
+    def written(number: float) -> str:  # sums of weights may be large, and no power of ten is wanted
+        return f"{number:,.1f}" if isinstance(number, float) and number >= 1000 else _cell(number)
+
+    counts = map(written, reports.tolist())
+    if totals is None:
+        return list(counts)
+    return [f"{number} of {written(total)}" for number, total in zip(counts, totals.tolist(), strict=True)]
 
 
 HIDDEN = {"reports", "share", "people", "se", "low", "high", "outside"}

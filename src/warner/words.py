@@ -12,10 +12,11 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from warner.arrays import PerGroup
+    from warner.arrays import Counts, PerGroup
 
 TIGHT = "\N{NO-BREAK SPACE}"  # a space at which no line is broken
 WIDTH = 120
+SMALL_SHARE = 1e-3  # a share below this, 0.1 %, is written with two significant digits on web pages
 
 
 def amount(number: PerGroup) -> str:
@@ -29,9 +30,29 @@ def amount(number: PerGroup) -> str:
     return f"{number:.3g}" if 0 < number < 1 else f"{number:,.1f}"
 
 
+def amount_of(number: PerGroup, totals: Counts | None, row: int) -> str:
+    """Write a number of reports; if there are `totals`, as a part of that of its row.
+
+    >>> amount_of(40, None, 0), amount_of(40.5, np.array([1000]), 0)
+    ('40', '40.5 of 1,000')
+    """
+    return amount(number) if totals is None else f"{amount(number)} of {amount(totals[row])}"
+
+
 def percent(share: float, decimals: int = 2) -> str:
     """Write a share in percent."""
     return f"{100 * share:.{decimals}f} %"
+
+
+def percent_tight(share: float) -> str:
+    """Write a share in percent for a web page, with two decimals, or two digits if it is small; no line breaks in it.
+
+    >>> percent_tight(0.1234).split(TIGHT), percent_tight(0.000456).split(TIGHT)
+    (['12.34', '%'], ['0.046', '%'])
+    """
+    number = 100 * float(share)
+    text = f"{number:.2f}" if share == 0 or abs(share) >= SMALL_SHARE else f"{number:.2g}"
+    return f"{text}{TIGHT}%"
 
 
 def level_text(level: float) -> str:

@@ -125,12 +125,12 @@ def test_the_page_loads_nothing(result: Estimate, tmp_path: Path) -> None:
 
 
 def test_the_headline_names_the_leader_with_its_interval(tmp_path: Path) -> None:
-    # 600 of 1000 say no, truth told with probability 3/4: (0.60 - 0.25) / (0.75 - 0.25) = 0.70
-    result = estimate(Tally(RandomizedResponse(["yes", "no"], truth="3/4"), [400, 600]))
+    # Truth 3/4, so q = 1/8: (8/16 - 1/8) / (5/8) = 0.60, (5/16 - 1/8) / (5/8) = 0.30, and 0.10 remains
+    result = estimate(Tally(RandomizedResponse(["so", "no", "yes"], truth="3/4"), [3000, 8000, 5000]))
     low, high = (100 * result.table()[name][1] for name in ("low", "high"))
     text = page(result, tmp_path).text
     assert (
-        f"The leading answer is no with an estimated 70.00 % of people (95 % interval: {low:.2f} % to {high:.2f} %)"
+        f"The leading answer is no with an estimated 60.00 % of people (95 % interval: {low:.2f} % to {high:.2f} %)"
         in text
     )
     assert "Next comes yes with an estimated 30.00 %" in text
@@ -138,9 +138,9 @@ def test_the_headline_names_the_leader_with_its_interval(tmp_path: Path) -> None
 
 
 def test_an_uncertain_or_level_lead_is_said(tmp_path: Path) -> None:
-    design = RandomizedResponse(["yes", "no"], truth="3/4")
-    assert "Their intervals overlap" in page(estimate(Tally(design, [49, 51])), tmp_path).text
-    assert "1 other answer is tied with it" in page(estimate(Tally(design, [50, 50])), tmp_path).text
+    design = RandomizedResponse(["yes", "no", "so"], truth="3/4")
+    assert "Their intervals overlap" in page(estimate(Tally(design, [49, 51, 20])), tmp_path).text
+    assert "1 other answer is tied with it" in page(estimate(Tally(design, [50, 50, 20])), tmp_path).text
 
 
 def test_the_design_is_told_in_its_own_sentences(tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_a_long_table_is_cut_and_says_so(tmp_path: Path) -> None:
 
 
 def test_weights_are_told_to_be_approximate(tmp_path: Path) -> None:
-    result = estimate(Tally(RandomizedResponse(2, epsilon=1), [10.5, 20.25], squares=40.0))
+    result = estimate(Tally(RandomizedResponse(3, epsilon=1), [10.5, 20.25, 0.0], squares=40.0))
     seen = page(result, tmp_path)
     assert "30.8 weighted randomized reports" in seen.text
     assert "are approximate" in seen.text
@@ -241,7 +241,7 @@ def test_weights_are_told_to_be_approximate(tmp_path: Path) -> None:
 
 
 def test_the_page_says_whose_shares_the_intervals_are_for(tmp_path: Path) -> None:
-    result = estimate(Tally(RandomizedResponse(["yes", "no"], odds=(3, 1)), [400, 600]))
+    result = estimate(Tally(RandomizedResponse(["yes", "no", "so"], odds=(3, 1)), [400, 600, 500]))
     plain = page(result, tmp_path).text
     assert (
         "are the ends of a confidence interval for the share in the population that the respondents were drawn from"
@@ -287,15 +287,15 @@ def test_a_failure_leaves_the_old_page(tmp_path: Path) -> None:
 
 def test_labels_that_are_no_characters(tmp_path: Path) -> None:
     result = estimate(Tally(RandomizedResponse(["\ufffe", "b\x01"], epsilon=1), [3, 4]))
-    assert len(page(result, tmp_path).rows) == 3
+    assert len(page(result, tmp_path).rows) == 2
 
 
 def test_a_page_on_a_survey_design_tells_what_respondents_did(tmp_path: Path) -> None:
     crossed = surveys.crosswise("1/4")
     seen = page(estimate(Tally(crossed, [198, 112])), tmp_path).text
     assert "For the respondent: Think of two questions" in seen
-    assert "Estimated shares" in seen
-    assert "reported shares" not in seen
+    assert "Estimated share of 'yes'" in seen
+    assert "reported share" not in seen
     assert "Channel from 2 answers" in seen
 
 
@@ -326,7 +326,7 @@ def test_every_design_of_a_pool_is_told(tmp_path: Path) -> None:
         assert all(sentence in seen.text for sentence in part.design.sentences())
     assert "2 designs · epsilon at most 1.61" in seen.text
     assert "one report spends at most epsilon = 1.61 (rounded up)" in seen.text
-    assert [len(row) for row in seen.rows[1:]] == [5, 5]  # no column of reports
+    assert [len(row) for row in seen.rows[1:]] == [5]  # no column of reports
     assert "by the sum of binomial laws (the level is at least 95 %)" in seen.text
 
 

@@ -137,7 +137,8 @@ def estimate(
 ) -> None:
     """Estimate what people would have answered.
 
-    Prints a table of the estimated shares with confidence intervals, the largest first, or the same as JSON or CSV.
+    Prints a table of the estimated shares with confidence intervals, the largest first, or the same as JSON or CSV. Of
+    two answers the table shows the first, because the other one is the rest; JSON and CSV have both.
     """
     questions = Questions(compare or [], between or [], commonest, present, test)
     _refuse_contradictions(questions, output, as_json=as_json, as_csv=as_csv)

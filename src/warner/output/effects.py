@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from warner.inference.complements import answers_of_interest
 from warner.output.canvas import GRID_COLOUR, Legend, add_heading, add_legend, new_axes, save_picture
 from warner.output.plots import GROUP_WIDTH, INK, LABEL_WIDTH, LINE_STYLES, MARKERS, PALETTE, STRIPE, WIDTH
 from warner.output.regressions import abridged, interval_heading, subject
@@ -228,7 +229,7 @@ class _Shown(NamedTuple):
 
 def _draw_shares(ax: Axes, fit: Regression, against: str, level: float, title: str | None) -> Axes:
     domain = fit.specification.domain
-    answers = list(range(len(domain)))[: 1 if len(domain) == 2 else ANSWERS]
+    answers = list(answers_of_interest(len(domain)))[:ANSWERS]
     shown = _shares(fit, against, level)
     handles: list[Any] = []
     for place, answer in enumerate(answers):
@@ -255,7 +256,7 @@ def _draw_shares(ax: Axes, fit: Regression, against: str, level: float, title: s
     notes += [f"the first {LEVELS} levels"] * (len(terms.levels.get(against, ())) > LEVELS)
     notes += [f"the first {ANSWERS} of {len(domain):,} answers"] * (2 < len(answers) < len(domain))
     above = add_legend(ax, Legend(handles, labels, notes)) if len(answers) > 1 else 6.0
-    name = quoted(domain[0]) if len(domain) == 2 else "each answer"
+    name = quoted(domain[0]) if len(answers) == 1 else "each answer"
     add_heading(ax, notes, f"Predicted share of {name}, by {against}" if title is None else title, above)
     return ax
 

@@ -14,13 +14,13 @@ import numpy as np
 
 from warner.documents import written_whole
 from warner.estimators import METHODS
+from warner.inference.complements import unmirrored
+from warner.output.headlines import headline, warnings
 from warner.output.plots import DEFAULT_TITLE, svg
-from warner.words import TIGHT, amount, counted, level_text, reports_counted, rounded_up
+from warner.words import TIGHT, amount_of, counted, level_text, percent_tight, quoted, reports_counted, rounded_up
 
 if TYPE_CHECKING:
     import os
-
-    from numpy.typing import NDArray
 
     from warner.arrays import Counts
     from warner.designs.facts import Symmetry
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     Table = dict[str, Counts]
 
 TABLE_ROWS = 2000  # more would make browsers slow
-HEADLINED_GROUPS = 12  # groups with a headline of their own
-SMALL_SHARE = 1e-3  # a share below this, 0.1 %, is written with two significant digits
 NUMBERS = ("reports", "share", "people", "low", "high")  # columns of the table
 
 INTERVAL_METHODS = {
@@ -142,21 +140,23 @@ def save_page(
 
 def _page(estimate: Estimate, confidence: Confidence, title: str | None, question: str | None) -> str:
     ends = estimate.limits(confidence)
-    table = estimate.columns(ends)
+    table, totals = unmirrored(estimate.columns(ends), estimate.tally)
+    one = totals is not None  # of two answers, one share is all there is to say
     approximate = estimate.approximate(ends)
+    read = _reading_section(estimate, table, confidence, approximate=approximate, one=one)
     heading = title or question or DEFAULT_TITLE
-    picture_title = _picture_title(estimate.tally)
+    picture_title = _picture_title(estimate.tally, one=one)
     picture = svg(estimate, confidence, ends, title=picture_title)
     asked = f"<p>The question: <q>{escape(question)}</q></p>" if question and title else ""
     kind = "any-time interval" if confidence.anytime else "interval"
     interval = f"{'approximate ' if approximate else ''}{_level(confidence.level)} {kind}"
     sections = [
         f"<h1>{escape(heading)}</h1>\n<p class='facts'>{escape(_facts(estimate.tally))}</p>\n{asked}",
-        f"<div class='headline'>{_warnings(estimate)}{_headlines(estimate, table, interval)}</div>",
-        f"<figure role='img' aria-label='{picture_title}; the numbers are in the table'>{picture}</figure>",
+        f"<div class='headline'>{warnings(estimate)}{headline(estimate.tally, table, interval)}</div>",
+        f"<figure role='img' aria-label='{escape(picture_title)}; the numbers are in the table'>{picture}</figure>",
         f"<h2>How answers were randomized</h2>{_design_section(estimate.tally)}",
-        f"<h2>Table of results</h2>{_table_section(estimate, table, interval)}",
-        f"<h2>How to read the table</h2>{_reading_section(estimate, table, confidence, approximate=approximate)}",
+        f"<h2>Table of results</h2>{_table_section(estimate, table, totals, interval)}",
+        f"<h2>How to read the table</h2>{read}",
         f"<h2>Rows left out</h2>{_left_out_section(estimate.tally)}",
         f"<h2>How it was computed</h2>{_computation_section(estimate, confidence, ends)}",
     ]
@@ -176,7 +176,9 @@ def _facts(tally: Collected) -> str:
     return " · ".join([*facts, f"epsilon {'at most ' * pooled}{tally.shown_epsilon()}"])
 
 
-def _picture_title(tally: Collected) -> str:
+def _picture_title(tally: Collected, *, one: bool) -> str:
+    if one:
+        return f"Estimated {'and reported ' * tally.counts_answers}share of {quoted(tally.domain[0])}"
     if not tally.counts_answers:
         return "Estimated shares"
     return "Estimated and reported shares" if _counted_once(tally) else "Estimated shares and supporting reports"
@@ -185,50 +187,6 @@ def _picture_title(tally: Collected) -> str:
 def _counted_once(tally: Collected) -> bool:
     """Tell whether every report is counted for one answer (or output) only."""
     return all(part.design.exclusive for part in tally.parts)
-
-
-# The headline
-
-
-def _warnings(estimate: Estimate) -> str:
-    said = (f"<p class='warning'><strong>Warning:</strong> {escape(warning)}.</p>" for warning in estimate.doubts())
-    return "".join(said)
-
-
-def _headlines(estimate: Estimate, table: Table, interval: str) -> str:
-    tally = estimate.tally
-    if not tally.by:
-        return _headline(table, np.arange(tally.k), interval, "lead")
-    lines = []
-    for group, name in enumerate(tally.group_names()[:HEADLINED_GROUPS]):
-        rows = np.arange(tally.k) + group * tally.k
-        lines.append(_headline(table, rows, interval, "group", f"<strong>{escape(name)}</strong>: "))
-    more = len(tally.groups) - HEADLINED_GROUPS
-    others = counted(more, "more group is", "more groups are")
-    return "".join(lines) + (f"<p class='note'>{others} in the table.</p>" if more > 0 else "")
-
-
-def _headline(table: Table, rows: NDArray[np.intp], interval: str, style: str, start: str = "") -> str:
-    shares = table["share"][rows]
-    if np.isnan(shares).any():
-        return f"<p class='{style}'>{start}no reports.</p>"
-    first, second = rows[np.lexsort((-table.get("reports", table["share"])[rows], -shares))][:2]
-    tied = int((shares == shares.max()).sum()) - 1
-    if tied:
-        others = counted(tied, "other answer is", "other answers are")
-        leader = _with_interval(table, first, interval)
-        return f"<p class='{style}'>{start}A leading answer is {leader}; {others} tied with it.</p>"
-    lead = f"<p class='{style}'>{start}The leading answer is {_with_interval(table, first, interval)}.</p>"
-    overlap = table["low"][first] <= table["high"][second]
-    order = " Their intervals overlap, so it is not certain which of the two is more common." if overlap else ""
-    return f"{lead}<p class='note'>Next comes {_with_interval(table, second, interval)}.{order}</p>"
-
-
-def _with_interval(table: Table, row: int, interval: str) -> str:
-    share, low, high = (_percent(table[name][row]) for name in ("share", "low", "high"))
-    mark = ", see * below" if table["outside"][row] else ""
-    label = escape(str(table["value"][row]))
-    return f"<q>{label}</q> with an estimated {share} of people ({interval}: {low} to {high}{mark})"
 
 
 # The design
@@ -254,40 +212,46 @@ def _design_section(tally: Collected) -> str:
 # The table
 
 
-def _table_section(estimate: Estimate, table: Table, interval: str) -> str:
+def _table_section(estimate: Estimate, table: Table, totals: Counts | None, interval: str) -> str:
     by, size = estimate.tally.by, table["value"].size
     order = np.lexsort((-table.get("reports", table["share"]), -table["share"]))[:TABLE_ROWS]  # NaN goes last
-    if by:
+    sorted_by_share = not by and estimate.tally.k > 2
+    if not sorted_by_share:
         order = np.sort(order)
     columns = [name for name in NUMBERS if name in table]
     names = {"reports": "reports" if _counted_once(estimate.tally) else "supporting reports"}
     heads = "".join(f"<th class='text' scope='col'><button>{escape(name)}</button></th>" for name in (*by, "answer"))
     for name in columns:
-        sort = " aria-sort='descending'" if name == "share" and not by else ""
+        sort = " aria-sort='descending'" if name == "share" and sorted_by_share else ""
         heads += f"<th scope='col' data-column='{name}'{sort}><button>{names.get(name, name)}</button></th>"
     lines = []
     for row in order:
         cells = "".join(f"<td class='text'>{escape(str(table[name][row]))}</td>" for name in (*by, "value"))
         mark = "*" if table["outside"][row] else ""
-        cells += "".join(_cell(name, table[name][row].item(), mark) for name in columns)
+        said = {"reports": amount_of(table["reports"][row], totals, row)} if "reports" in table else {}
+        cells += "".join(_cell(name, table[name][row].item(), said.get(name, mark)) for name in columns)
         lines.append(f"<tr>{cells}</tr>")
     cut = f"The {TABLE_ROWS:,} rows with the largest shares, of {size:,}. " if size > TABLE_ROWS else ""
-    note = f"<p class='note'>{cut}Low and high are the ends of the {interval}. Click a column's name to sort by it.</p>"
+    sorting = " Click a column's name to sort by it." if size > 1 else ""
+    note = f"<p class='note'>{cut}Low and high are the ends of the {interval}.{sorting}</p>"
     body = "\n".join(lines)
     element = f"<table><thead><tr>{heads}</tr></thead><tbody>\n{body}\n</tbody></table>"
     return f"{note}<div class='wide' role='region' aria-label='Table of results' tabindex='0'>{element}</div>"
 
 
-def _cell(name: str, value: float, mark: str) -> str:
-    """Show a number rounded, with all its digits beside it for the sort and for whoever reads the page by program."""
+def _cell(name: str, value: float, said: str) -> str:
+    """Show a number rounded, with all its digits beside it for the sort and for whoever reads the page by program.
+
+    `said` is the text of a number of reports, and the mark of a share.
+    """
     if math.isnan(value):
         return "<td data-value=''>–</td>"
     if name == "reports":
-        shown = amount(value)
+        shown = said
     elif name == "people":
         shown = f"{value:,.0f}"
     else:
-        shown = _percent(value) + (f"<span class='mark'>{mark}</span>" if name == "share" else "")
+        shown = percent_tight(value) + (f"<span class='mark'>{said}</span>" if name == "share" else "")
     return f"<td data-value='{value!r}'>{shown}</td>"
 
 
@@ -303,10 +267,12 @@ def _left_out_section(tally: Collected) -> str:
 # How to read it, and how it came about
 
 
-def _reading_section(estimate: Estimate, table: Table, confidence: Confidence, *, approximate: bool) -> str:
+def _reading_section(estimate: Estimate, table: Table, confidence: Confidence, *, approximate: bool, one: bool) -> str:
     tally = estimate.tally
-    items = [_reports_explained(tally)] if "reports" in table else []
-    items += [SHARE_EXPLAINED, _ends_explained(confidence, approximate=approximate), _at_once(tally, confidence)]
+    items = [_reports_explained(tally, one=one)] if "reports" in table else []
+    items += [SHARE_EXPLAINED, *([_rest_explained(tally)] if one else [])]
+    items += [_ends_explained(tally, confidence, approximate=approximate, one=one)]
+    items += [said for said in [_at_once(tally, confidence, one=one)] if said]
     if confidence.anytime:
         items.append(ANYTIME_EXPLAINED)
     if tally.weighted:
@@ -317,9 +283,18 @@ def _reading_section(estimate: Estimate, table: Table, confidence: Confidence, *
     return "<ul>" + "".join(f"<li>{item}</li>" for item in items) + "</ul>"
 
 
-def _ends_explained(confidence: Confidence, *, approximate: bool) -> str:
-    holds = "each interval would contain the true share"
-    if confidence.simultaneous:
+def _rest_explained(tally: Collected) -> str:
+    first, second = (f"<q>{escape(str(answer))}</q>" for answer in tally.domain)
+    return (
+        f"There are two answers, so one row {'for each group ' * bool(tally.by)}says everything: the share of {second} "
+        f"is 100{TIGHT}% minus that of {first}, and its interval is the mirror image."
+    )
+
+
+def _ends_explained(tally: Collected, confidence: Confidence, *, approximate: bool, one: bool) -> str:
+    single = one and not tally.by
+    holds = f"{'the' if single else 'each'} interval would contain the true share"
+    if confidence.simultaneous and not one:
         holds = "all intervals would contain their true shares at once"
     if confidence.anytime:
         holds = f"{holds}, at every number of reports,"
@@ -327,25 +302,30 @@ def _ends_explained(confidence: Confidence, *, approximate: bool) -> str:
     return (
         f"<strong>low</strong> and <strong>high</strong> are the ends of a confidence interval for the "
         f"{TARGET_SHARES[confidence.target]}. If the survey were repeated many times, {holds} in {often} of the "
-        f"repetitions. The intervals account for {TARGET_CHANCE[confidence.target]}, but not for people who did not "
-        "take part, did not follow the procedure or did not tell the truth."
+        f"repetitions. {'It accounts' if single else 'The intervals account'} for {TARGET_CHANCE[confidence.target]}, "
+        "but not for people who did not take part, did not follow the procedure or did not tell the truth."
     )
 
 
-def _at_once(tally: Collected, confidence: Confidence) -> str:
-    if confidence.simultaneous:
+def _at_once(tally: Collected, confidence: Confidence, *, one: bool) -> str:
+    """Say for what the intervals hold together; of a single share there is nothing to say."""
+    if one and not tally.by:
+        return ""
+    if confidence.simultaneous and not one:
         everything = "all answers of a group" if tally.by else "all answers"
         return f"The intervals hold for {everything} at once, so they may be compared with one another."
+    thing, picked = ("group", "a group") if one else ("answer", "an answer")
     return (
-        f"The intervals hold for one answer at a time: of many intervals, up to {_level(1 - confidence.level)} can be "
-        "expected to miss the true share, and an answer picked for its large share is more likely to be among them."
+        f"The intervals hold for one {thing} at a time: of many intervals, up to {_level(1 - confidence.level)} can be "
+        f"expected to miss the true share, and {picked} picked for its large share is more likely to be among them."
     )
 
 
-def _reports_explained(tally: Collected) -> str:
+def _reports_explained(tally: Collected, *, one: bool) -> str:
     direction = _direction(tally.parts[0].design.symmetry)
     if _counted_once(tally):
-        return f"<strong>reports</strong> is how often the answer was reported. {direction}"
+        often = "how often the answer was reported" + ", of how many reports" * one
+        return f"<strong>reports</strong> is {often}. {direction}"
     return (
         "<strong>supporting reports</strong> is how many reports support the answer. A report can support several "
         f"answers, so these numbers need not add up to the number of reports. {direction}"
@@ -367,10 +347,9 @@ def _direction(symmetry: Symmetry | None) -> str:
 def _outside_explained(estimate: Estimate) -> str:
     if estimate.method == "inv":
         return "That is not a mistake: inv can leave the range from 0 to 100 %, and an interval cannot."
-    return (
-        f"That is not a mistake in the numbers but the bias of the estimator ({escape(estimate.name())}), which is "
-        "common for frequent answers among many rare ones: rely on the interval there."
-    )
+    often = ", which is common for frequent answers among many rare ones" * (estimate.tally.k > 2)
+    bias = f"the bias of the estimator ({escape(estimate.name())}){often}"
+    return f"That is not a mistake in the numbers but {bias}: rely on the interval there."
 
 
 def _computation_section(estimate: Estimate, confidence: Confidence, ends: Limits) -> str:
@@ -433,16 +412,6 @@ def _certificate(estimate: Estimate) -> str:
     if not estimate.choices and not METHODS[estimate.method].valid:
         return f"none: {estimate.method} does not maximize the likelihood"
     return "none: a group has no reports"
-
-
-# Numbers
-
-
-def _percent(share: float) -> str:
-    """Write a share in percent, with two decimals, or two digits if it is small."""
-    number = 100 * float(share)
-    text = f"{number:.2f}" if share == 0 or abs(share) >= SMALL_SHARE else f"{number:.2g}"
-    return f"{text}{TIGHT}%"
 
 
 def _level(level: float) -> str:

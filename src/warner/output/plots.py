@@ -1,7 +1,8 @@
 """Pictures: the estimated shares with their intervals, beside what was reported.
 
 Up to `rows` answers are bars, the largest share first. More than that are a rank plot, where both axes are logarithmic.
-Groups are coloured points, a row for each answer. What a picture leaves out, it says under its title.
+Groups are coloured points, a row for each answer. Of two answers the first is drawn alone, as the other is the rest: a
+bar, or one for each group. What a picture leaves out, it says under its title.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from warner.estimation import ANSWERS_DRAWN
+from warner.inference.complements import unmirrored
 from warner.inference.intervals import Confidence
 from warner.output.canvas import (
     GRID_COLOUR,
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
     from warner.planning.mechanisms import Mechanisms
     from warner.planning.plans import Plan
 
+    Places = NDArray[np.intp]
+
 # The colours of Okabe and Ito, which the colour-blind can tell apart, without yellow (too pale on white); each group
 # has a marker of its own as well.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
@@ -62,7 +66,7 @@ MEASURES = {"half_width": "half-width of the interval", "error": "root-mean-squa
 
 
 class _Shown(NamedTuple):
-    """What is drawn: percentages of shape (groups, k), NaN for groups without reports; and what they are called."""
+    """What is drawn: percentages, (groups, answers), NaN for groups without reports; and what they are called."""
 
     share: Array
     low: Array
@@ -72,6 +76,11 @@ class _Shown(NamedTuple):
     interval_label: str
     reports_label: str
     axis_label: str
+
+    def part(self, groups: Places, answers: Places) -> _Shown:
+        """Give these groups and answers."""
+        cut = (None if numbers is None else numbers[np.ix_(groups, answers)] for numbers in self[:5])
+        return _Shown._make([*cut, *self[5:]])
 
 
 def plot(
@@ -95,7 +104,7 @@ def plot(
         Of the intervals, as for `Estimate.table`.
     rows : int
         Draw at most this many answers by name. If there are more, they are drawn by rank, without names; with groups,
-        the most common ones are drawn.
+        the most common ones are drawn. Of two answers the first is drawn, of at most this many groups.
     title : str, optional
         The headline, such as the question that was asked. It is shown as it is: a dollar sign starts no formula.
     ax : matplotlib Axes, optional
@@ -109,7 +118,7 @@ def plot(
     confidence = Confidence(level, target, simultaneous, anytime)
     _check_rows(rows)
     shown = _shown(estimate, confidence, estimate.limits(confidence))
-    return _drawn(new_axes(_size(estimate, rows)) if ax is None else ax, estimate, shown, rows, title)
+    return _drawn(new_axes(_size(estimate, shown, rows)) if ax is None else ax, estimate, shown, rows, title)
 
 
 def save_plot(
@@ -137,13 +146,13 @@ def save_plot(
     confidence = Confidence(level, target, simultaneous, anytime)
     _check_rows(rows)
     shown = _shown(estimate, confidence, estimate.limits(confidence))
-    save_picture(lambda ax: _drawn(ax, estimate, shown, rows, title), _size(estimate, rows), path)
+    save_picture(lambda ax: _drawn(ax, estimate, shown, rows, title), _size(estimate, shown, rows), path)
 
 
 def svg(estimate: Estimate, confidence: Confidence, ends: Limits, *, title: str | None = None) -> str:
     """Draw the estimate with these intervals as an SVG element for a web page."""
     shown, rows = _shown(estimate, confidence, ends), ANSWERS_DRAWN
-    return svg_element(lambda ax: _drawn(ax, estimate, shown, rows, title), _size(estimate, rows))
+    return svg_element(lambda ax: _drawn(ax, estimate, shown, rows, title), _size(estimate, shown, rows))
 
 
 def plot_plan(plan: Plan, *, title: str | None = None, ax: Axes | None = None) -> Axes:
@@ -288,7 +297,7 @@ def _check_rows(rows: int) -> None:
 
 
 def _shown(estimate: Estimate, confidence: Confidence, ends: Limits) -> _Shown:
-    table = estimate.columns(ends)
+    table, _ = unmirrored(estimate.columns(ends), estimate.tally)
     groups = len(ends.low)
     share, low, high = (100 * table[name].reshape(groups, -1) for name in ("share", "low", "high"))
     reported = None
@@ -298,6 +307,9 @@ def _shown(estimate: Estimate, confidence: Confidence, ends: Limits) -> _Shown:
         reported = 100 * np.divide(reports, n, out=np.full(reports.shape, np.nan), where=n > 0)
     about = "approximate " if estimate.approximate(ends) else ""
     supporting = reported is not None and not estimate.tally.parts[0].design.exclusive
+    # Where rows are groups, nothing else names the answer.
+    named = estimate.tally.by and share.shape[1] == 1
+    answer = f" with the answer {quoted(estimate.tally.domain[0])}" if named else ""
     return _Shown(
         share,
         low,
@@ -306,28 +318,32 @@ def _shown(estimate: Estimate, confidence: Confidence, ends: Limits) -> _Shown:
         reported,
         interval_label=f"{about}{confidence}",
         reports_label="supporting reports" if supporting else "reported, as randomized",
-        axis_label="share of people or of reports (%)" if supporting else "share of people (%)",
+        axis_label="share of people or of reports (%)" if supporting else f"share of people{answer} (%)",
     )
 
 
-def _size(estimate: Estimate, rows: int) -> tuple[float, float]:
+def _size(estimate: Estimate, shown: _Shown, rows: int) -> tuple[float, float]:
     """Give width and height in inches."""
-    k = estimate.tally.k
+    answers = shown.share.shape[1]
+    if answers == 1:
+        return WIDTH, 1.9 + 0.36 * min(len(shown.share), rows)
     if estimate.tally.by:
-        groups = len(_largest_groups(estimate))
-        return WIDTH, 2.0 + _number_of_answers(k, groups, rows) * (0.16 * groups + 0.14)
-    return (WIDTH, 1.9 + 0.36 * k) if k <= rows else (WIDTH, 5.0)
+        groups = len(_largest_groups(estimate, len(PALETTE)))
+        return WIDTH, 2.0 + _number_of_answers(answers, groups, rows) * (0.16 * groups + 0.14)
+    return (WIDTH, 1.9 + 0.36 * answers) if answers <= rows else (WIDTH, 5.0)
 
 
 def _drawn(ax: Axes, estimate: Estimate, shown: _Shown, rows: int, title: str | None) -> Axes:
-    if estimate.tally.by:
-        legend = _draw_groups(ax, estimate, shown, rows)
-    elif estimate.tally.k <= rows:
-        legend = _draw_bars(ax, estimate, shown)
+    tally, answers = estimate.tally, shown.share.shape[1]
+    if tally.by:
+        draw = _draw_one_answer if answers == 1 else _draw_groups
+        legend = draw(ax, estimate, shown, rows)
+    elif answers <= rows:
+        order = _by_share(shown)
+        legend = _draw_bars(ax, estimate, shown.part(np.array([0]), order), [tally.domain[i] for i in order])
     else:
         legend = _draw_ranks(ax, estimate, shown)
     ax.spines[["top", "right"]].set_visible(False)
-    tally = estimate.tally
     most = "at most " if len(tally.parts) > 1 else "= "
     facts = [reports_counted(tally.n, weighted=tally.weighted), f"ε {most}{tally.shown_epsilon()}"]
     facts += [f"{len(tally.parts)} designs"] * (len(tally.parts) > 1)
@@ -338,29 +354,37 @@ def _drawn(ax: Axes, estimate: Estimate, shown: _Shown, rows: int, title: str | 
     return ax
 
 
-def _draw_bars(ax: Axes, estimate: Estimate, shown: _Shown) -> Legend:
-    order = _by_share(shown)
-    rows = np.arange(order.size, dtype=np.float64)
+def _draw_one_answer(ax: Axes, estimate: Estimate, shown: _Shown, most_rows: int) -> Legend:
+    groups = _largest_groups(estimate, most_rows)
+    n, names = np.asarray(estimate.tally.n), estimate.tally.group_names()
+    named = [names[group] if n[group] > 0 else f"{names[group]} (no reports)" for group in groups]
+    legend = _draw_bars(ax, estimate, shown.part(groups, np.array([0])), named)
+    return legend._replace(notes=_groups_left_out(groups, n) + legend.notes)
+
+
+def _draw_bars(ax: Axes, estimate: Estimate, shown: _Shown, names: Sequence[object]) -> Legend:
+    rows = np.arange(len(names), dtype=np.float64)
     # Grey below blue, thinner: the reports are what came in, the estimate is the answer.
     middle = rows if shown.reported is None else rows - 0.12
-    estimated = ax.barh(middle, shown.share[0, order], height=0.46, color=PALETTE[0])
-    whiskers = _whiskers(ax, shown.low[0, order], shown.high[0, order], middle, INK)
+    estimated = ax.barh(middle, shown.share.ravel(), height=0.46, color=PALETTE[0])
+    whiskers = _whiskers(ax, shown.low.ravel(), shown.high.ravel(), middle, INK)
     handles, labels = [estimated, whiskers], ["estimated", shown.interval_label]
     if shown.reported is not None:
-        handles.append(ax.barh(rows + 0.24, shown.reported[0, order], height=0.22, color=REPORTED_BAR))
+        handles.append(ax.barh(rows + 0.24, shown.reported.ravel(), height=0.22, color=REPORTED_BAR))
         labels.append(shown.reports_label)
-    _name_rows(ax, [estimate.tally.domain[i] for i in order])
-    _percent_axis(ax, shown, np.array([0]), order, bars=True)
-    ax.set_xlabel(shown.axis_label)
+    _name_rows(ax, names)
+    _percent_axis(ax, shown, bars=True)
     return Legend(handles, labels, _bias_note(estimate, shown.outside))
 
 
 def _draw_groups(ax: Axes, estimate: Estimate, shown: _Shown, most_rows: int) -> Legend:
     tally = estimate.tally
-    groups = _largest_groups(estimate)
+    groups = _largest_groups(estimate, len(PALETTE))
     n = np.asarray(tally.n, dtype=np.float64)
     number = _number_of_answers(tally.k, groups.size, most_rows)
-    order = np.argsort(-(n @ np.nan_to_num(shown.share)), kind="stable")[:number]
+    common = np.argsort(-(n @ np.nan_to_num(shown.share)), kind="stable")
+    order = (np.arange(2) if tally.k == 2 else common)[:number]
+    shown = shown.part(groups, order)
     rows = np.arange(number, dtype=np.float64)
     for row in rows[::2]:
         ax.axhspan(row - 0.5, row + 0.5, color=STRIPE, linewidth=0, zorder=0)
@@ -370,22 +394,19 @@ def _draw_groups(ax: Axes, estimate: Estimate, shown: _Shown, most_rows: int) ->
     labels = []
     for place, group in enumerate(groups):
         y = rows + (place - (groups.size - 1) / 2) * 0.8 / groups.size
-        _whiskers(ax, shown.low[group, order], shown.high[group, order], y, PALETTE[place])
+        _whiskers(ax, shown.low[place], shown.high[place], y, PALETTE[place])
         if shown.reported is not None:
-            reported = shown.reported[group, order]
+            reported = shown.reported[place]
             raw = ax.plot(reported, y, "|", color=REPORTED_POINT, markersize=7, markeredgewidth=1.6, zorder=2)
-        share = shown.share[group, order]
-        handles += ax.plot(share, y, MARKERS[place], color=PALETTE[place], markersize=5.5, zorder=3)
+        handles += ax.plot(shown.share[place], y, MARKERS[place], color=PALETTE[place], markersize=5.5, zorder=3)
         name = shortened(printable(names[group]), GROUP_WIDTH)
         labels.append(name if n[group] > 0 else f"{name} (no reports)")
     _name_rows(ax, [tally.domain[i] for i in order])
-    _percent_axis(ax, shown, groups, order)
-    ax.set_xlabel(shown.axis_label)
-    notes = [f"lines: {shown.interval_label}"]
-    notes += [f"the {groups.size} of {n.size:,} groups with the most reports"] * (groups.size < n.size)
+    _percent_axis(ax, shown)
+    notes = [f"lines: {shown.interval_label}", *_groups_left_out(groups, n)]
     notes += [f"the {number} most common of {tally.k:,} answers"] * (number < tally.k)
     handles, labels = [*handles, *raw], [*labels, *[shown.reports_label] * len(raw)]
-    return Legend(handles, labels, notes + _bias_note(estimate, shown.outside[np.ix_(groups, order)]))
+    return Legend(handles, labels, notes + _bias_note(estimate, shown.outside))
 
 
 def _draw_ranks(ax: Axes, estimate: Estimate, shown: _Shown) -> Legend:
@@ -420,15 +441,21 @@ def _draw_ranks(ax: Axes, estimate: Estimate, shown: _Shown) -> Legend:
     return Legend([line, band, *raw], labels, notes)
 
 
-def _by_share(shown: _Shown) -> NDArray[np.intp]:
-    """Sort the answers, the largest share first, and the most reported first among equal ones."""
+def _by_share(shown: _Shown) -> Places:
+    """Sort the answers, the largest share first, and the most reported first among equal ones; two stay as they are."""
+    if shown.share.shape[1] == 2:
+        return np.arange(2)
     ties = np.zeros_like(shown.share) if shown.reported is None else shown.reported
     return np.lexsort((-ties[0], -shown.share[0]))
 
 
-def _largest_groups(estimate: Estimate) -> NDArray[np.intp]:
-    """Choose the groups with the most reports, as many as there are colours, in their order."""
-    return np.sort(np.argsort(-np.asarray(estimate.tally.n), kind="stable")[: len(PALETTE)])
+def _largest_groups(estimate: Estimate, most: int) -> Places:
+    """Choose at most this many groups, those with the most reports, in their order."""
+    return np.sort(np.argsort(-np.asarray(estimate.tally.n), kind="stable")[:most])
+
+
+def _groups_left_out(groups: Places, n: Array) -> list[str]:
+    return [f"the {groups.size} of {n.size:,} groups with the most reports"] * (groups.size < n.size)
 
 
 def _number_of_answers(k: int, groups: int, rows: int) -> int:
@@ -457,11 +484,8 @@ def _name_rows(ax: Axes, answers: Sequence[object]) -> None:
     ax.tick_params(axis="y", length=0)
 
 
-def _percent_axis(
-    ax: Axes, shown: _Shown, groups: NDArray[np.intp], answers: NDArray[np.intp], *, bars: bool = False
-) -> None:
-    parts = [part for part in (shown.share, shown.low, shown.high, shown.reported) if part is not None]
-    drawn = np.concatenate([part[np.ix_(groups, answers)] for part in parts])
+def _percent_axis(ax: Axes, shown: _Shown, *, bars: bool = False) -> None:
+    drawn = np.concatenate([part for part in (shown.share, shown.low, shown.high, shown.reported) if part is not None])
     least, most = min(np.nanmin(drawn), 0.0), np.nanmax(drawn)
     room = 0.04 * (most - least)
     # Bars stand on the zero line; points on it need room to be whole.
@@ -470,3 +494,4 @@ def _percent_axis(
         ax.axvline(0, color=INK, linewidth=0.8)
     ax.grid(axis="x", color=GRID_COLOUR, linewidth=0.6)
     ax.set_axisbelow(True)
+    ax.set_xlabel(shown.axis_label, parse_math=False)

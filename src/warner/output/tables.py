@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.estimators.auto import COMPARED
+from warner.inference.complements import remainder, unmirrored
 from warner.inference.intervals import Confidence
-from warner.words import amount, counted, group_name, printable, reports_counted, shortened
+from warner.words import amount_of, counted, group_name, printable, reports_counted, shortened
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,15 +30,18 @@ WIDEST = 40  # characters of a label
 def estimate_text(estimate: Estimate, confidence: Confidence, rows: int) -> str:
     """Write the estimate as a table for people, the largest shares first, with a bar for each."""
     ends = estimate.limits(confidence)
-    table = estimate.columns(ends)
+    table, totals = unmirrored(estimate.columns(ends), estimate.tally)
     order = largest_first(estimate, table, rows)
     labels = [row_label(estimate, table, i) for i in order]
     width = min(max([len(label) for label in labels] + [5]), WIDEST)
-    largest = np.nanmax(np.append(table["share"], 1e-9))
-    head = f"  {count_heading(estimate):>10}" if "reports" in table else ""
+    # A single share has no other beside it: its bar is a part of the whole.
+    largest = 1.0 if table["share"].size == 1 else np.nanmax(np.append(table["share"], 1e-9))
+    counts = [amount_of(table["reports"][i], totals, i) for i in order] if "reports" in table else [""] * len(order)
+    wide = max(10, *map(len, counts)) if "reports" in table else 0
+    head = f"  {count_heading(estimate):>{wide}}" if "reports" in table else ""
     about = "approximate " if estimate.approximate(ends) else ""
     lines = [heading(estimate), f"{'value':{width}}{head}  {'share':>7}  {about}{confidence}"]
-    for label, i in zip(labels, order, strict=True):
+    for label, i, count in zip(labels, order, counts, strict=True):
         share = table["share"][i]
         if np.isnan(share):
             lines.append(f"{label:{width}}  no reports")
@@ -45,10 +49,12 @@ def estimate_text(estimate: Estimate, confidence: Confidence, rows: int) -> str:
         bar = "█" * round(BAR * max(share, 0) / largest)
         mark = "*" if table["outside"][i] else " "
         interval = f"{100 * table['low'][i]:6.2f} to {100 * table['high'][i]:6.2f} %{mark}"
-        reports = f"  {amount(table['reports'][i]):>10}" if "reports" in table else ""
+        reports = f"  {count:>{wide}}" if wide else ""
         lines.append(f"{shortened(label, width):{width}}{reports}  {100 * share:6.2f}%  {interval}  {bar}".rstrip())
     if len(order) < len(table["value"]):
         lines.append(f"... and {len(table['value']) - len(order):,} more")
+    if totals is not None:
+        lines.append(remainder(estimate.tally.domain))
     if table["outside"][order].any():
         inverted = estimate.method == "inv"
         reason = "a negative share, which no interval holds" if inverted else "the bias of this estimator"
@@ -70,20 +76,21 @@ def estimate_html(estimate: Estimate) -> str:
     """Write the estimate as a table for notebooks."""
     confidence = Confidence()
     ends = estimate.limits(confidence)
-    table = estimate.columns(ends)
-    reports_shown = ("reports",) if "reports" in table else ()
+    table, totals = unmirrored(estimate.columns(ends), estimate.tally)
+    counted_answers = "reports" in table
     about = "approximate 95 %" if estimate.approximate(ends) else "95 %"
-    counts = (count_heading(estimate),) if reports_shown else ()
-    heads = "".join(f"<th>{name}</th>" for name in ("value", *counts, "share", f"low ({about})", "high"))
+    heading_of_counts = [count_heading(estimate)] if counted_answers else []
+    heads = "".join(f"<th>{name}</th>" for name in ("value", *heading_of_counts, "share", f"low ({about})", "high"))
     rows = []
     for i in largest_first(estimate, table, NOTEBOOK_ROWS):
         shown = [table[name][i] for name in ("share", "low", "high")]
         percents = ("–" if np.isnan(number) else f"{100 * number:.2f} %" for number in shown)
-        reports = (amount(table[name][i]) for name in reports_shown)
+        reports = [amount_of(table["reports"][i], totals, i)] if counted_answers else []
         cells = "".join(f"<td>{text}</td>" for text in (*reports, *percents))
         rows.append(f"<tr><th scope='row'>{escape(row_label(estimate, table, i))}</th>{cells}</tr>")
     body = f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-    return f"<p>{escape(heading(estimate))}</p>{body}"
+    note = "" if totals is None else f"<p>{escape(remainder(estimate.tally.domain))}</p>"
+    return f"<p>{escape(heading(estimate))}</p>{body}{note}"
 
 
 def heading(estimate: Estimate) -> str:
@@ -108,7 +115,9 @@ def count_heading(estimate: Estimate) -> str:
 
 
 def largest_first(estimate: Estimate, table: Table, rows: int) -> NDArray[np.intp]:
-    """Choose the rows to show: the largest shares first, group by group."""
+    """Choose the rows to show, group by group: the largest shares first, of two answers the one of interest."""
+    if estimate.tally.k == 2:
+        return np.arange(table["value"].size)[:rows]
     k = estimate.tally.k
     group = np.repeat(np.arange(table["value"].size // k), k)
     return np.lexsort((-table["share"], group))[:rows]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from warner.estimation import estimate
+from warner.inference.complements import answers_of_interest
 from warner.inference.independence import Independence, independence
 from warner.regression.correlations import Correlation, Scores, correlation
 from warner.results import plain
@@ -153,7 +154,7 @@ def _of_answers(table: Crosstable, level: float) -> tuple[Correlation, ...]:
     rows, columns = np.indices(table.counts.shape).reshape(2, -1)
     weight, square = table.counts.ravel().astype(np.float64), table.square.ravel()
     names = table.design.questions[0], table.design.questions[1]
-    places = product(*(range(1 if part.k == 2 else part.k) for part in (one, two)))
+    places = product(*(answers_of_interest(part.k) for part in (one, two)))
     return tuple(
         correlation(
             names,
@@ -186,7 +187,7 @@ def with_numbers(table: Crosstable, level: float) -> tuple[Correlation, ...]:
             level,
         )
         for (name, part), codes in zip(parts_of(table.design), known.reports, strict=True)
-        for place in range(1 if part.k == 2 else part.k)
+        for place in answers_of_interest(part.k)
         if part.identified()[place]
     )
 

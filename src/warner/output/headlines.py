@@ -1,0 +1,98 @@
+"""What a page says first: what was found, in a sentence or two."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warner.words import counted, percent_tight
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from warner.arrays import Counts
+    from warner.estimation import Estimate
+    from warner.reports.pools import Collected
+
+    Table = dict[str, Counts]
+
+HEADLINED_GROUPS = 12  # groups with a headline of their own
+
+
+def warnings(estimate: Estimate) -> str:
+    """Say what speaks against the estimate."""
+    said = (f"<p class='warning'><strong>Warning:</strong> {escape(warning)}.</p>" for warning in estimate.doubts())
+    return "".join(said)
+
+
+def headline(tally: Collected, table: Table, interval: str) -> str:
+    """Say which answer leads; of two answers, how common the first is; in each of the first groups."""
+    answers = table["value"].size // max(len(tally.groups), 1)
+    leading = _first_of_two if tally.k == 2 else _leader
+    if not tally.by:
+        return leading(table, np.arange(answers), interval, "lead") + (_rest(tally, table) if answers == 1 else "")
+    lines = []
+    for group, name in enumerate(tally.group_names()[:HEADLINED_GROUPS]):
+        start, rows = f"<strong>{escape(name)}</strong>: ", np.arange(answers) + group * answers
+        lines.append(_in_group(table, group, start) if answers == 1 else leading(table, rows, interval, "group", start))
+    more = len(tally.groups) - HEADLINED_GROUPS
+    others = counted(more, "more group is", "more groups are")
+    above = ""
+    if answers == 1:
+        whose = f"people whose true answer is <q>{escape(str(tally.domain[0]))}</q>"
+        above = f"<p class='lead'>Estimated share of {whose}, with its {interval}:</p>"
+    return above + "".join(lines) + (f"<p class='note'>{others} in the table.</p>" if more > 0 else "")
+
+
+def _leader(table: Table, rows: NDArray[np.intp], interval: str, style: str, start: str = "") -> str:
+    shares = table["share"][rows]
+    if np.isnan(shares).any():
+        return f"<p class='{style}'>{start}no reports.</p>"
+    first, second = rows[np.lexsort((-table.get("reports", table["share"])[rows], -shares))][:2]
+    tied = int((shares == shares.max()).sum()) - 1
+    if tied:
+        others = counted(tied, "other answer is", "other answers are")
+        leader = _with_interval(table, first, interval)
+        return f"<p class='{style}'>{start}A leading answer is {leader}; {others} tied with it.</p>"
+    lead = f"<p class='{style}'>{start}The leading answer is {_with_interval(table, first, interval)}.</p>"
+    overlap = table["low"][first] <= table["high"][second]
+    order = " Their intervals overlap, so it is not certain which of the two is more common." if overlap else ""
+    return f"{lead}<p class='note'>Next comes {_with_interval(table, second, interval)}.{order}</p>"
+
+
+def _first_of_two(table: Table, rows: NDArray[np.intp], interval: str, style: str, start: str = "") -> str:
+    """Lead with the answer of interest, be it common or rare."""
+    first, *others = rows
+    if np.isnan(table["share"][first]):
+        return f"<p class='{style}'>{start}no reports.</p>"
+    share, label = percent_tight(table["share"][first]), escape(str(table["value"][first]))
+    said = f"For an estimated {share} of people, the true answer is <q>{label}</q> ({interval}: {_ends(table, first)})."
+    note = f"<p class='note'>The other answer is {_with_interval(table, others[0], interval)}.</p>" if others else ""
+    return f"<p class='{style}'>{start}{said}</p>{note}"
+
+
+def _rest(tally: Collected, table: Table) -> str:
+    """Name the second of two answers; an estimate outside of 0 to 100 % leaves nothing to be said of it."""
+    others = 1 - float(table["share"][0])
+    if not 0 <= others <= 1:
+        return ""
+    label = escape(str(tally.domain[1]))
+    return f"<p class='note'>For the other {percent_tight(others)}, it is <q>{label}</q>.</p>"
+
+
+def _in_group(table: Table, row: int, start: str) -> str:
+    share = table["share"][row]
+    found = "no reports" if np.isnan(share) else f"{percent_tight(share)} ({_ends(table, row)})"
+    return f"<p class='group'>{start}{found}</p>"
+
+
+def _with_interval(table: Table, row: int, interval: str) -> str:
+    share, label = percent_tight(table["share"][row]), escape(str(table["value"][row]))
+    return f"<q>{label}</q> with an estimated {share} of people ({interval}: {_ends(table, row)})"
+
+
+def _ends(table: Table, row: int) -> str:
+    low, high = (percent_tight(table[name][row]) for name in ("low", "high"))
+    return f"{low} to {high}{', see * below' if table['outside'][row] else ''}"
