@@ -63,9 +63,10 @@ def test_shares_and_intervals_are_those_of_estimate(state: str, place: int) -> N
     question = SURVEY.questions[place]
     expected = warner.estimate(published.tally(question.id)).table(anytime=state == "open")
     shown = reading(published)["questions"][place]
+    rows = 1 if question.design.k == 2 else question.design.k  # of two answers, the second is the rest
     for name in ("share", "low", "high", "outside"):
-        assert [answer[name] for answer in shown["answers"]] == expected[name].tolist()
-    assert [answer["label"] for answer in shown["answers"]] == [str(value) for value in expected["value"]]
+        assert [answer[name] for answer in shown["answers"]] == expected[name].tolist()[:rows]
+    assert [answer["label"] for answer in shown["answers"]] == [str(value) for value in expected["value"][:rows]]
     assert shown["reports"] == 1000
 
 
@@ -135,14 +136,26 @@ def test_a_group_without_reports_has_no_shares() -> None:
 def test_what_people_choose_from_is_shown_as_in_the_survey() -> None:
     by_device = asking(RandomizedResponse(["y", "n"], odds=(3, 1)), labels={"y": "Yes, I do", "n": "No, never"})
     shown = reading(collected(by_device, [60, 40]))["questions"][0]
-    assert [answer["label"] for answer in shown["answers"]] == ["Yes, I do", "No, never"]
+    assert [*(answer["label"] for answer in shown["answers"]), shown["rest"]] == ["Yes, I do", "No, never"]
     by_person = reading(OPEN)["questions"][1]
-    assert [answer["label"] for answer in by_person["answers"]] == ["yes", "no"]  # the truth, which nobody entered
+    # The truth, which nobody entered
+    assert [*(answer["label"] for answer in by_person["answers"]), by_person["rest"]] == ["yes", "no"]
     counts = OPEN.tally("licence").counts.tolist()
     assert by_person["made"] == [
         {"label": "The same: both yes, or both no", "reports": counts[0]},
         {"label": "Different: one yes, one no", "reports": counts[1]},
     ]
+
+
+def test_of_two_answers_the_second_is_the_rest_in_groups_as_well() -> None:
+    shown = reading(CLOSED)["questions"][1]
+    assert (len(shown["answers"]), shown["left_out"], shown["rest"]) == (1, 0, "no")
+    assert [len(value["answers"]) for group in shown["groups"] for value in group["values"]] == [1, 1]
+    assert reading(CLOSED)["questions"][0]["rest"] == ""
+    # Reports that may support both answers are two readings of one share.
+    both = asking(UnaryEncoding(["yes", "no"], epsilon=1))
+    result = reading(collected(both, [60, 50, 15, 60, 25]))["questions"][0]  # 15 sets are empty, 25 hold both answers
+    assert ([answer["label"] for answer in result["answers"]], result["rest"]) == (["yes", "no"], "")
 
 
 def test_people_who_skip_a_question_are_counted_apart() -> None:

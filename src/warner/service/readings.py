@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.estimation import Estimate, estimate
+from warner.inference.complements import mirrored
 from warner.inference.fit import check
 from warner.inference.influence import influence_text
 from warner.inference.intervals import Confidence
@@ -134,6 +135,7 @@ def _question(collected: Collected, question: Question) -> Document:
         "refused": "",
         "answers": [],
         "left_out": 0,
+        "rest": "",
         "made": None if tally.counts_answers else _made(question, tally),
         "supporting": tally.counts_answers and not design.exclusive,
         "interval": None,
@@ -178,11 +180,13 @@ def _evidence(collected: Collected, question: Question, tally: Tally) -> Documen
     result = estimated(tally)
     ends = result.limits(wanted)
     table = result.columns(ends)
-    rows = _rows_shown(table["share"])
+    one = mirrored(table, tally.k)
+    rows = np.arange(1) if one else _rows_shown(table["share"])
     groups = collected.survey.groups if closed else ()
     return {
         "answers": [_answer(question, table, row) for row in rows],
-        "left_out": tally.k - len(rows),
+        "left_out": 0 if one else tally.k - len(rows),
+        "rest": _answer(question, table, 1)["label"] if one else "",
         "interval": _interval(result, ends, wanted),
         "influence": influence_text(tally, 1, result.method),
         "check": _checked(tally) if closed else None,

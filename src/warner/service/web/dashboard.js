@@ -135,6 +135,9 @@ function results(question, reading) {
   if (question.answers.some((answer) => answer.outside))
     notes.push(element("p", { class: "note" }, "* The estimate lies outside its own interval."
       + (failed(question) ? "" : " That is the bias of the estimator, not an error: trust the interval.")));
+  if (question.rest)
+    notes.push(element("p", { class: "note" }, "There are two answers: the share of ", said("q", question.rest), " is ",
+      tight("100 %"), " minus that of ", said("q", question.answers[0].label), "."));
   if (question.left_out)
     notes.push(element("p", { class: "note" }, `Only the ${question.answers.length} largest shares are shown; `
       + `the files below hold ${counted(question.left_out, "more answer", "more answers")}.`));
