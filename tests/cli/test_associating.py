@@ -48,6 +48,14 @@ def test_associate_gives_the_numbers_of_the_library_in_every_form(folder: Path, 
     assert json.loads(found.to_json())["missing"] == 1
 
 
+def test_associate_reads_files_of_other_programs(folder: Path, prompt: Prompt) -> None:
+    expected = prompt.prints(*TWO, "--numeric", "age", "--json")
+    text = (folder / "answers.csv").read_text().replace("\n,", "\nk. A.,").replace(",", ";")
+    (folder / "answers.csv").write_bytes(text.encode("utf-16"))
+    options = ("--encoding", "utf-16", "--missing", "-99,k. A.", "--decimal", ",")
+    assert prompt.prints(*TWO, "--numeric", "age", "--json", *options) == expected
+
+
 def test_associate_takes_weights_simulations_and_standard_input(folder: Path, prompt: Prompt) -> None:
     weighted = associate(folder / "answers.csv", DESIGNS, weights="weight")
     assert prompt.prints(*THREE, "--weights", "weight") == weighted.text() + "\n"

@@ -21,14 +21,14 @@ from warner.designs.labels import MISSING, OUTSIDE
 from warner.regression.collapsing import column_names, open_source
 from warner.regression.covariates import column, refuse_infinite
 from warner.reports.counts import as_histograms, refuse_impossible
-from warner.reports.engines import Columns, counted, readable, refuse_absent, refuse_types
+from warner.reports.engines import Columns, Source, counted, readable, refuse_absent, refuse_types
 from warner.reports.tallies import Tally
 from warner.reports.unknowns import refuse_unknown, unknown_values
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers
     from warner.designs.product import Product
-    from warner.reports.engines import CountedRows, Source
+    from warner.reports.engines import CountedRows
 
 
 class Measured(NamedTuple):
@@ -101,7 +101,7 @@ def crosstable(
         raise ValueError(f'unknown must be "error" or "drop", but got {unknown!r}')
     if weights is not None and counts is not None:
         raise TypeError("give weights (how much a row stands for) or counts (how often it occurs), not both")
-    if isinstance(data, list | tuple | np.ndarray):
+    if isinstance(data, list | tuple | np.ndarray) and not isinstance(data, Source):
         if weights is not None or counts is not None or numeric is not None:
             raise TypeError("weights, counts and numeric name columns, and must be left out for a table of counts")
         return _of_counts(data, design)
