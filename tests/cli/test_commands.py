@@ -65,7 +65,10 @@ if TYPE_CHECKING:
         ((*ESTIMATE, "--rows", "0"), "--rows"),
         ((*ESTIMATE, "--csv", "--present"), "answered in the printed table and in JSON only"),
         ((*ESTIMATE, "-o", "e.csv", "--commonest", "1"), "answered in the printed table and in JSON only"),
-        (("estimate", "-", "-d", "survey.json", "--format", "xls"), "--format must be csv, tsv, parquet or jsonl"),
+        (
+            ("estimate", "-", "-d", "survey.json", "--format", "xls"),
+            "--format must be csv, tsv, parquet, jsonl, sav, zsav, dta, sas7bdat or xpt, but got 'xls'",
+        ),
         (("estimate", "sqlite:///nowhere.db", "--table", "t", "-d", "survey.json"), "no database file /nowhere.db"),
         (("estimate", "broken.csv.gz", "-d", "survey.json"), "broken.csv.gz"),
         (("frobnicate",), "No such command 'frobnicate'"),

@@ -34,7 +34,10 @@ if TYPE_CHECKING:
 
 def associate(
     file: Annotated[
-        str, typer.Argument(help="Reports: a CSV, Parquet or JSON file, a pattern, a folder, a database, or -.")
+        str,
+        typer.Argument(
+            help="Reports: a CSV, Parquet, JSON, SPSS, Stata or SAS file, a pattern, a folder, a database, or -."
+        ),
     ],
     questions: Annotated[
         list[str],

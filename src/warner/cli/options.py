@@ -41,7 +41,8 @@ Domain = Annotated[str | None, typer.Option(help="The answers, separated by comm
 Reports = Annotated[
     list[str],
     typer.Argument(
-        help="Reports: CSV, Parquet or JSON files, patterns or folders; or saved tallies, or a database, or -.",
+        help="Reports: CSV, Parquet, JSON, SPSS, Stata or SAS files, patterns or folders; or saved tallies, or a "
+        "database, or -.",
         metavar="FILE...",
     ),
 ]
@@ -54,9 +55,15 @@ Weights = Annotated[str | None, typer.Option(help="The column of survey weights.
 Counts = Annotated[str | None, typer.Option(help="The column that says how often each value was reported.")]
 Unknown = Annotated[str, typer.Option(help="What to do with values that no report can have: error, or drop.")]
 Table = Annotated[str | None, typer.Option(help="The table, if FILE is the URL of a database of reports.")]
-Format = Annotated[str, typer.Option("--format", help="The format of standard input: csv, tsv, parquet or jsonl.")]
+Format = Annotated[
+    str, typer.Option("--format", help="The format of standard input: csv, tsv, parquet, jsonl, sav, dta or xpt.")
+]
 Encoding = Annotated[
-    str | None, typer.Option(help="The encoding of a text file, such as cp1252 or utf-16; UTF-8 if not given.")
+    str | None,
+    typer.Option(
+        help="The encoding of a text file, such as cp1252 or utf-16; UTF-8 if not given. SPSS, Stata and SAS files "
+        "mostly tell theirs."
+    ),
 ]
 Decimal = Annotated[str, typer.Option(help="The decimal mark of numbers in a text file: a point or a comma.")]
 Missing = Annotated[

@@ -24,7 +24,10 @@ Survey = Annotated[Path, typer.Option("--design", "-d", help="The design: a file
 
 def randomize(
     file: Annotated[
-        str, typer.Argument(help="True answers: a CSV, Parquet or JSON-lines file, or - for CSV on standard input.")
+        str,
+        typer.Argument(
+            help="True answers: a CSV, Parquet, JSON-lines, SPSS, Stata or SAS file, or - for CSV on standard input."
+        ),
     ],
     *,
     design: Survey,

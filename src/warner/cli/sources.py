@@ -17,6 +17,7 @@ from warner.documents import is_pipe
 from warner.reports.counting import is_survey, tally
 from warner.reports.dialects import Dialect
 from warner.reports.engines import Source as Table
+from warner.reports.labelled import FORMATS as LABELLED
 from warner.reports.partitions import REMOTE, are_places
 from warner.reports.streams import standard_input
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from warner.reports.pools import Pool
     from warner.reports.tallies import Tally
 
-FORMATS = ("csv", "tsv", "parquet", "jsonl")
+FORMATS = ("csv", "tsv", "parquet", "jsonl", *(ending[1:] for ending in LABELLED))
 
 
 class DesignGiven(NamedTuple):
@@ -144,7 +145,9 @@ class Source(NamedTuple):
     def _spooled(self, reports: BinaryIO) -> Iterator[Path]:
         """Hold what a pipe brings in a file for a moment, as reports may be: engines read it more than once."""
         if self.input_format not in FORMATS:
-            raise ValueError(f"--format must be csv, tsv, parquet or jsonl, but got {self.input_format!r}")
+            raise ValueError(
+                f"--format must be {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, but got {self.input_format!r}"
+            )
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"standard input.{self.input_format}"
             with path.open("wb") as spool:

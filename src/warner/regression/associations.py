@@ -318,8 +318,8 @@ def associate(
     ----------
     data : data frame, path, mapping of columns, or table of counts
         A row for each person, with a column of reports for each question: a frame or table of any library, or the path
-        or glob of CSV, Parquet or JSON-lines files, as for `tally`. Or an array of whole numbers with an axis for each
-        question: how many people gave each combination of reports.
+        or glob of CSV, Parquet, JSON-lines, SPSS, Stata or SAS files, as for `tally`. Or an array of whole numbers with
+        an axis for each question: how many people gave each combination of reports.
     designs : mapping of str to Design
         For each question, by the name of its column, what its answers went through. Two at least; reports must name one
         thing each, as those of `RandomizedResponse`, `Channel` and all of `warner.surveys` do.

@@ -15,11 +15,12 @@ import numpy as np
 from warner.arrays import LARGEST_TOTAL
 from warner.regression.covariates import column, declared
 from warner.reports.engines import ROWS_LIMIT, Source, chosen, opened, readable, refuse_absent, refuse_types, selected
+from warner.reports.labelled import as_asked, order_of
 from warner.reports.partitions import are_places
 from warner.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from warner.arrays import Array, Integers
     from warner.designs.contract import Design
@@ -95,7 +96,7 @@ def column_names(source: Source | Mapping[str, Any]) -> list[str]:
 
 
 def collapsed(
-    source: Source | Mapping[str, Any], roles: Roles, variables: Sequence[str], designs: Iterable[Design]
+    source: Source | Mapping[str, Any], roles: Roles, variables: Sequence[str], designs: Sequence[Design]
 ) -> Collapsed:
     """Group people who are alike in all columns that are used."""
     if isinstance(source, Mapping):
@@ -105,6 +106,7 @@ def collapsed(
         return _row_by_row(dict(source), roles, variables)
     with readable(source.path or "the data"):
         columns = chosen(source, roles.response, (*variables, *roles.others), roles.weights, roles.counts)
+        source = as_asked(source, {columns.value: [design.report_form for design in designs]}, columns.by)
         schema = source.frame.collect_schema()
         if schema[columns.value] != nw.Object:
             for design in designs:
@@ -121,7 +123,10 @@ def collapsed(
     by = {name: rows[f"by{place}"] for place, name in enumerate(columns.by)}
     # A column of a text file is one of numbers if all are; names of clusters and designs stay as they are written.
     covariates = {
-        name: column(name, by[name], text=text)._replace(order=_order(source.frame, schema, name)) for name in variables
+        name: column(name, by[name], text=text)._replace(
+            order=order_of(source, name) or _order(source.frame, schema, name)
+        )
+        for name in variables
     }
     others = {name: column(name, by[name]) for name in roles.others}
     amounts, weightless = _amounts(rows, roles)

@@ -20,6 +20,7 @@ from warner.regression.readings import named_designs, readings
 from warner.regression.rows import Rows
 from warner.regression.starts import overall_shares
 from warner.reports.engines import INSIDE, readable, refuse_absent
+from warner.reports.labelled import as_asked, order_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,6 +112,9 @@ def individuals(
     others = [name for name in (weights, clusters, strata) if name is not None]
     for name in (*variables, *named, *others):
         refuse_absent(name, column_names(source))
+    if not isinstance(source, Mapping):
+        forms = {one.name: [design.report_form for design in one.designs] for one in questions}
+        source = as_asked(source, forms, (*variables, *named, *others))
     given, text = _fetched(source, list(dict.fromkeys([*variables, *named, *others])))
     covariates = [name for name in dict.fromkeys([*variables, *others]) if name not in {q.name for q in questions}]
     # A column of a text file is one of numbers if all are; names of clusters and strata stay as they are written.
@@ -134,7 +138,10 @@ def individuals(
     cluster = None if clusters is None else numbered(columns[clusters])[0]
     stratum = None if strata is None else numbered(columns[strata])[0]
     _refuse_few_clusters(cluster, stratum)
-    orders = {name: read[name].order for name in covariates}
+    orders = {
+        name: read[name].order if isinstance(source, Mapping) else order_of(source, name) or read[name].order
+        for name in covariates
+    }
     together = reduce(_together, answers)
     rows = _rows(together.likelihood, weight[kept])
     rows = replace(rows, cluster=cluster, stratum=stratum, weighted=weights is not None)

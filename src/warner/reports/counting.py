@@ -27,6 +27,7 @@ from warner.reports.batches import (
 from warner.reports.dialects import Dialect, dialect
 from warner.reports.engines import Source, chosen, counted, is_sqlite, opened, readable, refuse_types
 from warner.reports.kept import Kept
+from warner.reports.labelled import as_asked
 from warner.reports.partitions import are_places, places_of, shown
 from warner.reports.subtotals import Rows, added, grouped, subtotal
 from warner.reports.tallies import Tally, refuse_design
@@ -68,11 +69,11 @@ def tally(
     ----------
     reports : sequence, array, series, data frame, table or path
         A list or NumPy array of reports; a pandas, Polars (eager or lazy), PyArrow or DuckDB frame or series; an Ibis
-        table; a Dask or Spark data frame; the path, folder or glob of CSV, Parquet or JSON files, gzipped or not, or a
-        list of ``pathlib.Path`` objects. Folders such as ``day=1`` stand for a column. Reports
-        that are sets of answers are hexadecimal strings or bytes, as `randomize` writes them. Or the database of a
-        survey, which ``warner collect`` keeps: its file, or a URL ``postgresql://...``. Its published counts are read,
-        beside a running survey or not, and nothing is changed.
+        table; a Dask or Spark data frame; the path, folder or glob of CSV, Parquet or JSON files, gzipped or not, or of
+        SPSS, Stata or SAS files; or a list of ``pathlib.Path`` objects. Folders such as ``day=1`` stand for a column.
+        Reports that are sets of answers are hexadecimal strings or bytes, as `randomize` writes them. Or the database
+        of a survey, which ``warner collect`` keeps: its file, or a URL ``postgresql://...``. Its published counts are
+        read, beside a running survey or not, and nothing is changed.
     design : Design
         What every report went through; may be left out for the database of a survey, which has it.
     column : str, optional
@@ -97,6 +98,7 @@ def tally(
         answer. Nothing is kept where the counts, or the kinds of reports, say it all.
     encoding : str, optional
         The encoding of a text file that is not in UTF-8, such as ``"cp1252"``, as Excel writes them, or ``"utf-16"``.
+        SPSS, Stata and SAS files mostly tell theirs.
     decimal : {".", ","}
         The decimal mark of the weights in a text file.
     missing : str, number, or list of these
@@ -271,6 +273,7 @@ def _values(name: str, values: Any, size: int) -> list[object]:
 def _tally_source(source: Source, design: Design, column: str | None, options: _Options) -> Tally:
     form = design.report_form
     columns = chosen(source, column, options.by, options.weights, options.counts)
+    source = as_asked(source, {columns.value: () if options.codes else (form,)}, columns.by)
     if form.kinds is None:
         refuse_types(source, columns, form, codes=options.codes)
         return _tally_batches(source, design, columns, options)

@@ -18,10 +18,11 @@ import numpy as np
 
 from warner.reports.engines import INSIDE, Source, is_text, kind_of, opened
 from warner.reports.headers import open_text
+from warner.reports.labelled import READERS
 from warner.reports.partitions import files_of, places_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from warner.arrays import Dtype
     from warner.designs.forms import Form
@@ -49,6 +50,9 @@ class Dialect(NamedTuple):
         if self.encoding == "utf-8":
             yield self.applied(opened(given), numbers)
             return
+        if kind_of(files_of(places_of(given))[0]) in READERS:
+            yield self.applied(opened(given, encoding=self.encoding), numbers)
+            return
         with tempfile.TemporaryDirectory() as folder:
             files = enumerate(files_of(places_of(given)))
             yield self.applied(opened([self._copied(file, Path(folder) / str(i)) for i, file in files]), numbers)
@@ -75,15 +79,20 @@ class Dialect(NamedTuple):
         if self.decimal == "," and not source.text:
             raise ValueError('decimal="," is for text files; numbers of other files and of data frames are numbers')
         points = set() if self.decimal == "." else set(schema) if numbers is None else set(numbers) & set(schema)
-        changed = {name: self._rewritten(name, dtype, comma=name in points) for name, dtype in schema.items()}
+        labels = source.labels or {}
+        changed = {
+            name: self._rewritten(name, dtype, labels.get(name, {}), comma=name in points)
+            for name, dtype in schema.items()
+        }
         columns = [column for column in changed.values() if column is not None]
         frame = source.frame.with_columns(*columns) if columns else source.frame
         return source._replace(frame=frame, files=())  # which nobody may read past these changes
 
-    def _rewritten(self, name: str, dtype: Any, *, comma: bool) -> Frame | None:
-        """Give a column without codes and with decimal points; None if it stays as it is."""
+    def _rewritten(self, name: str, dtype: Any, labels: Mapping[Any, str], *, comma: bool) -> Frame | None:
+        """Give a column without codes and with decimal points; None if it stays as it is. A label names its code."""
         column = nw.col(name)
-        codes: list[Any] = list(self.missing)
+        codes: list[Any] = [*self.missing]
+        codes += [_written(code) for code, label in labels.items() if label in self.missing]
         if not is_text(dtype):
             codes = sorted({number for code in codes if (number := _number(code, dtype)) is not None})
         if not codes and not comma:

@@ -1,9 +1,9 @@
 """Counting where the reports are: data frames, tables and files.
 
 One query, written with Narwhals, serves pandas, Polars, PyArrow, DuckDB, Ibis, Dask and Spark. Files (CSV, Parquet,
-JSON lines, gzipped or globbed) are opened by DuckDB, which reads them out of core. Group and count first, then look at
-what the values mean: a filter over the labels would be many times slower on every engine, and only counted rows come
-back.
+JSON lines, gzipped or globbed; SPSS, Stata and SAS by way of `labelled`) are opened by DuckDB, which reads them out of
+core. Group and count first, then look at what the values mean: a filter over the labels would be many times slower on
+every engine, and only counted rows come back.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numpy as np
 from warner.arrays import LARGEST_TOTAL
 from warner.designs.labels import MISSING, OUTSIDE
 from warner.documents import format_of, is_pipe
+from warner.reports import labelled
 from warner.reports.headers import csv_query, header, open_text, refuse_duplicates, sql_text
 from warner.reports.partitions import files_of, partition, partition_columns, places_of, shown
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from warner.designs.forms import Form
     from warner.documents import Document
+    from warner.reports.labelled import Labels
     from warner.reports.partitions import Place
 
 Frame: TypeAlias = Any  # what Narwhals wraps, or an expression of it
@@ -52,11 +54,15 @@ TELLING = {  # what DuckDB says of a text file, and what it means
     re.compile(r"Maximum line size of (\d+) bytes"): "{place} is longer than {0} bytes",
     re.compile("unicode|not utf-8", re.IGNORECASE): '{place} is not UTF-8; give its encoding, as encoding="cp1252"',
     re.compile(r"Expected unique column names, got:\n- '(.*?)'"): "there is more than one column {0!r}",
+    re.compile(r"cannot be read: ([^\n]*?)\. Detail: Python exception"): "{0}",  # by `labelled`, within a query
     re.compile("state machine"): "its quotation marks, or the ends of its lines, differ from line to line",
 }
 SAVED = {f"warner {what}": ": counts, which Tally.load reads" for what in ("tally", "pool")}
 SQLITE, DUCKDB = b"SQLite format 3\0", b"DUCK"  # how databases begin, that of DuckDB after eight bytes
-FORMATS = {".parquet": "parquet", ".pq": "parquet", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".tsv": "tsv"}
+FORMATS = {
+    ".parquet": "parquet", ".pq": "parquet", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".tsv": "tsv",
+    **labelled.FORMATS,
+}  # fmt: skip
 
 
 class Columns(NamedTuple):
@@ -82,7 +88,8 @@ class Source(NamedTuple):
     """A frame that Narwhals can query; `text` if all its columns are strings, as in a CSV file.
 
     `path` names where it was opened from, if from anywhere: the `places`, each a file, a pattern or a folder, which
-    hold these `files`. The names of their folders stand for the columns `partitions`.
+    hold these `files`. The names of their folders stand for the columns `partitions`. Files of SPSS, Stata and SAS have
+    `labels` for the values of some columns.
     """
 
     frame: Frame
@@ -91,6 +98,7 @@ class Source(NamedTuple):
     files: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
     partitions: tuple[str, ...] = ()
+    labels: Labels | None = None
 
 
 def counted(source: Source, columns: Columns, form: Form, *, codes: bool, drop: bool) -> CountedRows:
@@ -289,10 +297,13 @@ def refuse_types(source: Source, columns: Columns, form: Form, *, codes: bool) -
         )
 
 
-def opened(given: Place | Sequence[Place], *, secret: bool = False, columns_only: bool = False) -> Source:
+def opened(
+    given: Place | Sequence[Place], *, secret: bool = False, columns_only: bool = False, encoding: str | None = None
+) -> Source:
     """Open a file, or all files of patterns and folders; with ``secret``, errors tell nothing of what is in them.
 
-    With ``columns_only``, for those who read Parquet files by themselves, the frame of these has no rows.
+    With ``columns_only``, for those who read Parquet files by themselves, the frame of these has no rows. The encoding
+    is for SPSS, Stata and SAS files that do not tell it.
     """
     places = places_of(given)
     name, files = shown(places), list(files_of(places))
@@ -316,7 +327,7 @@ def opened(given: Place | Sequence[Place], *, secret: bool = False, columns_only
         )
     kind = kinds.pop()
     with readable(name, secret=secret):
-        frame_of = partial(_relation, _database(), kind, secret=secret)
+        frame_of = partial(_relation, _database(), kind, secret=secret, encoding=encoding)
         if columns_only and kind == "parquet":
             frame_of = partial(_without_rows)
         first = nw.from_native(frame_of(files[:1]))
@@ -334,6 +345,9 @@ def opened(given: Place | Sequence[Place], *, secret: bool = False, columns_only
         text = kind in {"csv", "tsv"}
         numbers = [] if text else [key for key, of_numbers in partitions.items() if of_numbers]
         whole = whole.with_columns(nw.col(*numbers).cast(nw.Int64)) if numbers else whole
+        if kind in labelled.READERS:  # which nobody may read past their labels
+            labels = labelled.value_labels(kind, files[0], encoding)
+            return Source(whole, text, name, (), places, tuple(partitions), labels)
         return Source(whole, text, name, tuple(files), places, tuple(partitions))
 
 
@@ -363,7 +377,17 @@ def _database() -> Any:
     return duckdb.connect()
 
 
-def _relation(database: Any, kind: str, files: list[str], partitioned: bool = False, *, secret: bool = False) -> Any:
+def _relation(
+    database: Any,
+    kind: str,
+    files: list[str],
+    partitioned: bool = False,
+    *,
+    secret: bool = False,
+    encoding: str | None = None,
+) -> Any:
+    if kind in labelled.READERS:
+        return database.from_arrow(labelled.data_set(kind, files, partitioned, encoding=encoding, secret=secret))
     exactly = [glob.escape(file) for file in files]  # or DuckDB would take [ and ? in a name for a pattern
     folders: Document = {"hive_partitioning": partitioned, "hive_types_autocast": False}  # the names, as texts
     if kind == "parquet":

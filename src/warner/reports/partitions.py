@@ -18,7 +18,9 @@ from warner.words import enumerated
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-ENDINGS = (".csv", ".tsv", ".parquet", ".pq", ".json", ".jsonl", ".ndjson")  # of the files in a folder that are read
+ENDINGS = (  # of the files in a folder that are read
+    ".csv", ".tsv", ".parquet", ".pq", ".json", ".jsonl", ".ndjson", ".sav", ".zsav", ".dta", ".sas7bdat", ".xpt",
+)  # fmt: skip
 NULL = "__HIVE_DEFAULT_PARTITION__"  # how a missing value is written
 WHOLE = re.compile("0|-?[1-9][0-9]{0,17}")  # in digits, as it would be written again
 REMOTE = re.compile(r"(?:s3|s3a|gs|gcs|https?|ftp|hdfs|az|abfss?|hf)://", re.IGNORECASE)

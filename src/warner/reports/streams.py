@@ -25,6 +25,7 @@ from warner.documents import Document, csv_writer, written_whole
 from warner.reports.dialects import dialect
 from warner.reports.engines import chosen, kind_of, opened, readable, refuse_headless
 from warner.reports.headers import delimiter_of, first_record, open_text, refuse_duplicates
+from warner.reports.labelled import READERS, as_asked
 from warner.reports.randomizing import randomize
 from warner.reports.tallies import refuse_design
 
@@ -57,7 +58,7 @@ def randomize_file(
     Parameters
     ----------
     source : path
-        A CSV, Parquet or JSON-lines file of true answers; ``-`` for CSV on standard input.
+        A CSV, Parquet, JSON-lines, SPSS, Stata or SAS file of true answers; ``-`` for CSV on standard input.
     design : Design
         What every answer goes through.
     target : path
@@ -71,7 +72,8 @@ def randomize_file(
     memo : Memo, optional
         Of a memoized design, what one person's device keeps: all answers of the file are then that person's.
     encoding : str, optional
-        The encoding of a text file that is not in UTF-8, such as ``"cp1252"``.
+        The encoding of a text file that is not in UTF-8, such as ``"cp1252"``, or of an SPSS, Stata or SAS file that
+        does not tell it.
     progress : callable
         Told the number of rows done, now and then.
 
@@ -197,16 +199,17 @@ def _pieces(
     if name == "-":
         text = io.TextIOWrapper(standard_input(), encoding=coded, newline="")
         return _csv_pieces(text, "standard input", design, column, keep), {}, True
-    if encoding != "utf-8":  # no copy in UTF-8 is made, for these are true answers
+    if encoding != "utf-8" and kind_of(name) not in READERS:  # no copy in UTF-8 is made, for these are true answers
         if kind_of(name) not in {"csv", "tsv"}:
             raise ValueError(f"encoding must be left out for {name}, which is no CSV file, but got {encoding!r}")
         return _csv_pieces(open_text(name, coded), name, design, column, keep), {}, True
-    file = opened(source, secret=True)
+    file = opened(source, secret=True, encoding=None if encoding == "utf-8" else encoding)
     if file.text:
         refuse_headless(list(file.frame.collect_schema()), LabelForm(design.domain))
     column = _only(list(file.frame.collect_schema())) if column is None else column
     wanted = [chosen(file, column, list(keep) or None, None, None, secret=True).value, *keep]
     _refuse_kept(wanted)
+    file = as_asked(file, {wanted[0]: (LabelForm(design.domain),)}, keep)
     relation = file.frame.select(*wanted).to_native()
     with readable(name, secret=True):
         schema = relation.limit(0).to_arrow_table().schema
