@@ -193,6 +193,7 @@ def test_a_run_leaves_tables_figures_and_a_page_and_goes_on_where_it_was(tmp_pat
     run(folder, own=own_estimators({"mine": inv_p}), real=[Population("villages", "real", np.array([0.5, 0.3, 0.2]))])
     assert {path: path.stat().st_mtime_ns for path in before} == before
     assert "mine" in (folder / "tables.md").read_text(encoding="utf-8")
+    assert "RR, real data (1 setting)" in page.read_text(encoding="utf-8")
     more = (folder / "ratios.csv").read_text(encoding="utf-8").splitlines()
     assert [line for line in more if ",mine," not in line and ",villages," not in line] == numbers
     assert len([line for line in more if ",villages," in line]) == 2 * len(BUILT_IN) - 1 + 2

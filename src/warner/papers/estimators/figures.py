@@ -63,8 +63,9 @@ def _settings(found: Outcomes, measure: str) -> CaptionedFigure:
     )
     caption = (
         f"{MEASURES[measure].capitalize()} of every estimator, divided by that of the best of inv_p, inv_n and mle in "
-        "hindsight (under OUE, of inv_p and inv_n). A dot is a setting, in brackets their number; the bar is the "
-        f"geometric mean; the dashed line is at {TOLERATED}. Grey: not distributions. Dots at an edge lie beyond it."
+        "hindsight (under OUE, of inv_p and inv_n). Each dot is a setting; their number is in brackets. Bars are "
+        f"geometric means, and the dashed line is at {TOLERATED}. Estimates in grey need not be distributions. Dots at "
+        "an edge lie beyond it."
     )
     return CaptionedFigure(figure, caption)
 
@@ -136,8 +137,8 @@ def _along(found: Outcomes) -> CaptionedFigure:
     return CaptionedFigure(
         figure,
         "Geometric mean of the squared error against the best in hindsight, over all settings with this epsilon, this "
-        "number of people or of answers: made-up shapes but those of the paper, under randomized response. Lines that "
-        f"leave the figure are above {MEANS_SHOWN[1]:g}.",
+        "number of people or this number of answers, under randomized response and for all made-up shapes except those "
+        f"of the paper. Lines that leave the figure are above {MEANS_SHOWN[1]:g}.",
     )
 
 

@@ -19,6 +19,7 @@ from warner.papers.estimators.ratios import (
     worst_settings,
 )
 from warner.papers.pinzon2026.page import embedded, settings_and_versions, write_page
+from warner.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,16 +29,19 @@ if TYPE_CHECKING:
     from warner.papers.estimators.ratios import Outcomes
     from warner.papers.estimators.scale import Scale
 
-TITLE = "How close are the answers?"
+TITLE = "How close the estimates are: all estimators compared"
 TOY_NOTE = (
-    "This is a toy, with few settings and few seeds: it shows that the comparison runs, and its numbers say nothing."
+    "This is a toy run, with few settings and few seeds: it shows that the comparison runs, and its numbers say "
+    "nothing about the estimators."
 )
 EXPLANATION = (
-    "Every estimator's mean error, divided by that of the best of inv_p, inv_n and mle in hindsight, in the same "
-    "setting (under OUE, of inv_p and inv_n: mle needs the reports themselves). Below 1 it is closer than the best of "
-    "the three, above 1 it loses. The truth is the realised histogram of the people. ± is one standard error of the "
-    "simulation. A mean is geometric, over the settings."
+    "Each number is the mean error of an estimator, divided by that of the best of inv_p, inv_n and mle in the same "
+    "setting, chosen in hindsight (under OUE, the best of inv_p and inv_n, because mle needs the reports themselves). "
+    "A ratio below 1 means that the estimator comes closer to the truth than the best of the three, a ratio above 1 "
+    "that it does worse. The truth is the realised histogram of the people. After ± stands one standard error of the "
+    "simulation. Means over settings are geometric. RR is randomized response, OUE optimal unary encoding."
 )
+WORST = "Settings in which each estimator does worst"
 
 
 def tables_in_markdown(found: Outcomes, scale: Scale, notes: list[str]) -> str:
@@ -45,7 +49,7 @@ def tables_in_markdown(found: Outcomes, scale: Scale, notes: list[str]) -> str:
     parts = [f"# {TITLE}", *([f"**{TOY_NOTE}**"] if scale.toy else []), EXPLANATION, *(f"{note}." for note in notes)]
     for title, part in sections(found).items():
         parts += [f"## {title}", markdown(table(part))]
-    parts += ["## The worst settings", *_worst_in_markdown(found)]
+    parts += [f"## {WORST}", *_worst_in_markdown(found)]
     return "\n\n".join(parts)
 
 
@@ -76,22 +80,25 @@ def write(
     left_out = f"<p>What is missing on this page:</p><ul>{listed}</ul>" if notes else ""
     parts = [f"<h1>{TITLE}</h1>{toy}<p>{EXPLANATION}</p>{left_out}"]
     parts += [
-        f"<h2>{escape(title)} ({len(part)} settings)</h2>{_html(table(part), TABLE_HEADS)}"
+        f"<h2>{escape(title)} ({counted(len(part), 'setting', 'settings')})</h2>{_html(table(part), TABLE_HEADS)}"
         for title, part in sections(found).items()
     ]
     parts += [embedded(folder, name, caption) for name, caption in captions.items()]
-    parts.append("<h2>The worst settings</h2>")
+    parts.append(f"<h2>{WORST}</h2>")
     parts += [f"<h3>{escape(name)}</h3>{_html(worst_settings(found, name), WORST_HEADS)}" for name in _shown(found)]
-    parts.append("<h2>The estimators</h2>" + _definitions(_sentences(scale, own)))
-    parts.append("<h2>The shapes</h2>" + _definitions({name: shape.sentence for name, shape in SHAPES.items()}))
+    parts.append("<h2>What the estimators are</h2>" + _definitions(_sentences(scale, own)))
+    parts.append(
+        "<h2>Shapes of the made-up populations</h2>"
+        + _definitions({name: shape.sentence for name, shape in SHAPES.items()})
+    )
     parts.append(settings_and_versions(scale, seconds))
     return write_page(folder, TITLE, parts)
 
 
 def _sentences(scale: Scale, own: list[OwnEstimator]) -> dict[str, str]:
-    predicted = "of mle, inv_p and inv_n the one with the smallest predicted error: auto, below 20 answers"
+    predicted = "whichever of mle, inv_p and inv_n has the smallest predicted error, as auto does below 20 answers"
     known = {name: METHODS[name].sentence if name != PREDICTED else predicted for name in scale.estimators}
-    return known | {one.name: "your own" for one in own}
+    return known | {one.name: "an estimator of your own" for one in own}
 
 
 def _definitions(lines: Mapping[str, str]) -> str:

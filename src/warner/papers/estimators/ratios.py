@@ -106,7 +106,7 @@ def summaries(found: Outcomes, measure: str = "squared_error") -> list[Summary]:
 
 
 def is_valid(estimator: str) -> bool:
-    """Whether an estimator is known to give distributions; of a user's own, that is assumed."""
+    """Whether an estimator is known to give distributions; one of the user's own is assumed to."""
     return estimator == PREDICTED or estimator not in METHODS or METHODS[estimator].valid
 
 
@@ -166,11 +166,11 @@ TABLE_HEADS = (
     "estimator",
     "settings",
     "squared error, mean",
-    "worst",
-    "where",
-    f"above {TOLERATED}",
+    "squared error, worst",
+    "worst setting",
+    f"settings above {TOLERATED}",
     "total variation, mean",
-    "worst",
+    "total variation, worst",
 )
 
 
