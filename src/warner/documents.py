@@ -141,9 +141,9 @@ def checked(
 def _without_repeats(pairs: list[tuple[str, Any]]) -> Document:
     fields = dict(pairs)
     if len(fields) < len(pairs):
-        raise ValueError("a field stands there twice")
+        raise ValueError("a field is repeated")
     return fields
 
 
 def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a number of JSON")

@@ -110,7 +110,7 @@ def test_help_has_an_example_in_every_command(folder: Path) -> None:
     ("message", "wanted"),
     [
         ('leave them out with unknown="drop"', "leave them out with --unknown drop"),
-        ("above, they are the truth: odds=(1, 0) says so", "above, they are the truth: --odds 1:0 says so"),
+        ("for the truth itself give odds=(1, 0)", "for the truth itself give --odds 1:0"),
         ("give fewer digits, or use epsilon=", "give fewer digits, or use --epsilon"),
         ("crosswise takes p=..., but got q=1/4", "crosswise takes p=..., but got q=1/4"),
     ],

@@ -180,7 +180,7 @@ def test_contradictions_are_refused_before_anything_is_read(
         (("answer", "--on", "age", "--reference", "maybe"), "reference must be one of the answers"),
         (("answer", "--on", "age", "--level", "95"), "level must be between 0 and 1"),
         (("answer", "--on", "age", "--interval", "exact"), "interval must be one of auto, profile, wald"),
-        (("answer", "--on", "age", "--clusters", "school", "--interval", "profile"), "take 'wald'"),
+        (("answer", "--on", "age", "--clusters", "school", "--interval", "profile"), "use 'wald'"),
         (("answer", "--on", "age", "--strata", "school", "--clusters", "school"), "at least two clusters"),
         (("answer", "--on", "age", "--link", "probit", "--odds"), "it has no odds ratios"),
         (("answer", "--on", "age", "--predict", "age"), "--predict must be NAME=VALUES, such as age=20,40"),

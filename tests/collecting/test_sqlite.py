@@ -127,7 +127,7 @@ def test_a_file_of_a_newer_warner_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("place", ["absent/collected.db", "file/collected.db"])
 def test_a_folder_that_cannot_be_written_to_is_one_clear_line(tmp_path: Path, place: str) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(OSError, match=r"nothing can be written beside .*collected\.db: .*; take another folder"):
+    with pytest.raises(OSError, match=r"nothing can be written beside .*collected\.db: .*; use another folder"):
         opened(str(tmp_path / place), a_survey())
 
 

@@ -88,7 +88,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "version": ({"version": 2}, "version 2"),
     "version as text": ({"version": "1"}, "version '1'"),
     "unknown field": ({"colour": "red"}, r"\['colour'\]"),
-    "id": ({"id": "Two Words"}, "id must be 1 to 64 small letters"),
+    "id": ({"id": "Two Words"}, "id must be 1 to 64 lower-case letters"),
     "id of another script": ({"id": "\u0663"}, "id must be"),
     "long id": ({"id": "a" * 65}, "id must be"),
     "id is a number": ({"id": 7}, "id must be"),
@@ -153,9 +153,9 @@ def test_questions_are_read_strictly(case: str) -> None:
         read(fields)
 
 
-def test_a_field_that_stands_there_twice_is_an_error() -> None:
+def test_a_repeated_field_is_an_error() -> None:
     text = json.dumps(open_survey()).replace('"title"', '"intro": "", "title"', 1)
-    with pytest.raises(ValueError, match="twice"):
+    with pytest.raises(ValueError, match="a field is repeated"):
         survey_from_json(text)
 
 

@@ -284,7 +284,7 @@ def test_labels_in_outputs_out() -> None:
     assert swap.randomize(["no", "yes"]) == [7, 9]
     assert swap.randomize(np.array(["no", "yes"])).tolist() == [7, 9]
     assert swap.randomize([0, 1], codes=True) == [1, 0]
-    with pytest.raises(ValueError, match="1 of 1 are missing or not in it"):
+    with pytest.raises(ValueError, match="1 of 1 is missing or not in it"):
         swap.randomize([7])
 
 

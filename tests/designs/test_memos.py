@@ -277,7 +277,7 @@ def test_several_at_once_draw_one_response(tmp_path: Path) -> None:
 def test_a_memo_is_made_once_and_must_be_there(tmp_path: Path) -> None:
     memo = Memo.create(tmp_path / "memo.json", SURVEY)
     SURVEY.report("once", memo)
-    with pytest.raises(FileExistsError, match="is there already; load it"):
+    with pytest.raises(FileExistsError, match="already exists; load it"):
         Memo.create(tmp_path / "memo.json", SURVEY)
     assert memo.used() == 1
     with pytest.raises(FileNotFoundError, match="there is no file"):

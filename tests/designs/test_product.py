@@ -259,7 +259,7 @@ def test_what_cannot_be_asked_together_is_refused() -> None:
     ("change", "complaint"),
     [
         ({"questions": "ab"}, "questions must be a list of names"),
-        ({"questions": ["a", "a"]}, "stands there twice"),
+        ({"questions": ["a", "a"]}, "is named twice"),
         ({"questions": ["a", "b", "c"]}, "designs must be a list of 3"),
         ({"designs": [COIN.to_dict(), 3]}, "must say"),
     ],

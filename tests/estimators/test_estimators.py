@@ -148,7 +148,7 @@ def test_an_estimator_applies_where_counts_are_enough_for_it() -> None:
     assert default_method(both) == "inv_p"
     for name in likelihoods:
         for tally in (SUPPORT, both):
-            with pytest.raises(TypeError, match=f"method must not be '{name}' here: .* take inv_p"):
+            with pytest.raises(TypeError, match=f"method must not be '{name}' here: .* use inv_p"):
                 fitted(tally, name)
 
 

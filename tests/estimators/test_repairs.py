@@ -264,9 +264,9 @@ def test_weights_count_as_their_effective_number(name: str) -> None:
 @every_repair
 def test_other_designs_are_refused(name: str) -> None:
     channel = Channel([["3/5", "2/5"], ["1/10", "9/10"]], ["yes", "no"], 2)
-    with pytest.raises(TypeError, match="same p and q for all answers, as randomized response does; take mle"):
+    with pytest.raises(TypeError, match="same p and q for all answers, as randomized response does; use mle"):
         REPAIRS[name].estimator([5, 5], channel)
-    with pytest.raises(TypeError, match=f"method must not be '{name}' here: .* take mle or inv_p"):
+    with pytest.raises(TypeError, match=f"method must not be '{name}' here: .* use mle or inv_p"):
         estimate(Tally(channel, [5, 5]), method=name)
 
 

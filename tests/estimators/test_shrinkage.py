@@ -373,11 +373,11 @@ KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], ["yes"
 
 def test_tables_of_probabilities_and_pools_are_refused() -> None:
     for call in (lambda: shrink([1, 2, 3], KUK), lambda: estimates([1, 2, 3], KUK, ["shrink"])):
-        with pytest.raises(TypeError, match=r"shrink needs a symmetric design, .* take mle or inv_p"):
+        with pytest.raises(TypeError, match=r"shrink needs a symmetric design, .* use mle or inv_p"):
             call()
     responses = pool([Tally(RandomizedResponse(2, epsilon=epsilon), [40, 60]) for epsilon in (1, 2)])
     for tally in (Tally(KUK, [1, 2, 3]), responses):
-        with pytest.raises(TypeError, match=r"method must not be 'shrink' here: it is for one collection .* take mle"):
+        with pytest.raises(TypeError, match=r"method must not be 'shrink' here: it is for one collection .* use mle"):
             estimate(tally, method="shrink")
     assert METHODS["shrink"].symmetric
     assert not METHODS["shrink"].applies(to_likelihood=True, to_symmetric=False)

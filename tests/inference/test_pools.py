@@ -119,7 +119,7 @@ def test_groups_are_estimated_as_each_alone(name: str, method: str | None) -> No
 @every_mixture
 @pytest.mark.parametrize("method", [name for name, one in METHODS.items() if one.symmetric])
 def test_estimators_of_one_collection_refuse_several(name: str, method: str) -> None:
-    with pytest.raises(TypeError, match=f"method must not be '{method}' here: it is for one collection .* take mle"):
+    with pytest.raises(TypeError, match=f"method must not be '{method}' here: it is for one collection .* use mle"):
         estimate(in_groups(MIXTURES[name]), method=method)
 
 

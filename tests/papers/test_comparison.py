@@ -265,7 +265,7 @@ def test_an_own_estimator_may_ask_for_the_number_of_reports() -> None:
     [
         ("value,count\n1,5\n3,abc\n", "line 3: the count must be a whole number, but got 'abc'"),
         ("value,count\n1,5\n3\n", "line 3 must hold a value and a count, but it is '3'"),
-        ("value,count\n1,5\n1,6\n", "line 3: no value may stand there twice, but '1' does"),
+        ("value,count\n1,5\n1,6\n", "line 3: no value may occur twice, but '1' does"),
         ("value,count\n1,-5\n", "line 2: the count must be at least 0, but got -5"),
         ("value,count\na,0\nb,0\n", "not all be 0"),
         ("answer,people\na,1\n", "the first line must be value,count"),

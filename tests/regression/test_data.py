@@ -441,7 +441,7 @@ def test_tallies_that_cannot_be_used_are_one_clear_error() -> None:
 
 def test_a_report_that_no_answer_leads_to_is_refused() -> None:
     never = Channel([["1/2", "1/2", "0"], ["1/4", "3/4", "0"]], ["yes", "no"], ["a", "b", "c"])
-    with pytest.raises(ValueError, match="but 2 reports are impossible under it: no answer leads there"):
+    with pytest.raises(ValueError, match="but 2 reports are impossible under it: no answer leads to them"):
         gathered("r ~ x", {"r": ["a", "c", "c"], "x": [1, 2, 3]}, never)
 
 

@@ -104,7 +104,7 @@ def test_reports_that_are_kept_are_those_without_codes(tmp_path: Path, monkeypat
         ({"decimal": "'"}, ValueError, r'decimal must be "\." or ","'),
         ({"missing": [None]}, TypeError, "missing must hold texts or numbers, but got None"),
         ({"missing": True}, TypeError, "missing must hold texts or numbers|'bool' object is not iterable"),
-        ({"missing": ["nie"]}, ValueError, "missing must name values that are no reports, but 'nie' is one"),
+        ({"missing": ["nie"]}, ValueError, "missing must name values that are not reports, but 'nie' is one"),
         ({"decimal": "."}, ValueError, "column 'Gewicht' must hold numbers, but has '.,.*'; give decimal=\",\""),
     ],
 )
@@ -120,7 +120,7 @@ def test_encodings_and_decimals_are_those_of_text_files(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="encoding and decimal are for text files, but reports is a list"):
         tally(["nie"], SURVEY, encoding="cp1252")
     source = in_engine("parquet", {"Antwort": ["nie"], "w": [1.5]}, tmp_path)
-    with pytest.raises(ValueError, match=r"encoding must be left out for .*parquet, which is no text file"):
+    with pytest.raises(ValueError, match=r"encoding must be left out for .*parquet, which is not a text file"):
         tally(source, SURVEY, column="Antwort", encoding="cp1252")
     with pytest.raises(ValueError, match='decimal="," is for text files'):
         tally(source, SURVEY, column="Antwort", weights="w", decimal=",")

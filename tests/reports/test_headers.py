@@ -69,8 +69,8 @@ def test_every_row_is_read(content: str, column: str | None, counts: list[int], 
     ("content", "complaint"),
     [
         ("answer\nyes\nno,yes\nno,yes\n", "2 are not: 'no,yes'"),  # not a header of two columns in the third line
-        ("a,b\nyes,1\nno,2,3\n", "line 3 has 3 values, but the header has 2"),
-        ("a,b\nyes,1\n# a comment\nno,1\n", "line 3 has 1 values, but the header has 2"),
+        ("a,b\nyes,1\nno,2,3\n", r"line 3 has another number of values \(3\) than the header \(2\)"),
+        ("a,b\nyes,1\n# a comment\nno,1\n", r"line 3 has another number of values \(1\) than the header \(2\)"),
         ('a,b\n"yes,1\nno,2\n', "line 2 opens a quotation mark that is not closed"),
         ("a,b\nyes,1\n\xe9,2\n".encode("cp1252"), r'is not UTF-8; give its encoding, as encoding="cp1252"'),
         ("a,\xe9\nyes,1\n".encode("cp1252"), "is not UTF-8, in its first line; give its encoding"),

@@ -136,7 +136,7 @@ def test_counts_may_be_sums_of_any_engine(tmp_path: Path, kind: str) -> None:
     "bad", ["1.5::DOUBLE", "'nan'::DOUBLE", "-1::HUGEINT", "1e300", "NULL::DOUBLE", "1.5::DECIMAL(9, 2)"]
 )
 def test_counts_that_are_no_whole_numbers_are_refused(bad: str) -> None:
-    with pytest.raises(ValueError, match=r"counts must be whole numbers from 0 to 2\^53, but 1 are others or missing"):
+    with pytest.raises(ValueError, match=r"counts must be whole numbers from 0 to 2\^53, but 1 is not"):
         tally(duckdb.sql(f"SELECT 'yes' AS answer, {bad} AS n"), SURVEY, column="answer", counts="n")
 
 

@@ -195,8 +195,8 @@ SECRET = "hiv-positive"
 @pytest.mark.parametrize(
     ("answers", "complaint"),
     [
-        ([SECRET, "a"], "1 of 2 are missing or not in it, at position 0 counted"),
-        (SECRET, "1 of 1 are missing"),
+        ([SECRET, "a"], "1 of 2 is missing or not in it, at position 0 counted"),
+        (SECRET, "1 of 1 is missing"),
         (["a", None, float("nan"), SECRET], "3 of 4 .* at position 1, 2, 3 counted"),
         (np.array(["a", SECRET]), "at position 1 counted"),
         (np.array(["a", SECRET, None], dtype=object), "2 of 3 .* at position 1, 2"),

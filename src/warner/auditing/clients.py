@@ -50,7 +50,7 @@ class Function:
     first = 0  # positions are counted from 0
 
     def reports(self, answer: Label, runs: int) -> Pieces:
-        """Call it with this answer, so many times."""
+        """Call it with this answer, `runs` times."""
         for start in range(0, runs, self.piece):
             size = min(self.piece, runs - start)
             given = self.call([answer] * size)
@@ -61,7 +61,8 @@ class Function:
                 )
             if len(given) != size:
                 raise ValueError(
-                    f"client must return a report for each answer, but for {size:,} answers it returned {len(given):,}"
+                    f"client must return a report for each answer, but for {counted(size, 'answer', 'answers')} it "
+                    f"returned {len(given):,}"
                 )
             yield given
 
@@ -107,8 +108,8 @@ class Command:
             done += len(lines)
             if done > runs:
                 raise ValueError(
-                    f"the command must print a line for each answer, but for {runs:,} answers it printed more; a "
-                    "header does not belong there"
+                    f"the command must print a line for each answer, but for {counted(runs, 'answer', 'answers')} it "
+                    "printed more; a header does not belong there"
                 )
             yield lines
         if done < runs:

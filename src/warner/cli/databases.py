@@ -41,4 +41,4 @@ def engine_of(place: str) -> str:
         return "sqlite"
     if is_duckdb(path):
         return "duckdb"
-    raise ValueError(f"--table is for a table of a database, but {place} is no DuckDB or SQLite file; leave it out")
+    raise ValueError(f"--table is for a table of a database, but {place} is not a DuckDB or SQLite file; leave it out")

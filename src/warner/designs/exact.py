@@ -102,8 +102,8 @@ def epsilon_asked(name: str, epsilon: Number) -> Fraction:
     low, high = EPSILON_RANGE
     if not low <= asked <= high:
         raise ValueError(
-            f"{name} must be positive, from {float(low)} to {float(high)}, but got {reprlib.repr(epsilon)}; below, "
-            "reports say nothing; above, they are the truth: odds=(1, 0) says so"
+            f"{name} must be positive, from {float(low)} to {float(high)}, but got {reprlib.repr(epsilon)}; a "
+            "smaller one says nothing, and for the truth itself give odds=(1, 0)"
         )
     return asked
 

@@ -147,7 +147,7 @@ class BitForm:
 
     def possible(self, *, text: bool, codes: bool) -> Any:
         """Refuse: there are too many sets to list."""
-        raise ValueError("sets of answers are too many to be listed")
+        raise ValueError("there are too many sets of answers to list")
 
     @property
     def width(self) -> int:
@@ -244,7 +244,7 @@ class HashForm:
 
     def possible(self, *, text: bool, codes: bool) -> Any:
         """Refuse: there are too many functions to list."""
-        raise ValueError("hash functions are too many to be listed")
+        raise ValueError("there are too many hash functions to list")
 
     def read(self, values: Any, *, text: bool = False, codes: bool = False) -> Read:
         """Read strings or lists of three numbers; with `codes`, an array of rows of three."""

@@ -110,7 +110,7 @@ class HadamardResponse(Structured):
     def _set(self, labels: Labels, a: int, b: int, bits: int) -> None:
         if 2**bits <= len(labels):
             raise ValueError(
-                f"bits must be so many that 2^bits is above the number of answers, {len(labels):,}, but got {bits}"
+                f"bits must be large enough that 2^bits is above the number of answers, {len(labels):,}, but got {bits}"
             )
         refuse_odds(a, b, (a + b) << bits)
         for name, value in {"domain": labels, "odds": (a, b), "bits": bits}.items():

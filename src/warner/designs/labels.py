@@ -182,7 +182,8 @@ def _distinct_labels(domain: list[Any], name: str) -> Labels:
         labels = tuple(map(str, domain))
         if any("\0" in label or not label for label in labels):
             raise ValueError(
-                f"{name} must hold labels that are not empty (a file would have them missing) and without NUL"
+                f"{name} must hold labels that are not empty (in a file they would count as missing) and that "
+                "contain no NUL"
             )
         if any(HALF.search(label) for label in labels):
             raise ValueError(
@@ -198,7 +199,7 @@ def _distinct_labels(domain: list[Any], name: str) -> Labels:
         raise TypeError(f"{name} must hold labels that are all strings or all integers, but got {kinds}")
     label, times = Counter[str | int](labels).most_common(1)[0] if labels else ("", 1)
     if times > 1:
-        raise ValueError(f"{name} must hold distinct labels, but {label!r} stands there {times} times")
+        raise ValueError(f"{name} must hold distinct labels, but {label!r} occurs {times} times")
     return labels
 
 

@@ -89,7 +89,7 @@ class Memo(ABC):
         memo = FileMemo(_memoized(design), Path(path))
         with memo.alone():
             if Path(path).exists():
-                raise FileExistsError(f"{path} is there already; load it, because a new memo would spend epsilon again")
+                raise FileExistsError(f"{path} already exists; load it, because a new memo would spend epsilon again")
             function = memo.design.rounds.hashes(1, os.urandom)
             memo.write(Kept(os.urandom(SECRET_BYTES), int(function[0]), {}))
         return memo

@@ -412,7 +412,7 @@ class Product(Design):
         if not isinstance(designs, list) or len(designs) != len(names):
             raise ValueError(f"this design is damaged: designs must be a list of {len(names)}, one for each question")
         if len(set(names)) < len(names):
-            raise ValueError("this design is damaged: a question stands there twice")
+            raise ValueError("this design is damaged: a question is named twice")
         made = cls(dict(zip(names, map(design_from_dict, designs), strict=True)))
         _ = made.domain, made.columns  # joint labels that look alike are refused here
         return made

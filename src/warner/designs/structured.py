@@ -342,6 +342,6 @@ def refuse_odds(a: int, b: int, total: int) -> None:
         raise ValueError(f"odds must be larger for a set with the true answer, a > b, but got {a} : {b}")
     if total >= TOTAL_LIMIT:
         raise ValueError(
-            "odds must be a : b of so few digits that one draw below 2^62 can decide a report, but got "
+            "odds must be a : b with few enough digits for one draw below 2^62 to decide a report, but got "
             f"{a} : {b}, which needs {total:,}; give fewer digits, a smaller epsilon or fewer answers"
         )

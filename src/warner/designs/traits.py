@@ -41,8 +41,8 @@ def refuse_useless(with_trait: Fraction, without: Fraction, given: Document, wha
         )
     if {with_trait, without} == {0, 1}:
         raise ValueError(
-            f"{names} must leave something to chance, but with {values} every report gives the true answer away; to "
-            "ask without protection needs no design"
+            f"{names} must leave something to chance, but with {values} every report gives the true answer away; a "
+            "question without protection needs no design"
         )
 
 

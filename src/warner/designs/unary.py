@@ -165,8 +165,8 @@ class UnaryEncoding(PackedSupport):
     def _set(self, labels: Labels, one: Fraction, zero: Fraction) -> None:
         if not 0 < zero < one <= 1:
             raise ValueError(
-                "p and q must have 0 < q < p <= 1, so that the bit of the true answer is more often 1 than others, "
-                f"which sometimes are, but got p = {one} and q = {zero}"
+                "p and q must have 0 < q < p <= 1, so that the bit of the true answer is 1 more often than others, "
+                f"which are 1 sometimes, but got p = {one} and q = {zero}"
             )
         refuse_wide(math.lcm(one.denominator, zero.denominator))
         object.__setattr__(self, "domain", labels)

@@ -82,7 +82,7 @@ def updated(parts: Channels, prior: Array | None = None, *, iterations: int = 40
     symmetry = closed_form(design)
     if any(counts.streamed(part) for part, counts in parts):
         raise TypeError(
-            "ibu goes through the reports thousands of times, and these are in a file; take mle, which ends at the "
+            "ibu goes through the reports thousands of times, and these are in a file; use mle, which ends at the "
             "same shares in a few passes, or give the reports as an array"
         )
     if len(parts) == 1 and symmetry is not None:

@@ -18,7 +18,7 @@ def refuse_inapplicable(name: str, method: Method, tally: Collected) -> None:
     if not method.applies(to_likelihood=all(part.has_likelihood for part in tally.parts)):
         raise TypeError(
             f"method must not be {name!r} here: a report supports several answers, and its likelihood needs the "
-            "reports themselves, of which the tally holds the counts alone; take inv_p, or count them with "
+            "reports themselves, of which the tally holds the counts alone; use inv_p, or count them with "
             "keep=True (a saved tally does not hold them)"
         )
     if not method.applies(
@@ -26,7 +26,7 @@ def refuse_inapplicable(name: str, method: Method, tally: Collected) -> None:
     ):
         raise TypeError(
             f"method must not be {name!r} here: it is for one collection under a design that gives every answer a "
-            "count of its own, with the same p and q for all answers; take mle or inv_p"
+            "count of its own, with the same p and q for all answers; use mle or inv_p"
         )
 
 

@@ -230,7 +230,7 @@ def _by_rule(counts: ArrayLike, design: Design, n: ArrayLike | None, rule: Calla
     if design.symmetry is None:
         raise TypeError(
             "the design must give every answer a count of its own, with the same p and q for all answers, as "
-            "randomized response does; take mle or inv_p for other designs"
+            "randomized response does; use mle or inv_p for other designs"
         )
     flat = histograms.rows()
     shares = np.empty(flat.counts.shape)

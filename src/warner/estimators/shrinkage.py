@@ -129,7 +129,7 @@ def refuse_unsymmetric(design: Design) -> None:
     if design.symmetry is None:
         raise TypeError(
             "shrink needs a symmetric design, in which every answer has a count of its own with the same p and q for "
-            "all, but this one is given by its table of probabilities; take mle or inv_p"
+            "all, but this one is given by its table of probabilities; use mle or inv_p"
         )
 
 

@@ -62,7 +62,7 @@ class Confidence:
             raise ValueError(f"target must be one of {', '.join(TARGETS)}, but got {self.target!r}")
         if self.anytime and self.target != "population":
             raise ValueError(
-                'target must be "population" for any-time intervals, which take people as a sample that grows, but got '
+                'target must be "population" for any-time intervals, which treat people as a growing sample, but got '
                 f"{self.target!r}; leave out anytime once all reports are in"
             )
 

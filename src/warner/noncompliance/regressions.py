@@ -190,7 +190,7 @@ def _designs(
     """Give each sample's table: how likely each kind of people says yes."""
     if not isinstance(given, Mapping) or len(set(given.values()) - {None}) < 2:
         raise ValueError(
-            f"{name} must be a mapping of the samples to at least two different probabilities, or they tell the same, "
+            f"{name} must be a mapping of the samples to at least two different probabilities, or all say the same, "
             f"but got {given!r}"
         )
     result: dict[Any, Design] = {}

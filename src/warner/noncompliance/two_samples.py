@@ -400,5 +400,5 @@ def _different(name: str, pair: Sequence[Number]) -> tuple[float, float]:
         raise ValueError(f"{name} must be two probabilities, one for each sample, but got {pair!r}")
     first, second = (probability(name, value) for value in pair)
     if first == second:
-        raise ValueError(f"{name} must differ between the samples, or they tell the same, but got {pair[0]!r} twice")
+        raise ValueError(f"{name} must differ between the samples, or both say the same, but got {pair[0]!r} twice")
     return float(first), float(second)

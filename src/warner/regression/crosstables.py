@@ -254,4 +254,4 @@ def _plain(values: Any) -> Any:
 
 def _refuse_amounts(name: str, bad: int) -> None:
     if bad:
-        raise ValueError(f"{name} must be finite numbers of at least 0, but {bad:,} are negative or missing")
+        raise ValueError(f"{name} must be finite numbers of at least 0, but {bad:,} {'is' if bad == 1 else 'are'} not")

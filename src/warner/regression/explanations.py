@@ -398,7 +398,7 @@ def _refuse_large(k: int, width: int) -> None:
     if (k - 1) * width > SHARE_COEFFICIENTS:
         raise ValueError(
             f'method="ml" models the shares of the answers with {(k - 1) * width:,} coefficients, but at most '
-            f'{SHARE_COEFFICIENTS:,} are possible; take method="corrected", or shares="constant"'
+            f'{SHARE_COEFFICIENTS:,} are possible; use method="corrected", or shares="constant"'
         )
 
 

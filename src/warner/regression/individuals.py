@@ -207,7 +207,7 @@ def _refuse_weights(name: str, values: Values, missing: Mask) -> None:
         raise TypeError(f"weights must be a column of numbers, but {name!r} holds none")
     bad = int((missing | ~(np.nan_to_num(values.astype(np.float64), nan=0.0) >= 0) | np.isinf(values)).sum())
     if bad:
-        raise ValueError(f"weights must be finite numbers of at least 0, but {bad:,} are negative or missing")
+        raise ValueError(f"weights must be finite numbers of at least 0, but {bad:,} {'is' if bad == 1 else 'are'} not")
 
 
 def _refuse_few_clusters(cluster: Integers | None, stratum: Integers | None) -> None:

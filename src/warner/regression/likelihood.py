@@ -181,7 +181,7 @@ class Likelihood:
             if table is None:
                 raise ValueError(
                     f"the expected information needs a design whose reports can be listed, but "
-                    f"{self.rows.designs[number].summary()!r} has too many; take the observed one"
+                    f"{self.rows.designs[number].summary()!r} has too many; use the observed one"
                 )
             for column in table.T[table.any(axis=0)]:
                 point = self.family.at(eta[:, chosen], np.repeat(column[:, np.newaxis], len(chosen), axis=1))

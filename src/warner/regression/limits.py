@@ -92,7 +92,7 @@ def taken(fit: Regression, interval: str) -> str:
         return "none"
     reason = _no_profile(fit)
     if interval == "profile" and reason:
-        raise ValueError(f"interval must not be 'profile' {reason}; take 'wald'")
+        raise ValueError(f"interval must not be 'profile' {reason}; use 'wald'")
     if interval != "auto":
         return interval
     enough = fit.effective is not None and fit.effective > MANY and fit.infinity is None
@@ -230,4 +230,4 @@ def infinite_in(fit: Regression, quantity: Quantity, coordinates: Coordinates) -
 
 
 def _too_many_maxima() -> ValueError:
-    return ValueError("the likelihood has too many maxima for profiles; take interval='wald', or fit with more starts")
+    return ValueError("the likelihood has too many maxima for profiles; use interval='wald', or fit with more starts")

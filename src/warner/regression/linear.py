@@ -37,7 +37,7 @@ def least_squares(rows: Rows, reference: int) -> LeastSquares:
     if z is None:
         raise ValueError(
             "a linear model needs reports that tell the shares of all answers, and these do not; "
-            'take model="multinomial"'
+            'use model="multinomial"'
         )
     z = np.delete(z, reference, axis=1)
     x, weight = rows.x, rows.weight

@@ -88,8 +88,8 @@ def found(likelihood: Surface, starts: Iterable[Start]) -> Found:
     # Flat ground below a start is no maximum.
     if not peaks or max(peak.value for peak, _ in peaks) < foot - SAME:
         raise NoMaximumError(
-            f"no maximum of the likelihood was found from {tried} starts: the reports may say too little for so many "
-            "coefficients; leave terms out, or take another link"
+            f"no maximum of the likelihood was found from {tried} starts: the reports may say too little for this many "
+            "coefficients; leave terms out, or use another link"
         )
     peaks.sort(key=lambda item: -item[0].value)
     best = peaks[0][0]

@@ -234,7 +234,7 @@ def predicted(
         ]
     else:
         if interval == "profile":
-            raise ValueError("interval must not be 'profile' for means over people, which have none; take 'wald'")
+            raise ValueError("interval must not be 'profile' for means over people, which have none; use 'wald'")
         count = number_of_rows(given)
         means = [mean_over_people(fit, {name: column[row] for name, column in given.items()}) for row in range(count)]
         shares, errors = np.array([mean.shares for mean in means]), np.array([errors_of(fit, m, target) for m in means])

@@ -280,7 +280,7 @@ class Profile:
                 if np.isfinite(self.held.value(start)):
                     return self._climbed(start)
             target = (target + last.target) / 2  # out of bounds: nearer to what is known
-        raise ValueError("the profile likelihood could not be followed; take interval='wald'")
+        raise ValueError("the profile likelihood could not be followed; use interval='wald'")
 
     def _expected(self, target: float, path: Sequence[_Solution]) -> list[Array]:
         last = path[-1]

@@ -216,5 +216,5 @@ def refuse_impossible(found: Readings, people: Integers) -> None:
                 raise ValueError(
                     "reports must be ones that the design can give, but "
                     f"{counted(int(people[made].sum()), 'report is', 'reports are')} impossible under it: no answer "
-                    "leads there"
+                    "leads to them"
                 )

@@ -187,7 +187,7 @@ def _tally_survey(
     result = published_tally(place, question, by=names, design=design)
     if keep and result.design.sufficient is None:
         raise TypeError(
-            "keep must be left out for the database of a survey, which has counts and no reports; take an estimator "
+            "keep must be left out for the database of a survey, which has counts and no reports; use an estimator "
             "that needs counts alone (inv_p)"
         )
     return result
@@ -306,7 +306,7 @@ def _tally_batches(source: Source, design: Design, columns: Columns, options: _O
     if on_cluster(source.frame):
         if options.keep:
             raise TypeError(
-                "keep must be left out for reports on a cluster, which stay there; take an estimator that needs counts "
+                "keep must be left out for reports on a cluster, which stay there; use an estimator that needs counts "
                 "alone (inv_p), or write the reports to a Parquet file and tally that"
             )
         return _finished(counted_on_cluster(source, columns, design), design, columns.by, options)
@@ -362,5 +362,4 @@ def _refuse_overflow(total: float) -> None:
 def _refuse_amounts(name: str, bad: int) -> None:
     if bad:
         rule = "whole numbers from 0 to 2^53" if name == "counts" else "finite numbers of at least 0"
-        others = "others" if name == "counts" else "negative"
-        raise ValueError(f"{name} must be {rule}, but {bad:,} are {others} or missing")
+        raise ValueError(f"{name} must be {rule}, but {bad:,} {'is' if bad == 1 else 'are'} not")

@@ -311,9 +311,10 @@ def number_of_reports(n: ArrayLike | None, counts: Counts, design: Counted) -> C
     close = 1e-9 * np.maximum(total, 1) if weighted else 0  # sums of weights are rounded
     if design.supported is not None and (np.abs(total - design.supported * number) > close).any():
         rule = "the sum of the counts" if design.exclusive else f"their sum divided by {design.supported:,}"
+        times = "once" if design.exclusive else f"{design.supported:,} times"
         raise ValueError(
-            f"n must be {rule}, because each report is counted so many times, but the counts sum to {total.tolist()} "
-            f"and n is {number.tolist()}"
+            f"n must be {rule}, because each report is counted {times}, but the counts sum to {total.tolist()} and n "
+            f"is {number.tolist()}"
         )
     if counts.size and (counts.max(axis=-1) > number + close).any():
         raise ValueError("n must be at least every count: no answer is supported by more reports than there are")

@@ -62,7 +62,9 @@ class Dialect(NamedTuple):
         folder = folder.joinpath(*(part for part in Path(name).parent.parts if "=" in part))
         folder.mkdir(parents=True)
         if kind_of(name) == "parquet":
-            raise ValueError(f"encoding must be left out for {name}, which is no text file, but got {self.encoding!r}")
+            raise ValueError(
+                f"encoding must be left out for {name}, which is not a text file, but got {self.encoding!r}"
+            )
         path = folder / Path(name).name.lower().removesuffix(".gz")
         try:
             with open_text(name, self.encoding) as file, path.open("w", encoding="utf-8", newline="") as copy:
@@ -121,7 +123,9 @@ class Dialect(NamedTuple):
         """Refuse codes for missing values that are reports."""
         taken = [code for code in self.missing if (form.read([code], text=True).status == INSIDE).any()]
         if taken:
-            raise ValueError(f"missing must name values that are no reports, but {taken[0]!r} is one under this design")
+            raise ValueError(
+                f"missing must name values that are not reports, but {taken[0]!r} is one under this design"
+            )
 
 
 def dialect(encoding: str | None = None, decimal: str = ".", missing: Any = ()) -> Dialect:

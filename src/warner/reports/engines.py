@@ -48,7 +48,9 @@ NO_NUMBER = re.compile(r"Could not convert string '(.*?)' to DOUBLE.*?source col
 ENGINES = {"duckdb", "_duckdb", "narwhals", "pyarrow", "polars", "pyspark", "py4j", "ibis"}  # whose errors are told
 TELLING = {  # what DuckDB says of a text file, and what it means
     NO_NUMBER: 'column {1!r} must hold numbers, but has {0!r}; give decimal="," for decimal commas',
-    re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)"): "{place} has {1} values, but the header has {0}",
+    re.compile(
+        r"Expected Number of Columns: (\d+) Found: (\d+)"
+    ): "{place} has another number of values ({1}) than the header ({0})",
     re.compile("unterminated quote|quote should be followed"): "{place} opens a quotation mark that is not closed; one "
     "within a value must be doubled",
     re.compile(r"Maximum line size of (\d+) bytes"): "{place} is longer than {0} bytes",

@@ -80,7 +80,8 @@ def _refuse_outside(wrong: Mask) -> None:
     if not where.size:
         return
     listed = ", ".join(map(str, where[:POSITIONS_LISTED].tolist())) + (", ..." if where.size > POSITIONS_LISTED else "")
+    found = f"{where.size} of {wrong.size} {'is' if where.size == 1 else 'are'}"
     raise ValueError(
-        f"answers must all be in the domain, but {where.size} of {wrong.size} are missing or not in it, at "
-        f"position {listed} counted from 0; nothing was randomized. Leave them out, or add them to the domain"
+        f"answers must all be in the domain, but {found} missing or not in it, at position {listed} counted from 0; "
+        "nothing was randomized. Leave them out, or add them to the domain"
     )

@@ -201,7 +201,7 @@ def _pieces(
         return _csv_pieces(text, "standard input", design, column, keep), {}, True
     if encoding != "utf-8" and kind_of(name) not in READERS:  # no copy in UTF-8 is made, for these are true answers
         if kind_of(name) not in {"csv", "tsv"}:
-            raise ValueError(f"encoding must be left out for {name}, which is no CSV file, but got {encoding!r}")
+            raise ValueError(f"encoding must be left out for {name}, which is not a CSV file, but got {encoding!r}")
         return _csv_pieces(open_text(name, coded), name, design, column, keep), {}, True
     file = opened(source, secret=True, encoding=None if encoding == "utf-8" else encoding)
     if file.text:

@@ -111,7 +111,7 @@ class Survey:
     Attributes
     ----------
     id : str
-        Its name in addresses: small letters, digits and hyphens.
+        Its name in addresses: lower-case letters, digits and hyphens.
     batch : int
         Results are published in steps of at least so many responses.
     access : {"open", "invited"}
@@ -212,7 +212,7 @@ def survey_from_json(text: str, folder: Path | None = None) -> Survey:
     for what, named in (("groups", groups), ("questions", questions)):
         names = [one.id for one in named]
         if repeated := sorted({name for name in names if names.count(name) > 1}):
-            raise ValueError(f"the ids of {what} must be distinct, but {repeated[0]!r} stands there twice")
+            raise ValueError(f"the ids of {what} must be distinct, but {repeated[0]!r} occurs twice")
     survey = Survey(
         id=_name(fields["id"], "id"),
         language=fields["language"],
@@ -310,7 +310,7 @@ def _listed(value: Any, what: str) -> list[Any]:
 
 def _name(value: Any, what: str) -> str:
     if not isinstance(value, str) or not NAME.fullmatch(value):
-        raise ValueError(f"{what} must be 1 to 64 small letters, digits and hyphens, but got {value!r}")
+        raise ValueError(f"{what} must be 1 to 64 lower-case letters, digits and hyphens, but got {value!r}")
     return value
 
 

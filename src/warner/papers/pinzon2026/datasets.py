@@ -238,8 +238,8 @@ def load_histogram(name: str, folder: Path) -> Histogram:
         first, k = dataset.domain(values)
     except (ValueError, OSError, EOFError, OverflowError, zlib.error) as error:
         raise ValueError(
-            f"{path} is damaged or no such file ({error}); mend it, or take it out of the folder. It should be "
-            f"{dataset.description}"
+            f"{path} is damaged, or is not such a file ({error}); repair it, or remove it from the folder. It should "
+            f"be {dataset.description}"
         ) from None
     n = int(counts.sum())
     coverage = COVERAGE_BY_DIGEST.get(digest) or dataset.coverage(n)
@@ -270,7 +270,7 @@ def _read_histogram(path: Path) -> tuple[Integers, Integers, str]:
     order = np.argsort(values)
     values, counts = values[order], counts[order]
     if (np.diff(values) == 0).any():
-        raise ValueError("no value may stand there twice")
+        raise ValueError("no value may occur twice")
     return values[counts > 0], counts[counts > 0], _content(path)[1]
 
 
@@ -290,7 +290,7 @@ def read_counts(path: Path) -> tuple[list[str], list[int]]:
             raise ValueError(f"line {rows.line_num} must hold a value and a count, but it is {','.join(row)!r}")
         value, count = row[0].strip(), _whole_number(row[1], f"line {rows.line_num}: the count")
         if value in counts:
-            raise ValueError(f"line {rows.line_num}: no value may stand there twice, but {value!r} does")
+            raise ValueError(f"line {rows.line_num}: no value may occur twice, but {value!r} does")
         if count < 0:
             raise ValueError(f"line {rows.line_num}: the count must be at least 0, but got {count}")
         counts[value] = count

@@ -261,7 +261,7 @@ def refuse_other_survey(survey: Survey, fingerprint: bytes, where: str) -> None:
         raise ValueError(
             f"{where} belongs to another survey, or to another version of it: its fingerprint begins with "
             f"{fingerprint.hex()[:12]}, that of this survey with {survey.fingerprint[:12]}; "
-            "answers under two designs are never mixed, so take a new database"
+            "answers under two designs are never mixed, so use a new database"
         )
 
 

@@ -333,7 +333,9 @@ class PostgresStore(Store):
                 lock(self._connection, mode, wait=wait, snapshot=snapshot)
                 yield self._connection
         except library.errors.LockNotAvailable:
-            raise TimeoutError(f"somebody reads {self._schema}, and did not end in time; try again") from None
+            raise TimeoutError(
+                f"{self._schema} is being read, and the reader did not finish in time; try again"
+            ) from None
         except library.Error as error:
             raise OSError(f"PostgreSQL: {first_line(error)}") from None
         finally:

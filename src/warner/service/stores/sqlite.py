@@ -126,7 +126,7 @@ class SqliteStore(Store):
         except BlockingIOError:
             raise
         except OSError as error:
-            raise OSError(f"nothing can be written beside {place}: {error.strerror}; take another folder") from None
+            raise OSError(f"nothing can be written beside {place}: {error.strerror}; use another folder") from None
         try:
             if not path.exists():
                 save(path, Contents(survey))
@@ -364,7 +364,7 @@ def save(path: Path, contents: Contents) -> None:
 def _fresh(target: Path) -> Iterator[Path]:
     """Give an empty private file to write to; it becomes `target` when all went well, if there is no such file yet."""
     if target.exists():
-        raise FileExistsError(f"there is a file {target} already; it is not written over, so take another name")
+        raise FileExistsError(f"{target} already exists and is not overwritten; give another name")
     part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
     try:
         with _worded(target):
@@ -374,7 +374,7 @@ def _fresh(target: Path) -> Iterator[Path]:
         try:
             os.link(part, target)  # which never takes the place of a file
         except FileExistsError:
-            raise FileExistsError(f"there is a file {target} already; it is not written over") from None
+            raise FileExistsError(f"{target} already exists and is not overwritten") from None
         except OSError:  # a file system without links
             target.touch(mode=0o600, exist_ok=False)
             part.replace(target)
@@ -395,7 +395,7 @@ def _sync(path: Path) -> None:
 
 def _refuse_foreign(path: Path) -> None:
     if path.is_dir() or not is_database(path):
-        raise ValueError(f"{path} is not a database of warner collect, and is left as it is; take another name")
+        raise ValueError(f"{path} is not a database of warner collect, and is left as it is; give another name")
 
 
 def _connected(path: Path, mode: str) -> sqlite3.Connection:
