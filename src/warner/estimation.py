@@ -437,7 +437,7 @@ def estimate(tally: Collected, *, method: str | None = None, rng: np.random.Gene
     Parameters
     ----------
     tally : Tally or Pool
-        The reports; each group is estimated apart.
+        The reports; each group is estimated separately.
     method : {"mle", "inv", "inv_n", "inv_p", "ibu", "shrink", "auto"} or another name of `warner.estimators.METHODS`
         Which estimator; `warner.estimators` says which to use when. ``auto`` is `shrink` for one symmetric design with
         20 answers or more. Elsewhere it draws surveys from what the reports suggest, and takes `mle`, `inv_p` or

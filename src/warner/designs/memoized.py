@@ -84,7 +84,7 @@ class Memoized(Design):
     Parameters
     ----------
     first : Design
-        The permanent round, drawn once for each answer that a person gives, and kept for ever (`Memo`).
+        The permanent round, drawn once for each answer that a person gives, and kept forever (`Memo`).
     second : Design
         The round that is drawn afresh at every report.
 

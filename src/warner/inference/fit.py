@@ -74,8 +74,8 @@ def check(
 ) -> Check:
     """Check whether reports fit the design that they claim.
 
-    Each group is checked apart. With weights, their effective number stands for the number of reports, and the p-values
-    are approximate. A design without noise (p = 1) fits everything.
+    Each group is checked separately. With weights, the effective number of reports takes the place of their number, and
+    the p-values are approximate. A design without noise (p = 1) fits everything.
 
     Parameters
     ----------

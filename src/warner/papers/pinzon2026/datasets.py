@@ -225,7 +225,7 @@ def load_histogram(name: str, folder: Path) -> Histogram:
     if not ready and not raw:
         raise FileNotFoundError(
             f"{name} is left out: {folder} holds neither {dataset.histogram} nor {dataset.files[0]} (or the like, "
-            f"gzipped or not). It is {dataset.description}"
+            f"gzipped or not). The data are {dataset.description}"
         )
     path = (ready or raw)[0]
     try:
