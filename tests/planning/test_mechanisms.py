@@ -335,3 +335,7 @@ def test_far_shorter_reports_are_worth_a_word() -> None:
 
 def test_mechanisms_and_its_result_are_public() -> None:
     assert isinstance(warner.mechanisms(2, epsilon=1), Mechanisms)
+
+
+def test_one_person_is_not_several() -> None:
+    assert "interval half-width of 1 person in the worst case:" in mechanisms(3, epsilon=1, people=1).text()

@@ -472,7 +472,7 @@ def test_the_same_reports_give_the_same_result() -> None:
             "300 are not",
         ),
         ({"a": ["yes"], "b": ["yes", "no"]}, {"a": COIN, "b": COIN}, {}, ValueError, "as long as each other"),
-        ({"a": [None], "b": ["yes"]}, {"a": COIN, "b": COIN}, {}, ValueError, "1 rows had something missing"),
+        ({"a": [None], "b": ["yes"]}, {"a": COIN, "b": COIN}, {}, ValueError, "1 row had something missing"),
         (3, QUESTIONS, {}, TypeError, "data must be a data frame"),
     ],
 )

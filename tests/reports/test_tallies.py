@@ -531,3 +531,9 @@ def test_damaged_pools_of_the_first_version_are_refused() -> None:
     for change in ({"counts": [4, 6, 5, 40]}, {"counts": [4, 6, 5, 40, 60, 7]}, {"counts": [4, 6, 5, 40, -1]}):
         with pytest.raises(ValueError, match="this tally is damaged: counts must"):
             Tally.from_dict({**document, **change})
+
+
+def test_one_report_is_not_several() -> None:
+    assert repr(Tally(THREE, [1, 0])) == "<Tally of 1 report among 2 answers: 1 'yes', 0 'no'>"
+    grouped = Tally(THREE, [[1, 1]], by=("region",), groups=(("north",),))
+    assert repr(grouped).startswith("<Tally of 2 reports among 2 answers in 1 group by region: ")

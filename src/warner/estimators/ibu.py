@@ -37,7 +37,8 @@ def ibu(
 ) -> Fit:
     """Approach the maximum-likelihood estimate by the iterative Bayesian update, an EM algorithm.
 
-    The update of [1]_ (eq. IBU; for a `RandomizedResponse` eq. IBU-RR, in O(K)), with the stopping rule that the paper lacks: it ends when a proven bound on the log-likelihood still to be gained falls to `gap`. Without a prior,
+    The update of [1]_ (eq. IBU; for a `RandomizedResponse` eq. IBU-RR, in O(K)), with the stopping rule that the paper
+    lacks: it ends when a proven bound on the log-likelihood still to be gained falls to `gap`. Without a prior,
     answers with equal counts of a `RandomizedResponse` keep equal shares, so the work is that of the distinct counts.
     `warner.mle` gives the limit at once.
 

@@ -25,7 +25,7 @@ from warner.output.canvas import (
     svg_element,
 )
 from warner.planning.mechanisms import TOLERANCE, bits_text, candidates
-from warner.words import points, printable, quoted, reports_counted, shortened
+from warner.words import counted, points, printable, quoted, reports_counted, shortened
 
 if TYPE_CHECKING:
     import os
@@ -200,7 +200,9 @@ def plot_plan(plan: Plan, *, title: str | None = None, ax: Axes | None = None) -
     ax.set_xlabel("people")
     ax.set_ylabel(f"{MEASURES[plan.measure]} (percentage points)")
     notes = [f"{plan.design.k:,} answers", *_plan_notes(plan)]
-    notes.append(f"point: {plan.people:,} people, ε = {plan.design.shown_epsilon()}, {points(reached)}")
+    notes.append(
+        f"point: {counted(plan.people, 'person', 'people')}, ε = {plan.design.shown_epsilon()}, {points(reached)}"
+    )
     notes += ["black dashed line: the goal"] * (plan.goal is not None)
     add_heading(ax, notes, PLAN_TITLE if title is None else title, above=6)
     return ax
@@ -435,7 +437,7 @@ def _draw_ranks(ax: Axes, estimate: Estimate, shown: _Shown) -> Legend:
     names = ", ".join(shortened(printable(str(estimate.tally.domain[i])), GROUP_WIDTH) for i in leaders)
     zeros, below = int((shown.share <= 0).sum()), bool((shown.share < 0).any())
     notes = [f"largest: {names}"] * bool(leaders)
-    notes += [f"{zeros:,} answers at zero{' or below' * below}, not drawn"] * (zeros > 0)
+    notes += [f"{counted(zeros, 'answer', 'answers')} at zero{' or below' * below}, not drawn"] * (zeros > 0)
     notes += _bias_note(estimate, shown.outside[:, drawn])
     labels = ["estimated", shown.interval_label, *([shown.reports_label] * len(raw))]
     return Legend([line, band, *raw], labels, notes)

@@ -39,7 +39,7 @@ from warner.planning.measures import Precision, Question, check_people, check_qu
 from warner.planning.solving import fewest_people
 from warner.planning.wording import MEASURES, share_text
 from warner.results import Result, plain
-from warner.words import points, rounded_up, wrapped
+from warner.words import counted, points, rounded_up, wrapped
 
 if TYPE_CHECKING:
     import os
@@ -230,7 +230,9 @@ class Mechanisms(Result):
             case = f"at a share of {share_text(question.share)}"
         if question.goal is not None:
             return f"; people for {measure} of {points(question.goal)} {case}"
-        return "" if self.people is None else f"; {measure.split(' ', 1)[1]} of {self.people:,} people {case}"
+        if self.people is None:
+            return ""
+        return f"; {measure.split(' ', 1)[1]} of {counted(self.people, 'person', 'people')} {case}"
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         table = self.table()

@@ -138,7 +138,8 @@ def _checked(table: Crosstable) -> Crosstable:
     flat = as_histograms(table.counts.ravel(), table.counts.size).counts
     refuse_impossible(flat, table.design)
     if not flat.sum():
-        left_out = f" ({table.missing:,} rows had something missing, {table.unknown:,} something unknown)"
+        rows = "row" if table.missing == 1 else "rows"
+        left_out = f" ({table.missing:,} {rows} had something missing, {table.unknown:,} something unknown)"
         raise ValueError(
             f"there must be at least one person with a report to every question, but there is none{left_out}"
         )

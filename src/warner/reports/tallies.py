@@ -32,7 +32,7 @@ from warner.reports.counts import (
     refuse_squares,
 )
 from warner.reports.unknowns import left_out, together
-from warner.words import amount, group_name
+from warner.words import amount, counted, group_name
 
 if TYPE_CHECKING:
     import os
@@ -419,8 +419,9 @@ class Tally:
         return loaded(path, cls.from_json)
 
     def __repr__(self) -> str:
-        reports = amount(np.asarray(self.n).sum()) + (" (weighted)" if self.weighted else "")
-        grouped = f" in {len(self.groups):,} groups by {', '.join(self.by)}" if self.by else ""
+        total = np.asarray(self.n).sum()
+        reports = f"{amount(total)}{' (weighted)' * self.weighted} {'report' if total == 1 else 'reports'}"
+        grouped = f" in {counted(len(self.groups), 'group', 'groups')} by {', '.join(self.by)}" if self.by else ""
         totals = self.counts.sum(axis=0) if self.by else self.counts
         shown = zip(totals[:LISTED], self.design.columns[:LISTED], strict=True)
         listed = ", ".join(f"{amount(number)} {label!r}" for number, label in shown)
@@ -431,7 +432,7 @@ class Tally:
             if np.any(getattr(self, name))
         )
         kinds = "answers" if self.counts_answers else "outputs"
-        return f"<Tally of {reports} reports among {totals.size:,} {kinds}{grouped}: {listed}{left_out}>"
+        return f"<Tally of {reports} among {totals.size:,} {kinds}{grouped}: {listed}{left_out}>"
 
 
 def _grouping(fields: Document) -> dict[str, Any]:
