@@ -72,9 +72,27 @@ def test_everything_public_is_documented() -> None:
 
 
 def test_importing_is_cheap() -> None:
-    code = "import sys, warner; print([m for m in ('scipy.stats', 'matplotlib', 'pandas') if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    heavy = ["scipy.stats", "matplotlib", "pandas", "numpy"]
+    code = f"import sys, warner; {{}}; print([name for name in {heavy} if name in sys.modules])"
+    for asked, loaded in (("warner.estimate", ["numpy"]), ("from warner import *", ["numpy"]), ("warner.__doc__", [])):
+        done = subprocess.run([sys.executable, "-c", code.format(asked)], capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == str(loaded)
+
+
+def test_names_that_are_loaded_late_are_like_any_others() -> None:
+    assert {*warner.__all__, "__all__", "__version__"} <= set(dir(warner))
+    assert warner.estimate is warner.names.estimate
+    everything: dict[str, object] = {}
+    exec("from warner import *", everything)
+    assert set(warner.__all__) == set(everything) - {"__builtins__"}
+    with pytest.raises(AttributeError, match=r"^module 'warner' has no attribute 'estimat'$") as missing:
+        warner.estimat  # type: ignore[attr-defined]  # noqa: B018
+    assert (missing.value.name, missing.value.obj) == (
+        "estimat",
+        warner,
+    )  # so that Python says: Did you mean 'estimate'?
+    with pytest.raises(ImportError, match="cannot import name 'estimat'"):
+        from warner import estimat  # type: ignore[attr-defined]  # noqa: F401
 
 
 def test_versions_agree() -> None:

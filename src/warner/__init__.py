@@ -1,91 +1,28 @@
 """What people would have answered, from answers that were randomized before they left their hands."""
 
-from importlib.metadata import PackageNotFoundError, version
+# The public names stand in `warner.names`. They are loaded, with NumPy and SciPy, when the first of them is asked for:
+# the command `warner` runs after this file, and answers Ctrl-C even while they load.
+TYPE_CHECKING = False  # as in `typing`, whose import would take longer than this file
+if TYPE_CHECKING:
+    from warner.names import *  # noqa: F403 - they are listed there, and only there
+    from warner.names import __all__ as __all__
+    from warner.names import __version__ as __version__
+else:
+    import sys
 
-from warner import metrics, noncompliance, simulate, surveys
-from warner.auditing.audits import audit
-from warner.auditing.findings import Audit
-from warner.designs import (
-    Channel,
-    ChannelOperator,
-    HadamardResponse,
-    LocalHashing,
-    Memo,
-    Memoized,
-    Product,
-    ProjectiveGeometry,
-    RandomizedResponse,
-    SubsetSelection,
-    UnaryEncoding,
-    load_design,
-)
-from warner.estimation import Estimate, estimate
-from warner.estimators import Certificate, Fit, certificate, channel_mle, ibu, inv, inv_n, inv_p, mle, shrink
-from warner.inference.fit import check
-from warner.inference.samples import compare_samples
-from warner.inference.verdicts import Check
-from warner.planning.mechanisms import Mechanisms, mechanisms
-from warner.planning.plans import Plan, plan
-from warner.regression.associations import Association, associate
-from warner.regression.explanations import Explanation, explain
-from warner.regression.regressions import Regression, regress
-from warner.reports.counting import tally
-from warner.reports.pools import Pool, pool
-from warner.reports.tallies import Tally
+    def __getattr__(name: str) -> object:
+        """Give a public name, or one of the modules that come with them."""
+        if not name.startswith("_") or name in {"__all__", "__version__"}:
+            from importlib import import_module
 
-try:
-    __version__ = version("warner")
-except PackageNotFoundError:  # from a source tree, as on the workers of a cluster
-    __version__ = "0+unknown"
+            names = vars(import_module("warner.names"))
+            if "__all__" in names:  # its last line; without it, the names are being loaded at this moment
+                globals().update({public: names[public] for public in ("__all__", "__version__", *names["__all__"])})
+            if name in globals():
+                return globals()[name]
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message, name=name, obj=sys.modules[__name__])
 
-# The public names, by step of the walk: what happens to an answer; reports and counts; shares; how sure; before and
-# around a survey.
-__all__ = [  # noqa: RUF022 - in the order of the walk, not of the alphabet
-    "RandomizedResponse",
-    "Channel",
-    "SubsetSelection",
-    "UnaryEncoding",
-    "LocalHashing",
-    "HadamardResponse",
-    "ProjectiveGeometry",
-    "Memoized",
-    "Memo",
-    "Product",
-    "surveys",
-    "load_design",
-    "tally",
-    "Tally",
-    "pool",
-    "Pool",
-    "simulate",
-    "metrics",
-    "estimate",
-    "Estimate",
-    "inv",
-    "inv_n",
-    "inv_p",
-    "mle",
-    "shrink",
-    "ibu",
-    "channel_mle",
-    "ChannelOperator",
-    "Fit",
-    "certificate",
-    "Certificate",
-    "compare_samples",
-    "check",
-    "Check",
-    "regress",
-    "Regression",
-    "associate",
-    "Association",
-    "explain",
-    "Explanation",
-    "plan",
-    "Plan",
-    "mechanisms",
-    "Mechanisms",
-    "noncompliance",
-    "audit",
-    "Audit",
-]
+    def __dir__() -> list[str]:
+        __getattr__("__all__")
+        return sorted(globals())

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import atexit
 import codecs
 import os
 import re
 import signal
 import sys
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # as in `typing`, whose import would take as long as all the others
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import FrameType
+    from typing import TypeAlias
+
+    Handler: TypeAlias = Callable[[int, FrameType | None], object] | signal.Handlers
 
 INTERRUPTED = 130
 TERMINATED = 143
 STOPPED = "interrupted; no file is half-written"
+ENDED = "terminated; no file is half-written"
 PLAIN = {"█": "#", "ε": "epsilon", "±": "+-", "−": "-", "–": "-", "≤": "<=", "≥": ">=", "→": "->", "…": "..."}
 INTERRUPTED_QUERY = "Query interrupted"  # what DuckDB makes of Ctrl-C, as a RuntimeError
 KEYWORD = re.compile(r'\b([a-z]+)=(?:"([\w,-]+)"|\((\d+), (\d+)\)|(?=;|$))')  # unknown="drop", odds=(1, 0), by=
@@ -36,6 +41,7 @@ def main() -> None:
             from warner.cli import app
         except ImportError as error:
             _fail(f"the command line needs {error.name}: pip install 'warner[cli]'")
+        _listen()
         code = app(prog_name="warner", standalone_mode=False)
         if code == INTERRUPTED:  # Typer makes this of Ctrl-C
             _fail(STOPPED, INTERRUPTED)
@@ -43,7 +49,7 @@ def main() -> None:
     except KeyboardInterrupt:
         _fail(STOPPED, INTERRUPTED)
     except TerminatedError:
-        _fail("terminated; no file is half-written", TERMINATED)
+        _fail(ENDED, TERMINATED)
     except MemoryError:
         _fail("there is not enough memory for this; use fewer answers or groups, or a larger machine")
     except BrokenPipeError:
@@ -71,7 +77,27 @@ def _ready() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="plainer")
-    signal.signal(signal.SIGTERM, _terminated)
+    _handle(_leave, _leave)
+
+
+def _listen() -> None:
+    """Let signals interrupt the command, now that it is loaded, but not the last moments of the process after it."""
+    _handle(signal.default_int_handler, _terminated)
+    atexit.register(_handle, signal.SIG_IGN, signal.SIG_IGN)
+
+
+def _handle(interrupted: Handler, terminated: Handler) -> None:
+    """Say what Ctrl-C and SIGTERM do; ignored signals stay ignored, as whoever started the process wants it."""
+    for number, handler in ((signal.SIGINT, interrupted), (signal.SIGTERM, terminated)):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, handler)
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    """End at once, since nothing is open yet: an exception would be printed, or lost, by libraries that are loading."""
+    if sys.stderr is not None:
+        os.write(2, f"warner: {STOPPED if number == signal.SIGINT else ENDED}\n".encode())
+    os._exit(128 + number)
 
 
 def _plainer(error: UnicodeError) -> tuple[str, int]:

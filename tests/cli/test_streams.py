@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -110,6 +111,70 @@ def test_to_be_terminated_is_as_clean_as_to_be_interrupted(folder: Path) -> None
         assert process.stderr.read() == "warner: terminated; no file is half-written\n"
         process.stdin.close()
     assert sorted(folder.iterdir()) == before
+
+
+# What an installed `warner` runs, with a signal to itself when some module is about to be imported.
+SIGNALLED = """if True:
+    import os, signal, sys
+
+    class Finder:
+        def find_spec(name, *_):
+            if name in {modules!r}:
+                os.kill(os.getpid(), {number})
+
+    sys.meta_path.insert(0, Finder)
+    from warner.__main__ import main
+    sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(
+    "module", ["numpy", "scipy.special", "warner.estimation", "typer", "warner.cli.tallying", "duckdb"]
+)
+@pytest.mark.parametrize(("number", "said"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated")])
+def test_signals_while_libraries_are_loaded(folder: Path, module: str, number: signal.Signals, said: str) -> None:
+    code = SIGNALLED.format(modules=[module], number=int(number))
+    command = [sys.executable, "-c", code, *ESTIMATE]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=100)
+    assert done.stderr == f"warner: {said}; no file is half-written\n"
+    assert (done.returncode, done.stdout) == (128 + number, "")
+
+
+def test_an_ignored_interruption_stays_ignored(folder: Path) -> None:
+    code = SIGNALLED.format(modules=["numpy", "duckdb"], number=int(signal.SIGINT))
+    done = in_shell(folder, f"trap '' INT; {shlex.join([sys.executable, '-c', code, *ESTIMATE])}")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == run(folder, *ESTIMATE).stdout
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("milliseconds", range(0, 1000, 20))
+def test_signals_at_any_moment(folder: Path, number: signal.Signals, milliseconds: int) -> None:
+    # Python itself, which needs some milliseconds to start, answers before any line of ours runs.
+    ready = [
+        sys.executable,
+        "-c",
+        "import warner.__main__ as m, sys; m._ready(); print(flush=True); sys.exit(m.main())",
+    ]
+    pipe = subprocess.PIPE
+    with subprocess.Popen([*ready, *ESTIMATE], cwd=folder, stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        time.sleep(milliseconds / 1000)
+        process.send_signal(number)
+        printed, said = process.communicate(timeout=100)
+    if process.returncode == 0:  # it was done before
+        assert printed.startswith("Estimate")
+        assert said == ""
+    else:
+        # Python ends by the signal itself where C code evaluated the Python code that it struck; a shell sees the same.
+        assert process.returncode in {128 + number, -number}
+        assert said in {
+            "warner: interrupted; no file is half-written\n",
+            "warner: terminated; no file is half-written\n",
+        }
 
 
 def test_too_little_memory_is_a_clear_line(folder: Path) -> None:

@@ -1,0 +1,91 @@
+"""The public names, by step of the walk. `warner` itself loads them when the first of them is asked for."""
+
+from importlib.metadata import PackageNotFoundError, version
+
+from warner import metrics, noncompliance, simulate, surveys
+from warner.auditing.audits import audit
+from warner.auditing.findings import Audit
+from warner.designs import (
+    Channel,
+    ChannelOperator,
+    HadamardResponse,
+    LocalHashing,
+    Memo,
+    Memoized,
+    Product,
+    ProjectiveGeometry,
+    RandomizedResponse,
+    SubsetSelection,
+    UnaryEncoding,
+    load_design,
+)
+from warner.estimation import Estimate, estimate
+from warner.estimators import Certificate, Fit, certificate, channel_mle, ibu, inv, inv_n, inv_p, mle, shrink
+from warner.inference.fit import check
+from warner.inference.samples import compare_samples
+from warner.inference.verdicts import Check
+from warner.planning.mechanisms import Mechanisms, mechanisms
+from warner.planning.plans import Plan, plan
+from warner.regression.associations import Association, associate
+from warner.regression.explanations import Explanation, explain
+from warner.regression.regressions import Regression, regress
+from warner.reports.counting import tally
+from warner.reports.pools import Pool, pool
+from warner.reports.tallies import Tally
+
+try:
+    __version__ = version("warner")
+except PackageNotFoundError:  # from a source tree, as on the workers of a cluster
+    __version__ = "0+unknown"
+
+# The public names, by step of the walk: what happens to an answer; reports and counts; shares; how sure; before and
+# around a survey.
+__all__ = [  # noqa: RUF022 - in the order of the walk, not of the alphabet
+    "RandomizedResponse",
+    "Channel",
+    "SubsetSelection",
+    "UnaryEncoding",
+    "LocalHashing",
+    "HadamardResponse",
+    "ProjectiveGeometry",
+    "Memoized",
+    "Memo",
+    "Product",
+    "surveys",
+    "load_design",
+    "tally",
+    "Tally",
+    "pool",
+    "Pool",
+    "simulate",
+    "metrics",
+    "estimate",
+    "Estimate",
+    "inv",
+    "inv_n",
+    "inv_p",
+    "mle",
+    "shrink",
+    "ibu",
+    "channel_mle",
+    "ChannelOperator",
+    "Fit",
+    "certificate",
+    "Certificate",
+    "compare_samples",
+    "check",
+    "Check",
+    "regress",
+    "Regression",
+    "associate",
+    "Association",
+    "explain",
+    "Explanation",
+    "plan",
+    "Plan",
+    "mechanisms",
+    "Mechanisms",
+    "noncompliance",
+    "audit",
+    "Audit",
+]
