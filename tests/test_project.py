@@ -109,6 +109,18 @@ def test_the_citation_names_the_paper() -> None:
     assert [author["family-names"] for author in paper["authors"]][:2] == ["Pinzón", "ElSalamouny"]
 
 
+def test_no_message_and_no_page_promises_that_an_index_has_warner() -> None:
+    # There, the name may be a stranger's; what is missing comes with an extra that there is.
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    source = {path: path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py")}
+    named = [extra for text in source.values() for extra in re.findall(r'not_installed\(f?".*", "(.*)"\)', text)]
+    assert len(named) > 8
+    assert set(named) <= set(extras)
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").glob("*.py")]
+    for path, text in {**source, **{page: page.read_text(encoding="utf-8") for page in pages}}.items():
+        assert not re.search(r"pip install [\"']?warner\b", text), path
+
+
 def test_the_types_are_shipped() -> None:
     assert (Path(warner.__file__).parent / "py.typed").exists()
 

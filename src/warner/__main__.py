@@ -40,7 +40,9 @@ def main() -> None:
         try:
             from warner.cli import app
         except ImportError as error:
-            _fail(f"the command line needs {error.name}: pip install 'warner[cli]'")
+            from warner.words import not_installed
+
+            _fail(not_installed(f"the command line needs {error.name}", "cli"))
         _listen()
         code = app(prog_name="warner", standalone_mode=False)
         if code == INTERRUPTED:  # Typer makes this of Ctrl-C

@@ -85,6 +85,15 @@ def rounded_down(value: float, decimals: int = 3) -> str:
     return f"{math.floor(10**decimals * value) / 10**decimals:g}"
 
 
+def not_installed(need: str, extra: str) -> str:
+    """Say that an optional library is missing, and which extra of ours brings it: from where is the reader's choice.
+
+    >>> not_installed("drawing needs Matplotlib", "plot")
+    'drawing needs Matplotlib, which is not installed; install it, or warner with its extra [plot]'
+    """
+    return f"{need}, which is not installed; install it, or warner with its extra [{extra}]"
+
+
 def printable(text: str) -> str:
     """Show control characters as escapes: they could play tricks with a terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

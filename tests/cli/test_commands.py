@@ -15,6 +15,7 @@ import pytest
 from cli.shell import ESTIMATE, run, succeeds
 from warner import SubsetSelection, estimate, load_design, plan, tally
 from warner.__main__ import in_shell_words, main
+from warner.words import not_installed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,7 +92,7 @@ def test_a_missing_extra_is_one_line(folder: Path) -> None:
     code = "import sys; sys.modules['typer'] = None; from warner.__main__ import main; main()"
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr == "warner: the command line needs typer: pip install 'warner[cli]'\n"
+    assert done.stderr == f"warner: {not_installed('the command line needs typer', 'cli')}\n"
 
 
 def test_help_has_an_example_in_every_command(folder: Path) -> None:

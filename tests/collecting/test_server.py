@@ -27,6 +27,7 @@ from warner.__main__ import main
 from warner.service.bundles import Bodies
 from warner.service.stores import collected, opened
 from warner.service.stores.contract import added
+from warner.words import not_installed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -322,7 +323,7 @@ def test_a_missing_extra_is_named(tmp_path: Path, shell: Shell) -> None:
     shell.monkeypatch.setitem(sys.modules, "uvicorn", None)
     shell.monkeypatch.delitem(sys.modules, "warner.service.connections")
     told = shell.complains("collect", "survey.json")
-    assert told == "warner: collecting needs uvicorn: pip install 'warner[collect]'\n"
+    assert told == f"warner: {not_installed('collecting needs uvicorn', 'collect')}\n"
 
 
 def test_importing_warner_and_its_help_loads_no_server(tmp_path: Path) -> None:

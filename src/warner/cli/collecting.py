@@ -12,7 +12,7 @@ import typer
 
 from warner.cli.options import refuse_overwriting
 from warner.documents import save_text, written_whole
-from warner.words import counted
+from warner.words import counted, not_installed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -171,7 +171,7 @@ def _server() -> ModuleType:
     try:
         from warner.service import server
     except ImportError as error:
-        raise ImportError(f"collecting needs {error.name}: pip install 'warner[collect]'") from None
+        raise ImportError(not_installed(f"collecting needs {error.name}", "collect")) from None
     return server
 
 

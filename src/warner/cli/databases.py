@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from warner.reports.engines import is_duckdb, is_sqlite
+from warner.words import not_installed
 
 
 def database_table(place: str, table: str | None) -> Any:
@@ -20,7 +21,7 @@ def database_table(place: str, table: str | None) -> Any:
     try:
         import ibis
     except ImportError:
-        raise ImportError("a table of a database needs Ibis: pip install 'warner[sql]'") from None
+        raise ImportError(not_installed("a table of a database needs Ibis", "sql")) from None
     try:
         if slashes:
             return ibis.connect(place).table(table)

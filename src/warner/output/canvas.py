@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from warner.documents import Document, written_whole
-from warner.words import printable
+from warner.words import not_installed, printable
 
 if TYPE_CHECKING:
     import os
@@ -93,7 +93,7 @@ def need_matplotlib() -> None:
     try:
         import matplotlib as mpl  # noqa: F401 - asked whether it is there
     except ImportError:
-        raise ImportError("drawing needs Matplotlib: pip install 'warner[plot]'") from None
+        raise ImportError(not_installed("drawing needs Matplotlib", "plot")) from None
 
 
 # Around the axes

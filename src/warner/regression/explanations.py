@@ -262,7 +262,7 @@ def explain(
     Parameters
     ----------
     formula : str
-        ``"outcome ~ age + trait"``; needs formulaic (``pip install 'warner[regress]'``). With `on`, the outcome alone.
+        ``"outcome ~ age + trait"``; needs formulaic, which the extra ``regress`` brings. With `on`, the outcome alone.
     data : data frame, mapping of columns, or path
         One row for each person; of any library that Narwhals knows, or a file.
     designs : mapping

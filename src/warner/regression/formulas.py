@@ -19,7 +19,7 @@ import numpy as np
 
 from warner.regression.covariates import kind, levels_of, number_of_rows
 from warner.regression.terms import INTERCEPT, Terms, refuse_one_level
-from warner.words import counted
+from warner.words import counted, not_installed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -124,9 +124,8 @@ def _formulaic() -> Any:
     try:
         import formulaic
     except ImportError:
-        raise ImportError(
-            'formulas need formulaic: pip install \'warner[regress]\', or name the columns: on=["age", "region"]'
-        ) from None
+        message = not_installed("formulas need formulaic", "regress")
+        raise ImportError(f'{message}, or name the columns: on=["age", "region"]') from None
     return formulaic
 
 

@@ -26,6 +26,7 @@ from warner.documents import format_of, is_pipe
 from warner.reports import labelled
 from warner.reports.headers import csv_query, header, open_text, refuse_duplicates, sql_text
 from warner.reports.partitions import files_of, partition, partition_columns, places_of, shown
+from warner.words import not_installed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -375,7 +376,7 @@ def _database() -> Any:
     try:
         import duckdb
     except ImportError:
-        raise ImportError("reading files needs DuckDB: pip install 'warner[cli]'") from None
+        raise ImportError(not_installed("reading files needs DuckDB", "cli")) from None
     return duckdb.connect()
 
 
@@ -434,7 +435,7 @@ def _without_rows(files: list[str], partitioned: bool = False) -> Any:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        raise ImportError("reading Parquet files needs PyArrow: pip install 'warner[cli]'") from None
+        raise ImportError(not_installed("reading Parquet files needs PyArrow", "cli")) from None
     schema = pq.read_schema(files[0])
     for name in partition(files[0]) if partitioned else ():
         schema = schema.append(pa.field(name, pa.string()))

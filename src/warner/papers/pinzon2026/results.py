@@ -21,6 +21,7 @@ import numpy as np
 
 from warner import __version__
 from warner.documents import Document, checked, document, loaded, parsed, save_text, written_whole
+from warner.words import not_installed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -196,7 +197,7 @@ def paper_library(name: str) -> ModuleType:
         return import_module(name)
     except ImportError:
         library = name.partition(".")[0]
-        raise ImportError(f"reproducing the paper needs {library}: pip install 'warner[paper,cli]'") from None
+        raise ImportError(not_installed(f"reproducing the paper needs {library}", "paper")) from None
 
 
 @contextmanager

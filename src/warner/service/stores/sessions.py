@@ -7,6 +7,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 from warner.service.survey import NAME
+from warner.words import not_installed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +50,7 @@ def driver() -> ModuleType:
     try:
         import psycopg
     except ImportError:
-        raise ImportError("a PostgreSQL database needs psycopg: pip install 'warner[postgres]'") from None
+        raise ImportError(not_installed("a PostgreSQL database needs psycopg", "postgres")) from None
     return psycopg
 
 
