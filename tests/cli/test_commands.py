@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -15,6 +16,8 @@ import pytest
 from cli.shell import ESTIMATE, run, succeeds
 from warner import SubsetSelection, estimate, load_design, plan, tally
 from warner.__main__ import in_shell_words, main
+from warner.cli.options import Columns, Reading
+from warner.cli.sources import DesignGiven
 from warner.words import not_installed
 
 if TYPE_CHECKING:
@@ -105,6 +108,17 @@ def test_help_has_an_example_in_every_command(folder: Path) -> None:
     nothing = run(folder)
     assert (nothing.returncode, nothing.stderr) == (0, "")
     assert nothing.stdout.startswith("Usage: warner ")
+
+
+def test_whatever_reads_reports_reads_them_in_the_same_ways(prompt: Prompt) -> None:
+    designs, columns = (
+        {f"--{field.replace('file', 'design')}" for field in group._fields} for group in (DesignGiven, Columns)
+    )
+    reading = {f"--{field.removeprefix('input_')}" for field in Reading._fields}
+    for command in ("tally", "estimate", "check", "regress", "associate"):
+        offered = set(re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", prompt.prints(command, "--help"), re.MULTILINE))
+        assert reading <= offered
+        assert (designs | columns <= offered) == (command in {"tally", "estimate", "check"})
 
 
 @pytest.mark.parametrize(

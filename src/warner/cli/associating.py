@@ -9,20 +9,15 @@ import typer
 
 from warner.cli.options import (
     AsJson,
-    Decimal,
-    Encoding,
-    Format,
     Level,
-    Missing,
+    Reading,
     Seed,
-    Table,
-    Unknown,
     Verdict,
     Weights,
     generator,
     refuse_other_ending,
     refuse_overwriting,
-    written,
+    taking_groups,
 )
 from warner.cli.sources import Source
 from warner.designs import load_design
@@ -32,6 +27,7 @@ if TYPE_CHECKING:
     from warner.designs import Design
 
 
+@taking_groups
 def associate(
     file: Annotated[
         str,
@@ -52,12 +48,7 @@ def associate(
         int, typer.Option(help="The number of random tables to draw where there are too many for an exact test.")
     ] = 1999,
     seed: Seed = None,
-    unknown: Unknown = "error",
-    missing: Missing = None,
-    encoding: Encoding = None,
-    decimal: Decimal = ".",
-    table: Table = None,
-    input_format: Format = "csv",
+    reading: Reading,
     as_json: AsJson = False,
     output: Verdict = None,
 ) -> None:
@@ -73,16 +64,14 @@ def associate(
     inputs = {"the reports": file} | {f"the design of {name!r}": str(design) for name, design in files.items()}
     refuse_overwriting(dict(inputs), {"--output": output})
     designs: dict[str, Design] = {name: load_design(design) for name, design in files.items()}
-    wrote = written(encoding, decimal, missing)
-    source = Source([file], None, None, weights, counts, unknown, table, input_format, dialect=wrote)
-    with source.prepared() as reports:
+    with Source([file], reading=reading).prepared() as reports:
         result = associated(
             reports,
             designs,
             weights=weights,
             counts=counts,
             numeric=numeric,
-            unknown=unknown,
+            unknown=reading.unknown,
             level=level,
             simulations=simulations,
             rng=generator(seed),

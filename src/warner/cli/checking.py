@@ -9,50 +9,27 @@ import typer
 from warner import check as checked
 from warner.cli.options import (
     AsJson,
-    By,
-    Column,
-    Counts,
-    Decimal,
-    DesignFile,
-    Domain,
-    Encoding,
-    Epsilon,
-    Format,
-    Missing,
-    Odds,
-    Question,
-    Redraw,
+    Columns,
+    Reading,
     Reports,
     Seed,
-    Table,
-    Truth,
-    Unknown,
     Verdict,
-    Weights,
     generator,
     refuse_other_ending,
     refuse_overwriting,
-    written,
+    taking_groups,
 )
 from warner.cli.sources import DesignGiven, Source
 from warner.cli.telling import working
 from warner.documents import save_text
 
 
+@taking_groups
 def check(
     files: Reports,
     *,
-    design: DesignFile = None,
-    epsilon: Epsilon = None,
-    truth: Truth = None,
-    redraw: Redraw = None,
-    odds: Odds = None,
-    domain: Domain = None,
-    question: Question = None,
-    column: Column = None,
-    by: By = None,
-    weights: Weights = None,
-    counts: Counts = None,
+    given: DesignGiven,
+    columns: Columns,
     level: Annotated[
         float, typer.Option(help="The probability that reports that fit pass the check, at least.")
     ] = 0.95,
@@ -61,12 +38,7 @@ def check(
     fakes: Annotated[
         int | None, typer.Option(help="Also say how far this many fake reports could move a share.")
     ] = None,
-    unknown: Unknown = "error",
-    missing: Missing = None,
-    encoding: Encoding = None,
-    decimal: Decimal = ".",
-    table: Table = None,
-    input_format: Format = "csv",
+    reading: Reading,
     as_json: AsJson = False,
     output: Verdict = None,
 ) -> None:
@@ -75,12 +47,9 @@ def check(
     The exit code is 0 if the reports fit the design that they claim, 1 if they do not, and 2 for bad input.
     """
     refuse_other_ending(output)
-    refuse_overwriting({"the reports": files, "the design": design}, {"--output": output})
-    given = DesignGiven(design, domain, epsilon, truth, redraw, odds)
-    wrote = written(encoding, decimal, missing)
-    source = Source(files, column, by, weights, counts, unknown, table, input_format, question, wrote)
+    refuse_overwriting({"the reports": files, "the design": given.file}, {"--output": output})
     with working("checking reports"):
-        with source.tallied(given) as tally:
+        with Source(files, columns, reading).tallied(given) as tally:
             result = checked(tally, level=level, simulations=simulations, rng=generator(seed), fakes=fakes)
         if output is not None:
             save_text(output, result.to_json() if output.suffix.lower() == ".json" else result.text())

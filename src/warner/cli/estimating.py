@@ -11,30 +11,15 @@ import typer
 from warner import estimate as estimated
 from warner.cli.options import (
     AsJson,
-    By,
-    Column,
-    Counts,
-    Decimal,
-    DesignFile,
-    Domain,
-    Encoding,
-    Epsilon,
-    Format,
+    Columns,
     Level,
-    Missing,
-    Odds,
     Plot,
-    Question,
-    Redraw,
+    Reading,
     Reports,
     Seed,
-    Table,
-    Truth,
-    Unknown,
-    Weights,
     generator,
     refuse_overwriting,
-    written,
+    taking_groups,
 )
 from warner.cli.questions import Questions
 from warner.cli.sources import DesignGiven, Source
@@ -60,21 +45,13 @@ ENDINGS = (".csv", ".json", ".parquet", *FORMS)
 HtmlReport = Annotated[Path | None, typer.Option(help="Write an HTML report to this file.")]
 
 
+@taking_groups
 def estimate(
     context: typer.Context,
     files: Reports,
     *,
-    design: DesignFile = None,
-    epsilon: Epsilon = None,
-    truth: Truth = None,
-    redraw: Redraw = None,
-    odds: Odds = None,
-    domain: Domain = None,
-    question: Question = None,
-    column: Column = None,
-    by: By = None,
-    weights: Weights = None,
-    counts: Counts = None,
+    given: DesignGiven,
+    columns: Columns,
     method: Annotated[
         str | None,
         typer.Option(
@@ -112,12 +89,7 @@ def estimate(
     present: Annotated[bool, typer.Option("--present", help="Name the answers that somebody certainly holds.")] = False,
     rows: Annotated[int, typer.Option(help="The number of rows to show.", min=1)] = 20,
     top: Annotated[int | None, typer.Option(hidden=True, min=1)] = None,  # as --rows was called
-    unknown: Unknown = "error",
-    missing: Missing = None,
-    encoding: Encoding = None,
-    decimal: Decimal = ".",
-    table: Table = None,
-    input_format: Format = "csv",
+    reading: Reading,
     as_json: AsJson = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     output: Annotated[
@@ -143,11 +115,9 @@ def estimate(
     questions = Questions(compare or [], between or [], commonest, present, test)
     _refuse_contradictions(questions, output, as_json=as_json, as_csv=as_csv)
     refuse_overwriting(
-        {"the reports": files, "the design": design}, {"--output": output, "--plot": plot, "--report": report}
+        {"the reports": files, "the design": given.file}, {"--output": output, "--plot": plot, "--report": report}
     )
-    given = DesignGiven(design, domain, epsilon, truth, redraw, odds)
-    wrote = written(encoding, decimal, missing)
-    source = Source(files, column, by, weights, counts, unknown, table, input_format, question, wrote)
+    source = Source(files, columns, reading)
     keep = method in METHODS and METHODS[method].likelihood
     confidence: Document = {"level": level, "target": target, "simultaneous": simultaneous, "anytime": anytime}
     with working("counting reports"):

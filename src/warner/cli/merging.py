@@ -33,17 +33,17 @@ def saved_in(reports: Any) -> list[Path]:
 
 def merged(saved: Sequence[Path], source: Source, design: Design | None) -> Tally | Pool:
     """Read saved tallies, and add them up; options that say how reports are read must not be given."""
-    reading = {"--column": source.column, "--weights": source.weights, "--counts": source.counts}
-    for option, value in reading.items():
+    columns = source.columns
+    for option, value in {"--column": columns.column, "--weights": columns.weights, "--counts": columns.counts}.items():
         if value is not None:
             raise ValueError(f"{option} must be left out for {saved[0]}, a tally, whose reports are counted already")
-    if not source.dialect.plain:
+    if not source.reading.dialect.plain:
         raise ValueError(f"--encoding, --decimal and --missing must be left out for {saved[0]}, a tally")
     if len({file.resolve() for file in saved}) < len(saved):
         raise ValueError("each tally must be given once, or its reports would be counted twice")
     tallies = [Tally.load(file) for file in saved]
     for file, counted in zip(saved, tallies, strict=True):
-        if source.by and tuple(source.by) != counted.by:
+        if columns.by and tuple(columns.by) != counted.by:
             grouped = f"is grouped by {', '.join(counted.by)}" if counted.by else "has no groups"
             raise ValueError(f"--by must be the groups of the tally, but {file} {grouped}; count the reports again")
         for part in counted.parts:

@@ -1,9 +1,11 @@
-"""Options that several commands share, each with its help in one place."""
+"""Options that several commands share, each with its help in one place, and groups of those that belong together."""
 
 from __future__ import annotations
 
+import inspect
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
 
 import typer
 
@@ -11,7 +13,7 @@ from warner.reports.dialects import dialect
 from warner.reports.partitions import files_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
 
@@ -87,9 +89,66 @@ Verdict = Annotated[
 Plot = Annotated[Path | None, typer.Option(help="Save a plot of the result to this PNG, SVG or PDF file.")]
 
 
-def written(encoding: str | None, decimal: str, missing: list[str] | None) -> Dialect:
-    """Say how a file was written; codes for missing values are separated by commas."""
-    return dialect(encoding, decimal, [code.strip() for codes in missing or () for code in codes.split(",")])
+class Columns(NamedTuple):
+    """The columns that hold reports and what belongs to them."""
+
+    question: Question = None
+    column: Column = None
+    by: By = None
+    weights: Weights = None
+    counts: Counts = None
+
+
+class Reading(NamedTuple):
+    """How reports are read."""
+
+    unknown: Unknown = "error"
+    missing: Missing = None
+    encoding: Encoding = None
+    decimal: Decimal = "."
+    table: Table = None
+    input_format: Format = "csv"
+
+    @property
+    def dialect(self) -> Dialect:
+        """How a file was written; codes for missing values are separated by commas."""
+        codes = [code.strip() for codes in self.missing or () for code in codes.split(",")]
+        return dialect(self.encoding, self.decimal, codes)
+
+
+def taking_groups(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of each group that it takes, in the place of the group.
+
+    Typer reads the options of a command from its signature. A group is a named tuple, whose fields are options.
+    """
+    signature = inspect.signature(function, eval_str=True)
+    groups = {
+        name: parameter.annotation
+        for name, parameter in signature.parameters.items()
+        if hasattr(parameter.annotation, "_fields")
+    }
+
+    @wraps(function)
+    def command(*arguments: Any, **options: Any) -> None:
+        for name, group in groups.items():
+            options[name] = group(**{field: options.pop(field) for field in group._fields})
+        function(*arguments, **options)
+
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in signature.parameters.items():
+        parameters += _options(groups[name]) if name in groups else [parameter]
+    command.__dict__["__signature__"] = signature.replace(parameters=parameters)
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return command
+
+
+def _options(group: Any) -> list[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return [
+        inspect.Parameter(field, keyword, default=group._field_defaults[field], annotation=hints[field])
+        for field in group._fields
+    ]
 
 
 def refuse_other_ending(output: Path | None) -> None:

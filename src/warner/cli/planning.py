@@ -11,6 +11,7 @@ from warner import plan as planned
 from warner.cli.mechanisms import name_of
 from warner.cli.options import (
     AsJson,
+    Columns,
     DesignFile,
     DomainFile,
     Epsilon,
@@ -152,8 +153,7 @@ def _pilot(file: str | None, column: str | None, design: Path | None) -> Tally |
         return None
     if design is None:
         raise ValueError("--pilot needs --design, the design that its reports went through")
-    source = Source([file], column, None, None, None, "error", None, "csv")
-    with source.tallied(DesignGiven(design, None, None, None, None, None)) as pilot:
+    with Source([file], Columns(column=column)).tallied(DesignGiven(design)) as pilot:
         return pilot
 
 

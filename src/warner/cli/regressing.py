@@ -14,20 +14,16 @@ from warner import load_design
 from warner.cli.merging import merged, saved_in
 from warner.cli.options import (
     AsJson,
+    Columns,
     Counts,
-    Decimal,
-    Encoding,
-    Format,
     Level,
-    Missing,
     Output,
     Plot,
+    Reading,
     Reports,
-    Table,
-    Unknown,
     Weights,
     refuse_overwriting,
-    written,
+    taking_groups,
 )
 from warner.cli.sources import Source
 from warner.cli.telling import warn
@@ -47,6 +43,7 @@ if TYPE_CHECKING:
 ENDINGS = (".csv", ".json", ".parquet", *FORMS)
 
 
+@taking_groups
 def regress(
     context: typer.Context,
     files: Reports,
@@ -99,7 +96,6 @@ def regress(
     starts: Annotated[
         int | None, typer.Option(help="The number of random starts, in addition to those that are always tried.", min=0)
     ] = None,
-    unknown: Unknown = "error",
     level: Level = 0.95,
     interval: Annotated[
         str, typer.Option(help="The method for the intervals of coefficients: auto, profile or wald.")
@@ -112,11 +108,7 @@ def regress(
             metavar="NAME=VALUES",
         ),
     ] = None,
-    missing: Missing = None,
-    encoding: Encoding = None,
-    decimal: Decimal = ".",
-    table: Table = None,
-    input_format: Format = "csv",
+    reading: Reading,
     as_json: AsJson = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print the result as CSV.")] = False,
     output: Output = None,
@@ -132,8 +124,7 @@ def regress(
     _refuse_contradictions(
         formula, on, output, plot, against, as_json=as_json, as_csv=as_csv, predict=predict, odds=odds
     )
-    wrote = written(encoding, decimal, missing)
-    source = Source(files, None, None, weights, counts, unknown, table, input_format, dialect=wrote)
+    source = Source(files, Columns(weights=weights, counts=counts), reading)
     data = context.with_resource(source.prepared())
     saved = saved_in(data)
     named = {} if saved and not design else _files(design or [], by)
@@ -161,7 +152,7 @@ def regress(
         errors=errors,
         penalty=penalty,
         starts=starts,
-        unknown=unknown,
+        unknown=reading.unknown,
     )
     confidence: dict[str, Any] = {"level": level, "interval": interval, "odds": odds}
     with _warnings_in_one_line():

@@ -12,10 +12,10 @@ import narwhals as nw
 
 from warner.cli.databases import database_table
 from warner.cli.merging import merged, saved_in
+from warner.cli.options import Columns, DesignFile, Domain, Epsilon, Odds, Reading, Redraw, Truth
 from warner.designs import RandomizedResponse, load_design
 from warner.documents import is_pipe
 from warner.reports.counting import is_survey, tally
-from warner.reports.dialects import Dialect
 from warner.reports.engines import Source as Table
 from warner.reports.labelled import FORMATS as LABELLED
 from warner.reports.partitions import REMOTE, are_places
@@ -34,28 +34,28 @@ FORMATS = ("csv", "tsv", "parquet", "jsonl", *(ending[1:] for ending in LABELLED
 class DesignGiven(NamedTuple):
     """A design file, or the answers of a randomized response and one of its parameters."""
 
-    file: Path | None
-    domain: str | None
-    epsilon: str | None
-    truth: str | None
-    redraw: str | None
-    odds: str | None
+    file: DesignFile = None
+    epsilon: Epsilon = None
+    truth: Truth = None
+    redraw: Redraw = None
+    odds: Odds = None
+    domain: Domain = None
 
     def design(self) -> Design:
         """Read the file, or make the randomized response."""
-        file, domain, *parameters = self
+        file, *parts = self
         if file is not None:
-            if any(value is not None for value in (domain, *parameters)):
+            if any(part is not None for part in parts):
                 raise ValueError(
                     "give a design file, or its parts (--domain with --epsilon, --truth, --redraw or --odds), not both"
                 )
             return load_design(file)
-        if domain is None:
+        if self.domain is None:
             raise ValueError(
                 "give --design, or --domain with --epsilon: the possible answers must be known beforehand, because "
                 "those that nobody happened to report count as well"
             )
-        labels = [label.strip() for label in domain.split(",")]
+        labels = [label.strip() for label in self.domain.split(",")]
         return RandomizedResponse(labels, epsilon=self.epsilon, truth=self.truth, redraw=self.redraw, odds=self.odds)
 
 
@@ -63,28 +63,24 @@ class Source(NamedTuple):
     """Where reports are, and how they are to be read."""
 
     files: list[str]
-    column: str | None
-    by: list[str] | None
-    weights: str | None
-    counts: str | None
-    unknown: str
-    table: str | None
-    input_format: str
-    question: str | None = None
-    dialect: Dialect = Dialect()
+    columns: Columns = Columns()
+    reading: Reading = Reading()
 
     @property
     def of_survey(self) -> bool:
         """Whether this is the database of a survey, which has its own designs."""
-        one = len(self.files) == 1 and self.table is None
-        return self.question is not None or (one and not REMOTE.match(self.files[0]) and is_survey(self.files[0]))
+        one = len(self.files) == 1 and self.reading.table is None
+        return self.columns.question is not None or (
+            one and not REMOTE.match(self.files[0]) and is_survey(self.files[0])
+        )
 
     @contextmanager
     def tallied(self, given: DesignGiven, *, keep: bool = False) -> Iterator[Tally | Pool]:
         """Count the reports, and `keep` them as long as the tally is used; or read what was counted before."""
-        if self.question is not None and self.table is not None:
+        if self.columns.question is not None and self.reading.table is not None:
             raise ValueError("give --question, for the database of a survey, or --table, for one of reports, not both")
         named = any(value is not None for value in given)
+        dialect = self.reading.dialect
         with self.opened() as reports:
             if saved := saved_in(reports):
                 yield merged(saved, self, given.design() if named else None)
@@ -93,23 +89,23 @@ class Source(NamedTuple):
             yield tally(
                 reports,
                 design,
-                question=self.question,
-                column=self.column,
-                by=self.by or None,
-                weights=self.weights,
-                counts=self.counts,
-                unknown=self.unknown,
+                question=self.columns.question,
+                column=self.columns.column,
+                by=self.columns.by or None,
+                weights=self.columns.weights,
+                counts=self.columns.counts,
+                unknown=self.reading.unknown,
                 keep=keep and not self.of_survey,  # which has counts alone
-                encoding=None if self.dialect.encoding == "utf-8" else self.dialect.encoding,
-                decimal=self.dialect.decimal,
-                missing=self.dialect.missing,
+                encoding=None if dialect.encoding == "utf-8" else dialect.encoding,
+                decimal=dialect.decimal,
+                missing=dialect.missing,
             )
 
     @contextmanager
     def opened(self) -> Iterator[Any]:
         """Give what holds the reports: a path, or several, a table of a database, or a pipe as a file of its own."""
         if len(self.files) > 1:
-            if self.question is not None or self.table is not None:
+            if self.columns.question is not None or self.reading.table is not None:
                 raise ValueError(f"a database must be given alone, but got {len(self.files)} files")
             with ExitStack() as stack:
                 alone = (self._replace(files=[file]) for file in self.files)
@@ -118,8 +114,8 @@ class Source(NamedTuple):
         (file,) = self.files
         if self.of_survey:
             yield file
-        elif ("://" in file and not REMOTE.match(file)) or self.table is not None:
-            yield database_table(file, self.table)
+        elif ("://" in file and not REMOTE.match(file)) or self.reading.table is not None:
+            yield database_table(file, self.reading.table)
         elif file == "-":
             with self._spooled(standard_input()) as path:
                 yield path
@@ -132,24 +128,25 @@ class Source(NamedTuple):
     @contextmanager
     def prepared(self) -> Iterator[Any]:
         """Give what holds the reports as if it had been written as warner would."""
+        dialect = self.reading.dialect
         with self.opened() as reports:
-            if self.dialect.plain:
+            if dialect.plain:
                 yield reports
             elif are_places(reports):
-                with self.dialect.opened(reports) as source:
+                with dialect.opened(reports) as source:
                     yield source
             else:
-                yield self.dialect.applied(Table(nw.from_native(reports), text=False))
+                yield dialect.applied(Table(nw.from_native(reports), text=False))
 
     @contextmanager
     def _spooled(self, reports: BinaryIO) -> Iterator[Path]:
         """Hold what a pipe brings in a file for a moment, as reports may be: engines read it more than once."""
-        if self.input_format not in FORMATS:
+        if self.reading.input_format not in FORMATS:
             raise ValueError(
-                f"--format must be {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, but got {self.input_format!r}"
+                f"--format must be {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, but got {self.reading.input_format!r}"
             )
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / f"standard input.{self.input_format}"
+            path = Path(folder) / f"standard input.{self.reading.input_format}"
             with path.open("wb") as spool:
                 shutil.copyfileobj(reports, spool)
             yield path

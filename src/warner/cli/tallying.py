@@ -7,52 +7,24 @@ from contextlib import ExitStack
 import typer
 
 from warner.cli.options import (
-    By,
-    Column,
-    Counts,
-    Decimal,
-    DesignFile,
-    Domain,
-    Encoding,
-    Epsilon,
-    Format,
-    Missing,
-    Odds,
+    Columns,
     Output,
-    Question,
-    Redraw,
+    Reading,
     Reports,
-    Table,
-    Truth,
-    Unknown,
-    Weights,
     refuse_overwriting,
-    written,
+    taking_groups,
 )
 from warner.cli.sources import DesignGiven, Source
 from warner.cli.telling import tell, working
 
 
+@taking_groups
 def tally(
     files: Reports,
     *,
-    design: DesignFile = None,
-    epsilon: Epsilon = None,
-    truth: Truth = None,
-    redraw: Redraw = None,
-    odds: Odds = None,
-    domain: Domain = None,
-    question: Question = None,
-    column: Column = None,
-    by: By = None,
-    weights: Weights = None,
-    counts: Counts = None,
-    unknown: Unknown = "error",
-    table: Table = None,
-    input_format: Format = "csv",
-    encoding: Encoding = None,
-    decimal: Decimal = ".",
-    missing: Missing = None,
+    given: DesignGiven,
+    columns: Columns,
+    reading: Reading,
     output: Output = None,
 ) -> None:
     """Count reports and save the tally, or add up tallies that were saved.
@@ -61,13 +33,10 @@ def tally(
     place of reports. Tallies of one design add up exactly, as if all reports had been counted at once; those of
     several designs make a pool, which supposes that all reports come from the same population.
     """
-    refuse_overwriting({"the reports": files, "the design": design}, {"--output": output})
-    given = DesignGiven(design, domain, epsilon, truth, redraw, odds)
-    wrote = written(encoding, decimal, missing)
-    source = Source(files, column, by, weights, counts, unknown, table, input_format, question, wrote)
+    refuse_overwriting({"the reports": files, "the design": given.file}, {"--output": output})
     with ExitStack() as stack:
         with working("counting reports"):
-            counted = stack.enter_context(source.tallied(given))
+            counted = stack.enter_context(Source(files, columns, reading).tallied(given))
         if output is None:
             typer.echo(counted.to_json())
         else:
