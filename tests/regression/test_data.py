@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from engines import ENGINES, in_engine
-from warner import Channel, RandomizedResponse, pool, tally
+from warner import Channel, RandomizedResponse, associate, pool, tally
 from warner.designs import MECHANISMS
 from warner.regression.collapsing import _all_differ
 from warner.regression.data import gathered
@@ -414,7 +414,7 @@ def test_arguments_that_contradict_each_other_are_one_clear_error(options: dict[
             "names must differ from the columns of the data",
         ),
         ({"formula": "answer", "X": np.ones((3, 2)), "names": ["a", "a"]}, "names must be distinct"),
-        ({"data": GOOD | {"w": [1, 1.5, 1]}, "counts": "w"}, "counts must be finite numbers of at least 0"),
+        ({"data": GOOD | {"w": [1, 1.5, 1]}, "counts": "w"}, r"counts must be whole numbers from 0 to 2\^53"),
     ],
 )
 def test_values_that_cannot_be_right_are_one_clear_error(options: dict[str, Any], message: str) -> None:
@@ -470,3 +470,15 @@ def test_objects_of_any_kind_are_read_as_they_are() -> None:
         TypeError, match="'age' must hold numbers, texts or truth values, all of one kind, but holds int and"
     ):
         gathered("answer ~ age", mixed, DICE)
+
+
+@pytest.mark.parametrize(("count", "people"), [(2**62, 4), (2**53, 2**11)])
+def test_counts_whose_sum_has_no_place_in_64_bits_are_refused(count: int, people: int) -> None:
+    design = RandomizedResponse(["yes", "no"], truth="3/4")
+    rows = {"answer": ["yes"] * people, "other": ["no"] * people, "age": [1.5] * people, "n": [count] * people}
+    data = pl.DataFrame(rows)  # whose sum, 2^64, is 0 in 64 bits
+    message = r"counts must (be whole numbers from 0 to 2\^53, but 4 are not|sum to at most 2\^53, but sum to)"
+    with pytest.raises(ValueError, match=message):
+        gathered(formula="answer ~ age", data=data, design=design, counts="n")
+    with pytest.raises(ValueError, match=message):
+        associate(data, {"answer": design, "other": design}, counts="n")

@@ -375,7 +375,7 @@ FEW = {name: values[:3] for name, values in DATA.items()}
         ({"family": "probit"}, "family must be one of 'linear', 'logit', but got 'probit'"),
         ({"method": "em"}, "method must be one of"),
         ({"shares": "x"}, "shares must be one of"),
-        ({"weights": "negative"}, "finite numbers of at least 0, but 1 is not"),
+        ({"weights": "negative"}, "finite numbers of at least 0, but 1 is negative, missing or infinite"),
         ({"weights": "region"}, "weights must be a column of numbers"),
         ({"clusters": "w0"}, "at least two, but all people are in one"),
         ({"strata": "alone"}, "a single person"),

@@ -127,14 +127,14 @@ def test_every_engine_finds_damage_in_any_batch(engine: str, tmp_path: Path) -> 
     dropped = tally(source, BITS, column="report", unknown="drop", counts="times")
     assert dropped.unknown == sum(table["times"][70:72])
     bad = in_engine(engine, {**table, "weight": [-1.0, *table["weight"][1:-1], None]}, tmp_path)
-    with pytest.raises(ValueError, match="weights must be finite numbers of at least 0, but 2 are not"):
+    with pytest.raises(ValueError, match=r"weights must be finite .*, but 2 are negative, missing or infinite"):
         tally(bad, BITS, column="report", weights="weight")
 
 
 @pytest.mark.parametrize("engine", ["pandas", "polars", "pyarrow", "csv", "parquet", "dask"])
 def test_weights_without_end_are_refused(engine: str, tmp_path: Path) -> None:
     table: Table = {"report": ["8000", "4000", "2000"], "weight": [1.5, float("inf"), float("nan")]}
-    with pytest.raises(ValueError, match="weights must be finite numbers of at least 0, but 2 are not"):
+    with pytest.raises(ValueError, match=r"weights must be finite .*, but 2 are negative, missing or infinite"):
         tally(in_engine(engine, table, tmp_path), BITS, column="report", weights="weight")
 
 
@@ -320,8 +320,8 @@ def test_values_that_are_no_reports_are_shown_once_each(tmp_path: Path) -> None:
 
 def test_counts_do_not_overflow_unnoticed_in_batches() -> None:
     polars = pytest.importorskip("polars")
-    frame = polars.DataFrame({"v": ["8000"] * 40, "n": [2**60] * 40})
-    with pytest.raises(ValueError, match=r"counts must sum to at most 2\^53, but sum to about 4\.61e\+19"):
+    frame = polars.DataFrame({"v": ["8000"] * 2**11, "n": [2**53] * 2**11})  # 0 in 64 bits
+    with pytest.raises(ValueError, match=r"counts must sum to at most 2\^53, but sum to about 1\.84e\+19"):
         tally(frame, BITS, column="v", counts="n")
 
 

@@ -12,12 +12,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import narwhals as nw
 import numpy as np
 
-from warner.arrays import LARGEST_TOTAL
 from warner.regression.covariates import column, declared
-from warner.reports.engines import ROWS_LIMIT, Source, chosen, opened, readable, refuse_absent, refuse_types, selected
+from warner.reports.counts import refuse_amounts, refuse_overflow
+from warner.reports.engines import (
+    ROWS_LIMIT,
+    Source,
+    chosen,
+    opened,
+    readable,
+    refuse_absent,
+    refuse_types,
+    selected,
+    summable_counts,
+)
 from warner.reports.labelled import as_asked, order_of
 from warner.reports.partitions import are_places
-from warner.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -160,6 +169,7 @@ def _grouped(frame: Any, schema: Any, columns: Columns) -> Any:
         rows = rows.with_columns(square=nw.col("weight") * nw.col("weight"), heavy=heavy)
         sums = [nw.col(name).sum() for name in ("weight", "square", "heavy", "bad")] + [nw.len().alias("number")]
     elif columns.counts is not None:
+        rows = rows.with_columns(summable_counts())
         sums = [nw.col("number").sum(), nw.col("bad").sum()]
     else:
         sums = [nw.len().alias("number")]
@@ -188,16 +198,8 @@ def _doubles(rows: Any, name: str) -> Array:
 
 
 def _counted_people(number: Array) -> Amounts:
-    if number.sum() > LARGEST_TOTAL:
-        raise ValueError(f"counts must sum to at most 2^53, but sum to about {number.sum():.3g}")
+    refuse_overflow(number.sum())
     return Amounts(number.astype(np.int64), number, number)
-
-
-def refuse_amounts(name: str, bad: int) -> None:
-    """Refuse weights or counts that are not finite numbers of at least 0."""
-    if bad:
-        wrong = counted(bad, "is negative, missing or infinite", "are negative, missing or infinite")
-        raise ValueError(f"{name} must be finite numbers of at least 0, but {wrong}")
 
 
 def _row_by_row(table: dict[str, Any], roles: Roles, variables: Sequence[str]) -> Collapsed:

@@ -20,7 +20,7 @@ from warner.designs.facts import added_up
 from warner.designs.labels import MISSING, OUTSIDE
 from warner.regression.collapsing import column_names, open_source
 from warner.regression.covariates import column, refuse_infinite
-from warner.reports.counts import as_histograms, refuse_impossible
+from warner.reports.counts import as_histograms, refuse_amounts, refuse_impossible, refuse_overflow
 from warner.reports.engines import Columns, Source, counted, readable, refuse_absent, refuse_types
 from warner.reports.labelled import as_asked
 from warner.reports.tallies import Tally
@@ -178,7 +178,7 @@ def _amounts(name: str, values: Any) -> Counts:
     number = amounts.values
     if number.dtype.kind not in "iuf":
         raise TypeError(f"{name} must be a column of numbers")
-    _refuse_amounts(name, int((amounts.missing | ~(number >= 0) | np.isinf(number)).sum()))
+    refuse_amounts(name, int((amounts.missing | ~(number >= 0) | np.isinf(number)).sum()))
     return number
 
 
@@ -198,8 +198,10 @@ def _of_source(
     for name, part in zip(design.questions, design.designs, strict=True):
         refuse_types(source, columns._replace(value=name), part.report_form, codes=False)
     rows = counted(source, columns, design.designs[0].report_form, codes=False, drop=drop)
-    _refuse_amounts("counts" if weights is None else "weights", int(sum(rows.get("bad", []))))
-    rows["number"] = np.array(rows["number"]).astype(np.int64)  # sums may be decimals
+    refuse_amounts("counts" if weights is None else "weights", int(sum(rows.get("bad", []))))
+    number = np.array(rows["number"])
+    refuse_overflow(number.sum())
+    rows["number"] = number.astype(np.int64)
     return rows
 
 
@@ -251,8 +253,3 @@ def _plain(values: Any) -> Any:
     if isinstance(values, list | tuple) or (isinstance(values, np.ndarray) and values.dtype.kind in "iuOU"):
         return values
     return values.to_list() if hasattr(values, "to_list") else list(values)
-
-
-def _refuse_amounts(name: str, bad: int) -> None:
-    if bad:
-        raise ValueError(f"{name} must be finite numbers of at least 0, but {bad:,} {'is' if bad == 1 else 'are'} not")

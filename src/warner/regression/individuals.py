@@ -19,6 +19,7 @@ from warner.regression.debiased import debiased
 from warner.regression.readings import named_designs, readings
 from warner.regression.rows import Rows
 from warner.regression.starts import overall_shares
+from warner.reports.counts import refuse_amounts
 from warner.reports.engines import INSIDE, readable, refuse_absent
 from warner.reports.labelled import as_asked, order_of
 
@@ -206,8 +207,7 @@ def _refuse_weights(name: str, values: Values, missing: Mask) -> None:
     if values.dtype.kind not in "iuf":
         raise TypeError(f"weights must be a column of numbers, but {name!r} holds none")
     bad = int((missing | ~(np.nan_to_num(values.astype(np.float64), nan=0.0) >= 0) | np.isinf(values)).sum())
-    if bad:
-        raise ValueError(f"weights must be finite numbers of at least 0, but {bad:,} {'is' if bad == 1 else 'are'} not")
+    refuse_amounts("weights", bad)
 
 
 def _refuse_few_clusters(cluster: Integers | None, stratum: Integers | None) -> None:

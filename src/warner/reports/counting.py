@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import narwhals as nw
 import numpy as np
 
-from warner.arrays import LARGEST_TOTAL, PerGroup
 from warner.reports.batches import (
     FileReports,
     batches,
@@ -24,6 +23,7 @@ from warner.reports.batches import (
     read_batch,
     stamped,
 )
+from warner.reports.counts import refuse_amounts, refuse_overflow
 from warner.reports.dialects import Dialect, dialect
 from warner.reports.engines import Source, chosen, counted, is_sqlite, opened, readable, refuse_types
 from warner.reports.kept import Kept
@@ -36,7 +36,7 @@ from warner.reports.unknowns import refuse_unknown, unknown_values
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from warner.arrays import Counts, Integers
+    from warner.arrays import Counts, Integers, PerGroup
     from warner.designs import Design
     from warner.reports.engines import Columns, Frame
     from warner.reports.subtotals import Subtotal
@@ -208,8 +208,8 @@ def _finished(
     total: Subtotal, design: Design, by: tuple[str, ...], options: _Options, kept: Kept | None = None
 ) -> Tally:
     """Make the tally of all that was counted, unless something in it must be refused."""
-    _refuse_amounts("counts" if options.weights is None else "weights", total.bad)
-    _refuse_overflow(total.roughly)
+    refuse_amounts("counts" if options.weights is None else "weights", total.bad)
+    refuse_overflow(total.roughly)
     if not options.drop:
         refuse_unknown(int(total.unknown.sum()), dict(total.strange), design.report_form)
     return total.tally(design, by, kept=kept, backend=options.backend)
@@ -228,7 +228,7 @@ def _tally_array(reports: Any, design: Design, options: _Options) -> Tally:
         rows = rows._replace(number=_whole_numbers(options.counts, size))
     if options.weights is not None:
         weight = _same_length("weights", options.weights, size).astype(np.float64)
-        _refuse_amounts("weights", int((~(weight >= 0) | np.isinf(weight)).sum()))
+        refuse_amounts("weights", int((~(weight >= 0) | np.isinf(weight)).sum()))
         rows = rows._replace(weight=weight)
     by: tuple[str, ...] = ()
     if options.by is not None:
@@ -247,7 +247,7 @@ def _whole_numbers(counts: Columnar, size: int) -> Integers:
         raise ValueError(
             f"counts must be whole numbers of at least 0, but got {number.min()} in an array of {number.dtype}"
         )
-    _refuse_overflow(number.sum(dtype=np.float64))
+    refuse_overflow(number.sum(dtype=np.float64))
     return number.astype(np.int64)
 
 
@@ -285,9 +285,10 @@ def _tally_source(source: Source, design: Design, column: str | None, options: _
     if "kind" in table:  # values that no report can have were lumped together
         kind = np.asarray(table["kind"], dtype=np.int64)
         rows = rows._replace(status=np.where(kind < 0, kind, rows.status))
-    bad, roughly = (float(sum(table.get(name, []))) for name in ("bad", "roughly"))
-    _refuse_overflow(roughly)  # before the numbers themselves, which may not fit
-    rows = rows._replace(number=np.array(table["number"]).astype(np.int64))  # sums may be decimals
+    bad = float(sum(table.get("bad", [])))
+    number = np.array(table["number"])
+    refuse_overflow(float(number.sum()))  # before they are integers, which may not fit
+    rows = rows._replace(number=number.astype(np.int64))
     if columns.weights is not None:
         weight, square = (np.array(table[name], dtype=np.float64) for name in ("weight", "square"))
         bad = bad or int((~np.isfinite(weight)).sum())
@@ -349,17 +350,3 @@ def _tally_objects(frame: Frame, design: Design, columns: Columns, options: _Opt
     by = {name: values(name) for name in columns.by} or None
     plain = options._replace(by=by, weights=values(columns.weights), counts=values(columns.counts))
     return _tally_array(values(columns.value), design, plain)
-
-
-# Errors
-
-
-def _refuse_overflow(total: float) -> None:
-    if total > LARGEST_TOTAL:
-        raise ValueError(f"counts must sum to at most 2^53, but sum to about {total:.3g}")
-
-
-def _refuse_amounts(name: str, bad: int) -> None:
-    if bad:
-        rule = "whole numbers from 0 to 2^53" if name == "counts" else "finite numbers of at least 0"
-        raise ValueError(f"{name} must be {rule}, but {bad:,} {'is' if bad == 1 else 'are'} not")

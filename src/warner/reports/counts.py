@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Protocol
 import numpy as np
 
 from warner.arrays import LARGEST_TOTAL
+from warner.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -252,6 +253,21 @@ def as_histograms(counts: ArrayLike, width: int, name: str = "counts") -> Histog
             f"shape {array.shape}"
         )
     return _weighted(array.astype(np.float64), name) if array.dtype.kind == "f" else _whole(array, name)
+
+
+def refuse_amounts(name: str, bad: int) -> None:
+    """Refuse columns of counts or weights of which some are `bad`."""
+    if bad and name == "counts":
+        raise ValueError(f"counts must be whole numbers from 0 to 2^53, but {counted(bad, 'is not', 'are not')}")
+    if bad:
+        wrong = counted(bad, "is negative, missing or infinite", "are negative, missing or infinite")
+        raise ValueError(f"{name} must be finite numbers of at least 0, but {wrong}")
+
+
+def refuse_overflow(total: float) -> None:
+    """Refuse a column of counts whose sum, in doubles, is too large to be exact."""
+    if total > LARGEST_TOTAL:
+        raise ValueError(f"counts must sum to at most 2^53, but sum to about {total:.3g}")
 
 
 def _whole(array: Counts, name: str) -> Histograms:

@@ -161,15 +161,18 @@ def selected(frame: Frame, schema: Document, columns: Columns, only: Frame = Non
     amount, kind = nw.col(columns.amounts), schema[columns.amounts]
     if columns.weights is not None:
         chosen["weight"] = amount = amount.cast(nw.Float64)
-    elif is_wide(kind):  # what has no place in 64 bits, or is no whole number, is bad
-        few = (amount >= 0) & (amount <= LARGEST_TOTAL)
-        chosen["number"] = nw.when(few).then(amount).otherwise(nw.lit(0)).cast(nw.Int64)
-        amount = nw.when(few & (amount == amount.cast(nw.Float64).floor())).then(nw.lit(0)).otherwise(nw.lit(-1))
-    else:  # smaller integers would overflow
-        chosen["number"] = amount = amount if kind == nw.Int64 else amount.cast(nw.Int64)
-    good = amount >= 0  # a missing amount is not
-    if columns.counts is not None and kind == nw.String:  # "1.5" would be rounded
-        good = good & nw.col(columns.counts).str.contains("^[0-9]+$")
+        good = amount >= 0  # a missing amount is not
+    else:
+        if kind != nw.Int64 and not is_wide(kind):  # smaller integers would overflow
+            amount = amount.cast(nw.Int64)
+        # Among unsigned integers, numbers with a sign would make Arrow give one to all, which does not fit the largest.
+        zero, most = (nw.lit(limit, nw.UInt64 if kind == nw.UInt64 else None) for limit in (0, LARGEST_TOTAL))
+        good = ~amount.is_null() & (amount >= zero) & (amount <= most)
+        chosen["number"] = nw.when(good).then(amount).otherwise(zero).cast(nw.Int64)
+        if kind == nw.String:  # "1.5" would be rounded
+            good = good & nw.col(columns.amounts).str.contains("^[0-9]+$")
+        elif not kind.is_integer():
+            good = good & (amount == amount.cast(nw.Float64).floor())
     chosen["bad"] = nw.when(good).then(nw.lit(0)).otherwise(nw.lit(1))
     return frame.select(**chosen)
 
@@ -192,10 +195,15 @@ def _query(frame: Frame, schema: Document, columns: Columns, only: Frame = None,
         rows = rows.with_columns(square=nw.col("weight") * nw.col("weight"))
         sums += [nw.col("weight").sum(), nw.col("square").sum(), nw.col("bad").sum()]
     if columns.counts is not None:
-        rows = rows.with_columns(roughly=nw.col("number").cast(nw.Float64))
-        sums = [nw.col("number").sum(), nw.col("roughly").sum(), nw.col("bad").sum()]
+        rows = rows.with_columns(summable_counts())
+        sums = [nw.col("number").sum(), nw.col("bad").sum()]
     names = ["value", *(f"by{i}" for i in range(len(columns.by))), *(["kind"] if only is not None else [])]
     return rows.group_by(*names).agg(*sums)
+
+
+def summable_counts() -> Frame:
+    """Give the counts as doubles: sums are exact up to 2^53, the largest that is allowed, and overflow in no engine."""
+    return nw.col("number").cast(nw.Float64)
 
 
 def _fetched(query: Frame) -> CountedRows:
@@ -266,8 +274,8 @@ def is_text(dtype: Any) -> bool:
 
 
 def is_wide(dtype: Any) -> bool:
-    """Tell whether counts are written so as only sums are: in 128 bits by DuckDB, as doubles or decimals by others."""
-    return bool(dtype in {nw.Int128, nw.UInt128} or dtype.is_float() or dtype.is_decimal())
+    """Tell whether counts may not fit into 64 bits with a sign, as sums: 128 bits in DuckDB, or doubles or decimals."""
+    return bool(dtype in {nw.UInt64, nw.Int128, nw.UInt128} or dtype.is_float() or dtype.is_decimal())
 
 
 def refuse_types(source: Source, columns: Columns, form: Form, *, codes: bool) -> None:
