@@ -84,7 +84,7 @@ def test_tallies_of_two_designs_make_a_pool(halves: Prompt) -> None:
         (("estimate", "survey.json", "-d", "survey.json"), "survey.json must hold reports, but is a warner design"),
         (("estimate", "s3://bucket/r.parquet", "-d", "survey.json"), "is not on this machine"),
         (("estimate", "https://example.org/r.csv", "-d", "survey.json"), "is not on this machine"),
-        (("estimate", "reports.csv", "--table", "t", "-d", "survey.json"), "no DuckDB or SQLite file"),
+        (("estimate", "reports.csv", "--table", "t", "-d", "survey.json"), "is not a DuckDB or SQLite file"),
         (("estimate", "reports.csv", "reports.csv", "-c", "answer", "-d", "survey.json"), "counted twice"),
     ],
 )

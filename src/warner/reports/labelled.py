@@ -17,6 +17,7 @@ import narwhals as nw
 from warner.arrays import LARGEST_TOTAL
 from warner.reports.headers import refuse_duplicates
 from warner.reports.partitions import partition
+from warner.words import not_installed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -131,7 +132,7 @@ def _read(kind: str, file: str, encoding: str | None, **options: Any) -> tuple[D
     try:
         import pyreadstat
     except ImportError:
-        raise ImportError("files of SPSS, Stata and SAS need pyreadstat: pip install 'warner[readstat]'") from None
+        raise ImportError(not_installed("files of SPSS, Stata and SAS need pyreadstat", "readstat")) from None
     if file.lower().endswith(".gz"):
         raise ValueError(f"{file} must be unpacked first, as a file of {kind}")
     try:
