@@ -245,9 +245,7 @@ def test_what_cannot_be_read_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyP
     ):
         tally(path, LABELS, column="answer")
     monkeypatch.setitem(sys.modules, "pyreadstat", None)
-    with pytest.raises(
-        ImportError, match=r"^files of SPSS, Stata and SAS need pyreadstat: pip install '.*\[readstat\]'$"
-    ):
+    with pytest.raises(ImportError, match=r"^files of SPSS, Stata and SAS need pyreadstat, .* extra \[readstat\]$"):
         tally(path, CODES, column="answer")
 
 
