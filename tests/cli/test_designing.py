@@ -303,7 +303,9 @@ def test_another_design_is_replaced_only_by_force(prompt: Prompt) -> None:
     assert "survey.json holds another design, <RandomizedResponse among 3 answers" in said
     assert said.endswith("give another file, or --force\n")
     assert (prompt.folder / "survey.json").read_bytes() == before
-    assert "holds no design" in prompt.complains("design", "yes", "no", "--epsilon", "1", "-o", "reports.csv")
+    assert "already exists, and is not a design" in prompt.complains(
+        "design", "yes", "no", "--epsilon", "1", "-o", "reports.csv"
+    )
     prompt.prints("design", "never", "once", "often", "--epsilon", "1", "-o", "survey.json")  # the same one
     assert (prompt.folder / "survey.json").read_bytes() == before
     prompt.prints("design", "yes", "no", "--epsilon", "1", "-o", "survey.json", "--force")

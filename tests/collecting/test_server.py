@@ -218,7 +218,7 @@ def test_invitations_from_the_command_to_the_last_response(tmp_path: Path, shell
     tokens = [link.partition("#t=")[2] for link in links]
     stored = (tmp_path / "test.db").read_bytes()
     assert not any(base64.urlsafe_b64decode(token + "==") in stored or token.encode() in stored for token in tokens)
-    assert "links.csv is there already, and is not overwritten" in shell.complains(*invite)
+    assert "links.csv already exists, and is not overwritten" in shell.complains(*invite)
     assert collected(str(tmp_path / "test.db")).invited == 3
 
     def sent(process: Running, token: str, nonce: bytes | None = None) -> int:

@@ -218,7 +218,7 @@ def _refuse_old(output: Path) -> None:
     if str(output) == "-":
         raise ValueError("--output must be a file: links are secrets, and a terminal or a log would keep them")
     if output.exists():
-        raise FileExistsError(f"{output} is there already, and is not overwritten; give another file")
+        raise FileExistsError(f"{output} already exists, and is not overwritten; give another file")
 
 
 def _shown(database: str) -> str:

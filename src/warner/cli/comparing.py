@@ -26,8 +26,8 @@ def compare(
 ) -> None:
     """Compare the share of an answer between two samples of different people, each under its own design.
 
-    For a direct question against a randomized one, or for two years. Prints the difference and the ratio with their
-    confidence intervals, and a test of equality that agrees with them.
+    Use it to compare a direct question with a randomized one, or two years. Prints the difference and the ratio with
+    their confidence intervals, and a test of equality that agrees with them.
     """
     from warner.inference.samples import compare_samples
 

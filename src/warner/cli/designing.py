@@ -95,7 +95,7 @@ def design(
     best: Annotated[
         bool,
         typer.Option(
-            "--best", help="Choose the mechanism with the shortest reports among those that are about as precise."
+            "--best", help="Choose the mechanism with the shortest reports among those that are about equally precise."
         ),
     ] = False,
     integers: Annotated[bool, typer.Option("--integers", help="The answers are integers, not text.")] = False,
@@ -106,7 +106,10 @@ def design(
     output: Output = None,
     force: Annotated[
         bool,
-        typer.Option("--force", help="Replace a file that holds another design; its reports are lost then."),
+        typer.Option(
+            "--force",
+            help="Replace another design; reports made with that can then no longer be analysed.",
+        ),
     ] = False,
 ) -> None:
     """Write down what every answer will go through; see `HELP`."""
@@ -143,7 +146,7 @@ def _refuse_replacing(output: Path, made: Design) -> None:
     try:
         earlier = load_design(output)
     except ValueError:
-        raise ValueError(f"{output} is there already, and holds no design; give another file, or --force") from None
+        raise ValueError(f"{output} already exists, and is not a design; give another file, or --force") from None
     if earlier != made:
         raise ValueError(
             f"{output} holds another design, {earlier!r}, and reports under it could not be analysed without it; give "

@@ -91,7 +91,7 @@ def estimate(
     top: Annotated[int | None, typer.Option(hidden=True, min=1)] = None,  # as --rows was called
     reading: Reading,
     as_json: AsJson = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print the result as CSV.")] = False,
     output: Annotated[
         Path | None,
         typer.Option(

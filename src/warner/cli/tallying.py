@@ -29,8 +29,8 @@ def tally(
 ) -> None:
     """Count reports and save the tally, or add up tallies that were saved.
 
-    A tally holds the counts and the design, and no report: `warner estimate`, `check` and `regress` take it in the
-    place of reports. Tallies of one design add up exactly, as if all reports had been counted at once; those of
+    A tally holds the counts and the design, and no report: `warner estimate`, `check` and `regress` take it
+    instead of reports. Tallies of one design add up exactly, as if all reports had been counted at once; those of
     several designs make a pool, which supposes that all reports come from the same population.
     """
     refuse_overwriting({"the reports": files, "the design": given.file}, {"--output": output})

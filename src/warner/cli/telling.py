@@ -15,7 +15,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-QUIET_HELP = "Tell nothing but the result and errors: no progress, no warnings, no word on files that were written."
+QUIET_HELP = "Print only the result and errors: no progress, no warnings, no messages about written files."
 Quiet = Annotated[bool, typer.Option("--quiet", help=QUIET_HELP)]
 PATIENCE_SECONDS = 2.0  # before long work says that it goes on
 

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 NAMED = 20  # groups named in an error
 MOST_PEOPLE = 50_000  # in two groups, up to which Barnard's test takes a fraction of a second
 TESTS = ("barnard", "fisher")
+VERSION = 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -111,7 +112,8 @@ class Comparison(Result):
         numbers = {name: plain(getattr(self, name)) for name in _COLUMNS}
         about = {"level": self.confidence.level, "target": self.confidence.target, "approximate": self.approximate}
         grouped = {"groups": [list(group) for group in self.groups]} if self.groups else {}
-        return {"first": self.first, "second": self.second, **grouped, **numbers, "test": self.test, **about}
+        named = {"format": "warner comparison", "version": VERSION, "first": self.first, "second": self.second}
+        return {**named, **grouped, **numbers, "test": self.test, **about}
 
 
 _COLUMNS = ("difference", *Difference._fields)

@@ -244,7 +244,7 @@ function hashing(json) {
 function hadamard({ domain, odds, bits }) {
   const answers = labels("domain", domain);
   whole("bits", bits, 2, 60);
-  check(2 ** bits > answers.size, "bits must be so many that 2^bits is above the number of answers");
+  check(2 ** bits > answers.size, "2^bits must be above the number of answers");
   const [a, b] = oddsOf(odds);
   const t = BigInt(bits);
   below(62n, (a + b) << t);
