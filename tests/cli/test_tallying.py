@@ -46,6 +46,16 @@ def test_tallies_are_counted_saved_and_merged(halves: Prompt) -> None:
     assert halves.prints(*plan, "all.json") == halves.prints(*plan, "reports.csv", "-c", "answer")
 
 
+def test_a_tally_says_what_it_left_out(halves: Prompt) -> None:
+    (halves.folder / "odd.csv").write_text("answer\nnever\nNever\n99\n")
+    asked = ("tally", "odd.csv", "-d", "survey.json", "--unknown", "drop")
+    printed, said = halves.notes(*asked)
+    assert json.loads(printed)["unknown"] == 2
+    assert "2 values were left out that no report can have: 'Never' (which differs from 'never' only in case)" in said
+    assert halves.prints(*asked, "--quiet") == printed
+    assert halves.notes(*asked, "-o", "odd.json")[1] == said
+
+
 def test_a_saved_tally_can_be_regressed_on_its_groups(halves: Prompt) -> None:
     halves.prints(*TALLY, "--by", "region", "-o", "by.json")
     formula = ("answer ~ region", "--model", "linear", "--json")

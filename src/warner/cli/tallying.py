@@ -15,7 +15,7 @@ from warner.cli.options import (
     taking_groups,
 )
 from warner.cli.sources import DesignGiven, Source
-from warner.cli.telling import tell, working
+from warner.cli.telling import tell, warn, working
 
 
 @taking_groups
@@ -37,6 +37,8 @@ def tally(
     with ExitStack() as stack:
         with working("counting reports"):
             counted = stack.enter_context(Source(files, columns, reading).tallied(given))
+        for left_out in filter(None, (part.left_out() for part in counted.parts)):
+            warn(left_out)
         if output is None:
             typer.echo(counted.to_json())
         else:
