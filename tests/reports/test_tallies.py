@@ -57,6 +57,14 @@ def test_tallies_add_up_exactly() -> None:
     assert_array_equal((halves[0] + halves[1]).effective, whole.n**2 / whole.squares)
 
 
+def test_numbers_and_names_of_a_tally_in_words() -> None:
+    design = RandomizedResponse(["yes", "no"], odds=(3, 1))
+    assert repr(Tally(design, [1, 0])) == "<Tally of 1 report among 2 answers: 1 'yes', 0 'no'>"
+    one = Tally(design, [[2, 1]], by=("g\x1b[31m",), groups=(("a",),))
+    assert repr(one) == r"<Tally of 3 reports among 2 answers in 1 group by g\x1b[31m: 2 'yes', 1 'no'>"
+    assert repr(Tally(design, [1.5, 2.0], squares=4.0)).startswith("<Tally of 3.5 weighted reports among 2 answers")
+
+
 def test_unequal_tallies_do_not_add_up() -> None:
     yes_no = RandomizedResponse(["yes", "no"], odds=(3, 1))
     first = Tally(yes_no, [1, 2])

@@ -15,7 +15,7 @@ import numpy as np
 from warner.designs import design_from_dict
 from warner.documents import Document, checked, document, loaded, parsed, save_text
 from warner.reports.tallies import FORMAT, VERSION, Tally, group_order, json_numbers
-from warner.words import amount
+from warner.words import reports_counted
 
 if TYPE_CHECKING:
     import os
@@ -154,9 +154,9 @@ class Pool:
         return loaded(path, cls.from_json)
 
     def __repr__(self) -> str:
-        reports = amount(np.asarray(self.n).sum())
+        reports = reports_counted(self.n, weighted=self.weighted)
         parts = "\n  ".join(map(repr, self.parts))
-        return f"<Pool of {reports} reports of {len(self.parts)} designs among {self.k:,} answers:\n  {parts}>"
+        return f"<Pool of {reports} of {len(self.parts)} designs among {self.k:,} answers:\n  {parts}>"
 
 
 Collected: TypeAlias = Tally | Pool

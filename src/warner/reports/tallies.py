@@ -32,7 +32,7 @@ from warner.reports.counts import (
     refuse_squares,
 )
 from warner.reports.unknowns import left_out, together
-from warner.words import amount, counted, group_name
+from warner.words import amount, counted, group_name, printable, reports_counted
 
 if TYPE_CHECKING:
     import os
@@ -419,9 +419,9 @@ class Tally:
         return loaded(path, cls.from_json)
 
     def __repr__(self) -> str:
-        total = np.asarray(self.n).sum()
-        reports = f"{amount(total)}{' (weighted)' * self.weighted} {'report' if total == 1 else 'reports'}"
-        grouped = f" in {counted(len(self.groups), 'group', 'groups')} by {', '.join(self.by)}" if self.by else ""
+        reports = reports_counted(np.asarray(self.n).sum(), weighted=self.weighted)
+        groups = counted(len(self.groups), "group", "groups")
+        grouped = f" in {groups} by {printable(', '.join(self.by))}" if self.by else ""
         totals = self.counts.sum(axis=0) if self.by else self.counts
         shown = zip(totals[:LISTED], self.design.columns[:LISTED], strict=True)
         listed = ", ".join(f"{amount(number)} {label!r}" for number, label in shown)
