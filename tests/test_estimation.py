@@ -25,6 +25,7 @@ from warner import (
     mle,
     tally,
 )
+from warner.designs import design_from_json
 from warner.estimators import METHODS
 from warner.estimators.auto import Choice
 
@@ -287,6 +288,16 @@ def test_an_estimate_from_sets_has_shares_and_intervals_but_no_likelihood() -> N
     grouped = estimate(Tally(SETS, [[23, 15, 13, 6, 5], [0] * 5], n=[31, 0], by=("g",), groups=((1,), (2,))))
     assert_allclose(grouped.shares[0], found.shares, atol=1e-15)
     assert np.isnan(grouped.shares[1]).all()
+
+
+def test_json_holds_nothing_that_a_terminal_would_obey() -> None:
+    design = RandomizedResponse(["a\x9b31m\u202e\x7f", "\u2066b", "naïve"], odds=(9, 1))
+    survey = Tally(design, [9, 1, 1])
+    for text in (design.to_json(), survey.to_json(), estimate(survey).to_json(), warner.check(survey).to_json()):
+        assert not set(text) & set("\x7f\x9b\u202e\u2066")
+        assert "naïve" in text or "domain" not in text
+    assert design_from_json(design.to_json()).domain == design.domain
+    assert json.loads(estimate(survey).to_json())["values"][0]["value"] == design.domain[0]
 
 
 def test_names_cannot_play_tricks_with_a_terminal() -> None:

@@ -6,6 +6,7 @@ import csv
 import errno
 import json
 import os
+import re
 import secrets
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 Document: TypeAlias = dict[str, Any]  # what JSON can hold
+# What a terminal may obey and JSON does not escape: delete, C1 controls, and marks of direction and of lines
+OBEYED = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 HEAD_BYTES = 2**16  # of a file in which the name of its format is looked for
 
 
@@ -90,7 +93,18 @@ def loaded(path: str | os.PathLike[str], parse: Callable[[str], Value]) -> Value
 def document(fields: Document) -> str:
     """Write JSON with a line for each field: these files are read by people, too."""
     body = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in fields.items())
-    return f"{{\n{body}\n}}"
+    return legible(f"{{\n{body}\n}}")
+
+
+def legible(text: str) -> str:
+    r"""Escape what a terminal would obey in JSON, which escapes only the first 32 characters by itself.
+
+    The same JSON to every reader: outside of texts it holds nothing of the kind.
+
+    >>> print(legible(json.dumps("naïve \x9b31m \u202e", ensure_ascii=False)))
+    "naïve \u009b31m \u202e"
+    """
+    return OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def parsed(text: str, kind: str) -> Document:

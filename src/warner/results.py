@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
-from warner.documents import csv_writer
+from warner.documents import csv_writer, legible
 from warner.typesetting import html, latex, markdown, printed
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Result(ABC):
 
 def as_json(fields: Document) -> str:
     """Write what `to_dict` gave."""
-    return json.dumps(fields, ensure_ascii=False, indent=1)
+    return legible(json.dumps(fields, ensure_ascii=False, indent=1))
 
 
 def as_csv(table: dict[str, Counts]) -> str:

@@ -24,6 +24,11 @@ def test_quiet_leaves_the_result_alone(prompt: Prompt) -> None:
     assert prompt.prints(*ESTIMATE, "--quiet") == prompt.prints(*ESTIMATE)
 
 
+def test_names_of_files_cannot_command_a_terminal(prompt: Prompt) -> None:
+    said = prompt.prints(*DESIGN[:-1], "a\x1b]0;title\x07.json")
+    assert said.startswith(r"a\x1b]0;title\x07.json: <RandomizedResponse")
+
+
 def test_quiet_leaves_warnings_out(prompt: Prompt) -> None:
     asked = ("estimate", "reports.csv", "-c", "answer", "--domain", "never,once,often", "--epsilon", "0.2", "--json")
     code, loud, said = prompt._run(asked)

@@ -26,8 +26,8 @@ from warner.designs.labels import (
     labels_to_json,
     listed,
     positions,
-    printable,
 )
+from warner.words import printable
 
 if TYPE_CHECKING:
     from pathlib import Path

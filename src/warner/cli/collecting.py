@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from warner.cli.options import refuse_overwriting
+from warner.cli.telling import tell
 from warner.documents import save_text, written_whole
 from warner.words import counted, not_installed
 
@@ -133,7 +134,7 @@ def invite(
         save_text(part, "\n".join(["link", *links]), private=True)
         store.invite(tokens)
         _refuse_old(output)
-    typer.echo(f"{output}: {counted(number, 'link', 'links')}, good for one response each; only this file has them")
+    tell(f"{output}: {counted(number, 'link', 'links')}, good for one response each; only this file has them")
 
 
 def close(database: Place) -> None:
@@ -164,7 +165,7 @@ def backup(
     from warner.service.stores import backup as copied
 
     copied(database, str(output))
-    typer.echo(f"{output}: a copy of {_shown(database)}")
+    tell(f"{output}: a copy of {_shown(database)}")
 
 
 def _server() -> ModuleType:
@@ -182,7 +183,7 @@ def _write_page(asked: Survey, survey: Path, page: Path, url: str | None) -> Non
         raise ValueError("--page needs --url: where its responses are collected, such as https://survey.example.org")
     refuse_overwriting({"the survey": survey}, {"--page": page})
     save_text(page, hosted_page(asked, _address(url)))
-    typer.echo(
+    tell(
         f"{page}: the page of {asked.id}, which sends to {_address(url)}; serve the survey there with --allow-origin "
         "and the origin of this page"
     )

@@ -164,7 +164,7 @@ def regress(
         if as_json:
             typer.echo(_json(fit, confidence, predictions))
         elif as_csv:
-            typer.echo(csv_text(fit.table(**confidence)), nl=False)
+            typer.echo(csv_text(fit.table(**confidence)), nl=False, color=True)  # as it is: no name loses a character
         else:
             texts = [fit.text(**confidence), *([] if predictions is None else [predictions.text()])]
             typer.echo("\n\n".join(texts))

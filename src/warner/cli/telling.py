@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from warner.words import printable
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -33,9 +35,9 @@ def is_quiet() -> bool:
 
 
 def tell(line: str, *, err: bool = False) -> None:
-    """Say what was done."""
+    """Say what was done; names of files may hold control characters, which a terminal would obey."""
     if not is_quiet():
-        typer.echo(line, err=err)
+        typer.echo("\n".join(map(printable, line.split("\n"))), err=err)
 
 
 def warn(warning: str) -> None:

@@ -23,8 +23,9 @@ from warner.designs.exact import double_not_below, log_ratio, shown_up
 from warner.designs.facts import Ancillary, Bounds, ChannelOperator, Readout, Sums, Symmetry, added_up
 from warner.designs.filed import Filed
 from warner.designs.forms import LabelForm
-from warner.designs.labels import printable, refuse_rounded
+from warner.designs.labels import refuse_rounded
 from warner.designs.tables import pseudo_inverse
+from warner.words import printable
 
 if TYPE_CHECKING:
     import os

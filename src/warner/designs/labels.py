@@ -92,11 +92,6 @@ def _all_integers(texts: list[object]) -> Counts | None:
     return np.ma.masked_array(numbers, mask=[text is None for text in texts])
 
 
-def printable(text: str) -> str:
-    """Show control characters as escapes: they could play tricks with a terminal."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
 def is_missing(value: object) -> bool:
     """Tell null, NaN and the missing values of data-frame libraries."""
     if value is None or type(value).__name__ in {"NAType", "NaTType"}:
