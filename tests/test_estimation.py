@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -300,6 +301,21 @@ def test_json_holds_nothing_that_a_terminal_would_obey() -> None:
     assert json.loads(estimate(survey).to_json())["values"][0]["value"] == design.domain[0]
 
 
+def test_a_search_that_ended_early_says_so_at_every_door(tmp_path: Path) -> None:
+    whole = estimate(Tally(RandomizedResponse(["yes", "no"], odds=(3, 1)), [40, 60]))
+    assert whole.certificate is not None
+    assert whole.doubts() == []
+    early = replace(whole, certificate=replace(whole.certificate, excess=1e-3, gap=0.0951))
+    said = "the search for the most likely shares ended early: others may be more likely, by up to 0.096 nats"
+    assert f"warning: {said}" in early.text()
+    assert json.loads(early.to_json())["warnings"] == [said]
+    early.save_page(tmp_path / "page.html")
+    assert said in (tmp_path / "page.html").read_text(encoding="utf-8")
+    for certificate in (replace(whole.certificate, excess=1e-4, gap=0.01), replace(whole.certificate, gap=5.0)):
+        assert replace(whole, certificate=certificate).doubts() == []  # no consequence; rounding
+    assert replace(early, method="inv_n").doubts() == []  # was not to be the most likely
+
+
 def test_names_cannot_play_tricks_with_a_terminal() -> None:
     design = RandomizedResponse(["a\x1b[31m", "b"], odds=(9, 1))
     found = estimate(Tally(design, [[90, 10]] * 2, by=("g",), groups=(("x\x1b",), ("y",))))
@@ -358,7 +374,7 @@ def test_a_printed_table_suggests_shrink_by_a_rule_that_costs_nothing(monkeypatc
     reports = dominated(1000, 10**4)
     # sqrt(q (1 - q) / N) / (p - q) with q = 1 / (e^2 + 999) and p = e^2 q: sqrt(0.000993 / 10^4) / 0.00635 = 0.0496
     assert estimate(reports).text().splitlines()[-1] == (
-        'method="shrink" is probably closer on the whole: noise alone has a standard deviation of 4.96%, and the '
+        "the method shrink is probably closer on the whole: noise alone has a standard deviation of 4.96%, and the "
         "average share is 0.10%"
     )
     for method in ("shrink", "inv"):  # the latter is unbiased on purpose

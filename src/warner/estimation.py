@@ -11,6 +11,7 @@ import numpy as np
 from warner.designs.labels import all_labels
 from warner.estimators import METHODS, Certificate, default_method, fitted, refuse_silent
 from warner.estimators.auto import Choice, choices, second_opinion
+from warner.estimators.likelihood import missed
 from warner.inference.comparisons import compare, compare_groups
 from warner.inference.complements import unmirrored
 from warner.inference.fit import doubt
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 ANSWERS_DRAWN = 30  # with a name each
 ROUNDING = 1e-28  # a squared error below this is that of rounding
+_PROOF = ("excess", "gap", "unique")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -423,7 +425,7 @@ class Estimate(Result):
         nothing = f"no answer was supported more often than by noise alone{where}, so that all shares are the same"
         total = f"the shares do not sum to 100 %, because {self.method} gives no distribution"
         partly = self.method in METHODS and METHODS[self.method].symmetric and not METHODS[self.method].valid
-        told = [*(part.left_out() for part in self.tally.parts), doubt(self.tally)]
+        told = [*(part.left_out() for part in self.tally.parts), doubt(self.tally), missed(self.method, self.certificate)]
         return [*filter(None, [*told, nothing if silent.any() else "", total if partly else ""])]
 
     def second_opinion(self) -> str:
@@ -495,6 +497,3 @@ def _auto(tally: Collected, rng: np.random.Generator | None) -> Estimate:
         for proof, fact in zip(proofs or (), _PROOF, strict=False):
             proof[mine] = getattr(taken.certificate, fact)[mine]
     return Estimate(tally, "auto", shares, fits, None if proofs is None else Certificate(*proofs), options)
-
-
-_PROOF = ("excess", "gap", "unique")

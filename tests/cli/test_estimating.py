@@ -245,6 +245,9 @@ def test_files_of_other_programs(folder: Path, prompt: Prompt) -> None:
         "estimate", "excel.csv", *options[:6], *options[8:]
     )
     assert "--encoding cp1252" in prompt.complains("estimate", "excel.csv", *options[:4])
+    (prompt.folder / "words.csv").write_text("answer,weight\nnever,heavy\n")
+    words = ("estimate", "words.csv", "-c", "answer", "-d", "survey.json", "--weights", "weight")
+    assert prompt.complains(*words).endswith("column 'weight' must hold numbers, but has 'heavy'\n")
 
 
 def test_a_title_and_the_question_word_for_word(folder: Path, prompt: Prompt) -> None:

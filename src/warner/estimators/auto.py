@@ -202,4 +202,4 @@ def second_opinion(tally: Collected, method: str) -> str:
         return ""
     where = f" in {int(scarce.sum())} of {scarce.size} groups" if tally.by else ""
     compared = f"noise alone has a standard deviation of {noise.max():.2%}, and the average share is {average:.2%}"
-    return f'method="shrink" is probably closer on the whole{where}: {compared}'
+    return f"the method shrink is probably closer on the whole{where}: {compared}"

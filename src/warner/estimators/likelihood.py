@@ -26,6 +26,7 @@ from warner.arrays import SMALLEST, PerGroup
 from warner.designs.facts import ChannelOperator
 from warner.metrics import log_likelihood_per_report
 from warner.reports.counts import LONG_ROW, Histograms, multinomial
+from warner.words import rounded_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,6 +43,9 @@ Parts: TypeAlias = "Sequence[tuple[Design, Histograms]]"
 Channels: TypeAlias = "Sequence[tuple[Design | ChannelOperator, Histograms]]"  # the same, of bare channels as well
 
 DENSE_LIMIT = 3000  # answers; beyond, a Cholesky factor for each step is slower than many updates
+NEGLIGIBLE = 0.01  # nats of the whole sample, below which a gap is of no statistical consequence
+ROUNDED = 1e-12  # an excess that is rounding
+TO_THE_MAXIMUM = {"mle", "ibu"}  # the methods that are to end there
 FEW_CELLS = 2**22  # of a matrix whose rank costs no more than the fit
 
 
@@ -99,6 +103,17 @@ class Certificate:
     excess: PerGroup
     gap: PerGroup
     unique: PerGroup
+
+
+def missed(method: str, proof: Certificate | None) -> str:
+    """Say it if shares that were to be the most likely ones are not, by more than is of no consequence."""
+    if proof is None or method not in TO_THE_MAXIMUM:
+        return ""
+    gaps = np.atleast_1d(proof.gap)[np.atleast_1d(proof.excess) > ROUNDED]  # of very many reports, rounding has a gap
+    if not (gaps > NEGLIGIBLE).any():
+        return ""
+    most = rounded_up(float(gaps.max()), 2)
+    return f"the search for the most likely shares ended early: others may be more likely, by up to {most} nats"
 
 
 def certificate(shares: ArrayLike, counts: ArrayLike, design: Design | ChannelOperator) -> Certificate:

@@ -46,9 +46,11 @@ INSIDE = 0  # the kind of a value in the domain, beside MISSING and OUTSIDE
 LOOKS = {"DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "UUID"}  # of text in JSON that DuckDB converts
 LINE = re.compile(r"CSV Error on Line: (\d+)")
 NO_NUMBER = re.compile(r"Could not convert string '(.*?)' to DOUBLE.*?source column ([^\n]*)", re.DOTALL)
+COMMA = re.compile(r"Could not convert string '([\d.+-]*,\d*)' to DOUBLE.*?source column ([^\n]*)", re.DOTALL)
 ENGINES = {"duckdb", "_duckdb", "narwhals", "pyarrow", "polars", "pyspark", "py4j", "ibis"}  # whose errors are told
 TELLING = {  # what DuckDB says of a text file, and what it means
-    NO_NUMBER: 'column {1!r} must hold numbers, but has {0!r}; give decimal="," for decimal commas',
+    COMMA: 'column {1!r} must hold numbers, but has {0!r}; give decimal="," for decimal commas',
+    NO_NUMBER: "column {1!r} must hold numbers, but has {0!r}",
     re.compile(
         r"Expected Number of Columns: (\d+) Found: (\d+)"
     ): "{place} has another number of values ({1}) than the header ({0})",
