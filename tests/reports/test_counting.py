@@ -704,6 +704,23 @@ def test_reports_may_be_categories_ordered_or_not(ordered: bool) -> None:
     assert [tally(frame, survey).counts.tolist() for frame in frames] == [[2, 1], [2, 1]]
 
 
+@pytest.mark.parametrize("ordered", [False, True])
+def test_categories_may_be_numbers(ordered: bool) -> None:
+    pandas = pytest.importorskip("pandas")
+    survey = RandomizedResponse([1, 2, 3], truth="3/4")
+    for values in ([1, 2, 2, None], [1.0, 2.0, 2.0, None]):
+        frame = pandas.DataFrame({"my answer": pandas.Categorical(values, ordered=ordered), "g": list("xxyy")})
+        assert tally(frame["my answer"], survey).counts.tolist() == [1, 2, 0]
+        grouped = tally(frame, survey, column="my answer", by="g")
+        assert (grouped.counts.tolist(), grouped.missing.tolist()) == ([[1, 1, 0], [0, 1, 0]], [0, 1])
+    with pytest.raises(ValueError, match=r"1 is not: 7\."):
+        tally(pandas.Series(pandas.Categorical([1, 7], ordered=ordered)), survey)
+    with pytest.raises(ValueError, match=r"1 is not: 1\.5\."):
+        tally(pandas.Series(pandas.Categorical([1.0, 1.5], ordered=ordered)), survey)
+    with pytest.raises(TypeError, match="must hold strings"):
+        tally(pandas.Series(pandas.Categorical([1, 2])), RandomizedResponse(["1", "2"], truth="3/4"))
+
+
 def test_errors_of_engines_are_plain_ones() -> None:
     polars, pandas = pytest.importorskip("polars"), pytest.importorskip("pandas")
     design = RandomizedResponse(3, epsilon=1)

@@ -25,7 +25,7 @@ from warner.reports.batches import (
 )
 from warner.reports.counts import refuse_amounts, refuse_overflow
 from warner.reports.dialects import Dialect, dialect
-from warner.reports.engines import Source, chosen, counted, is_sqlite, opened, readable, refuse_types
+from warner.reports.engines import Source, chosen, counted, is_sqlite, opened, readable, refuse_types, with_numbers
 from warner.reports.kept import Kept
 from warner.reports.labelled import as_asked
 from warner.reports.partitions import are_places, places_of, shown
@@ -274,6 +274,7 @@ def _tally_source(source: Source, design: Design, column: str | None, options: _
     form = design.report_form
     columns = chosen(source, column, options.by, options.weights, options.counts)
     source = as_asked(source, {columns.value: () if options.codes else (form,)}, columns.by)
+    source = with_numbers(source, columns.value)
     if form.kinds is None:
         refuse_types(source, columns, form, codes=options.codes)
         return _tally_batches(source, design, columns, options)

@@ -275,6 +275,18 @@ def is_text(dtype: Any) -> bool:
     return bool(dtype in {nw.String, nw.Categorical} or dtype == nw.Enum)
 
 
+def with_numbers(source: Source, name: str) -> Source:
+    """Give categories of pandas that are numbers, as readers of SPSS and Stata files make them, as these numbers."""
+    if not source.frame.implementation.is_pandas():
+        return source
+    table = source.frame.to_native()
+    categories = getattr(table[name].dtype, "categories", None)
+    if categories is None or categories.dtype.kind not in "iuf":
+        return source
+    kind = "float64" if categories.dtype.kind == "f" else "Int64"  # which may be missing
+    return source._replace(frame=nw.from_native(table.assign(**{name: table[name].astype(kind)})))
+
+
 def is_wide(dtype: Any) -> bool:
     """Tell whether counts may not fit into 64 bits with a sign, as sums: 128 bits in DuckDB, or doubles or decimals."""
     return bool(dtype in {nw.UInt64, nw.Int128, nw.UInt128} or dtype.is_float() or dtype.is_decimal())
