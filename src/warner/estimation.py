@@ -425,7 +425,8 @@ class Estimate(Result):
         nothing = f"no answer was supported more often than by noise alone{where}, so that all shares are the same"
         total = f"the shares do not sum to 100 %, because {self.method} gives no distribution"
         partly = self.method in METHODS and METHODS[self.method].symmetric and not METHODS[self.method].valid
-        told = [*(part.left_out() for part in self.tally.parts), doubt(self.tally), missed(self.method, self.certificate)]
+        told = [*(part.left_out() for part in self.tally.parts), doubt(self.tally)]
+        told.append(missed(self.method, self.certificate))
         return [*filter(None, [*told, nothing if silent.any() else "", total if partly else ""])]
 
     def second_opinion(self) -> str:

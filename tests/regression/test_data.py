@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from engines import ENGINES, in_engine
-from warner import Channel, RandomizedResponse, associate, pool, tally
+from warner import Channel, RandomizedResponse, associate, pool, regress, tally
 from warner.designs import MECHANISMS
 from warner.regression.collapsing import _all_differ
 from warner.regression.data import gathered
@@ -482,3 +482,15 @@ def test_counts_whose_sum_has_no_place_in_64_bits_are_refused(count: int, people
         gathered(formula="answer ~ age", data=data, design=design, counts="n")
     with pytest.raises(ValueError, match=message):
         associate(data, {"answer": design, "other": design}, counts="n")
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_answers_may_be_categories_that_are_numbers(ordered: bool) -> None:
+    design = RandomizedResponse([1, 2, 3], truth="3/4")
+    answers = {"a": [1, 2, 2, 3, None, 1] * 9, "b": [3, 1, 2, 3, 2, None] * 9}
+    plain = pd.DataFrame(answers | {"x": range(54)}).astype({"a": "Int64", "b": "Int64"})
+    categories = plain.assign(**{name: pd.Categorical(plain[name], ordered=ordered) for name in answers})
+    fits = [regress("a ~ x", data, design).text() for data in (plain, categories)]
+    assert fits[0] == fits[1]
+    tables = [associate(data, {"a": design, "b": design}).text() for data in (plain, categories)]
+    assert tables[0] == tables[1]

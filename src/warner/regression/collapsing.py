@@ -24,6 +24,7 @@ from warner.reports.engines import (
     refuse_types,
     selected,
     summable_counts,
+    with_numbers,
 )
 from warner.reports.labelled import as_asked, order_of
 from warner.reports.partitions import are_places
@@ -116,6 +117,7 @@ def collapsed(
     with readable(source.path or "the data"):
         columns = chosen(source, roles.response, (*variables, *roles.others), roles.weights, roles.counts)
         source = as_asked(source, {columns.value: [design.report_form for design in designs]}, columns.by)
+        source = with_numbers(source, columns.value)
         schema = source.frame.collect_schema()
         if schema[columns.value] != nw.Object:
             for design in designs:

@@ -21,7 +21,7 @@ from warner.designs.labels import MISSING, OUTSIDE
 from warner.regression.collapsing import column_names, open_source
 from warner.regression.covariates import column, refuse_infinite
 from warner.reports.counts import as_histograms, refuse_amounts, refuse_impossible, refuse_overflow
-from warner.reports.engines import Columns, Source, counted, readable, refuse_absent, refuse_types
+from warner.reports.engines import Columns, Source, counted, readable, refuse_absent, refuse_types, with_numbers
 from warner.reports.labelled import as_asked
 from warner.reports.tallies import Tally
 from warner.reports.unknowns import refuse_unknown, unknown_values
@@ -190,6 +190,8 @@ def _of_source(
     columns = Columns(first, (*others, *([] if numeric is None else [numeric])), weights, counts)
     forms = {name: (part.report_form,) for name, part in zip(design.questions, design.designs, strict=True)}
     source = as_asked(source, forms)
+    for name in design.questions:
+        source = with_numbers(source, name)
     schema = source.frame.collect_schema()
     if isinstance(source.frame, nw.DataFrame) and any(schema[name] == nw.Object for name in design.questions):
         # Python objects are taken one by one: grouping them would turn integers into floats where some are missing.
