@@ -266,6 +266,22 @@ def test_of_many_kinds_of_reports_few_sets_are_tried(k: int, kinds: int) -> None
     assert (p_values <= 0.05 / k).mean() >= 0.8 - 4 * np.sqrt(0.8 * 0.2 / times) - 0.03  # a normal law for the power
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_the_bound_on_a_sum_of_scores_holds_whatever_the_others_hold(seed: int) -> None:
+    k, n = 3, 12
+    design = random_channel(np.random.default_rng(seed), k, k)
+    table, weights = design.channel(), design.inverse()
+    every = np.array([row for row in itertools.product(range(n + 1), repeat=k) if sum(row) == n])
+    for place in range(k):
+        others = np.delete(table, place, axis=0)
+        test = tests_of_absence._summed(table[place], others, weights[:, place], n)
+        p_values = test.p_value(observed(test, every))
+        for reported in (*others, others.mean(axis=0)):
+            law = multinomial.pmf(every, n, reported)
+            for level in np.unique(p_values):
+                assert law[p_values <= level].sum() <= level * (1 + 1e-9)
+
+
 def test_where_a_table_is_too_large_the_result_says_approximate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("warner.inference.absence.MOST_CELLS", 1)
     found = estimate(Tally(KUK, [300, 380, 320])).present()

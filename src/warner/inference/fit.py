@@ -82,7 +82,7 @@ def check(
     tally : Tally or Pool
         The reports; of a pool each collection is checked.
     level : float
-        Reports that fit are found not to with probability at most ``1 - level``.
+        Reports that fit are found not to with probability at most ``1 - level``, up to the error of the simulation.
     simulations : int
         Number of surveys to simulate for the p-value of G2, for each group.
     rng : numpy.random.Generator, optional
