@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import json
 import sys
 from dataclasses import replace
@@ -314,6 +315,17 @@ def test_a_search_that_ended_early_says_so_at_every_door(tmp_path: Path) -> None
     for certificate in (replace(whole.certificate, excess=1e-4, gap=0.01), replace(whole.certificate, gap=5.0)):
         assert replace(whole, certificate=certificate).doubts() == []  # no consequence; rounding
     assert replace(early, method="inv_n").doubts() == []  # was not to be the most likely
+
+
+@pytest.mark.parametrize(("encoding", "brick"), [("utf-8", "█"), ("cp1252", "#"), ("ascii", "#")])
+def test_an_estimate_can_be_printed_whatever_the_encoding(
+    encoding: str, brick: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding=encoding))
+    sys.stdout.write(repr(estimate(Tally(RandomizedResponse(["a", "b", "c"], odds=(3, 1)), [60, 20, 20]))))
+    sys.stdout.flush()
+    assert f" %   {brick * 24}\n" in written.getvalue().decode(encoding)
 
 
 def test_names_cannot_play_tricks_with_a_terminal() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,15 @@ BAR = 24  # characters of the longest bar
 WIDEST = 40  # characters of a label
 
 
+def _brick() -> str:
+    """Give the character that bars are made of: a plain one where standard output cannot write the other."""
+    try:
+        "█".encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return "#"
+    return "█"
+
+
 def estimate_text(estimate: Estimate, confidence: Confidence, rows: int) -> str:
     """Write the estimate as a table for people, the largest shares first, with a bar for each."""
     ends = estimate.limits(confidence)
@@ -39,14 +49,14 @@ def estimate_text(estimate: Estimate, confidence: Confidence, rows: int) -> str:
     counts = [amount_of(table["reports"][i], totals, i) for i in order] if "reports" in table else [""] * len(order)
     wide = max(10, *map(len, counts)) if "reports" in table else 0
     head = f"  {count_heading(estimate):>{wide}}" if "reports" in table else ""
-    about = "approximate " if estimate.approximate(ends) else ""
+    about, brick = "approximate " if estimate.approximate(ends) else "", _brick()
     lines = [heading(estimate), f"{'value':{width}}{head}  {'share':>7}  {about}{confidence}"]
     for label, i, count in zip(labels, order, counts, strict=True):
         share = table["share"][i]
         if np.isnan(share):
             lines.append(f"{label:{width}}  no reports")
             continue
-        bar = "█" * round(BAR * max(share, 0) / largest)
+        bar = brick * round(BAR * max(share, 0) / largest)
         mark = "*" if table["outside"][i] else " "
         interval = f"{100 * table['low'][i]:6.2f} to {100 * table['high'][i]:6.2f} %{mark}"
         reports = f"  {count:>{wide}}" if wide else ""
