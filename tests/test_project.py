@@ -121,6 +121,12 @@ def test_no_message_and_no_page_promises_that_an_index_has_warner() -> None:
         assert not re.search(r"pip install [\"']?warner\b", text), path
 
 
+def test_the_vision_has_five_points() -> None:
+    points = (ROOT / "VISION.md").read_text(encoding="utf-8").splitlines()[2:]
+    assert [point[:3] for point in points] == [f"{number}. " for number in range(1, 6)]
+    assert len(set(points)) == 5
+
+
 def test_the_types_are_shipped() -> None:
     assert (Path(warner.__file__).parent / "py.typed").exists()
 

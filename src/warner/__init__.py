@@ -1,4 +1,4 @@
-"""What people would have answered, from answers that were randomized before they left their hands."""
+"""Estimate what people would have answered, from answers that were randomized on their side."""
 
 # The public names stand in `warner.names`. They are loaded, with NumPy and SciPy, when the first of them is asked for:
 # the command `warner` runs after this file, and answers Ctrl-C even while they load.

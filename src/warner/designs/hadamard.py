@@ -57,7 +57,7 @@ class HadamardResponse(Structured):
     domain : int or sequence of str or of int
         The possible answers, all distinct, in the order of every result; or their number K.
     epsilon : number, optional
-        The most that one report may reveal, in nats, from 1e-9 to 40. The design spends at most that.
+        The most that one report may reveal, in nats, from 1e-9 to 40. The design never spends more.
     odds : pair of numbers or str, optional
         Instead of epsilon: even against odd, ``(a, b)`` with a > b.
     bits : int, optional

@@ -59,7 +59,7 @@ class ProjectiveGeometry(OverField):
     domain : int or sequence of str or of int
         The possible answers, all distinct, in the order of every result; or their number K.
     epsilon : number, optional
-        The most that one report may reveal, in nats, from 1e-9 to 40. The design spends at most that.
+        The most that one report may reveal, in nats, from 1e-9 to 40. The design never spends more.
     odds : pair of numbers or str, optional
         Instead of epsilon: how much likelier a hyperplane with the true answer is than one without, ``(a, b)`` with
         a > b.

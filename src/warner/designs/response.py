@@ -67,7 +67,7 @@ class RandomizedResponse(Symmetric):
         The possible answers, all distinct, in the order of every result; or their number K, for the labels
         0..K-1.
     epsilon : number, optional
-        The most that one report may reveal, in nats, from 1e-9 to 40. The design spends at most that.
+        The most that one report may reveal, in nats, from 1e-9 to 40. The design never spends more.
     truth : number, optional
         The probability p that the report is the truth, from 0 to 1.
     redraw : number, optional

@@ -73,7 +73,7 @@ class UnaryEncoding(PackedSupport):
     domain : int or sequence of str or of int
         The possible answers, all distinct, in the order of every result; or their number K.
     epsilon : number, optional
-        The most that one report may reveal, in nats, from 1e-9 to 40. The design spends at most that.
+        The most that one report may reveal, in nats, from 1e-9 to 40. The design never spends more.
     odds : pair of numbers or str, optional
         Instead of epsilon: how much likelier an answer whose bit is 1 is than one whose bit is 0, ``(a, b)``, a > b.
     kind : str, optional
