@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING
 
 import pytest
 
 from cli.shell import COUNTS, SURVEY, fails, succeeds
+from collecting_cases import open_survey
+from warner import Tally
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from cli.shell import Prompt
 
 DESIGN = ("--design", "survey.json")
 READ = ("reports.csv", "--column", "answer", *DESIGN)
@@ -66,3 +71,36 @@ def test_a_column_is_carried_along_once(folder: Path) -> None:
     twice = fails(folder, "randomize", "two.csv", "-c", "answer", *DESIGN, "--keep", "region", "--keep", "region")
     assert "must name each column once" in twice
     succeeds(folder, "randomize", "two.csv", "-c", "answer", *DESIGN, "--keep", "region", "-o", "fine.csv")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (("tally", *READ, "-o", "linked.json"), "the design"),
+        (("tally", "one.json", "two.json", "-o", "two.json"), "the reports"),
+        (("compare", "one.json", "two.json", "--answer", "never", "-o", "two.json"), "the second tally"),
+        (("regress", "reports.csv", "answer ~ 1", *DESIGN, "-o", "survey.json"), "the design"),
+        (("regress", "reports.csv", "answer ~ 1", *DESIGN, "--plot", "reports.csv"), "the reports"),
+        (("associate", "reports.csv", "answer=survey.json", "x=other.json", "-o", "other.json"), "the design of"),
+        (("randomize", *READ, "--memo", "memo.json", "-o", "memo.json"), "the memo"),
+        (("plan", *DESIGN, "--people", "9", "--pilot", "one.json", "-o", "one.json"), "the pilot"),
+        (("estimate", "*.csv", *READ[1:], "-o", "reports.csv"), "the reports"),
+        (("estimate", "data", *READ[1:], "--report", "data/reports.csv"), "the reports"),
+        (("collect", "survey.json", "--page", "survey.json", "--url", "https://example.org"), "the survey"),
+    ],
+)
+def test_every_command_spares_its_inputs(
+    folder: Path, prompt: Prompt, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], what: str
+) -> None:
+    monkeypatch.chdir(folder)
+    for name in ("one", "two"):
+        Tally(SURVEY, list(COUNTS.values())).save(folder / f"{name}.json")
+    if arguments[0] == "collect":
+        (folder / "survey.json").write_text(json.dumps(open_survey((SURVEY,))))
+    (folder / "data").mkdir()
+    (folder / "data" / "reports.csv").write_bytes((folder / "reports.csv").read_bytes())
+    before = {file: file.read_bytes() for file in folder.rglob("*.*")}
+    said = prompt.complains(*arguments)
+    assert f"which is {what}" in said
+    assert LOST in said
+    assert {file: file.read_bytes() for file in folder.rglob("*.*")} == before
