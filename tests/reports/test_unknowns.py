@@ -51,6 +51,17 @@ def test_labels_that_differ_only_in_case_are_not_taken_for_each_other() -> None:
         tally(["YES"], RandomizedResponse(["yes", "Yes"], odds=(3, 1)))
 
 
+def test_files_that_are_given_as_texts_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("monday.csv", "tuesday.csv"):
+        (tmp_path / name).write_text("answer\nyes\nno\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=r"'monday.csv' \(the name of a file, which must be given as a path"):
+        tally(["monday.csv", "tuesday.csv"], YES)
+    assert tally([tmp_path / "monday.csv", tmp_path / "tuesday.csv"], YES).n == 4
+    with pytest.raises(ValueError, match="2 are not"):
+        tally(["x" * 5000, "\0"], YES)
+
+
 def test_differences_are_as_few_as_possible() -> None:
     assert difference("a  b", "a b") == "spaces"
     assert difference("A  b", "a b") == "spaces and case"

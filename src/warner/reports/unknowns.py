@@ -10,6 +10,7 @@ from ast import literal_eval
 from collections import Counter
 from functools import lru_cache
 from itertools import combinations
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 from unicodedata import normalize
 
@@ -91,6 +92,8 @@ def _meant(shown: str, form: Form) -> str:
         value = literal_eval(shown)
     except (ValueError, SyntaxError):
         return shown
+    if isinstance(value, str) and _names_file(value):
+        return f"{shown} (the name of a file, which must be given as a path, not as a text)"
     labels = form.labels
     if labels is None or isinstance(value, bool) or not isinstance(value, str | int | float):
         return shown
@@ -100,6 +103,13 @@ def _meant(shown: str, form: Form) -> str:
         return f"{shown} (a number, and the label {str(value)!r} is a text)" if str(value) in labels else shown
     label = _alike(tuple(map(str, labels))).get(_undone(value, tuple(DIFFERENCES)))
     return shown if label is None else f"{shown} (which differs from {label!r} only in {difference(value, label)})"
+
+
+def _names_file(value: str) -> bool:
+    try:
+        return Path(value).is_file()
+    except OSError:  # too long for a name
+        return False
 
 
 def _number(value: str | float, labels: Labels) -> str:
