@@ -371,9 +371,17 @@ def _compared_in_words(row: list[float], test: str) -> str:
     middle, unbiased, low, high, ratio_low, ratio_high, p_value = row
     if np.isnan(middle):
         return "no reports"
-    times = f"{ratio_low:.3g} times or more" if np.isinf(ratio_high) else f"{ratio_low:.3g} to {ratio_high:.3g} times"
+    least, most = _ratio_in_words(ratio_low), _ratio_in_words(ratio_high)
+    times = f"{least} times or more" if np.isinf(ratio_high) else f"{least} to {most} times"
     ratio = "" if ratio_low == 0 and np.isinf(ratio_high) else f"; {times}"
     same = f"{100 * middle:+.2f}" == f"{100 * unbiased:+.2f}"
     points = f"{100 * middle:+.2f} points{'' if same else f' (unbiased: {100 * unbiased:+.2f})'}"
     ends = f"{100 * low:+.2f} to {100 * high:+.2f}{ratio}"
     return f"{points}, {ends}; {test} test of equality in the population: p = {p_value:.2g}"
+
+
+def _ratio_in_words(ratio: float) -> str:
+    """Write a ratio, and do not let one that the test tells apart from 1 look like it."""
+    if ratio == 1 or f"{ratio:.3g}" != "1":
+        return f"{ratio:.3g}"
+    return "just above 1" if ratio > 1 else "just below 1"

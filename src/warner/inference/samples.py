@@ -96,7 +96,7 @@ def compare_samples(
     >>> dice = Tally(surveys.forced_response(truth="3/4", yes="1/6"), [160, 440])
     >>> compare_samples(dice, direct, "yes", names=("dice", "direct"))
     'yes' in dice against 'yes' in direct, 95 % interval (population)
-    +8.33 points, +3.15 to +13.67; 1 to 6.65 times; exact test of equality in the population: p = 0.0017
+    +8.33 points, +3.15 to +13.67; just above 1 to 6.65 times; exact test of equality in the population: p = 0.0017
     """
     confidence = Confidence(level)
     samples = [_sample(tally, answer, name) for name, tally in (("first", first), ("second", second))]
