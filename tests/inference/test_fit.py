@@ -323,8 +323,8 @@ def test_a_whole_check_by_hand() -> None:
     tail = sum(comb(100, i) * Fraction(1, 4) ** i * Fraction(3, 4) ** (100 - i) for i in range(11))
     assert [test.name for test in found.tests] == ["rarest answer"]
     assert found.p_value == found.overall_p_value == pytest.approx(float(tail), rel=1e-12)
-    # The level is shared by two answers: q is at most the upper limit with 0.05 / 2 above it.
-    upper = beta.ppf(1 - 0.05 / 2, 11, 90)
+    # One count says it all: q is at most its upper limit with 0.05 above it; as many of the other would be a miracle.
+    upper = beta.ppf(1 - 0.05, 11, 90)
     assert found.epsilon_at_least == pytest.approx(log(1 / upper - 1), rel=1e-12)
     assert found.epsilon_at_least > COIN.epsilon
     assert not found.fits
@@ -412,6 +412,21 @@ def test_nothing_is_said_against_reports_that_fit(data: st.DataObject, inverted:
     if found.misfits.any():
         assert found.epsilon_at_least >= design.epsilon * (1 - 1e-9)
     assert (found.misfits_alone | ~found.misfits).all()
+
+
+@pytest.mark.parametrize("inverted", [False, True])
+def test_of_two_answers_the_bound_on_epsilon_and_the_verdict_agree(inverted: bool) -> None:
+    # None of 10: at epsilon 1 the probability is 0.731^10 = 0.044. So at 95 % more than 1 was spent, and not less.
+    more, less = 6121026514868073, 2251799813685248
+    design = RandomizedResponse(2, odds=(less, more) if inverted else (more, less))
+    for n in (10, 9, 40):
+        for fewer in range(n // 2 + 1):
+            found = check(Tally(design, [fewer, n - fewer]), simulations=1)
+            assert found.fits == (found.epsilon_at_least <= design.epsilon)
+    assert check(Tally(design, [0, 10]), simulations=1).epsilon_at_least > 1
+    law = binom.pmf(np.arange(41), 40, design.p)  # everybody holds the first answer
+    bounds = [check(Tally(design, [c, 40 - c]), simulations=1).epsilon_at_least for c in range(41)]
+    assert law[np.array(bounds) > design.epsilon].sum() <= 0.05
 
 
 def test_of_many_absent_answers_few_are_named() -> None:

@@ -469,7 +469,7 @@ def test_the_same_reports_give_the_same_result() -> None:
             {"cheated": DICE, "copied": COIN},
             {"weights": "w"},
             ValueError,
-            "300 are not",
+            "300 are negative, missing or infinite",
         ),
         ({"a": ["yes"], "b": ["yes", "no"]}, {"a": COIN, "b": COIN}, {}, ValueError, "as long as each other"),
         ({"a": [None], "b": ["yes"]}, {"a": COIN, "b": COIN}, {}, ValueError, "1 row had something missing"),

@@ -35,11 +35,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import xlog1py
+from scipy.special import logit, xlog1py
 
 from warner.arrays import SMALLEST, Numbers
 from warner.estimators import mle
-from warner.inference.binomial import at_each_count, at_least, at_most, binomial_limits
+from warner.inference.binomial import HAIR, at_each_count, at_least, at_most, binomial_limits
 from warner.inference.intervals import check_level, spread
 from warner.inference.kinds import kind_evidence, kind_tests, number_of_kind_tests
 from warner.inference.verdicts import Check, Findings, Test
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 CELLS = 2**20  # simulated counts held at a time
 ZERO = 1e-9  # a G2 below this is rounding, or as good as none
 TIE = 1 - 1e-9  # equal histograms give G2 that differ in the last digits: they count as equal
+HALVINGS = 50  # of a range in which a probability is searched
 DOUBTFUL = 0.01  # below this p-value of the cheap test, an estimate says so unasked
 
 
@@ -154,8 +155,8 @@ def _checked_part(
     counts, n = counts[answered], n[answered]
     tails, families = _tails(counts, n, bounds), _families(design)
     if _silent(bounds):
-        tail = (1 - level) / (len(counts) * families)
-        spent = spread(_least_epsilon(counts, n, design.k, bounds, tail), answered) if _is_response(design) else None
+        chance = (1 - level) / len(counts)
+        spent = spread(_least_epsilon(counts, n, design, chance), answered) if _is_response(design) else None
         return Findings(part, (), nothing, nothing, spent)
     together = None
     if _has_one_count(design):
@@ -174,9 +175,9 @@ def _checked_part(
             tests.append(_likelihood_test(p_g2, spread(g2, answered), simulations))
     spent = None
     if _is_response(design):
-        spent = spread(_least_epsilon(counts, n, design.k, bounds, chances / families), answered)
+        spent = spread(_least_epsilon(counts, n, design, chances), answered)
     misfits, alone = nothing.copy(), nothing.copy()
-    misfits[answered], alone[answered] = outside, tails < (1 - level) / 2
+    misfits[answered], alone[answered] = outside, outside | (tails < (1 - level) / 2)
     more, misfit_kinds = kind_tests(part, chances, simulations, rng)
     return Findings(part, (*tests, *more), misfits, alone, spent, misfit_kinds, together)
 
@@ -374,20 +375,46 @@ def _deviance(observed: Numbers, expected: Numbers) -> Array:
     return deviance
 
 
-def _least_epsilon(counts: Counts, n: Array, k: int, bounds: Bounds, tail: float) -> Array:
+def _least_epsilon(counts: Counts, n: Array, design: Design, chance: float) -> Array:
     """Bound the epsilon that was spent from below, from what q can have been.
 
     With p > q no answer is rarer than q, so q is at most the upper limit of the rarest, and p/q = 1/q - (K-1) at least
     what that gives. With p < q no answer is commoner than q, so q is at least the lower limit of the commonest, and
-    q/p = 1/(1/q - (K-1)) at least what that gives; beyond q = 1/(K-1) no p is left, and the bound is infinite.
+    q/p = 1/(1/q - (K-1)) at least what that gives; beyond q = 1/(K-1) no p is left, and the bound is infinite. Of two
+    answers one count says it all, and the bound is the smallest epsilon that its own test does not refute.
     """
-    upright = bounds.most is None
+    if design.k == 2:
+        return _least_epsilon_of_two(counts.min(axis=-1).astype(np.float64), n[:, 0], chance)
+    upright = design.bounds().most is None
     extreme = np.asarray((counts.min if upright else counts.max)(axis=-1, keepdims=True), dtype=np.float64)
-    low, high = binomial_limits(extreme, n, tail)
+    low, high = binomial_limits(extreme, n, chance / _families(design))
     with np.errstate(divide="ignore"):
-        odds = np.maximum(1 / (high if upright else low) - (k - 1), 0)
+        odds = np.maximum(1 / (high if upright else low) - (design.k - 1), 0)
         bound = np.log(odds) if upright else -np.log(odds)
     return np.maximum(bound, 0)[..., 0]
+
+
+def _least_epsilon_of_two(fewer: Array, n: Array, chance: float) -> Array:
+    """Give the smallest epsilon at which so few reports of one of two answers are not too few.
+
+    With q = 1 / (1 + e^epsilon), the probability of so few, or of as many as the others are, rises with epsilon.
+
+    Examples
+    --------
+    None of 10. At epsilon ln 3 that has the probability (3^10 + 1) / 4^10.
+
+    >>> bound = _least_epsilon_of_two(np.array([0.0]), np.array([10.0]), (3**10 + 1) / 4**10)
+    >>> round(float(np.exp(bound[0])), 9)
+    3.0
+    """
+    # So few alone: q is between what their limits give at the whole chance, and at half of it.
+    low, high = (np.minimum(binomial_limits(fewer, n, part)[1], 0.5) for part in (chance, chance / 2))
+    open_ = np.flatnonzero(at_least(n - fewer, n, high) > ZERO * chance)
+    for _ in range(HALVINGS):
+        q = (low[open_] + high[open_]) / 2
+        refuted = at_most(fewer[open_], n[open_], q) + at_least(n[open_] - fewer[open_], n[open_], q) < chance
+        low[open_], high[open_] = np.where(refuted, low[open_], q), np.where(refuted, q, high[open_])
+    return np.where(low < 0.5 - HAIR, -logit(low), 0.0)
 
 
 def _judged(
