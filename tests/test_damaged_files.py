@@ -142,10 +142,44 @@ def _text(document: Any, rng: np.random.Generator) -> str:
 
 
 def _data_files(rng: np.random.Generator, folder: Path) -> str:
-    """Damage a file of reports, and tally it; randomize it as if these were answers."""
+    """Damage a file of reports."""
     ending = ["csv", "tsv", "jsonl", "parquet", "csv.gz"][rng.integers(5)]
     path = folder / f"damaged.{ending}"
     path.write_bytes(damaged_bytes((folder / f"whole.{ending}").read_bytes(), rng))
+    return _counted(path, rng)
+
+
+def _labelled_files(rng: np.random.Generator, folder: Path) -> str:
+    """Damage a file of SPSS, Stata or SAS: mostly single bytes, so that much of it is still read."""
+    ending = ["sav", "zsav", "dta", "xpt"][rng.integers(4)]
+    if not (whole := folder / f"whole.{ending}").exists():
+        _write_labelled(whole)
+    content = bytearray(whole.read_bytes())
+    if rng.integers(4) == 0:
+        content = bytearray(damaged_bytes(bytes(content), rng))
+    else:
+        for place in rng.integers(len(content), size=rng.integers(1, 8)):
+            content[place] = rng.integers(256)
+    (path := folder / f"damaged.{ending}").write_bytes(content)
+    return _counted(path, rng)
+
+
+def _write_labelled(path: Path) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat", reason="reading SPSS, Stata and SAS files is an extra")
+    pandas = pytest.importorskip("pandas", reason="pandas, in which the files of this test are made, is not installed")
+    frame = pandas.DataFrame({"a": [1.0, 2.0, 9.0] * 40, "s": ["a", "bb", "ccc"] * 40, "w": [1.5, 2.5] * 60})
+    labels = {"a": {1: "yes", 2: "no", 9: "maybe"}}
+    if path.suffix == ".dta":
+        pyreadstat.write_dta(frame, path, variable_value_labels=labels)
+    elif path.suffix == ".xpt":
+        pyreadstat.write_xport(frame, path)
+    else:
+        compress = path.suffix == ".zsav"
+        pyreadstat.write_sav(frame, path, variable_value_labels=labels, missing_ranges={"a": [9]}, compress=compress)
+
+
+def _counted(path: Path, rng: np.random.Generator) -> str:
+    """Tally a file of reports; randomize it as if these were answers."""
     weights = "w" if rng.integers(2) else None
     outcome = "read"
     try:
@@ -154,15 +188,23 @@ def _data_files(rng: np.random.Generator, folder: Path) -> str:
         assert Tally.from_json(counted.to_json()) == counted
     except (ValueError, TypeError, OSError) as refused:
         assert len(str(refused).splitlines()) == 1, refused
-        outcome = "refused"
+        outcome = "crashed" if "its reader crashed" in str(refused) else "refused"
+    (path.parent / "out.csv").unlink(missing_ok=True)
     try:
-        randomize_file(path, YES, folder / "out.csv", column="a")
+        randomize_file(path, YES, path.parent / "out.csv", column="a")
     except (ValueError, TypeError, OSError) as refused:
         assert "maybe" not in str(refused)  # an answer that is not in the domain stays secret
+        assert not (path.parent / "out.csv").exists()
     return outcome
 
 
-KINDS = {"designs": _designs, "tallies": _tallies, "surveys": _surveys, "data files": _data_files}
+KINDS = {
+    "designs": _designs,
+    "tallies": _tallies,
+    "surveys": _surveys,
+    "data files": _data_files,
+    "labelled files": _labelled_files,
+}
 
 
 @pytest.fixture
@@ -196,7 +238,10 @@ def damage(kind: str, folder: Path, seed: int, *, most: int, seconds: float) -> 
     return found
 
 
-@pytest.mark.parametrize(("kind", "most"), [("designs", 400), ("tallies", 200), ("surveys", 200), ("data files", 40)])
+@pytest.mark.parametrize(
+    ("kind", "most"),
+    [("designs", 400), ("tallies", 200), ("surveys", 200), ("data files", 40), ("labelled files", 40)],
+)
 def test_damaged_files_are_read_soundly_or_refused(kind: str, most: int, folder: Path) -> None:
     found = damage(kind, folder, 1, most=most, seconds=10)
     assert found["refused"] > 0
@@ -208,6 +253,7 @@ def test_many_damaged_files(kind: str, folder: Path, capsys: pytest.CaptureFixtu
     found = damage(kind, folder, 2, most=50_000, seconds=60)
     with capsys.disabled():
         sys.stdout.write(
-            f"\n{kind}: {found.total():,} damaged, {found['refused']:,} refused, {found['read']:,} read and sound\n"
+            f"\n{kind}: {found.total():,} damaged, {found['refused']:,} refused, {found['read']:,} read and sound, "
+            f"{found['crashed']:,} refused since their reader crashed\n"
         )
     assert min(found["refused"], found["read"]) > 0

@@ -18,8 +18,8 @@ import numpy as np
 
 from warner.reports.engines import INSIDE, Source, is_text, kind_of, opened
 from warner.reports.headers import open_text
-from warner.reports.labelled import READERS
 from warner.reports.partitions import files_of, places_of
+from warner.reports.readstat import READERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

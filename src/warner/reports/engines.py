@@ -23,7 +23,7 @@ import numpy as np
 from warner.arrays import LARGEST_TOTAL
 from warner.designs.labels import MISSING, OUTSIDE
 from warner.documents import format_of, is_pipe
-from warner.reports import labelled
+from warner.reports import labelled, readstat
 from warner.reports.headers import csv_query, header, open_text, refuse_duplicates, sql_text
 from warner.reports.partitions import files_of, partition, partition_columns, places_of, shown
 from warner.words import not_installed
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from warner.designs.forms import Form
     from warner.documents import Document
-    from warner.reports.labelled import Labels
     from warner.reports.partitions import Place
+    from warner.reports.readstat import Labels
 
 Frame: TypeAlias = Any  # what Narwhals wraps, or an expression of it
 CountedRows: TypeAlias = dict[str, Any]  # by column, a list or an array: value, number, by0, ..., weight, square, bad
@@ -59,7 +59,7 @@ TELLING = {  # what DuckDB says of a text file, and what it means
     re.compile(r"Maximum line size of (\d+) bytes"): "{place} is longer than {0} bytes",
     re.compile("unicode|not utf-8", re.IGNORECASE): '{place} is not UTF-8; give its encoding, as encoding="cp1252"',
     re.compile(r"Expected unique column names, got:\n- '(.*?)'"): "there is more than one column {0!r}",
-    re.compile(r"cannot be read: ([^\n]*?)\. Detail: Python exception"): "{0}",  # by `labelled`, within a query
+    re.compile(r"cannot be read: ([^\n]*?)\. Detail: Python exception"): "{0}",  # by `readstat`, within a query
     re.compile("state machine"): "its quotation marks, or the ends of its lines, differ from line to line",
 }
 SAVED = {f"warner {what}": ": counts, which Tally.load reads" for what in ("tally", "pool")}
@@ -352,7 +352,10 @@ def opened(
         )
     kind = kinds.pop()
     with readable(name, secret=secret):
-        frame_of = partial(_relation, _database(), kind, secret=secret, encoding=encoding)
+        frame_of = partial(_relation, database := _database(), kind, secret=secret)
+        if kind in readstat.READERS:
+            described = readstat.described(kind, files, encoding)
+            frame_of = partial(labelled.relation, database, kind, described, encoding=encoding, secret=secret)
         if columns_only and kind == "parquet":
             frame_of = partial(_without_rows)
         first = nw.from_native(frame_of(files[:1]))
@@ -370,9 +373,8 @@ def opened(
         text = kind in {"csv", "tsv"}
         numbers = [] if text else [key for key, of_numbers in partitions.items() if of_numbers]
         whole = whole.with_columns(nw.col(*numbers).cast(nw.Int64)) if numbers else whole
-        if kind in labelled.READERS:  # which nobody may read past their labels
-            labels = labelled.value_labels(kind, files[0], encoding)
-            return Source(whole, text, name, (), places, tuple(partitions), labels)
+        if kind in readstat.READERS:  # which nobody may read past their labels
+            return Source(whole, text, name, (), places, tuple(partitions), described[files[0]].labels)
         return Source(whole, text, name, tuple(files), places, tuple(partitions))
 
 
@@ -402,17 +404,7 @@ def _database() -> Any:
     return duckdb.connect()
 
 
-def _relation(
-    database: Any,
-    kind: str,
-    files: list[str],
-    partitioned: bool = False,
-    *,
-    secret: bool = False,
-    encoding: str | None = None,
-) -> Any:
-    if kind in labelled.READERS:
-        return database.from_arrow(labelled.data_set(kind, files, partitioned, encoding=encoding, secret=secret))
+def _relation(database: Any, kind: str, files: list[str], partitioned: bool = False, *, secret: bool = False) -> Any:
     exactly = [glob.escape(file) for file in files]  # or DuckDB would take [ and ? in a name for a pattern
     folders: Document = {"hive_partitioning": partitioned, "hive_types_autocast": False}  # the names, as texts
     if kind == "parquet":

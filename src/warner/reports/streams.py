@@ -25,8 +25,9 @@ from warner.documents import Document, csv_writer, written_whole
 from warner.reports.dialects import dialect
 from warner.reports.engines import chosen, kind_of, opened, readable, refuse_headless
 from warner.reports.headers import delimiter_of, first_record, open_text, refuse_duplicates
-from warner.reports.labelled import READERS, as_asked
+from warner.reports.labelled import as_asked
 from warner.reports.randomizing import randomize
+from warner.reports.readstat import READERS
 from warner.reports.tallies import refuse_design
 
 if TYPE_CHECKING:
