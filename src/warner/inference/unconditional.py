@@ -375,13 +375,13 @@ class Side(NamedTuple):
             return float(self.law.score(first, second, self.line(difference)))
 
         about = _falls_below(score, quantile)
-        if about == -1 and not refuted:
-            return -1.0
+        if about == -1:  # such tables come last: of all, or of those that refute equality
+            return HAIR if refuted else -1.0
         before = self.law.fewest(self.line(about), quantile)
         before[int(second)] = min(before[int(second)], int(first))
-        before = np.maximum(before, self.refuted) if refuted else np.minimum(before, self.refuted)
-        # With more first reports, or fewer second ones, a table comes no later.
+        # With more first reports, or fewer second ones, a table comes no later: so the observed one is among them, too.
         before = np.minimum.accumulate(before[::-1])[::-1]
+        before = np.maximum(before, self.refuted) if refuted else np.minimum(before, self.refuted)
 
         def excess(difference: float) -> float:
             chance = self.law.largest_chance(before, self.line(difference))
