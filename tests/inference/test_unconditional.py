@@ -195,6 +195,20 @@ def test_counts_that_noise_does_not_explain_promise_no_more() -> None:
     assert high == 1
 
 
+def test_the_largest_chance_is_found_between_the_points_of_the_grid() -> None:
+    # All of n1 against none of n2: x^n1 (1 - x)^n2 is largest at n1 / (n1 + n2).
+    for n1, n2 in ((3, 2), (5, 8), (7, 30), (11, 3)):
+        exact = (n1 / (n1 + n2)) ** n1 * (n2 / (n1 + n2)) ** n2
+        assert barnard_test(n1, 0, (n1, n2)) == pytest.approx(2 * exact, rel=1e-10)
+
+
+def test_where_roots_of_the_likelihood_coincide() -> None:
+    # Nobody says yes: likeliest is the smallest probability of the line, here 0, though another root is close to it.
+    # With a probability of 5 % instead, which Newton's method leads to, the score would be -4e-7.
+    assert Law(50, 9000, NONE, NONE).score(0, 0, Line(1e-9, 0.006980814076115601)) < -1e-5
+    limits_between(Count(5, 10, 0.9, -0.05), Count(0, 1, *MOSTLY_YES), 0.25)  # all three, without a warning
+
+
 # At every door
 
 

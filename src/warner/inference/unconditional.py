@@ -55,10 +55,10 @@ TIE = 1e-11  # a relative difference of scores below this is rounding
 STEP = 0.25  # standard errors of a probability between two at which a chance is looked at
 FAR = 9.0  # standard deviations beyond which nothing is left that matters
 AT_ONCE = 32  # probabilities
-POLISHED, REFINEMENTS = 3, 2  # around so many of the largest values on the grid, so many finer ones are laid
+POLISHED, REFINEMENTS = 3, 4  # around so many of the highest peaks on the grid, so many finer grids are laid
 HIGHEST_SCORE = 40.0  # beyond, nothing is left of a chance that a double could hold
 SMALLEST_CHANCE = 1e-300
-POLISHING = 2  # steps of Newton's method
+POLISHING, HALF_DIGITS = 2, 1e-7  # steps of Newton's method, and how far each may go
 ALIKE = 1e-5  # scores that are closer count as one
 CLOSE = 1e-4  # standard errors to which a limit is found; it is then the farther one
 BEYOND = 0.02  # standard errors, or parts of what is left: how much farther a search goes than it would
@@ -165,14 +165,15 @@ class Law(NamedTuple):
         linear = (slope * free + second * slope * other - self.n2 * start * (1 - start)) / cube
         constant = second * start * (1 - start) / cube
         # Viete: t = y - square / 3, where y = 2 sqrt(-p/3) cos(...)
-        p = np.minimum(linear - square**2 / 3, -SMALLEST_CHANCE)
+        p = np.minimum(linear - square**2 / 3, -(HAIR**2))  # where all three coincide, there is one place
         q = 2 * square**3 / 27 - square * linear / 3 + constant
         angle = np.arccos(np.clip(1.5 * q / p * np.sqrt(-3 / p), -1, 1))
         t = 2 * np.sqrt(-p / 3) * np.cos((angle - 2 * math.pi) / 3) - square / 3
-        for _ in range(POLISHING):  # cosines lose half of the digits where two roots are close
+        lost = HALF_DIGITS * (1 + np.abs(square))
+        for _ in range(POLISHING):  # cosines lose half of the digits where two roots are close, but no more
             slope_at = (3 * t + 2 * square) * t + linear
-            with np.errstate(divide="ignore", invalid="ignore"):
-                step = (((t + square) * t + linear) * t + constant) / slope_at
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                step = np.clip((((t + square) * t + linear) * t + constant) / slope_at, -lost, lost)
             t = np.where(slope_at < 0, t - step, t)  # it falls through the middle root
         return t
 
@@ -461,7 +462,7 @@ def _laws(ways: Array, window: slice, n: float, probabilities: Array) -> Array:
 
 
 def _largest(function: Callable[[Array], Array], low: float, high: float, n: float) -> float:
-    """Find the largest value of a mixture of binomial probabilities: on a grid, then on finer ones at its best points.
+    """Find the largest value of a mixture of binomial probabilities: on a grid, then on finer ones at its peaks.
 
     A function of this kind changes over a standard error of the probability, not faster; in the arc sine of its root
     that is 1 / (2 sqrt(n)) everywhere.
@@ -473,7 +474,9 @@ def _largest(function: Callable[[Array], Array], low: float, high: float, n: flo
     values = np.concatenate([function(np.sin(block) ** 2) for block in blocks])
     best = float(values.max())
     width = (end - start) / (points - 1)
-    for place in np.argsort(-values)[:POLISHED].tolist():
+    sides = np.pad(values, 1)
+    peaks = np.flatnonzero((values >= sides[:-2]) & (values >= sides[2:]))
+    for place in peaks[np.argsort(-values[peaks])][:POLISHED].tolist():
         angle, reach = float(grid[place]), width
         for _ in range(REFINEMENTS):
             finer = np.linspace(max(angle - reach, start), min(angle + reach, end), AT_ONCE + 1)
