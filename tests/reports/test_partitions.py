@@ -65,6 +65,7 @@ def test_reports_that_are_sets_come_from_partitions_as_well(tmp_path: Path) -> N
     assert estimate(counted, method="mle").shares.shape == (2, 3)
 
 
+@pytest.mark.filterwarnings("ignore:the reports do not seem to fit")  # they are drawn anew
 def test_the_reports_of_several_files_can_be_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pq, pa = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
     monkeypatch.setattr("warner.reports.counting.HELD_BYTES", 0)
