@@ -1,7 +1,5 @@
 """The public names, by step of the walk. `warner` itself loads them when the first of them is asked for."""
 
-from importlib.metadata import PackageNotFoundError, version
-
 from warner import metrics, noncompliance, simulate, surveys
 from warner.auditing.audits import audit
 from warner.auditing.findings import Audit
@@ -32,11 +30,6 @@ from warner.regression.regressions import Regression, regress
 from warner.reports.counting import tally
 from warner.reports.pools import Pool, pool
 from warner.reports.tallies import Tally
-
-try:
-    __version__ = version("warner")
-except PackageNotFoundError:  # from a source tree, as on the workers of a cluster
-    __version__ = "0+unknown"
 
 # The public names, by step of the walk: what happens to an answer; reports and counts; shares; how sure; before and
 # around a survey.

@@ -352,12 +352,13 @@ def opened(
         )
     kind = kinds.pop()
     with readable(name, secret=secret):
-        frame_of = partial(_relation, database := _database(), kind, secret=secret)
-        if kind in readstat.READERS:
-            described = readstat.described(kind, files, encoding)
-            frame_of = partial(labelled.relation, database, kind, described, encoding=encoding, secret=secret)
-        if columns_only and kind == "parquet":
+        if columns_only and kind == "parquet":  # without DuckDB, which takes memory
             frame_of = partial(_without_rows)
+        elif kind in readstat.READERS:
+            described = readstat.described(kind, files, encoding)
+            frame_of = partial(labelled.relation, _database(), kind, described, encoding=encoding, secret=secret)
+        else:
+            frame_of = partial(_relation, _database(), kind, secret=secret)
         first = nw.from_native(frame_of(files[:1]))
         for file in files[1:]:
             # DuckDB matches the columns of several files by their position: they must be the same, in the same order.
