@@ -102,7 +102,7 @@ def check(
     >>> result.fits
     False
     >>> round(result.epsilon_at_least, 2)  # the design claims ln 3 = 1.10
-    1.54
+    1.63
     >>> check(Tally(survey, [30, 70])).p_value
     1.0
     """
