@@ -7,23 +7,32 @@ import pydoc
 import re
 from typing import TYPE_CHECKING, Any
 
+from docutils import nodes
+from latex2mathml.converter import convert as mathml
+
 import warner
 
 if TYPE_CHECKING:
+    from docutils.nodes import math, math_block
     from sphinx.addnodes import pending_xref
     from sphinx.application import Sphinx
     from sphinx.environment import BuildEnvironment
+    from sphinx.writers.html5 import HTML5Translator
 
 project = "warner"
 author = "The warner developers"
 project_copyright = "the warner developers"
 version = release = warner.__version__
 
-# MathJax typesets formulas in the reader's browser, which fetches it; building needs no network.
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+html_math_renderer = (
+    "mathml"  # which browsers read by themselves: the pages need no network, neither to build nor to read
+)
 exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = f"warner {release}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_show_sphinx = False
 
 myst_enable_extensions = ["amsmath", "dollarmath"]
@@ -87,8 +96,21 @@ def _short_name(app: Sphinx, env: BuildEnvironment, node: pending_xref, text: An
     return known and python.resolve_xref(env, node["refdoc"], app.builder, "obj", known, node, text)
 
 
+def _formula(page: HTML5Translator, node: math) -> None:
+    page.body.append(mathml(node.astext()))
+    raise nodes.SkipNode
+
+
+def _displayed_formula(page: HTML5Translator, node: math_block) -> None:
+    page.body.append(page.starttag(node, "div", CLASS="math"))
+    page.body.append(mathml(node.astext(), display="block"))
+    page.body.append("</div>\n")
+    raise nodes.SkipNode
+
+
 def setup(app: Sphinx) -> None:
     """Connect what the settings above cannot say."""
+    app.add_html_math_renderer("mathml", (_formula, None), (_displayed_formula, None))
     app.connect("autodoc-process-docstring", _properties_as_prose, priority=900)  # after napoleon, at 500
     app.connect("autodoc-process-docstring", _arguments_are_no_links, priority=900)
     app.connect("autodoc-process-docstring", _references_as_lists, priority=900)

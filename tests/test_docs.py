@@ -35,6 +35,25 @@ def test_every_page_is_built_without_a_warning(site: Path) -> None:
     assert pages <= {page.stem for page in site.glob("*.html")}
 
 
+def test_pages_read_offline(site: Path) -> None:
+    for page in site.glob("*.html"):
+        html = page.read_text(encoding="utf-8")
+        fetched = re.findall(r'<(?:script|img|iframe)[^>]* src="([^"]*)|<link[^>]* href="([^"]*)', html)
+        assert not [address for pair in fetched for address in pair if "//" in address], page.name
+
+
+def test_every_formula_is_typeset(site: Path) -> None:
+    # What the converter does not know, it leaves as it was written, behind a backslash.
+    formulas = re.findall(r"<math.*?</math>", (site / "theory.html").read_text(encoding="utf-8"), re.DOTALL)
+    assert len(formulas) > 100
+    for page in site.glob("*.html"):
+        html = page.read_text(encoding="utf-8")
+        assert not [formula for formula in re.findall(r"<math.*?</math>", html, re.DOTALL) if "\\" in formula], (
+            page.name
+        )
+        assert "\\(" not in html, page.name
+
+
 def test_every_public_name_is_in_the_reference(site: Path) -> None:
     anchors = set(re.findall(r'id="([^"]+)"', (site / "api.html").read_text(encoding="utf-8")))
     modules = {name for name in warner.__all__ if inspect.ismodule(getattr(warner, name))}

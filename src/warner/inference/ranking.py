@@ -4,7 +4,7 @@ r"""Who leads: the answers that are certainly among the commonest.
 `equality`. An answer is certainly among the m commonest if fewer than m others are not shown to be smaller, and
 certainly not if m others are shown to be larger. Either is wrong only if some answer that is not among the m commonest
 was shown to be larger than one that is. There are :math:`m(K-m)` such pairs, so that tests at the level
-:math:`lpha / (m(K-m))` err in any of this with probability :math:`lpha` at most. Intervals would have to hold all
+:math:`\alpha / (m(K-m))` err in any of this with probability :math:`\alpha` at most. Intervals would have to hold all
 at once on both sides, and be apart. For m = 1 it takes K - 1 tests, each against the strongest rival.
 
 Reports that support both of two answers say nothing of them. Where their number is not known, it is taken to be as

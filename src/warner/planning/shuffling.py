@@ -10,8 +10,8 @@ the one person's report and the blanket's. What remains depends on three counts 
 drew the one answer in question (probability b), those who drew the other (b), and those who drew any third ((K-2)b),
 and is the expectation
 
-.. math:: \delta(\varepsilon) = \frac{1}{nb}\, E\big[(h - l e^\varepsilon) X_0 - (h e^\varepsilon - l) X_1
-          - q(e^\varepsilon - 1) X_2\big]_+
+.. math:: \delta(\varepsilon) = \frac{1}{nb}\, E\bigl[(h - l e^\varepsilon) X_0 - (h e^\varepsilon - l) X_1
+          - q(e^\varepsilon - 1) X_2\bigr]_+
 
 with h and l the larger and the smaller of p and q. (Lemma 5.3 of [1]_ for this mechanism; that paper then bounds it by
 Hoeffding's and Bennett's inequalities, here it is evaluated.)
