@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.designs.labels import all_labels
-from warner.estimators import METHODS, Certificate, default_method, fitted, refuse_silent
+from warner.estimators import SUM_ROUNDING, Certificate, Method, fitted, refuse_silent
 from warner.estimators.auto import Choice, choices, second_opinion
 from warner.estimators.likelihood import missed
+from warner.estimators.own import UNKNOWN, described, method_asked
 from warner.inference.comparisons import compare, compare_groups
 from warner.inference.complements import unmirrored
 from warner.inference.fit import doubt
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Label, PerGroup
     from warner.designs.contract import Design
     from warner.documents import Document
+    from warner.estimators.own import MethodAsked
     from warner.inference.comparisons import Comparison
     from warner.inference.intervals import Interval, Limits
     from warner.inference.presence import Presence
@@ -52,7 +54,7 @@ class Estimate(Result):
     tally : Tally or Pool
         The counted reports, with their design.
     method : str
-        The estimator: auto, or a name of `warner.estimators.METHODS`.
+        The estimator: auto, a name of `warner.estimators.METHODS`, or that of a function of one's own.
     shares : ndarray of shape (k,), or (groups, k)
         The estimated shares, in the domain's order; NaN for a group without reports.
     log_likelihood : float or ndarray of shape (groups,)
@@ -424,28 +426,28 @@ class Estimate(Result):
         where = f" in {counted(int(silent.sum()), 'group', 'groups')}" if self.tally.by else ""
         nothing = f"no answer was supported more often than by noise alone{where}, so that all shares are the same"
         total = f"the shares do not sum to 100 %, because {self.method} gives no distribution"
-        partly = self.method in METHODS and METHODS[self.method].symmetric and not METHODS[self.method].valid
+        partly = not described(self.method).valid and (np.abs(rows.sum(axis=-1) - 1) > SUM_ROUNDING).any()
         told = [*(part.left_out() for part in self.tally.parts), doubt(self.tally)]
         told.append(missed(self.method, self.certificate))
         return [*filter(None, [*told, nothing if silent.any() else "", total if partly else ""])]
 
     def second_opinion(self) -> str:
         """Say that `shrink` is probably closer on the whole, where it is; nothing elsewhere."""
-        return "" if self.choices else second_opinion(self.tally, self.method)
+        return "" if self.choices or described(self.method) is UNKNOWN else second_opinion(self.tally, self.method)
 
 
-def estimate(tally: Collected, *, method: str | None = None, rng: np.random.Generator | None = None) -> Estimate:
+def estimate(tally: Collected, *, method: MethodAsked = None, rng: np.random.Generator | None = None) -> Estimate:
     """Estimate the true shares behind counted reports.
 
     Parameters
     ----------
     tally : Tally or Pool
         The reports; each group is estimated separately.
-    method : {"mle", "inv", "inv_n", "inv_p", "ibu", "shrink", "auto"} or another name of `warner.estimators.METHODS`
+    method : {"mle", "inv", "inv_n", "inv_p", "ibu", "shrink", "auto"}, a name of `estimators.METHODS`, or function
         Which estimator; `warner.estimators` says which to use when. ``auto`` is `shrink` for one symmetric design with
-        20 answers or more. Elsewhere it draws surveys from what the reports suggest, and takes `mle`, `inv_p` or
-        `inv_n`, in each group, by the smallest error in these. If not given, ``mle``; for reports that support several
-        answers, whose counts alone have no likelihood, ``inv_p``.
+        20 answers or more; elsewhere it takes `mle`, `inv_p` or `inv_n`, in each group, by the smallest error in
+        surveys drawn from what the reports suggest. If not given, ``mle``; for reports that support several answers,
+        ``inv_p``. A function of one's own, from counts and design to shares, works too (`warner.estimators.own`).
     rng : numpy.random.Generator, optional
         The randomness for ``auto``; seeded from the counts if not given, so that the choice can be repeated.
 
@@ -465,18 +467,16 @@ def estimate(tally: Collected, *, method: str | None = None, rng: np.random.Gene
     the share of 'no' is 100 % minus that of 'yes'
     """
     refuse_uncounted(tally, "estimate(Tally(design, counts))")
-    if method is not None and method not in METHODS and method != "auto":
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, auto, but got {method!r}")
+    chosen, own = method_asked(method, tally)
     refuse_silent(tally)
-    chosen = default_method(tally) if method is None else method
-    result = _auto(tally, rng) if chosen == "auto" else _estimated(tally, chosen)
+    result = _auto(tally, rng) if chosen == "auto" else _estimated(tally, chosen, own)
     if warning := doubt(tally):
         warnings.warn(warning, stacklevel=2)
     return result
 
 
-def _estimated(tally: Collected, method: str) -> Estimate:
-    shares, fits, proof = fitted(tally, method)
+def _estimated(tally: Collected, method: str, own: Method | None = None) -> Estimate:
+    shares, fits, proof = fitted(tally, method, own)
     if proof is not None and not tally.by:
         proof = Certificate(*(tally.squeezed(getattr(proof, name)) for name in _PROOF))
     return Estimate(tally, method, tally.squeezed(shares), tally.squeezed(fits), proof)

@@ -433,12 +433,12 @@ def default_method(tally: Collected) -> str:
     return "mle" if all(part.design.exclusive for part in tally.parts) else "inv_p"
 
 
-def fitted(tally: Collected, method: str) -> Fitted:
+def fitted(tally: Collected, method: str, own: Method | None = None) -> Fitted:
     """Estimate the shares of every group that has reports; those of the others are NaN.
 
     Collections that say nothing about a group, having no reports of it or an epsilon of 0, are left out for it.
     """
-    estimator = METHODS[method]
+    estimator = own or METHODS[method]
     refuse_inapplicable(method, estimator, tally)
     telling = np.stack([part.answered & (part.design.epsilon > 0) for part in tally.parts])
     answered = np.asarray(telling.any(axis=0))

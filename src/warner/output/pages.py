@@ -14,6 +14,7 @@ import numpy as np
 
 from warner.documents import written_whole
 from warner.estimators import METHODS
+from warner.estimators.own import UNKNOWN, described
 from warner.inference.complements import unmirrored
 from warner.output.headlines import headline, warnings
 from warner.output.plots import DEFAULT_TITLE, svg
@@ -369,7 +370,7 @@ def _computation_section(estimate: Estimate, confidence: Confidence, ends: Limit
 
 def _method_explained(estimate: Estimate) -> str:
     if not estimate.choices:
-        return f"{estimate.method}: {METHODS[estimate.method].sentence}"
+        return f"{estimate.method}: {described(estimate.method).sentence}"
     if not estimate.choices[0].errors:
         name = estimate.choices[0].method
         return f"auto: {name}, as for every symmetric design with 20 answers or more: {METHODS[name].sentence}"
@@ -409,7 +410,9 @@ def _certificate(estimate: Estimate) -> str:
         return f"no distribution is more likely than this one{bound}{where}"
     if not _counted_once(estimate.tally):
         return f"none: {NO_LIKELIHOOD}"
-    if not estimate.choices and not METHODS[estimate.method].valid:
+    if described(estimate.method) is UNKNOWN and not estimate.choices:
+        return f"none: {estimate.method} is an estimator of the user's own"
+    if not estimate.choices and not described(estimate.method).valid:
         return f"none: {estimate.method} does not maximize the likelihood"
     return "none: a group has no reports"
 
