@@ -463,7 +463,7 @@ def test_what_notebooks_see() -> None:
         (
             lambda: estimate(Tally(SURVEY, COUNTS), method="bayes"),
             ValueError,
-            f"one of {', '.join(METHODS)}, auto, but got",
+            f"one of {', '.join(METHODS)}, auto, or a function",
         ),
         (
             lambda: estimate(Tally(SURVEY, [0, 0, 0], missing=7)),

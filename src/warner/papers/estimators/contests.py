@@ -24,7 +24,7 @@ from warner.simulate import reports_of_people
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask
     from warner.designs.contract import Design
-    from warner.papers.estimators.entrants import OwnEstimator
+    from warner.estimators.own import OwnEstimator
     from warner.papers.estimators.scale import Scale
 
 Columns: TypeAlias = "dict[str, Counts]"

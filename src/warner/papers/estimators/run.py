@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from warner.estimators.own import OwnEstimator
     from warner.papers.estimators.contests import Contest, Errors
-    from warner.papers.estimators.entrants import OwnEstimator
     from warner.papers.estimators.ratios import Outcomes
     from warner.papers.estimators.scale import Scale
     from warner.papers.pinzon2026.run import Say, Tell
