@@ -18,13 +18,13 @@ demo: $(READY)
 	@mkdir -p demo
 	$(BIN)/warner plan --size 5 --epsilon 1.5 --half-width 0.03 --plot demo/plan.png
 	@echo
-	$(BIN)/warner design never once "a few times" "every month" "every week" --epsilon 1.5 -o demo/survey.json
-	@echo; $(BIN)/warner show demo/survey.json; echo
-	$(BIN)/warner randomize examples/answers.csv --column answer --keep region --design demo/survey.json -o demo/reports.csv
+	$(BIN)/warner design never once "a few times" "every month" "every week" --epsilon 1.5 -o demo/design.json
+	@echo; $(BIN)/warner show demo/design.json; echo
+	$(BIN)/warner randomize examples/answers.csv --column answer --keep region --design demo/design.json -o demo/reports.csv
 	@echo
-	-$(BIN)/warner check demo/reports.csv --column answer --design demo/survey.json
+	-$(BIN)/warner check demo/reports.csv --column answer --design demo/design.json
 	@echo
-	$(BIN)/warner estimate demo/reports.csv --column answer --design demo/survey.json --plot demo/picture.png --report demo/report.html
+	$(BIN)/warner estimate demo/reports.csv --column answer --design demo/design.json --plot demo/picture.png --report demo/report.html
 	@echo
 	$(BIN)/warner design --domain-file examples/sites.txt --epsilon 5 -o demo/sites.json
 	$(BIN)/warner randomize examples/answers.csv --column site --design demo/sites.json -o demo/sites.parquet

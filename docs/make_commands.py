@@ -22,9 +22,9 @@ or CSV for programs. An error is reported in one line on standard error, with ex
 or not at all. This page is generated from the commands' own help.
 
 ```console
-$ warner design never once often --epsilon 1 -o survey.json
-$ warner randomize answers.csv --column answer --design survey.json -o reports.csv
-$ warner estimate reports.csv --column answer --design survey.json --report page.html
+$ warner design never once often --epsilon 1 -o design.json
+$ warner randomize answers.csv --column answer --design design.json -o reports.csv
+$ warner estimate reports.csv --column answer --design design.json --report page.html
 ```
 """
 

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
 Value = TypeVar("Value")
 Document: TypeAlias = dict[str, Any]  # what JSON can hold
 # What a terminal may obey and JSON does not escape: delete, C1 controls, and marks of direction and of lines
 OBEYED = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 HEAD_BYTES = 2**16  # of a file in which the name of its format is looked for
+MOST_FIELDS_NAMED = 8  # of those that are missing, or do not belong to a document
 
 
 @contextmanager
@@ -146,10 +147,29 @@ def checked(
             f"this {what} is of version {fields.get('version')!r}, but this warner reads version {version}; "
             "read it with the warner that wrote it, or a newer one"
         )
-    strange = sorted((fields.keys() - optional) ^ (names | {"format", "version"}))
-    if strange:
-        raise ValueError(f"this {what} is damaged: the fields {strange} are missing or do not belong there")
+    refuse_other_fields(f"this {what}", fields, names | {"format", "version"}, optional)
     return fields
+
+
+def refuse_other_fields(where: str, fields: Document, names: set[str], optional: Collection[str] = ()) -> None:
+    """Refuse fields other than just these, with or without the optional ones: say which lack, and which are too many.
+
+    >>> refuse_other_fields("this survey", {"id": "x", "starts": 1}, {"id", "title"}, {"opens"})
+    Traceback (most recent call last):
+    ValueError: this survey is damaged: it lacks the field 'title', and must not have the field 'starts'
+    """
+    missing = sorted(names - fields.keys())
+    strange = sorted(fields.keys() - names - set(optional))
+    wrong = [f"lacks the {_named_fields(missing)}"] if missing else []
+    wrong += [f"must not have the {_named_fields(strange)}"] if strange else []
+    if wrong:
+        raise ValueError(f"{where} is damaged: it {', and '.join(wrong)}")
+
+
+def _named_fields(names: list[str]) -> str:
+    shown = ", ".join(f"{name!r:.40}" for name in names[:MOST_FIELDS_NAMED])
+    more = f" and {len(names) - MOST_FIELDS_NAMED:,} more" if len(names) > MOST_FIELDS_NAMED else ""
+    return f"field{'' if len(names) == 1 else 's'} {shown}{more}"
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> Document:

@@ -11,6 +11,8 @@ import pytest
 from cli.shell import COUNTS, SURVEY, fails, succeeds
 from collecting_cases import open_survey
 from warner import Tally
+from warner.service.stores.sqlite import Contents, save
+from warner.service.survey import load_survey
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,3 +106,30 @@ def test_every_command_spares_its_inputs(
     assert f"which is {what}" in said
     assert LOST in said
     assert {file: file.read_bytes() for file in folder.rglob("*.*")} == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("design", "yes", "no", "--epsilon", "1"),
+        ("design", "yes", "no", "--epsilon", "1", "--force"),
+        ("tally", *READ),
+        ("check", *READ),
+    ],
+)
+def test_no_command_replaces_a_survey_whatever_it_is_told(prompt: Prompt, arguments: tuple[str, ...]) -> None:
+    asked, collected = prompt.folder / "asked.json", prompt.folder / "collected.json"
+    asked.write_text(json.dumps(open_survey((SURVEY,))))
+    save(collected, Contents(load_survey(asked)))
+    for file, held in ((asked, "a survey"), (collected, "responses to a survey")):
+        before = file.read_bytes()
+        said = prompt.complains(*arguments, "-o", file.name)
+        assert f"--output must not be {file.name}, which holds {held} and would be lost; give another file" in said
+        assert "--force" not in said
+        assert file.read_bytes() == before
+
+
+def test_what_would_be_replaced_by_a_design_is_named(prompt: Prompt) -> None:
+    Tally(SURVEY, list(COUNTS.values())).save(prompt.folder / "one.json")
+    said = prompt.complains("design", "yes", "no", "--epsilon", "1", "-o", "one.json")
+    assert "one.json holds another document, a tally; give another file, or --force" in said

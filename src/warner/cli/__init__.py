@@ -53,11 +53,11 @@ def _main(
 
 # In the order of a survey
 app.command(epilog="Example: warner plan --size 10 --epsilon 1 --half-width 0.02")(taking_quiet(plan))
-app.command(cls=AnswersCommand, help=HELP, epilog="Example: warner design never once often --epsilon 1 -o survey.json")(
+app.command(cls=AnswersCommand, help=HELP, epilog="Example: warner design never once often --epsilon 1 -o design.json")(
     taking_quiet(design)
 )
-app.command(epilog="Example: warner show survey.json")(taking_quiet(show))
-app.command(epilog="Example: warner randomize answers.csv --column answer --design survey.json -o reports.parquet")(
+app.command(epilog="Example: warner show design.json")(taking_quiet(show))
+app.command(epilog="Example: warner randomize answers.csv --column answer --design design.json -o reports.parquet")(
     taking_quiet(randomize)
 )
 app.command(epilog="Example: warner collect drinking.json --port 8000 --limit 5000")(taking_quiet(collect))
@@ -66,23 +66,23 @@ app.command(epilog="Example: warner invite drinking.json 500 --url https://surve
 )
 app.command(epilog="Example: warner close drinking.db")(taking_quiet(close))
 app.command(epilog="Example: warner backup drinking.db -o copy.db")(taking_quiet(backup))
-app.command(epilog="Example: warner tally reports.csv --column answer --design survey.json -o day1.json")(
+app.command(epilog="Example: warner tally reports.csv --column answer --design design.json -o day1.json")(
     taking_quiet(tally)
 )
-app.command(epilog="Example: warner estimate reports.csv --column answer --design survey.json --by region")(
+app.command(epilog="Example: warner estimate reports.csv --column answer --design design.json --by region")(
     taking_quiet(estimate)
 )
 app.command(epilog="Example: warner compare direct.json dice.json --answer yes")(taking_quiet(compare))
-app.command(epilog='Example: warner regress reports.csv "answer ~ age + C(region)" --design survey.json')(
+app.command(epilog='Example: warner regress reports.csv "answer ~ age + C(region)" --design design.json')(
     taking_quiet(regress)
 )
 app.command(epilog="Example: warner associate reports.csv cheated=dice.json copied=dice.json --numeric age")(
     taking_quiet(associate)
 )
-app.command(epilog="Example: warner check reports.csv --column answer --design survey.json --fakes 100")(
+app.command(epilog="Example: warner check reports.csv --column answer --design design.json --fakes 100")(
     taking_quiet(check)
 )
 app.command(
-    cls=AnswersCommand, epilog='Example: warner audit "python client.py" --design survey.json --answers never often'
+    cls=AnswersCommand, epilog='Example: warner audit "python client.py" --design design.json --answers never often'
 )(taking_quiet(audit))
 app.command(epilog="Example: warner reproduce all --jobs 2 -o results/ --data data/")(taking_quiet(reproduce))

@@ -13,6 +13,7 @@ from warner.cli.mechanisms import catalogue, designed, known, name_of, pairs, pu
 from warner.cli.options import DomainFile, Epsilon, Odds, Output, Redraw, Size, Truth, labels_in, refuse_overwriting
 from warner.cli.telling import tell
 from warner.designs import RandomizedResponse, load_design
+from warner.documents import format_of
 
 if TYPE_CHECKING:
     from warner.designs.contract import Design
@@ -25,19 +26,19 @@ The file is for those who collect answers and for those who analyse reports. For
 answers and one of --epsilon, --truth, --redraw and --odds:
 
 \b
-  warner design never once often --epsilon 1 -o survey.json
+  warner design never once often --epsilon 1 -o design.json
 
 Or give the name of a mechanism or of a survey design, with its parameters:
 
 \b
-  warner design crosswise p=1/4 -o survey.json
+  warner design crosswise p=1/4 -o design.json
   warner design kuk r1=0.6 r2=0.2 draws=5 --answers user other
   warner design subset-selection --size 1024 --epsilon 1
 
 Or give --best, for the mechanism that `warner plan` recommends for this number of answers and this epsilon:
 
 \b
-  warner design --best --size 1024 --epsilon 1 -o survey.json
+  warner design --best --size 1024 --epsilon 1 -o design.json
 
 These are the names and their parameters (those in brackets may be left out):
 
@@ -146,7 +147,9 @@ def _refuse_replacing(output: Path, made: Design) -> None:
     try:
         earlier = load_design(output)
     except ValueError:
-        raise ValueError(f"{output} already exists, and is not a design; give another file, or --force") from None
+        kind = (format_of(output) or "").removeprefix("warner ")
+        held = f"holds another document, a {kind}" if kind else "already exists, and is not a design"
+        raise ValueError(f"{output} {held}; give another file, or --force") from None
     if earlier != made:
         raise ValueError(
             f"{output} holds another design, {earlier!r}, and reports under it could not be analysed without it; give "

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
 
 import typer
 
+from warner.documents import format_of
 from warner.reports.dialects import dialect
 from warner.reports.partitions import files_of
 
@@ -160,7 +161,7 @@ def refuse_other_ending(output: Path | None) -> None:
 def refuse_overwriting(
     inputs: Mapping[str, Path | str | Sequence[str] | None], outputs: Mapping[str, Path | str | None]
 ) -> None:
-    """Refuse outputs that would replace what the command reads, or each other."""
+    """Refuse outputs that would replace what the command reads, each other, or what a survey is made of."""
     read = [(name, Path(file)) for name, given in inputs.items() for file in _listed(given)]
     written: dict[str, Path] = {}
     for option, file in outputs.items():
@@ -172,7 +173,19 @@ def refuse_overwriting(
         for earlier, other in written.items():
             if same_file(Path(file), other):
                 raise ValueError(f"{earlier} and {option} must be different files, but both are {file}")
+        _refuse_replacing_a_survey(option, Path(file))
         written[option] = Path(file)
+
+
+def _refuse_replacing_a_survey(option: str, file: Path) -> None:
+    """Refuse to write over a survey file or its database, by any command: neither can be made again."""
+    if not file.is_file():
+        return
+    from warner.service.stores.sqlite import is_database
+
+    held = "a survey" if format_of(file) == "warner survey" else "responses to a survey" if is_database(file) else None
+    if held is not None:
+        raise ValueError(f"{option} must not be {file}, which holds {held} and would be lost; give another file")
 
 
 def _listed(given: Path | str | Sequence[str] | None) -> Sequence[Path | str]:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from warner.designs import design_from_dict, load_design
 from warner.designs.exact import double_not_below, log_ratio
 from warner.designs.labels import SAFE, first_and_last
-from warner.documents import Document, checked, document, loaded, parsed, save_text
+from warner.documents import Document, checked, document, loaded, parsed, refuse_other_fields, save_text
 from warner.service.cells import Layout
 
 if TYPE_CHECKING:
@@ -298,8 +298,7 @@ def _refuse_choices(question: Question, where: str) -> None:
 def _fields(fields: Any, where: str, names: set[str], optional: set[str] | None = None) -> None:
     if not isinstance(fields, dict):
         raise ValueError(f"{where} must be an object with the fields {sorted(names)}")
-    if strange := sorted((fields.keys() - (optional or set())) ^ names):
-        raise ValueError(f"{where} is damaged: the fields {strange} are missing or do not belong there")
+    refuse_other_fields(where, fields, names, optional or set())
 
 
 def _listed(value: Any, what: str) -> list[Any]:
