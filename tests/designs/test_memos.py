@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 DOMAIN = ["never", "once", "often"]
 SURVEY = Memoized.response(DOMAIN, eps_infinity=2, eps_first=1)
+AGAINST = "against any other history with the same pattern of equal and different answers"
 SECRET = bytes(range(32))
 
 
@@ -83,7 +84,7 @@ def test_a_person_has_one_hash_function_for_ever_and_memoizes_its_values(tmp_pat
         # Answers with the same hash have the same response; keyed by answers, they would be alike by chance only.
         assert all(len(set(responses[hashes == value])) == 1 for value in range(3))
     assert Memo.load(tmp_path / "memo.json", design).spent().keys == 3
-    assert "for each of 3 hash values" in str(memo.spent())
+    assert "for each of 3 hash values, against any other history with the same pattern" in str(memo.spent())
 
 
 def test_people_have_hash_functions_of_their_own(tmp_path: Path) -> None:
@@ -200,7 +201,7 @@ def test_a_file_is_a_ledger_of_the_answers_that_were_given(tmp_path: Path) -> No
         SURVEY.report(answer, memo)
         assert memo.used() == keys
         assert memo.spent().epsilon == 2 * keys
-    assert str(memo.spent()) == "epsilon 6, 2 for each of 3 answers"
+    assert str(memo.spent()) == f"epsilon 6, 2 for each of 3 answers, {AGAINST}"
     assert not memo.spent().bound
 
 
@@ -208,7 +209,7 @@ def test_a_secret_knows_only_the_bound() -> None:
     memo = Memo.from_secret(SECRET, SURVEY)
     SURVEY.report("once", memo)
     assert (memo.spent().keys, memo.spent().epsilon, memo.spent().bound) == (3, 6.0, True)
-    assert str(memo.spent()) == "nothing is written down: at most epsilon 6, 2 for each of 3 answers"
+    assert str(memo.spent()) == f"nothing is written down: at most epsilon 6, 2 for each of 3 answers, {AGAINST}"
 
 
 def test_what_was_spent_is_rounded_up(tmp_path: Path) -> None:

@@ -93,9 +93,10 @@ class Memoized(Design):
     `response` and its like make both rounds from the two epsilons, `eps_first` of a single report and `eps_infinity` of
     all reports of an unchanged answer.
 
-    What is *not* protected is that an answer changed, and when: `eps_infinity` compares histories that change at the
-    same times. Each different answer that a person gives spends `eps_infinity` of its own, and so does a second device,
-    or a memo that is lost.
+    Each different answer that a person gives spends `eps_infinity` of its own, and so does a second device, or a memo
+    that is lost. That compares histories with the same pattern of equal and different answers (under hashing, of hash
+    values), and bounds nothing else: what is *not* protected is that an answer changed, when, and that it came back.
+    `warner.designs.rounds` has the proof.
 
     Examples
     --------
@@ -358,8 +359,11 @@ class Memoized(Design):
         whole = shown_up(keys * log_ratio(*self.first.ratio), 4)
         several = (
             f"What different answers reveal: at most epsilon {forever} for each {self.rounds.key} that is ever had, "
-            f"{whole} for all {keys:,}, against any other history whose {self.rounds.key} stays and changes at the "
-            "same times."
+            f"{whole} for all {keys:,}, against {self.rounds.alike}."
+        )
+        pattern = (
+            "What is not protected: that pattern. It tells that the answer changed, when, and that an earlier one came "
+            f"back. {self.rounds.changes()}"
         )
         kept = (
             "What must be kept: the permanent responses. Whoever loses them, or answers on two devices, spends epsilon "
@@ -372,7 +376,7 @@ class Memoized(Design):
             "What several reports reveal together while the answer stays the same:",
             *(f"  {number:>16}   epsilon {epsilon}" for number, epsilon in zip(numbers, spent, strict=True)),
             several,
-            f"What is not protected: that the answer changed, and when. {self.rounds.changes()}",
+            pattern,
             kept,
         )
 

@@ -48,12 +48,17 @@ PERSON = b"warner memo"  # what keeps these hashes apart from all others, as BLA
 class Spent:
     """What all reports of one person can reveal together, however many there are.
 
+    It bounds how well they tell this person's history from any other with the same pattern of equal and different
+    answers (under hashing, of hash values): one that stays, changes and comes back to an earlier answer at the same
+    times. That pattern itself is not protected, by any number.
+
     Attributes
     ----------
     keys : int
         How many memo keys were used, each of which has a permanent response; all that there are, if `bound`.
     epsilon : float
-        What they spend, as the smallest double that is not below it: ``keys`` times ``eps_infinity``.
+        What they spend, as the smallest double that is not below it: ``keys`` times ``eps_infinity``; only
+        ``eps_infinity`` for each key that differs between two such histories.
     bound : bool
         Whether nothing was written down, so that this is only the most that can ever be spent.
     """
@@ -78,7 +83,8 @@ class Memo(ABC):
     >>> survey.report("once", memo) in survey.domain
     True
     >>> memo.spent()
-    nothing is written down: at most epsilon 6, 2 for each of 3 answers
+    nothing is written down: at most epsilon 6, 2 for each of 3 answers, against any other history with the same pattern
+    of equal and different answers
     """
 
     design: Memoized
@@ -133,13 +139,17 @@ class Memo(ABC):
         return self.design.rounds.again(responses, np.full(answers.size, function), random_bytes)
 
     def spent(self) -> Spent:
-        """Tell what this person's reports can reveal together: ``eps_infinity`` for each memo key that was used."""
+        """Tell what this person's reports can reveal together: ``eps_infinity`` for each memo key that was used.
+
+        That is a bound against histories with the same pattern of equal and different keys; see `Spent`.
+        """
         rounds, used = self.design.rounds, self.used()
         keys = rounds.keys if used is None else used
         spent = keys * log_ratio(*self.design.first.ratio)
         start = "nothing is written down: at most " if used is None else ""
         each = f"{self.design.first.shown_epsilon()} for each of {counted(keys, rounds.key, rounds.key + 's')}"
-        return Spent(keys, double_not_below(spent), used is None, f"{start}epsilon {shown_up(spent, 4)}, {each}")
+        text = f"{start}epsilon {shown_up(spent, 4)}, {each}, against {rounds.alike}"
+        return Spent(keys, double_not_below(spent), used is None, text)
 
 
 @dataclass(frozen=True)

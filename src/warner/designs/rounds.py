@@ -24,6 +24,24 @@ another. With :math:`r = (q_2/p_2)^\tau` and :math:`s = ((1-p_2)/(1-q_2))^\tau`,
 
 **Hashes.** A hash function is drawn once for ever, and its g values are the keys of randomized response [2]_.
 
+**Histories.** Whoever changes the answer, and comes back to it, reports again from the permanent response that it had.
+Let a history have the keys :math:`x_1, \ldots, x_n`, m different ones, and let C be the classes of times with the same
+key. Permanent responses are independent, and given them so are reports, so that reports :math:`y_1, \ldots, y_n` have
+the probability
+
+.. math:: \prod_{c \in C} \sum_r P_1(r \mid x_c) \prod_{t \in c} P_2(y_t \mid r),
+
+in which the keys themselves stand in :math:`P_1(r \mid x_c)` alone. A history with the **same pattern of equal and
+different keys** has the same classes C. Each of its sums is at most :math:`e^{\varepsilon_\infty}` times the other's,
+because each term is; where both have the same key they are equal. Hence reports, however many, tell two such histories
+apart by at most :math:`\varepsilon_\infty` for each class whose keys differ, and :math:`m\,\varepsilon_\infty` in all.
+
+Histories with other classes have no such bound. It is not enough that they change at the same times: ABABAB comes back
+to A and B at other times than ABCABC, and as the noise of the second round wears off, reports show which responses
+recur. There each report adds up to the epsilon of the second round. Under hashing, the classes are those of the hash
+values: A and B may share one that C does not have, so that the *answers* ABAB and ACAC have the same pattern and their
+hashes do not.
+
 References
 ----------
 .. [1] Ú. Erlingsson, V. Pihur, A. Korolova, "RAPPOR: randomized aggregatable privacy-preserving ordinal response", ACM
@@ -71,6 +89,11 @@ class Rounds(ABC):
         """The design of a single round of reports: the chain of both."""
 
     key: ClassVar[str] = "answer"  # what a key is, in words
+
+    @property
+    def alike(self) -> str:
+        """Say which histories reports tell apart by no more than the epsilon of each key: the neighbouring relation."""
+        return f"any other history with the same pattern of equal and different {self.key}s"
 
     @property
     def functions(self) -> int:
@@ -124,7 +147,7 @@ class Rounds(ABC):
 
     @abstractmethod
     def changes(self) -> str:
-        """Say how well a change of the answer is hidden."""
+        """Say how well the pattern of equal and different keys is hidden."""
 
 
 @dataclass(frozen=True)
@@ -178,10 +201,10 @@ class AnswerRounds(Rounds):
         )
 
     def changes(self) -> str:
-        """Say how well a change of the answer is hidden."""
+        """Say how well the pattern of equal and different keys is hidden."""
         return (
-            "Only the noise of the second round hides it, and that wears off: each report shows the change by up to "
-            f"epsilon {self.second.shown_epsilon()}."
+            "Only the noise of the second round hides it, and that wears off: each report shows it by up to epsilon "
+            f"{self.second.shown_epsilon()}."
         )
 
 
@@ -245,7 +268,7 @@ class BitRounds(Rounds):
         )
 
     def changes(self) -> str:
-        """Say how well a change of the answer is hidden."""
+        """Say how well the pattern of equal and different keys is hidden."""
         p, q, k = self.first.p, self.first.q, self.keys
         differ = 2 * (p * (1 - q) + q * (1 - p)) + (k - 2) * 2 * q * (1 - q)
         return (
@@ -328,10 +351,11 @@ class HashRounds(Rounds):
         )
 
     def changes(self) -> str:
-        """Say how well a change of the answer is hidden."""
+        """Say how well the pattern of equal and different keys is hidden."""
         return (
-            f"{self.values.changes()} A change to an answer with the same hash does not show. By the function, reports "
-            "of one person can be told from those of others."
+            f"{self.values.changes()} Which answers share a hash value depends on the person's function: a change "
+            "between two of them does not show, so that even histories with the same pattern of answers can be told "
+            "apart. By the function, reports of one person can be told from those of others."
         )
 
 
