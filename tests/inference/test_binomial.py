@@ -53,12 +53,13 @@ def test_reference_values(case: dict[str, Any]) -> None:
     assert_allclose(high[ordinary], np.array(plain["upper"]["float"])[ordinary], rtol=0, atol=1e-10)
     assert (low <= np.array(plain["lower"]["float"]) + 1e-10).all()
     assert (high >= np.array(plain["upper"]["float"]) - 1e-10).all()
+    # Nor has it the rule of half a report, which touches only counts of none and of all.
+    some = (counts > 0) & (counts < n)
+    errors = standard_error(counts, n, rates(design))
     assert_allclose(
-        standard_error(counts, n, rates(design)),
-        case["expected"]["se_INV_iid_plugin"]["float"],
-        rtol=1e-12,
-        atol=1e-12,
+        errors[some], np.array(case["expected"]["se_INV_iid_plugin"]["float"])[some], rtol=1e-12, atol=1e-12
     )
+    assert (errors > 0).all()
 
 
 def test_an_interval_by_an_independent_formula() -> None:
@@ -292,9 +293,14 @@ def test_standard_errors_by_hand() -> None:
     rate = Rates(0.25, 0.5)
     assert_allclose(standard_error(np.array([40.0]), 100.0, rate), [np.sqrt(0.24 / 100) * 2])
     assert_allclose(standard_error(np.array([40.0]), 100.0, rate, "realised"), [np.sqrt(3 / 16 / 100) * 2])
-    # A share beyond 0 or 1 varies as that does; all reports the same leave no spread in the population's.
-    assert_allclose(standard_error(np.array([0.0, 100.0]), 100.0, rate), [0, 0])
+    # A share beyond 0 or 1 varies as that does. No reports at all count as half a one: sqrt(0.005 * 0.995 / 100) / 0.5.
+    assert_allclose(standard_error(np.array([0.0, 100.0]), 100.0, rate), 2 * [np.sqrt(0.005 * 0.995 / 100) * 2])
     assert_allclose(standard_error(np.array([0.0]), 100.0, rate, "realised"), [np.sqrt(3 / 16 / 100) * 2])
+    # Holders report with probability 0.6, others never: half a report stands for 0.5 / 60 of the people, who vary.
+    error = np.sqrt(0.5 / 60 * 0.6 * 0.4 / 100) / 0.6
+    assert_allclose(standard_error(np.array([0.0]), 100.0, Rates(0.0, 0.6), "realised"), [error])
+    # Only where nothing is left to chance is there no error: among these very people, with no noise.
+    assert_allclose(standard_error(np.array([0.0, 40.0]), 100.0, Rates(0.0, 1.0), "realised"), [0, 0])
 
 
 @given(st.integers(1, 60), st.floats(0, 1), st.integers(-3, 70))

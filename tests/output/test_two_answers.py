@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from html import unescape
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -211,3 +213,22 @@ def test_three_answers_have_all_their_rows(tmp_path: Path) -> None:
     assert [line.split()[0] for line in result.text().splitlines()[2:]] == ["often", "once", "never"]
     assert "The leading answer is often with an estimated" in words(page_of(result, tmp_path))
     assert result.printed()["reports"] == ["250", "350", "400"]
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+@pytest.mark.parametrize("target", ["population", "realised"])
+@pytest.mark.parametrize("odds", [(3, 1), (9, 1), (999, 1), (1, 0)])
+def test_rows_of_weighted_answers_are_mirror_images(odds: tuple[int, int], target: str, level: float) -> None:
+    design = RandomizedResponse(["yes", "no"], odds=odds)
+    rng = np.random.default_rng(1)
+    for share in (0.0, 0.02, 0.5, 0.9, 1.0):  # at both ends the rule for counts beyond the noise takes hold
+        weights = rng.lognormal(size=30)
+        yes = rng.random(30) < share
+        tally = Tally(design, [weights[yes].sum(), weights[~yes].sum()], squares=(weights**2).sum())
+        for collected in (tally, pool([tally, Tally(surveys.warner("3/4"), [3.3, 4.4], squares=8.5)])):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                table = estimate(collected).table(level, target=target)
+            assert mirrored(table, 2)
+            assert_allclose(table["low"] + table["high"][::-1], 1, atol=1e-6)
+            assert_allclose(table["se"][0], table["se"][1], rtol=1e-9)

@@ -203,8 +203,12 @@ def realised_methods(n: Numbers, rate: Rates, tail: float, method: str | None = 
 def ends(c: Array, n: Numbers, rate: Rates, tail: float, target: str, method: str | None) -> tuple[Array, Array]:
     """Give the ends of intervals, counts being doubles; see `share_interval`."""
     # The never-empty rule: counts beyond what the shares 0 and 1 explain are moved there, for the end on their side.
-    # (A hair's breadth keeps products that should be whole from the wrong side.)
-    most, least = np.ceil(n * rate.highest * (1 - HAIR)), np.floor(n * rate.lowest * (1 + HAIR))
+    # (A hair's breadth keeps products that should be whole from the wrong side.) Counts of weights need not be whole, and
+    # are not rounded: what counts and what does not would be rounded the same way, and not be mirror images any more.
+    most, least = n * rate.highest, n * rate.lowest
+    whole = n == np.rint(n)
+    most = np.where(whole, np.ceil(most * (1 - HAIR)), most)
+    least = np.where(whole, np.floor(least * (1 + HAIR)), least)
     # Where hardly any report is expected, or hardly any other, one is already more than they explain.
     most = most - (at_least(most, n, rate.highest) < tail)
     least = least + (at_most(least, n, rate.lowest) < tail)
@@ -290,11 +294,13 @@ def score_limit(c: Array, n: Numbers, rate: Rates, tail: float, side: int) -> Ar
 def standard_error(c: Array, n: Numbers, rate: Rates, target: str = "population") -> Array:
     r"""Give the standard errors of the unbiased shares: sqrt(phi (1 - phi) / n) / gain, for that of the population.
 
-    The observed share stands for phi. At counts of 0 that gives 0: an interval is the better judge of a rare answer.
+    The observed share stands for phi, at least half a report away from none and from all: a count of 0 is no proof that
+    there is nothing to count. An interval is still the better judge of a rare answer.
     For the realised share :math:`\theta`, phi (1 - phi) becomes :math:`\theta p(1-p) + (1-\theta) q(1-q)`, less than
     it by :math:`(p-q)^2 \theta(1-\theta)`, which is the chance in who was asked.
     """
-    observed = np.minimum(c / n, 1)  # sums of weights may end a hair above
+    half = 0.5 / np.maximum(n, 1)
+    observed = np.clip(c / n, half, 1 - half)
     if target == "population":
         variance = observed * (1 - observed)
     else:

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from warner.arrays import Counts, Label
     from warner.reports.pools import Collected
 
-ROUNDING = 1e-9  # of ends that were found by iteration; tables show far fewer digits
+ROUNDING = (
+    1e-6  # of ends that were found by iteration, those of pools to 1e-7 standard errors; tables show fewer digits
+)
 
 
 def answers_of_interest(k: int) -> range:
