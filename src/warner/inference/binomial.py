@@ -203,8 +203,8 @@ def realised_methods(n: Numbers, rate: Rates, tail: float, method: str | None = 
 def ends(c: Array, n: Numbers, rate: Rates, tail: float, target: str, method: str | None) -> tuple[Array, Array]:
     """Give the ends of intervals, counts being doubles; see `share_interval`."""
     # The never-empty rule: counts beyond what the shares 0 and 1 explain are moved there, for the end on their side.
-    # (A hair's breadth keeps products that should be whole from the wrong side.) Counts of weights need not be whole, and
-    # are not rounded: what counts and what does not would be rounded the same way, and not be mirror images any more.
+    # (A hair's breadth keeps products that should be whole from the wrong side.) Counts of weights need not be whole,
+    # and are not rounded: what counts and what does not would be rounded the same way, and not be mirror images.
     most, least = n * rate.highest, n * rate.lowest
     whole = n == np.rint(n)
     most = np.where(whole, np.ceil(most * (1 - HAIR)), most)

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from warner.arrays import Counts, Label
     from warner.reports.pools import Collected
 
-ROUNDING = (
-    1e-6  # of ends that were found by iteration, those of pools to 1e-7 standard errors; tables show fewer digits
-)
+ROUNDING = 1e-6  # of ends that were found by iteration, those of pools to 1e-7 standard errors; tables show fewer
 
 
 def answers_of_interest(k: int) -> range:
