@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import textwrap
 from decimal import ROUND_CEILING, Context
+from numbers import Integral
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +24,7 @@ def amount(number: PerGroup) -> str:
     >>> amount(1234), amount(1234.56), amount(0.00123)
     ('1,234', '1,234.6', '0.00123')
     """
-    if not isinstance(number, float | np.floating):
+    if isinstance(number, Integral):
         return f"{number:,}"
     return f"{number:.3g}" if 0 < number < 1 else f"{number:,.1f}"
 
@@ -33,7 +32,7 @@ def amount(number: PerGroup) -> str:
 def amount_of(number: PerGroup, totals: Counts | None, row: int) -> str:
     """Write a number of reports; if there are `totals`, as a part of that of its row.
 
-    >>> amount_of(40, None, 0), amount_of(40.5, np.array([1000]), 0)
+    >>> amount_of(40, None, 0), amount_of(40.5, [1000], 0)
     ('40', '40.5 of 1,000')
     """
     return amount(number) if totals is None else f"{amount(number)} of {amount(totals[row])}"
@@ -160,6 +159,6 @@ def wrapped(paragraphs: Iterable[str]) -> str:
 
 def reports_counted(number: PerGroup, *, weighted: bool, kind: str = "") -> str:
     """Write how many reports there are, of which kind, in one or more groups together."""
-    total = np.asarray(number).sum()
+    total = number if isinstance(number, int | float) else number.sum()
     words = " ".join(word for word in ("weighted" if weighted else "", kind) if word)
     return f"{amount(total)} {words + ' ' if words else ''}{'report' if total == 1 else 'reports'}"

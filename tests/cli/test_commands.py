@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,7 @@ import pytest
 from cli.shell import ESTIMATE, run, succeeds
 from warner import SubsetSelection, estimate, load_design, plan, tally
 from warner.__main__ import in_shell_words, main
+from warner.cli import COMMANDS
 from warner.cli.options import Columns, Reading
 from warner.cli.sources import DesignGiven
 from warner.words import not_installed
@@ -205,3 +207,32 @@ def test_ctrl_c_is_one_line_wherever_it_strikes(
         main()
     assert ended.value.code == 130
     assert capsys.readouterr().err == "warner: interrupted; no file is half-written\n"
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["estimat"]])
+def test_the_list_of_commands_loads_nothing_of_the_library(words: list[str]) -> None:
+    code = (
+        f"import sys; sys.argv = ['warner', *{words}]\nfrom warner.__main__ import main\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "print(sorted({'numpy', 'scipy', 'warner.designs', 'warner.cli.estimating', 'duckdb'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=100)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_completion_of_a_command_loads_nothing_of_the_library(tmp_path: Path) -> None:
+    asked = {"_WARNER_COMPLETE": "complete_bash", "COMP_WORDS": "warner es", "COMP_CWORD": "1"}
+    code = (
+        "import atexit, sys; sys.argv = ['warner']\n"
+        "atexit.register(lambda: print('numpy' in sys.modules))\nfrom warner.__main__ import main; main()"
+    )
+    command, environment = [sys.executable, "-c", code], {**os.environ, **asked}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100, env=environment)
+    assert done.stdout.split() == ["estimate", "False"]
+
+
+def test_the_list_of_commands_says_what_each_says_first() -> None:
+    for name, listed in COMMANDS.items():
+        function = getattr(import_module(f"warner.cli.{listed.module}"), name)
+        assert (function.__doc__ or "").splitlines()[0] == listed.summary, name
+        assert listed.example.startswith(f"warner {name} ")

@@ -1,31 +1,136 @@
 """The command line: one file for each family of commands. They parse, call one function and print.
 
-No arithmetic lives here. What only one command needs, and takes long to import, is imported when that command runs.
+No arithmetic lives here. The module of a command is imported when that command is called: `warner --help`, completion
+in the shell and a misspelled command need the table below, and nothing of the library.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any, NamedTuple
 
 import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
-from warner import __version__
-from warner.cli.associating import associate
-from warner.cli.auditing import audit
-from warner.cli.checking import check
-from warner.cli.collecting import backup, close, collect, invite
-from warner.cli.comparing import compare
-from warner.cli.designing import HELP, AnswersCommand, design, show
-from warner.cli.estimating import estimate
-from warner.cli.planning import plan
-from warner.cli.randomizing import randomize
-from warner.cli.regressing import regress
-from warner.cli.reproducing import reproduce
-from warner.cli.tallying import tally
 from warner.cli.telling import QUIET_HELP, set_quiet, taking_quiet
+
+
+class Listed(NamedTuple):
+    """A command in the list: the module that it stands in, its first sentence, and an example."""
+
+    module: str
+    summary: str
+    example: str
+
+
+# In the order of a survey
+COMMANDS = {
+    "plan": Listed(
+        "planning",
+        "Plan a survey: find the number of people, epsilon or the half-width.",
+        "warner plan --size 10 --epsilon 1 --half-width 0.02",
+    ),
+    "design": Listed(
+        "designing",
+        "Write a design file, which says how every answer is randomized.",
+        "warner design never once often --epsilon 1 -o design.json",
+    ),
+    "show": Listed("designing", "Explain a design in plain words.", "warner show design.json"),
+    "randomize": Listed(
+        "randomizing",
+        "Randomize true answers into reports.",
+        "warner randomize answers.csv --column answer --design design.json -o reports.parquet",
+    ),
+    "collect": Listed(
+        "collecting",
+        "Serve a survey whose answers are randomized in the respondents' browsers, and keep only counts.",
+        "warner collect drinking.json --port 8000 --limit 5000",
+    ),
+    "invite": Listed(
+        "collecting",
+        "Make links that are good for one response each.",
+        "warner invite drinking.json 500 --url https://survey.example.org -o links.csv",
+    ),
+    "close": Listed(
+        "collecting",
+        "Close a survey for good, and publish the responses that are still waiting.",
+        "warner close drinking.db",
+    ),
+    "backup": Listed(
+        "collecting",
+        "Copy the database of a survey to an SQLite file, even while the survey is running.",
+        "warner backup drinking.db -o copy.db",
+    ),
+    "tally": Listed(
+        "tallying",
+        "Count reports and save the tally, or add up tallies that were saved.",
+        "warner tally reports.csv --column answer --design design.json -o day1.json",
+    ),
+    "estimate": Listed(
+        "estimating",
+        "Estimate what people would have answered.",
+        "warner estimate reports.csv --column answer --design design.json --by region",
+    ),
+    "compare": Listed(
+        "comparing",
+        "Compare the share of an answer between two samples of different people, each under its own design.",
+        "warner compare direct.json dice.json --answer yes",
+    ),
+    "regress": Listed(
+        "regressing",
+        "Estimate how the answers depend on what else is known about people.",
+        'warner regress reports.csv "answer ~ age + C(region)" --design design.json',
+    ),
+    "associate": Listed(
+        "associating",
+        "Test whether the answers to several questions are associated.",
+        "warner associate reports.csv cheated=dice.json copied=dice.json --numeric age",
+    ),
+    "check": Listed(
+        "checking",
+        "Check whether reports fit the design.",
+        "warner check reports.csv --column answer --design design.json --fakes 100",
+    ),
+    "audit": Listed(
+        "auditing",
+        "Audit a client: find a lower bound on the epsilon that it really spends.",
+        'warner audit "python client.py" --design design.json --answers never often',
+    ),
+    "reproduce": Listed(
+        "reproducing",
+        "Reproduce the paper's experiments and claims.",
+        "warner reproduce all --jobs 2 -o results/ --data data/",
+    ),
+}
+
+
+class CommandsWhenCalled(TyperGroup):
+    """The list of commands; the module of a command is imported when it is called, or its options are completed."""
+
+    def __init__(self, **options: Any) -> None:
+        listed = {name: TyperCommand(name, help=command.summary) for name, command in COMMANDS.items()}
+        super().__init__(**{**options, "commands": listed})
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Give the command itself in the place of the one in the list."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command and _imported(str(name)), rest
+
+
+def _imported(name: str) -> Any:
+    """Give the command of this name, with what every command has."""
+    from warner.cli.options import AnswersCommand
+
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    function = getattr(import_module(f"warner.cli.{COMMANDS[name].module}"), name)
+    alone.command(name, cls=AnswersCommand, epilog=f"Example: {COMMANDS[name].example}")(taking_quiet(function))
+    return get_command(alone)
+
 
 app = typer.Typer(
     name="warner",
+    cls=CommandsWhenCalled,
     help="Estimate what people would have answered, from answers that were randomized on their side.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -36,6 +141,8 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from warner import __version__
+
         typer.echo(f"warner {__version__}")
         raise typer.Exit
 
@@ -49,40 +156,3 @@ def _main(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help=QUIET_HELP)] = False,
 ) -> None:
     set_quiet(quiet)
-
-
-# In the order of a survey
-app.command(epilog="Example: warner plan --size 10 --epsilon 1 --half-width 0.02")(taking_quiet(plan))
-app.command(cls=AnswersCommand, help=HELP, epilog="Example: warner design never once often --epsilon 1 -o design.json")(
-    taking_quiet(design)
-)
-app.command(epilog="Example: warner show design.json")(taking_quiet(show))
-app.command(epilog="Example: warner randomize answers.csv --column answer --design design.json -o reports.parquet")(
-    taking_quiet(randomize)
-)
-app.command(epilog="Example: warner collect drinking.json --port 8000 --limit 5000")(taking_quiet(collect))
-app.command(epilog="Example: warner invite drinking.json 500 --url https://survey.example.org -o links.csv")(
-    taking_quiet(invite)
-)
-app.command(epilog="Example: warner close drinking.db")(taking_quiet(close))
-app.command(epilog="Example: warner backup drinking.db -o copy.db")(taking_quiet(backup))
-app.command(epilog="Example: warner tally reports.csv --column answer --design design.json -o day1.json")(
-    taking_quiet(tally)
-)
-app.command(epilog="Example: warner estimate reports.csv --column answer --design design.json --by region")(
-    taking_quiet(estimate)
-)
-app.command(epilog="Example: warner compare direct.json dice.json --answer yes")(taking_quiet(compare))
-app.command(epilog='Example: warner regress reports.csv "answer ~ age + C(region)" --design design.json')(
-    taking_quiet(regress)
-)
-app.command(epilog="Example: warner associate reports.csv cheated=dice.json copied=dice.json --numeric age")(
-    taking_quiet(associate)
-)
-app.command(epilog="Example: warner check reports.csv --column answer --design design.json --fakes 100")(
-    taking_quiet(check)
-)
-app.command(
-    cls=AnswersCommand, epilog='Example: warner audit "python client.py" --design design.json --answers never often'
-)(taking_quiet(audit))
-app.command(epilog="Example: warner reproduce all --jobs 2 -o results/ --data data/")(taking_quiet(reproduce))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperCommand
 
 from warner import mechanisms
 from warner.cli.mechanisms import catalogue, designed, known, name_of, pairs, put, refuse_misspelled
@@ -53,24 +52,6 @@ after --answers, the one of people with the trait first, and the two reports aft
 """
 
 
-class AnswersCommand(TyperCommand):
-    """A command whose options --answers and --reports take all words up to the next option."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Repeat the option before each of its words, as the parser wants it."""
-        spelled: list[str] = []
-        taking = ""
-        known = [option for parameter in self.params for option in parameter.opts]
-        for word in args:
-            if word in {"--answers", "--reports"} & set(known):
-                taking = word
-                continue
-            if word.startswith("-") and not word[1:].isdecimal():  # -3 is an answer
-                taking = ""
-            spelled += [taking, word] if taking else [word]
-        return super().parse_args(ctx, spelled)
-
-
 def design(
     words: Annotated[
         list[str] | None,
@@ -113,7 +94,7 @@ def design(
         ),
     ] = False,
 ) -> None:
-    """Write down what every answer will go through; see `HELP`."""
+    """Write a design file, which says how every answer is randomized."""
     refuse_overwriting({"the list of answers": domain_file}, {"--output": output})
     words = words or []
     name = name_of(words[0]) if words and known(words[0]) else None
@@ -138,6 +119,9 @@ def design(
             _refuse_replacing(output, made)
         made.save(output)
         tell(f"{output}: {made!r}")
+
+
+design.__doc__ = HELP
 
 
 def _refuse_replacing(output: Path, made: Design) -> None:

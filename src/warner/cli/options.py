@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
 from warner.documents import format_of
 from warner.reports.dialects import dialect
@@ -115,6 +116,24 @@ class Reading(NamedTuple):
         """How a file was written; codes for missing values are separated by commas."""
         codes = [code.strip() for codes in self.missing or () for code in codes.split(",")]
         return dialect(self.encoding, self.decimal, codes)
+
+
+class AnswersCommand(TyperCommand):
+    """A command whose options --answers and --reports take all words up to the next option."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Repeat the option before each of its words, as the parser wants it."""
+        spelled: list[str] = []
+        taking = ""
+        known = [option for parameter in self.params for option in parameter.opts]
+        for word in args:
+            if word in {"--answers", "--reports"} & set(known):
+                taking = word
+                continue
+            if word.startswith("-") and not word[1:].isdecimal():  # -3 is an answer
+                taking = ""
+            spelled += [taking, word] if taking else [word]
+        return super().parse_args(ctx, spelled)
 
 
 def taking_groups(function: Callable[..., None]) -> Callable[..., None]:
