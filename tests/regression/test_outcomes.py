@@ -146,7 +146,9 @@ def test_direct_answers_give_what_statsmodels_gives(family: Any) -> None:
         cov_type="cluster", cov_kwds={"groups": groups, "use_correction": False}, **options
     ).cov_params()
     people = made_up(np.eye(2), n, family, 7, cluster=groups)
-    assert_allclose(corrected(people, family).covariance, clustered * 75 / 74, rtol=1e-8)
+    robust = corrected(people, family).clustered
+    assert robust is not None
+    assert_allclose(robust.sandwich, clustered * 75 / 74, rtol=1e-8)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -167,7 +169,8 @@ def test_scores_spread_between_clusters_within_each_stratum(family: Any) -> None
         bread += weight[n] * z[n, k] * (1 if family == "linear" else mean * (1 - mean)) * np.outer(x, x)
     sums = scores.reshape(3, 20, 2, 3).sum(axis=2)
     meat = sum(20 * np.cov(part.T) for part in sums)  # np.cov divides by G - 1
-    assert_allclose(fit.covariance, np.linalg.inv(bread) @ meat @ np.linalg.inv(bread), rtol=1e-9)
+    assert fit.clustered is not None
+    assert_allclose(fit.clustered.sandwich, np.linalg.inv(bread) @ meat @ np.linalg.inv(bread), rtol=1e-8)
 
 
 def test_too_little_information_is_said_and_not_answered() -> None:

@@ -93,7 +93,10 @@ def test_nigeria_with_weights_clusters_and_strata() -> None:
         fit = regress(formula, people, FORCED, weights="w", clusters=clusters, strata=strata)
         np.testing.assert_allclose(fit.coefficients, exact["coef"], atol=1e-5)
         assert fit.log_likelihood == pytest.approx(exact["log_likelihood"], abs=1e-8)
-        np.testing.assert_allclose(fit.standard_errors, exact[name], atol=1e-5)
+        # What R's survey gives is the plain sandwich; ours with clusters is CR2, a little larger.
+        spread = fit.covariance if fit.clustered is None else fit.clustered.sandwich
+        np.testing.assert_allclose(np.sqrt(np.diag(spread)), exact[name], atol=1e-5)
+        np.testing.assert_allclose(fit.standard_errors, exact[name], rtol=0.05)
         assert set(fit.table()["interval"]) == {"wald"}
         assert {test.test for test in fit.terms().tests} == {"Wald"}
 

@@ -21,13 +21,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import expit, log_ndtr, ndtri
+from scipy.special import expit
 
 from warner.designs import Channel
 from warner.designs.exact import probability
-from warner.inference.intervals import check_level
 from warner.regression.data import gathered
 from warner.regression.families import Softmax
+from warner.regression.limits import p_values, quantile
 from warner.regression.regressions import fitted
 from warner.regression.specifications import Coefficient, Specification, multinomial
 from warner.regression.terms import INTERCEPT
@@ -292,6 +292,18 @@ class TraitRegression(Result):
         return np.where(lost[:, np.newaxis] | lost, np.nan, spread)
 
     @property
+    def freedom(self) -> Array | None:
+        """Degrees of freedom of Student's t of each; None without clusters, for the normal distribution."""
+        return self.fit.accuracy(self.read(self.fit.point)[1]).freedom
+
+    @property
+    def notes(self) -> list[str]:
+        """What must be said of the intervals where clusters are few or unequal."""
+        if self.fit.clustered is None or self.freedom is None:
+            return []
+        return self.fit.clustered.sentences(self.freedom)
+
+    @property
     def log_likelihood(self) -> float:
         """At the estimates."""
         assert self.fit.log_likelihood is not None
@@ -299,9 +311,8 @@ class TraitRegression(Result):
 
     def table(self, level: float = 0.95) -> dict[str, Counts]:
         """Give the coefficients with standard errors and Wald's intervals, a row for each; the share has the last."""
-        check_level(level)
         estimate, se = self.coefficients, np.sqrt(np.diag(self.covariance))
-        half = -float(ndtri((1 - level) / 2)) * se
+        half = quantile(level, self.freedom) * se
         low, high = estimate - half, estimate + half
         low[-1], high[-1] = max(low[-1], 0.0), min(high[-1], 1.0)
         statistic = np.concatenate([estimate[:-1] / se[:-1], [np.nan]])
@@ -310,7 +321,7 @@ class TraitRegression(Result):
             "estimate": estimate,
             "se": se,
             "statistic": statistic,
-            "p": 2 * np.exp(log_ndtr(-np.abs(statistic))),
+            "p": p_values(statistic, self.freedom),
             "low": low,
             "high": high,
         }
@@ -332,6 +343,8 @@ class TraitRegression(Result):
             "optima": [optimum._asdict() for optimum in self.fit.optima],
             "share": {"name": self.name, "meaning": self.meaning},
             "level": level,
+            "freedom": plain(self.freedom),
+            "notes": self.notes,
             "coefficients": rows,
         }
 
@@ -352,4 +365,4 @@ class TraitRegression(Result):
         lines.append(f"{best.starts} of {self.fit.tried} starts ended at this maximum")
         if others:
             lines[-1] += f"; the next best is {best.log_likelihood - others[0].log_likelihood:.4g} below it"
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.notes])

@@ -189,6 +189,7 @@ def sentences(fit: Regression) -> list[str]:
         *_information(fit),
         *_optimum(fit),
         _errors(fit),
+        *_clusters(fit),
         *_penalty(fit),
         _assumptions(fit),
         _privacy(fit),
@@ -303,9 +304,20 @@ def _errors(fit: Regression) -> str:
         said += f"; {counted(len(np.unique(rows.stratum)), 'stratum', 'strata')}"
     if rows.weighted:
         said += "; people are weighted by their sampling weights, so likelihood ratios say nothing here"
-    if fit.freedom is not None:
-        said += f"; few clusters, so Student's t with {fit.freedom} degrees of freedom"
     return f"{said}."
+
+
+def _clusters(fit: Regression) -> list[str]:
+    if fit.clustered is None or fit.freedom is None:
+        return []
+    unknown = fit.clustered.unknown(np.eye(len(fit.point)))
+    several = len(_blocks(fit)) > 1
+    names = [
+        abridged(str(name) if several else name.term, WIDEST)
+        for name, lost in zip(fit.specification.coefficients, unknown, strict=True)
+        if lost
+    ]
+    return fit.clustered.sentences(fit.freedom[~unknown], names)
 
 
 def _penalty(fit: Regression) -> list[str]:

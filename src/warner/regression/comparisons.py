@@ -6,7 +6,8 @@ gets all starts and, besides, the larger optimum with the tested coefficients at
 one, that was a false optimum and is climbed again from there.
 
 With sampling weights, clusters or strata twice a log-likelihood is not chi-square. There, for linear shares, and where
-robust errors were asked for, it is Wald's test: :math:`(C'b)'(C'VC)^{-1}(C'b)`, of :math:`C'b = 0`.
+robust errors were asked for, it is Wald's test: :math:`(C'b)'(C'VC)^{-1}(C'b)`, of :math:`C'b = 0`. With clusters it is
+compared with F, whose degrees of freedom are those of V in these contrasts (`cluster_robust`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from scipy.special import chdtrc, fdtrc
 from warner.designs.facts import ChannelOperator
 from warner.estimators import channel_mle
 from warner.regression.ascent import climbed
+from warner.regression.cluster_robust import FEW, ROUGH
 from warner.regression.covariances import sampled
 from warner.regression.likelihood import Likelihood
 from warner.regression.optima import SAME, found
@@ -31,6 +33,7 @@ from warner.words import enumerated, tabulated
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Mask
     from warner.documents import Document
+    from warner.regression.cluster_robust import ClusterRobust
     from warner.regression.regressions import Regression
     from warner.regression.rows import Rows
 
@@ -41,13 +44,17 @@ LISTED = 8
 
 
 class ModelTest(NamedTuple):
-    """A test: which, its statistic, degrees of freedom, p-value, and what must be said about it."""
+    """A test: which, its statistic, degrees of freedom, p-value, and what must be said about it.
+
+    `denominator` are the second degrees of freedom where the p-value is that of an F distribution, else None.
+    """
 
     test: str
     statistic: float
     freedom: int
     p: float
     note: str = ""
+    denominator: float | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -173,24 +180,33 @@ def _likelihood_ratio(fit: Regression, inside: Array, known: Array | None) -> Mo
 
 def _wald(fit: Regression, inside: Array) -> ModelTest:
     size, kept = inside.shape
-    scale = 1 / np.maximum(fit.standard_errors, np.finfo(float).tiny)
+    scale = 1 / np.maximum(np.sqrt(np.diag(fit.spread)), np.finfo(float).tiny)
     # C is orthogonal to T, in coefficients of like size.
     across = np.linalg.qr(inside * scale[:, np.newaxis], mode="complete")[0][:, kept:] * scale[:, np.newaxis]
     freedom = size - kept
     if not np.isfinite(fit.coefficients).all():
         note = "An estimate lies at infinity, and Wald's test needs finite ones."
         return ModelTest(WALD, np.nan, freedom, np.nan, note)
+    if fit.clustered is not None and fit.clustered.unknown(across.T).any():
+        return ModelTest(WALD, np.nan, freedom, np.nan, "What is tested rests on one cluster alone.")
     contrast = across.T @ fit.coefficients
-    statistic = float(contrast @ np.linalg.solve(across.T @ fit.covariance @ across, contrast))
-    if fit.freedom is None:
+    statistic = float(contrast @ np.linalg.solve(across.T @ fit.spread @ across, contrast))
+    if fit.clustered is None:
         return ModelTest(WALD, statistic, freedom, float(chdtrc(freedom, statistic)))
-    # Of few clusters: (d - q + 1) W / (d q) is F with q and d - q + 1 degrees of freedom.
-    left = fit.freedom - freedom + 1
-    if left < 1:
-        return ModelTest(WALD, statistic, freedom, np.nan, "There are too few clusters for this test.")
-    ratio = left * statistic / (fit.freedom * freedom)
-    note = f"p-values are those of F with {left} further degrees of freedom, since clusters are few."
-    return ModelTest(WALD, statistic, freedom, float(fdtrc(freedom, left, ratio)), note)
+    return _of_clusters(fit.clustered, across, statistic)
+
+
+def _of_clusters(robust: ClusterRobust, contrasts: Array, statistic: float) -> ModelTest:
+    r"""Compare Wald's W with F: :math:`(\eta - q + 1) W / (\eta q)` has q and :math:`\eta - q + 1` degrees."""
+    q, eta = contrasts.shape[1], robust.freedom(contrasts)
+    left = eta - q + 1
+    if not left > 0:
+        return ModelTest(WALD, statistic, q, np.nan, "There are too few clusters for this test.")
+    p = float(fdtrc(q, left, left * statistic / (eta * q)))
+    said = [f"The p-value is that of F with {q} and {left:.1f} degrees of freedom."] if left < FEW else []
+    if left < ROUGH:
+        said.append(f"With fewer than {ROUGH:.0f}, p-values are rough: they rest on very few clusters.")
+    return ModelTest(WALD, statistic, q, p, " ".join(said), left)
 
 
 # Whether one model is within another

@@ -2,8 +2,7 @@ r"""How far coefficients may be off: kinds of information, and sums of scores wh
 
 `observed` is the inverse of I, minus the second derivative; `expected` that of F, its mean; `opg` that of G, the sum of
 outer products of the scores. `robust` is :math:`I^{-1} B I^{-1}` with :math:`B = \frac{n}{n-1}\sum_n w_n^2 s_n s_n'`;
-with clusters, B is the sum over clusters g of :math:`(u_g - \bar u)(u_g - \bar u)'`, where :math:`u_g` is the sum of
-:math:`w s` over the people of g, times :math:`G/(G-1)`; with strata, the same within each stratum, added up.
+with strata, the same about the mean within each stratum, added up. Clusters are in `cluster_robust`.
 """
 
 from __future__ import annotations
@@ -13,10 +12,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 import numpy as np
 
 from warner.regression.ascent import FLAT, eigen
+from warner.regression.cluster_robust import cluster_robust, clusters_of, information_by_cluster
 
 if TYPE_CHECKING:
     from warner.arrays import Array
     from warner.regression.ascent import Surface
+    from warner.regression.cluster_robust import ClusterRobust
     from warner.regression.likelihood import Likelihood
     from warner.regression.rows import Rows
 
@@ -49,6 +50,7 @@ def covariance(likelihood: Likelihood, b: Array, errors: str, *, flat: bool = Fa
     """Give the covariances of the coefficients at a maximum; NaN where the information is singular.
 
     With `flat`, directions in which the likelihood is flat are left out: what they do not touch keeps its covariances.
+    People must not be clustered; for clusters see `clustered`.
     """
     if errors == "expected":
         return inverted(likelihood.expected(b), likelihood, flat=flat)
@@ -58,6 +60,22 @@ def covariance(likelihood: Likelihood, b: Array, errors: str, *, flat: bool = Fa
     if errors == "observed":
         return observed
     return np.asarray(observed @ spread_of_scores(likelihood.rows, likelihood.scores(b)) @ observed)
+
+
+def clustered(likelihood: Likelihood, b: Array, *, flat: bool = False) -> ClusterRobust | None:
+    """Give the errors of coefficients at a maximum where people are clustered; None where they are not.
+
+    A cluster's information is the expected one; where reports cannot be listed, that of the outer products.
+    """
+    rows = likelihood.rows
+    if rows.cluster is None:
+        return None
+    clusters = clusters_of(rows)
+    listed = all(table is not None for table in rows.tables)
+    curvature = likelihood.expected_curvature(b) if listed else likelihood.outer_curvature(b)
+    information = information_by_cluster(clusters, rows.x, rows.weight * curvature, likelihood.mapping)
+    inverse = inverted(likelihood.at(b).information, likelihood, flat=flat)
+    return cluster_robust(rows, clusters, likelihood.scores(b), information, inverse)
 
 
 def inverted(information: Array, likelihood: Surface, *, flat: bool = False) -> Array:
@@ -77,26 +95,14 @@ def inverted(information: Array, likelihood: Surface, *, flat: bool = False) -> 
 
 
 def spread_of_scores(rows: Rows, scores: Array) -> Array:
-    """Give B: the covariances of the sum of weighted scores, from a person's of each row, (n, coefficients)."""
-    if rows.cluster is None:
-        if rows.stratum is None:
-            n = rows.n
-            return np.asarray(n / (n - 1) * (scores.T * rows.square) @ scores)
-        return _within_strata(rows, scores)
-    sums = np.zeros((int(rows.cluster.max()) + 1, scores.shape[1]))
-    np.add.at(sums, rows.cluster, scores * rows.weight[:, np.newaxis])
-    stratum = np.zeros(len(sums), dtype=np.int64)
+    """Give B: the covariances of the sum of weighted scores, from a person's of each row, (n, coefficients).
+
+    People must not be clustered.
+    """
     if rows.stratum is not None:
-        stratum[rows.cluster] = rows.stratum
-    parts = [_about_the_mean(sums[stratum == which]) for which in np.unique(stratum)]
-    return np.asarray(np.sum(parts, axis=0))
-
-
-def _about_the_mean(sums: Array) -> Array:
-    if len(sums) < 2:
-        raise ValueError("every stratum must have at least two clusters, but one has only one; join it to another")
-    centred = sums - sums.mean(axis=0)
-    return np.asarray(len(sums) / (len(sums) - 1) * centred.T @ centred)
+        return _within_strata(rows, scores)
+    n = rows.n
+    return np.asarray(n / (n - 1) * (scores.T * rows.square) @ scores)
 
 
 def _within_strata(rows: Rows, scores: Array) -> Array:
@@ -112,11 +118,3 @@ def _within_strata(rows: Rows, scores: Array) -> Array:
         mean = rows.weight[chosen] @ part / n
         total += n / (n - 1) * ((part.T * rows.square[chosen]) @ part - n * np.outer(mean, mean))
     return total
-
-
-def groups(rows: Rows) -> int | None:
-    """Give the number of clusters, less that of strata: degrees of freedom of t where they are few; None without."""
-    if rows.cluster is None:
-        return None
-    strata = 1 if rows.stratum is None else len(np.unique(rows.stratum))
-    return len(np.unique(rows.cluster)) - strata

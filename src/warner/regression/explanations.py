@@ -8,16 +8,17 @@ and misleading if they do not.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from warner.regression.collapsing import column_names, open_source
 from warner.regression.copies import named, share_columns, stacked_copies
 from warner.regression.formulas import sides, variables_of
 from warner.regression.individuals import individuals, questions_of
 from warner.regression.joint import joint
+from warner.regression.limits import p_values, quantile
 from warner.regression.outcomes import Outcomes, Regressed, corrected
 from warner.results import Result, plain
 from warner.words import counted, level_text, wrapped
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Label
     from warner.designs import Design
     from warner.documents import Document
+    from warner.regression.cluster_robust import ClusterRobust
     from warner.regression.individuals import Question
     from warner.regression.optima import Optimum
 
@@ -36,7 +38,6 @@ Shares: TypeAlias = Literal["covariates", "constant"]
 Unknown: TypeAlias = Literal["error", "drop"]
 
 FORMAT, VERSION = "warner explanation", 1
-FEW_CLUSTERS = 40  # below, intervals and tests use Student's t
 WEAK = 3.0  # standard errors of the information above zero, below which estimates are unstable
 SHARE_COEFFICIENTS = 500  # of the model of the answers
 
@@ -66,8 +67,8 @@ class Explanation(Result):
         How many people the estimates rest on, and how many were left out because something was missing or no report.
     weighted : bool
         Whether people were weighted.
-    clusters : int or None
-        The number of clusters.
+    clustered : ClusterRobust or None
+        Where people are clustered, how errors and degrees of freedom follow from the clusters.
     strength : float or None
         Of the corrected score, how many standard errors its information lies above zero where it is smallest. Below 3,
         estimates are unstable, and intervals rough.
@@ -91,7 +92,7 @@ class Explanation(Result):
     people: int
     dropped: int
     weighted: bool = False
-    clusters: int | None = None
+    clustered: ClusterRobust | None = None
     stratified: bool = False
     strength: float | None = None
     log_likelihood: float | None = None
@@ -101,9 +102,23 @@ class Explanation(Result):
     shares: Shares | None = None
 
     @property
-    def degrees(self) -> float:
-        """The degrees of freedom of Student's t; infinite for a normal law."""
-        return self.clusters - 1 if self.clusters is not None and self.clusters < FEW_CLUSTERS else np.inf
+    def clusters(self) -> int | None:
+        """The number of clusters; None if people are not clustered."""
+        return None if self.clustered is None else self.clustered.clusters.number
+
+    @cached_property
+    def freedom(self) -> Array | None:
+        """Degrees of freedom of Student's t of each coefficient; None without clusters, for the normal distribution."""
+        return None if self.clustered is None else self.clustered.accuracy(np.eye(len(self.names))).freedom
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What must be said of intervals and p-values where clusters are few or unequal."""
+        if self.clustered is None or self.freedom is None:
+            return ()
+        unknown = self.clustered.unknown(np.eye(len(self.names)))
+        names = [name for name, lost in zip(self.names, unknown, strict=True) if lost]
+        return tuple(self.clustered.sentences(self.freedom[~unknown], names))
 
     @property
     def errors(self) -> Array:
@@ -123,18 +138,14 @@ class Explanation(Result):
         dict of ndarray
             ``term``, ``estimate``, ``se``, ``statistic`` (estimate / se), ``p`` (two-sided), ``low`` and ``high``.
         """
-        if not 0 < level < 1:
-            raise ValueError(f"level must be between 0 and 1, but got {level!r}")
-        few = np.isfinite(self.degrees)
+        times = quantile(level, self.freedom)
         statistic = self.coefficients / self.errors
-        tail = stdtr(self.degrees, -np.abs(statistic)) if few else ndtr(-np.abs(statistic))
-        times = float(stdtrit(self.degrees, (1 + level) / 2) if few else ndtri((1 + level) / 2))
         return {
             "term": np.array(self.names, dtype=object),
             "estimate": self.coefficients,
             "se": self.errors,
             "statistic": statistic,
-            "p": 2 * tail,
+            "p": p_values(statistic, self.freedom),
             "low": self.coefficients - times * self.errors,
             "high": self.coefficients + times * self.errors,
         }
@@ -169,6 +180,8 @@ class Explanation(Result):
             "dropped": self.dropped,
             "weighted": self.weighted,
             "clusters": self.clusters,
+            "freedom": plain(self.freedom),
+            "notes": list(self.notes),
             "stratified": self.stratified,
             **found[self.method],
         }
@@ -207,7 +220,7 @@ class Explanation(Result):
         clear = (
             "Epsilon bounds what the report reveals of the answer; the outcome and the other terms are in the clear."
         )
-        return [*sentences, *method, clear]
+        return [*sentences, *method, *self.notes, clear]
 
     def _of_score(self) -> list[str]:
         sentences = [
@@ -292,8 +305,8 @@ def explain(
     Notes
     -----
     Standard errors are those of the estimating equations, :math:`A^{-1}BA^{-T}`, without a factor for small samples;
-    with G clusters times :math:`G/(G-1)`, and tests by Student's t below 40 clusters. For answers that were asked
-    directly they are HC0.
+    for answers that were asked directly they are HC0. With clusters they are bias-reduced (CR2), and intervals and
+    tests are by Student's t with Satterthwaite's degrees of freedom for each coefficient, as in `warner.regress`.
 
     Examples
     --------
@@ -329,6 +342,7 @@ def explain(
     if method == "corrected":
         fit = corrected(explained, family)
         found = {"coefficients": fit.coefficients, "covariance": fit.covariance, "strength": fit.strength}
+        found["clustered"] = fit.clustered
     else:
         best = joint(explained, answers.shares, family)
         found = {
@@ -339,6 +353,7 @@ def explain(
             "gap": best.gap,
             "optima": best.optima,
             "shares": shares,
+            "clustered": best.clustered,
         }
     return Explanation(
         outcome=outcome,
@@ -351,7 +366,6 @@ def explain(
         people=people.n,
         dropped=people.dropped,
         weighted=weights is not None,
-        clusters=None if rows.cluster is None else int(rows.cluster.max()) + 1,
         stratified=strata is not None,
         **found,
     )

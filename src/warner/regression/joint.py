@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import logsumexp, softmax
 
+from warner.regression.cluster_robust import cluster_robust, clusters_of, information_by_cluster
 from warner.regression.covariances import default_errors, inverted, spread_of_scores
 from warner.regression.likelihood import Place
 from warner.regression.optima import Optimum, found
@@ -39,7 +40,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from warner.arrays import Array, Mask
+    from warner.regression.cluster_robust import ClusterRobust
     from warner.regression.outcomes import Regressed
+    from warner.regression.rows import Rows
 
 STRIDE = 1.0  # of an answer's effect in a start: standard deviations of the outcome, or half so many log-odds
 STEPS = 8  # of a logit from which a start is made
@@ -56,6 +59,7 @@ class Joint(NamedTuple):
     log_likelihood: float
     gap: float
     optima: tuple[Optimum, ...]
+    clustered: ClusterRobust | None = None
 
 
 class JointLikelihood:
@@ -244,7 +248,11 @@ def joint(people: Outcomes, shares: Array, family: Regressed) -> Joint:
     scores, information = likelihood.derivatives(b)
     # Shares that run to zero make the information flat in their own coefficients, and leave the outcome's alone.
     covariance = inverted(information, likelihood, flat=result.infinity is not None)
-    if default_errors(people.rows) == "robust":
+    robust = None
+    if people.rows.cluster is not None:
+        robust = _clustered(people.rows, scores, covariance)
+        robust = robust.of(np.eye(len(b))[likelihood.of_outcome] * likelihood.unit)
+    elif default_errors(people.rows) == "robust":
         covariance = covariance @ spread_of_scores(people.rows, scores) @ covariance
     if not np.isfinite(covariance).all():
         raise ValueError(
@@ -253,10 +261,20 @@ def joint(people: Outcomes, shares: Array, family: Regressed) -> Joint:
         )
     return Joint(
         b[likelihood.of_outcome] * likelihood.unit,
-        covariance[likelihood.of_outcome, likelihood.of_outcome] * likelihood.unit**2,
+        covariance[likelihood.of_outcome, likelihood.of_outcome] * likelihood.unit**2
+        if robust is None
+        else robust.known_covariance,
         likelihood.share_coefficients(b),
         likelihood.deviation(b) * likelihood.unit if family == "linear" else None,
         result.peak.value,
         result.peak.gap,
         result.optima,
+        robust,
     )
+
+
+def _clustered(rows: Rows, scores: Array, inverse: Array) -> ClusterRobust:
+    """Give the errors of all coefficients where people are clustered; information is that of outer products."""
+    clusters = clusters_of(rows)
+    information = information_by_cluster(clusters, scores, rows.weight)
+    return cluster_robust(rows, clusters, scores, information, inverse)

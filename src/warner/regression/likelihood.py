@@ -199,10 +199,14 @@ class Likelihood:
         """Give the expected information."""
         return self.assembled(self.rows.weight * self.expected_curvature(b))
 
+    def outer_curvature(self, b: Array) -> Array:
+        """Give each row's outer product of the score in its predictors, (f, f, n)."""
+        score = self.family.at(self.predictors(b), self.reports).score
+        return np.asarray(score[:, np.newaxis] * score)
+
     def outer(self, b: Array) -> Array:
         """Give the sum of outer products of the scores."""
-        score = self.family.at(self.predictors(b), self.reports).score
-        return self.assembled(self.rows.weight * score[:, np.newaxis] * score)
+        return self.assembled(self.rows.weight * self.outer_curvature(b))
 
     def effective(self, b: Array) -> float:
         """Give the number of direct answers that would tell as much.
@@ -218,8 +222,7 @@ class Likelihood:
         if all(table is not None for table in self.rows.tables):
             report = self.expected_curvature(b).transpose(2, 0, 1)
         else:
-            score = self.family.at(eta, self.reports).score
-            report = np.einsum("fn,gn->nfg", score, score)
+            report = self.outer_curvature(b).transpose(2, 0, 1)
         report = together.T @ report @ together
         # Where a share has come to 0 or 1, a report says nothing even against the little that an answer would say.
         silent = np.trace(direct, axis1=1, axis2=2) < SILENT

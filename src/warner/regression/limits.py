@@ -107,13 +107,13 @@ def _no_profile(fit: Regression) -> str:
     return "with robust errors, which do not trust the likelihood" if fit.errors == "robust" else ""
 
 
-def quantile(level: float, freedom: int | None) -> float:
-    """Give how many standard errors an interval reaches to either side."""
+def quantile(level: float, freedom: Array | None) -> Array:
+    """Give how many standard errors an interval reaches to either side, for each number of degrees of freedom."""
     check_level(level)
-    return float(ndtri((1 + level) / 2) if freedom is None else stdtrit(freedom, (1 + level) / 2))
+    return np.asarray(ndtri((1 + level) / 2) if freedom is None else stdtrit(freedom, (1 + level) / 2))
 
 
-def p_values(statistic: Array, freedom: int | None) -> Array:
+def p_values(statistic: Array, freedom: Array | None) -> Array:
     """Give the probability of a statistic that is at least as far from 0."""
     tail = -np.abs(statistic)
     return np.asarray(2 * (ndtr(tail) if freedom is None else stdtr(freedom, tail)))
@@ -143,7 +143,7 @@ def limits(fit: Regression, level: float = 0.95, interval: str = "auto") -> Limi
         undetermined = np.isnan(fit.coefficients)
         low[undetermined], high[undetermined] = -np.inf, np.inf
         return Limits(low, high, ("wald",) * count, statistic)
-    return _profiled(fit, reach**2, statistic)
+    return _profiled(fit, float(reach) ** 2, statistic)
 
 
 def warned(fit: Regression, ends: Limits) -> Limits:

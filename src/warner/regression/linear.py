@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from warner.regression.cluster_robust import ClusterRobust, cluster_robust, clusters_of, information_by_cluster
 from warner.regression.covariances import spread_of_scores
 from warner.regression.debiased import debiased
 from warner.regression.starts import overall_shares
@@ -24,11 +25,13 @@ class LeastSquares(NamedTuple):
     """Coefficients of each answer but the reference, one after the other, with their covariances.
 
     `influence`, of shape (n, coefficients), is what one person of each row adds to the errors of the coefficients.
+    `clustered` are the errors where people are clustered.
     """
 
     coefficients: Array
     covariance: Array
     influence: Array
+    clustered: ClusterRobust | None = None
 
 
 def least_squares(rows: Rows, reference: int) -> LeastSquares:
@@ -45,8 +48,14 @@ def least_squares(rows: Rows, reference: int) -> LeastSquares:
     matrix = inverse @ (x.T * weight) @ z  # (P, f)
     residuals = z - x @ matrix
     scores = (residuals[:, :, np.newaxis] * x[:, np.newaxis]).reshape(len(x), -1)
-    influence = scores @ np.kron(np.eye(z.shape[1]), inverse)
+    bread = np.asarray(np.kron(np.eye(z.shape[1]), inverse))
+    influence = scores @ bread
+    if rows.cluster is not None:
+        clusters = clusters_of(rows)
+        information = information_by_cluster(clusters, x, np.eye(z.shape[1])[:, :, np.newaxis] * weight)
+        robust = cluster_robust(rows, clusters, scores, information, bread)
+        return LeastSquares(matrix.T.ravel(), robust.covariance, influence, robust)
     covariance = spread_of_scores(rows, influence)
-    if rows.cluster is None and rows.stratum is None:  # HC1: n/(n - P) in the place of n/(n - 1)
+    if rows.stratum is None:  # HC1: n/(n - P) in the place of n/(n - 1)
         covariance = covariance * (rows.n - 1) / (rows.n - x.shape[1])
     return LeastSquares(matrix.T.ravel(), covariance, influence)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.regression.limits import p_values, quantile, taken
-from warner.regression.predictions import Mean, errors_of, mean_of_columns, mean_over_people
+from warner.regression.predictions import Mean, accuracy_of, mean_of_columns, mean_over_people
 from warner.results import Result, plain
 from warner.words import counted, enumerated, level_text, tabulated
 
@@ -46,10 +46,12 @@ class Margins(Result):
         The confidence level of the intervals.
     target : str
         Whether they are for these people ("realised") or for the population that they are a sample of.
-    freedom : int or None
-        Degrees of freedom of t, where clusters are few.
+    freedom : array of shape (effects, k), or None
+        Degrees of freedom of Student's t of each change; None without clusters, for the normal distribution.
     people : int
         The number of people whose reports were used.
+    notes : tuple of str
+        What must be said of the intervals, where clusters are few or unequal.
     """
 
     effects: tuple[str, ...]
@@ -60,8 +62,9 @@ class Margins(Result):
     high: Array
     level: float
     target: str
-    freedom: int | None
+    freedom: Array | None
     people: int
+    notes: tuple[str, ...] = ()
 
     def table(self) -> dict[str, Counts]:
         """Give columns as arrays, a row for each effect and answer.
@@ -83,7 +86,7 @@ class Margins(Result):
             "estimate": self.changes.ravel(),
             "se": self.errors.ravel(),
             "statistic": statistic,
-            "p": p_values(statistic, self.freedom),
+            "p": p_values(statistic, None if self.freedom is None else self.freedom.ravel()),
             "low": self.low.ravel(),
             "high": self.high.ravel(),
         }
@@ -95,6 +98,8 @@ class Margins(Result):
             "level": self.level,
             "target": self.target,
             "people": self.people,
+            "freedom": plain(self.freedom),
+            "notes": list(self.notes),
             "effects": [
                 {name: plain(value) for name, value in zip(columns, row, strict=True)}
                 for row in zip(*columns.values(), strict=True)
@@ -114,7 +119,7 @@ class Margins(Result):
         ]
         whom = "these people" if self.target == "realised" else "the population that they are a sample of"
         over = f"average over {counted(self.people, 'person', 'people')}, for {whom}"
-        return "\n".join([f"Change of shares in percentage points, {over}", *tabulated(columns, left=2)])
+        return "\n".join([f"Change of shares in percentage points, {over}", *tabulated(columns, left=2), *self.notes])
 
 
 def marginal_effects(
@@ -133,8 +138,10 @@ def marginal_effects(
         )
     found = [effect for name in wanted for effect in _effects(fit, name)]
     changes = np.array([mean.shares for _, mean in found])
-    errors = np.array([errors_of(fit, mean, target) for _, mean in found])
-    reach = quantile(level, fit.freedom) if taken(fit, "auto") != "none" else np.nan
+    accuracy = [accuracy_of(fit, mean, target) for _, mean in found]
+    errors = np.array([one.errors for one in accuracy])
+    freedom = None if fit.clustered is None else np.array([one.freedom for one in accuracy])
+    reach = quantile(level, freedom) if taken(fit, "auto") != "none" else np.nan
     return Margins(
         tuple(name for name, _ in found),
         fit.specification.domain,
@@ -144,8 +151,9 @@ def marginal_effects(
         changes + reach * errors,
         level,
         target,
-        fit.freedom,
+        freedom,
         fit.people,
+        () if fit.clustered is None or freedom is None else tuple(fit.clustered.sentences(freedom)),
     )
 
 

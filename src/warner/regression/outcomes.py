@@ -28,17 +28,20 @@ import numpy as np
 from scipy.special import expit
 
 from warner.regression.ascent import DEFINITE, climbed
+from warner.regression.cluster_robust import Clusters, cluster_robust, clusters_of, information_by_cluster
 from warner.regression.covariances import spread_of_scores
 from warner.regression.likelihood import Place
 from warner.regression.optima import infinity
 
 if TYPE_CHECKING:
     from warner.arrays import Array
+    from warner.regression.cluster_robust import ClusterRobust
     from warner.regression.rows import Rows
 
 Regressed: TypeAlias = Literal["linear", "logit"]
 
 REACH = 5.0  # how far a predictor may move in one step
+LEAST = 1e-6  # share of an answer, for its probability given a report
 NEAR = 8.0  # where a predictor is pulled back to, to see whether it runs away
 
 
@@ -72,12 +75,14 @@ class Outcomes:
 class Corrected(NamedTuple):
     """A solution of the corrected score.
 
-    `strength` is how many standard errors the information lies above zero in the direction in which it is smallest.
+    `strength` is how many standard errors the information lies above zero in the direction in which it is smallest;
+    `clustered` are the errors where people are clustered.
     """
 
     coefficients: Array
     covariance: Array
     strength: float
+    clustered: ClusterRobust | None = None
 
 
 def terms_of(family: Regressed, eta: Array, outcome: Array) -> tuple[Array, Array, Array]:
@@ -178,13 +183,35 @@ def corrected(people: Outcomes, family: Regressed) -> Corrected:
         _refuse_indefinite()
     scale = np.outer(score.scale, score.scale)
     half = np.linalg.inv(score.information(score.weight * curvature) / scale)
+    if people.rows.cluster is not None:
+        inverse = half / scale
+        robust = _clustered(people, score, slope, curvature, (inverse + inverse.T) / 2)
+        return Corrected(gamma, robust.known_covariance, strength, robust)
     covariance = half @ (_spread(people.rows, score.scores(slope)) / scale) @ half / scale
     return Corrected(gamma, (covariance + covariance.T) / 2, strength)
 
 
+def _clustered(people: Outcomes, score: Score, slope: Array, curvature: Array, inverse: Array) -> ClusterRobust:
+    """Give the errors where people are clustered.
+
+    A alone may be negative for a single cluster. Its mean given the reports is not: in the place of debiased indicators
+    it has the probabilities of the answers, from their shares overall.
+    """
+    rows, clusters = people.rows, clusters_of(people.rows)
+    assert people.indicators is not None
+    shares = np.maximum(rows.weight @ people.indicators / rows.weight.sum(), LEAST)
+    held = rows.likelihood * shares
+    held /= held.sum(axis=1, keepdims=True)
+    k, n, width = people.copies.shape
+    copied = Clusters(np.tile(clusters.cluster, k), clusters.stratum)
+    weight = (held * rows.weight[:, np.newaxis]).T * curvature
+    information = information_by_cluster(copied, people.copies.reshape(k * n, width), weight.ravel())
+    return cluster_robust(rows, clusters, score.scores(slope) / rows.weight[:, np.newaxis], information, inverse)
+
+
 def _spread(rows: Rows, scores: Array) -> Array:
-    """Give B from weighted scores: as for any likelihood, but without n / (n - 1) where people are not clustered."""
-    if rows.cluster is None and rows.stratum is None:
+    """Give B from weighted scores: as for any likelihood, but without n / (n - 1) where there are no strata."""
+    if rows.stratum is None:
         return np.asarray(scores.T @ scores)
     return spread_of_scores(rows, scores / rows.weight[:, np.newaxis])
 

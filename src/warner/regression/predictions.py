@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 
+from warner.regression.cluster_robust import Accuracy
 from warner.regression.covariances import inverted, spread_of_scores
 from warner.regression.covariates import columns_of, number_of_rows
 from warner.regression.families import Binary, Cumulative, Softmax
@@ -37,11 +38,13 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Counts, Label
     from warner.documents import Document
+    from warner.regression.cluster_robust import ClusterRobust
     from warner.regression.covariates import Columns
     from warner.regression.limits import Summit
     from warner.regression.links import Link
     from warner.regression.profiles import Quantity
     from warner.regression.regressions import Regression
+    from warner.regression.rows import Rows
 
 TARGETS = ("realised", "population")
 EMPTY = 1e-6  # a share below this is on the boundary: its log-odds are as good as infinite
@@ -74,6 +77,10 @@ class Prediction(Result):
     boundary : bool
         Whether an estimate lies at infinity: then the errors of means leave out what is unknown about people whose
         share is 0 or 1.
+    freedom : array of shape (rows, k), or None
+        Degrees of freedom of Student's t of each interval; None without clusters, for the normal distribution.
+    notes : tuple of str
+        What must be said of the intervals, where clusters are few or unequal.
     """
 
     profiles: Mapping[str, Counts]
@@ -88,6 +95,8 @@ class Prediction(Result):
     target: str
     people: int
     boundary: bool = False
+    freedom: Array | None = None
+    notes: tuple[str, ...] = ()
 
     def table(self) -> dict[str, Counts]:
         """Give columns as arrays, a row for each profile and answer.
@@ -117,6 +126,8 @@ class Prediction(Result):
             "target": self.target,
             "averaged": list(self.averaged),
             "people": self.people,
+            "freedom": plain(self.freedom),
+            "notes": list(self.notes),
             "shares": [
                 {name: plain(value) for name, value in zip(columns, row, strict=True)}
                 for row in zip(*columns.values(), strict=True)
@@ -141,7 +152,7 @@ class Prediction(Result):
             lines.append(f"Means over {counted(self.people, 'person', 'people')}{over}; intervals are for {whom}.")
             if self.boundary:
                 lines.append("Some shares in these means are estimated as 0 or 100 %: intervals are too short there.")
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.notes])
 
 
 def _end(share: float) -> str:
@@ -198,47 +209,68 @@ def influence(fit: Regression) -> Array:
     return np.asarray(fit.likelihood.scores(fit.point) @ bread)
 
 
-def errors_of(fit: Regression, mean: Mean, target: str) -> Array:
-    """Give the standard errors of a mean, for these people or for the population."""
+def accuracy_of(fit: Regression, mean: Mean, target: str) -> Accuracy:
+    """Give the standard errors of a mean, for these people or for the population, with degrees of freedom."""
     if target not in TARGETS:
         raise ValueError(f"target must be one of {', '.join(TARGETS)}, but got {target!r}")
     if target == "realised":
-        variance = np.einsum("ki,ij,kj->k", mean.slopes, fit.spread, mean.slopes)
-    else:
-        rows = fit.gathered.rows
-        parts = (mean.each - mean.shares) / rows.weight.sum() + influence(fit) @ mean.slopes.T
-        variance = np.diagonal(spread_of_scores(rows, parts))
-    return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
+        return fit.accuracy(mean.slopes)
+    rows = fit.gathered.rows
+    own = (mean.each - mean.shares) / rows.weight.sum()
+    if fit.clustered is not None:
+        return _of_clusters(fit.clustered, rows, mean.slopes, own)
+    variance = np.diagonal(spread_of_scores(rows, own + influence(fit) @ mean.slopes.T))
+    return Accuracy(np.sqrt(np.maximum(variance, 0.0)), None)
+
+
+def _of_clusters(robust: ClusterRobust, rows: Rows, slopes: Array, own: Array) -> Accuracy:
+    """Add to the errors of the coefficients those of a mean over clusters of people: `own`, (n, k), of each person."""
+    sums = np.zeros((robust.clusters.number, own.shape[1]))
+    np.add.at(sums, robust.clusters.cluster, own * rows.weight[:, np.newaxis])
+    parts = np.bincount(robust.clusters.cluster, rows.weight) / rows.weight.sum()
+    variances = (rows.square @ own**2).tolist()
+    found = [
+        robust.with_mean(slopes[k], sums[:, k], parts, variance).accuracy(np.ones(1))
+        for k, variance in enumerate(variances)
+    ]
+    freedom = [one.freedom for one in found if one.freedom is not None]
+    return Accuracy(np.array([float(one.errors) for one in found]), np.array(freedom, dtype=np.float64))
 
 
 def predicted(
     fit: Regression, profiles: Any = None, *, level: float = 0.95, target: str = "realised", interval: str = "auto"
 ) -> Prediction:
     """Predict shares; see `Regression.predict`."""
-    method, reach = taken(fit, interval), quantile(level, fit.freedom)
+    method = taken(fit, interval)
     variables = fit.gathered.terms.variables
     given = {} if profiles is None else _given(profiles, variables)
     averaged = tuple(name for name in variables if name not in given)
     if profiles is not None and not averaged:
         x = fit.gathered.terms.matrix(given)
         shares, slopes = fit.specification.shares_at(fit.point, x), fit.specification.slopes_at(fit.point, x)
-        errors = np.sqrt(np.maximum(np.einsum("nki,ij,nkj->nk", slopes, fit.spread, slopes), 0.0))
+        errors, freedom = fit.accuracy(slopes)
+        reach = np.broadcast_to(quantile(level, freedom), shares.shape)
         if fit.infinity is not None or fit.specification.empty:  # on the boundary there is no standard error
             errors[(shares < EMPTY) | (shares > 1 - EMPTY)] = np.nan
         if target not in TARGETS:
             raise ValueError(f"target must be one of {', '.join(TARGETS)}, but got {target!r}")
-        top = summit(fit, reach**2) if method == "profile" else None
+        top = summit(fit, float(quantile(level, None)) ** 2) if method == "profile" else None
         ends = [
-            _of_profile(fit, row, share, error, reach, method, top)
-            for row, share, error in zip(x, shares, errors, strict=True)
+            _of_profile(fit, row, share, error, times, method, top)
+            for row, share, error, times in zip(x, shares, errors, reach, strict=True)
         ]
     else:
         if interval == "profile":
             raise ValueError("interval must not be 'profile' for means over people, which have none; use 'wald'")
         count = number_of_rows(given)
         means = [mean_over_people(fit, {name: column[row] for name, column in given.items()}) for row in range(count)]
-        shares, errors = np.array([mean.shares for mean in means]), np.array([errors_of(fit, m, target) for m in means])
-        ends = [_around(fit, share, error, reach, method) for share, error in zip(shares, errors, strict=True)]
+        found = [accuracy_of(fit, mean, target) for mean in means]
+        shares, errors = np.array([mean.shares for mean in means]), np.array([one.errors for one in found])
+        freedom = None if fit.clustered is None else np.array([one.freedom for one in found])
+        reach = np.broadcast_to(quantile(level, freedom), shares.shape)
+        ends = [
+            _around(fit, share, error, times, method) for share, error, times in zip(shares, errors, reach, strict=True)
+        ]
     low, high, methods = zip(*ends, strict=True)
     return Prediction(
         given,
@@ -253,6 +285,8 @@ def predicted(
         target,
         fit.people,
         fit.infinity is not None,
+        freedom,
+        () if fit.clustered is None or freedom is None else tuple(fit.clustered.sentences(freedom)),
     )
 
 
@@ -276,7 +310,7 @@ def _given(profiles: Any, variables: Sequence[str]) -> Columns:
 Ends = tuple["Array", "Array", tuple[str, ...]]
 
 
-def _around(fit: Regression, shares: Array, errors: Array, reach: float, method: str) -> Ends:
+def _around(fit: Regression, shares: Array, errors: Array, reach: Array, method: str) -> Ends:
     """Give Wald's intervals: on the scale of the log-odds, or of the shares themselves where these are linear."""
     if method == "none":
         nothing = np.full_like(shares, np.nan)
@@ -303,7 +337,7 @@ class _Odds(NamedTuple):
 
 
 def _of_profile(
-    fit: Regression, x: Array, shares: Array, errors: Array, reach: float, method: str, top: Summit | None
+    fit: Regression, x: Array, shares: Array, errors: Array, reach: Array, method: str, top: Summit | None
 ) -> Ends:
     """Give the intervals of one profile: by profile likelihood from `top`, or Wald's without it."""
     low, high, names = _around(fit, shares, errors, reach, method)
@@ -315,13 +349,13 @@ def _of_profile(
         if odds is None:
             continue
         if top is not None:
-            ends = ends_of(fit, odds.quantity, reach**2, odds.coordinates, top)
+            ends = ends_of(fit, odds.quantity, float(reach[answer]) ** 2, odds.coordinates, top)
             low[answer], high[answer] = sorted(map(odds.share, ends))
             methods[answer] = "profile"
         elif len(shares) == 2 and not infinite_in(fit, odds.quantity, odds.coordinates):
             # On the scale of the link, whichever it is.
             gradient = odds.quantity.gradient(fit.point)
-            middle, half = odds.quantity.value(fit.point), reach * float(np.sqrt(gradient @ fit.spread @ gradient))
+            middle, half = odds.quantity.value(fit.point), float(reach[answer] * fit.accuracy(gradient).errors)
             low[answer], high[answer] = sorted((odds.share(middle - half), odds.share(middle + half)))
         if len(shares) == 2:  # the other answer has the rest
             low[1 - answer], high[1 - answer] = 1 - high[answer], 1 - low[answer]

@@ -44,6 +44,9 @@ def record(fit: Regression, level: float, interval: str) -> Document:
         "starts": fit.tried,
         "errors": fit.errors,
         "penalty": fit.penalty,
+        "clusters": None if fit.clustered is None else fit.clustered.clusters.number,
+        "freedom": plain(fit.freedom),
+        "notes": [] if fit.clustered is None or fit.freedom is None else fit.clustered.sentences(fit.freedom),
         "level": level,
         "empty": list(specification.empty),
         "infinite": [

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.regression.cells import checked
+from warner.regression.cluster_robust import Accuracy
 from warner.regression.comparisons import compared, criteria, term_tests
 from warner.regression.contaminations import sensitivities
-from warner.regression.covariances import check_errors, covariance, default_errors, groups
+from warner.regression.covariances import check_errors, clustered, covariance, default_errors
 from warner.regression.data import gathered
 from warner.regression.infinities import infinite
 from warner.regression.jeffreys import penalised
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from warner.designs.exact import Number
     from warner.documents import Document
     from warner.regression.cells import ModelCheck
+    from warner.regression.cluster_robust import ClusterRobust
     from warner.regression.comparisons import Criteria, ModelTests
     from warner.regression.contaminations import Sensitivities
     from warner.regression.data import Gathered
@@ -53,8 +55,6 @@ if TYPE_CHECKING:
     from warner.regression.optima import Infinity, Optimum
     from warner.regression.predictions import Prediction
     from warner.regression.specifications import Specification
-
-FEW_CLUSTERS = 40  # below which t is taken in the place of the normal distribution
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,6 +87,8 @@ class Regression(Result):
         The number of starts.
     infinity : Infinity or None
         Which estimates lie at infinity.
+    clustered : ClusterRobust or None
+        Where people are clustered, how errors and degrees of freedom follow from the clusters.
     """
 
     gathered: Gathered
@@ -101,6 +103,7 @@ class Regression(Result):
     optima: tuple[Optimum, ...] = ()
     tried: int = 0
     infinity: Infinity | None = None
+    clustered: ClusterRobust | None = None
 
     @property
     def people(self) -> int:
@@ -131,15 +134,23 @@ class Regression(Result):
         """The standard error of each coefficient; NaN where it lies at infinity."""
         return np.sqrt(np.diag(self.covariance))
 
-    @property
-    def freedom(self) -> int | None:
-        """Degrees of freedom of t, where clusters are few; None for the normal distribution."""
-        count = groups(self.gathered.rows)
-        return count if count is not None and count < FEW_CLUSTERS else None
+    @cached_property
+    def freedom(self) -> Array | None:
+        """Degrees of freedom of Student's t of each coefficient; None without clusters, for the normal distribution."""
+        return None if self.clustered is None else self.clustered.accuracy(np.eye(len(self.point))).freedom
+
+    def accuracy(self, slopes: Array) -> Accuracy:
+        """Give errors and degrees of freedom of what has these derivatives in the coefficients, (..., coefficients)."""
+        if self.clustered is not None:
+            return self.clustered.accuracy(slopes)
+        variance = np.einsum("...i,ij,...j->...", slopes, self.spread, slopes)
+        return Accuracy(np.sqrt(np.maximum(variance, 0.0)), None)
 
     @cached_property
     def spread(self) -> Array:
         """The covariances at `point`, without the directions in which the likelihood is flat: for shares."""
+        if self.clustered is not None:
+            return self.clustered.covariance
         if self.infinity is None:
             return self.covariance
         return covariance(self.likelihood, self.point, self.errors, flat=True)
@@ -444,7 +455,9 @@ def fitted_linear(data: Gathered, specification: Specification) -> Regression:
     refuse_too_few(data.rows, len(specification.coefficients))
     refuse_dependent(data.rows, data.terms.names)
     result = least_squares(data.rows, specification.reference_place)
-    return Regression(data, specification, result.coefficients, result.coefficients, result.covariance, "robust")
+    b, robust = result.coefficients, result.clustered
+    spread = result.covariance if robust is None else robust.known_covariance
+    return Regression(data, specification, b, b, spread, "robust", clustered=robust)
 
 
 def fitted(
@@ -468,11 +481,17 @@ def fitted(
         refuse_unidentified(likelihood, null, [str(name) for name in specification.coefficients])
         peak = penalised(likelihood, null)
         kind = "expected" if errors is None and kind == "observed" else kind  # the penalty is that of F
-        b, spread = peak.coefficients, covariance(likelihood, peak.coefficients, kind)
-        return Regression(data, specification, b, b, spread, kind, penalty, peak.value, peak.gap, tried=1)
+        b, robust = peak.coefficients, clustered(likelihood, peak.coefficients)
+        spread = covariance(likelihood, b, kind) if robust is None else robust.known_covariance
+        return Regression(
+            data, specification, b, b, spread, kind, penalty, peak.value, peak.gap, tried=1, clustered=robust
+        )
     specification, likelihood, result = searched(rows, specification, at_random, more)
     b = result.peak.coefficients
-    reported, spread = b, covariance(likelihood, b, kind, flat=result.infinity is not None)
+    flat = result.infinity is not None
+    robust = clustered(likelihood, b, flat=flat)
+    spread = covariance(likelihood, b, kind, flat=flat) if robust is None else robust.known_covariance
+    reported = b
     if result.infinity is not None:
         lost = result.infinity.mask
         reported = np.where(lost, result.infinity.signs, b)
@@ -490,4 +509,5 @@ def fitted(
         result.optima,
         result.tried,
         result.infinity,
+        robust,
     )

@@ -1,0 +1,398 @@
+r"""Cluster-robust standard errors with few and unequal clusters: CR2, with degrees of freedom for each contrast.
+
+The coefficients solve :math:`\sum_g u_g(b) = 0`, with :math:`u_g` the sum of the weighted scores of the people of
+cluster g, and :math:`F = \sum_g F_g` their information. To first order :math:`\hat b - b = I^{-1}\sum_g u_g(b)`, with
+I the derivative that the estimate was found with. At the estimate a cluster's own score has been drawn towards zero,
+:math:`u_g(\hat b) = u_g - F_g F^{-1} \sum_h u_h`, the more so the more of all information it has. In coordinates in
+which F is the unit matrix (:math:`L'FL = 1`, :math:`v_g = L'u_g`), leverages :math:`J_g = L'F_gL` add up to one, and
+
+.. math:: V = T \sum_g \tfrac{h}{h-1}\, B_g (v_g - \bar v)(v_g - \bar v)' B_g\, T', \qquad
+          B_g = \big[1 - \tfrac{h}{h-1}(J_g - \bar J)\big]^{-1/2}, \qquad T = I^{-1} F L,
+
+with h the number of clusters of the stratum of g, and means over it. With one stratum this is the bias-reduced
+linearization of Bell and McCaffrey [1]_, CR2: for least squares :math:`\sum_g X_g'(1-H_g)^{-1/2}e_ge_g'(1-H_g)^{-1/2}
+X_g`, by :math:`X'f(XMX') = f(X'XM)X'` in matrices as small as the number of coefficients. The power -1 in the place of
+-1/2 would be the jackknife of whole clusters within strata, the power 0 the plain sandwich, which is too small.
+
+The law of V. If the scores were normal with covariances :math:`J_g` (people independent: the working model), a contrast
+:math:`c'Vc` would be a sum of squares of :math:`p_g`, with covariances S between clusters, as variable as
+:math:`\chi^2_\nu/\nu` with Satterthwaite's :math:`\nu = (\operatorname{tr} S)^2 / \operatorname{tr} S^2`, and Student's
+t has that many degrees of freedom: h - 1 for the mean of h equal clusters, hardly more than 1 if one cluster has most
+of the information. Of q contrasts at once, V is like a Wishart matrix with as many degrees of freedom
+:math:`\eta` as give its entries the same total variance, and :math:`\frac{\eta-q+1}{\eta q}W` is F with q and
+:math:`\eta-q+1` degrees of freedom [2]_.
+
+What it cannot do: how much clusters differ is seen only from clusters like them. If one has most of the information, or
+very few determine a contrast, that is said; if one alone does, there is no standard error.
+
+References
+----------
+.. [1] R. M. Bell and D. F. McCaffrey, "Bias reduction in standard errors for linear regression with multi-stage
+   samples", Survey Methodology 28 (2002), 169-181.
+.. [2] J. E. Pustejovsky and E. Tipton, "Small-sample methods for cluster-robust variance estimation and hypothesis
+   testing in fixed effects models", J. Bus. Econ. Stat. 36 (2018), 672-683.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from warner.words import enumerated
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warner.arrays import Array, Integers, Mask
+    from warner.regression.rows import Rows
+
+ALONE = 1e-6  # of the information of a direction: if other clusters have less, one cluster alone determines it
+SEEN = 1e-10  # part of the information of a direction below which there is none
+DOMINANT = 0.5  # of the information: a cluster with more is said to have most of it
+ROUGH = 4.0  # degrees of freedom below which even these intervals are rough (Pustejovsky and Tipton)
+FEW = 40.0  # degrees of freedom below which the normal law is so far off that t is spoken of
+LARGEST = 2**25  # numbers in the matrices of all clusters; beyond it leverages are left out
+ROWS = 16  # of a cluster on average, from which on its information is a product of matrices
+CACHED = 2**20  # numbers that are worked on at a time
+LISTED = 8
+
+
+class Clusters(NamedTuple):
+    """Which cluster each row is of, (n,), and which stratum each cluster is of, (clusters,), both counted from 0."""
+
+    cluster: Integers
+    stratum: Integers
+
+    @property
+    def number(self) -> int:
+        """The number of clusters."""
+        return len(self.stratum)
+
+    @property
+    def freedom(self) -> int:
+        """The number of clusters less that of strata: the most degrees of freedom that anything can have."""
+        return self.number - int(self.stratum.max()) - 1
+
+
+def clusters_of(rows: Rows) -> Clusters:
+    """Give the clusters and strata of some rows; refuse a stratum of one cluster, which shows no variation."""
+    assert rows.cluster is not None
+    _, first, cluster = np.unique(rows.cluster, return_index=True, return_inverse=True)
+    stratum = np.zeros(len(first), dtype=np.int64) if rows.stratum is None else rows.stratum[first]
+    stratum = np.unique(stratum, return_inverse=True)[1].ravel()
+    if np.bincount(stratum).min() < 2:
+        raise ValueError("every stratum must have at least two clusters, but one has only one; join it to another")
+    return Clusters(cluster.ravel(), stratum)
+
+
+def information_by_cluster(
+    clusters: Clusters, x: Array, curvature: Array, mapping: Array | None = None
+) -> Array | None:
+    r"""Give :math:`R'\big(\sum_{n \in g} c_n \otimes x_nx_n'\big)R` of each cluster; None if that is too much to keep.
+
+    Of columns x, (n, P), and a weight or a matrix in the predictors for each row, (n,) or (f, f, n).
+    """
+    curvature = curvature if curvature.ndim == 3 else curvature[np.newaxis, np.newaxis]
+    f, (n, width) = len(curvature), x.shape
+    size = f * width
+    if clusters.number * max(size, 1 if mapping is None else mapping.shape[1]) ** 2 > LARGEST:
+        return None
+    order = np.argsort(clusters.cluster, kind="stable")
+    starts = np.searchsorted(clusters.cluster[order], np.arange(clusters.number + 1))
+    x, curvature = x[order], curvature[:, :, order]
+    result = np.zeros((clusters.number, f, width, f, width))
+    if n >= ROWS * clusters.number:
+        for g, (start, end) in enumerate(pairwise(starts.tolist())):
+            part = x[start:end]
+            for k, m in np.ndindex(f, f):
+                result[g, k, :, m] = (part.T * curvature[k, m, start:end]) @ part
+    else:
+        step = max(1, CACHED // (ROWS * size**2))  # clusters at a time
+        for g in range(0, clusters.number, step):
+            places = starts[g : g + step + 1]
+            part = x[places[0] : places[-1]]
+            each = np.einsum("kmi,ip,iq->ikpmq", curvature[:, :, places[0] : places[-1]], part, part)
+            result[g : g + step] = np.add.reduceat(each, places[:-1] - places[0], axis=0)
+    square = result.reshape(clusters.number, size, size)
+    return square if mapping is None else np.asarray(mapping.T @ square @ mapping)
+
+
+class Accuracy(NamedTuple):
+    """Standard errors of some quantities, and the degrees of freedom of Student's t for each; None for a normal law."""
+
+    errors: Array
+    freedom: Array | None
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterRobust:
+    """The errors of coefficients that were estimated from clusters of people.
+
+    Attributes
+    ----------
+    clusters : Clusters
+        Which clusters and strata there are.
+    effect : array of shape (coefficients, r)
+        T: what a cluster's score does to the coefficients.
+    scores : array of shape (clusters, r)
+        v, in coordinates in which the information is the unit matrix; less the mean of the stratum.
+    unit : array of shape (coefficients, r)
+        L: the coefficients along each of these coordinates.
+    leverage : array of shape (clusters, r, r), or None
+        J: the part of all information that each cluster has. None where these matrices would be too large: then errors
+        are those of the plain sandwich, with as many degrees of freedom as there are clusters less strata.
+    """
+
+    clusters: Clusters
+    effect: Array
+    scores: Array
+    unit: Array
+    leverage: Array | None
+
+    @cached_property
+    def _sizes(self) -> Array:
+        """The number h of clusters in the stratum of each cluster."""
+        stratum = self.clusters.stratum
+        return np.bincount(stratum)[stratum].astype(np.float64)
+
+    @cached_property
+    def _means(self) -> Array:
+        """The mean leverage of each stratum."""
+        assert self.leverage is not None
+        return means_by_stratum(self.clusters, self.leverage)
+
+    @cached_property
+    def _spectrum(self) -> tuple[Array, Array]:
+        r"""The eigenvalues and eigenvectors of :math:`1 - \frac{h}{h-1}(J_g - \bar J)`."""
+        assert self.leverage is not None
+        away = self.leverage - self._means[self.clusters.stratum]
+        factor = (self._sizes / (self._sizes - 1))[:, np.newaxis, np.newaxis]
+        values, vectors = np.linalg.eigh(np.eye(away.shape[1]) - factor * away)
+        return values, vectors
+
+    @cached_property
+    def _roots(self) -> Array:
+        """B, zero in directions that one cluster alone determines: its score is zero there at the estimate."""
+        values, vectors = self._spectrum
+        inverse = 1 / np.sqrt(np.where(values > ALONE, values, np.inf))
+        return np.asarray((vectors * inverse[:, np.newaxis]) @ vectors.swapaxes(1, 2))
+
+    @cached_property
+    def _alone(self) -> Array:
+        """Directions that one cluster alone determines, as rows."""
+        if self.leverage is None:
+            return np.zeros((0, self.effect.shape[1]))
+        values, vectors = self._spectrum
+        return np.asarray(vectors.swapaxes(1, 2)[values <= ALONE])
+
+    @cached_property
+    def _adjusted(self) -> Array:
+        """The scores after adjustment, whose squares and products add up to the covariances."""
+        scores = self.scores * np.sqrt(self._sizes / (self._sizes - 1))[:, np.newaxis]
+        return scores if self.leverage is None else np.asarray(np.einsum("gij,gj->gi", self._roots, scores))
+
+    @cached_property
+    def covariance(self) -> Array:
+        """The covariances of the coefficients."""
+        half = self._adjusted @ self.effect.T
+        return np.asarray(half.T @ half)
+
+    @property
+    def sandwich(self) -> Array:
+        """The covariances by the plain sandwich, without regard to leverage: those of most programs for surveys."""
+        half = self.scores * np.sqrt(self._sizes / (self._sizes - 1))[:, np.newaxis] @ self.effect.T
+        return np.asarray(half.T @ half)
+
+    @property
+    def known_covariance(self) -> Array:
+        """The same, NaN for coefficients that rest on one cluster alone."""
+        unknown = self.unknown(np.eye(len(self.effect)))
+        return np.where(unknown[:, np.newaxis] | unknown, np.nan, self.covariance)
+
+    @cached_property
+    def largest_part(self) -> float:
+        """The largest part that one cluster has of the information in some direction."""
+        return 0.0 if self.leverage is None else float(np.linalg.eigvalsh(self.leverage)[:, -1].max())
+
+    def unknown(self, contrasts: Array) -> Mask:
+        """Tell which contrasts, (..., coefficients), rest on one cluster alone, so that they have no standard error."""
+        along = contrasts @ self.unit
+        lost = ((along @ self._alone.T) ** 2).sum(axis=-1)
+        return np.asarray(lost > ALONE * (along**2).sum(axis=-1))
+
+    def accuracy(self, contrasts: Array) -> Accuracy:
+        """Give standard errors and degrees of freedom of contrasts, (..., coefficients)."""
+        variance = ((contrasts @ self.effect @ self._adjusted.T) ** 2).sum(axis=-1)
+        errors = np.where(self.unknown(contrasts), np.nan, np.sqrt(variance))
+        flat = contrasts.reshape(-1, contrasts.shape[-1])
+        freedom = np.array([self.freedom(contrast[:, np.newaxis]) for contrast in flat])
+        return Accuracy(np.asarray(errors), freedom.reshape(errors.shape))
+
+    def of(self, slopes: Array) -> ClusterRobust:
+        """Give the errors of what has these derivatives in the coefficients, (quantities, coefficients)."""
+        return replace(self, effect=slopes @ self.effect, unit=slopes @ self.unit)
+
+    def with_mean(self, slopes: Array, sums: Array, parts: Array, variance: float) -> ClusterRobust:
+        """Add the sampling of a mean over people to a quantity with these derivatives in the coefficients.
+
+        Parameters
+        ----------
+        slopes : array of shape (coefficients,)
+            Its derivatives.
+        sums, parts : arrays of shape (clusters,)
+            What the values of each cluster's people add to the error of the mean, and their part of all weight.
+        variance : float
+            That of the mean if people were independent of each other and of the errors of the coefficients.
+        """
+        clusters, width, deviation = self.clusters, self.scores.shape[1], np.sqrt(variance)
+        centred = (sums - means_by_stratum(clusters, sums)[clusters.stratum]) / (deviation or 1.0)
+        leverage = None
+        if self.leverage is not None:
+            leverage = np.zeros((clusters.number, width + 1, width + 1))
+            leverage[:, :width, :width], leverage[:, width, width] = self.leverage, parts
+        effect, unit = (np.append(slopes @ matrix, deviation)[np.newaxis] for matrix in (self.effect, self.unit))
+        return ClusterRobust(clusters, effect, np.column_stack([self.scores, centred]), unit, leverage)
+
+    def freedom(self, contrasts: Array) -> float:
+        """Give the degrees of freedom of the law of q contrasts at once, the columns of an array (coefficients, q)."""
+        most = float(self.clusters.freedom)
+        along = self.effect.T @ contrasts
+        if not np.isfinite(along).all():
+            return np.nan
+        if self.leverage is None or not along.any():
+            return most
+        # In units in which the contrasts would be uncorrelated.
+        values, vectors = np.linalg.eigh(along.T @ along)
+        if values[0] <= SEEN * values[-1]:
+            return np.nan
+        mean, variance = _Squares(self, along @ vectors / np.sqrt(values)).moments()
+        eta = (np.trace(mean) ** 2 + np.trace(mean @ mean)) / variance if variance > 0 else most
+        return float(np.clip(eta, 1.0, most))
+
+    def sentences(self, freedom: Array, names: Sequence[str] = ()) -> list[str]:
+        """Say what intervals with these degrees of freedom rest on; `names` are of what rests on one cluster alone."""
+        known = freedom[np.isfinite(freedom)]
+        least, most = (float(known.min()), float(known.max())) if known.size else (np.inf, np.inf)
+        said = []
+        if least < FEW:
+            between = f"{least:.1f}" if f"{least:.1f}" == f"{most:.1f}" else f"{least:.1f} to {most:.1f}"
+            said.append(
+                "Clusters are few or unequal: standard errors are bias-reduced (CR2), and intervals and p-values are "
+                f"those of Student's t with {between} degrees of freedom (Satterthwaite)."
+            )
+        if least < ROUGH:
+            said.append(
+                f"With fewer than {ROUGH:.0f} degrees of freedom, intervals and p-values are rough: they rest on very "
+                "few clusters."
+            )
+        if self.largest_part > DOMINANT:
+            part = min(round(100 * self.largest_part), 100)
+            said.append(
+                f"One cluster has {part} % of the information on some of the coefficients: the sample cannot show how "
+                "much clusters like it differ, and intervals may hold their level less often than they say."
+            )
+        if names:
+            rest, have = ("rests", "it has") if len(names) == 1 else ("rest", "they have")
+            said.append(f"{enumerated(list(names), LISTED)} {rest} on one cluster alone: {have} no standard error.")
+        if self.leverage is None:
+            said.append("There are too many clusters and coefficients to look at the leverage of each cluster.")
+        return said
+
+
+def cluster_robust(
+    rows: Rows, clusters: Clusters, scores: Array, information: Array | None, inverse: Array
+) -> ClusterRobust:
+    """Make the errors of an estimate.
+
+    Parameters
+    ----------
+    rows : Rows
+        Whose weights are taken.
+    clusters : Clusters
+        Those of the rows.
+    scores : array of shape (n, coefficients)
+        The score of one person of each row, unweighted.
+    information : array of shape (clusters, coefficients, coefficients), or None
+        Of each cluster; a positive matrix.
+    inverse : array of shape (coefficients, coefficients)
+        That of the derivative of the sum of all scores.
+    """
+    sums = np.zeros((clusters.number, scores.shape[1]))
+    np.add.at(sums, clusters.cluster, scores * rows.weight[:, np.newaxis])
+    return of_sums(clusters, sums, information, inverse)
+
+
+def of_sums(clusters: Clusters, sums: Array, information: Array | None, inverse: Array) -> ClusterRobust:
+    """Make the errors of an estimate from the sum of scores of each cluster."""
+    centred = sums - means_by_stratum(clusters, sums)[clusters.stratum]
+    if information is None:
+        return ClusterRobust(clusters, inverse, centred, inverse, None)
+    total = information.sum(axis=0)
+    scale = np.sqrt(np.maximum(np.diagonal(total), np.finfo(float).tiny))
+    values, vectors = np.linalg.eigh(total / np.outer(scale, scale))
+    seen = values > SEEN * values[-1]
+    unit = vectors[:, seen] / np.sqrt(values[seen]) / scale[:, np.newaxis]  # L
+    return ClusterRobust(clusters, inverse @ total @ unit, centred @ unit, unit, unit.T @ information @ unit)
+
+
+def means_by_stratum(clusters: Clusters, values: Array) -> Array:
+    """Average what clusters have, (clusters, ...), over each stratum."""
+    sizes = np.bincount(clusters.stratum)
+    result = np.zeros((len(sizes), *values.shape[1:]))
+    np.add.at(result, clusters.stratum, values)
+    return np.asarray(result / sizes.reshape(-1, *[1] * (values.ndim - 1)))
+
+
+class _Squares:
+    r"""The sum of outer products of :math:`p_g`, q contrasts of each cluster's adjusted score, in the working model.
+
+    With :math:`w_g = \sqrt{h/(h-1)}\,B_g\ell`, :math:`a_g = J_gw_g`, :math:`y_g = a_g - \bar Jw_g` and
+    :math:`e_g = (\bar Jw_g/2 - a_g)/h`, the covariance of :math:`p_g` and :math:`p_k` is
+
+    .. math:: S_{gk} = [g = k]\, w_g'a_g + [\text{same stratum}]\,(e_g'w_k + w_g'e_k) - y_g'y_k,
+
+    a diagonal and matrices of low rank: sums of products of S need sums over clusters, not over pairs of them.
+    """
+
+    def __init__(self, robust: ClusterRobust, along: Array) -> None:
+        assert robust.leverage is not None
+        stratum, sizes = robust.clusters.stratum, robust._sizes[:, np.newaxis, np.newaxis]
+        w = np.sqrt(sizes / (sizes - 1)) * (robust._roots @ along)  # (clusters, r, q)
+        a = robust.leverage @ w
+        mean = robust._means[stratum] @ w
+        e = (mean / 2 - a) / sizes
+        self.q = along.shape[1]
+        self.y = a - mean
+        self.left, self.right = np.concatenate([w, e], axis=1), np.concatenate([e, w], axis=1)
+        self.own = w.swapaxes(1, 2) @ a  # (clusters, q, q)
+        order = np.argsort(stratum, kind="stable")
+        self.strata = np.split(order, np.flatnonzero(np.diff(stratum[order])) + 1)
+        # Of pairs of contrasts, the sums over each stratum of outer products.
+        self.across = [self._summed(self.right[part], self.left[part]) for part in self.strata]
+        self.down = [self._summed(self.right[part], self.y[part]) for part in self.strata]
+        self.up = [self._summed(self.y[part], self.left[part]) for part in self.strata]
+        self.all = self._summed(self.y, self.y)
+        self.between = self.left.swapaxes(1, 2) @ self.right - self.y.swapaxes(1, 2) @ self.y
+
+    def _summed(self, first: Array, second: Array) -> Array:
+        return np.asarray(np.einsum("gai,gbj->ijab", first, second, optimize=True))
+
+    def moments(self) -> tuple[Array, float]:
+        """Give the mean, (q, q), and the sum of the variances of all entries."""
+        mean = (self.own + self.between).sum(axis=0)
+        pairs = list(np.ndindex(self.q, self.q))
+        return mean, sum(self._trace(i, i, j, j) + self._trace(i, j, i, j) for i, j in pairs)
+
+    def _trace(self, i: int, j: int, k: int, m: int) -> float:
+        """Give the trace of the product of the covariances of contrasts i and j and those of k and m."""
+        own, between = self.own, self.between
+        total = own[:, i, j] @ own[:, k, m] + own[:, i, j] @ between[:, k, m] + own[:, k, m] @ between[:, i, j]
+        total += np.sum(self.all[m, i] * self.all[j, k].T)
+        for across, down, up in zip(self.across, self.down, self.up, strict=True):
+            total += np.sum(across[m, i] * across[j, k].T)
+            total -= np.sum(down[j, k] * up[m, i].T) + np.sum(down[m, i] * up[j, k].T)
+        return float(total)
