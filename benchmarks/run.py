@@ -22,6 +22,7 @@ from scipy.fft import next_fast_len, rfft
 from climbing import climbing
 from measuring import Line, compared, faster, peak_bytes, peak_resident, seconds, slower
 from nodes import drawing_in_node
+from one_answer import one_answer
 from published import published_ibu, published_mle, published_repetition
 from regressing import regressing
 from responding import collecting
@@ -459,6 +460,7 @@ GROUPS = (
     batches,
     randomizing,
     drawing_sets,
+    one_answer,
     drawing_in_node,
     collecting,
     simulating,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import pickle
@@ -106,6 +107,19 @@ def test_the_registry_knows_each_mechanism_by_its_name() -> None:
 def test_the_probabilities_of_all_reports_sum_to_one(design: Design) -> None:
     _, table = law(design)
     assert [sum(row) for row in table] == [1] * design.k
+
+
+@every_design
+def test_one_answer_by_itself_is_drawn_as_it_is_among_others(design: Design) -> None:
+    # One person's device may take shorter ways; from the same bytes it gives the same report. Of many draws, some.
+    sequences = np.array(list(itertools.product(*(range(total) for total in design.draws))), dtype=np.int64)
+    some = np.unique(np.linspace(0, len(sequences) - 1, 400).astype(int))
+    columns = [in_bytes(sequences[some, place], below) for place, below in enumerate(design.draws)]
+    for answer, (drawn, _) in enumerate(reports_of(design)):
+        for place, row in zip(some.tolist(), np.hstack(columns), strict=True):
+            source = io.BytesIO(row.tobytes())
+            assert_array_equal(design.draw(np.array([answer]), source.read)[0], drawn[place])
+            assert source.read() == b""
 
 
 @every_design

@@ -169,3 +169,19 @@ def test_the_walsh_hadamard_transform_is_a_product_with_the_matrix(bits: int) ->
     counts = np.random.default_rng(4).integers(2**40, size=(3, 2**bits))
     assert_array_equal(walsh_hadamard(counts), counts @ hadamard(2**bits))
     assert_allclose(walsh_hadamard(counts / 7), counts / 7 @ hadamard(2**bits))
+
+
+@given(st.sampled_from([2, 3, 7, 101, 2**31 - 1]), st.integers(1, 4), st.data())
+def test_vectors_one_by_one_are_those_of_arrays(field: int, dimension: int, data: st.DataObject) -> None:
+    dimension = min(dimension, 2) if field > 2**20 else dimension
+    points = data.draw(st.lists(st.integers(0, size(field, dimension) - 1), min_size=1, max_size=5))
+    numbers = geometry.canonical_numbers(np.array(points), field, dimension)
+    assert [geometry.canonical_number(point, field) for point in points] == numbers.tolist()
+    written = [geometry.few_digits(number, field, dimension) for number in numbers.tolist()]
+    assert written == digits(numbers, field, dimension).T.tolist()
+    factor = data.draw(st.integers(1, field - 1))
+    multiples = [[coordinate * factor % field for coordinate in vector] for vector in written]
+    assert [geometry.point_of(vector, field) for vector in multiples] == points
+    assert points_of(np.array(multiples).T, field).tolist() == points
+    products = [sum(a * b for a, b in zip(*pair, strict=True)) % field for pair in itertools.pairwise(written)]
+    assert [geometry.inner_product(*pair, field) for pair in itertools.pairwise(written)] == products

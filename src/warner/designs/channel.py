@@ -177,10 +177,12 @@ class Channel(Design):
 
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
         """Draw one report for each answer: the column in which the running sum of its row passes the draw."""
-        running = self.weights.cumsum(axis=1)
+        few = answers.size < self.k  # then only the rows of these answers are summed
+        running = (self.weights[answers] if few else self.weights).cumsum(axis=1)
+        rows = np.arange(answers.size) if few else answers
         reports = np.empty_like(answers)
         for start in range(0, answers.size, CHUNK):
-            truth = answers[start : start + CHUNK]
+            truth = rows[start : start + CHUNK]
             drawn = uniform(truth.size, self.total, random_bytes)
             reports[start : start + CHUNK] = _column(truth, drawn, running)
         return reports
@@ -462,6 +464,8 @@ class Channel(Design):
 def _column(truth: Integers, drawn: Counts, running: Counts) -> Integers:
     """Count the running sums that the draw has reached, by halving: the same steps whatever the answer."""
     drawn = drawn if drawn.dtype == object else drawn.astype(np.int64)
+    if truth.size == 1:  # then all of them are counted
+        return np.array([np.count_nonzero(running[truth[0]] <= drawn[0])])
     columns = running.shape[1]
     reached = np.zeros_like(truth)
     for power in reversed(range(columns.bit_length())):

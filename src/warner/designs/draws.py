@@ -4,12 +4,15 @@ Whoever draws is given the source of bytes: ``os.urandom`` for people, a seeded 
 for tests, which can thus enumerate every draw.
 
 A whole number that is uniform below m is drawn from 64 bits (`uniform`). Where only a comparison is wanted, whether it
-is below n, that is a bit which is 1 with probability n/m, and about one byte decides (`bernoulli`).
+is below n, that is a bit which is 1 with probability n/m, and about one byte decides (`bernoulli`). A set of given size
+is made of such bits (`selection`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 
 RandomBytes: TypeAlias = Callable[[int], bytes]
 
+AHEAD = 2**10  # bytes that are asked of the operating system at a time, where they are needed one by one
 CHUNK = 2**14  # reports drawn at a time: the arithmetic stays in the processor's cache
 
 
@@ -59,12 +63,45 @@ def bernoulli(size: int, n: int | Counts, d: int, random_bytes: RandomBytes) -> 
     digits = 256 * n // d
     drawn = np.frombuffer(random_bytes(size), np.uint8)
     bits = np.asarray(drawn < digits)
-    equal = np.flatnonzero(drawn == digits)
+    (equal,) = (drawn == digits).nonzero()
     if equal.size:
         rest = 256 * (n if isinstance(n, int) else n[equal]) % d
-        if np.any(rest):
+        if rest if isinstance(rest, int) else rest.any():
             bits[equal] = bernoulli(equal.size, rest, d, random_bytes)
     return bits
+
+
+def selection(size: int, among: int, random_bytes: RandomBytes) -> bytearray:
+    r"""Draw a set of this size from so many members, all sets equally likely, as zeros and ones: selection sampling.
+
+    Member after member is in the set with probability n/m, those needed to those left, and bytes decide as in
+    `bernoulli`: a byte g means yes if :math:`256 n - g m` is at least m, and no if it is not above 0. In between g is
+    the first digit of n/m, and what remains takes the place of n for the next byte.
+
+    Two of three: 2/3 has the digits 170, 170, ..., so that a second byte decides on the first member; then 1/2, and 1.
+
+    >>> import io
+    >>> list(selection(2, 3, io.BytesIO(bytes([170, 169, 128, 7])).read))
+    [1, 0, 1]
+    """
+    stream, bits, needed = _one_by_one(random_bytes), bytearray(among), 256 * size
+    for left, byte in zip(range(among, 0, -1), stream, strict=False):
+        rest = needed - byte * left
+        if rest > 0:
+            while rest < left:
+                rest = 256 * rest - next(stream) * left
+                if rest <= 0:
+                    break
+            else:
+                bits[-left] = 1
+                needed -= 256
+    return bits
+
+
+def _one_by_one(random_bytes: RandomBytes) -> Iterator[int]:
+    """Give random bytes one after the other: of the operating system's many are taken at once, which is faster."""
+    size = AHEAD if random_bytes is os.urandom else 1
+    return chain.from_iterable(iter(lambda: random_bytes(size), b""))
 
 
 def _wide_uniform(size: int, total: int, random_bytes: RandomBytes) -> Counts:

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from operator import mul
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 ROUNDING = 2.0**-53  # of one double
 CONVOLVED = 2000  # roundings, at most, of a Fourier transform of prime length by Bluestein's method
 TABLES = 64  # tables that are kept: of a few geometries, one or two for each of their dimensions
+FEW = 8  # vectors that are looked at one by one
 CELLS = 2**22  # numbers that are transformed at a time, where there are many rows of them
 
 
@@ -127,9 +129,17 @@ def vectors(points: Integers, field: int, dimension: int) -> Integers:
 
 def canonical_numbers(points: Integers, field: int, dimension: int) -> Integers:
     """Give the numbers whose digits in base `field` are the canonical vectors of these points."""
-    ends = np.array([size(field, free + 1) for free in range(dimension)])
-    gaps = np.array([field**free - size(field, free) for free in range(dimension)])
+    ends, _, gaps = _canonical_ranges(field, dimension)
     return np.asarray(points + gaps[np.searchsorted(ends, points, side="right")])
+
+
+@lru_cache(maxsize=TABLES)
+def _canonical_ranges(field: int, dimension: int) -> tuple[Integers, Integers, Integers]:
+    """Give for each number of free coordinates: where its points end, its numbers start, and how far apart they are."""
+    free = range(dimension)
+    ends = np.array([size(field, coordinates + 1) for coordinates in free])
+    starts = np.array([field**coordinates for coordinates in free])
+    return ends, starts, np.array([field**coordinates - size(field, coordinates) for coordinates in free])
 
 
 def points_of(coordinates: Integers, field: int) -> Integers:
@@ -145,8 +155,7 @@ def points_of(coordinates: Integers, field: int) -> Integers:
     number = np.zeros_like(leading)
     for coordinate in coordinates:
         number = number * field + remainder(coordinate * factor, field)
-    starts = np.array([field**free for free in range(len(coordinates))])
-    gaps = np.array([field**free - size(field, free) for free in range(len(coordinates))])
+    _, starts, gaps = _canonical_ranges(field, len(coordinates))
     return np.asarray(number - gaps[np.searchsorted(starts, number, side="right") - 1])
 
 
@@ -158,6 +167,51 @@ def inverses(values: Integers, field: int) -> Integers:
             power = remainder(power * square, field)
         square, exponent = remainder(square * square, field), exponent // 2
     return power
+
+
+# A few vectors, one by one: Python's own numbers are several times faster than arrays of one element
+
+
+def few_digits(number: int, field: int, places: int) -> list[int]:
+    """Write one number in base `field`, the most significant digit first."""
+    written = [0] * places
+    for place in range(places - 1, -1, -1):
+        number, written[place] = divmod(number, field)
+    return written
+
+
+def canonical_number(point: int, field: int) -> int:
+    """Give the number whose digits in base `field` are the canonical vector of one point.
+
+    >>> few_digits(canonical_number(4, 2), 2, 3)  # of the points of the Fano plane, (1, 0, 1)
+    [1, 0, 1]
+    """
+    power, below = 1, 0  # field^j, and the number of points with fewer than j free coordinates
+    while below + power <= point:
+        power, below = power * field, below + power
+    return point + power - below
+
+
+def point_of(coordinates: list[int], field: int) -> int:
+    """Give the point on which one vector lies, which is not zero.
+
+    >>> point_of([0, 2, 1], 3)
+    3
+    """
+    leading = next(filter(None, coordinates))
+    factor, number = pow(leading, field - 2, field) if leading > 1 else 1, 0
+    for coordinate in coordinates:
+        number = number * field + coordinate * factor % field
+    power, below = 1, 0
+    while power * field <= number:
+        power, below = power * field, below + power
+    return number - power + below
+
+
+def inner_product(one: list[int], other: list[int], field: int) -> int:
+    """Give the inner product of two vectors modulo the field."""
+    total: int = sum(map(mul, one, other))
+    return total % field
 
 
 # Sums over hyperplanes

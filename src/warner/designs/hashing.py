@@ -32,7 +32,18 @@ import numpy as np
 from warner.designs.affine import AffineHashing
 from warner.designs.draws import CHUNK, uniform
 from warner.designs.facts import Ancillary
-from warner.designs.geometry import digits, hyperplane_sums, remainder, size, sums_of_hyperplanes, vectors
+from warner.designs.geometry import (
+    FEW,
+    canonical_number,
+    digits,
+    few_digits,
+    hyperplane_sums,
+    inner_product,
+    remainder,
+    size,
+    sums_of_hyperplanes,
+    vectors,
+)
 from warner.designs.over_field import OverField
 from warner.words import counted
 
@@ -168,11 +179,19 @@ class LocalHashing(OverField):
         return numbers * self.field + self._hashed(answers, numbers)
 
     def _hashed(self, answers: Integers, directions: Integers) -> Integers:
+        if answers.size <= FEW:
+            pairs = zip(answers.tolist(), directions.tolist(), strict=True)
+            return np.array([self._hash(answer, direction) for answer, direction in pairs], dtype=np.int64)
         hashes = np.zeros_like(answers)
         factors = vectors(directions, self.field, self.dimension)
         for factor, digit in zip(factors, digits(answers, self.field, self.dimension), strict=True):
             hashes = remainder(hashes + factor * digit, self.field)
         return hashes
+
+    def _hash(self, answer: int, direction: int) -> int:
+        field, dimension = self.field, self.dimension
+        factors = few_digits(canonical_number(direction, field), field, dimension)
+        return inner_product(factors, few_digits(answer, field, dimension), field)
 
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
         """Draw one function and one hash for each answer: one whole number below D (a + (g-1) b) decides."""

@@ -7,6 +7,7 @@ unbiased shares vary least is taken. Prime powers would gain 3 % at most, and ar
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -80,7 +81,7 @@ class OverField(Structured):
     def _blocks(cls, field: int, dimension: int) -> Blocks:
         return Blocks.of_size(*cls._numbers(field, dimension))
 
-    @property
+    @cached_property
     def blocks(self) -> Blocks:
         """The numbers of points and blocks."""
         return self._blocks(self.field, self.dimension)

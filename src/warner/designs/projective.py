@@ -30,9 +30,14 @@ import numpy as np
 
 from warner.designs.draws import CHUNK, uniform
 from warner.designs.geometry import (
+    FEW,
+    canonical_number,
     canonical_numbers,
     digits,
+    few_digits,
+    inner_product,
     perpendicular_sums,
+    point_of,
     points_of,
     remainder,
     size,
@@ -151,6 +156,10 @@ class ProjectiveGeometry(OverField):
     def _completed(self, answers: Integers, rest: Integers, product: Integers | Mask | int) -> Integers:
         """Give the point on which y lies, with <x, y> as given, and the digits of `rest` beside coordinate j."""
         field, dimension = self.field, self.dimension
+        if answers.size <= FEW:
+            products = np.broadcast_to(product, answers.shape).tolist()
+            cases = zip(answers.tolist(), rest.tolist(), products, strict=True)
+            return np.array([self._completed_one(*case) for case in cases], dtype=np.int64)
         point, others = vectors(answers, field, dimension), digits(rest, field, dimension - 1)
         normal = np.zeros_like(point)
         before = np.cumsum(point != 0, axis=0) == 0  # coordinates left of j
@@ -163,6 +172,14 @@ class ProjectiveGeometry(OverField):
         first = ~before
         first[1:] &= before[:-1]
         return points_of(normal + first * left, field)
+
+    def _completed_one(self, answer: int, rest: int, product: int) -> int:
+        field, dimension = self.field, self.dimension
+        point = few_digits(canonical_number(answer, field), field, dimension)
+        normal, first = few_digits(rest, field, dimension - 1), point.index(1)
+        normal.insert(first, 0)
+        normal[first] = (product - inner_product(point, normal, field)) % field
+        return point_of(normal, field)
 
     def _space(self) -> str:
         return f"PG({self.dimension - 1}, {self.field})"

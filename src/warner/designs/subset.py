@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.designs.contract import revealed
-from warner.designs.draws import Compared, bernoulli
+from warner.designs.draws import Compared, bernoulli, selection
 from warner.designs.exact import TOTAL_LIMIT, odds_as_given, odds_from_epsilon, odds_from_json, whole_number
 from warner.designs.facts import Symmetry
 from warner.designs.forms import BitForm
@@ -180,6 +180,8 @@ class SubsetSelection(PackedSupport):
     def _drawn(self, truth: Integers, random_bytes: RandomBytes) -> Counts:
         (a, b), d, k = self.odds, self.size, self.k
         holds = bernoulli(truth.size, a * d, a * d + b * (k - d), random_bytes)
+        if truth.size == 1:
+            return _one_set(int(truth[0]), bool(holds[0]), d, k, random_bytes)
         needed = (d - holds).astype(np.min_scalar_type(256 * k))
         columns = np.zeros((self.report_form.width, truth.size), dtype=np.uint8)  # byte by byte: answers come in turn
         for place in range(k - 1):
@@ -243,6 +245,15 @@ class SubsetSelection(PackedSupport):
         made = cls.__new__(cls)
         made._set(labels, *odds_as_given(odds_from_json(fields["odds"])), size)
         return made
+
+
+def _one_set(truth: int, holds: bool, size: int, k: int, random_bytes: RandomBytes) -> Counts:
+    """Draw the set of one person, by the same bytes: answers one by one are faster than arrays of one element."""
+    bits = selection(size - holds, k - 1, random_bytes)
+    bits.append(0)
+    bits[-1] = bits[truth]  # the place of the true answer is the last one's; if that is the same, it is still empty
+    bits[truth] = holds
+    return np.packbits(np.frombuffer(bits, dtype=np.uint8))[np.newaxis]
 
 
 def _with_truth(reports: Counts, truth: Integers, holds: Mask, k: int) -> Counts:
