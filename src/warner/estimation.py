@@ -14,14 +14,12 @@ from warner.estimators.auto import Choice, choices, second_opinion
 from warner.estimators.likelihood import missed
 from warner.estimators.own import UNKNOWN, described, method_asked
 from warner.inference.comparisons import compare, compare_groups
-from warner.inference.complements import unmirrored
 from warner.inference.fit import doubt
 from warner.inference.intervals import Confidence, interval, limits
 from warner.inference.presence import presence
 from warner.inference.ranking import ranking
 from warner.reports.pools import Pool, refuse_uncounted
 from warner.results import Result, as_frame, as_json, plain
-from warner.typesetting import Printed, shares_printed
 from warner.words import counted
 
 if TYPE_CHECKING:
@@ -39,6 +37,7 @@ if TYPE_CHECKING:
     from warner.inference.presence import Presence
     from warner.inference.ranking import Ranking
     from warner.reports.pools import Collected
+    from warner.typesetting import Printed
 
 ANSWERS_DRAWN = 30  # with a name each
 ROUNDING = 1e-28  # a squared error below this is that of rounding
@@ -112,10 +111,10 @@ class Estimate(Result):
         return self.columns(self.limits(Confidence(level, target, simultaneous, anytime)))
 
     def printed(self, **options: Any) -> Printed:
-        """Give the table as texts: shares in percent, the first of two answers alone; options are those of `table`."""
-        ends = self.limits(asked := Confidence(**options))
-        table, totals = unmirrored(self.columns(ends), self.tally)
-        return shares_printed(table, f"{'approximate ' if self.approximate(ends) else ''}{asked}", totals)
+        """Give a table for a paper: shares in percent, the first of two answers alone; options are those of `table`."""
+        from warner.output.tables import estimate_printed
+
+        return estimate_printed(self, Confidence(**options))
 
     def limits(self, confidence: Confidence) -> Limits:
         """Give ends and standard errors of all shares, and the methods by which they were found."""

@@ -13,12 +13,11 @@ import narwhals as nw
 import numpy as np
 
 from warner.documents import csv_writer, legible
-from warner.typesetting import html, latex, markdown, printed
+from warner.typesetting import Printed, html, latex, markdown, printed
 
 if TYPE_CHECKING:
     from warner.arrays import Counts
     from warner.documents import Document
-    from warner.typesetting import Printed
 
 BACKENDS = ("polars", "pandas", "pyarrow")
 
@@ -47,8 +46,11 @@ class Result(ABC):
         return as_frame(self.table(), backend)
 
     def printed(self, **options: Any) -> Printed:
-        """Give the table as texts for people, with the digits that mean something; options are those of `table`."""
-        return printed(self.table(**options))
+        """Give a table for a paper: texts with the digits that mean something, and what they rest on.
+
+        Options are those of `table`.
+        """
+        return Printed(printed(self.table(**options)))
 
     def to_markdown(self, **options: Any) -> str:
         """Write the table in Markdown; options are those of `table`."""

@@ -1,6 +1,11 @@
 r"""Tables for papers: Markdown, LaTeX, and HTML, which word processors open.
 
-A table for people has the digits that mean something, and no column that only programs need.
+A table for people has the digits that mean something, no power of ten, and no column that only programs need. What it
+is about stands above it, and what it rests on below.
+
+An estimate is written to two digits of its standard error: the others are noise. Shares of one column have the same
+decimals, in percent: two, one where every interval is wider than 20 points, and more where one is shorter than 0.2.
+A p-value has three decimals, and is below 0.001 otherwise.
 """
 
 from __future__ import annotations
@@ -8,25 +13,59 @@ from __future__ import annotations
 import math
 import re
 from html import escape
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from warner.words import amount, amount_of
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from warner.arrays import Counts
 
-Printed: TypeAlias = dict[str, list[str]]  # columns of texts, under their headings
+    Columns = dict[str, list[str]]  # texts, under their headings
 
 TEX = {c: f"\\{c}" for c in "&%$#_{}"}
 TEX |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-NUMERIC = re.compile(r"[-+]?[\d,.]+( (to|of) [-+]?[\d,.]+)?|")
+TEX |= {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}  # other signs in the fonts of old documents
+SIGNED = re.compile(r"(?<![\w.])-(?=[\d.]|inf)")  # the minus of a number
+NUMBER = r"(?:<0\.\d+|[-+]?(?:[\d,.]+|inf)\*?)"
+NUMERIC = re.compile(rf"(?:{NUMBER}|any|\?)(?: (?:to|of) (?:{NUMBER}|any|\?))?|-|")
+MARKED = re.compile(r"[\\|*`]|<(?=[A-Za-z/!?])|(?<!\w)_|_(?!\w)")  # what Markdown would take for its own
+MOST_DECIMALS = 12
+SMALLEST_P = 0.001  # a smaller p-value is not told apart
+MISSING = "(missing)"
 
 
-def printed(table: Mapping[str, Counts]) -> Printed:
-    """Write the columns of any table as texts: whole numbers in full, others in four digits."""
-    return {name: [_cell(value) for value in column.tolist()] for name, column in table.items()}
+class Printed(NamedTuple):
+    """A table for a paper: columns of texts under their headings, what it is about, and what is to be said below it."""
+
+    columns: Columns
+    title: str = ""
+    notes: tuple[str, ...] = ()
+
+
+# Numbers as texts
+
+
+def printed(table: Mapping[str, Counts]) -> Columns:
+    """Write the columns of any table as texts: whole numbers in full, others in three digits."""
+    return {name: cells(column) for name, column in table.items()}
+
+
+def cells(column: Counts) -> list[str]:
+    """Write the values of a column one by one.
+
+    >>> cells(np.array([1234, None, "a", True, 0.00012345, 2e9], dtype=object))
+    ['1,234', '', 'a', 'yes', '0.000123', '2,000,000,000']
+    """
+    return [_cell(value) for value in column.tolist()]
+
+
+def labels(column: Counts) -> list[str]:
+    """Write names, of answers or groups, as they are: 2024 is a year, and what is missing is not the text None."""
+    return [MISSING if value is None else str(value) for value in column.tolist()]
 
 
 def _cell(value: Any) -> str:
@@ -36,104 +75,216 @@ def _cell(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return in_digits(value) if isinstance(value, float) else str(value)
 
 
-def shares_printed(table: Mapping[str, Counts], heading: str, totals: Counts | None = None) -> Printed:
-    """Write the table of an estimate: shares in percent, and intervals as texts, under a heading that ends in ")".
+def in_digits(value: float, digits: int = 3) -> str:
+    """Write a number in so many significant digits, without a power of ten.
 
-    With `totals`, each number of reports says of how many: where the table does not have all answers.
-    Of two decimals none is shown that the interval's width makes meaningless: with half-widths above ten points, one.
+    >>> in_digits(7.104e-07), in_digits(1234567.0), in_digits(2.0), in_digits(-math.inf)
+    ('0.00000071', '1,230,000', '2', '-inf')
     """
-    low, high = table["low"], table["high"]
-    widths = (high - low)[np.isfinite(high - low)]
-    decimals = 2 if not widths.size or float(np.min(widths)) < 0.2 else 1
-
-    def percents(values: Counts) -> list[str]:
-        return ["" if math.isnan(value) else f"{100 * value:.{decimals}f}" for value in values.tolist()]
-
-    labels = {name: [str(value) for value in column.tolist()] for name, column in table.items() if name not in HIDDEN}
-    reports = {"reports": _counts(table["reports"], totals)} if "reports" in table else {}
-    ends = zip(percents(low), percents(high), strict=True)
-    intervals = [f"{first} to {last}" if first else "" for first, last in ends]
-    return {**labels, **reports, "share (%)": percents(table["share"]), f"{heading.removesuffix(')')}, %)": intervals}
+    if not math.isfinite(value) or value == 0:
+        return f"{value:g}"
+    places = min(digits - 1 - math.floor(math.log10(abs(value))), MOST_DECIMALS)
+    text = f"{round(value, places):,.{max(places, 0)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _counts(reports: Counts, totals: Counts | None) -> list[str]:
-    def written(number: float) -> str:  # sums of weights may be large, and no power of ten is wanted
-        return f"{number:,.1f}" if isinstance(number, float) and number >= 1000 else _cell(number)
+def p_value_cells(column: Counts) -> list[str]:
+    """Write p-values with three decimals; small ones are bounded, and none is written as 0.
 
-    counts = map(written, reports.tolist())
-    if totals is None:
-        return list(counts)
-    return [f"{number} of {written(total)}" for number, total in zip(counts, totals.tolist(), strict=True)]
+    >>> p_value_cells(np.array([0.0431, 1e-9, 0.0, np.nan]))
+    ['0.043', '<0.001', '<0.001', '']
+    """
+
+    def cell(p: float) -> str:
+        return "" if math.isnan(p) else f"<{SMALLEST_P:g}" if p < SMALLEST_P else f"{p:.3f}"
+
+    return [cell(p) for p in np.asarray(column, dtype=np.float64).tolist()]
 
 
-HIDDEN = {"reports", "share", "people", "se", "low", "high", "outside"}
+def percent_cells(values: Counts, decimals: int) -> list[str]:
+    """Write shares in percent, without the sign."""
+
+    def cell(share: float) -> str:
+        return "" if math.isnan(share) else f"{round(100 * share, decimals) + 0.0:.{decimals}f}"  # no minus zero
+
+    return [cell(share) for share in np.asarray(values, dtype=np.float64).tolist()]
 
 
-def markdown(columns: Printed) -> str:
+def share_decimals(low: Counts, high: Counts) -> int:
+    """Choose the decimals of percentages by the shortest of their intervals.
+
+    >>> share_decimals(np.array([0.1]), np.array([0.4])), share_decimals(np.array([0.1]), np.array([0.1001]))
+    (1, 4)
+    """
+    widths = 100 * (np.asarray(high, dtype=np.float64) - np.asarray(low, dtype=np.float64))
+    widths = widths[np.isfinite(widths) & (widths > 0)]
+    if not widths.size:
+        return 2
+    shortest = float(widths.min())
+    return 1 if shortest >= 20 else min(max(2, math.ceil(math.log10(2 / shortest)) + 1), MOST_DECIMALS)
+
+
+def interval_cells(low: Iterable[str], high: Iterable[str]) -> list[str]:
+    """Join the ends of intervals; where there is none, there is no text."""
+    return [f"{first or '?'} to {last or '?'}" if first or last else "" for first, last in zip(low, high, strict=True)]
+
+
+def share_columns(table: Mapping[str, Counts], heading: str, further: Mapping[str, str] | None = None) -> Columns:
+    """Write shares with their intervals in percent; `further` columns of shares and errors, under their headings.
+
+    The columns low and high become one, under `heading`.
+    """
+    decimals = share_decimals(table["low"], table["high"])
+    low, high = (percent_cells(table[name], decimals) for name in ("low", "high"))
+    rest = {title: percent_cells(table[name], decimals) for name, title in (further or {}).items()}
+    about = f"{heading[:-1]}, %)" if heading.endswith(")") else f"{heading} (%)"
+    return {"share (%)": percent_cells(table["share"], decimals), **rest, about: interval_cells(low, high)}
+
+
+def estimate_columns(
+    table: Mapping[str, Counts], heading: str, interval: str, *, of: str = "estimate", times: float = 1.0
+) -> Columns:
+    """Write estimates, standard errors, p-values and intervals, each row to two digits of its error.
+
+    Where there is no error, a quarter of the interval's length takes its place.
+
+    >>> row = {"estimate": [-0.1573], "se": [0.01234], "p": [1e-9], "low": [-0.1815], "high": [-0.1331]}
+    >>> estimate_columns({name: np.array(column) for name, column in row.items()}, "log-odds", "95 % interval")
+    {'log-odds': ['-0.157'], 'se': ['0.012'], 'p': ['<0.001'], '95 % interval': ['-0.181 to -0.133']}
+    """
+    value, error, low, high = (times * np.asarray(table[name], dtype=np.float64) for name in (of, "se", "low", "high"))
+    with np.errstate(invalid="ignore"):
+        spread = np.where(np.isfinite(error) & (error > 0), error, (high - low) / 4)
+    places = [_places(size) for size in spread.tolist()]
+
+    def column(numbers: Counts, unknown: str = "") -> list[str]:
+        return [_rounded(number, decimals, unknown) for number, decimals in zip(numbers.tolist(), places, strict=True)]
+
+    p = {"p": p_value_cells(table["p"])} if "p" in table else {}
+    ends = interval_cells(column(low), column(high))
+    return {heading: column(value, "any"), "se": column(error), **p, interval: ends}
+
+
+def _places(error: float) -> int:
+    """Give the decimals that show two digits of an error."""
+    if not math.isfinite(error) or error <= 0:
+        return 3
+    return min(max(1 - math.floor(math.log10(error)), 0), MOST_DECIMALS)
+
+
+def _rounded(value: float, decimals: int, unknown: str) -> str:
+    if not math.isfinite(value):
+        return unknown if math.isnan(value) else f"{value:g}"
+    return f"{round(value, decimals) + 0.0:,.{decimals}f}"  # no minus zero
+
+
+def count_cells(reports: Counts, totals: Counts | None) -> list[str]:
+    """Write numbers of reports, each as a part of its total where there are totals."""
+    return [amount_of(number, totals, row) for row, number in enumerate(reports.tolist())]
+
+
+def amount_cells(column: Counts) -> list[str]:
+    """Write numbers of people, or sums of their weights."""
+    return [amount(number) for number in column.tolist()]
+
+
+# Forms
+
+
+def markdown(table: Printed) -> str:
     r"""Write a table in Markdown, numbers to the right.
 
-    >>> print(markdown({"value": ["a|b"], "share (%)": ["9.50"]}))
+    >>> print(markdown(Printed({"value": ["a|b"], "share (%)": ["9.50"]}, "Estimated shares", ("N = 200.",))))
+    Estimated shares
+    <BLANKLINE>
     | value | share (%) |
     | --- | ---: |
     | a\|b | 9.50 |
+    <BLANKLINE>
+    N = 200.
     """
 
-    def line(cells: list[str]) -> str:
-        return f"| {' | '.join(cells)} |"
+    def line(texts: Iterable[str]) -> str:
+        return f"| {' | '.join(texts)} |"
 
-    marks = ["---:" if right else "---" for right in _to_the_right(columns)]
-    rows = zip(*([_in_one_line(text).replace("|", "\\|") for text in texts] for texts in columns.values()), strict=True)
-    return "\n".join([line(list(columns)), line(marks), *(line(list(row)) for row in rows)])
+    def safe(text: str) -> str:
+        return MARKED.sub(r"\\\g<0>", _in_one_line(text))
+
+    marks = ["---:" if right else "---" for right in _to_the_right(table.columns)]
+    rows = zip(*(map(safe, texts) for texts in table.columns.values()), strict=True)
+    body = "\n".join([line(map(safe, table.columns)), line(marks), *map(line, rows)])
+    return "\n\n".join([*_nonempty([safe(table.title)]), body, *_nonempty([" ".join(map(safe, table.notes))])])
 
 
-def latex(columns: Printed) -> str:
-    r"""Write a table in LaTeX, with the rules of the package booktabs.
+def latex(table: Printed) -> str:
+    r"""Write a table in LaTeX, with the rules of the package booktabs; title and notes are a paragraph below.
 
-    >>> print(latex({"value": ["a & b"], "share (%)": ["9.50"]}))
+    >>> print(latex(Printed({"value": ["a & b"], "share (%)": ["-9.50"]})))
     \begin{tabular}{lr}
     \toprule
     value & share (\%) \\
     \midrule
-    a \& b & 9.50 \\
+    a \& b & $-$9.50 \\
     \bottomrule
     \end{tabular}
     """
+    right = _to_the_right(table.columns)
 
-    def line(cells: Any) -> str:
-        return " & ".join("".join(TEX.get(c, c) for c in _in_one_line(cell)) for cell in cells) + r" \\"
+    def line(texts: Iterable[str], numbers: Sequence[bool]) -> str:
+        written = " & ".join(
+            SIGNED.sub("$-$", _tex(text)) if number else _tex(text) for text, number in zip(texts, numbers, strict=True)
+        )
+        # A rule, and the end of a row, would take a bracket or a star for an option of theirs.
+        return ("{}" if written.startswith(("[", "*")) else "") + written + r" \\"
 
-    rows = zip(*columns.values(), strict=True)
-    kinds = "".join("r" if right else "l" for right in _to_the_right(columns))
-    body = [line(columns), r"\midrule", *map(line, rows)]
-    return "\n".join([rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", *body, r"\bottomrule", r"\end{tabular}"])
+    rows = [line(row, right) for row in zip(*table.columns.values(), strict=True)]
+    kinds = "".join("r" if number else "l" for number in right)
+    body = [line(table.columns, [False] * len(right)), r"\midrule", *rows]
+    lines = [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", *body, r"\bottomrule", r"\end{tabular}"]
+    title = [f"{table.title}."] if table.title else []
+    if title or table.notes:
+        said = " ".join(re.sub(r"(?<!\w)'([^']*)'(?!\w)", r"`\1'", _tex(text)) for text in (*title, *table.notes))
+        lines += ["", r"\smallskip", rf"{{\footnotesize {said}\par}}"]
+    return "\n".join(lines)
 
 
-def html(columns: Printed) -> str:
+def html(table: Printed) -> str:
     """Write a page with nothing but the table, which Word and LibreOffice open, and which can be pasted.
 
-    >>> html({"value": ["<18"], "share (%)": ["9.50"]}).splitlines()[-2]
+    >>> html(Printed({"value": ["<18"], "share (%)": ["9.50"]})).splitlines()[-2]
     '<tr><td>&lt;18</td><td align="right">9.50</td></tr></table>'
     """
-    aligned = [' align="right"' if right else "" for right in _to_the_right(columns)]
+    aligned = [' align="right"' if right else "" for right in _to_the_right(table.columns)]
 
-    def line(cells: Any, tag: str) -> str:
-        pairs = zip(cells, aligned, strict=True)
-        return f"<tr>{''.join(f'<{tag}{how}>{escape(str(cell))}</{tag}>' for cell, how in pairs)}</tr>"
+    def line(texts: Iterable[str], tag: str) -> str:
+        pairs = zip(texts, aligned, strict=True)
+        return f"<tr>{''.join(f'<{tag}{how}>{escape(text)}</{tag}>' for text, how in pairs)}</tr>"
 
-    rows = [line(columns, "th"), *(line(row, "td") for row in zip(*columns.values(), strict=True))]
-    head = '<!DOCTYPE html>\n<html><head><meta charset="utf-8"><title>Table</title></head><body>'
-    return "\n".join([head, "<table>" + "\n".join(rows) + "</table>", "</body></html>"])
-
-
-FORMS = {".md": markdown, ".tex": latex, ".html": html}
-
-
-def _to_the_right(columns: Printed) -> list[bool]:
-    return [all(NUMERIC.fullmatch(text) for text in texts) for texts in columns.values()]
+    rows = [line(table.columns, "th"), *(line(row, "td") for row in zip(*table.columns.values(), strict=True))]
+    name = escape(table.title)
+    head = f'<!DOCTYPE html>\n<html><head><meta charset="utf-8"><title>{name or "Table"}</title></head><body>'
+    caption = f'<caption align="left">{name}</caption>\n' if name else ""
+    notes = [f"<p>{escape(' '.join(table.notes))}</p>"] if table.notes else []
+    return "\n".join([head, f"<table>{caption}" + "\n".join(rows) + "</table>", *notes, "</body></html>"])
 
 
-def _in_one_line(text: object) -> str:
-    return " ".join(str(text).splitlines()) if str(text).strip() else str(text)
+FORMS: dict[str, Callable[[Printed], str]] = {".md": markdown, ".tex": latex, ".html": html}
+
+
+def _to_the_right(columns: Columns) -> list[bool]:
+    return [any(texts) and all(NUMERIC.fullmatch(text) for text in texts) for texts in columns.values()]
+
+
+def _tex(text: str) -> str:
+    return "".join(TEX.get(c, c) for c in _in_one_line(text)).replace("--", "-{}-")
+
+
+def _in_one_line(text: str) -> str:
+    return " ".join(text.splitlines()) if text.strip() else text
+
+
+def _nonempty(texts: Iterable[str]) -> list[str]:
+    return [text for text in texts if text]

@@ -103,6 +103,37 @@ def shortened(text: str, width: int = 40) -> str:
     return text if len(text) <= width else text[: width - 3] + "..."
 
 
+def told_apart(texts: Sequence[str], width: int) -> list[str]:
+    """Cut texts to a width where those that differ still do: at their ends, else in the middle, else at the start.
+
+    >>> told_apart(["Mecklenburg (town)", "Mecklenburg (country)", "Mecklenburg (town)"], 14)
+    ['Meckle...town)', 'Meckle...ntry)', 'Meckle...town)']
+    """
+    if max(map(len, texts), default=0) <= width:
+        return list(texts)
+    half = (width - 3) // 2
+
+    def middle(text: str) -> str:
+        return text if len(text) <= width else f"{text[: width - 3 - half]}...{text[-half:]}"
+
+    def start(text: str) -> str:
+        return text if len(text) <= width else f"...{text[3 - width :]}"
+
+    different = set(texts)
+    ways = (lambda text: shortened(text, width), middle, start)
+    cut = next((way for way in ways if len(set(map(way, different))) == len(different)), middle)
+    return [cut(text) for text in texts]
+
+
+def sentence(text: str) -> str:
+    """Make a sentence of a remark: a capital and a full stop.
+
+    >>> sentence("weights count as 10 reports"), sentence("N = 3.")
+    ('Weights count as 10 reports.', 'N = 3.')
+    """
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
+
+
 def quoted(label: object) -> str:
     """Name an answer; a repr shows control characters as escapes."""
     return shortened(repr(label))

@@ -45,12 +45,13 @@ def test_the_same_numbers_in_every_form(folder: Path) -> None:
 
 
 def test_groups_weights_methods_and_rows(folder: Path) -> None:
-    text = succeeds(folder, *ESTIMATE, "--by", "region", "--weights", "weight", "--method", "inv_p", "--rows", "4")
+    text = succeeds(folder, *ESTIMATE, "--by", "region", "--weights", "weight", "--method", "inv_p", "--rows", "2")
     assert "2 groups by region" in text
     assert "(inv_p)" in text
-    assert "... and 2 more" in text
+    assert [line.split()[0] for line in text.splitlines()[2:6]] == ["north", "north", "south", "south"]
+    assert "... and 1 more answer in each group" in text
     assert text == succeeds(
-        folder, *ESTIMATE, "--by", "region", "--weights", "weight", "--method", "inv_p", "--top", "4"
+        folder, *ESTIMATE, "--by", "region", "--weights", "weight", "--method", "inv_p", "--top", "2"
     )  # as it was once called
     document = json.loads(succeeds(folder, *ESTIMATE, "--by", "region", "--weights", "weight", "--json"))
     found = estimate(tally(folder / "reports.csv", SURVEY, column="answer", by="region", weights="weight"))

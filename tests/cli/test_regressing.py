@@ -88,7 +88,21 @@ def test_several_designs_clusters_and_models(prompt: Prompt) -> None:
     assert linear.startswith("Share of 'yes': answer ~ age\n")
     penalised = prompt.prints(*ON_AGE, "--penalty", "jeffreys", "--starts", "0")
     assert "none for penalised estimates" in penalised
-    assert "odds ratio" in prompt.prints(*ON_AGE, "--odds")
+
+
+def test_odds_ratios_are_called_so_in_every_form(prompt: Prompt) -> None:
+    assert prompt.prints(*ON_AGE, "--odds").startswith("Odds ratios of 'yes' against 'no'")
+    assert prompt.prints(*ON_AGE, "--odds", "--csv").startswith("term,answer,odds_ratio,se,")
+    record = json.loads(prompt.prints(*ON_AGE, "--odds", "--json"))
+    assert record["odds"]
+    assert "odds_ratio" in record["coefficients"][0]
+    for ending in ("md", "tex", "html"):
+        prompt.prints(*ON_AGE, "--odds", "-o", f"table.{ending}")
+        text = (prompt.folder / f"table.{ending}").read_text(encoding="utf-8")
+        assert "odds ratio" in text
+        assert "Odds ratios of" in text
+        assert "estimate" not in text
+        assert "people used" in text
 
 
 def test_a_formula_and_standard_input(folder: Path) -> None:
@@ -147,7 +161,6 @@ FORMULA = ("regress", "people.csv", "answer ~ age", "--design", "dice.json")
             "--design must name each design once, but 'a' is there twice",
         ),
         ((*ON_AGE, "--json", "--csv"), "give --json or --csv, not both"),
-        ((*ON_AGE, "--json", "--odds"), "JSON holds the coefficients themselves"),
         (
             (*ON_AGE, "-o", "fit.txt"),
             "the output must end in .csv, .json, .parquet, .md, .tex or .html, but got fit.txt",

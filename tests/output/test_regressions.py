@@ -13,7 +13,8 @@ from numpy.testing import assert_allclose
 
 from warner import RandomizedResponse, regress, surveys
 from warner.output.effects import ROWS
-from warner.output.regressions import abridged, decimals, references
+from warner.output.regressions import abridged, decimals
+from warner.regression.terms import references
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -85,9 +85,9 @@ def test_every_door_tells_the_first_answer_once(
     assert lines[3] == f"the share of {tally.domain[1]!r} is 100 % minus that of {tally.domain[0]!r}"
     assert not any(line.startswith(second + " ") for line in lines)
 
-    (rows,) = {len(texts) for texts in result.printed(**options).values()}
+    (rows,) = {len(texts) for texts in result.printed(**options).columns.values()}
     assert rows == 1
-    assert result.printed(**options)["value"] == [first]
+    assert result.printed(**options).columns["value"] == [first]
 
     page = page_of(result, tmp_path, **options)
     text = words(page)
@@ -118,7 +118,7 @@ def test_the_number_of_all_reports_stays_known() -> None:
     # Two rows would sum to it; one row has it beside its own.
     result = estimate(Tally(FORCED, [513, 1256]))
     assert "513 of 1,769" in result.text()
-    assert result.printed()["reports"] == ["513 of 1,769"]
+    assert result.printed().columns["reports"] == ["513 of 1,769"]
     assert "| --- | ---: | ---: | ---: |" in result.to_markdown()
     assert "<td>513 of 1,769</td>" in result._repr_html_()
     assert "the share of &#x27;no&#x27; is 100 % minus that of &#x27;yes&#x27;" in result._repr_html_()
@@ -140,10 +140,11 @@ def test_groups_have_one_row_each(tmp_path: Path) -> None:
     result = grouped()
     shares = [f"{100 * share:.2f}" for share in result.shares[:2, 0]]
     lines = result.text().splitlines()
-    assert [line.split("  ")[0] for line in lines[2:5]] == ["north / yes", "south / yes", "nowhere / yes"]
+    assert [line.split()[:2] for line in lines[1:4]] == [["region", "value"], ["north", "yes"], ["south", "yes"]]
+    assert lines[4].split() == ["nowhere", "no", "reports"]
     assert "no reports" in lines[4]
     assert "74 of 322" in lines[2]
-    assert result.printed()["region"] == ["north", "south", "nowhere"]
+    assert result.printed().columns["region"] == ["north", "south", "nowhere"]
 
     page = page_of(result, tmp_path)
     text = words(page)
@@ -212,7 +213,7 @@ def test_three_answers_have_all_their_rows(tmp_path: Path) -> None:
     result = estimate(Tally(RandomizedResponse(["never", "once", "often"], truth="3/4"), [250, 350, 400]))
     assert [line.split()[0] for line in result.text().splitlines()[2:]] == ["often", "once", "never"]
     assert "The leading answer is often with an estimated" in words(page_of(result, tmp_path))
-    assert result.printed()["reports"] == ["250", "350", "400"]
+    assert result.printed().columns["reports"] == ["250", "350", "400"]
 
 
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.999])

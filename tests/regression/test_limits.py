@@ -235,9 +235,9 @@ def test_the_table_has_its_columns_and_order() -> None:
 def test_odds_ratios() -> None:
     fit = fit_of("A")
     plain, odds = fit.table(), fit.table(odds=True)
-    for name in ("estimate", "low", "high"):
-        np.testing.assert_allclose(odds[name], np.exp(plain[name]))
-    np.testing.assert_array_equal(odds["se"], plain["se"])
+    for name, of in (("odds_ratio", "estimate"), ("low", "low"), ("high", "high")):
+        np.testing.assert_allclose(odds[name], np.exp(plain[of]))
+    np.testing.assert_allclose(odds["se"], np.exp(plain["estimate"]) * plain["se"])
     with pytest.raises(ValueError, match="link 'probit'"):
         fit_of("A", link="probit").table(odds=True)
 

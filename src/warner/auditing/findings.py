@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from warner.results import Result, plain
+from warner.typesetting import Printed
 from warner.words import counted, enumerated, level_text, p_value, percent, quoted, rounded_down, shortened, wrapped
 
 if TYPE_CHECKING:
@@ -136,6 +137,19 @@ class Audit(Result):
         """Give a row for each ordered pair of answers."""
         rows = zip(*self.pairs, strict=True)
         return {name: np.array(column) for name, column in zip(Pair._fields, rows, strict=True)}
+
+    def printed(self, **options: Any) -> Printed:
+        """Give a table for a paper: the bound for each pair of answers, and the verdict below."""
+        del options  # the table has none
+        columns = {
+            "answer": [str(pair.answer) for pair in self.pairs],
+            "against": [str(pair.other) for pair in self.pairs],
+            "epsilon at least": [_at_least(pair.epsilon_at_least) for pair in self.pairs],
+            "hits (%)": [f"{100 * pair.hits / pair.runs:.1f}" for pair in self.pairs],
+            "against (%)": [f"{100 * pair.other_hits / pair.runs:.1f}" for pair in self.pairs],
+            "by": [pair.event for pair in self.pairs],
+        }
+        return Printed(columns, "Bounds on epsilon", (self._verdict(), *self._fit(), self._level()))
 
     def to_dict(self) -> Document:
         """Give what JSON can hold."""

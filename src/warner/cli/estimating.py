@@ -87,7 +87,7 @@ def estimate(
         typer.Option(help="Name the answers that are certainly among the COUNT most common.", metavar="COUNT"),
     ] = None,
     present: Annotated[bool, typer.Option("--present", help="Name the answers that somebody certainly holds.")] = False,
-    rows: Annotated[int, typer.Option(help="The number of rows to show.", min=1)] = 20,
+    rows: Annotated[int, typer.Option(help="The number of rows to show; with --by, of each group.", min=1)] = 20,
     top: Annotated[int | None, typer.Option(hidden=True, min=1)] = None,  # as --rows was called
     reading: Reading,
     as_json: AsJson = False,

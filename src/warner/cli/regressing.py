@@ -203,8 +203,6 @@ def _refuse_contradictions(
         raise ValueError("give --json or --csv, not both")
     if ending is not None and ending not in ENDINGS:
         raise ValueError(f"the output must end in .csv, .json, .parquet, .md, .tex or .html, but got {output}")
-    if odds and (as_json or ending == ".json"):
-        raise ValueError("--odds is for the printed table and for CSV; JSON holds the coefficients themselves")
     if predict and (as_csv or ending not in {None, ".json"}):
         raise ValueError("--predict is answered in the printed table and in JSON only")
     if against is not None and plot is None:
@@ -287,5 +285,5 @@ def _write(fit: Regression, output: Path, confidence: dict[str, Any], prediction
 
 
 def _json(fit: Regression, confidence: dict[str, Any], predictions: Result | None) -> str:
-    fields = fit.to_dict(confidence["level"], confidence["interval"])
+    fields = fit.to_dict(**confidence)
     return json_text(fields if predictions is None else fields | {"predictions": predictions.to_dict()})

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -33,7 +33,8 @@ from warner.inference.equality import fisher_test
 from warner.inference.intervals import Confidence, joint, limits, positions_of, spread
 from warner.inference.unconditional import MOST_REPORTS, Count, limits_of_answers, limits_of_supports
 from warner.results import Result, plain
-from warner.words import group_name, printable
+from warner.typesetting import Printed, in_digits, interval_cells, labels, p_value_cells, percent_cells, share_decimals
+from warner.words import group_name, level_text, printable, sentence
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Label, Numbers, PerGroup
@@ -98,6 +99,25 @@ class Comparison(Result):
         names[:] = [shown_name(group) for group in self.groups] or [""]
         grouped = {"group": names} if self.groups else {}
         return grouped | {name: np.atleast_1d(getattr(self, name)) for name in _COLUMNS}
+
+    def printed(self, **options: Any) -> Printed:
+        """Give a table for a paper: the difference in percentage points, the ratio, and the test."""
+        table = self.table(**options)
+        decimals = share_decimals(table["low"], table["high"])
+        low, high, difference = (percent_cells(table[name], decimals) for name in ("low", "high", "difference"))
+        ratios = (
+            ["" if np.isnan(end) else in_digits(end) for end in table[f"ratio_{name}"]] for name in ("low", "high")
+        )
+        about = f"{'approximate ' if self.approximate else ''}{self.confidence}"
+        columns = {name: labels(table[name]) for name in ("group",) if name in table}
+        columns |= {
+            "difference (points)": difference,
+            about: interval_cells(low, high),
+            f"ratio, {level_text(self.confidence.level)} interval": interval_cells(*ratios),
+            "p": p_value_cells(table["p_value"]),
+        }
+        test = f"{self.test} test of equality in the population"
+        return Printed(columns, f"{self.first} against {self.second}", (sentence(test),))
 
     def text(self) -> str:
         """Say it in a line, or in one for each group."""

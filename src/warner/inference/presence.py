@@ -19,9 +19,18 @@ from warner.inference.absence import Evidence, evidence, observed, own_count, sm
 from warner.inference.binomial import at_each_count, at_least, check_power
 from warner.inference.comparisons import ratio_to_error
 from warner.inference.intervals import check_level, spread
-from warner.inference.ranking import about_groups, answer_columns, group_rows, listed_groups, listed_labels, names_of
+from warner.inference.ranking import (
+    about_groups,
+    answer_columns,
+    group_rows,
+    listed_groups,
+    listed_labels,
+    names_of,
+    reports_in_papers,
+)
 from warner.results import Result, plain
-from warner.words import percent
+from warner.typesetting import Printed, cells, labels, p_value_cells
+from warner.words import level_text, percent, sentence
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Mask, PerGroup
@@ -73,6 +82,20 @@ class Presence(Result):
         """Give a row for each answer (and group): both p-values, and whether it was found."""
         columns = {name: np.ravel(getattr(self, name)) for name in ("p_values", "adjusted", "found")}
         return answer_columns(self.tally) | columns
+
+    def printed(self, **options: Any) -> Printed:
+        """Give a table for a paper: both p-values of each answer, and whether it was found."""
+        table = self.table(**options)
+        names = {name: labels(table[name]) for name in (*self.tally.by, "value")}
+        p, adjusted = (p_value_cells(table[name]) for name in ("p_values", "adjusted"))
+        by = {"holm": "Holm's method", "bh": "Benjamini and Hochberg's method, which is not proven here"}
+        notes = [reports_in_papers(self.tally), f"p-values are {'approximate' if self.approximate else 'exact'}"]
+        notes.append(f"adjusted for the number of answers by {by[self.correction]}; level {level_text(self.level)}")
+        return Printed(
+            names | {"p": p, "adjusted p": adjusted, "found": cells(table["found"])},
+            "Tests of the hypothesis that nobody holds the answer",
+            tuple(map(sentence, notes)),
+        )
 
     def text(self) -> str:
         """Say it in two lines, or in two for each group."""

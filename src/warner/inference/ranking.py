@@ -25,7 +25,8 @@ from warner.inference.binomial import Rates, at_least, at_most
 from warner.inference.equality import sign_tail
 from warner.inference.intervals import Confidence, joint, limits
 from warner.results import Result
-from warner.words import enumerated, level_text, printable
+from warner.typesetting import Printed, cells, labels
+from warner.words import enumerated, level_text, printable, reports_counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,6 +66,21 @@ class Ranking(Result):
     def table(self) -> dict[str, Counts]:
         """Give a row for each answer (and group): whether it is certainly among the commonest, or may be."""
         return answer_columns(self.tally) | {"certain": self.certain.ravel(), "possible": self.possible.ravel()}
+
+    def printed(self, **options: Any) -> Printed:
+        """Give a table for a paper: of each answer, whether it is certainly among the commonest, or may be."""
+        table = self.table(**options)
+        names = {name: labels(table[name]) for name in (*self.tally.by, "value")}
+        about, level = "approximate " * self.approximate, level_text(self.confidence.level)
+        what = "The most common answer" if self.count == 1 else f"The {self.count:,} most common answers"
+        return Printed(
+            names | {"certainly": cells(table["certain"]), "possibly": cells(table["possible"])},
+            f"{what}: which are certainly among them, and which may be",
+            (
+                f"{reports_in_papers(self.tally)}.",
+                f"All of it holds at once, at {about}confidence {level} ({self.confidence.target}).",
+            ),
+        )
 
     def text(self) -> str:
         """Say it in two lines, or in two for each group."""
@@ -206,6 +222,12 @@ def answer_columns(tally: Collected) -> dict[str, Counts]:
         names[:] = [key[place] for key in tally.groups]
         columns[name] = np.repeat(names, tally.k)
     return columns | {"value": np.tile(values, groups)}
+
+
+def reports_in_papers(tally: Collected) -> str:
+    """Say how many reports a table in a paper rests on, and under which epsilon."""
+    most = "at most " * (len(tally.parts) > 1)
+    return f"N = {reports_counted(tally.n, weighted=tally.weighted)}, epsilon {most}{tally.shown_epsilon()}"
 
 
 def group_rows(tally: Collected, *masks: Mask) -> Iterator[tuple[Any, ...]]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from warner.inference.influence import influence_text, moved_by
 from warner.results import Result, plain
+from warner.typesetting import Printed, amount_cells, cells, labels, p_value_cells
 from warner.words import (
     amount,
     counted,
@@ -20,7 +21,7 @@ from warner.words import (
     quoted,
     reports_counted,
     rounded_down,
-    shortened,
+    told_apart,
     wrapped,
 )
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 NAMED = 10  # answers named in a text, and groups told in full
 GROUPS_SHOWN = 20  # rows of the table of groups
+NAME_WIDTH = 40  # characters of a group
 SHORT_NAMES = {  # heads of the table of groups
     "rarest answer": "p rarest",
     "commonest answer": "p commonest",
@@ -244,6 +246,16 @@ class Check(Result):
             columns |= {f"{test.name}{where}": test.p_value for test in part.tests}
         return columns | {"p_value": self._p_values, "fits": np.atleast_1d(self.group_fits)}
 
+    def printed(self, **options: Any) -> Printed:
+        """Give a table for a paper: the p-values of all tests, and the verdict."""
+        table = self.table(**options)
+        tests = [name for name in table if name not in {"group", "reports", "p_value", "fits"}]
+        names = {", ".join(map(printable, self.tally.by)): labels(table["group"])} if self.tally.by else {}
+        columns = names | {"reports": amount_cells(table["reports"])}
+        columns |= {SHORT_NAMES.get(name, f"p {name}"): p_value_cells(table[name]) for name in tests}
+        columns |= {"p": p_value_cells(table["p_value"]), "fits": cells(table["fits"])}
+        return Printed(columns, "Fit of the reports to their design", (self._verdict(), self._heading()))
+
     def to_dict(self) -> Document:
         """Give what JSON can hold: designs, level, the overall verdict, and a list of groups, or a single one.
 
@@ -384,7 +396,7 @@ class Check(Result):
         return [f"{names[i]}: {self._outside(part, i)}" for i in failed[:NAMED].tolist()]
 
     def _group_names(self) -> list[str]:
-        return [shortened(printable(name)) for name in self.tally.group_names()]
+        return told_apart([printable(name) for name in self.tally.group_names()], NAME_WIDTH)
 
     def _table_of_groups(self) -> list[str]:
         """Give a table, the smallest p-values first; a group without reports comes last."""

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from warner.designs.exact import probability
 from warner.designs.labels import positions
 from warner.estimators import inv, mle
+from warner.inference.complements import answers_of_interest, remainder
 from warner.inference.intervals import Confidence, check_level, limits
 from warner.reports.tallies import Tally
 from warner.results import Result, plain
+from warner.typesetting import Printed, cells, labels, share_columns
+from warner.words import reports_counted, sentence
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts
@@ -92,26 +95,46 @@ class Sensitivity(Result):
             ],
         }
 
+    def printed(self, **options: Any) -> Printed:
+        """Give a table for a paper: shares in percent, of two answers the first alone."""
+        table = self.table(**options)
+        kept = np.isin(np.arange(self.shares.size) % self.tally.k, answers_of_interest(self.tally.k))
+        table = {name: column[kept] for name, column in table.items()}
+        columns = {"cheating (%)": cells(100 * table["cheating"]), "value": labels(table["value"])}
+        about = f"{'approximate ' if self.approximate else ''}{Confidence(self.level)}"
+        columns |= share_columns(table, about, {"most_likely": "most likely (%)"})
+        people = f"N = {reports_counted(self.tally.n, weighted=self.tally.weighted)}."
+        return Printed(columns, self._title(), (people, *self._notes()))
+
+    def _title(self) -> str:
+        return f"Shares, if this part of the people reported {self.safe!r} regardless of the design"
+
+    def _notes(self) -> list[str]:
+        said = [sentence(remainder(self.tally.domain))] if self.tally.k == 2 else []
+        said += ["Cheating is assumed to be independent of the trait. No count can confirm that."]
+        if ((self.shares < 0) | (self.shares > 1)).any():
+            said.append("Shares outside 0 to 100 % are due to sampling error, or speak against that much cheating.")
+        return said
+
     def text(self) -> str:
         """Write the table for people."""
         domain = [str(label) for label in self.tally.domain]
         width = max(map(len, [*domain, "value"]))
         about = f"   {'approximate ' if self.approximate else ''}{Confidence(self.level)}"
         lines = [
-            f"Shares, if this part of the people reported {self.safe!r} regardless of the design",
+            self._title(),
             f"cheating   {'value':{width}}     share  most likely{about}",
         ]
         for cheating, shares, likely, low, high in zip(
             self.cheating, self.shares, self.most_likely, self.low, self.high, strict=True
         ):
-            for i, label in enumerate(domain):
+            for i in answers_of_interest(self.tally.k):
                 ends = f"   {100 * low[i]:6.2f} to {100 * high[i]:6.2f} %"
                 first = f"{100 * cheating:7.2f}%" if i == 0 else 8 * " "
-                lines.append(f"{first}   {label:{width}}   {100 * shares[i]:6.2f}%      {100 * likely[i]:6.2f}%{ends}")
-        lines.append("Cheating is assumed to be independent of the trait. No count can confirm that.")
-        if ((self.shares < 0) | (self.shares > 1)).any():
-            lines.append("Shares outside 0 to 100 % are due to sampling error, or speak against that much cheating.")
-        return "\n".join(lines)
+                lines.append(
+                    f"{first}   {domain[i]:{width}}   {100 * shares[i]:6.2f}%      {100 * likely[i]:6.2f}%{ends}"
+                )
+        return "\n".join([*lines, *self._notes()])
 
 
 def sensitivity(
@@ -155,9 +178,8 @@ def sensitivity(
     Shares, if this part of the people reported 'no' regardless of the design
     cheating   value     share  most likely   95 % interval (population)
        0.00%   yes      30.00%       30.00%    10.66 to  50.56 %
-               no       70.00%       70.00%    49.44 to  89.34 %
       20.00%   yes      50.00%       50.00%    25.82 to  75.70 %
-               no       50.00%       50.00%    24.30 to  74.18 %
+    The share of 'no' is 100 % minus that of 'yes'.
     Cheating is assumed to be independent of the trait. No count can confirm that.
     """
     check_level(level)

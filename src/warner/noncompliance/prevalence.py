@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
 from warner.results import Result, plain
-from warner.words import level_text
+from warner.typesetting import Printed, labels, share_columns
+from warner.words import level_text, sentence
 
 if TYPE_CHECKING:
     from warner.arrays import Counts
@@ -81,6 +82,14 @@ class TwoSamples(Result):
         shares = self.shares()
         numbers = {name: np.array([getattr(share, name) for share in shares.values()]) for name in _COLUMNS}
         return {"quantity": np.array(list(shares)), "share": numbers.pop("value"), **numbers}
+
+    def printed(self, **options: Any) -> Printed:
+        """Give a table for a paper: both shares in percent."""
+        table = self.table(**options)
+        further = {"se": "se (points)", "most_likely": "most likely (%)"}
+        about = f"approximate {level_text(self.prevalence.level)} interval"
+        columns = {"quantity": labels(table["quantity"])} | share_columns(table, about, further)
+        return Printed(columns, f"{self.model.capitalize()}, from two samples", (sentence(self.note),))
 
     def to_dict(self) -> Document:
         """Give what JSON can hold: the model, and both shares by name."""

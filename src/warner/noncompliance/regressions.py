@@ -32,6 +32,8 @@ from warner.regression.regressions import fitted
 from warner.regression.specifications import Coefficient, Specification, multinomial
 from warner.regression.terms import INTERCEPT
 from warner.results import Result, plain
+from warner.typesetting import Printed, estimate_columns, labels
+from warner.words import counted, enumerated, level_text
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Label
@@ -325,6 +327,17 @@ class TraitRegression(Result):
             "low": low,
             "high": high,
         }
+
+    def printed(self, level: float = 0.95, **options: Any) -> Printed:
+        """Give a table for a paper: the coefficients, the share in the last row; `level` is that of the intervals."""
+        table = self.table(level, **options)
+        columns = {"term": labels(table["term"])}
+        columns |= estimate_columns(table, "estimate", f"approximate {level_text(level)} interval")
+        best = f"N = {counted(self.fit.people, 'person', 'people')}; log-likelihood {self.log_likelihood:.3f}."
+        share = f"{self.name} is a share, all others are log-odds: {self.meaning}"
+        against = enumerated([f"{name} = {level}" for name, level in self.fit.gathered.terms.references], 8)
+        notes = [best, *([f"Levels are compared with {against}."] if against else []), share]
+        return Printed(columns, f"Log-odds of the trait: {self.fit.gathered.formula}", tuple(notes))
 
     def to_dict(self, level: float = 0.95) -> Document:
         """Give it as what JSON can hold."""

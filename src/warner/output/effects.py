@@ -148,7 +148,7 @@ def _draw_coefficients(
     left = "cutpoints" if fit.specification.model == "ordered" else "intercepts" if heads else "intercept"
     notes += [f"{left} not drawn"] * (INTERCEPT in fit.gathered.terms.names and len(chosen) < total)
     notes += [f"the first {ROWS} coefficients of {total}"] * (len(chosen) == ROWS < total)
-    add_heading(ax, notes, f"{subject(fit)}" if title is None else title, above=6)
+    add_heading(ax, notes, subject(fit, odds=odds) if title is None else title, above=6)
     return ax
 
 

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from warner.regression.terms import INTERCEPT
+from warner.typesetting import Printed, estimate_columns
 from warner.words import counted, enumerated, level_text, printable, quoted, shortened, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from warner.arrays import Array, Counts
     from warner.regression.regressions import Regression
@@ -38,8 +40,8 @@ INTERVALS = {
 def regression_text(fit: Regression, *, level: float = 0.95, interval: str = "auto", odds: bool = False) -> str:
     """Write what was modelled, the table of coefficients, and what they rest on."""
     table = fit.table(level=level, interval=interval, odds=odds)
-    lines = [heading(fit), *_rows(fit, table, interval_heading(table, level), odds=odds)]
-    return "\n".join(lines) + "\n" + wrapped(sentences(fit))
+    lines = [heading(fit, odds=odds), *_rows(fit, table, interval_heading(table, level), odds=odds)]
+    return "\n".join(lines) + "\n" + wrapped([*_ratios(fit, odds=odds), *sentences(fit)])
 
 
 def regression_html(fit: Regression) -> str:
@@ -61,27 +63,78 @@ def regression_html(fit: Regression) -> str:
     return f"<p>{escape(heading(fit))}</p>{body}{told}"
 
 
+def regression_printed(fit: Regression, *, level: float, interval: str, odds: bool) -> Printed:
+    """Write the table of coefficients for a paper, with what they rest on."""
+    table = fit.table(level=level, interval=interval, odds=odds)
+    columns = {"term": [printable(str(term)) for term in table["term"]]}
+    if len(_blocks(fit)) > 1:
+        columns = {"answer": [printable(str(answer)) for answer in table["answer"]], **columns}
+    columns |= estimate_columns(table, quantity(fit, odds=odds), interval_heading(table, level), of=_number(odds=odds))
+    notes = [*_ratios(fit, odds=odds), *_findings(fit), *_criteria(fit), _errors(fit), *_penalty(fit)]
+    return Printed(columns, heading(fit, odds=odds), tuple(notes))
+
+
+def _number(*, odds: bool) -> str:
+    return "odds_ratio" if odds else "estimate"
+
+
+def quantity(fit: Regression, *, odds: bool) -> str:
+    """Name what the coefficients are, at the head of their column."""
+    if odds:
+        return "odds ratio"
+    logit = fit.specification.link == "logit" and fit.specification.model != "ordered"
+    return "log-odds" if logit else "estimate"
+
+
+def _criteria(fit: Regression) -> list[str]:
+    """Give the measures of the whole model that papers report."""
+    if fit.log_likelihood is None:
+        return []
+    kind = "Weighted log-likelihood" if fit.gathered.rows.weighted else "Log-likelihood"
+    measures = [f"{kind} {fit.log_likelihood:,.2f}"]
+    found = fit.criteria
+    named = (("AIC", found.aic), ("BIC", found.bic))
+    measures += [f"{name} {value:,.2f}" for name, value in named if value is not None]
+    if found.mcfadden is not None:
+        measures.append(f"McFadden's pseudo R-squared {found.mcfadden:.3f}")
+    return [f"{', '.join(measures)}."]
+
+
+def _ratios(fit: Regression, *, odds: bool) -> list[str]:
+    """Say what belongs to odds ratios, and which of them are none."""
+    if not odds:
+        return []
+    said = "Standard errors are those of the odds ratios, by the delta method; tests are those of their logarithms."
+    if fit.specification.model == "ordered":
+        return [f"{said} Cutpoints are shown as the odds of the answers up to there, where all terms are zero."]
+    if INTERCEPT in fit.gathered.terms.names:
+        said += f" {INTERCEPT} is shown as the odds themselves, where all terms are zero."
+    return [said]
+
+
 # The table
 
 
-def heading(fit: Regression) -> str:
+def heading(fit: Regression, *, odds: bool = False) -> str:
     """Say in one line what was modelled."""
-    return f"{subject(fit)}: {printable(fit.gathered.formula)}"
+    return f"{subject(fit, odds=odds)}: {printable(fit.gathered.formula)}"
 
 
-def subject(fit: Regression) -> str:
+def subject(fit: Regression, *, odds: bool = False) -> str:
     """Say what the coefficients are about."""
     specification = fit.specification
     answers = [quoted(answer) for answer in specification.domain if answer != specification.reference]
     reference = quoted(specification.reference)
     if specification.model == "ordered":
         order = enumerated([quoted(answer) for answer in specification.domain], LISTED)
-        return f"Ordered answers ({order}), {specification.link} link"
+        ratios = "Odds ratios of later against earlier answers: ordered" if odds else "Ordered"
+        return f"{ratios} answers ({order}), {specification.link} link"
     if specification.model == "linear":
         return f"Share of {answers[0]}" if len(answers) == 1 else "Shares of the answers"
     if specification.link != "logit":
         return f"Share of {answers[0]}, {specification.link} link"
-    return f"Log-odds of {answers[0] if len(answers) == 1 else 'each answer'} against {reference}"
+    scale, of = "Odds ratios" if odds else "Log-odds", answers[0] if len(answers) == 1 else "each answer"
+    return f"{scale} of {of} against {reference}"
 
 
 def interval_heading(table: Table, level: float) -> str:
@@ -107,7 +160,8 @@ class _Numbers:
 
     def __init__(self, table: Table) -> None:
         self.table = table
-        ends = [table[name] for name in ("estimate", "se", "low", "high")]
+        self.of = _number(odds="odds_ratio" in table)
+        ends = [table[name] for name in (self.of, "se", "low", "high")]
         self.decimals = decimals(table["se"], np.concatenate(ends))
 
     def number(self, value: float) -> str:
@@ -119,7 +173,7 @@ class _Numbers:
 
     def cells(self, place: int) -> list[str]:
         """Give estimate, standard error, statistic, p and interval of a row."""
-        row = {name: float(self.table[name][place]) for name in ("estimate", "se", "statistic", "p", "low", "high")}
+        row = {name: float(self.table[name][place]) for name in (self.of, "se", "statistic", "p", "low", "high")}
         error, statistic, p = (
             "-" if math.isnan(row[name]) else text
             for name, text in (
@@ -130,7 +184,7 @@ class _Numbers:
         )
         ends = (row["low"], row["high"])
         between = "-" if all(map(math.isnan, ends)) else " to ".join(map(self.number, ends))
-        return [self.number(row["estimate"]), error, statistic, p, between]
+        return [self.number(row[self.of]), error, statistic, p, between]
 
 
 def decimals(errors: Array, values: Array) -> int | None:
@@ -183,10 +237,7 @@ def _aligned(intervals: Sequence[str]) -> list[str]:
 def sentences(fit: Regression) -> list[str]:
     """Say whom the estimates are from, how they were found, and what is assumed."""
     return [
-        *_infinite(fit),
-        *_meaning(fit),
-        _people(fit),
-        *_information(fit),
+        *_findings(fit),
         *_optimum(fit),
         _errors(fit),
         *_clusters(fit),
@@ -194,6 +245,11 @@ def sentences(fit: Regression) -> list[str]:
         _assumptions(fit),
         _privacy(fit),
     ]
+
+
+def _findings(fit: Regression) -> list[str]:
+    """Say what the estimates mean, whom they are from, and what speaks against them."""
+    return [*_infinite(fit), *_meaning(fit), _people(fit), *_information(fit)]
 
 
 def _infinite(fit: Regression) -> list[str]:
@@ -229,7 +285,7 @@ def _meaning(fit: Regression) -> list[str]:
             "Coefficients are differences of shares: 0.1 is 10 percentage points. The fit is the best linear "
             "approximation; fitted shares may leave 0 to 100 %."
         )
-    compared = [f"{name} = {shortened(level)}" for name, level in references(terms.names, terms.levels)]
+    compared = [f"{name} = {shortened(level)}" for name, level in terms.references]
     if compared:
         said.append(f"Levels are compared with {enumerated(compared, LISTED)}.")
     said += [
@@ -237,16 +293,6 @@ def _meaning(fit: Regression) -> list[str]:
         for answer in fit.specification.empty
     ]
     return [" ".join(said)] if said else []
-
-
-def references(names: Sequence[str], levels: Mapping[str, Sequence[object]]) -> list[tuple[str, str]]:
-    """Give the level of each factor that has no indicator of its own, where exactly one has none."""
-    left = []
-    for variable, present in levels.items():
-        own = [name for name in names if name.startswith((f"{variable}[", f"C({variable}"))]
-        without = [str(level) for level in present if not any(f"[T.{level}]" in name for name in own)]
-        left += [(variable, without[0])] * (len(without) == 1)
-    return left
 
 
 def _people(fit: Regression) -> str:

@@ -1,4 +1,4 @@
-"""An estimate as a table: for a terminal, and for a notebook."""
+"""An estimate as a table: for a terminal, for a notebook, and for a paper."""
 
 from __future__ import annotations
 
@@ -11,18 +11,24 @@ import numpy as np
 from warner.estimators.auto import COMPARED
 from warner.inference.complements import remainder, unmirrored
 from warner.inference.intervals import Confidence
-from warner.words import amount_of, counted, group_name, printable, reports_counted, shortened
+from warner.typesetting import Printed, amount_cells, count_cells, labels, share_columns
+from warner.words import amount_of, counted, printable, quoted, reports_counted, sentence, told_apart
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from numpy.typing import NDArray
 
-    from warner.arrays import Counts
+    from warner.arrays import Counts, Mask
     from warner.estimation import Estimate
     from warner.estimators.auto import Choice
+    from warner.reports.pools import Collected
 
     Table = dict[str, Counts]
+    Rows = NDArray[np.intp]
 
 NOTEBOOK_ROWS = 20
+MOST_ROWS = 200  # of all groups together
 GROUPS_TOLD = 5  # groups whose predicted errors are shown
 BAR = 24  # characters of the longest bar
 WIDEST = 40  # characters of a label
@@ -40,40 +46,29 @@ def _brick() -> str:
 def estimate_text(estimate: Estimate, confidence: Confidence, rows: int) -> str:
     """Write the estimate as a table for people, the largest shares first, with a bar for each."""
     ends = estimate.limits(confidence)
-    table, totals = unmirrored(estimate.columns(ends), estimate.tally)
-    order = largest_first(estimate, table, rows)
-    labels = [row_label(estimate, table, i) for i in order]
-    width = min(max([len(label) for label in labels] + [5]), WIDEST)
+    table, rest = unmirrored(estimate.columns(ends), estimate.tally)
+    order, totals = largest_first(estimate, table, rows), totals_of(estimate, table)
     # A single share has no other beside it: its bar is a part of the whole.
     largest = 1.0 if table["share"].size == 1 else np.nanmax(np.append(table["share"], 1e-9))
+    names = {head: told_apart(texts, WIDEST) for head, texts in _names(estimate, table, order).items()}
+    widths = [max(map(len, [head, *texts])) for head, texts in names.items()]
     counts = [amount_of(table["reports"][i], totals, i) for i in order] if "reports" in table else [""] * len(order)
     wide = max(10, *map(len, counts)) if "reports" in table else 0
     head = f"  {count_heading(estimate):>{wide}}" if "reports" in table else ""
     about, brick = "approximate " if estimate.approximate(ends) else "", _brick()
-    lines = [heading(estimate), f"{'value':{width}}{head}  {'share':>7}  {about}{confidence}"]
-    for label, i, count in zip(labels, order, counts, strict=True):
-        share = table["share"][i]
+    lines = [heading(estimate), f"{_padded(names, widths)}{head}  {'share':>7}  {about}{confidence}"]
+    for label, i, count in zip(zip(*names.values(), strict=True), order, counts, strict=True):
+        share, start = table["share"][i], _padded(label, widths)
         if np.isnan(share):
-            lines.append(f"{label:{width}}  no reports")
+            lines.append(f"{start}  no reports")
             continue
         bar = brick * round(BAR * max(share, 0) / largest)
         mark = "*" if table["outside"][i] else " "
         interval = f"{100 * table['low'][i]:6.2f} to {100 * table['high'][i]:6.2f} %{mark}"
         reports = f"  {count:>{wide}}" if wide else ""
-        lines.append(f"{shortened(label, width):{width}}{reports}  {100 * share:6.2f}%  {interval}  {bar}".rstrip())
-    if len(order) < len(table["value"]):
-        lines.append(f"... and {len(table['value']) - len(order):,} more")
-    if totals is not None:
-        lines.append(remainder(estimate.tally.domain))
-    if table["outside"][order].any():
-        inverted = estimate.method == "inv"
-        reason = "a negative share, which no interval holds" if inverted else "the bias of this estimator"
-        lines.append(f"* outside its own interval: {reason}")
-    if confidence.anytime:
-        lines.append("the intervals hold however often you look while reports arrive")
-    if estimate.tally.weighted:
-        effective = f"{float(np.sum(estimate.tally.effective)):,.1f}"
-        lines.append(f"intervals are approximate: weights count as {effective} reports")
+        lines.append(f"{start}{reports}  {100 * share:6.2f}%  {interval}  {bar}".rstrip())
+    lines += _more(estimate, table, rows)
+    lines += _remarks(estimate, confidence, mirrored=rest is not None, outside=bool(table["outside"][order].any()))
     lines += [f"warning: {warning}" for warning in estimate.doubts()]
     if estimate.choices:
         lines.append(_predicted(estimate.choices))
@@ -86,37 +81,109 @@ def estimate_html(estimate: Estimate) -> str:
     """Write the estimate as a table for notebooks."""
     confidence = Confidence()
     ends = estimate.limits(confidence)
-    table, totals = unmirrored(estimate.columns(ends), estimate.tally)
+    table, rest = unmirrored(estimate.columns(ends), estimate.tally)
+    order, totals = largest_first(estimate, table, NOTEBOOK_ROWS), totals_of(estimate, table)
     counted_answers = "reports" in table
     about = "approximate 95 %" if estimate.approximate(ends) else "95 %"
     heading_of_counts = [count_heading(estimate)] if counted_answers else []
-    heads = "".join(f"<th>{name}</th>" for name in ("value", *heading_of_counts, "share", f"low ({about})", "high"))
+    names = _names(estimate, table, order)
+    heads = "".join(
+        f"<th>{escape(name)}</th>" for name in (*names, *heading_of_counts, "share", f"low ({about})", "high")
+    )
     rows = []
-    for i in largest_first(estimate, table, NOTEBOOK_ROWS):
+    for label, i in zip(zip(*names.values(), strict=True), order, strict=True):
         shown = [table[name][i] for name in ("share", "low", "high")]
         percents = ("–" if np.isnan(number) else f"{100 * number:.2f} %" for number in shown)
         reports = [amount_of(table["reports"][i], totals, i)] if counted_answers else []
-        cells = "".join(f"<td>{text}</td>" for text in (*reports, *percents))
-        rows.append(f"<tr><th scope='row'>{escape(row_label(estimate, table, i))}</th>{cells}</tr>")
+        titles = "".join(f"<th scope='row'>{escape(name)}</th>" for name in label)
+        rows.append(f"<tr>{titles}{''.join(f'<td>{text}</td>' for text in (*reports, *percents))}</tr>")
     body = f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-    note = "" if totals is None else f"<p>{escape(remainder(estimate.tally.domain))}</p>"
-    return f"<p>{escape(heading(estimate))}</p>{body}{note}"
+    notes = [*_more(estimate, table, NOTEBOOK_ROWS), *([] if rest is None else [remainder(estimate.tally.domain)])]
+    return f"<p>{escape(heading(estimate))}</p>{body}{''.join(f'<p>{escape(note)}</p>' for note in notes)}"
+
+
+def estimate_printed(estimate: Estimate, confidence: Confidence) -> Printed:
+    """Write the estimate as a table for a paper: all rows, in the domain's order, and what they rest on."""
+    tally, ends = estimate.tally, estimate.limits(confidence)
+    table, rest = unmirrored(estimate.columns(ends), tally)
+    totals = totals_of(estimate, table)
+    columns = {name: labels(table[name]) for name in (*tally.by, "value")}
+    if "reports" in table:
+        columns[count_heading(estimate)] = count_cells(table["reports"], totals)
+    elif totals is not None:
+        columns["N"] = amount_cells(totals)
+    about = "approximate " if estimate.approximate(ends) else ""
+    columns |= share_columns(table, f"{about}{confidence}")
+    marked = zip(columns["share (%)"], table["outside"].tolist(), strict=True)
+    columns["share (%)"] = [f"{text}*" if outside else text for text, outside in marked]
+    what = f"Estimated share of {quoted(tally.domain[0])}" if rest is not None else "Estimated shares"
+    by = f" by {', '.join(map(printable, tally.by))}" if tally.by else ""
+    remarks = _remarks(estimate, confidence, mirrored=rest is not None, outside=bool(table["outside"].any()))
+    notes = [_collected(estimate), *remarks, *(f"warning: {warning}" for warning in estimate.doubts())]
+    return Printed(columns, what + by, tuple(map(sentence, notes)))
+
+
+def totals_of(estimate: Estimate, table: Table) -> Counts | None:
+    """Give the number of all reports of each row's group; None where the rows add up to it, without groups."""
+    n = np.atleast_1d(estimate.tally.n)
+    answers = table["value"].size // n.size
+    return np.repeat(n, answers) if estimate.tally.by or answers == 1 else None
+
+
+def _names(estimate: Estimate, table: Table, order: Rows) -> dict[str, list[str]]:
+    """Name the rows: their groups, each column under its name, and the answers; a group without reports has none."""
+    by = {printable(name): list(map(printable, labels(table[name][order]))) for name in estimate.tally.by}
+    values = zip(table["value"][order].tolist(), np.isnan(table["share"][order]).tolist(), strict=True)
+    return by | {"value": ["" if silent and by else printable(str(value)) for value, silent in values]}
+
+
+def _padded(texts: Iterable[str], widths: Sequence[int]) -> str:
+    return "  ".join(f"{text:{width}}" for text, width in zip(texts, widths, strict=True))
+
+
+def _remarks(estimate: Estimate, confidence: Confidence, *, mirrored: bool, outside: bool) -> list[str]:
+    """Say what a reader of the rows must know."""
+    said = [remainder(estimate.tally.domain)] if mirrored else []
+    if outside:
+        inverted = estimate.method == "inv"
+        reason = "a negative share, which no interval holds" if inverted else "the bias of this estimator"
+        said.append(f"* outside its own interval: {reason}")
+    if confidence.anytime:
+        said.append("the intervals hold however often you look while reports arrive")
+    if estimate.tally.weighted:
+        effective = f"{float(np.sum(estimate.tally.effective)):,.1f}"
+        said.append(f"intervals are approximate: weights count as {effective} reports")
+    return said
 
 
 def heading(estimate: Estimate) -> str:
     """Say in one line what was estimated, from how many reports."""
     tally = estimate.tally
-    left_out = [
+    grouped = [f"{counted(len(tally.groups), 'group', 'groups')} by {', '.join(tally.by)}"] if tally.by else []
+    pooled = [f"{len(tally.parts)} designs"] if len(tally.parts) > 1 else []
+    reports = reports_counted(np.asarray(tally.n).sum(), weighted=tally.weighted)
+    collected = f"{reports} among {tally.k:,} answers, {_epsilon(tally)}"
+    return ", ".join([f"Estimate ({estimate.name()}) from {collected}", *pooled, *grouped, *_left_out(tally)])
+
+
+def _collected(estimate: Estimate) -> str:
+    """Say what a table in a paper rests on."""
+    tally = estimate.tally
+    reports = reports_counted(np.asarray(tally.n).sum(), weighted=tally.weighted)
+    pooled = [f"{len(tally.parts)} designs"] if len(tally.parts) > 1 else []
+    return ", ".join([f"N = {reports}", *_left_out(tally), *pooled, _epsilon(tally), f"estimator {estimate.name()}"])
+
+
+def _epsilon(tally: Collected) -> str:
+    return f"epsilon {'at most ' * (len(tally.parts) > 1)}{tally.shown_epsilon()}"
+
+
+def _left_out(tally: Collected) -> list[str]:
+    return [
         f"{int(np.sum(number)):,} {name} left out"
         for name, number in (("missing", tally.missing), ("unknown", tally.unknown))
         if np.any(number)
     ]
-    grouped = [f"{counted(len(tally.groups), 'group', 'groups')} by {', '.join(tally.by)}"] if tally.by else []
-    pooled = [f"{len(tally.parts)} designs"] if len(tally.parts) > 1 else []
-    reports = reports_counted(np.asarray(tally.n).sum(), weighted=tally.weighted)
-    most = "at most " if len(tally.parts) > 1 else ""
-    collected = f"{reports} among {tally.k:,} answers, epsilon {most}{tally.shown_epsilon()}"
-    return ", ".join([f"Estimate ({estimate.name()}) from {collected}", *pooled, *grouped, *left_out])
 
 
 def count_heading(estimate: Estimate) -> str:
@@ -124,18 +191,46 @@ def count_heading(estimate: Estimate) -> str:
     return "reports" if all(part.design.exclusive for part in estimate.tally.parts) else "support"
 
 
-def largest_first(estimate: Estimate, table: Table, rows: int) -> NDArray[np.intp]:
-    """Choose the rows to show, group by group: the largest shares first, of two answers the one of interest."""
-    if estimate.tally.k == 2:
-        return np.arange(table["value"].size)[:rows]
-    k = estimate.tally.k
-    group = np.repeat(np.arange(table["value"].size // k), k)
-    return np.lexsort((-table["share"], group))[:rows]
+def largest_first(estimate: Estimate, table: Table, rows: int) -> Rows:
+    """Choose the rows to show: of each group the largest shares, those first; of two answers the one of interest.
+
+    So many rows of each group, and of all groups together at most 200, unless one group has more; where a group has a
+    single row, so many groups. A group without reports has one row.
+    """
+    answers = _answers(estimate, table)
+    shares = table["share"].reshape(-1, answers)
+    order = (
+        np.argsort(-shares, axis=1, kind="stable")
+        if estimate.tally.k > 2
+        else np.tile(range(answers), (len(shares), 1))
+    )
+    shown = (order + answers * np.arange(len(shares))[:, np.newaxis])[: _groups(answers, rows), :rows]
+    silent = np.isnan(shares[: len(shown), :1])
+    kept: Mask = (~silent).repeat(shown.shape[1], axis=1)
+    kept[:, 0] = True
+    return shown[kept]
 
 
-def row_label(estimate: Estimate, table: Table, row: int) -> str:
-    """Name a row: its group, if there are groups, and the answer."""
-    return printable(group_name([*(table[name][row] for name in estimate.tally.by), str(table["value"][row])]))
+def _answers(estimate: Estimate, table: Table) -> int:
+    """Give the number of rows of a group."""
+    return table["value"].size // max(len(estimate.tally.groups), 1)
+
+
+def _groups(answers: int, rows: int) -> int:
+    """Give how many groups are shown at most."""
+    return rows if answers == 1 else max(MOST_ROWS // min(rows, answers), 1)
+
+
+def _more(estimate: Estimate, table: Table, rows: int) -> list[str]:
+    """Say how many answers and groups are not shown."""
+    answers = _answers(estimate, table)
+    hidden = max(answers - rows, 0)
+    if not estimate.tally.by:
+        return [f"... and {hidden:,} more"] * bool(hidden)
+    groups = max(len(estimate.tally.groups) - _groups(answers, rows), 0)
+    said = [f"{counted(hidden, 'more answer', 'more answers')} in each group"] * bool(hidden)
+    said += [counted(groups, "more group", "more groups")] * bool(groups)
+    return [f"... and {', '.join(said)}"] * bool(said)
 
 
 def _predicted(choices: tuple[Choice, ...]) -> str:

@@ -27,7 +27,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -39,6 +39,7 @@ from warner.planning.measures import Precision, Question, check_people, check_qu
 from warner.planning.solving import fewest_people
 from warner.planning.wording import MEASURES, share_text
 from warner.results import Result, plain
+from warner.typesetting import Printed, in_digits
 from warner.words import counted, points, rounded_up, wrapped
 
 if TYPE_CHECKING:
@@ -196,6 +197,20 @@ class Mechanisms(Result):
             "decoding": np.array([np.nan if n is None else design.decoding(float(n)) for design, n in designs]),
         }
 
+    def printed(self, **options: Any) -> Printed:
+        """Give a table for a paper: the columns of the text."""
+        del options  # the table has none
+        heads, rows = self._cells()
+        columns = dict(zip(heads, map(list, zip(*rows, strict=True)), strict=True))
+        columns["recommended"] = ["yes" if text else "" for text in columns.pop("")]
+        if "decoding" in columns:
+            columns["decoding"] = ["" if np.isnan(steps) else in_digits(steps, 2) for steps in self.table()["decoding"]]
+        return Printed(columns, self._title, (self.reason,))
+
+    @property
+    def _title(self) -> str:
+        return f"Mechanisms for {len(self.domain):,} answers at epsilon {self.shown_epsilon()}{self._about}"
+
     def to_dict(self) -> Document:
         """Give the table, row by row, and the mechanism that is recommended, as what JSON can hold."""
         table = self.table()
@@ -211,8 +226,7 @@ class Mechanisms(Result):
 
     def text(self) -> str:
         """Write the table, and the recommendation with its reason."""
-        title = f"Mechanisms for {len(self.domain):,} answers at epsilon {self.shown_epsilon()}{self._about}:"
-        lines = [wrapped([title])]
+        lines = [wrapped([f"{self._title}:"])]
         heads, rows = self._cells()
         widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
         for cells in (heads, *rows):

@@ -28,6 +28,7 @@ from warner.planning.solving import LARGEST_EPSILON, fewest_people, follows_epsi
 from warner.planning.wording import MEASURES, sentences
 from warner.results import Result, plain
 from warner.simulate import seeded_by
+from warner.typesetting import Printed, cells, in_digits
 from warner.words import wrapped
 
 if TYPE_CHECKING:
@@ -186,6 +187,19 @@ class Plan(Result):
             "half_width": np.array([precision.half_width(n) for precision, n in pairs]),
             "error": np.array([precision.error(n) for precision, n in pairs]),
         }
+
+    def printed(self, **options: Any) -> Printed:
+        """Give a table for a paper: half-widths and errors in percentage points; options are those of `table`."""
+        table = self.table(**options)
+        epsilons = [
+            self.design.shown_epsilon() if epsilon == self.epsilon else in_digits(epsilon)
+            for epsilon in table["epsilon"].tolist()
+        ]
+        columns = {"epsilon": epsilons, "people": cells(table["people"])}
+        names = {"half_width": "half-width (points)", "error": "error (points)"}
+        columns |= {title: cells(100 * table[name]) for name, title in names.items()}
+        first, design, interval, *_ = sentences(self)
+        return Printed(columns, "Precision by epsilon and number of people", (first, design, interval))
 
     def grid_epsilons(self, apart: float = 1.0) -> list[float]:
         """Give some usual epsilons and that of the plan, without those nearer to it than this factor."""

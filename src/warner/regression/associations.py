@@ -37,6 +37,7 @@ from warner.regression.crosstables import crosstable
 from warner.regression.pairs import costs_of, pair_of, parts_of, with_numbers
 from warner.results import Result, plain
 from warner.simulate import seeded_by
+from warner.typesetting import Printed, labels, share_columns
 from warner.words import (
     amount,
     counted,
@@ -46,7 +47,8 @@ from warner.words import (
     printable,
     quoted,
     rounded_up,
-    shortened,
+    tabulated,
+    told_apart,
     wrapped,
 )
 
@@ -60,7 +62,7 @@ if TYPE_CHECKING:
     from warner.regression.pairs import Cost, Pair
 
 ROWS_SHOWN = 12  # joint answers, and pairs, in a text
-WIDEST = 44  # characters of a joint answer
+WIDEST, NARROWEST = 60, 12  # characters of a joint answer, and of the answer to one question
 COLUMNS = {"reports", "share", "se", "low", "high", "independent", "difference"}  # of the table
 PROVEN = 1e-6  # nats for the whole sample: a smaller gap is not told
 CERTAIN = 1e-3  # nats for the whole sample: a gap above it is worth a warning
@@ -145,6 +147,20 @@ class Association(Result):
         known = {name: column for name, column in rows.items() if name in COLUMNS}
         return {**answers, **known, "independent": independent, "difference": rows["share"] - independent}
 
+    def printed(self, **options: Any) -> Printed:
+        """Give a table for a paper: the joint shares, beside those of independent answers, and the test below."""
+        table = self.table(**options)
+        further = {"se": "se (points)", "independent": "if independent (%)", "difference": "difference (points)"}
+        columns = {name: labels(table[name]) for name in self.design.questions}
+        columns |= share_columns(table, f"approximate {level_text(self.level)} interval", further)
+        names = [quoted(name) for name in self.design.questions]
+        test = f"Independence of the true answers: {self.test.text()}."
+        people = f"N = {amount(self.crosstable.n)} {'weighted ' * self.joint.tally.weighted}people."
+        sizes = [] if len(self.pairs) > 1 else self._sizes()
+        doubts = (f"Warning: {doubt}." for doubt in self.doubts())
+        title = f"Joint shares of the answers to {', '.join(names[:-1])} and {names[-1]}"
+        return Printed(columns, title, (people, test, *sizes, *doubts))
+
     @property
     def _independent(self) -> Array:
         shares = np.ones(())
@@ -202,17 +218,22 @@ class Association(Result):
         return ", ".join([f"Do the answers to {names} go together? {people}", *left_out]) + "."
 
     def _rows(self) -> list[str]:
-        """Give the table of joint shares as lines, the largest first."""
+        """Give the table of joint shares as lines, the largest first, with a column for each question."""
         table = self.table()
         order = np.argsort(-table["share"], kind="stable")[:ROWS_SHOWN]
-        labels = [shortened(printable(self.design.domain[place]), WIDEST) for place in order]
-        width = max(map(len, [*labels, "joint answer"]))
-        level = f"{level_text(self.level)} interval"
-        lines = [f"{'joint answer':{width}}    share  {f'approximate {level}':>27}  if independent"]
-        for label, place in zip(labels, order, strict=True):
-            ends = f"{100 * table['low'][place]:.2f} to {100 * table['high'][place]:.2f} %"
-            share, independent = percent(table["share"][place]), percent(table["independent"][place])
-            lines.append(f"{label:{width}}  {share:>7}  {ends:>27}  {independent:>14}".rstrip())
+        widest = max(WIDEST // len(self.design.questions), NARROWEST)
+        heads = told_apart([printable(name) for name in self.design.questions], widest)
+        columns = {
+            head: told_apart([printable(str(answer)) for answer in table[name][order]], widest)
+            for head, name in zip(heads, self.design.questions, strict=True)
+        }
+        columns["share"] = [percent(share) for share in table["share"][order]]
+        columns[f"approximate {level_text(self.level)} interval"] = [
+            f"{100 * low:.2f} to {100 * high:.2f} %"
+            for low, high in zip(table["low"][order], table["high"][order], strict=True)
+        ]
+        columns["if independent"] = [percent(share) for share in table["independent"][order]]
+        lines = tabulated(columns, left=len(heads))
         more = len(table["share"]) - len(order)
         proof = self.joint.certificate
         only = "the only most likely shares" if self.unique else "most likely shares"
@@ -232,7 +253,7 @@ class Association(Result):
     def _lines_of_pairs(self) -> list[str]:
         """Give a line for each pair of questions, the smallest p-value first."""
         order = sorted(self.pairs, key=lambda pair: pair.test.p_value)[:ROWS_SHOWN]
-        names = [shortened(printable(f"{pair.first} and {pair.second}"), WIDEST) for pair in order]
+        names = told_apart([printable(f"{pair.first} and {pair.second}") for pair in order], WIDEST)
         width = max(map(len, [*names, "pair of questions"]))
         lines = [f"{'pair of questions':{width}}  {'p-value':>8}  {'test':11}  Cramér's V  odds ratio  correlation"]
         for name, pair in zip(names, order, strict=True):

@@ -12,7 +12,7 @@ squared differences of observed and expected reports, over expected ones, are ab
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import chdtrc
@@ -20,6 +20,7 @@ from scipy.special import chdtrc
 from warner.regression.comparisons import largest_log_likelihood
 from warner.regression.covariances import sampled
 from warner.results import Result, plain
+from warner.typesetting import Printed, p_value_cells
 from warner.words import counted, enumerated, p_value, shortened, tabulated
 
 if TYPE_CHECKING:
@@ -142,6 +143,23 @@ class ModelCheck(Result):
             self.groups.expected.ravel(),
         )
         return dict(zip(names, columns, strict=True))
+
+    def printed(self, **options: Any) -> Printed:
+        """Give a table for a paper: a row for each test."""
+        del options  # the table for programs has the groups, and no tests
+        tests = [] if self.deviance is None else [("deviance", *self.deviance[1:])]
+        if self.groups is not None:
+            tests.append(("chi-square", self.groups.statistic, self.groups.freedom, self.groups.p))
+        of = {"deviance": "deviance from the cells", "chi-square": "chi-square of groups of like predictions"}
+        columns = {
+            "test": [of[name] for name, *_ in tests],
+            "statistic": [f"{statistic:,.2f}" for _, statistic, *_ in tests],
+            "df": ["" if freedom is None else f"{freedom:,}" for *_, freedom, _ in tests],
+            "p": p_value_cells(np.array([np.nan if p is None else p for *_, p in tests])),
+        }
+        head, *lines = self.text().splitlines()
+        said = [f"Groups of like predictions: {self.reason}."] * bool(self.reason)
+        return Printed(columns, head, (*said, *(line for line in lines if line.startswith("Privacy"))))
 
     def to_dict(self) -> Document:
         """Give what JSON can hold."""

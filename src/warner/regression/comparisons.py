@@ -13,7 +13,7 @@ compared with F, whose degrees of freedom are those of V in these contrasts (`cl
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import chdtrc, fdtrc
@@ -28,7 +28,8 @@ from warner.regression.optima import SAME, found
 from warner.regression.starts import Start, starts
 from warner.regression.terms import INTERCEPT
 from warner.results import Result, plain
-from warner.words import enumerated, tabulated
+from warner.typesetting import Printed, cells, labels, p_value_cells
+from warner.words import counted, enumerated, tabulated
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Mask
@@ -69,11 +70,14 @@ class ModelTests(Result):
         What each test is of: a term, or the smaller model.
     tests : tuple of ModelTest
         What was found.
+    people : int
+        The number of people whose reports were used.
     """
 
     formula: str
     names: tuple[str, ...]
     tests: tuple[ModelTest, ...]
+    people: int
 
     @property
     def statistic(self) -> float:
@@ -104,11 +108,22 @@ class ModelTests(Result):
         """Give what JSON can hold."""
         return {
             "formula": self.formula,
+            "people": self.people,
             "tests": [
                 {"term": name, **{field: plain(value) for field, value in test._asdict().items()}}
                 for name, test in zip(self.names, self.tests, strict=True)
             ],
         }
+
+    def printed(self, **options: Any) -> Printed:
+        """Give a table for a paper."""
+        table = self.table(**options)
+        statistics = ["" if np.isnan(value) else f"{value:.2f}" for value in table["statistic"]]
+        columns = {"left out": labels(table["term"]), "test": labels(table["test"]), "statistic": statistics}
+        columns |= {"df": cells(table["freedom"]), "p": p_value_cells(table["p"])}
+        notes = dict.fromkeys(test.note for test in self.tests if test.note)
+        people = f"N = {counted(self.people, 'person', 'people')}."
+        return Printed(columns, f"Tests in {self.formula}", (people, *notes))
 
     def text(self) -> str:
         """Write the tests as a table for people."""
@@ -130,7 +145,7 @@ def term_tests(fit: Regression) -> ModelTests:
         raise ValueError(f"the model must have terms besides the intercept, but is {fit.gathered.formula!r}")
     every = np.arange(len(fit.coefficients))
     results = [_tested(fit, np.eye(len(every))[:, np.delete(every, group)]) for group in groups.values()]
-    return ModelTests(fit.gathered.formula, tuple(groups), tuple(results))
+    return ModelTests(fit.gathered.formula, tuple(groups), tuple(results), fit.people)
 
 
 def compared(fit: Regression, smaller: Regression) -> ModelTests:
@@ -138,7 +153,7 @@ def compared(fit: Regression, smaller: Regression) -> ModelTests:
     inside = _embedding(fit, smaller)
     name = f"to {smaller.gathered.formula}"
     result = _tested(fit, inside, None if smaller.log_likelihood is None else smaller.point)
-    return ModelTests(fit.gathered.formula, (name,), (result,))
+    return ModelTests(fit.gathered.formula, (name,), (result,), fit.people)
 
 
 def _tested(fit: Regression, inside: Array, known: Array | None = None) -> ModelTest:

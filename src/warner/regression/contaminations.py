@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from warner.designs.exact import probability
 from warner.designs.labels import positions
 from warner.regression.starts import Start
 from warner.results import Result, plain
-from warner.words import enumerated, level_text, tabulated
+from warner.typesetting import Printed, estimate_columns, in_digits, labels
+from warner.words import counted, enumerated, level_text, tabulated
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 LISTED = 10
 MEAN_SHARE = "mean share"
+INDEPENDENT = "Cheating is assumed to be independent of the answer and of the covariates. No count can confirm that."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,6 +82,12 @@ class Sensitivities(Result):
             "high": np.append(ends.high, shares.high[0]),
         }
 
+    def _of_interest(self) -> dict[str, Counts]:
+        """Give the table as people read it: of two answers, the mean share of the first alone."""
+        table, domain = self.table(), self.fits[0].specification.domain
+        kept = (table["term"] != MEAN_SHARE) | (table["answer"] != domain[1]) | (len(domain) != 2)
+        return {name: column[kept] for name, column in table.items()}
+
     def to_dict(self) -> Document:
         """Give what JSON can hold."""
         columns = {name: column.tolist() for name, column in self.table().items()}
@@ -93,9 +101,20 @@ class Sensitivities(Result):
             ],
         }
 
+    def printed(self, **options: Any) -> Printed:
+        """Give a table for a paper: a row for each assumed share and coefficient, then the mean shares."""
+        del options  # the table has none
+        table = self._of_interest()
+        assumed = [in_digits(100 * share) for share in table["cheating"].tolist()]
+        answers = ["" if answer is None else str(answer) for answer in table["answer"].tolist()]
+        columns = {"cheating (%)": assumed, "answer": answers, "term": labels(table["term"])}
+        columns |= estimate_columns(table, "estimate", f"{level_text(self.level)} interval")
+        head = f"{self.fits[0].gathered.formula}, if some people reported {self.safe!r} regardless of the design"
+        return Printed(columns, head, (f"N = {counted(self.fits[0].people, 'person', 'people')}.", INDEPENDENT))
+
     def text(self) -> str:
         """Write the table for people: a column for each assumed share."""
-        table = self.table()
+        table = self._of_interest()
         rows = len(table["term"]) // len(self.fits)
         columns = {
             "answer": ["" if answer is None else str(answer) for answer in table["answer"][:rows]],
@@ -111,8 +130,7 @@ class Sensitivities(Result):
             ]
         about = f"regardless of the design, with {level_text(self.level)} intervals"
         head = f"{self.fits[0].gathered.formula}, if this part of the people reported {self.safe!r} {about}"
-        note = "Cheating is assumed to be independent of the answer and of the covariates. No count can confirm that."
-        return "\n".join([head, *tabulated(columns, left=2), note])
+        return "\n".join([head, *tabulated(columns, left=2), INDEPENDENT])
 
 
 def sensitivities(fit: Regression, safe: Label, shares: Sequence[Number], *, level: float) -> Sensitivities:

@@ -21,6 +21,7 @@ from warner.regression.joint import joint
 from warner.regression.limits import p_values, quantile
 from warner.regression.outcomes import Outcomes, Regressed, corrected
 from warner.results import Result, plain
+from warner.typesetting import Printed, estimate_columns, labels
 from warner.words import counted, level_text, wrapped
 
 if TYPE_CHECKING:
@@ -186,14 +187,24 @@ class Explanation(Result):
             **found[self.method],
         }
 
+    def printed(self, level: float = 0.95, **options: Any) -> Printed:
+        """Give a table for a paper: coefficients, and what they rest on; `level` is that of the intervals."""
+        table = self.table(level, **options)
+        scale = {"linear": "estimate", "logit": "log-odds"}[self.family]
+        columns = {"term": labels(table["term"])} | estimate_columns(table, scale, f"{level_text(level)} interval")
+        return Printed(columns, f"{self._heading()}: {self.formula}", tuple(self._sentences()))
+
+    def _heading(self) -> str:
+        kind = {"linear": "Linear regression", "logit": "Logistic regression"}[self.family]
+        how = {"corrected": "corrected for the randomization", "ml": "by maximum likelihood"}[self.method]
+        return f"{kind} of {self.outcome}, {how}"
+
     def text(self, level: float = 0.95) -> str:
         """Write the coefficients as a table, and say what they mean and rest on."""
         table = self.table(level)
-        kind = {"linear": "Linear regression", "logit": "Logistic regression"}[self.family]
-        how = {"corrected": "corrected for the randomization", "ml": "by maximum likelihood"}[self.method]
         width = max(4, *map(len, self.names))
         lines = [
-            f"{kind} of {self.outcome}, {how}",
+            self._heading(),
             f"{'term':{width}}  {'estimate':>9}  {'se':>9}  {'statistic':>9}  {'p':>8}  {level_text(level)} interval",
         ]
         for place, name in enumerate(self.names):

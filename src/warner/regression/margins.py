@@ -8,14 +8,16 @@ zeros and ones, the difference of two mean shares: everybody at this level, and 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from warner.inference.complements import answers_of_interest
 from warner.regression.limits import p_values, quantile, taken
 from warner.regression.predictions import Mean, accuracy_of, mean_of_columns, mean_over_people
 from warner.results import Result, plain
-from warner.words import counted, enumerated, level_text, tabulated
+from warner.typesetting import Printed, estimate_columns, labels
+from warner.words import counted, enumerated, level_text, quoted, sentence, tabulated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -106,9 +108,34 @@ class Margins(Result):
             ],
         }
 
+    def of_interest(self) -> dict[str, Counts]:
+        """Give the table as people read it: of two answers the first alone, since the other changes by the opposite."""
+        kept = np.isin(np.arange(self.changes.size) % len(self.domain), answers_of_interest(len(self.domain)))
+        return {name: column[kept] for name, column in self.table().items()}
+
+    def printed(self, **options: Any) -> Printed:
+        """Give a table for a paper: changes in percentage points."""
+        del options  # the table has none
+        table = self.of_interest()
+        columns = {"term": labels(table["term"]), "answer": labels(table["answer"])}
+        columns |= estimate_columns(table, "change (points)", f"{level_text(self.level)} interval", times=100)
+        return Printed(
+            columns, f"Average marginal effects, {self._whom()}", tuple(map(sentence, [*self._opposite(), *self.notes]))
+        )
+
+    def _whom(self) -> str:
+        whom = "these people" if self.target == "realised" else "the population that they are a sample of"
+        return f"average over {counted(self.people, 'person', 'people')}, for {whom}"
+
+    def _opposite(self) -> list[str]:
+        if len(self.domain) != 2:
+            return []
+        first, second = map(quoted, self.domain)
+        return [f"the share of {second} changes by the opposite of that of {first}"]
+
     def text(self) -> str:
         """Write the effects as a table for people, in percentage points."""
-        table = self.table()
+        table = self.of_interest()
         columns = {"term": [str(term) for term in table["term"]], "answer": [str(answer) for answer in table["answer"]]}
         columns["change"] = [f"{100 * change:+.3f}" for change in table["estimate"]]
         columns["se"] = [f"{100 * error:.3f}" for error in table["se"]]
@@ -117,9 +144,8 @@ class Margins(Result):
             "-" if np.isnan(low) else f"{100 * low:+.3f} to {100 * high:+.3f}"
             for low, high in zip(table["low"], table["high"], strict=True)
         ]
-        whom = "these people" if self.target == "realised" else "the population that they are a sample of"
-        over = f"average over {counted(self.people, 'person', 'people')}, for {whom}"
-        return "\n".join([f"Change of shares in percentage points, {over}", *tabulated(columns, left=2), *self.notes])
+        head = f"Change of shares in percentage points, {self._whom()}"
+        return "\n".join([head, *tabulated(columns, left=2), *self._opposite(), *self.notes])
 
 
 def marginal_effects(

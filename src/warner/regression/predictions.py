@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 
+from warner.inference.complements import answers_of_interest, remainder
 from warner.regression.cluster_robust import Accuracy
 from warner.regression.covariances import inverted, spread_of_scores
 from warner.regression.covariates import columns_of, number_of_rows
@@ -31,7 +32,8 @@ from warner.regression.linear import least_squares
 from warner.regression.profiles import Combination, LogOdds
 from warner.regression.terms import by_name
 from warner.results import Result, plain
-from warner.words import counted, enumerated, level_text, percent, tabulated
+from warner.typesetting import Printed, in_digits, labels, share_columns
+from warner.words import counted, enumerated, level_text, percent, sentence, tabulated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -134,9 +136,29 @@ class Prediction(Result):
             ],
         }
 
+    def of_interest(self) -> dict[str, Counts]:
+        """Give the table as people read it: of two answers the first alone, since the other has the rest."""
+        kept = np.isin(np.arange(self.shares.size) % len(self.domain), answers_of_interest(len(self.domain)))
+        return {name: column[kept] for name, column in self.table().items()}
+
+    def printed(self, **options: Any) -> Printed:
+        """Give a table for a paper: shares in percent."""
+        del options  # the table has none
+        table = self.of_interest()
+        columns = {name: [_shown(value) for value in table[name].tolist()] for name in self.profiles}
+        columns["answer"] = labels(table["answer"])
+        columns |= share_columns(table, f"{level_text(self.level)} interval", {"se": "se (points)"})
+        people = [f"N = {counted(self.people, 'person', 'people')}"] * (not self._remarks())
+        return Printed(
+            columns, "Predicted shares", tuple(map(sentence, [*people, *self._remarks(), *self._rest(), *self.notes]))
+        )
+
+    def _rest(self) -> list[str]:
+        return [remainder(self.domain)] if len(self.domain) == 2 else []
+
     def text(self) -> str:
         """Write the shares as a table for people."""
-        table = self.table()
+        table = self.of_interest()
         columns = {name: [_shown(value) for value in table[name].tolist()] for name in self.profiles}
         columns["answer"] = [str(answer) for answer in table["answer"]]
         columns["share"] = [percent(share) for share in table["share"]]
@@ -145,14 +167,20 @@ class Prediction(Result):
             "-" if np.isnan(low) and np.isnan(high) else f"{_end(low)} to {_end(high)}"
             for low, high in zip(table["low"], table["high"], strict=True)
         ]
-        lines = tabulated(columns, left=len(self.profiles) + 1)
-        if self.averaged or not self.profiles:
-            over = f", with {enumerated(list(self.averaged), LISTED)} as they are" if self.profiles else ""
-            whom = "these people" if self.target == "realised" else "the population that they are a sample of"
-            lines.append(f"Means over {counted(self.people, 'person', 'people')}{over}; intervals are for {whom}.")
-            if self.boundary:
-                lines.append("Some shares in these means are estimated as 0 or 100 %: intervals are too short there.")
-        return "\n".join([*lines, *self.notes])
+        return "\n".join(
+            [*tabulated(columns, left=len(self.profiles) + 1), *self._rest(), *self._remarks(), *self.notes]
+        )
+
+    def _remarks(self) -> list[str]:
+        """Say whom means are over."""
+        if not self.averaged and self.profiles:
+            return []
+        over = f", with {enumerated(list(self.averaged), LISTED)} as they are" if self.profiles else ""
+        whom = "these people" if self.target == "realised" else "the population that they are a sample of"
+        said = [f"Means over {counted(self.people, 'person', 'people')}{over}; intervals are for {whom}."]
+        if self.boundary:
+            said.append("Some shares in these means are estimated as 0 or 100 %: intervals are too short there.")
+        return said
 
 
 def _end(share: float) -> str:
@@ -160,7 +188,7 @@ def _end(share: float) -> str:
 
 
 def _shown(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return in_digits(value, 6).replace(",", "") if isinstance(value, float) else str(value)
 
 
 class Mean(NamedTuple):

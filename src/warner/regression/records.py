@@ -1,4 +1,4 @@
-"""A regression as what JSON can hold."""
+"""A regression for programs: its coefficients as columns, and all of it as what JSON can hold."""
 
 from __future__ import annotations
 
@@ -6,21 +6,48 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from warner.regression.limits import p_values
 from warner.results import plain
 
 if TYPE_CHECKING:
+    from warner.arrays import Counts
     from warner.documents import Document
     from warner.regression.regressions import Regression
 
 KIND, VERSION = "warner regression", 1
 
 
-def record(fit: Regression, level: float, interval: str) -> Document:
+def columns(fit: Regression, level: float, interval: str, *, odds: bool = False) -> dict[str, Counts]:
+    r"""Give a row for each coefficient; see `Regression.table`.
+
+    An odds ratio is :math:`e^b`, with the interval :math:`(e^l, e^h)` where that of b is (l, h), and by the delta
+    method the standard error :math:`e^b \mathrm{se}(b)`.
+    """
+    if odds and fit.specification.link != "logit":
+        raise ValueError(f"odds must be left out for the link {fit.specification.link!r}: it has no odds ratios")
+    ends, names, b = fit.limits(level, interval), fit.specification.coefficients, fit.coefficients
+    answers = np.empty(len(names), dtype=object)
+    answers[:] = [name.answer for name in names]
+    shown = np.exp if odds else np.asarray
+    return {
+        "term": np.array([name.term for name in names], dtype=object),
+        "answer": answers,
+        "odds_ratio" if odds else "estimate": shown(b),
+        "se": np.where(np.isfinite(b), np.exp(b), np.nan) * fit.standard_errors if odds else fit.standard_errors,
+        "statistic": ends.statistic,
+        "p": p_values(ends.statistic, fit.freedom),
+        "low": shown(ends.low),
+        "high": shown(ends.high),
+        "interval": np.array(ends.method, dtype=object),
+    }
+
+
+def record(fit: Regression, level: float, interval: str, *, odds: bool = False) -> Document:
     """Give the model, whom it rests on, how it was found, and its coefficients.
 
     Numbers that are not finite are None; "infinite" says why.
     """
-    columns = {name: column.tolist() for name, column in fit.table(level, interval).items()}
+    table = {name: column.tolist() for name, column in columns(fit, level, interval, odds=odds).items()}
     data, specification = fit.gathered, fit.specification
     return {
         "format": KIND,
@@ -53,8 +80,9 @@ def record(fit: Regression, level: float, interval: str) -> Document:
             {"answer": answer, "term": term, "sign": plain(np.sign(estimate)), "reason": why}
             for answer, term, estimate, why in fit.infinite
         ],
+        "odds": odds,
         "coefficients": [
-            {name: plain(value) for name, value in zip(columns, row, strict=True)}
-            for row in zip(*columns.values(), strict=True)
+            {name: plain(value) for name, value in zip(table, row, strict=True)}
+            for row in zip(*table.values(), strict=True)
         ],
     }

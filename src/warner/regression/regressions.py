@@ -22,11 +22,11 @@ from warner.regression.data import gathered
 from warner.regression.infinities import infinite
 from warner.regression.jeffreys import penalised
 from warner.regression.likelihood import Likelihood
-from warner.regression.limits import limits, p_values, warned
+from warner.regression.limits import limits, warned
 from warner.regression.linear import least_squares
 from warner.regression.margins import marginal_effects
 from warner.regression.predictions import predicted
-from warner.regression.records import record
+from warner.regression.records import columns, record
 from warner.regression.searches import searched
 from warner.regression.soundness import refuse_dependent, refuse_too_few, refuse_unidentified
 from warner.regression.specifications import check_options, specified
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from warner.regression.optima import Infinity, Optimum
     from warner.regression.predictions import Prediction
     from warner.regression.specifications import Specification
+    from warner.typesetting import Printed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -194,7 +195,9 @@ class Regression(Result):
             with sampling weights, clusters, strata or robust errors, and not where the reports tell more than 2,000
             direct answers would, unless an estimate lies at infinity.
         odds : bool
-            Give estimate, low and high as odds ratios. The standard error stays that of the logarithm.
+            Give odds ratios, ``odds_ratio`` in the place of ``estimate``: exponentials of the coefficients and of the
+            ends of their intervals. ``se`` is then that of the ratio, by the delta method; ``statistic`` and ``p`` are
+            those of the coefficient, whose distribution is nearer to normal. Of an intercept, the odds themselves.
 
         Returns
         -------
@@ -203,24 +206,13 @@ class Regression(Result):
             and ``p`` (estimate over standard error; the signed root of the likelihood ratio where the estimate lies at
             infinity), ``low``, ``high``, and ``interval``: how these were found.
         """
-        if odds and self.specification.link != "logit":
-            raise ValueError(f"odds must be left out for the link {self.specification.link!r}: it has no odds ratios")
-        ends = self.limits(level, interval)
-        names = self.specification.coefficients
-        answers = np.empty(len(names), dtype=object)
-        answers[:] = [name.answer for name in names]
-        shown = np.exp if odds else np.asarray
-        return {
-            "term": np.array([name.term for name in names], dtype=object),
-            "answer": answers,
-            "estimate": shown(self.coefficients),
-            "se": self.standard_errors,
-            "statistic": ends.statistic,
-            "p": p_values(ends.statistic, self.freedom),
-            "low": shown(ends.low),
-            "high": shown(ends.high),
-            "interval": np.array(ends.method, dtype=object),
-        }
+        return columns(self, level, interval, odds=odds)
+
+    def printed(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False, **options: Any) -> Printed:
+        """Give a table for a paper: coefficients or odds ratios, and what they rest on; options as for `table`."""
+        from warner.output.regressions import regression_printed
+
+        return regression_printed(self, level=level, interval=interval, odds=odds, **options)
 
     def to_frame(
         self, backend: str | None = None, *, level: float = 0.95, interval: str = "auto", odds: bool = False
@@ -228,9 +220,9 @@ class Regression(Result):
         """Give the table as a data frame of the library that the data came in, or of `backend`."""
         return as_frame(self.table(level, interval, odds=odds), backend, self.gathered.backend)
 
-    def to_dict(self, level: float = 0.95, interval: str = "auto") -> Document:
+    def to_dict(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> Document:
         """Give what JSON can hold; numbers that are not finite as None, with reasons under "infinite"."""
-        return record(self, level, interval)
+        return record(self, level, interval, odds=odds)
 
     def predict(
         self, profiles: Any = None, *, level: float = 0.95, target: str = "realised", interval: str = "auto"
@@ -260,9 +252,8 @@ class Regression(Result):
         >>> regress("answer", reports, survey, on=["old"], counts="people").predict({"old": [0, 1]})
         old  answer    share      se       95 % interval
         0    yes     30.00 %  3.10 %  23.98 % to 36.12 %
-        0    no      70.00 %  3.10 %  63.88 % to 76.02 %
         1    yes     60.00 %  3.15 %  53.81 % to 66.14 %
-        1    no      40.00 %  3.15 %  33.86 % to 46.19 %
+        the share of 'no' is 100 % minus that of 'yes'
         """
         return predicted(self, profiles, level=level, target=target, interval=interval)
 

@@ -54,6 +54,11 @@ class Terms:
     levels: Mapping[str, tuple[Level, ...]]
     evaluate: Callable[[Columns], Array] = field(repr=False)
 
+    @property
+    def references(self) -> list[tuple[str, str]]:
+        """The level of each factor that has no indicator of its own, where exactly one has none."""
+        return references(self.names, self.levels)
+
     def matrix(self, frame: Any) -> Array:
         """Give the matrix for new data: a data frame of any library, a mapping of columns, or an array of numbers.
 
@@ -175,3 +180,13 @@ def refuse_one_level(levels: Mapping[str, tuple[Level, ...]]) -> None:
 
 def _written(name: str) -> str:
     return name if name.isidentifier() else f"`{name}`"
+
+
+def references(names: Sequence[str], levels: Mapping[str, Sequence[object]]) -> list[tuple[str, str]]:
+    """Give the level of each factor that has no indicator of its own, where exactly one has none."""
+    left = []
+    for variable, present in levels.items():
+        own = [name for name in names if name.startswith((f"{variable}[", f"C({variable}"))]
+        without = [str(level) for level in present if not any(f"[T.{level}]" in name for name in own)]
+        left += [(variable, without[0])] * (len(without) == 1)
+    return left
