@@ -1,7 +1,7 @@
 """Estimate what people would have answered, from answers that were randomized on their side."""
 
-# The public names stand in `warner.names`. They are loaded, with NumPy and SciPy, when the first of them is asked for:
-# the command `warner` runs after this file, and answers Ctrl-C even while they load.
+# The public names stand in `warner.names`. Each is loaded, with what it needs and nothing else, when it is asked for:
+# the command `warner` runs after this file, and answers Ctrl-C even while its libraries load.
 TYPE_CHECKING = False  # as in `typing`, whose import would take longer than this file
 if TYPE_CHECKING:
     from warner.names import *  # noqa: F403 - they are listed there, and only there
@@ -15,16 +15,31 @@ else:
         """Give a public name, or one of the modules that come with them."""
         if name == "__version__":
             return _version()
-        if not name.startswith("_") or name == "__all__":
+        modules = _modules()
+        if name == "__all__":
+            return [*modules]
+        if name in modules:
             from importlib import import_module
 
-            names = vars(import_module("warner.names"))
-            if "__all__" in names:  # its last line; without it, the names are being loaded at this moment
-                globals().update({public: names[public] for public in ("__all__", *names["__all__"])})
-            if name in globals():
-                return globals()[name]
+            module = import_module(modules[name])
+            public = module if module.__name__ == f"warner.{name}" else getattr(module, name)
+            globals()[name] = public  # found at once from now on
+            return public
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message, name=name, obj=sys.modules[__name__])
+
+    def _modules(known: dict[str, str] = {}) -> dict[str, str]:  # noqa: B006 - filled once
+        """Give the public names in their order, each with its module: `warner.names` is read, and not run."""
+        if not known:
+            import ast
+
+            tree = ast.parse(__spec__.loader.get_data(__file__.replace("__init__", "names")))
+            imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+            module_of = {alias.name: node.module for node in imports for alias in node.names}
+            (listed,) = [node.value for node in tree.body if isinstance(node, ast.Assign)]
+            for name in ast.literal_eval(listed):
+                known[name] = f"warner.{name}" if module_of[name] == "warner" else module_of[name]
+        return known
 
     def _version() -> str:
         from importlib.metadata import PackageNotFoundError, version  # which takes as long as many of our modules
@@ -35,5 +50,4 @@ else:
             return "0+unknown"
 
     def __dir__() -> list[str]:
-        __getattr__("__all__")
-        return sorted({*globals(), "__version__"})
+        return sorted({*globals(), *_modules(), "__all__", "__version__"})
