@@ -9,7 +9,6 @@ import math
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 
 from warner.documents import csv_writer, legible
@@ -91,6 +90,8 @@ def as_frame(table: dict[str, Counts], backend: str | None, preferred: str | Non
     if chosen not in installed:
         raise ImportError(f"a data frame needs {chosen}, which is not installed")
     columns: Any = {name: column.tolist() if column.dtype == object else column for name, column in table.items()}
+    import narwhals as nw
+
     return nw.from_dict(columns, backend=chosen).to_native()
 
 

@@ -31,7 +31,6 @@ from operator import mul
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.fft import irfft, irfftn, rfft, rfftn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -337,6 +336,8 @@ def sums_of_hyperplanes(values: Counts, field: int, dimension: int) -> Counts:
 
 
 def _transposed_radon(values: Array, field: int, dimension: int) -> Array:
+    from scipy.fft import irfftn, rfft
+
     rows, half = len(values), field // 2
     values = values.reshape(rows, -1, field)
     sums = np.zeros((rows, 1))
@@ -354,12 +355,16 @@ def _transposed_radon(values: Array, field: int, dimension: int) -> Array:
 
 def _spectrum(values: Array, field: int, dimension: int) -> Spectrum:
     """Give the Fourier transform over all axes; the first has only the frequencies up to half the field."""
+    from scipy.fft import rfftn  # which takes longer to load than all of our modules
+
     axes = (*range(2, dimension + 1), 1)
     return np.asarray(rfftn(values.reshape(len(values), *(field,) * dimension), axes=axes))
 
 
 def _along_directions(spectrum: Spectrum, field: int, free: int) -> Array:
     """Give the sums over the hyperplanes <d, u> = s of all directions d = (1, w), of shape (rows, s, w)."""
+    from scipy.fft import irfft
+
     rows, half, width = len(spectrum), field // 2, field**free
     spectrum = spectrum[:, : half + 1].reshape(rows, half + 1, width)
     chosen = np.empty_like(spectrum)

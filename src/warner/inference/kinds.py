@@ -20,7 +20,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import logsumexp, xlogy
 
 from warner.arrays import SMALLEST
@@ -254,6 +253,8 @@ def sum_tail(total: int, n: int, law: Array, longest: int = LONGEST) -> float:
         return float(law[-1]) ** n if total == most else 0.0
     if total <= n * float(numbers @ law):
         return 1.0
+    from scipy.fft import irfft, next_fast_len, rfft  # which takes long to load
+
     logs = np.log(np.maximum(law, SMALLEST))
     s, tilted, scale = _tilted(total / n, logs)
     chance = float(np.exp(n * scale - s * total))
