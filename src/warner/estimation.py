@@ -428,8 +428,17 @@ class Estimate(Result):
         total = f"the shares do not sum to 100 %, because {self.method} gives no distribution"
         partly = not described(self.method).valid and (np.abs(rows.sum(axis=-1) - 1) > SUM_ROUNDING).any()
         told = [*(part.left_out() for part in self.tally.parts), doubt(self.tally)]
-        told.append(missed(self.method, self.certificate))
+        told += [missed(self.method, self.certificate), self._caution()]
         return [*filter(None, [*told, nothing if silent.any() else "", total if partly else ""])]
+
+    def _caution(self) -> str:
+        """Say what is to be known about shares by this method, of these counts."""
+        taken = METHODS.get(self.choices[0].method if self.choices else self.method)
+        answered = np.flatnonzero(self.tally.answered)
+        if taken is None or not answered.size:
+            return ""
+        parts = [(part.design, part.histograms(answered)) for part in self.tally.parts]
+        return taken.caution(np.atleast_2d(self.shares)[answered], parts)
 
     def second_opinion(self) -> str:
         """Say that `shrink` is probably closer on the whole, where it is; nothing elsewhere."""

@@ -21,22 +21,27 @@ is no optimiser: one pass over nodes for the share, a few matrix products, and t
    The second factor keeps a law with a heavy bulk from taking the share of the most common answers. Its denominator
    is normal, too, but for laws with heads, where it is averaged over the number of heads. That one answer holds
    everything is no law of one share; its evidence is had exactly.
+   All of it is done with logarithms where doubles end, so that one well-measured share can speak against a law as
+   loudly as it has reason to.
 4. *The posterior of each share*: the average over j.
 5. *The sum is one*: every posterior is tilted by :math:`e^{-\lambda\phi(\theta)}`, with the one :math:`\lambda` for
    which the expected shares sum to one. With few answers :math:`\phi = \theta`, which is conditioning on the sum to
    first order. With many it is a power of :math:`\theta + \text{noise}` well below one: what does not fit is then put
    right by the many rare answers, of whose law we are least sure, rather than by the common ones, whose counts tell
    them. Where that would move some share by more than one standard deviation of its posterior, no law of the
-   dictionary fits; with many answers the tilt ends there, and what is left is put right by lowering (or raising) all
-   shares alike.
+   dictionary fits; with many answers the tilt ends there, and what is left is put right in step 7.
 6. *The target*. The population's shares are the expected :math:`\theta`. The realised ones, those among these people,
    are the expected numbers of people given :math:`\theta` and the reports. Where a report names one answer, that is
    :math:`\theta_i\,(\kappa c_i/\mu_i + q\sum_j c_j/\mu_j)` with :math:`\kappa = p - q`, one step of the iterative
-   Bayesian update; the second term is taken to be a constant times :math:`\theta_i`, namely the one for which the
-   total is N. Where it supports several, it is :math:`c_i\,p\theta/\mu + (N-c_i)(1-p)\theta/(1-\mu)`.
+   Bayesian update. The last sum is the same for all answers: with few of them it is what makes the total N, with many
+   it is NK, its expectation, because the former would let the most common answer make up for whatever does not fit.
+   Where a report supports several, it is :math:`c_i\,p\theta/\mu + (N-c_i)(1-p)\theta/(1-\mu)`.
+7. *Limited translation* (`warner.estimators.translation`): no share is further from its unbiased estimate than its
+   own count allows. All are raised or lowered by one constant, each up to its limits, so that they sum to one.
 
 **The order.** For each :math:`G_j` the posterior rises with the count, and so does the average over j, whose weights
-do not depend on the count. The tilt could disturb that by a little; where it does, neighbours are pooled.
+do not depend on the count. The tilt could disturb that by a little; where it does, neighbours are pooled. The limits
+rise with the count, too.
 """
 
 from __future__ import annotations
@@ -47,9 +52,13 @@ import numpy as np
 from scipy.special import xlog1py, xlogy
 
 from warner.estimators.priors import BELIEFS, MANY, SLACK, Beliefs, dictionary
+from warner.estimators.translation import Counted, errors_allowed, errors_needed, limited
 from warner.reports.counts import checked
+from warner.words import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import ArrayLike
 
     from warner.arrays import Array, Counts, Integers, Mask
@@ -64,10 +73,11 @@ MOST_NODES = 600  # beyond FINE, nodes move apart while there are more
 COARSEST = 2.0  # but not further than this
 MOST_VALUES = 512  # distinct counts; more are grouped
 FINEST_GROUP = 0.05  # standard deviations that a group of distinct counts spans at the least
-FLOOR = -200.0  # logarithm of the smallest likelihood, where the largest is 1
-IMPOSSIBLE = -1e12  # logarithm of a likelihood of zero
+LEAST = 1e-250  # probability of a count under a prior, where its largest likelihood is 1: logarithms below
+IMPOSSIBLE = -1e30  # logarithm of a likelihood of zero
 NEGLIGIBLE = 1e-6  # of the largest posterior weight: priors below are left out
 HOPELESS = 60.0  # nats by which a prior's evidence falls short of another's, and is not worth completing
+COARSE_ROOT = 1e-3  # relative precision of a tilt that ends before the shares sum to one
 AT_ONCE = 10.0  # nats: priors that are completed together, the best first
 TARGETS = ("realised", "population")
 
@@ -78,6 +88,13 @@ def shrink(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None, tar
     The shares are taken to be draws from one unknown law, and to sum to one. A few hundred shapes of that law are
     weighted by how well they explain the reports, and the expected shares are averaged. Shares of which the reports say
     little are drawn to what is usual among the others.
+
+    The data can overrule what is expected. Each share lies between the likelihood limits of its own count at
+    D = z(1 - 1/(2k)) + 1 standard errors, cut to 0..1, wherever distributions within these limits exist; else D grows
+    to the least at which one does, and the estimate says so. Here z is the normal quantile function, and at the limits
+    the count is D^2/2 nats less likely than at best (with weights, of the effective number of reports). Hence every
+    share is consistent as the number of reports grows with k fixed, whatever the population, if reports follow the
+    design.
 
     Use it for 20 answers or more, where a whole distribution is to be close to the truth; with fewer, ``auto`` is as
     good. It is biased share by share: rare answers are pulled up and lucky ones down. No share is exactly zero unless
@@ -171,6 +188,22 @@ def _solved(
     return solved(problem, target, beliefs)
 
 
+def widened(shares: Array, histograms: Histograms, design: Design) -> str:
+    """Say it if counts allow no distribution within their limits, so that these were widened; nothing elsewhere."""
+    symmetry, (counts, n) = design.symmetry, histograms.rows().in_reports()
+    assert symmetry is not None
+    needed = errors_needed(shares, Counted(counts, np.ones(counts.shape), n[:, np.newaxis], symmetry.p, symmetry.q))
+    wider = needed > errors_allowed(design.k)
+    if not wider.any():
+        return ""
+    where = f" of {counted(int(wider.sum()), 'group', 'groups')}" if len(n) > 1 else ""
+    return (
+        f"the counts{where} allow no shares that all are within {errors_allowed(design.k):.2f} standard errors of what "
+        f"each count says, so that up to {needed.max():.2f} are allowed: there are very few reports, or they do not "
+        "fit the design"
+    )
+
+
 class Problem(NamedTuple):
     """Distinct counts in rising order, how many answers have each, the number of reports, and p and q."""
 
@@ -191,6 +224,11 @@ class Problem(NamedTuple):
         """The number of answers."""
         return round(float(self.repeats.sum()))
 
+    @property
+    def counted(self) -> Counted:
+        """The counts, for the limits that they set to the shares."""
+        return Counted(self.values, self.repeats, np.array([self.n]), self.p, self.q)
+
     def scale(self, mu: Array | float) -> Array:
         """Give the place on the axis on which a count has a variance of about 1."""
         return np.asarray(2 * np.sqrt(self.n) * np.arcsin(np.sqrt(np.clip(mu, 0, 1))))
@@ -210,7 +248,12 @@ class Problem(NamedTuple):
 
 
 def solved(problem: Problem, target: str, beliefs: Beliefs = BELIEFS) -> Array:
-    """Give the share of each distinct count.
+    """Give the share of each distinct count, within the limits that its count sets."""
+    return limited(unlimited(problem, target, beliefs), problem.counted, problem.k)
+
+
+def unlimited(problem: Problem, target: str, beliefs: Beliefs = BELIEFS) -> Array:
+    """Give the expected share of each distinct count, however far it may be from what the count says.
 
     Where there are very many of them, by straight lines between those of groups of neighbours: without noise the share
     is a straight line in the count, and what is taken from it varies little from a count to the next.
@@ -220,12 +263,7 @@ def solved(problem: Problem, target: str, beliefs: Beliefs = BELIEFS) -> Array:
     posterior = averaged(few, nodes, real, dictionary(few.k, beliefs))
     found = expected(few, nodes[real], posterior, target, beliefs)
     found = ordered(np.maximum(found, 0), few)
-    if few is not problem:
-        found = np.interp(problem.values, few.values, found)
-    total = problem.repeats @ found
-    if not total:  # p = 1, and nobody was counted for any answer: nothing tells them apart
-        return np.full(found.size, 1 / problem.k)
-    return np.asarray(found / total)
+    return found if few is problem else np.asarray(np.interp(problem.values, few.values, found))
 
 
 def nodes_for(problem: Problem) -> tuple[Array, Mask]:
@@ -268,9 +306,9 @@ def _near(counts: Array, low: float, high: float, step: float) -> Array:
 
 
 def averaged(problem: Problem, nodes: Array, real: Mask, priors: Dictionary) -> Array:
-    """Give the posterior law of the share for each distinct count, averaged over the priors.
+    """Give the logarithm of the posterior law of the share for each distinct count, averaged over the priors.
 
-    Of shape (nodes, counts); each column sums to one.
+    Of shape (nodes, counts).
     """
     values, repeats, n, _, q, _ = problem
     k, theta = priors.k, nodes[real]
@@ -278,13 +316,12 @@ def averaged(problem: Problem, nodes: Array, real: Mask, priors: Dictionary) -> 
     mu = q + problem.gain * theta[:, np.newaxis]
     logs = xlogy(values, mu) + xlog1py(n - values, -mu)
     logs = np.maximum(logs - logs.max(axis=0), IMPOSSIBLE)
-    likelihood = np.exp(np.maximum(logs, FLOOR))
+    likelihood = np.exp(logs)
 
-    f = weights @ likelihood + 1e-200
+    f = weights @ likelihood
     typical, one_hot = q + problem.gain / k, priors.beliefs.one_hot(k)
     believed = priors.believed(typical * (1 - typical) / (n * problem.gain**2))
-    apart = np.log(f) @ repeats + np.log(believed * (1 - one_hot))
-    evidence = _given_the_sum(apart, weights, theta, likelihood, f, repeats, priors)
+    evidence = _given_the_sum(np.log(believed * (1 - one_hot)), weights, theta, logs, likelihood, f, repeats, priors)
     # One answer holds everything: the sum over the answers of (1/K) L_i(1) prod_{j != i} L_j(0).
     lift = logs[-1] - logs[0]
     single = np.exp(lift - lift.max())
@@ -293,38 +330,73 @@ def averaged(problem: Problem, nodes: Array, real: Mask, priors: Dictionary) -> 
     top = max(evidence.max(), alone)
     chances, chance = np.exp(evidence - top), np.exp(alone - top)
     chances, chance = chances / (chances.sum() + chance), chance / (chances.sum() + chance)
-    used = chances > NEGLIGIBLE * chances.max()
-    posterior = likelihood * (weights[used].T @ (chances[used, np.newaxis] / f[used]))
-    single /= repeats @ single
-    posterior[0] += chance * (1 - single)
-    posterior[-1] += chance * single
-    return np.asarray(posterior / posterior.sum(axis=0))
+    used = np.flatnonzero(chances > NEGLIGIBLE * chances.max())
+    weights, f, chances = weights[used], f[used], chances[used, np.newaxis]
+    with np.errstate(divide="ignore"):
+        posterior = logs + np.log(weights.T @ np.divide(chances, f, out=np.zeros_like(f), where=f >= LEAST))
+        for j, d, _, of_these in _improbable(weights, logs, f):
+            posterior[:, d] = np.logaddexp(posterior[:, d], np.log(chances[j]) + of_these)
+        single /= repeats @ single
+        posterior[0] = np.logaddexp(posterior[0], np.log(chance * (1 - single)))
+        posterior[-1] = np.logaddexp(posterior[-1], np.log(chance * single))
+    return np.asarray(posterior - _log_sum(posterior))
+
+
+def _log_sum(logs: Array) -> Array:
+    """Give the logarithm of the sum over the nodes; -inf where all are."""
+    top = np.maximum(logs.max(axis=0), 2 * IMPOSSIBLE)
+    return np.asarray(np.log(np.exp(logs - top).sum(axis=0)) + top)
+
+
+def _improbable(weights: Array, logs: Array, f: Array) -> Iterator[tuple[int, Integers, Array, Array]]:
+    """Go through the priors under which some counts are too improbable for doubles, and do these by logarithms.
+
+    That is what a well-measured share has to say against a prior. Gives the number of the prior, those of the counts,
+    the logarithms of their probabilities, and those of the posteriors, of shape (nodes, these counts).
+    """
+    for j in np.flatnonzero((f < LEAST).any(axis=1)).tolist():
+        d = np.flatnonzero(f[j] < LEAST)
+        with np.errstate(divide="ignore"):
+            terms = np.log(weights[j])[:, np.newaxis] + logs[:, d]
+            total = _log_sum(terms)
+        yield j, d, total, terms - np.maximum(total, 2 * IMPOSSIBLE)
 
 
 def _given_the_sum(
-    apart: Array, weights: Array, theta: Array, likelihood: Array, f: Array, repeats: Array, priors: Dictionary
+    believed: Array,
+    weights: Array,
+    theta: Array,
+    logs: Array,
+    likelihood: Array,
+    f: Array,
+    repeats: Array,
+    priors: Dictionary,
 ) -> Array:
-    """Add to the evidence of counts taken apart that of the sum of the shares; -inf for priors without hope."""
+    """Give the log-evidence of the priors, with that of the sum of the shares; -inf for priors without hope."""
+    believed = believed - priors.sum_to_one
     # The density of the sum is at most that of a variance of 0: most priors need no second look.
-    apart = apart - priors.sum_to_one
-    at_most = apart - 0.5 * np.log(2 * np.pi * SLACK)
-    evidence = np.full(apart.size, -np.inf)
-    waiting = np.ones(apart.size, dtype=bool)
+    at_most = believed + np.log(np.maximum(f, LEAST)) @ repeats - 0.5 * np.log(2 * np.pi * SLACK)
+    evidence = np.full(at_most.size, -np.inf)
+    waiting = np.ones(at_most.size, dtype=bool)
     while True:
         leading = waiting & (at_most >= np.max(at_most, where=waiting, initial=-np.inf) - AT_ONCE)
         j = np.flatnonzero(leading)
-        mean = ((weights[j] * theta) @ likelihood) / f[j]
-        square = ((weights[j] * theta**2) @ likelihood) / f[j]
+        some, divisor = weights[j], np.maximum(f[j], LEAST)
+        log_f = np.log(divisor)
+        mean, square = (((some * power) @ likelihood) / divisor for power in (theta, theta**2))
+        for i, d, log_probability, of_these in _improbable(some, logs, f[j]):
+            log_f[i, d], posterior = log_probability, np.exp(of_these)
+            mean[i, d], square[i, d] = theta @ posterior, theta**2 @ posterior
         after = np.maximum(square - mean**2, 0) @ repeats + SLACK
         away = 0.5 * (mean @ repeats - 1) ** 2 / after
-        evidence[j] = apart[j] - away - 0.5 * np.log(2 * np.pi * after)
+        evidence[j] = believed[j] + log_f @ repeats - away - 0.5 * np.log(2 * np.pi * after)
         waiting &= ~leading & (at_most > evidence.max() - HOPELESS)
         if not waiting.any():
             return evidence
 
 
 def expected(problem: Problem, theta: Array, posterior: Array, target: str, beliefs: Beliefs) -> Array:
-    """Give the expected share of each distinct count, the posterior tilted so that they sum to one."""
+    """Give the expected share of each distinct count, the posterior tilted so that they about sum to one."""
     values, repeats, n, p, q, exclusive = problem
     mu = q + problem.gain * theta
     noise = np.sqrt(q * (1 - q) / n) / abs(problem.gain) + 1 / n
@@ -333,79 +405,53 @@ def expected(problem: Problem, theta: Array, posterior: Array, target: str, beli
     furthest = np.inf if few else beliefs.furthest
     column = theta[:, np.newaxis]
     if target == "population":
-        return lowered(theta @ tilted(posterior, phi, repeats, column, furthest), repeats)
+        return np.asarray(theta @ tilted(posterior, phi, repeats, column, furthest))
     if exclusive:
         y = tilted(posterior, phi, repeats, column, furthest)
-        mean = lowered(theta @ y, repeats)
+        mean = theta @ y
         # Where mu = 0, nobody is counted for the answer, and what stands here is multiplied by 0.
         kept = values * (np.divide(problem.gain * theta, mu, out=np.ones_like(mu), where=mu > 0) @ y)
-        return np.asarray((kept + (n - repeats @ kept) * mean / (repeats @ mean)) / n)
+        if few:
+            return np.asarray((kept + (n - repeats @ kept) * mean / (repeats @ mean)) / n)
+        return np.asarray(kept / n + q * problem.k * mean)
     counted = np.divide(p * theta, mu, out=np.ones_like(mu), where=mu > 0)[:, np.newaxis]
     missed = np.divide((1 - p) * theta, 1 - mu, out=np.zeros_like(mu), where=mu < 1)[:, np.newaxis]
     people = (values * counted + (n - values) * missed) / n
-    return lowered((people * tilted(posterior, phi, repeats, people, furthest)).sum(axis=0), repeats)
-
-
-def lowered(shares: Array, repeats: Array) -> Array:
-    """Lower (or raise) all shares by one constant, cut off at zero, so that they sum to one; most often they do."""
-    falling = np.argsort(-shares)
-    constants = ((repeats * shares)[falling].cumsum() - 1) / repeats[falling].cumsum()
-    if abs(repeats @ shares - 1) <= 1e-12:
-        return shares
-    return np.asarray(np.maximum(shares - constants[np.count_nonzero(shares[falling] > constants) - 1], 0))
+    return np.asarray((people * tilted(posterior, phi, repeats, people, furthest)).sum(axis=0))
 
 
 def tilted(posterior: Array, phi: Array, repeats: Array, amounts: Array, furthest: float) -> Array:
     """Tilt every posterior by exp(-lambda phi), so that the expected amounts sum to one: Newton in a bracket.
 
     No expected amount is moved by more than `furthest` standard deviations of its posterior: a share that its count
-    tells well would otherwise make up for priors that do not fit.
+    tells well would otherwise make up for priors that do not fit. Posteriors come as logarithms.
     """
-    logs, tilt = np.log(np.maximum(posterior, 1e-300)), phi[:, np.newaxis]
-    low, high, root = -np.inf, np.inf, 0.0
+    within = y = np.exp(posterior)
+    before = mean = (amounts * y).sum(axis=0)
+    deviation = np.sqrt(np.maximum((amounts**2 * y).sum(axis=0) - before**2, 0))
+    excess = repeats @ mean - 1
+    sign = np.sign(excess)  # of lambda: less of everything where the sum is above one
+    root, near, far, strays = 0.0, 0.0, np.inf, False
     for _ in range(200):
-        y = logs - root * tilt
+        if (abs(excess) <= 1e-13 and not strays) or far - near <= (COARSE_ROOT if strays else 1e-15) * root:
+            break
+        slope = max(repeats @ ((phi[:, np.newaxis] * amounts * y).sum(axis=0) - mean * (phi @ y)), 1e-300)
+        newton = root + sign * excess / slope
+        if far < np.inf:
+            root = newton if near < newton < far and not strays else (near + far) / 2
+        else:
+            root = min(newton, 5 * max(near, 1 / (phi[-1] - phi[0])))
+        y = posterior - sign * root * phi[:, np.newaxis]
         y = np.exp(y - y.max(axis=0))
         y /= y.sum(axis=0)
         mean = (amounts * y).sum(axis=0)
         excess = repeats @ mean - 1
-        slope = max(repeats @ ((tilt * amounts * y).sum(axis=0) - mean * (phi @ y)), 1e-300)
-        low, high = (root, high) if excess > 0 else (low, root)
-        if abs(excess) <= 1e-13 or high - low <= 1e-15 * abs(root):
-            break
-        step = excess / slope
-        if np.isfinite(low + high):
-            root = root + step if low < root + step < high else (low + high) / 2
+        strays = bool(((np.abs(mean - before) - 1e-12) / furthest > deviation).any())
+        if strays or sign * excess < 0:
+            far = root
         else:
-            longest = 4 * max(abs(root), 1 / (phi[-1] - phi[0]))
-            root += min(max(step, -longest), longest)
-    return _not_too_far(np.asarray(y), posterior, phi, amounts, root, furthest)
-
-
-def _not_too_far(y: Array, posterior: Array, phi: Array, amounts: Array, root: float, furthest: float) -> Array:
-    """Go back from a tilt to the part of it that moves no expected amount too far."""
-    if furthest == np.inf:
-        return y
-    before = (amounts * posterior).sum(axis=0)
-    allowed = furthest * np.sqrt(np.maximum((amounts**2 * posterior).sum(axis=0) - before**2, 0)) + 1e-12
-
-    def too_far(y: Array) -> bool:
-        return bool((np.abs((amounts * y).sum(axis=0) - before) > allowed).any())
-
-    if not too_far(y):
-        return y
-    low, high = 0.0, 1.0
-    for _ in range(40):
-        middle = (low + high) / 2
-        y = _tilted_by(posterior, phi, middle * root)
-        low, high = (low, middle) if too_far(y) else (middle, high)
-    return _tilted_by(posterior, phi, low * root)
-
-
-def _tilted_by(posterior: Array, phi: Array, multiplier: float) -> Array:
-    y = np.log(np.maximum(posterior, 1e-300)) - multiplier * phi[:, np.newaxis]
-    y = np.exp(y - y.max(axis=0))
-    return np.asarray(y / y.sum(axis=0))
+            near, within = root, y
+    return np.asarray(within if strays else y)
 
 
 def ordered(shares: Array, problem: Problem) -> Array:

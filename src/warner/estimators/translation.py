@@ -1,0 +1,163 @@
+r"""Limited translation: no share further from what its own count says than chance would take it.
+
+A prior draws shares together, and where no prior fits, it can draw one whose count tells it well: what many answers
+gain on the whole, that one pays [1]_. So each share is kept within the likelihood limits of its own count, those at
+which the count would be :math:`D^2/2` nats less likely than it is at best, cut to 0..1:
+
+.. math:: c \log\frac{c}{N\mu} + (N - c) \log\frac{N - c}{N(1 - \mu)} \le \frac{D^2}{2}, \qquad
+          \mu = q + (p - q)\,\theta, \qquad D = z\left(1 - \tfrac{1}{2K}\right) + 1,
+
+where z is the quantile function of the normal distribution. That is D standard errors. Of K errors the largest is
+about :math:`z(1 - 1/(2K))`, so that what is noise can be drawn in; and as N grows the limits close in on the unbiased
+estimate, so that every share is consistent, whatever the prior. Score (Wilson) limits would do where every count is
+large, but not for small ones, which are skewed: among a thousand answers with one report each to be expected, the
+largest count is often 6 or 7, five or six standard errors of the score above, and its answer would be said to be
+common.
+
+Shares are brought within their limits by one constant: clip(share + constant, low, high) sums to one for some constant
+if and only if the lower limits sum to at most one, and the upper ones to at least one. A handful of reports, or reports
+that do not fit the design, may allow no distribution: D then grows to the least at which there is one.
+
+References
+----------
+.. [1] B. Efron and C. Morris, "Limiting the risk of Bayes and empirical Bayes estimators, part II: the empirical Bayes
+   case", J. Amer. Stat. Assoc. 67 (1972), 130-139.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from warner.arrays import SMALLEST
+
+if TYPE_CHECKING:
+    from warner.arrays import Array, Mask
+
+BEYOND = 1.0  # standard errors that are allowed beyond the largest of K errors
+NEWTON_STEPS = 8
+BISECTIONS = 60
+
+
+def errors_allowed(k: int) -> float:
+    """Give D, the number of standard errors that a share among k may be away from its unbiased estimate."""
+    return float(ndtri(1 - 0.5 / k)) + BEYOND
+
+
+def deviance(counts: Array, n: Array, mu: Array) -> Array:
+    """Give twice the nats by which binomial counts are less likely at mu than at best."""
+    missed, away = n - counts, n * mu - counts
+    return np.asarray(2 * np.maximum(_part(counts, away, n * mu) + _part(missed, -away, n * (1 - mu)), 0))
+
+
+def _part(counts: Array, away: Array, expected: Array) -> Array:
+    """Give away - counts log(expected / counts), where away is expected - counts: nothing large cancels."""
+    some = np.where(counts > 0, counts, 1.0)
+    near = np.abs(away) < some / 2
+    logs = np.where(near, np.log1p(np.where(near, away / some, 0)), np.log(np.maximum(expected, SMALLEST) / some))
+    return np.asarray(away - counts * logs)
+
+
+def lower_limit(counts: Array, n: Array, errors: Array | float) -> Array:
+    """Give the probability below its best value at which a binomial count has the deviance `errors` squared.
+
+    Newton's method for the signed root of the deviance, which is nearly a straight line in the arcsine of sqrt(mu).
+    """
+    full, root = np.sqrt(n), np.sqrt(np.minimum(counts / n, 1))
+    some = np.where(counts > 0, counts, 1.0)
+    # Two starts, for large counts and for small ones, whose deviance is at least 2c (log(c / n mu) - 1).
+    least = np.sqrt(np.exp(np.maximum(-1 - np.square(errors) / (2 * some), -600)) * counts / n)
+    u = 2 * full * np.arcsin(np.maximum(np.sin(np.maximum(np.arcsin(root) - errors / (2 * full), 0)), least))
+    for _ in range(NEWTON_STEPS):
+        mu = np.square(np.sin(u / (2 * full)))
+        score = (counts - n * mu) / np.sqrt(np.maximum(n * mu * (1 - mu), SMALLEST))
+        distance = np.sqrt(deviance(counts, n, mu))
+        step = np.where(score > 0, (distance - errors) * distance / np.maximum(score, SMALLEST), 0)
+        u = np.maximum(u + step, u / 4)
+    return np.where(counts > 0, np.square(np.sin(u / (2 * full))), 0.0)
+
+
+class Counted(NamedTuple):
+    """Counts of shape (..., counts) in one histogram or more, how many answers have each, and what they are counts of.
+
+    The number of reports has shape (..., 1).
+    """
+
+    values: Array
+    repeats: Array
+    n: Array
+    p: float
+    q: float
+
+    def limits(self, errors: Array | float) -> tuple[Array, Array]:
+        """Give the likelihood limits of the shares at so many standard errors, cut to 0..1."""
+        ends = lower_limit(self.values, self.n, errors), 1 - lower_limit(self.n - self.values, self.n, errors)
+        low, high = (np.clip((mu - self.q) / (self.p - self.q), 0, 1) for mu in ends)
+        return (low, high) if self.p > self.q else (high, low)
+
+    def allow_a_distribution(self, errors: Array | float) -> Mask:
+        """Tell, of shape (..., 1), whether some distribution lies within the limits."""
+        low, high = (np.vecdot(self.repeats, end)[..., np.newaxis] for end in self.limits(errors))
+        return np.asarray((low <= 1) & (high >= 1))
+
+
+def least_errors(counted: Counted, k: int) -> Array:
+    """Give, of shape (..., 1), D, or the least number of standard errors at which a distribution is within limits."""
+    errors = np.full_like(counted.n, errors_allowed(k))
+    tight = ~counted.allow_a_distribution(errors)
+    if not tight.any():
+        return errors
+    too_few, enough = errors, errors.copy()
+    while not (allowed := counted.allow_a_distribution(enough)).all():
+        too_few, enough = np.where(allowed, too_few, enough), np.where(allowed, enough, 2 * enough)
+    for _ in range(BISECTIONS):
+        middle = (too_few + enough) / 2
+        allowed = counted.allow_a_distribution(middle)
+        too_few, enough = np.where(allowed, too_few, middle), np.where(allowed, middle, enough)
+    return np.where(tight, enough, errors)
+
+
+def errors_needed(shares: Array, counted: Counted) -> Array:
+    """Give for each histogram how many standard errors were allowed, where its shares are limited ones: D most often.
+
+    Answers one by one. Shares that are within D show at a glance that there are such.
+    """
+    k = shares.shape[-1]
+    errors = np.full(len(shares), errors_allowed(k))
+    strayed = deviance(counted.values, counted.n, counted.q + (counted.p - counted.q) * shares) > errors[0] ** 2
+    rows = np.flatnonzero(strayed.any(axis=-1))
+    if rows.size:
+        some = counted._replace(**{name: getattr(counted, name)[rows] for name in ("values", "repeats", "n")})
+        errors[rows] = least_errors(some, k)[:, 0]
+    return errors
+
+
+def limited(shares: Array, counted: Counted, k: int) -> Array:
+    """Shift shares by one constant, each cut off at its limits, so that they sum to one."""
+    low, high = counted.limits(least_errors(counted, k))
+    within = np.clip(shifted(shares, low, high, counted.repeats), low, high)
+    # What is left is rounding; limits that leave no room at all are kept to as well as numbers allow.
+    return np.asarray(within / np.vecdot(counted.repeats, within)[..., np.newaxis])
+
+
+def shifted(shares: Array, low: Array, high: Array, repeats: Array) -> Array:
+    """Add the constant for which clip(share + constant, low, high) sums to one.
+
+    That sum is piecewise linear and rises with the constant: it is followed from one corner to the next.
+    """
+    corners = np.concatenate([low - shares, high - shares], axis=-1)
+    order = np.argsort(corners, axis=-1)
+    corners = np.take_along_axis(corners, order, axis=-1)
+    slopes = np.cumsum(np.take_along_axis(np.concatenate([repeats, -repeats], axis=-1), order, axis=-1), axis=-1)
+    rises = slopes[..., :-1] * np.diff(corners, axis=-1)
+    start = np.vecdot(repeats, low)[..., np.newaxis]
+    sums = np.concatenate([start, start + np.cumsum(rises, axis=-1)], axis=-1)
+    piece = np.clip(np.sum(sums < 1, axis=-1, keepdims=True) - 1, 0, sums.shape[-1] - 2)
+    at, slope = (np.take_along_axis(part, piece, axis=-1) for part in (corners, slopes))
+    missing = 1 - np.take_along_axis(sums, piece, axis=-1)
+    # A piece on which the sum does not change is one where all are at their limits.
+    step = np.divide(missing, slope, out=np.zeros_like(missing), where=slope > 0.5)
+    longest = np.take_along_axis(corners, piece + 1, axis=-1) - at
+    return np.asarray(shares + at + np.clip(step, 0, longest))
