@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.designs.labels import all_labels
-from warner.estimators import SUM_ROUNDING, Certificate, Method, fitted, refuse_silent
+from warner.estimators import Certificate, Method, fitted, refuse_silent
 from warner.estimators.auto import Choice, choices, second_opinion
 from warner.estimators.likelihood import missed
+from warner.estimators.methods import SUM_ROUNDING
 from warner.estimators.own import UNKNOWN, described, method_asked
 from warner.inference.comparisons import compare, compare_groups
 from warner.inference.fit import doubt
@@ -433,10 +434,8 @@ class Estimate(Result):
 
     def _caution(self) -> str:
         """Say what is to be known about shares by this method, of these counts."""
-        taken = METHODS.get(self.choices[0].method if self.choices else self.method)
+        taken = described(self.choices[0].method if self.choices else self.method)
         answered = np.flatnonzero(self.tally.answered)
-        if taken is None or not answered.size:
-            return ""
         parts = [(part.design, part.histograms(answered)) for part in self.tally.parts]
         return taken.caution(np.atleast_2d(self.shares)[answered], parts)
 

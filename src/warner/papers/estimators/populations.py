@@ -114,6 +114,16 @@ def _three_heads(k: int) -> Array:
     return np.concatenate([[0.3, 0.15, 0.05], 0.5 * rest / rest.sum()])
 
 
+def _all_equal_but(*shares: float) -> Callable[[int], Array]:
+    """Give some answers these shares, and the rest to all others alike."""
+    return lambda k: np.concatenate([shares, np.full(k - len(shares), (1 - sum(shares)) / (k - len(shares)))])
+
+
+def _times_the_rest(*factors: float) -> Callable[[int], Array]:
+    """Make some answers so many times as common as each of the others."""
+    return lambda k: np.concatenate([factors, np.ones(k - len(factors))])
+
+
 def _nearly_all(k: int) -> Array:
     return _head(0.97, _drawn("nearly all", k).lognormal(0, 1, k - 1))
 
@@ -159,4 +169,20 @@ SHAPES = {
     ),
     "nearly all": Shape("other", _nearly_all, "one answer with 0.97 over log-normal draws"),
     "none of these": Shape("built with", _none_of_these, "one answer with 0.9 over Zipf 1"),
+    "0.1 % and equal": Shape("built with", _all_equal_but(0.001), "one answer with 0.001, all others equal"),
+    "2 % and equal": Shape("built with", _all_equal_but(0.02), "one answer with 0.02, all others equal"),
+    "8 % and equal": Shape("built with", _all_equal_but(0.08), "one answer with 0.08, all others equal"),
+    "80 % and equal": Shape("built with", _all_equal_but(0.8), "one answer with 0.8, all others equal"),
+    "90 % and equal": Shape("built with", _all_equal_but(0.9), "one answer with 0.9, all others equal"),
+    "one is rare": Shape("built with", _times_the_rest(0.1), "one answer is ten times rarer than each of the others"),
+    "two stand out": Shape("built with", _times_the_rest(2, 1.5), "two are 2 and 1.5 times as common as the others"),
+    "three stand out": Shape("other", _all_equal_but(0.3, 0.12, 0.03), "0.3, 0.12 and 0.03, all others equal"),
+    "four stand out": Shape("other", _times_the_rest(1.2, 1.5, 3, 10), "1.2, 1.5, 3 and 10 times the others"),
+    "65 % and equal": Shape("other", _all_equal_but(0.65), "one answer with 0.65, all others equal"),
+    "a tenth is rare": Shape(
+        "other", lambda k: _in_steps(k, (1, 0.1), (0.9, 0.1)), "a tenth of the answers is ten times rarer than the rest"
+    ),
+    "40 % over two levels": Shape(
+        "other", lambda k: _head(0.4, _in_steps(k - 1, (3, 1), (0.5, 0.5))), "0.4, the others in halves at 3 : 1"
+    ),
 }
