@@ -116,12 +116,13 @@ def _three_heads(k: int) -> Array:
 
 def _all_equal_but(*shares: float) -> Callable[[int], Array]:
     """Give some answers these shares, and the rest to all others alike."""
-    return lambda k: np.concatenate([shares, np.full(k - len(shares), (1 - sum(shares)) / (k - len(shares)))])
+    few = len(shares)
+    return lambda k: np.append(shares, np.full(k - few, (1 - sum(shares)) / (k - few))) if k > few else np.ones(k)
 
 
 def _times_the_rest(*factors: float) -> Callable[[int], Array]:
     """Make some answers so many times as common as each of the others."""
-    return lambda k: np.concatenate([factors, np.ones(k - len(factors))])
+    return lambda k: np.append(factors, np.ones(k - len(factors))) if k > len(factors) else np.ones(k)
 
 
 def _nearly_all(k: int) -> Array:
