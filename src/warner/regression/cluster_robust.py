@@ -228,9 +228,28 @@ class ClusterRobust:
         """Give standard errors and degrees of freedom of contrasts, (..., coefficients)."""
         variance = ((contrasts @ self.effect @ self._adjusted.T) ** 2).sum(axis=-1)
         errors = np.where(self.unknown(contrasts), np.nan, np.sqrt(variance))
-        flat = contrasts.reshape(-1, contrasts.shape[-1])
-        freedom = np.array([self.freedom(contrast[:, np.newaxis]) for contrast in flat])
+        freedom = self._freedom_of_each(contrasts.reshape(-1, contrasts.shape[-1]) @ self.effect)
         return Accuracy(np.asarray(errors), freedom.reshape(errors.shape))
+
+    def _freedom_of_each(self, along: Array) -> Array:
+        """Give the degrees of freedom of each of some contrasts, (contrasts, r), many at a time."""
+        length = np.sqrt((along**2).sum(axis=1))
+        result = np.where(np.isfinite(length), float(self.clusters.freedom), np.nan)
+        if self.leverage is None:
+            return result
+        usable = np.flatnonzero(np.isfinite(length) & (length > 0))
+        step = max(1, LARGEST // self.scores.size)
+        for start in range(0, len(usable), step):
+            block = usable[start : start + step]
+            w, a = self._weights(along[block].T / length[block])
+            result[block] = [_Squares(self, w[:, :, i], a[:, :, i]).freedom() for i in np.arange(len(block))[:, None]]
+        return result
+
+    def _weights(self, along: Array) -> tuple[Array, Array]:
+        """Give w and a of `_Squares` for contrasts along the columns of an array (r, q)."""
+        assert self.leverage is not None
+        w = np.sqrt(self._sizes / (self._sizes - 1))[:, np.newaxis, np.newaxis] * (self._roots @ along)
+        return w, self.leverage @ w
 
     def of(self, slopes: Array) -> ClusterRobust:
         """Give the errors of what has these derivatives in the coefficients, (quantities, coefficients)."""
@@ -269,9 +288,7 @@ class ClusterRobust:
         values, vectors = np.linalg.eigh(along.T @ along)
         if values[0] <= SEEN * values[-1]:
             return np.nan
-        mean, variance = _Squares(self, along @ vectors / np.sqrt(values)).moments()
-        eta = (np.trace(mean) ** 2 + np.trace(mean @ mean)) / variance if variance > 0 else most
-        return float(np.clip(eta, 1.0, most))
+        return _Squares(self, *self._weights(along @ vectors / np.sqrt(values))).freedom()
 
     def sentences(self, freedom: Array, names: Sequence[str] = ()) -> list[str]:
         """Say what intervals with these degrees of freedom rest on; `names` are of what rests on one cluster alone."""
@@ -358,19 +375,18 @@ class _Squares:
     a diagonal and matrices of low rank: sums of products of S need sums over clusters, not over pairs of them.
     """
 
-    def __init__(self, robust: ClusterRobust, along: Array) -> None:
-        assert robust.leverage is not None
+    def __init__(self, robust: ClusterRobust, w: Array, a: Array) -> None:
         stratum, sizes = robust.clusters.stratum, robust._sizes[:, np.newaxis, np.newaxis]
-        w = np.sqrt(sizes / (sizes - 1)) * (robust._roots @ along)  # (clusters, r, q)
-        a = robust.leverage @ w
-        mean = robust._means[stratum] @ w
+        order = np.argsort(stratum, kind="stable")
+        self.strata = np.split(order, np.flatnonzero(np.diff(stratum[order])) + 1)
+        mean = np.empty_like(w)
+        for part, leverage in zip(self.strata, robust._means, strict=True):
+            mean[part] = leverage @ w[part]
         e = (mean / 2 - a) / sizes
-        self.q = along.shape[1]
+        self.q, self.most = w.shape[2], float(robust.clusters.freedom)
         self.y = a - mean
         self.left, self.right = np.concatenate([w, e], axis=1), np.concatenate([e, w], axis=1)
         self.own = w.swapaxes(1, 2) @ a  # (clusters, q, q)
-        order = np.argsort(stratum, kind="stable")
-        self.strata = np.split(order, np.flatnonzero(np.diff(stratum[order])) + 1)
         # Of pairs of contrasts, the sums over each stratum of outer products.
         self.across = [self._summed(self.right[part], self.left[part]) for part in self.strata]
         self.down = [self._summed(self.right[part], self.y[part]) for part in self.strata]
@@ -381,11 +397,12 @@ class _Squares:
     def _summed(self, first: Array, second: Array) -> Array:
         return np.asarray(np.einsum("gai,gbj->ijab", first, second, optimize=True))
 
-    def moments(self) -> tuple[Array, float]:
-        """Give the mean, (q, q), and the sum of the variances of all entries."""
+    def freedom(self) -> float:
+        """Give the degrees of freedom of the Wishart matrix with the same mean and total variance of its entries."""
         mean = (self.own + self.between).sum(axis=0)
-        pairs = list(np.ndindex(self.q, self.q))
-        return mean, sum(self._trace(i, i, j, j) + self._trace(i, j, i, j) for i, j in pairs)
+        variance = sum(self._trace(i, i, j, j) + self._trace(i, j, i, j) for i, j in np.ndindex(self.q, self.q))
+        eta = (np.trace(mean) ** 2 + np.trace(mean @ mean)) / variance if variance > 0 else self.most
+        return float(np.clip(eta, 1.0, self.most))
 
     def _trace(self, i: int, j: int, k: int, m: int) -> float:
         """Give the trace of the product of the covariances of contrasts i and j and those of k and m."""
