@@ -243,6 +243,7 @@ def test_what_few_clusters_mean_is_said_in_the_same_words_everywhere() -> None:
         for words in ("Clusters are few or unequal: standard errors are bias-reduced (CR2)", ROUGH, MOST):
             assert words in text, name
             assert words in notes, name
+            assert words in " ".join(result.printed().notes), name
         freedom = np.asarray(record["freedom"], dtype=float)
         assert f"with {freedom.min():.1f} to {freedom.max():.1f} degrees" in text or freedom.size <= 2, name
     assert ROUGH in flat(fit._repr_html_())
@@ -261,7 +262,9 @@ def test_what_rests_on_one_cluster_alone_has_no_standard_error() -> None:
     fit = regress("answer", people, WARNER, on=["x", "pilot"], clusters="cluster")
     assert np.isnan(fit.standard_errors).tolist() == [False, False, True]
     assert np.isfinite(fit.table()["low"][:2]).all()
-    assert "pilot rests on one cluster alone: it has no standard error." in flat(fit.text())
+    alone = "pilot rests on one cluster alone: it has no standard error."
+    assert alone in flat(fit.text())
+    assert alone in json.loads(fit.to_json())["notes"]
     assert np.isnan(fit.terms().tests[1].p)
     assert np.isfinite(fit.terms().tests[0].p)
     predicted = fit.predict({"x": [0, 0], "pilot": [0, 1]})

@@ -337,7 +337,7 @@ class TraitRegression(Result):
         share = f"{self.name} is a share, all others are log-odds: {self.meaning}"
         against = enumerated([f"{name} = {level}" for name, level in self.fit.gathered.terms.references], 8)
         notes = [best, *([f"Levels are compared with {against}."] if against else []), share]
-        return Printed(columns, f"Log-odds of the trait: {self.fit.gathered.formula}", tuple(notes))
+        return Printed(columns, f"Log-odds of the trait: {self.fit.gathered.formula}", (*notes, *self.notes))
 
     def to_dict(self, level: float = 0.95) -> Document:
         """Give it as what JSON can hold."""

@@ -70,7 +70,7 @@ def regression_printed(fit: Regression, *, level: float, interval: str, odds: bo
     if len(_blocks(fit)) > 1:
         columns = {"answer": [printable(str(answer)) for answer in table["answer"]], **columns}
     columns |= estimate_columns(table, quantity(fit, odds=odds), interval_heading(table, level), of=_number(odds=odds))
-    notes = [*_ratios(fit, odds=odds), *_findings(fit), *_criteria(fit), _errors(fit), *_penalty(fit)]
+    notes = [*_ratios(fit, odds=odds), *_findings(fit), *_criteria(fit), _errors(fit), *fit.notes, *_penalty(fit)]
     return Printed(columns, heading(fit, odds=odds), tuple(notes))
 
 
@@ -240,7 +240,7 @@ def sentences(fit: Regression) -> list[str]:
         *_findings(fit),
         *_optimum(fit),
         _errors(fit),
-        *_clusters(fit),
+        *fit.notes,
         *_penalty(fit),
         _assumptions(fit),
         _privacy(fit),
@@ -351,19 +351,6 @@ def _errors(fit: Regression) -> str:
     if rows.weighted:
         said += "; people are weighted by their sampling weights, so likelihood ratios say nothing here"
     return f"{said}."
-
-
-def _clusters(fit: Regression) -> list[str]:
-    if fit.clustered is None or fit.freedom is None:
-        return []
-    unknown = fit.clustered.unknown(np.eye(len(fit.point)))
-    several = len(_blocks(fit)) > 1
-    names = [
-        abridged(str(name) if several else name.term, WIDEST)
-        for name, lost in zip(fit.specification.coefficients, unknown, strict=True)
-        if lost
-    ]
-    return fit.clustered.sentences(fit.freedom[~unknown], names)
 
 
 def _penalty(fit: Regression) -> list[str]:

@@ -290,6 +290,14 @@ class ClusterRobust:
             return np.nan
         return _Squares(self, *self._weights(along @ vectors / np.sqrt(values))).freedom()
 
+    def notes(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Say what the intervals of the coefficients, which have these names, rest on."""
+        every = np.eye(len(self.effect))
+        unknown, freedom = self.unknown(every), self.accuracy(every).freedom
+        assert freedom is not None
+        lost = [name for name, alone in zip(names, unknown, strict=True) if alone]
+        return tuple(self.sentences(freedom[~unknown], lost))
+
     def sentences(self, freedom: Array, names: Sequence[str] = ()) -> list[str]:
         """Say what intervals with these degrees of freedom rest on; `names` are of what rests on one cluster alone."""
         known = freedom[np.isfinite(freedom)]

@@ -115,11 +115,7 @@ class Explanation(Result):
     @property
     def notes(self) -> tuple[str, ...]:
         """What must be said of intervals and p-values where clusters are few or unequal."""
-        if self.clustered is None or self.freedom is None:
-            return ()
-        unknown = self.clustered.unknown(np.eye(len(self.names)))
-        names = [name for name, lost in zip(self.names, unknown, strict=True) if lost]
-        return tuple(self.clustered.sentences(self.freedom[~unknown], names))
+        return () if self.clustered is None else self.clustered.notes(self.names)
 
     @property
     def errors(self) -> Array:

@@ -73,7 +73,7 @@ def record(fit: Regression, level: float, interval: str, *, odds: bool = False) 
         "penalty": fit.penalty,
         "clusters": None if fit.clustered is None else fit.clustered.clusters.number,
         "freedom": plain(fit.freedom),
-        "notes": [] if fit.clustered is None or fit.freedom is None else fit.clustered.sentences(fit.freedom),
+        "notes": list(fit.notes),
         "level": level,
         "empty": list(specification.empty),
         "infinite": [

@@ -33,6 +33,7 @@ from warner.regression.specifications import check_options, specified
 from warner.regression.starts import Start
 from warner.regression.starts import starts as all_starts
 from warner.results import Result, as_frame
+from warner.words import printable
 
 if TYPE_CHECKING:
     import os
@@ -139,6 +140,14 @@ class Regression(Result):
     def freedom(self) -> Array | None:
         """Degrees of freedom of Student's t of each coefficient; None without clusters, for the normal distribution."""
         return None if self.clustered is None else self.clustered.accuracy(np.eye(len(self.point))).freedom
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What must be said of intervals and p-values where clusters are few or unequal."""
+        coefficients = self.specification.coefficients
+        several = len({name.answer for name in coefficients}) > 1
+        names = [printable(str(name) if several else name.term) for name in coefficients]
+        return () if self.clustered is None else self.clustered.notes(names)
 
     def accuracy(self, slopes: Array) -> Accuracy:
         """Give errors and degrees of freedom of what has these derivatives in the coefficients, (..., coefficients)."""
