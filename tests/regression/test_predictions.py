@@ -14,7 +14,7 @@ import warner
 from regression_cases import FORCED, REFERENCE, THREE, fit_of, people_of
 from warner.regression.ascent import climbed
 from warner.regression.covariances import spread_of_scores
-from warner.regression.predictions import influence, mean_over_people
+from warner.regression.means import influence, mean_over_people
 from warner.regression.regressions import regress
 
 CASE = REFERENCE["A_binary_forced_response"]

@@ -26,6 +26,7 @@ FLAT = 1e-5  # eigenvalue below which the ground may be flat
 DEFINITE = 1e-10  # an eigenvalue above this is positive
 AT_THE_FOOT = 0.01  # nats below a known maximum, with nothing but the way up in between
 NEAR = 0.01  # movement of a predictor
+SIMILAR = 0.2  # part of a step by which the next may differ to be the same
 PROMISED = 1e-4  # part of the promised gain that a step must keep
 SHORTEST = 1e-10  # part of a step
 
@@ -96,6 +97,7 @@ def climbed(likelihood: Surface, start: Array, *, gap: float = GAP, known: Seque
     """Climb from a start to a maximum of the likelihood, or to the foot of one that is known already."""
     b, here = start, likelihood.at(start)
     left, reach = np.inf, likelihood.reach
+    before, stride = np.zeros_like(b), 1.0
     if not np.isfinite(here.value):
         return Peak(b, here.value, left, reached=False)
     if not len(b):  # nothing is free, as in the profile of the only coefficient
@@ -105,7 +107,7 @@ def climbed(likelihood: Surface, start: Array, *, gap: float = GAP, known: Seque
         along = vectors @ here.gradient / likelihood.total
         step = (along / np.maximum(np.abs(values), FLOOR)) @ vectors
         left = float(here.gradient @ step) / 2
-        enough = left < (ENDLESS_GAP if abs(values[0]) < ENDLESS else gap)
+        enough = left < (max(gap, ENDLESS_GAP) if abs(values[0]) < ENDLESS else gap)
         if enough and values[0] < -DEFINITE:  # a saddle: leave it along the steepest way
             step = _off_the_saddle(likelihood, b, vectors[0])
         elif enough:
@@ -114,14 +116,24 @@ def climbed(likelihood: Surface, start: Array, *, gap: float = GAP, known: Seque
             for peak in known:
                 if abs(here.value + left - peak.value) < AT_THE_FOOT and _near(likelihood, b + step, peak.coefficients):
                     return peak
-        longest = min(1.0, reach / max(float(np.abs(likelihood.movement(step)).max()), 1e-300))
+        # Where a share goes to 0 by a logit, the height is an exponential in its predictor, and all steps are the same:
+        # then ever longer ones are taken.
+        stride = 2 * stride if _repeated(likelihood, step, before) else 1.0
+        longest = min(stride, reach / max(float(np.abs(likelihood.movement(step)).max()), 1e-300))
         length, there = _along(likelihood, b, here, step, 2 * left, longest)
+        before = step
         # On the way to infinity all steps are as long as allowed: then ever longer ones are.
         reach = 2 * reach if length == longest < 1 else likelihood.reach
         if length == 0:  # rounding: nothing more can be gained
             return Peak(b, here.value, left, reached=left < max(1e-6, 1e-13 * abs(here.value)))
         b, here = b + length * step, there
     return Peak(b, here.value, left, reached=False)
+
+
+def _repeated(likelihood: Surface, step: Array, before: Array) -> bool:
+    """Tell whether a step moves predictors as the one before did."""
+    moved, difference = np.abs(likelihood.movement(step)).max(), np.abs(likelihood.movement(step - before)).max()
+    return bool(difference < SIMILAR * moved)
 
 
 def _near(likelihood: Surface, first: Array, second: Array) -> bool:

@@ -1,9 +1,16 @@
-"""Confidence intervals of coefficients: by profile likelihood, or by standard errors where that is not valid or dear.
+r"""Confidence intervals of coefficients: by profile likelihood, or by standard errors where that is not valid or dear.
 
 A profile needs a likelihood: with sampling weights, clusters or strata there is none, and the interval is that of Wald,
-with robust errors. So it is if robust errors were asked for, and for linear shares. Where as much is known as 2,000
-direct answers would tell, and no estimate is at infinity, both agree, and the cheaper one is taken. A penalised
+with robust errors. So it is if robust errors were asked for, and for linear shares. Where reports tell as much as 2,000
+direct answers would, and no estimate is at infinity, Wald's is taken for those coefficients whose profile confirms it:
+however much is known of all people together, a group of 60 may say little about its own coefficient. A penalised
 estimate is a point, without an interval.
+
+Whether a profile confirms both ends of :math:`\hat h \pm z\,\mathrm{se}`, h any function of the coefficients, is seen
+by one step of Newton's method: the end of the profile is
+:math:`[\max_b\{\ell(b) + \tau h(b)\} - \ell_{\max} + z^2/2]/\tau`, nearly the same for all :math:`\tau` near
+:math:`\pm z/\mathrm{se}` (`mean_profiles`). A step from the estimate leads to :math:`\hat b + \tau V\nabla h`, and
+what a further one would gain is half its decrement.
 """
 
 from __future__ import annotations
@@ -22,13 +29,16 @@ from warner.regression.profiles import Combination, FalseOptimumError, Profile
 from warner.regression.starts import starts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from warner.arrays import Array
     from warner.regression.likelihood import Likelihood
     from warner.regression.profiles import Quantity
     from warner.regression.regressions import Regression
 
 INTERVALS = ("auto", "profile", "wald")
-MANY = 2000.0  # direct answers that would tell as much, beyond which Wald's interval is as good
+MANY = 2000.0  # direct answers that would tell as much, beyond which Wald's interval is taken where it is confirmed
+AGREE = 0.05  # part of the way from the estimate to an end by which two intervals that agree may differ
 FEW_STARTS = 2  # of each end: null and corrected score, if no other maximum is near
 TRIALS = 5
 FAR_OUT = 100.0  # movement of a predictor that shows whether a quantity goes along
@@ -80,7 +90,7 @@ def summit(fit: Regression, threshold: float, better: Array | None = None) -> Su
 
 
 def taken(fit: Regression, interval: str) -> str:
-    """Tell which interval is taken: "profile", "wald" or "none"."""
+    """Tell which interval is taken: "profile", "wald", "none", or "either": Wald's where the profile confirms it."""
     if interval not in INTERVALS:
         raise ValueError(f"interval must be one of {', '.join(INTERVALS)}, but got {interval!r}")
     if fit.penalty is not None:
@@ -90,21 +100,52 @@ def taken(fit: Regression, interval: str) -> str:
                 "the data; leave the penalty out"
             )
         return "none"
-    reason = _no_profile(fit)
+    reason = no_profile(fit)
     if interval == "profile" and reason:
         raise ValueError(f"interval must not be 'profile' {reason}; use 'wald'")
     if interval != "auto":
         return interval
-    enough = fit.effective is not None and fit.effective > MANY and fit.infinity is None
-    return "wald" if reason or enough else "profile"
+    if reason:
+        return "wald"
+    return "either" if fit.effective is not None and fit.effective > MANY and fit.infinity is None else "profile"
 
 
-def _no_profile(fit: Regression) -> str:
+def no_profile(fit: Regression) -> str:
+    """Say why there are no profiles; nothing if there are."""
     if fit.log_likelihood is None:
         return "for a linear model, which has no likelihood"
     if sampled(fit.gathered.rows):
         return "with sampling weights, clusters or strata, which a likelihood ignores"
     return "with robust errors, which do not trust the likelihood" if fit.errors == "robust" else ""
+
+
+def wald_agrees(
+    fit: Regression, at: Callable[[Array], tuple[float, Array, Array]], ends: tuple[float, float], reach: float
+) -> bool:
+    """Tell whether the profile of a quantity confirms both ends of its interval by standard errors.
+
+    `at` gives the quantity at some coefficients, with its derivatives and second derivatives.
+    """
+    assert fit.log_likelihood is not None
+    estimate, gradient, _ = at(fit.point)
+    along = fit.spread @ gradient
+    variance = float(gradient @ along)
+    if not variance > 0 or not np.isfinite(ends).all():
+        return False
+    for side, end in zip((-1, 1), ends, strict=True):
+        tilt = side * reach / float(np.sqrt(variance))
+        b = fit.point + tilt * along
+        place, (value, slope, bend) = fit.likelihood.at(b), at(b)
+        rest, information = place.gradient + tilt * slope, place.information - tilt * bend
+        try:
+            root = np.linalg.cholesky(information)
+        except np.linalg.LinAlgError:
+            return False
+        gain = float(np.sum(np.linalg.solve(root, rest) ** 2)) / 2
+        there = value + (place.value + gain - fit.log_likelihood + reach**2 / 2) / tilt
+        if not abs(there - end) < AGREE * abs(end - estimate):
+            return False
+    return True
 
 
 def quantile(level: float, freedom: Array | None) -> Array:
@@ -134,16 +175,26 @@ def limits(fit: Regression, level: float = 0.95, interval: str = "auto") -> Limi
     if method == "none":
         nothing = np.full(count, np.nan)
         return Limits(nothing, nothing.copy(), ("none",) * count, statistic)
-    if method == "wald":
-        low = fit.coefficients - reach * fit.standard_errors
-        high = fit.coefficients + reach * fit.standard_errors
-        infinite = np.isinf(fit.coefficients)
-        low[infinite & (fit.coefficients < 0)] = -np.inf
-        high[infinite & (fit.coefficients > 0)] = np.inf
-        undetermined = np.isnan(fit.coefficients)
-        low[undetermined], high[undetermined] = -np.inf, np.inf
-        return Limits(low, high, ("wald",) * count, statistic)
-    return _profiled(fit, float(reach) ** 2, statistic)
+    low = fit.coefficients - reach * fit.standard_errors
+    high = fit.coefficients + reach * fit.standard_errors
+    normal = float(quantile(level, None))
+    if method == "either":
+        confirmed = [_confirmed(fit, i, (float(low[i]), float(high[i])), normal) for i in range(count)]
+        which = np.flatnonzero(~np.array(confirmed))
+    else:
+        which = np.arange(count if method == "profile" else 0)
+    infinite = np.isinf(fit.coefficients)
+    low[infinite & (fit.coefficients < 0)] = -np.inf
+    high[infinite & (fit.coefficients > 0)] = np.inf
+    undetermined = np.isnan(fit.coefficients)
+    low[undetermined], high[undetermined] = -np.inf, np.inf
+    wald = Limits(low, high, ("wald",) * count, statistic)
+    return _profiled(fit, normal**2, wald, which.tolist()) if len(which) else wald
+
+
+def _confirmed(fit: Regression, i: int, ends: tuple[float, float], reach: float) -> bool:
+    size = len(fit.point)
+    return wald_agrees(fit, lambda b: (float(b[i]), np.eye(size)[i], np.zeros((size, size))), ends, reach)
 
 
 def warned(fit: Regression, ends: Limits) -> Limits:
@@ -158,35 +209,37 @@ def warned(fit: Regression, ends: Limits) -> Limits:
     return ends
 
 
-def _profiled(fit: Regression, threshold: float, statistic: Array) -> Limits:
-    """Find both ends of each coefficient; with a better optimum they are its own, widened to hold the estimate."""
+def _profiled(fit: Regression, threshold: float, wald: Limits, which: Sequence[int]) -> Limits:
+    """Find both ends of some coefficients; with a better optimum they are its own, widened to hold the estimate."""
     top, better = summit(fit, threshold), None
+    methods = tuple("profile" if i in which else "wald" for i in range(len(fit.coefficients)))
     for _ in range(TRIALS):
+        ends = Limits(wald.low.copy(), wald.high.copy(), methods, wald.statistic.copy())
         try:
-            low, high = _ends_of_all(fit, top, threshold, statistic)
+            _profile_each(fit, top, threshold, ends, which)
         except FalseOptimumError as error:
             top = summit(fit, threshold, error.coefficients)
             better = top.point
         else:
-            if better is not None:
-                low, high = np.fmin(low, fit.coefficients), np.fmax(high, fit.coefficients)
-            return Limits(low, high, ("profile",) * len(low), statistic, better)
-    raise _too_many_maxima()
+            if better is None:
+                return ends
+            low, high = np.fmin(ends.low, fit.coefficients), np.fmax(ends.high, fit.coefficients)
+            return ends._replace(low=low, high=high, better=better)
+    raise too_many_maxima()
 
 
-def _ends_of_all(fit: Regression, top: Summit, threshold: float, statistic: Array) -> tuple[Array, Array]:
-    low, high = np.full_like(statistic, -np.inf), np.full_like(statistic, np.inf)
-    for i, estimate in enumerate(fit.coefficients):
+def _profile_each(fit: Regression, top: Summit, threshold: float, ends: Limits, which: Sequence[int]) -> None:
+    """Put the ends of the profiles in their places, and the signed roots of the likelihood ratios against 0."""
+    for i in which:
+        estimate = fit.coefficients[i]
         if np.isnan(estimate):
             continue
-        profile = top.profile(Combination(np.eye(len(statistic))[i]), float(top.likelihood.scale[i]))
+        profile = top.profile(Combination(np.eye(len(ends.low))[i]), float(top.likelihood.scale[i]))
         if estimate > -np.inf:
-            low[i] = profile.end(threshold, -1)
+            ends.low[i] = profile.end(threshold, -1)
         if estimate < np.inf:
-            high[i] = profile.end(threshold, 1)
-        if np.isinf(estimate):
-            statistic[i] = np.copysign(np.sqrt(max(profile.loss(0.0), 0.0)), estimate)
-    return low, high
+            ends.high[i] = profile.end(threshold, 1)
+        ends.statistic[i] = np.copysign(np.sqrt(max(profile.loss(0.0), 0.0)), estimate)
 
 
 class Coordinates(NamedTuple):
@@ -217,7 +270,7 @@ def ends_of(
             top = summit(fit, threshold, np.linalg.inv(coordinates.matrix).astype(np.float64) @ error.coefficients)
         else:
             return min(low, estimate), max(high, estimate)
-    raise _too_many_maxima()
+    raise too_many_maxima()
 
 
 def infinite_in(fit: Regression, quantity: Quantity, coordinates: Coordinates) -> float:
@@ -229,5 +282,6 @@ def infinite_in(fit: Regression, quantity: Quantity, coordinates: Coordinates) -
     return float(np.sign(moved)) * np.inf if abs(moved) > FAR_OUT / 100 else 0.0
 
 
-def _too_many_maxima() -> ValueError:
+def too_many_maxima() -> ValueError:
+    """Say that profiles lead from one maximum to the next."""
     return ValueError("the likelihood has too many maxima for profiles; use interval='wald', or fit with more starts")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.inference.complements import answers_of_interest
-from warner.regression.limits import p_values, quantile, taken
-from warner.regression.predictions import Mean, accuracy_of, mean_of_columns, mean_over_people
+from warner.regression.limits import p_values, taken
+from warner.regression.means import mean_limits, mean_of_columns, mean_over_people
 from warner.results import Result, plain
 from warner.typesetting import Printed, estimate_columns, labels
 from warner.words import counted, enumerated, level_text, quoted, sentence, tabulated
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Counts, Label
     from warner.documents import Document
+    from warner.regression.means import Mean
     from warner.regression.regressions import Regression
 
 STRIDE = 1e-3  # of the spread of a column
@@ -52,8 +53,12 @@ class Margins(Result):
         Degrees of freedom of Student's t of each change; None without clusters, for the normal distribution.
     people : int
         The number of people whose reports were used.
+    statistic : array of shape (effects, k)
+        Change over standard error; the signed root of the likelihood ratio where the interval is that of a profile.
+    methods : tuple of tuple of str
+        How each interval was found: "wald", "profile", or "none".
     notes : tuple of str
-        What must be said of the intervals, where clusters are few or unequal.
+        What must be said wherever these numbers are used: that clusters are few, or that reports tell little.
     """
 
     effects: tuple[str, ...]
@@ -66,6 +71,8 @@ class Margins(Result):
     target: str
     freedom: Array | None
     people: int
+    statistic: Array
+    methods: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
 
     def table(self) -> dict[str, Counts]:
@@ -74,14 +81,14 @@ class Margins(Result):
         Returns
         -------
         dict of ndarray
-            ``term``, ``answer``, ``estimate``, ``se``, ``statistic``, ``p``, ``low``, ``high``.
+            ``term``, ``answer``, ``estimate``, ``se``, ``statistic``, ``p``, ``low``, ``high``, and ``interval``: how
+            these were found. The standard error is NaN where some of the shares are estimated as 0 or 1.
         """
         rows, k = self.changes.shape
         terms, answers = np.empty(rows * k, dtype=object), np.empty(rows * k, dtype=object)
         terms[:] = [effect for effect in self.effects for _ in range(k)]
         answers[:] = list(self.domain) * rows
-        with np.errstate(invalid="ignore", divide="ignore"):
-            statistic = (self.changes / self.errors).ravel()
+        statistic = self.statistic.ravel()
         return {
             "term": terms,
             "answer": answers,
@@ -91,6 +98,7 @@ class Margins(Result):
             "p": p_values(statistic, None if self.freedom is None else self.freedom.ravel()),
             "low": self.low.ravel(),
             "high": self.high.ravel(),
+            "interval": np.array([method for row in self.methods for method in row], dtype=object),
         }
 
     def to_dict(self) -> Document:
@@ -138,7 +146,7 @@ class Margins(Result):
         table = self.of_interest()
         columns = {"term": [str(term) for term in table["term"]], "answer": [str(answer) for answer in table["answer"]]}
         columns["change"] = [f"{100 * change:+.3f}" for change in table["estimate"]]
-        columns["se"] = [f"{100 * error:.3f}" for error in table["se"]]
+        columns["se"] = ["-" if np.isnan(error) else f"{100 * error:.3f}" for error in table["se"]]
         columns["p"] = ["-" if np.isnan(p) else f"{p:.2g}" for p in table["p"]]
         columns[f"{level_text(self.level)} interval"] = [
             "-" if np.isnan(low) else f"{100 * low:+.3f} to {100 * high:+.3f}"
@@ -149,7 +157,12 @@ class Margins(Result):
 
 
 def marginal_effects(
-    fit: Regression, variables: Iterable[str] | None = None, *, level: float = 0.95, target: str = "realised"
+    fit: Regression,
+    variables: Iterable[str] | None = None,
+    *,
+    level: float = 0.95,
+    target: str = "realised",
+    interval: str = "auto",
 ) -> Margins:
     """Give the average marginal effects of some variables; see `Regression.margins`."""
     known = fit.gathered.terms.variables
@@ -162,25 +175,31 @@ def marginal_effects(
             f"variables must be some that the model uses ({enumerated([repr(name) for name in known], 8) or 'none'}), "
             f"but got {enumerated([repr(name) for name in strange], 8) or 'none'}"
         )
-    found = [effect for name in wanted for effect in _effects(fit, name)]
-    changes = np.array([mean.shares for _, mean in found])
-    accuracy = [accuracy_of(fit, mean, target) for _, mean in found]
-    errors = np.array([one.errors for one in accuracy])
-    freedom = None if fit.clustered is None else np.array([one.freedom for one in accuracy])
-    reach = quantile(level, freedom) if taken(fit, "auto") != "none" else np.nan
+    effects = [effect for name in wanted for effect in _effects(fit, name)]
+    method = interval if taken(fit, interval) != "none" else "none"
+    found = [mean_limits(fit, mean, target, method, level, _around, tested=True) for _, mean in effects]
+    errors, low, high, methods, statistic, freedoms = zip(*found, strict=True)
+    freedom = None if fit.clustered is None else np.array(freedoms)
     return Margins(
-        tuple(name for name, _ in found),
+        tuple(name for name, _ in effects),
         fit.specification.domain,
-        changes,
-        errors,
-        changes - reach * errors,
-        changes + reach * errors,
+        np.array([mean.shares for _, mean in effects]),
+        np.array(errors),
+        np.array(low),
+        np.array(high),
         level,
         target,
         freedom,
         fit.people,
+        np.array(statistic),
+        methods,
         () if fit.clustered is None or freedom is None else tuple(fit.clustered.sentences(freedom)),
     )
+
+
+def _around(changes: Array, errors: Array, reach: Array) -> tuple[Array, Array]:
+    """Give Wald's intervals."""
+    return changes - reach * errors, changes + reach * errors
 
 
 def _effects(fit: Regression, name: str) -> Iterator[tuple[str, Mean]]:

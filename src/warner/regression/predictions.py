@@ -1,14 +1,11 @@
 r"""Shares that a model predicts: for people with given covariates, or on average over the people of the sample.
 
-The interval of the share of one profile is that of the profile likelihood of its log-odds, where that is taken for
-coefficients (`limits`): near the noise floor nothing else keeps its level, and to decide by the data which shares are
-near it keeps it even less. Elsewhere, and for means, it is found on the scale of the log-odds, where it is nearly
-symmetric: for two answers :math:`x'b \pm z\,\mathrm{se}`, for more :math:`\operatorname{logit}\theta_k` with the error
-of the delta method. So it is for answers between others in an order.
-
-A mean over people, :math:`p = \sum_n w_n\theta(x_n)/\sum_n w_n` with gradient g, has the variance :math:`g'Vg` for
-these people (target "realised"). For the population that they are a sample of ("population") people add theirs:
-:math:`\theta(x_n) - p` to what each adds to the errors of the coefficients.
+The interval of the share of one profile is that of the profile likelihood of its log-odds (of the share itself for
+answers between others in an order), where that is taken for coefficients (`limits`): near the noise floor nothing else
+keeps its level. Wald's interval is found on the scale of the log-odds, where it is nearly symmetric: for two answers
+:math:`x'b \pm z\,\mathrm{se}`, for more :math:`\operatorname{logit}\theta_k` with the error of the delta method. It is
+taken where the reports tell much and the profile confirms both its ends; for means over people (`means`), where the
+profile confirms them.
 """
 
 from __future__ import annotations
@@ -23,12 +20,12 @@ from scipy.special import expit, logit
 
 from warner.inference.complements import answers_of_interest, remainder
 from warner.regression.cluster_robust import Accuracy
-from warner.regression.covariances import inverted, spread_of_scores
 from warner.regression.covariates import columns_of, number_of_rows
 from warner.regression.families import Binary, Cumulative, Softmax
 from warner.regression.likelihood import Likelihood
-from warner.regression.limits import Coordinates, ends_of, infinite_in, quantile, summit, taken
-from warner.regression.linear import least_squares
+from warner.regression.limits import Coordinates, ends_of, infinite_in, quantile, summit, taken, wald_agrees
+from warner.regression.mean_profiles import MeanShare
+from warner.regression.means import check_target, mean_ends, mean_limits, mean_over_people
 from warner.regression.profiles import Combination, LogOdds
 from warner.regression.terms import by_name
 from warner.results import Result, plain
@@ -40,15 +37,12 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Counts, Label
     from warner.documents import Document
-    from warner.regression.cluster_robust import ClusterRobust
     from warner.regression.covariates import Columns
     from warner.regression.limits import Summit
     from warner.regression.links import Link
     from warner.regression.profiles import Quantity
     from warner.regression.regressions import Regression
-    from warner.regression.rows import Rows
 
-TARGETS = ("realised", "population")
 EMPTY = 1e-6  # a share below this is on the boundary: its log-odds are as good as infinite
 LISTED = 5
 
@@ -76,13 +70,10 @@ class Prediction(Result):
         Whether means are for these people ("realised") or for the population that they are a sample of.
     people : int
         The number of people whose reports were used.
-    boundary : bool
-        Whether an estimate lies at infinity: then the errors of means leave out what is unknown about people whose
-        share is 0 or 1.
     freedom : array of shape (rows, k), or None
         Degrees of freedom of Student's t of each interval; None without clusters, for the normal distribution.
     notes : tuple of str
-        What must be said of the intervals, where clusters are few or unequal.
+        What must be said wherever these numbers are used: that clusters are few, or that reports tell little.
     """
 
     profiles: Mapping[str, Counts]
@@ -96,7 +87,6 @@ class Prediction(Result):
     level: float
     target: str
     people: int
-    boundary: bool = False
     freedom: Array | None = None
     notes: tuple[str, ...] = ()
 
@@ -177,10 +167,7 @@ class Prediction(Result):
             return []
         over = f", with {enumerated(list(self.averaged), LISTED)} as they are" if self.profiles else ""
         whom = "these people" if self.target == "realised" else "the population that they are a sample of"
-        said = [f"Means over {counted(self.people, 'person', 'people')}{over}; intervals are for {whom}."]
-        if self.boundary:
-            said.append("Some shares in these means are estimated as 0 or 100 %: intervals are too short there.")
-        return said
+        return [f"Means over {counted(self.people, 'person', 'people')}{over}; intervals are for {whom}."]
 
 
 def _end(share: float) -> str:
@@ -191,115 +178,21 @@ def _shown(value: object) -> str:
     return in_digits(value, 6).replace(",", "") if isinstance(value, float) else str(value)
 
 
-class Mean(NamedTuple):
-    """A mean of shares over people, or a difference of such means.
-
-    Its value, (k,); its derivatives in the coefficients, (k, coefficients); and each row's own share, (n, k).
-    """
-
-    shares: Array
-    slopes: Array
-    each: Array
-
-    def scaled(self, factor: float) -> Mean:
-        """Give a multiple of the mean."""
-        return Mean(*(factor * part for part in self))
-
-    def plus(self, factor: float, other: Mean) -> Mean:
-        """Add a multiple of another mean."""
-        return Mean(*(mine + factor * theirs for mine, theirs in zip(self, other, strict=True)))
-
-
-def mean_over_people(fit: Regression, given: Mapping[str, Any]) -> Mean:
-    """Average the shares over the people of the sample, some variables of whom are set to other values."""
-    gathered = fit.gathered
-    count = number_of_rows(gathered.covariates)
-    columns = dict(gathered.covariates) | {name: np.full(count, value) for name, value in given.items()}
-    return mean_of_columns(fit, columns)
-
-
-def mean_of_columns(fit: Regression, columns: Columns) -> Mean:
-    """Average the shares over people with these covariates, a row for each pattern of the data."""
-    gathered = fit.gathered
-    x = gathered.terms.matrix(columns) if columns else np.ones((1, len(gathered.terms.names)))
-    weight = np.bincount(gathered.pattern, gathered.rows.weight, minlength=len(x)) / gathered.rows.weight.sum()
-    shares = fit.specification.shares_at(fit.point, x)
-    slopes = np.tensordot(weight, fit.specification.slopes_at(fit.point, x), axes=1)
-    return Mean(weight @ shares, slopes, shares[gathered.pattern])
-
-
-def influence(fit: Regression) -> Array:
-    """Give what one person of each row adds to the errors of the coefficients, (n, coefficients)."""
-    if fit.log_likelihood is None:
-        return least_squares(fit.gathered.rows, fit.specification.reference_place).influence
-    information = fit.likelihood.at(fit.point).information
-    bread = inverted(information, fit.likelihood, flat=fit.infinity is not None)
-    return np.asarray(fit.likelihood.scores(fit.point) @ bread)
-
-
-def accuracy_of(fit: Regression, mean: Mean, target: str) -> Accuracy:
-    """Give the standard errors of a mean, for these people or for the population, with degrees of freedom."""
-    if target not in TARGETS:
-        raise ValueError(f"target must be one of {', '.join(TARGETS)}, but got {target!r}")
-    if target == "realised":
-        return fit.accuracy(mean.slopes)
-    rows = fit.gathered.rows
-    own = (mean.each - mean.shares) / rows.weight.sum()
-    if fit.clustered is not None:
-        return _of_clusters(fit.clustered, rows, mean.slopes, own)
-    variance = np.diagonal(spread_of_scores(rows, own + influence(fit) @ mean.slopes.T))
-    return Accuracy(np.sqrt(np.maximum(variance, 0.0)), None)
-
-
-def _of_clusters(robust: ClusterRobust, rows: Rows, slopes: Array, own: Array) -> Accuracy:
-    """Add to the errors of the coefficients those of a mean over clusters of people: `own`, (n, k), of each person."""
-    sums = np.zeros((robust.clusters.number, own.shape[1]))
-    np.add.at(sums, robust.clusters.cluster, own * rows.weight[:, np.newaxis])
-    parts = np.bincount(robust.clusters.cluster, rows.weight) / rows.weight.sum()
-    variances = (rows.square @ own**2).tolist()
-    found = [
-        robust.with_mean(slopes[k], sums[:, k], parts, variance).accuracy(np.ones(1))
-        for k, variance in enumerate(variances)
-    ]
-    freedom = [one.freedom for one in found if one.freedom is not None]
-    return Accuracy(np.array([float(one.errors) for one in found]), np.array(freedom, dtype=np.float64))
-
-
 def predicted(
     fit: Regression, profiles: Any = None, *, level: float = 0.95, target: str = "realised", interval: str = "auto"
 ) -> Prediction:
     """Predict shares; see `Regression.predict`."""
     method = taken(fit, interval)
+    check_target(target)
     variables = fit.gathered.terms.variables
     given = {} if profiles is None else _given(profiles, variables)
     averaged = tuple(name for name in variables if name not in given)
     if profiles is not None and not averaged:
-        x = fit.gathered.terms.matrix(given)
-        shares, slopes = fit.specification.shares_at(fit.point, x), fit.specification.slopes_at(fit.point, x)
-        errors, freedom = fit.accuracy(slopes)
-        reach = np.broadcast_to(quantile(level, freedom), shares.shape)
-        if fit.infinity is not None or fit.specification.empty:  # on the boundary there is no standard error
-            errors[(shares < EMPTY) | (shares > 1 - EMPTY)] = np.nan
-        if target not in TARGETS:
-            raise ValueError(f"target must be one of {', '.join(TARGETS)}, but got {target!r}")
-        top = summit(fit, float(quantile(level, None)) ** 2) if method == "profile" else None
-        ends = [
-            _of_profile(fit, row, share, error, times, method, top)
-            for row, share, error, times in zip(x, shares, errors, reach, strict=True)
-        ]
+        shares, accuracy, ends = _of_profiles(fit, fit.gathered.terms.matrix(given), level, method)
     else:
-        if interval == "profile":
-            raise ValueError("interval must not be 'profile' for means over people, which have none; use 'wald'")
-        count = number_of_rows(given)
-        means = [mean_over_people(fit, {name: column[row] for name, column in given.items()}) for row in range(count)]
-        found = [accuracy_of(fit, mean, target) for mean in means]
-        shares, errors = np.array([mean.shares for mean in means]), np.array([one.errors for one in found])
-        freedom = None if fit.clustered is None else np.array([one.freedom for one in found])
-        reach = np.broadcast_to(quantile(level, freedom), shares.shape)
-        ends = [
-            _around(fit, share, error, times, method) for share, error, times in zip(shares, errors, reach, strict=True)
-        ]
+        shares, accuracy, ends = _of_means(fit, given, target, level, interval if method != "none" else "none")
     low, high, methods = zip(*ends, strict=True)
+    errors, freedom = accuracy
     return Prediction(
         given,
         averaged,
@@ -312,7 +205,6 @@ def predicted(
         level,
         target,
         fit.people,
-        fit.infinity is not None,
         freedom,
         () if fit.clustered is None or freedom is None else tuple(fit.clustered.sentences(freedom)),
     )
@@ -338,14 +230,37 @@ def _given(profiles: Any, variables: Sequence[str]) -> Columns:
 Ends = tuple["Array", "Array", tuple[str, ...]]
 
 
-def _around(fit: Regression, shares: Array, errors: Array, reach: Array, method: str) -> Ends:
+def _of_means(
+    fit: Regression, given: Columns, target: str, level: float, method: str
+) -> tuple[Array, Accuracy, list[Ends]]:
+    """Give means over people, with some variables set to each row of values in turn."""
+    rows = range(number_of_rows(given))
+    means = [mean_over_people(fit, {name: column[row] for name, column in given.items()}) for row in rows]
+    found = [mean_limits(fit, mean, target, method, level, partial(_around, fit)) for mean in means]
+    freedom = None if fit.clustered is None else np.array([one.freedom for one in found])
+    accuracy = Accuracy(np.array([one.errors for one in found]), freedom)
+    return np.array([mean.shares for mean in means]), accuracy, [(one.low, one.high, one.methods) for one in found]
+
+
+def _of_profiles(fit: Regression, x: Array, level: float, method: str) -> tuple[Array, Accuracy, list[Ends]]:
+    """Give the shares of people with each row of columns."""
+    shares, slopes = fit.specification.shares_at(fit.point, x), fit.specification.slopes_at(fit.point, x)
+    errors, freedom = fit.accuracy(slopes)
+    reach = np.broadcast_to(quantile(level, freedom), shares.shape)
+    if fit.infinity is not None or fit.specification.empty:  # on the boundary there is no standard error
+        errors[(shares < EMPTY) | (shares > 1 - EMPTY)] = np.nan
+    top = summit(fit, float(quantile(level, None)) ** 2) if method in {"profile", "either"} else None
+    ends = [
+        _of_profile(fit, row, share, error, times, method, top)
+        for row, share, error, times in zip(x, shares, errors, reach, strict=True)
+    ]
+    return shares, Accuracy(errors, freedom), ends
+
+
+def _around(fit: Regression, shares: Array, errors: Array, reach: Array) -> tuple[Array, Array]:
     """Give Wald's intervals: on the scale of the log-odds, or of the shares themselves where these are linear."""
-    if method == "none":
-        nothing = np.full_like(shares, np.nan)
-        return nothing, nothing, ("none",) * len(shares)
-    names = ("wald",) * len(shares)
     if fit.log_likelihood is None:
-        return shares - reach * errors, shares + reach * errors, names
+        return shares - reach * errors, shares + reach * errors
     inside = (shares > EMPTY) & (shares < 1 - EMPTY)
     safe = np.where(inside, shares, 0.5)
     half = reach * errors / (safe * (1 - safe))
@@ -353,7 +268,7 @@ def _around(fit: Regression, shares: Array, errors: Array, reach: Array, method:
     # On the boundary there are no log-odds: one end is known, and the other one is not.
     low = np.where(inside, low, np.where(shares < 0.5, 0.0, np.nan))
     high = np.where(inside, high, np.where(shares < 0.5, np.nan, 1.0))
-    return low, high, names
+    return low, high
 
 
 class _Odds(NamedTuple):
@@ -367,27 +282,34 @@ class _Odds(NamedTuple):
 def _of_profile(
     fit: Regression, x: Array, shares: Array, errors: Array, reach: Array, method: str, top: Summit | None
 ) -> Ends:
-    """Give the intervals of one profile: by profile likelihood from `top`, or Wald's without it."""
-    low, high, names = _around(fit, shares, errors, reach, method)
-    if method == "none" or fit.log_likelihood is None:
-        return low, high, names
-    methods = list(names)
-    for answer in range(len(shares)):
-        odds = _odds(fit, x, answer)
-        if odds is None:
-            continue
-        if top is not None:
-            ends = ends_of(fit, odds.quantity, float(reach[answer]) ** 2, odds.coordinates, top)
-            low[answer], high[answer] = sorted(map(odds.share, ends))
-            methods[answer] = "profile"
-        elif len(shares) == 2 and not infinite_in(fit, odds.quantity, odds.coordinates):
+    """Give the intervals of one profile: by profile likelihood from `top`, or Wald's."""
+    k, empty = len(shares), fit.specification.empty
+    if method == "none":
+        nothing = np.full(k, np.nan)
+        return nothing, nothing, ("none",) * k
+    low, high = _around(fit, shares, errors, reach)
+    methods = ["wald"] * k
+    for answer in range(1 if k == 2 else k):
+        odds = None if fit.log_likelihood is None else _odds(fit, x, answer)
+        if odds is not None and k == 2 and not infinite_in(fit, odds.quantity, odds.coordinates):
             # On the scale of the link, whichever it is.
             gradient = odds.quantity.gradient(fit.point)
             middle, half = odds.quantity.value(fit.point), float(reach[answer] * fit.accuracy(gradient).errors)
             low[answer], high[answer] = sorted((odds.share(middle - half), odds.share(middle + half)))
-        if len(shares) == 2:  # the other answer has the rest
-            low[1 - answer], high[1 - answer] = 1 - high[answer], 1 - low[answer]
-            return low, high, (methods[answer],) * 2
+        if top is None or fit.specification.domain[answer] in empty:
+            continue
+        times = float(reach[answer])
+        share, wald = MeanShare(fit.specification, x[np.newaxis], np.ones(1), answer), (low[answer], high[answer])
+        if method == "either" and wald_agrees(fit, share.at, wald, times):
+            continue
+        methods[answer] = "profile"
+        if odds is None:  # of an answer between others in an order
+            low[answer], high[answer] = mean_ends(fit, share, times**2, top)
+        else:
+            ends = ends_of(fit, odds.quantity, times**2, odds.coordinates, top)
+            low[answer], high[answer] = sorted(map(odds.share, ends))
+    if k == 2:  # the other answer has the rest
+        low[1], high[1], methods[1] = 1 - high[0], 1 - low[0], methods[0]
     return low, high, tuple(methods)
 
 

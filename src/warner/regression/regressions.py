@@ -201,8 +201,8 @@ class Regression(Result):
             Confidence level of the intervals.
         interval : {"auto", "profile", "wald"}
             Profile likelihood; or estimate and standard error. By default the profile where it is valid and needed: not
-            with sampling weights, clusters, strata or robust errors, and not where the reports tell more than 2,000
-            direct answers would, unless an estimate lies at infinity.
+            with sampling weights, clusters, strata or robust errors; and where the reports tell more than 2,000 direct
+            answers would, not for coefficients for which it confirms the other.
         odds : bool
             Give odds ratios, ``odds_ratio`` in the place of ``estimate``: exponentials of the coefficients and of the
             ends of their intervals. ``se`` is then that of the ratio, by the delta method; ``statistic`` and ``p`` are
@@ -212,8 +212,8 @@ class Regression(Result):
         -------
         dict of ndarray
             ``term``, ``answer`` (None where a coefficient is about all of them), ``estimate``, ``se``, ``statistic``
-            and ``p`` (estimate over standard error; the signed root of the likelihood ratio where the estimate lies at
-            infinity), ``low``, ``high``, and ``interval``: how these were found.
+            and ``p`` (estimate over standard error; the signed root of the likelihood ratio where the interval is that
+            of the profile, so that both agree), ``low``, ``high``, and ``interval``: how these were found.
         """
         return columns(self, level, interval, odds=odds)
 
@@ -251,7 +251,7 @@ class Regression(Result):
             Whether the errors of means are for these people, or for the population that they are a sample of.
         interval : {"auto", "profile", "wald"}
             Profile likelihood, or estimate and standard error on the scale of the log-odds. By default the profile
-            where `table` takes it, but not for means over people.
+            where `table` takes it; for means over people, unless it confirms the other.
 
         Examples
         --------
@@ -267,7 +267,12 @@ class Regression(Result):
         return predicted(self, profiles, level=level, target=target, interval=interval)
 
     def margins(
-        self, variables: Iterable[str] | None = None, *, level: float = 0.95, target: str = "realised"
+        self,
+        variables: Iterable[str] | None = None,
+        *,
+        level: float = 0.95,
+        target: str = "realised",
+        interval: str = "auto",
     ) -> Margins:
         """Give average marginal effects: by how much shares change with a variable, on average over people.
 
@@ -281,8 +286,11 @@ class Regression(Result):
             Confidence level of the intervals.
         target : {"realised", "population"}
             Whether errors are for these people, or for the population that they are a sample of.
+        interval : {"auto", "profile", "wald"}
+            Profile likelihood, or estimate and standard error. By default the profile unless it confirms the other; it
+            gives the p-values as well.
         """
-        return marginal_effects(self, variables, level=level, target=target)
+        return marginal_effects(self, variables, level=level, target=target, interval=interval)
 
     def compare(self, smaller: Regression) -> ModelTests:
         """Test a smaller model, with some terms left out, within this one.

@@ -104,6 +104,11 @@ def _fitted(likelihood: Likelihood, eta: Array) -> Array:
     return np.asarray(np.linalg.solve(gram, ((eta * rows.weight) @ rows.x / length).T).T / length)
 
 
+def coefficients_near(likelihood: Likelihood, eta: Array) -> Array:
+    """Give the coefficients whose predictors are nearest to some."""
+    return likelihood.coefficients(_fitted(likelihood, eta))
+
+
 def _with_slopes(likelihood: Likelihood, flat: Array, slopes: Array, mean: Array, spread: Array) -> Array:
     """Add slopes in standardized columns: where there is a constant column, they turn about the mean."""
     per_unit = np.divide(slopes, spread, out=np.zeros_like(slopes), where=spread > 0)
@@ -139,4 +144,4 @@ def corrected(likelihood: Likelihood, shares: Array) -> Array | None:
     eta = direct.predictors(peak.coefficients)
     if not peak.reached or np.abs(eta).max() > FARTHEST:
         return None
-    return likelihood.coefficients(_fitted(likelihood, likelihood.family.predictors_of(direct.family.shares(eta))))
+    return coefficients_near(likelihood, likelihood.family.predictors_of(direct.family.shares(eta)))

@@ -1,0 +1,221 @@
+r"""Profile likelihood of means of shares, and of their differences: marginal effects, and predictions on average.
+
+Standard errors say nothing about a share that is estimated as 0 or 1: on its boundary the likelihood has a slope in it,
+and no curvature in its log-odds. The profile likelihood needs none. With :math:`h(b) = \sum_m w_m\theta_k(x_m; b)`, a
+sum over rows whose weights may be negative, the upper end of the interval is the largest h among the coefficients whose
+log-likelihood is within half of :math:`\chi^2` of the maximum. By Lagrange's duality it is
+
+.. math:: \min_{\tau > 0}\; \frac{1}{\tau}\Bigl[\max_b\{\ell(b) + \tau h(b)\} - \ell_{\max} + \chi^2/2\Bigr],
+
+the lower end the same for -h: the likelihood is *tilted* towards larger h until it has lost what it may. Every
+:math:`\tau` gives an end that is no shorter, and near the best one the end is nearly the same: a few climbs will do.
+Where shares are free, as those of groups, the log-likelihood is concave in them, and the end is that of the profile
+itself; elsewhere it is that of the least concave function above the profile, at worst too wide. The likelihood ratio
+against a value of h comes from the same function, so that interval and p-value agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from warner.regression.ascent import climbed
+from warner.regression.likelihood import Likelihood, Place
+from warner.regression.optima import SAME
+from warner.regression.profiles import FalseOptimumError
+from warner.regression.starts import coefficients_near
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from warner.arrays import Array
+    from warner.regression.limits import Summit
+    from warner.regression.specifications import Specification
+
+CLOSE = 1e-4  # part of what a tilt should reach by which it may miss: the end is off by the square of that
+TILTS = 60
+FASTEST = 8.0  # times the tilt before
+STRONGEST = 1e9  # times the tilt of the standard error, beyond which nothing moves any more
+GROUND = 1e-5  # a share below this may be stuck where the likelihood is flat
+NOTHING = 1e-6  # standard errors
+GAP = 1e-7  # nats that a climb may leave
+BRANCHES = 4  # how often a tilt may turn out to have a higher maximum elsewhere
+
+
+class Sum(NamedTuple):
+    """A sum of shares, its derivatives in the coefficients, and its second ones."""
+
+    value: float
+    gradient: Array
+    curvature: Array
+
+
+@dataclass(frozen=True, eq=False)
+class MeanShare:
+    """A sum of the shares of one answer over rows x, with weights of either sign."""
+
+    specification: Specification
+    x: Array
+    weight: Array
+    answer: int
+
+    def value(self, b: Array) -> float:
+        """Give the sum."""
+        return float(self.weight @ self.specification.shares_at(b, self.x)[:, self.answer])
+
+    def at(self, b: Array) -> Sum:
+        r"""Give the sum with its derivatives.
+
+        With s and c the score and the curvature of a true answer k, the first derivatives of its share are
+        :math:`\theta_k s`, and the second :math:`\theta_k (ss' - c)`.
+        """
+        family, mapping = self.specification.family, self.specification.mapping
+        eta = self.specification.matrix(b) @ self.x.T
+        truth = np.repeat(np.eye(family.k)[:, [self.answer]], eta.shape[1], axis=1)
+        point, share = family.at(eta, truth), family.shares(eta)[self.answer]
+        weight = self.weight * share
+        first = ((weight * point.score) @ self.x).ravel()
+        bends = weight * (point.score[:, np.newaxis] * point.score - point.curvature)
+        second = np.einsum("fgm,mp,mq->fpgq", bends, self.x, self.x, optimize=True).reshape(len(first), -1)
+        if mapping is not None:
+            first, second = first @ mapping, mapping.T @ second @ mapping
+        return Sum(float(self.weight @ share), first, second)
+
+
+class Tilted(Likelihood):
+    """A likelihood that is tilted towards larger sums of shares: log-likelihood and tilt times sum."""
+
+    def __init__(self, likelihood: Likelihood, quantity: MeanShare) -> None:
+        super().__init__(likelihood.rows, likelihood.family, likelihood.mapping, likelihood.offset)
+        self.quantity, self.tilt = quantity, 0.0
+
+    def value(self, b: Array) -> float:
+        """Give the height."""
+        return super().value(b) + self.tilt * self.quantity.value(b)
+
+    def at(self, b: Array) -> Place:
+        """Give the height, its gradient and minus its second derivative."""
+        plain, extra = super().at(b), self.quantity.at(b)
+        return Place(
+            plain.value + self.tilt * extra.value,
+            plain.gradient + self.tilt * extra.gradient,
+            plain.information - self.tilt * extra.curvature,
+        )
+
+
+class _Solution(NamedTuple):
+    """The maximum of a tilted likelihood: coefficients, height, sum of shares, and twice the loss of likelihood."""
+
+    coefficients: Array
+    height: float
+    value: float
+    loss: float
+
+
+class MeanProfile:
+    """The profile of a sum of shares, from the maximum of the likelihood."""
+
+    def __init__(self, top: Summit, quantity: MeanShare) -> None:
+        self.top, self.tilted = top, Tilted(top.likelihood, quantity)
+        start = quantity.at(top.point)
+        self.estimate = start.value
+        variance = float(start.gradient @ top.spread @ start.gradient)
+        known = np.isfinite(variance) and variance > 0
+        # It says how far to tilt first; on the boundary, where nothing is known of it, the number of people does.
+        self.error = float(np.sqrt(variance if known else 1 / top.likelihood.total))
+        self._origin = _Solution(top.point, top.top, start.value, 0.0)
+
+    def end(self, quantile: float, side: int) -> float:
+        """Give the lower (side -1) or upper (+1) end of the values at which twice the loss is at most the quantile."""
+        tilt, there = self._reached(side, lambda here: np.sqrt(max(here.loss, 0.0) / quantile), np.sqrt(quantile))
+        return there.value + side * (quantile - there.loss) / (2 * tilt)
+
+    def loss(self, target: float) -> float:
+        """Give twice the log-likelihood that is lost where the sum is held at a value."""
+        distance = target - self.estimate
+        if abs(distance) < NOTHING * self.error:
+            return 0.0
+        side = 1 if distance > 0 else -1
+        tilt, there = self._reached(
+            side, lambda here: (here.value - self.estimate) / distance, abs(distance) / self.error
+        )
+        return max(there.loss + 2 * side * tilt * (target - there.value), 0.0)
+
+    def _reached(self, side: int, progress: Callable[[_Solution], float], errors: float) -> tuple[float, _Solution]:
+        """Tilt, first by so many errors, until the progress is 1, or as far as it goes."""
+        search, branches, here = _Search(errors / self.error), 0, self._origin
+        for _ in range(TILTS):
+            tilt = search.tilt
+            here = self._climbed(side * tilt, here.coefficients)
+            if abs(progress(here) - 1) < CLOSE or tilt * self.error > STRONGEST or search.narrow:
+                highest = self._highest(side * tilt, here)
+                if highest is here or branches == BRANCHES:
+                    return tilt, here
+                here, branches = highest, branches + 1
+                search = _Search(tilt)
+            search.went(progress(here))
+        return tilt, here
+
+    def _climbed(self, tilt: float, start: Array) -> _Solution:
+        """Climb the tilted likelihood from where the last one was, and from nearer where shares have come to 0.
+
+        There the ground is flat in the log-odds, and no climb leaves it.
+        """
+        self.tilted.tilt = tilt
+        here, likelihood = self._climbed_from(start), self.top.likelihood
+        eta = likelihood.predictors(here.coefficients)
+        if likelihood.family.shares(eta).min() > GROUND:
+            return here
+        nearer = self._climbed_from(coefficients_near(likelihood, likelihood.nearer(eta)))
+        return max(here, nearer, key=lambda one: one.height)
+
+    def _climbed_from(self, start: Array) -> _Solution:
+        peak = climbed(self.tilted, start, gap=GAP)
+        value = self.tilted.quantity.value(peak.coefficients)
+        loss = 2 * (self.top.top - (peak.value - self.tilted.tilt * value))
+        if loss < -2 * SAME - 1e-12 * abs(self.top.top):
+            raise FalseOptimumError(peak.coefficients, -loss / 2)
+        return _Solution(peak.coefficients, peak.value, value, loss)
+
+    def _highest(self, tilt: float, here: _Solution) -> _Solution:
+        """Try other starts with the same tilt, and give the highest maximum."""
+        self.tilted.tilt = tilt
+        for start in self.top.others:
+            if np.isfinite(self.tilted.value(start)):
+                other = self._climbed_from(start)
+                if other.height > here.height + SAME:
+                    here = other
+        return here
+
+
+class _Search:
+    """The search for the tilt whose progress is 1: by secants, since progress is almost proportional to the tilt."""
+
+    def __init__(self, tilt: float) -> None:
+        self.tilt = tilt
+        self._inside, self._outside = (0.0, 0.0), (np.inf, np.inf)
+        self._last = (0.0, 0.0)
+
+    @property
+    def narrow(self) -> bool:
+        """Whether the tilts on both sides are the same: between them the maximum jumps."""
+        return self._outside[0] < self._inside[0] * (1 + CLOSE)
+
+    def went(self, progress: float) -> None:
+        """Take note of the progress, and choose the next tilt."""
+        here, before = (self.tilt, progress), self._last
+        if progress > 1:
+            self._outside = here
+        else:
+            self._inside = here
+        slope = (progress - before[1]) / (here[0] - before[0]) if here[0] != before[0] else 0.0
+        low, high = self._inside[0], self._outside[0]
+        target = here[0] + (1 - progress) / slope if slope > 0 else np.inf
+        slow = abs(progress - 1) > abs(before[1] - 1) / 2
+        if np.isinf(high):
+            target = min(target, FASTEST * low)
+        elif slow or not low < target < high:
+            target = np.sqrt(max(low, high / FASTEST**2) * high)
+        self.tilt, self._last = float(target), here

@@ -1,0 +1,265 @@
+r"""Means of shares over people, and differences of such means: value, standard error and interval.
+
+A mean over people, :math:`p = \sum_n w_n\theta(x_n)/\sum_n w_n` with gradient g, has the variance :math:`g'Vg` for
+these people (target "realised"). For the population that they are a sample of ("population") people add theirs:
+:math:`\theta(x_n) - p` to what each adds to the errors of the coefficients.
+
+An interval by standard errors is taken where the profile likelihood confirms its ends (`limits.wald_agrees`).
+Elsewhere, and always where an estimate lies at infinity, it is that of the profile likelihood (`mean_profiles`). For
+the population the variance v of the people is added: an end at the distance d from the estimate moves to
+:math:`\sqrt{d^2 + z^2 v}` (G. Y. Zou and A. Donner, Statist. Med. 27, 2008, 1693-1702). Where there is no likelihood
+of a sample (`limits`), there is no interval for shares that are estimated as 0 or 1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+
+from warner.regression.cluster_robust import Accuracy
+from warner.regression.covariances import inverted, spread_of_scores
+from warner.regression.covariates import number_of_rows
+from warner.regression.limits import TRIALS, no_profile, quantile, summit, too_many_maxima, wald_agrees
+from warner.regression.linear import least_squares
+from warner.regression.mean_profiles import MeanProfile, MeanShare
+from warner.regression.profiles import FalseOptimumError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from warner.arrays import Array
+    from warner.regression.cluster_robust import ClusterRobust
+    from warner.regression.covariates import Columns
+    from warner.regression.limits import Summit
+    from warner.regression.regressions import Regression
+    from warner.regression.rows import Rows
+
+TARGETS = ("realised", "population")
+MOVES = 1e-3  # of a predictor, along a direction of length one, beyond which a share goes along to 0 or 1
+
+
+class Mean(NamedTuple):
+    """A mean of shares over people, or a sum of multiples of such means.
+
+    Its value, (k,); its derivatives in the coefficients, (k, coefficients); each row's own share, (n, k); and what
+    it is a sum over: rows of columns, with weights.
+    """
+
+    shares: Array
+    slopes: Array
+    each: Array
+    x: Array
+    weight: Array
+
+    def scaled(self, factor: float) -> Mean:
+        """Give a multiple of the mean."""
+        return Mean(factor * self.shares, factor * self.slopes, factor * self.each, self.x, factor * self.weight)
+
+    def plus(self, factor: float, other: Mean) -> Mean:
+        """Add a multiple of another mean."""
+        more = other.scaled(factor)
+        return Mean(
+            self.shares + more.shares,
+            self.slopes + more.slopes,
+            self.each + more.each,
+            np.concatenate([self.x, more.x]),
+            np.concatenate([self.weight, more.weight]),
+        )
+
+
+def mean_over_people(fit: Regression, given: Mapping[str, Any]) -> Mean:
+    """Average the shares over the people of the sample, some variables of whom are set to other values."""
+    gathered = fit.gathered
+    count = number_of_rows(gathered.covariates)
+    columns = dict(gathered.covariates) | {name: np.full(count, value) for name, value in given.items()}
+    return mean_of_columns(fit, columns)
+
+
+def mean_of_columns(fit: Regression, columns: Columns) -> Mean:
+    """Average the shares over people with these covariates, a row for each pattern of the data."""
+    gathered = fit.gathered
+    x = gathered.terms.matrix(columns) if columns else np.ones((1, len(gathered.terms.names)))
+    weight = np.bincount(gathered.pattern, gathered.rows.weight, minlength=len(x)) / gathered.rows.weight.sum()
+    shares = fit.specification.shares_at(fit.point, x)
+    slopes = np.tensordot(weight, fit.specification.slopes_at(fit.point, x), axes=1)
+    return Mean(weight @ shares, slopes, shares[gathered.pattern], x, weight)
+
+
+def influence(fit: Regression) -> Array:
+    """Give what one person of each row adds to the errors of the coefficients, (n, coefficients)."""
+    if fit.log_likelihood is None:
+        return least_squares(fit.gathered.rows, fit.specification.reference_place).influence
+    information = fit.likelihood.at(fit.point).information
+    bread = inverted(information, fit.likelihood, flat=fit.infinity is not None)
+    return np.asarray(fit.likelihood.scores(fit.point) @ bread)
+
+
+def check_target(target: str) -> None:
+    """Refuse a target that does not exist."""
+    if target not in TARGETS:
+        raise ValueError(f"target must be one of {', '.join(TARGETS)}, but got {target!r}")
+
+
+def accuracy_of(fit: Regression, mean: Mean, target: str) -> Accuracy:
+    """Give the standard errors of a mean, for these people or for the population, with degrees of freedom."""
+    check_target(target)
+    if target == "realised":
+        return fit.accuracy(mean.slopes)
+    rows = fit.gathered.rows
+    own = (mean.each - mean.shares) / rows.weight.sum()
+    if fit.clustered is not None:
+        return _of_clusters(fit.clustered, rows, mean.slopes, own)
+    variance = np.diagonal(spread_of_scores(rows, own + influence(fit) @ mean.slopes.T))
+    return Accuracy(np.sqrt(np.maximum(variance, 0.0)), None)
+
+
+def _of_clusters(robust: ClusterRobust, rows: Rows, slopes: Array, own: Array) -> Accuracy:
+    """Add to the errors of the coefficients those of a mean over clusters of people: `own`, (n, k), of each person."""
+    sums = np.zeros((robust.clusters.number, own.shape[1]))
+    np.add.at(sums, robust.clusters.cluster, own * rows.weight[:, np.newaxis])
+    parts = np.bincount(robust.clusters.cluster, rows.weight) / rows.weight.sum()
+    variances = (rows.square @ own**2).tolist()
+    found = [
+        robust.with_mean(slopes[k], sums[:, k], parts, variance).accuracy(np.ones(1))
+        for k, variance in enumerate(variances)
+    ]
+    freedom = [one.freedom for one in found if one.freedom is not None]
+    return Accuracy(np.array([float(one.errors) for one in found]), np.array(freedom, dtype=np.float64))
+
+
+# Intervals
+
+
+class MeanLimits(NamedTuple):
+    """Standard errors, intervals and how they were found, statistics of the test of 0, and degrees of freedom."""
+
+    errors: Array
+    low: Array
+    high: Array
+    methods: tuple[str, ...]
+    statistic: Array
+    freedom: Array | None = None
+
+
+def mean_limits(
+    fit: Regression,
+    mean: Mean,
+    target: str,
+    method: str,
+    level: float,
+    around: Callable[[Array, Array, Array], tuple[Array, Array]],
+    *,
+    tested: bool = False,
+) -> MeanLimits:
+    """Give the intervals of a mean, and statistics if it is to be tested.
+
+    `around` gives Wald's intervals from values, errors and how many of these they reach to either side. With the method
+    "auto" these are taken where the profile likelihood confirms them; "none" has none.
+    """
+    errors, freedom = accuracy_of(fit, mean, target)
+    low, high = around(mean.shares, errors, quantile(level, freedom))
+    k, reach = len(mean.shares), float(quantile(level, None))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        statistic = mean.shares / errors
+    nothing = np.full(k, np.nan)
+    if method == "none":
+        return MeanLimits(errors, nothing, nothing.copy(), ("none",) * k, statistic, freedom)
+    touched = _touched(fit, mean)
+    if no_profile(fit) or method == "wald":
+        if not touched:
+            return MeanLimits(errors, low, high, ("wald",) * k, statistic, freedom)
+        return MeanLimits(nothing, nothing.copy(), nothing.copy(), ("none",) * k, nothing.copy(), freedom)
+    methods = ["wald"] * k
+    realised = around(mean.shares, fit.accuracy(mean.slopes).errors, np.asarray(reach))
+    people = _variance_of_people(fit, mean) if target == "population" else np.zeros(k)
+    top = summit(fit, reach**2)
+    for answer in range(1 if k == 2 else k):
+        quantity = MeanShare(fit.specification, mean.x, mean.weight, answer)
+        ends = (float(realised[0][answer]), float(realised[1][answer]))
+        if fit.specification.domain[answer] in fit.specification.empty or (
+            method == "auto" and fit.infinity is None and wald_agrees(fit, quantity.at, ends, reach)
+        ):
+            continue
+        methods[answer] = "profile"
+        found = _profiled(fit, quantity, reach, float(people[answer]), top, tested=tested)
+        low[answer], high[answer], statistic[answer] = found
+    if k == 2 and methods[0] == "profile":  # the other answer has the rest: of a mean 1, of a difference 0
+        whole = float(mean.weight.sum())
+        low[1], high[1], statistic[1], methods[1] = whole - high[0], whole - low[0], -statistic[0], "profile"
+    return MeanLimits(nothing if touched else errors, low, high, tuple(methods), statistic)
+
+
+def _touched(fit: Regression, mean: Mean) -> bool:
+    """Tell whether some of the shares go to 0 or 1 with the estimates at infinity."""
+    if fit.infinity is None:
+        return False
+    moved = np.abs(fit.specification.matrix(fit.infinity.direction) @ mean.x.T).max(axis=0)
+    return bool((moved[mean.weight != 0] > MOVES).any())
+
+
+def _variance_of_people(fit: Regression, mean: Mean) -> Array:
+    """Give what a sample of people adds to the variance for these people: that of their shares."""
+    rows = fit.gathered.rows
+    return np.asarray(np.diagonal(spread_of_scores(rows, (mean.each - mean.shares) / rows.weight.sum())))
+
+
+def _profiled(
+    fit: Regression, quantity: MeanShare, reach: float, people: float, top: Summit, *, tested: bool
+) -> tuple[float, float, float]:
+    """Give both ends, and the signed root of the likelihood ratio against 0."""
+
+    def found(profile: MeanProfile) -> tuple[float, float, float]:
+        low, high = (profile.end(reach**2, side) for side in (-1, 1))
+        return low, high, np.sqrt(_loss_at_0(profile, people)) if tested else np.nan
+
+    estimate = quantity.value(fit.point)
+    low, high, root = _followed(fit, quantity, reach**2, top, found)
+    below, above = (np.sqrt((end - estimate) ** 2 + reach**2 * people) for end in (low, high))
+    return estimate - below, estimate + above, float(np.copysign(root, estimate))
+
+
+def mean_ends(fit: Regression, quantity: MeanShare, threshold: float, top: Summit) -> tuple[float, float]:
+    """Find both ends of a sum of shares, from the maximum of the fit; they hold the estimate."""
+    ends = _followed(
+        fit, quantity, threshold, top, lambda profile: tuple(profile.end(threshold, side) for side in (-1, 1))
+    )
+    return ends[0], ends[1]
+
+
+def _followed(
+    fit: Regression,
+    quantity: MeanShare,
+    threshold: float,
+    top: Summit,
+    found: Callable[[MeanProfile], tuple[float, ...]],
+) -> tuple[float, ...]:
+    """Ask a profile for its ends and what follows; from a better optimum, if one is met. The ends hold the estimate."""
+    estimate = quantity.value(fit.point)
+    for _ in range(TRIALS):
+        try:
+            low, high, *rest = found(MeanProfile(top, quantity))
+        except FalseOptimumError as error:
+            top = summit(fit, threshold, error.coefficients)
+        else:
+            return min(low, estimate), max(high, estimate), *rest
+    raise too_many_maxima()
+
+
+def _loss_at_0(profile: MeanProfile, people: float) -> float:
+    r"""Give the quantile at which the interval ends at 0.
+
+    For the population it is the loss at the t with :math:`(\hat h - t)^2 + v\,\mathrm{loss}(t) = \hat h^2`.
+    """
+    end = 0.0
+    if people > 0 and profile.estimate != 0:
+        size = abs(profile.estimate)
+        end = float(
+            brentq(
+                lambda t: (profile.estimate - t) ** 2 + people * profile.loss(t) - size**2,
+                *sorted((0.0, profile.estimate)),
+                xtol=1e-6 * size,
+            )
+        )
+    return profile.loss(end)
