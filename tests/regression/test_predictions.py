@@ -240,7 +240,7 @@ def test_marginal_effects_of_levels_and_of_linear_shares() -> None:
     np.testing.assert_allclose(linear.margins().changes[:, 0], linear.coefficients[1:], atol=1e-12)
     np.testing.assert_allclose(linear.margins().errors[:, 0], linear.standard_errors[1:], rtol=1e-9)
     table = linear.margins().table()
-    assert list(table) == ["term", "answer", "estimate", "se", "statistic", "p", "low", "high"]
+    assert list(table) == ["term", "answer", "estimate", "se", "statistic", "p", "low", "high", "interval"]
     assert json.loads(linear.margins().to_json())["effects"][0]["term"] == "x"
     assert "percentage points" in repr(linear.margins())
     with pytest.raises(ValueError, match=r"variables must be some that the model uses \('x', 'd'\), but got 'age'"):

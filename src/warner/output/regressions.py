@@ -35,13 +35,14 @@ INTERVALS = {
     "wald": "interval (Wald)",
     "none": "interval: none for penalised estimates",
 }
+BOTH = "interval (Wald or profile likelihood)"
 
 
 def regression_text(fit: Regression, *, level: float = 0.95, interval: str = "auto", odds: bool = False) -> str:
     """Write what was modelled, the table of coefficients, and what they rest on."""
     table = fit.table(level=level, interval=interval, odds=odds)
     lines = [heading(fit, odds=odds), *_rows(fit, table, interval_heading(table, level), odds=odds)]
-    return "\n".join(lines) + "\n" + wrapped([*_ratios(fit, odds=odds), *sentences(fit)])
+    return "\n".join(lines) + "\n" + wrapped([*_ratios(fit, odds=odds), *_profiled(fit, table), *sentences(fit)])
 
 
 def regression_html(fit: Regression) -> str:
@@ -59,7 +60,7 @@ def regression_html(fit: Regression) -> str:
         rows.append(f"<tr>{titles}{cells}</tr>")
     head = "".join(f"<th>{escape(name)}</th>" for name in heads)
     body = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-    told = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences(fit))
+    told = "".join(f"<p>{escape(sentence)}</p>" for sentence in [*_profiled(fit, table), *sentences(fit)])
     return f"<p>{escape(heading(fit))}</p>{body}{told}"
 
 
@@ -70,7 +71,15 @@ def regression_printed(fit: Regression, *, level: float, interval: str, odds: bo
     if len(_blocks(fit)) > 1:
         columns = {"answer": [printable(str(answer)) for answer in table["answer"]], **columns}
     columns |= estimate_columns(table, quantity(fit, odds=odds), interval_heading(table, level), of=_number(odds=odds))
-    notes = [*_ratios(fit, odds=odds), *_findings(fit), *_criteria(fit), _errors(fit), *fit.notes, *_penalty(fit)]
+    notes = [
+        *_ratios(fit, odds=odds),
+        *_profiled(fit, table),
+        *_findings(fit),
+        *_criteria(fit),
+        _errors(fit),
+        *fit.notes,
+        *_penalty(fit),
+    ]
     return Printed(columns, heading(fit, odds=odds), tuple(notes))
 
 
@@ -139,7 +148,20 @@ def subject(fit: Regression, *, odds: bool = False) -> str:
 
 def interval_heading(table: Table, level: float) -> str:
     """Name the intervals of a table."""
-    return f"{level_text(level)} {INTERVALS[str(table['interval'][0])]}"
+    methods = list(dict.fromkeys(map(str, table["interval"])))
+    return f"{level_text(level)} {INTERVALS[methods[0]] if len(methods) == 1 else BOTH}"
+
+
+def _profiled(fit: Regression, table: Table) -> list[str]:
+    """Say which intervals are profiles, where not all of them are."""
+    names = zip(fit.specification.coefficients, table["interval"], strict=True)
+    several = len(_blocks(fit)) > 1
+    chosen = [abridged(str(name) if several else name.term, WIDEST) for name, method in names if method == "profile"]
+    if len(chosen) in {0, len(table["interval"])}:
+        return []
+    of = enumerated(chosen, LISTED)
+    said = f"The intervals of {of} are those" if len(chosen) > 1 else f"The interval of {of} is that"
+    return [f"{said} of the profile likelihood, as statistic and p are: one by standard errors would differ."]
 
 
 def abridged(term: str, width: int) -> str:
