@@ -18,8 +18,9 @@ OPENING = """# The commands
 
 Every step of a survey is a command. It reads a file, or `-` for standard input, and prints a table for people, or JSON
 or CSV for programs. An error is reported in one line on standard error, with exit code 2. After Ctrl-C the exit code is
-130 (0 for `warner collect`, which is meant to be stopped that way), and after SIGTERM 143. Files are written completely
-or not at all. This page is generated from the commands' own help.
+130 (0 for `warner collect`, which is meant to be stopped that way), and after SIGTERM 143; 70 means a mistake in warner
+itself. `warner check` and `warner audit` give their verdict as exit code 0 or 1, which no failure has. Files are
+written completely or not at all. This page is generated from the commands' own help.
 
 ```console
 $ warner design never once often --epsilon 1 -o design.json

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 TERMINATED = 143
+MISTAKE = 70  # of ours: EX_SOFTWARE of sysexits.h. Python's own 1 would be the verdict of `warner check`
 STOPPED = "interrupted; no file is half-written"
 ENDED = "terminated; no file is half-written"
+OURS = "this is a mistake in warner, and says nothing about your data; please report it with the lines above"
 PLAIN = {"█": "#", "ε": "epsilon", "±": "+-", "−": "-", "–": "-", "≤": "<=", "≥": ">=", "→": "->", "…": "..."}
 INTERRUPTED_QUERY = "Query interrupted"  # what DuckDB makes of Ctrl-C, as a RuntimeError
 KEYWORD = re.compile(r'\b([a-z]+)=(?:"([\w,-]+)"|\((\d+), (\d+)\)|(?=;|$))')  # unknown="drop", odds=(1, 0), by=
@@ -63,12 +65,15 @@ def main() -> None:
         _fail(in_shell_words(str(named if error.strerror else error), sys.argv))
     except (ValueError, TypeError, ImportError) as error:
         _fail(in_shell_words(str(error), sys.argv))
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - a mistake of ours, which is told as one
         if str(error) == INTERRUPTED_QUERY:
             _fail(STOPPED, INTERRUPTED)
         if type(error).__module__.startswith(("click", "typer")):
             _say(error)
-        raise
+        import traceback
+
+        traceback.print_exc()
+        _fail(OURS, MISTAKE)
 
 
 def _ready() -> None:

@@ -33,10 +33,7 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     if is_pipe(given):
         yield given  # there is nothing to take the place of
         return
-    try:
-        target = given.resolve()  # through a link, to the file itself
-    except RuntimeError:  # until Python 3.13, a link that leads to itself
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from None
+    target = resolved(given)  # through a link, to the file itself
     part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
     try:
         yield part
@@ -47,6 +44,17 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise type(error)(error.errno, error.strerror, str(path)) from None  # named as the user named it
     finally:
         part.unlink(missing_ok=True)
+
+
+def resolved(path: str | os.PathLike[str]) -> Path:
+    """Follow links to the file itself; those that lead in a circle are an error that names the path."""
+    try:
+        file = Path(path).resolve()
+    except RuntimeError:  # of a circle, before Python 3.13
+        file = None
+    if file is None or file.is_symlink():  # since then, the link itself is given
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+    return file
 
 
 class QuotedLines:

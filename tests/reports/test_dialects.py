@@ -99,7 +99,7 @@ def test_reports_that_are_kept_are_those_without_codes(tmp_path: Path, monkeypat
 @pytest.mark.parametrize(
     ("options", "error", "complaint"),
     [
-        ({"encoding": "klingon"}, ValueError, "encoding must be one that Python knows, such as cp1252"),
+        ({"encoding": "klingon"}, ValueError, "encoding must be one of text that Python knows, such as cp1252"),
         ({"encoding": "ascii"}, ValueError, "cannot be read in the encoding ascii: .*0xc3"),
         ({"decimal": "'"}, ValueError, r'decimal must be "\." or ","'),
         ({"missing": [None]}, TypeError, "missing must hold texts or numbers, but got None"),

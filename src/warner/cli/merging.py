@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warner.documents import format_of
+from warner.documents import format_of, resolved
 from warner.reports.pools import POOL_FORMAT, pool
 from warner.reports.tallies import FORMAT, Tally
 
@@ -39,7 +39,7 @@ def merged(saved: Sequence[Path], source: Source, design: Design | None) -> Tall
             raise ValueError(f"{option} must be left out for {saved[0]}, a tally, whose reports are counted already")
     if not source.reading.dialect.plain:
         raise ValueError(f"--encoding, --decimal and --missing must be left out for {saved[0]}, a tally")
-    if len({file.resolve() for file in saved}) < len(saved):
+    if len({resolved(file) for file in saved}) < len(saved):
         raise ValueError("each tally must be given once, or its reports would be counted twice")
     tallies = [Tally.load(file) for file in saved]
     for file, counted in zip(saved, tallies, strict=True):

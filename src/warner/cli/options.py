@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
 import typer
 from typer.core import TyperCommand
 
-from warner.documents import format_of
+from warner.cli.telling import working
+from warner.documents import format_of, resolved
 from warner.reports.dialects import dialect
 from warner.reports.partitions import files_of
 
@@ -214,7 +215,8 @@ def _listed(given: Path | str | Sequence[str] | None) -> Sequence[Path | str]:
     if isinstance(given, str | Path):
         return (given,)
     try:
-        return (*given, *files_of(given))
+        with working("looking for files"):
+            return (*given, *files_of(given))
     except (OSError, ValueError):  # whoever opens them will say why
         return given
 
@@ -223,7 +225,7 @@ def same_file(first: Path, second: Path) -> bool:
     """Tell whether two paths lead to one file, which need not be there yet."""
     if first.exists() and second.exists():
         return first.samefile(second)
-    return first.resolve() == second.resolve()
+    return resolved(first) == resolved(second)
 
 
 def labels_in(file: Path) -> list[str]:

@@ -27,7 +27,7 @@ import numpy as np
 
 from warner.designs.exact import double_not_below, log_ratio, shown_up
 from warner.designs.memoized import Memoized
-from warner.documents import checked, document, loaded, parsed, save_text
+from warner.documents import checked, document, loaded, parsed, resolved, save_text
 from warner.words import counted
 
 if TYPE_CHECKING:
@@ -264,7 +264,7 @@ class FileMemo(Memo):
             return
         import fcntl
 
-        folder = os.open(self.path.resolve().parent, os.O_RDONLY)
+        folder = os.open(resolved(self.path).parent, os.O_RDONLY)
         try:
             fcntl.flock(folder, fcntl.LOCK_EX)
             yield

@@ -131,10 +131,11 @@ class Dialect(NamedTuple):
 def dialect(encoding: str | None = None, decimal: str = ".", missing: Any = ()) -> Dialect:
     """Check how a file was written."""
     try:
+        "".encode(encoding or "utf-8")  # which refuses rot13 and base64: they are no encodings of texts
         known = codecs.lookup(encoding or "utf-8").name
-    except LookupError:
+    except (LookupError, UnicodeError):
         raise ValueError(
-            f"encoding must be one that Python knows, such as cp1252, latin-1 or utf-16, but got {encoding!r}"
+            f"encoding must be one of text that Python knows, such as cp1252, latin-1 or utf-16, but got {encoding!r}"
         ) from None
     if decimal not in {".", ","}:
         raise ValueError(f'decimal must be "." or ",", but got {decimal!r}')

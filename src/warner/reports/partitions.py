@@ -6,6 +6,7 @@ folder holds the value that a column has in all rows of the files below it, and 
 
 from __future__ import annotations
 
+import fnmatch
 import glob
 import os
 import re
@@ -13,10 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 from urllib.parse import unquote
 
+from warner.documents import resolved
 from warner.words import enumerated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterator, Sequence
 
 ENDINGS = (  # of the files in a folder that are read
     ".csv", ".tsv", ".parquet", ".pq", ".json", ".jsonl", ".ndjson", ".sav", ".zsav", ".dta", ".sas7bdat", ".xpt",
@@ -25,6 +27,7 @@ NULL = "__HIVE_DEFAULT_PARTITION__"  # how a missing value is written
 WHOLE = re.compile("0|-?[1-9][0-9]{0,17}")  # in digits, as it would be written again
 REMOTE = re.compile(r"(?:s3|s3a|gs|gcs|https?|ftp|hdfs|az|abfss?|hf)://", re.IGNORECASE)
 NAMED = 3  # files in a message
+LOOKED_AT = 100_000  # names of files and folders that are looked at, in search of those that are meant
 
 Place: TypeAlias = "str | os.PathLike[str]"
 
@@ -45,7 +48,8 @@ def files_of(places: Sequence[str]) -> tuple[str, ...]:
     """Give all files of these places, each of which is a file, a pattern or a folder.
 
     In a folder, and all folders below it, these are the files with the ending of a known format. Names that begin with
-    a dot or an underscore are left out, as other programs do: ``_SUCCESS``, ``_metadata``, ``.part``.
+    a dot or an underscore are left out, as other programs do: ``_SUCCESS``, ``_metadata``, ``.part``. Links to folders
+    are not followed there, nor by the ``**`` of a pattern: they may lead in a circle.
 
     Examples
     --------
@@ -60,7 +64,7 @@ def files_of(places: Sequence[str]) -> tuple[str, ...]:
     files = [file for place in places for file in _files(place)]
     seen: set[Path] = set()
     for file in files:
-        if (path := Path(file).resolve()) in seen:
+        if (path := resolved(file)) in seen:
             raise ValueError(f"{file} is there twice: its reports would be counted twice")
         seen.add(path)
     return tuple(files)
@@ -73,7 +77,7 @@ def _files(place: str) -> list[str]:
             "Python with a library that can, such as DuckDB or Polars, and give the frame"
         )
     if glob.has_magic(place) and not Path(place).exists():
-        files = [file for file in sorted(glob.glob(place, recursive=True)) if not Path(file).is_dir()]
+        files = sorted(file for file in _matching(place) if not Path(file).is_dir())
     elif Path(place).is_dir():
         files = sorted(_below(place))
         if not files:
@@ -81,18 +85,71 @@ def _files(place: str) -> list[str]:
                 f"the folder {place} holds no file that ends in {enumerated(ENDINGS, len(ENDINGS))}"
             )
     else:
-        files = [place]
-    if not files or not Path(files[0]).exists():
+        files = [place] if Path(place).exists() else []
+    if not files:
         raise FileNotFoundError(f"there is no file {place}")
     return files
 
 
-def _below(folder: str) -> Iterable[str]:
-    for here, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith((".", "_"))]
-        for name in names:
-            if not name.startswith((".", "_")) and name.lower().removesuffix(".gz").endswith(ENDINGS):
-                yield str(Path(here) / name)
+def _below(place: str) -> Iterator[str]:
+    """Give the files in a folder, and in all folders below it, that have the ending of a known format."""
+    for entry in _Search(place).below(place, hidden=(".", "_")):
+        if entry.name.lower().removesuffix(".gz").endswith(ENDINGS) and not entry.is_dir():
+            yield str(Path(entry.path))
+
+
+def _matching(pattern: str) -> Iterator[str]:
+    """Give the files and folders that match a pattern, in which ``**`` stands for any number of folders, or none."""
+    path, search = Path(pattern), _Search(pattern)
+    places = [path.anchor]
+    parts = path.parts[bool(path.anchor) :]
+    for number, part in enumerate(parts, 1):
+        if part == "**":
+            last = number == len(parts)  # then it stands for files, too
+            inside = (entry for place in places for entry in search.below(place, hidden=(".",)))
+            places += [entry.path for entry in inside if last or entry.is_dir(follow_symlinks=False)]
+            places = list(dict.fromkeys(places))
+        elif glob.has_magic(part):
+            places = [entry.path for place in places for entry in search.inside(place) if _matches(entry.name, part)]
+        else:
+            places = [str(file) for place in places if os.path.lexists(file := Path(place, part))]
+    return (str(Path(place)) for place in places if place)
+
+
+def _matches(name: str, part: str) -> bool:
+    """Tell whether a name matches a part of a pattern; hidden ones are named as such."""
+    return fnmatch.fnmatch(name, part) and (part.startswith(".") or not name.startswith("."))
+
+
+class _Search:
+    """A search of folders for a place, which ends if it looks at too many names: nobody means a whole disk."""
+
+    def __init__(self, place: str) -> None:
+        self.place, self.names = place, 0
+
+    def inside(self, folder: str) -> Iterator[os.DirEntry[str]]:
+        """Give what is in a folder; nothing if it is none."""
+        if folder and not Path(folder).is_dir():
+            return
+        with os.scandir(folder or ".") as entries:
+            for entry in entries:
+                self.names += 1
+                if self.names > LOOKED_AT:
+                    raise ValueError(
+                        f"{self.place} stands for more than {LOOKED_AT:,} files and folders; give the folder of the "
+                        "reports itself, or a pattern such as folder/*.csv"
+                    )
+                yield entry
+
+    def below(self, folder: str, hidden: tuple[str, ...]) -> Iterator[os.DirEntry[str]]:
+        """Give all that is in a folder and in those below it, but for names that begin in one of these ways."""
+        waiting = [folder]
+        while waiting:
+            for entry in self.inside(waiting.pop()):
+                if not entry.name.startswith(hidden):
+                    yield entry
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
 
 
 def partition(file: str) -> dict[str, str | None]:

@@ -14,18 +14,18 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warner.designs import design_from_dict, load_design
 from warner.designs.exact import double_not_below, log_ratio
 from warner.designs.labels import SAFE, first_and_last
-from warner.documents import Document, checked, document, loaded, parsed, refuse_other_fields, save_text
+from warner.documents import Document, checked, document, loaded, parsed, refuse_other_fields, resolved, save_text
 from warner.service.cells import Layout
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
+    from pathlib import Path
 
     from warner.arrays import Label
     from warner.designs import Design
@@ -186,7 +186,7 @@ class Survey:
 
 def load_survey(path: str | os.PathLike[str]) -> Survey:
     """Read a survey file; a design may be given in it by the name of a file beside it."""
-    folder = Path(path).resolve().parent
+    folder = resolved(path).parent
     return loaded(path, lambda text: survey_from_json(text, folder))
 
 

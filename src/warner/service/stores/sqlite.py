@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from warner.designs.labels import SAFE
+from warner.documents import resolved
 from warner.service.stores.contract import (
     NONCES_KEPT,
     UNSPENT,
@@ -118,7 +119,7 @@ class SqliteStore(Store):
     @classmethod
     def opened(cls, place: str, survey: Survey) -> Self:
         """Open or make the database; refuse one of another survey, or one that another process holds."""
-        path = Path(place).resolve()
+        path = resolved(place)
         if path.exists():
             _refuse_foreign(path)
         try:
@@ -408,7 +409,7 @@ def _connected(path: Path, mode: str) -> sqlite3.Connection:
 @contextlib.contextmanager
 def _reading(place: str) -> Iterator[sqlite3.Connection]:
     """Give a connection that changes nothing."""
-    path = Path(place).resolve()
+    path = resolved(place)
     if not path.exists():
         raise FileNotFoundError(f"there is no file {place}")
     _refuse_foreign(path)
