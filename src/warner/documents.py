@@ -8,12 +8,12 @@ import json
 import os
 import re
 import secrets
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
 Value = TypeVar("Value")
 Document: TypeAlias = dict[str, Any]  # what JSON can hold
@@ -39,11 +39,14 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield part
         part.replace(target)
     except OSError as error:
-        if error.errno is None or error.filename not in {None, str(part)}:
+        if error.errno is None or str(error.filename) not in {"None", str(part)}:
             raise
-        raise type(error)(error.errno, error.strerror, str(path)) from None  # named as the user named it
+        # Named as the user named it; Arrow names the part in its description of the error.
+        why = os.strerror(error.errno) if part.name in str(error.strerror) else error.strerror
+        raise type(error)(error.errno, why, str(path)) from None
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):  # in a folder that nobody may search, for one
+            part.unlink()
 
 
 def resolved(path: str | os.PathLike[str]) -> Path:
@@ -73,6 +76,23 @@ def csv_writer(file: TextIO, delimiter: str = ",") -> Any:
     return csv.writer(QuotedLines(file), delimiter=delimiter, lineterminator="\r\n")
 
 
+@contextmanager
+def named_as_given(names: Mapping[str, str]) -> Iterator[None]:
+    """Let errors name files as they were given: `names` by the copies that are read in their place."""
+    try:
+        yield
+    except (OSError, TypeError, ValueError) as error:
+        said = str(error)
+        if isinstance(error, OSError) and error.filename is not None:
+            said = f"{error.filename}: {error.strerror}"
+        told = said
+        for copy, given in names.items():
+            told = told.replace(copy, given)
+        if told == said:
+            raise
+        raise ValueError(told) from None
+
+
 def is_pipe(path: Path) -> bool:
     """Tell a pipe or a device, which can be gone through once, from a file and a folder."""
     return path.exists() and not path.is_file() and not path.is_dir()
@@ -95,7 +115,9 @@ def loaded(path: str | os.PathLike[str], parse: Callable[[str], Value]) -> Value
         return parse(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no file {path}") from None
-    except ValueError as error:  # UnicodeDecodeError is one
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} must be a text file in UTF-8, but is in another encoding, or not text") from None
+    except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 
 

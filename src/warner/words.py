@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 from decimal import ROUND_CEILING, Context
 from numbers import Integral
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 TIGHT = "\N{NO-BREAK SPACE}"  # a space at which no line is broken
 WIDTH = 120
+LONGEST_VALUE = 100  # characters of a user's value that a message repeats
+LONGEST_MESSAGE = 1_500  # characters of a message, whatever it repeats
+IN_QUOTES = re.compile(r"""(?<!\w)'(?:[^'\\]|\\.)*'|(?<!\w)"(?:[^"\\]|\\.)*\"""", re.DOTALL)
 SMALL_SHARE = 1e-3  # a share below this, 0.1 %, is written with two significant digits on web pages
 
 
@@ -132,6 +136,18 @@ def sentence(text: str) -> str:
     ('Weights count as 10 reports.', 'N = 3.')
     """
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
+
+
+def bounded(message: str) -> str:
+    """Cut the values that a message repeats, and what remains too long: somebody may send very long ones.
+
+    >>> len(bounded("answers must differ, but got 'yes' and " + repr("a" * 10_000) + " in one person's file"))
+    162
+    """
+    cut = IN_QUOTES.sub(lambda found: found[0][0] + shortened(found[0][1:-1], LONGEST_VALUE) + found[0][0], message)
+    if len(cut) <= LONGEST_MESSAGE:
+        return cut
+    return f"{cut[: LONGEST_MESSAGE // 2]} ... {cut[-LONGEST_MESSAGE // 2 :]}"  # the remedy is at the end
 
 
 def quoted(label: object) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -310,3 +311,29 @@ def test_another_design_is_replaced_only_by_force(prompt: Prompt) -> None:
     assert (prompt.folder / "survey.json").read_bytes() == before
     prompt.prints("design", "yes", "no", "--epsilon", "1", "-o", "survey.json", "--force")
     assert RandomizedResponse.load(prompt.folder / "survey.json") == RandomizedResponse(["yes", "no"], epsilon=1)
+
+
+def test_integers_holds_for_what_is_named(prompt: Prompt) -> None:
+    prompt.prints("design", "crosswise", "p=1/4", "--integers", "--reports", "1", "2", "-o", "codes.json")
+    assert load_design(prompt.folder / "codes.json") == surveys.crosswise(
+        "1/4", reports=[1, 2]
+    )  # answers stay yes and no
+    prompt.prints(
+        "design", "crosswise", "p=1/4", "--integers", "--answers", "1", "2", "--reports", "3", "4", "-o", "b.json"
+    )
+    assert load_design(prompt.folder / "b.json") == surveys.crosswise("1/4", answers=[1, 2], reports=[3, 4])
+    (prompt.folder / "codes.csv").write_text("code,x\n1.0,1\n2.0,2\n1,2\n9.0,1\n")
+    for command in (("estimate", "codes.csv", "-c", "code"), ("regress", "codes.csv", "code ~ x")):
+        said = prompt.notes(*command, "-d", "codes.json", "--missing", "9", "--json")[0]
+        assert json.loads(said)["missing"] in (1, {"": 1})
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ("--reports A B", "--integers needs reports that are whole numbers, but got A, B"),
+        ("", "--integers is for answers or reports that are named; the answers yes and no are texts"),
+    ],
+)
+def test_integers_that_are_none_are_refused(prompt: Prompt, given: str, complaint: str) -> None:
+    assert complaint in prompt.complains("design", "crosswise", "p=1/4", "--integers", *given.split())

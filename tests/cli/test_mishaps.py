@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.shell import CHECK, ESTIMATE
+from cli.shell import CHECK, ESTIMATE, fails
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from cli.shell import Prompt
+
+LONG = "a" * 10_000
 
 
 @pytest.mark.parametrize(
@@ -83,3 +88,100 @@ def test_a_mistake_of_ours_does_not_look_like_a_verdict(
     assert (code, printed) == (70, "")  # 1 would say that the reports do not fit
     assert error.__name__ in said
     assert said.splitlines()[-1].startswith("warner: this is a mistake in warner")
+
+
+def test_nothing_on_standard_input_is_called_by_its_name(folder: Path) -> None:
+    said = fails(folder, "estimate", "-", "-d", "survey.json", input="")
+    assert said == "warner: standard input is empty: there is not even a header\n"
+    said = fails(folder, "estimate", "-", "-d", "survey.json", "-c", "a", input="a,b\nnever\nonce,2,3\n")
+    assert said.startswith("warner: standard input cannot be read: ")
+
+
+def test_a_file_in_another_encoding_is_named_as_it_was_given(prompt: Prompt) -> None:
+    (prompt.folder / "latin.csv").write_bytes("answer,größe\nnever,1\nonce,2,3\n".encode("cp1252"))
+    said = prompt.complains("estimate", "latin.csv", "-c", "answer", "-d", "survey.json", "--encoding", "cp1252")
+    assert said.startswith("warner: latin.csv cannot be read: line 3 has another number of values")
+
+
+@pytest.mark.parametrize("command", [("estimate", "nope.csv"), ("tally", "nope.csv"), ("regress", "nope.csv", "a ~ b")])
+def test_a_file_that_is_not_there_is_said_before_what_else_is_missing(prompt: Prompt, command: tuple[str, ...]) -> None:
+    assert prompt.complains(*command) == "warner: there is no file nope.csv\n"
+
+
+def test_counts_are_whole_numbers_in_any_spelling(prompt: Prompt) -> None:
+    (prompt.folder / "r.csv").write_text("answer,n\nnever,1e+05\nonce,3.0\noften,1.5e3\n")  # as R and pandas write them
+    counted = json.loads(prompt.prints("tally", "r.csv", "-c", "answer", "--counts", "n", "-d", "survey.json"))
+    assert counted["counts"] == [100_000, 3, 1_500]
+
+
+@pytest.mark.parametrize("bad", ["99999999999999999999999", "1.5", "-3", "1_000", "9007199254740993", "nan"])
+@pytest.mark.parametrize("command", ["estimate", "regress", "associate"])
+def test_counts_that_are_none_are_shown(prompt: Prompt, command: str, bad: str) -> None:
+    (prompt.folder / "r.csv").write_text(f"answer,x,n\nnever,1,2\nonce,2,{bad}\nonce,1,3\n")
+    words = {
+        "estimate": ("r.csv", "-c", "answer", "-d", "survey.json"),
+        "regress": ("r.csv", "answer ~ x", "-d", "survey.json"),
+        "associate": ("r.csv", "answer=survey.json", "x=survey.json", "--unknown", "drop"),
+    }
+    complaint = prompt.complains(command, *words[command], "--counts", "n")
+    assert f"counts must be whole numbers from 0 to 2^53, but 1 is not: {bad}" in complaint
+
+
+def test_weights_that_are_none_are_shown(prompt: Prompt) -> None:
+    (prompt.folder / "r.csv").write_text("answer,w\nnever,1\nonce,-2.5\nonce,\n")
+    complaint = prompt.complains("estimate", "r.csv", "-c", "answer", "--weights", "w", "-d", "survey.json")
+    assert "but 2 are negative, missing or infinite: -2.5, a missing value" in complaint
+
+
+def test_separators_of_thousands_are_not_taken_for_decimal_commas(prompt: Prompt) -> None:
+    (prompt.folder / "r.csv").write_text("answer;w\nnever;1,5\nonce;1.000,5\n")
+    given = ("estimate", "r.csv", "-c", "answer", "--weights", "w", "-d", "survey.json")
+    assert "has '1.000,5'; write them without separators of thousands" in prompt.complains(*given, "--decimal", ",")
+    assert "has '1,5'; give --decimal , for decimal commas" in prompt.complains(*given)
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "parquet", "md"])
+def test_a_folder_that_cannot_be_written_to_is_not_blamed_on_a_hidden_file(prompt: Prompt, ending: str) -> None:
+    said = prompt.complains(*ESTIMATE, "-o", f"/proc/e.{ending}")  # where nobody can make a file
+    assert said.startswith(f"warner: /proc/e.{ending}: ")
+    assert ".part" not in said
+
+
+def test_a_design_in_another_encoding_is_told_in_our_words(prompt: Prompt) -> None:
+    path = prompt.folder / "survey.json"
+    path.write_text(path.read_text(), encoding="utf-16")
+    for command in (("show", "survey.json"), ESTIMATE):
+        assert "survey.json must be a text file in UTF-8, but is in another encoding" in prompt.complains(*command)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (*ESTIMATE, "--target", LONG),
+        (*ESTIMATE, "--rows", LONG),
+        (*ESTIMATE, "--by", LONG),
+        (*ESTIMATE, "--compare", LONG),
+        (*ESTIMATE, "--encoding", LONG),
+        (*ESTIMATE, "-o", LONG),
+        ("show", LONG),
+        ("estimate", LONG, "-d", "survey.json"),
+        ("estimate", "long.csv", "-d", "survey.json"),
+        ("estimate", "reports.csv", "-c", LONG, "-d", "survey.json"),
+        ("design", LONG, f"{LONG} b", "--epsilon", LONG),
+        ("design", LONG, "p=3"),
+        ("regress", "reports.csv", f"answer ~ {LONG}", "-d", "survey.json"),
+        ("plan", "--size", "3", "--epsilon", "1", "--people", LONG),
+        (LONG,),
+    ],
+)
+def test_no_message_repeats_a_very_long_value(prompt: Prompt, arguments: tuple[str, ...]) -> None:
+    (prompt.folder / "long.csv").write_text(f"answer\n{LONG}\n")
+    said = prompt.complains(*arguments)
+    assert len(said) < 2_000
+
+
+def test_what_is_said_beside_the_result_is_cut_as_well(prompt: Prompt) -> None:
+    (prompt.folder / "long.csv").write_text(f"answer\n{LONG}\nnever\nonce\n")
+    _, said = prompt.notes("tally", "long.csv", "-d", "survey.json", "--unknown", "drop")
+    assert "1 value was left out" in said
+    assert len(said) < 2_000

@@ -199,7 +199,7 @@ def test_sums_of_counts_do_not_overflow_unnoticed(dtype: str) -> None:
         numbers = polars.Series([2**62] * 3 + [largest], dtype=getattr(polars, dtype))
         large = polars.DataFrame({"v": ["a"] * 4, "n": numbers})
         for source in (large, large.lazy(), large.to_pandas(), large.to_arrow()):
-            with pytest.raises(ValueError, match=r"^counts must be whole numbers from 0 to 2\^53, but 4 are not$"):
+            with pytest.raises(ValueError, match=r"^counts must be .* 2\^53, but 4 are not: 4611686018427387904, "):
                 tally(source, design, column="v", counts="n")
         with pytest.raises(ValueError, match=r"counts must sum to at most 2\^53"):
             tally(["a"] * 4, design, counts=[2**62] * 4)
@@ -214,7 +214,7 @@ def test_no_engine_lets_counts_overflow_or_refuses_them_in_its_own_words(engine:
         return int(tally(in_engine(engine, table, tmp_path), design, column="v", counts="n").n)
 
     assert total([2**53 - 5, 2, 3]) == 2**53
-    with pytest.raises(ValueError, match=r"^counts must be whole numbers from 0 to 2\^53, but 4 are not$"):
+    with pytest.raises(ValueError, match=r"^counts must be .* 2\^53, but 4 are not: 4611686018427387904, "):
         total([2**62] * 4)
     with pytest.raises(ValueError, match=r"^counts must sum to at most 2\^53, but sum to about 9.91e\+18$"):
         total([2**53] * 1100)  # the sum is beyond 2^63

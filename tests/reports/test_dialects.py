@@ -131,3 +131,19 @@ def test_labels_with_commas_are_left_alone_by_decimal_commas(tmp_path: Path) -> 
     (tmp_path / "x.csv").write_text("a;w\n1,5;0,5\n2,5;1,5\n")
     assert tally(tmp_path / "x.csv", design, column="a", weights="w", decimal=",").counts.tolist() == [0.5, 1.5]
     assert dialect().plain
+
+
+@pytest.mark.parametrize("missing", [9, 9.0, "9", "9.0"])
+def test_a_code_for_missing_is_a_number_in_either_spelling(tmp_path: Path, missing: object) -> None:
+    survey = RandomizedResponse([1, 2], truth="3/4")
+    path = tmp_path / "r.csv"
+    path.write_text("answer\n1.0\n2.0\n9.0\n2\n9\n")
+    for reports in (path, ["1", 2, 9.0, 2.0, "9.0"], np.array([1.0, 2.0, 9.0, 2.0, 9.0])):
+        found = tally(reports, survey, missing=missing, unknown="drop")
+        assert found.missing == 2
+
+
+def test_a_code_for_missing_is_no_report_in_either_spelling() -> None:
+    survey = RandomizedResponse(["9.0", "8.0"], truth="3/4")
+    with pytest.raises(ValueError, match=r"missing must name values that are not reports, but '9.0' is one"):
+        tally(["8.0"], survey, missing=9)

@@ -80,7 +80,9 @@ def design(
             "--best", help="Choose the mechanism with the shortest reports among those that are about equally precise."
         ),
     ] = False,
-    integers: Annotated[bool, typer.Option("--integers", help="The answers are integers, not text.")] = False,
+    integers: Annotated[
+        bool, typer.Option("--integers", help="The answers and the reports that are named are integers, not text.")
+    ] = False,
     epsilon: Epsilon = None,
     truth: Truth = None,
     redraw: Redraw = None,
@@ -107,10 +109,13 @@ def design(
     domain = _domain([] if name else words, answers, domain_file, size, integers=integers)
     if best and reports is not None:
         raise ValueError("--best makes no survey design; leave --reports out")
+    if integers and domain is None and reports is None:
+        raise ValueError("--integers is for answers or reports that are named; the answers yes and no are texts")
+    reported = _whole(reports, "reports") if integers and reports is not None else reports
     made = (
         _best(name, given, domain, output)
         if best
-        else designed(name or RandomizedResponse.mechanism, given, domain, reports)
+        else designed(name or RandomizedResponse.mechanism, given, domain, reported)
     )
     if output is None:
         typer.echo(made.to_json())
@@ -166,12 +171,15 @@ def _domain(
     if size is not None:
         return size
     labels = words or answers or (None if file is None else labels_in(file))
-    if labels is None or not integers:
-        return labels
+    return labels if labels is None or not integers else _whole(labels, "answers")
+
+
+def _whole(labels: list[str], what: str) -> list[int]:
+    """Read labels as whole numbers."""
     try:
         return [int(label) for label in labels]
     except ValueError:
-        raise ValueError(f"--integers needs answers that are whole numbers, but got {', '.join(labels[:5])}") from None
+        raise ValueError(f"--integers needs {what} that are whole numbers, but got {', '.join(labels[:5])}") from None
 
 
 def show(design: DesignArgument) -> None:

@@ -15,7 +15,7 @@ from warner.designs import MECHANISMS, REPEATED
 from warner.surveys import SURVEYS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from warner.designs import Design
     from warner.designs.labels import Domain
@@ -98,7 +98,9 @@ def maker(name: str) -> Maker:
     return Maker(name, make, keys, needed, always, each_answer)
 
 
-def designed(name: str, given: dict[str, str], domain: Domain | None, reports: list[str] | None = None) -> Design:
+def designed(
+    name: str, given: dict[str, str], domain: Domain | None, reports: Sequence[str] | Sequence[int] | None = None
+) -> Design:
     """Make a design from its parameters as text; without a domain a survey design has the answers yes and no."""
     chosen = maker(name)
     arguments = chosen.arguments(given)

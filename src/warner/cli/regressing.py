@@ -29,6 +29,7 @@ from warner.cli.sources import Source
 from warner.cli.telling import warn
 from warner.designs.labels import from_text
 from warner.documents import written_whole
+from warner.reports.partitions import are_places, files_of, places_of
 from warner.results import as_csv as csv_text
 from warner.results import as_json as json_text
 from warner.typesetting import FORMS
@@ -127,6 +128,8 @@ def regress(
     source = Source(files, Columns(weights=weights, counts=counts), reading)
     data = context.with_resource(source.prepared())
     saved = saved_in(data)
+    if are_places(data):
+        files_of(places_of(data))  # a file that is not there is the first thing to say
     named = {} if saved and not design else _files(design or [], by)
     refuse_overwriting(
         {"the reports": files, **{f"the design {name}".strip(): path for name, path in named.items()}},

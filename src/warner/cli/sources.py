@@ -14,11 +14,11 @@ from warner.cli.databases import database_table
 from warner.cli.merging import merged, saved_in
 from warner.cli.options import Columns, DesignFile, Domain, Epsilon, Odds, Reading, Redraw, Truth
 from warner.designs import RandomizedResponse, load_design
-from warner.documents import is_pipe
+from warner.documents import is_pipe, named_as_given
 from warner.reports.counting import is_survey, tally
 from warner.reports.engines import Source as Table
 from warner.reports.labelled import FORMATS as LABELLED
-from warner.reports.partitions import REMOTE, are_places
+from warner.reports.partitions import REMOTE, are_places, files_of, places_of
 from warner.reports.streams import standard_input
 
 if TYPE_CHECKING:
@@ -85,6 +85,8 @@ class Source(NamedTuple):
             if saved := saved_in(reports):
                 yield merged(saved, self, given.design() if named else None)
                 return
+            if not named and are_places(reports) and not self.of_survey:
+                files_of(places_of(reports))  # a file that is not there is the first thing to say
             design = given.design() if named or not self.of_survey else None
             yield tally(
                 reports,
@@ -117,10 +119,10 @@ class Source(NamedTuple):
         elif ("://" in file and not REMOTE.match(file)) or self.reading.table is not None:
             yield database_table(file, self.reading.table)
         elif file == "-":
-            with self._spooled(standard_input()) as path:
+            with self._spooled(standard_input(), "standard input") as path:
                 yield path
         elif is_pipe(Path(file)):
-            with Path(file).open("rb") as pipe, self._spooled(pipe) as path:
+            with Path(file).open("rb") as pipe, self._spooled(pipe, file) as path:
                 yield path
         else:
             yield file
@@ -139,7 +141,7 @@ class Source(NamedTuple):
                 yield dialect.applied(Table(nw.from_native(reports), text=False))
 
     @contextmanager
-    def _spooled(self, reports: BinaryIO) -> Iterator[Path]:
+    def _spooled(self, reports: BinaryIO, name: str) -> Iterator[Path]:
         """Hold what a pipe brings in a file for a moment, as reports may be: engines read it more than once."""
         if self.reading.input_format not in FORMATS:
             raise ValueError(
@@ -149,4 +151,5 @@ class Source(NamedTuple):
             path = Path(folder) / f"standard input.{self.reading.input_format}"
             with path.open("wb") as spool:
                 shutil.copyfileobj(reports, spool)
-            yield path
+            with named_as_given({str(path): name}):
+                yield path

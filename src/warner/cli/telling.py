@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from warner.words import printable
+from warner.words import bounded, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,7 +37,7 @@ def is_quiet() -> bool:
 def tell(line: str, *, err: bool = False) -> None:
     """Say what was done; names of files may hold control characters, which a terminal would obey."""
     if not is_quiet():
-        typer.echo("\n".join(map(printable, line.split("\n"))), err=err)
+        typer.echo("\n".join(bounded(printable(part)) for part in line.split("\n")), err=err)
 
 
 def warn(warning: str) -> None:

@@ -13,6 +13,7 @@ import narwhals as nw
 import numpy as np
 
 from warner.regression.covariates import column, declared
+from warner.reports.amounts import refuse_bad_amounts, summable_counts
 from warner.reports.counts import refuse_amounts, refuse_overflow
 from warner.reports.engines import (
     ROWS_LIMIT,
@@ -23,7 +24,6 @@ from warner.reports.engines import (
     refuse_absent,
     refuse_types,
     selected,
-    summable_counts,
     with_numbers,
 )
 from warner.reports.labelled import as_asked, order_of
@@ -130,6 +130,7 @@ def collapsed(
             frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
             return _row_by_row({name: frame[name] for name in columns.names}, roles, variables)
         rows = _grouped(source.frame, schema, columns)
+        refuse_bad_amounts(source, columns, 0 if columns.amounts is None else _doubles(rows, "bad").sum())
     text = source.text
     by = {name: rows[f"by{place}"] for place, name in enumerate(columns.by)}
     # A column of a text file is one of numbers if all are; names of clusters and designs stay as they are written.

@@ -20,6 +20,7 @@ from warner.designs.facts import added_up
 from warner.designs.labels import MISSING, OUTSIDE
 from warner.regression.collapsing import column_names, open_source
 from warner.regression.covariates import column, refuse_infinite
+from warner.reports.amounts import refuse_bad_amounts
 from warner.reports.counts import as_histograms, refuse_amounts, refuse_impossible, refuse_overflow
 from warner.reports.engines import Columns, Source, counted, readable, refuse_absent, refuse_types, with_numbers
 from warner.reports.labelled import as_asked
@@ -200,7 +201,7 @@ def _of_source(
     for name, part in zip(design.questions, design.designs, strict=True):
         refuse_types(source, columns._replace(value=name), part.report_form, codes=False)
     rows = counted(source, columns, design.designs[0].report_form, codes=False, drop=drop)
-    refuse_amounts("counts" if weights is None else "weights", int(sum(rows.get("bad", []))))
+    refuse_bad_amounts(source, columns, sum(rows.get("bad", [])))
     number = np.array(rows["number"])
     refuse_overflow(number.sum())
     rows["number"] = number.astype(np.int64)

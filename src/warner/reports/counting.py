@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import narwhals as nw
 import numpy as np
 
+from warner.reports.amounts import refuse_bad_amounts
 from warner.reports.batches import (
     FileReports,
     batches,
@@ -297,6 +298,7 @@ def _tally_source(source: Source, design: Design, column: str | None, options: _
     if columns.by:
         groups, place = grouped([table[f"by{i}"] for i in range(len(columns.by))])
         rows = rows._replace(groups=groups, place=place)
+    refuse_bad_amounts(source, columns, bad)
     strange = {} if "kind" in table else unknown_values(table["value"], rows.status, rows.number)
     total = subtotal(design, rows)._replace(bad=int(bad), strange=strange)
     return _finished(total, design, columns.by, options, _held([rows], total, options))
@@ -329,6 +331,7 @@ def _tally_batches(source: Source, design: Design, columns: Columns, options: _O
 
     stamps = stamped(source)
     total = added(parts(), design)
+    refuse_bad_amounts(source, columns, total.bad)
     reports = _held(held, total, options)
     if options.keep and not fits:
         places = tuple(str(Path(place).absolute()) for place in source.places)

@@ -255,13 +255,15 @@ def as_histograms(counts: ArrayLike, width: int, name: str = "counts") -> Histog
     return _weighted(array.astype(np.float64), name) if array.dtype.kind == "f" else _whole(array, name)
 
 
-def refuse_amounts(name: str, bad: int) -> None:
-    """Refuse columns of counts or weights of which some are `bad`."""
+def refuse_amounts(name: str, bad: int, shown: Sequence[str] = ()) -> None:
+    """Refuse columns of counts or weights of which some are `bad`; the first of them are `shown`."""
+    listed = f": {', '.join(shown)}{', ...' if bad > len(shown) else ''}" if shown else ""
     if bad and name == "counts":
-        raise ValueError(f"counts must be whole numbers from 0 to 2^53, but {counted(bad, 'is not', 'are not')}")
+        wrong = counted(bad, "is not", "are not")
+        raise ValueError(f"counts must be whole numbers from 0 to 2^53, but {wrong}{listed}")
     if bad:
         wrong = counted(bad, "is negative, missing or infinite", "are negative, missing or infinite")
-        raise ValueError(f"{name} must be finite numbers of at least 0, but {wrong}")
+        raise ValueError(f"{name} must be finite numbers of at least 0, but {wrong}{listed}")
 
 
 def refuse_overflow(total: float) -> None:

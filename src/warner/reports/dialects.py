@@ -7,6 +7,7 @@ columns, so that it holds for files, data frames and tables alike.
 from __future__ import annotations
 
 import codecs
+import re
 import shutil
 import tempfile
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import narwhals as nw
 import numpy as np
 
+from warner.documents import named_as_given
 from warner.reports.engines import INSIDE, Source, is_text, kind_of, opened
 from warner.reports.headers import open_text
 from warner.reports.partitions import files_of, places_of
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from warner.reports.engines import Frame
     from warner.reports.partitions import Place
 
+WHOLE = re.compile("0|-?[1-9][0-9]*")  # in digits
 WITH_COMMA = r"^[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?$"
 
 
@@ -38,6 +41,11 @@ class Dialect(NamedTuple):
     encoding: str = "utf-8"
     decimal: str = "."
     missing: tuple[str, ...] = ()
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """The codes as a text file may have them: 9 also as 9.0, as programs without whole numbers write it."""
+        return (*self.missing, *(f"{code}.0" for code in self.missing if WHOLE.fullmatch(code)))
 
     @property
     def plain(self) -> bool:
@@ -54,8 +62,10 @@ class Dialect(NamedTuple):
             yield self.applied(opened(given, encoding=self.encoding), numbers)
             return
         with tempfile.TemporaryDirectory() as folder:
-            files = enumerate(files_of(places_of(given)))
-            yield self.applied(opened([self._copied(file, Path(folder) / str(i)) for i, file in files]), numbers)
+            files = files_of(places_of(given))
+            copies = [self._copied(file, Path(folder) / str(number)) for number, file in enumerate(files)]
+            with named_as_given({str(copy): file for copy, file in zip(copies, files, strict=True)}):
+                yield self.applied(opened(copies), numbers)
 
     def _copied(self, name: str, folder: Path) -> Path:
         """Copy a text file into a folder, in UTF-8, and into folders that stand for the same columns."""
@@ -93,7 +103,7 @@ class Dialect(NamedTuple):
     def _rewritten(self, name: str, dtype: Any, labels: Mapping[Any, str], *, comma: bool) -> Frame | None:
         """Give a column without codes and with decimal points; None if it stays as it is. A label names its code."""
         column = nw.col(name)
-        codes: list[Any] = [*self.missing]
+        codes: list[Any] = [*self.spellings]
         codes += [_written(code) for code, label in labels.items() if label in self.missing]
         if not is_text(dtype):
             codes = sorted({number for code in codes if (number := _number(code, dtype)) is not None})
@@ -114,14 +124,14 @@ class Dialect(NamedTuple):
             codes = {number for code in self.missing if (number := _number(code, values.dtype)) is not None}
             return np.ma.masked_array(values, mask=np.ma.getmaskarray(values) | np.isin(values, list(codes)))
         listed = values.tolist() if isinstance(values, np.ndarray) else values
-        known = set(self.missing)
+        known = set(self.spellings)
         return [
             None if isinstance(value, str | int | float) and _written(value) in known else value for value in listed
         ]
 
     def refuse_reports(self, form: Form) -> None:
         """Refuse codes for missing values that are reports."""
-        taken = [code for code in self.missing if (form.read([code], text=True).status == INSIDE).any()]
+        taken = [code for code in self.spellings if (form.read([code], text=True).status == INSIDE).any()]
         if taken:
             raise ValueError(
                 f"missing must name values that are not reports, but {taken[0]!r} is one under this design"
@@ -147,8 +157,11 @@ def dialect(encoding: str | None = None, decimal: str = ".", missing: Any = ()) 
 
 
 def _written(code: str | float) -> str:
-    """Write a code as a text file has it."""
-    return str(int(code)) if isinstance(code, float) and code.is_integer() else str(code)
+    """Write a code as a text file has it, a whole number without a point."""
+    if isinstance(code, float) and code.is_integer():
+        return str(int(code))
+    text = str(code)
+    return digits if WHOLE.fullmatch(digits := text.removesuffix(".0")) else text
 
 
 def _number(code: str, dtype: Dtype | Any) -> int | float | None:

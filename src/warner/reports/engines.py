@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import narwhals as nw
 import numpy as np
 
-from warner.arrays import LARGEST_TOTAL
 from warner.designs.labels import MISSING, OUTSIDE
 from warner.documents import format_of, is_pipe
 from warner.reports import labelled, readstat
+from warner.reports.amounts import amounts, is_wide, summable_counts
 from warner.reports.headers import csv_query, header, open_text, refuse_duplicates, sql_text
 from warner.reports.partitions import files_of, partition, partition_columns, places_of, shown
 from warner.words import not_installed
@@ -46,10 +46,14 @@ INSIDE = 0  # the kind of a value in the domain, beside MISSING and OUTSIDE
 LOOKS = {"DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "UUID"}  # of text in JSON that DuckDB converts
 LINE = re.compile(r"CSV Error on Line: (\d+)")
 NO_NUMBER = re.compile(r"Could not convert string '(.*?)' to DOUBLE.*?source column ([^\n]*)", re.DOTALL)
-COMMA = re.compile(r"Could not convert string '([\d.+-]*,\d*)' to DOUBLE.*?source column ([^\n]*)", re.DOTALL)
+COMMA = re.compile(r"Could not convert string '([\d+-]*,\d*)' to DOUBLE.*?source column ([^\n]*)", re.DOTALL)
+THOUSANDS = re.compile(
+    r"Could not convert string '([+-]?\d{1,3}(?:[.,' ]\d{3})+[.,]?\d*)' to DOUBLE.*?source column ([^\n]*)", re.DOTALL
+)
 ENGINES = {"duckdb", "_duckdb", "narwhals", "pyarrow", "polars", "pyspark", "py4j", "ibis"}  # whose errors are told
 TELLING = {  # what DuckDB says of a text file, and what it means
     COMMA: 'column {1!r} must hold numbers, but has {0!r}; give decimal="," for decimal commas',
+    THOUSANDS: "column {1!r} must hold numbers, but has {0!r}; write them without separators of thousands",
     NO_NUMBER: "column {1!r} must hold numbers, but has {0!r}",
     re.compile(
         r"Expected Number of Columns: (\d+) Found: (\d+)"
@@ -160,23 +164,7 @@ def selected(frame: Frame, schema: Document, columns: Columns, only: Frame = Non
         chosen["kind"] = nw.when(value.is_null()).then(nw.lit(MISSING)).otherwise(flag)
     if columns.amounts is None:
         return frame.select(**chosen)
-    amount, kind = nw.col(columns.amounts), schema[columns.amounts]
-    if columns.weights is not None:
-        chosen["weight"] = amount = amount.cast(nw.Float64)
-        good = amount >= 0  # a missing amount is not
-    else:
-        if kind != nw.Int64 and not is_wide(kind):  # smaller integers would overflow
-            amount = amount.cast(nw.Int64)
-        # Among unsigned integers, numbers with a sign would make Arrow give one to all, which does not fit the largest.
-        zero, most = (nw.lit(limit, nw.UInt64 if kind == nw.UInt64 else None) for limit in (0, LARGEST_TOTAL))
-        good = ~amount.is_null() & (amount >= zero) & (amount <= most)
-        chosen["number"] = nw.when(good).then(amount).otherwise(zero).cast(nw.Int64)
-        if kind == nw.String:  # "1.5" would be rounded
-            good = good & nw.col(columns.amounts).str.contains("^[0-9]+$")
-        elif not kind.is_integer():
-            good = good & (amount == amount.cast(nw.Float64).floor())
-    chosen["bad"] = nw.when(good).then(nw.lit(0)).otherwise(nw.lit(1))
-    return frame.select(**chosen)
+    return frame.select(**chosen, **amounts(columns, schema[columns.amounts]))
 
 
 def _in_range(value: Frame, numbers: range, *, text: bool) -> Frame:
@@ -201,11 +189,6 @@ def _query(frame: Frame, schema: Document, columns: Columns, only: Frame = None,
         sums = [nw.col("number").sum(), nw.col("bad").sum()]
     names = ["value", *(f"by{i}" for i in range(len(columns.by))), *(["kind"] if only is not None else [])]
     return rows.group_by(*names).agg(*sums)
-
-
-def summable_counts() -> Frame:
-    """Give the counts as doubles: sums are exact up to 2^53, the largest that is allowed, and overflow in no engine."""
-    return nw.col("number").cast(nw.Float64)
 
 
 def _fetched(query: Frame) -> CountedRows:
@@ -285,11 +268,6 @@ def with_numbers(source: Source, name: str) -> Source:
         return source
     kind = "float64" if categories.dtype.kind == "f" else "Int64"  # which may be missing
     return source._replace(frame=nw.from_native(table.assign(**{name: table[name].astype(kind)})))
-
-
-def is_wide(dtype: Any) -> bool:
-    """Tell whether counts may not fit into 64 bits with a sign, as sums: 128 bits in DuckDB, or doubles or decimals."""
-    return bool(dtype in {nw.UInt64, nw.Int128, nw.UInt128} or dtype.is_float() or dtype.is_decimal())
 
 
 def refuse_types(source: Source, columns: Columns, form: Form, *, codes: bool) -> None:
