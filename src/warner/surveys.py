@@ -17,6 +17,7 @@ design                P(first report \| trait)                     P(first repor
 `mangat`              1                                           1 - p
 `triangular`          1 (*at least one*)                          p
 `kuk`                 binomial (draws, r1) on 0 ... draws         binomial (draws, r2)
+`direct`              1                                           0
 ====================  ==========================================  ==============================
 
 **Which one?** Whatever people will understand and believe. Of two with the same epsilon, the one in which the two
@@ -43,15 +44,16 @@ from warner.designs.exact import probability, whole_number
 from warner.designs.traits import channel_of_trait, forced_answers, pair_of_labels, refuse_useless, sentence, two_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from warner.designs.exact import Number
+    from warner.designs.traits import Pair
 
 YES_NO = ("yes", "no")
 MOST_DRAWS = 300  # exact probabilities of more would not fit in the whole numbers of a design
 
 
-def warner(p: Number, *, answers: Sequence[str] = YES_NO, reports: Sequence[str] = YES_NO) -> Channel:
+def warner(p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
     """Warner's design: chance decides whether the respondent is asked for the trait, or for its absence.
 
     A device that nobody else sees points to one of two statements: "I have the trait" with probability p, "I do not
@@ -91,7 +93,7 @@ def warner(p: Number, *, answers: Sequence[str] = YES_NO, reports: Sequence[str]
     return channel_of_trait(chance, 1 - chance, {"p": p}, answers, reports, does)
 
 
-def mirrored(p: Number, *, answers: Sequence[str] = YES_NO, reports: Sequence[str] = YES_NO) -> Channel:
+def mirrored(p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
     """Mirrored question: the name that Blair, Imai and Zhou give to Warner's design.
 
     Chance decides whether the respondent answers the sensitive question (probability p) or its mirror image: "is it so
@@ -124,7 +126,7 @@ def mirrored(p: Number, *, answers: Sequence[str] = YES_NO, reports: Sequence[st
     return channel_of_trait(chance, 1 - chance, {"p": p}, answers, reports, does)
 
 
-def disguised(p: Number, *, answers: Sequence[str] = YES_NO, reports: Sequence[str] = ("red", "black")) -> Channel:
+def disguised(p: Number, *, answers: Pair = YES_NO, reports: Pair = ("red", "black")) -> Channel:
     """Disguised response: nobody says yes or no, only the colour of a card.
 
     There are a yes-stack, in which a share p of the cards is red, and a no-stack, in which 1 - p is. The respondent
@@ -161,7 +163,7 @@ def disguised(p: Number, *, answers: Sequence[str] = YES_NO, reports: Sequence[s
     return channel_of_trait(share, 1 - share, {"p": p}, answers, reports, does)
 
 
-def crosswise(p: Number, *, answers: Sequence[str] = YES_NO, reports: Sequence[str] = ("same", "differ")) -> Channel:
+def crosswise(p: Number, *, answers: Pair = YES_NO, reports: Pair = ("same", "differ")) -> Channel:
     """Crosswise model: two questions at once, and only whether their answers are the same.
 
     Besides the sensitive question there is an unrelated one, whose answer is yes for a known share p of people, whether
@@ -199,9 +201,7 @@ def crosswise(p: Number, *, answers: Sequence[str] = YES_NO, reports: Sequence[s
     return channel_of_trait(share, 1 - share, {"p": p}, answers, reports, does)
 
 
-def triangular(
-    p: Number, *, answers: Sequence[str] = YES_NO, reports: Sequence[str] = ("at least one", "neither")
-) -> Channel:
+def triangular(p: Number, *, answers: Pair = YES_NO, reports: Pair = ("at least one", "neither")) -> Channel:
     """Triangular model: two questions at once, and only whether the answer to at least one is yes.
 
     The unrelated question is as in `crosswise`. P(at least one | trait) = 1, P(at least one | not) = p [1]_. Whoever
@@ -242,8 +242,8 @@ def forced_response(
     truth: Number,
     yes: Number | None = None,
     forced: Mapping[Any, Number] | None = None,
-    answers: Sequence[str] | None = None,
-    reports: Sequence[str] | None = None,
+    answers: Pair | None = None,
+    reports: Pair | None = None,
 ) -> Channel:
     """Let chance decide whether to answer truthfully, or what to say: forced response.
 
@@ -310,9 +310,7 @@ def forced_response(
     return channel_of_trait(honest + says_yes, says_yes, {"truth": truth, "yes": yes}, answers, reports, does)
 
 
-def unrelated_question(
-    *, p: Number, prevalence: Number, answers: Sequence[str] = YES_NO, reports: Sequence[str] = YES_NO
-) -> Channel:
+def unrelated_question(*, p: Number, prevalence: Number, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
     """Unrelated question: chance decides whether the sensitive or a harmless question is answered.
 
     With probability p the respondent answers the sensitive question, otherwise one whose share of yes is known, the
@@ -353,9 +351,7 @@ def unrelated_question(
     return channel_of_trait(chance + harmless, harmless, {"p": p, "prevalence": prevalence}, answers, reports, does)
 
 
-def mangat_singh(
-    truth: Number, p: Number, *, answers: Sequence[str] = YES_NO, reports: Sequence[str] = YES_NO
-) -> Channel:
+def mangat_singh(truth: Number, p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
     """Two stages of Mangat and Singh: the truth with some probability, otherwise Warner's design.
 
     P(yes | trait) = T + (1 - T) p, and P(yes | not) = (1 - T)(1 - p), with T for ``truth`` [1]_.
@@ -397,7 +393,7 @@ def mangat_singh(
     return channel_of_trait(honest + (1 - honest) * chance, (1 - honest) * (1 - chance), given, answers, reports, does)
 
 
-def mangat(p: Number, *, answers: Sequence[str] = YES_NO, reports: Sequence[str] = YES_NO) -> Channel:
+def mangat(p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
     """Mangat's improved strategy: whoever has the trait says yes; the others let chance decide.
 
     Those without the trait say no with probability p, and yes otherwise. P(yes | trait) = 1, P(yes | not) = 1 - p [1]_.
@@ -431,7 +427,7 @@ def mangat(p: Number, *, answers: Sequence[str] = YES_NO, reports: Sequence[str]
     return channel_of_trait(Fraction(1), 1 - chance, {"p": p}, answers, reports, does)
 
 
-def kuk(r1: Number, r2: Number, draws: Number = 1, *, answers: Sequence[str] = YES_NO) -> Channel:
+def kuk(r1: Number, r2: Number, draws: Number = 1, *, answers: Pair = YES_NO) -> Channel:
     """Kuk's design: draw cards from the pack of the true answer, and report how many are red.
 
     There are two packs, with a share r1 of red cards for those who have the trait and r2 for those who have not. The
@@ -476,6 +472,33 @@ def kuk(r1: Number, r2: Number, draws: Number = 1, *, answers: Sequence[str] = Y
     return Channel(rows, answers, times + 1, procedure=sentence(does))
 
 
+def direct(*, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
+    """Direct question: the report is the true answer, and nothing protects it.
+
+    Surveys that compare a sensitive question with and without protection ask some people directly. With a design of
+    their own, these can be counted, compared, pooled and regressed as all others. P(first report | trait) = 1,
+    P(first report | not) = 0, and epsilon is infinite.
+
+    Parameters
+    ----------
+    answers : two labels
+        Having the trait, and not having it.
+    reports : two labels
+        How these two answers are written in the data.
+
+    Examples
+    --------
+    Of 100 people, 12 tick A, which stands for yes.
+
+    >>> from warner import inv
+    >>> inv([12, 88], direct(reports=["A", "B"])).round(4)
+    array([0.12, 0.88])
+    """
+    answers, reports = two_pairs(answers, reports)
+    does = f"answer the question: report '{reports[0]}' for {answers[0]}, '{reports[1]}' for {answers[1]}."
+    return Channel([[1, 0], [0, 1]], answers, reports, procedure=sentence(does))
+
+
 # The survey designs by name: what the command line offers, with the parameters of each function.
 SURVEYS: dict[str, Callable[..., Channel]] = {
     survey.__name__.replace("_", " "): survey
@@ -490,5 +513,6 @@ SURVEYS: dict[str, Callable[..., Channel]] = {
         mangat_singh,
         mangat,
         kuk,
+        direct,
     )
 }

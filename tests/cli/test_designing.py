@@ -150,7 +150,16 @@ def test_a_unary_encoding_is_made_by_epsilon_odds_or_both_probabilities(
     assert load_design(prompt.folder / "bits.json") == wanted
 
 
-@pytest.mark.parametrize("name", NAMES)
+def test_a_direct_question_is_a_design_with_reports_of_any_name(prompt: Prompt) -> None:
+    prompt.prints("design", "direct", "--reports", "A", "B", "-o", "direct.json")
+    made = load_design(prompt.folder / "direct.json")
+    assert made == surveys.direct(reports=["A", "B"])
+    assert (made.domain, made.columns, made.epsilon) == (("yes", "no"), ("A", "B"), float("inf"))
+    assert "is direct" in prompt.complains("design", "warner", "p=1", "--reports", "A", "B")
+    assert "direct takes no parameters, but got p=3" in prompt.complains("design", "direct", "p=3")
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if keys_of(name)])
 def test_every_name_without_its_parameters_says_what_it_takes(prompt: Prompt, name: str) -> None:
     needs = prompt.complains("design", name.replace(" ", "-"), "--answers", "a", "b")
     for key in keys_of(name) - {"size"}:

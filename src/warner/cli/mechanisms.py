@@ -42,6 +42,8 @@ class Maker(NamedTuple):
     def usage(self) -> str:
         """Say which keys are accepted; those in brackets may be left out."""
         keys = " ".join(f"{key}=..." if key in self.needed else f"[{key}=...]" for key in self.keys)
+        if not self.keys:
+            return "no parameters"
         if not self.needed:
             return f"some of {' '.join(f'{key}=...' for key in self.keys)}"
         if self.each_answer is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from warner.designs.channel import Channel
 from warner.designs.exact import probability
@@ -15,13 +15,15 @@ if TYPE_CHECKING:
     from warner.designs.exact import Number
     from warner.documents import Document
 
+Pair: TypeAlias = Sequence[str] | Sequence[int]  # two labels
+
 
 def channel_of_trait(
     with_trait: Fraction,
     without: Fraction,
     given: Document,
-    answers: Sequence[str],
-    reports: Sequence[str],
+    answers: Pair,
+    reports: Pair,
     does: str,
 ) -> Channel:
     """Make the channel of a design with two answers and two reports."""
@@ -41,17 +43,17 @@ def refuse_useless(with_trait: Fraction, without: Fraction, given: Document, wha
         )
     if {with_trait, without} == {0, 1}:
         raise ValueError(
-            f"{names} must leave something to chance, but with {values} every report gives the true answer away; a "
-            "question without protection needs no design"
+            f"{names} must leave something to chance, but with {values} every report gives the true answer away; the "
+            "design of a question without protection is direct"
         )
 
 
-def two_pairs(answers: Sequence[str], reports: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+def two_pairs(answers: Pair, reports: Pair) -> tuple[Pair, Pair]:
     """Check two labels of answers and two of reports."""
     return pair_of_labels("answers", answers), pair_of_labels("reports", reports)
 
 
-def pair_of_labels(name: str, labels: Sequence[str]) -> Sequence[str]:
+def pair_of_labels(name: str, labels: Pair) -> Pair:
     """Check that there are two labels."""
     if isinstance(labels, str) or not isinstance(labels, Sequence) or len(labels) != 2:
         first = {"answers": "that of having the trait", "reports": "the design's first report"}[name]
