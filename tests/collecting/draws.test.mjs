@@ -160,8 +160,23 @@ test("long ranges are not listed", () => {
 
 test("without sets.js other mechanisms say what to import", () => {
   const { design: json } = file.vectors.find((vector) => vector.design.mechanism === "unary encoding");
-  assert.throws(() => alone.design(json), { name: "TypeError", message: /import ".\/sets.js"/ });
+  assert.throws(() => alone.design(json), {
+    name: "TypeError",
+    message: 'mechanism unknown here: import "warner/sets.js" first',
+  });
+  assert.throws(() => design({ ...json, mechanism: "none" }), { message: "this design is damaged: mechanism unknown" });
   assert.equal(alone.design(response(["a", "b"], 3, 1)).answers.size, 2);
+});
+
+test("every report can be written as JSON, whole numbers beyond 2^53 as texts", () => {
+  const domain = { first: 0, size: 1000 };
+  const wide = design(written("Hadamard response", { domain, odds: ["3", "1"], bits: 58 }));
+  const reports = Array.from({ length: 20 }, () => randomize(wide, 7));
+  assert.ok(reports.every((report) => typeof report === "string" && /^\d+$/.test(report)));
+  assert.ok(new Set(reports).size > 18);
+  assert.equal(JSON.parse(JSON.stringify(reports)).length, 20);
+  assert.equal(wide.reports.at(2n ** 57n + 1n), "144115188075855873");
+  assert.equal(typeof randomize(design(written("Hadamard response", { domain, odds: ["3", "1"], bits: 10 })), 7), "number");
 });
 
 test("a design is a frozen value, apart from the object that it was read from", () => {

@@ -1,5 +1,6 @@
 /**
  * Importing this file makes more mechanisms known to `design`: subset selection, unary encoding, local hashing, Hadamard
- * response, projective geometry response, memoized designs (a person's first report), and products.
+ * response, projective geometry response, memoized designs, and products. Of a memoized design each call of `randomize` gives
+ * the first report of a person, and spends its epsilon again; `warner/memo.js` keeps what people who report again need.
  */
 export {};

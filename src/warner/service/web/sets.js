@@ -15,11 +15,12 @@ const oddsOf = (json) => {
   return [a, b];
 };
 
-// Reports that are texts, or numbers from 0 to size - 1; beyond 2^53 numbers are BigInts.
+// Reports that are texts, or numbers from 0 to size - 1. Beyond 2^53 their codes are BigInts, which JSON cannot hold, and
+// they themselves texts of digits.
 const texts = (padded = (report) => report) => ({ at: (report) => report, padded });
 const numbers = (size) => {
   const code = (number) => (size <= Number.MAX_SAFE_INTEGER ? Number(number) : number);
-  return { size: code(size), at: (report) => report, code };
+  return { size: code(size), at: (report) => (typeof report === "bigint" ? `${report}` : report), code };
 };
 
 // Bits that are 1 with probability n/d: bytes are the digits of a uniform number, which is compared with n/d. All that
@@ -259,7 +260,16 @@ function hadamard({ domain, odds, bits }) {
   return { answers, reports, epsilon: spent(b, a), draw };
 }
 
-// Two rounds: a person's first report, both drawn afresh
+// Two rounds: the permanent response to a key, which a memo keeps (memo.js), and reports from it. Without a memo both are
+// drawn afresh, as for a person's first report.
+
+function twice({ answers, reports, epsilon, hash = () => 0n, key = (x) => x, permanent, again }) {
+  const draw = (x, bytes) => {
+    const number = hash(bytes);
+    return again(permanent(key(x, number), bytes), number, bytes);
+  };
+  return { answers, reports, epsilon, rounds: { hash, key, permanent, again }, draw };
+}
 
 // Whether two domains are the same; ranges, which may be long, are by their ends.
 const same = (one, other, listed) => {
@@ -289,18 +299,20 @@ function memoized({ first, second }) {
   const epsilon = spent(low, high);
   if (!hashes) {
     check(same(answers, two.answers, listed), "second must have the domain of first");
-    return { answers, reports, epsilon, draw: (x, bytes) => two.draw(one.draw(x, bytes), bytes) };
+    return twice({ answers, reports, epsilon, permanent: one.draw, again: (response, _, bytes) => two.draw(response, bytes) });
   }
   const [q, t] = [BigInt(first.field), first.dimension];
   const values = labels("domain", { first: 0, size: first.field });
   check(same(values, two.answers, listed), "second must have the hash values of first for its domain");
-  const draw = (x, bytes) => {
-    const direction = uniform(points(q, t), bytes);
-    const hash = Number(hashed(x, direction, q, t));
-    const response = truthOrLie(hash, uniform(a + (q - 1n) * b, bytes), a, b);
-    return reports.code(direction * q + BigInt(two.draw(response, bytes)));
-  };
-  return { answers, reports, epsilon, draw };
+  return twice({
+    answers,
+    reports,
+    epsilon,
+    hash: (bytes) => uniform(points(q, t), bytes),
+    key: (x, direction) => Number(hashed(x, direction, q, t)),
+    permanent: (value, bytes) => truthOrLie(value, uniform(a + (q - 1n) * b, bytes), a, b),
+    again: (response, direction, bytes) => reports.code(direction * q + BigInt(two.draw(response, bytes))),
+  });
 }
 
 function bitRounds({ answers, reports }, first, second) {
@@ -312,13 +324,13 @@ function bitRounds({ answers, reports }, first, second) {
   };
   const chain = { one: chained(first.one), zero: chained(first.zero) };
   narrow(chain);
-  const draw = (x, bytes) => {
-    const bits = unaryBits(x, answers.size, first, bytes);
+  const permanent = (x, bytes) => unaryBits(x, answers.size, first, bytes);
+  const again = (bits, _, bytes) => {
     const ones = drawnBits(answers.size, c, e, bytes);
     const zeros = drawnBits(answers.size, d, f, bytes);
     return packed(bits.map((bit, i) => (bit ? ones[i] : zeros[i])));
   };
-  return { answers, reports, epsilon: spentByBits(chain), draw };
+  return twice({ answers, reports, epsilon: spentByBits(chain), permanent, again });
 }
 
 // Several questions, each with a device of its own; the last one changes fastest

@@ -21,8 +21,10 @@ export type Code = number | bigint | string;
 export interface Reports {
   /** How many there are; undefined where reports are texts, and a BigInt beyond 2^53. */
   readonly size?: number | bigint;
-  /** The report with this code, in the form of a CSV file: a label, a number, or a text. */
-  at(code: Code): Label | bigint;
+  /** The report with this code, in the form of a CSV file: a label, a number, or a text. Numbers beyond 2^53 are texts. */
+  at(code: Code): Label;
+  /** Where reports are labels, the code of one, or -1 if there is none such: what a server checks. */
+  indexOf?(report: unknown): number;
   /** Where reports are texts, the same with as many characters for every report. */
   padded?(report: string): string;
 }
@@ -39,18 +41,18 @@ export interface Design {
 /**
  * Read a design: what `JSON.parse` made of its file.
  *
- * Import `warner/sets.js` for mechanisms other than randomized response and channels.
- * @throws TypeError that says what is wrong with it.
+ * Import `warner/sets.js` first for mechanisms other than randomized response and channels.
+ * @throws TypeError that says what is wrong with it, or that the mechanism is not known without `warner/sets.js`.
  */
 export function design(json: unknown): Design;
 
 /**
- * Randomize a true answer, from the operating system's randomness.
+ * Randomize a true answer, from the operating system's randomness. The report is a text or a number, as JSON can hold it.
  *
  * There is no seed to give: whoever knew it could undo the draw.
  * @throws RangeError if that is not an answer of the design; it does not name the answer.
  */
-export function randomize(design: Design, answer: Label): Label | bigint;
+export function randomize(design: Design, answer: Label): Label;
 
 /** The same by the position of the answer, and with the code of the report. */
 export function randomizeCode(design: Design, position: number, bytes?: Bytes): Code;

@@ -1,4 +1,4 @@
-// Randomized response: from the same bytes the same report as in Python (formats.md). MIT.
+// Randomized response: from the same bytes the same report as in Python. MIT.
 
 export const check = (kept, rule) => {
   if (!kept) throw new TypeError(`this design is damaged: ${rule}`);
@@ -6,7 +6,7 @@ export const check = (kept, rule) => {
 
 export const random = (size) => crypto.getRandomValues(new Uint8Array(size));
 
-// What is beyond the last whole block of total is drawn again.
+// Beyond the last whole block of total, again
 export function uniform(total, bytes = random) {
   total = BigInt(total);
   let words = 1; // of 64 bits, with a bit to spare
@@ -91,13 +91,12 @@ function channel({ domain, outputs, weights, procedure = "" }) {
     const high = weights.reduce((a, b) => (a > b ? a : b));
     if (high) epsilon = Math.max(epsilon, spent(weights.reduce((a, b) => (a < b ? a : b)), high));
   }
-  // As many steps for every answer
   const column = (sums, u) => sums.filter((sum) => sum <= u).length;
   const draw = (x, bytes) => column(running[x], uniform(total, bytes));
   return { answers, reports, epsilon, draw };
 }
 
-// How each is read, the fields that it needs, and those that it may have
+// How each is read, the fields that it needs, and may have
 export const mechanisms = new Map([
   ["randomized response", [response, ["domain", "odds"], []]],
   ["channel", [channel, ["domain", "outputs", "weights"], ["procedure"]]],
@@ -106,8 +105,10 @@ export const mechanisms = new Map([
 export function design(json) {
   check(json?.format === "warner design" && json.version === 1, "it must be a design of version 1");
   const { mechanism, inputs, ...rest } = json;
-  check(mechanisms.has(mechanism), 'mechanism unknown; import "./sets.js" for more');
-  // of earlier versions
+  const known = mechanisms.has(mechanism);
+  if (!known && mechanisms.size < 3) throw new TypeError('mechanism unknown here: import "warner/sets.js" first');
+  check(known, "mechanism unknown");
+  // earlier versions
   if (mechanism === "channel" && inputs && !rest.domain) json = { mechanism, domain: inputs, ...rest };
   const [read, needed, optional] = mechanisms.get(mechanism);
   const names = ["format", "version", "mechanism", ...needed];
@@ -117,10 +118,9 @@ export function design(json) {
   return Object.freeze({ mechanism, ...read(json) });
 }
 
-// No seed can be given: whoever knew it could undo the draw.
 export const randomize = (design, answer) => design.reports.at(randomizeCode(design, design.answers.indexOf(answer)));
 
-// Only tests give bytes. No error names the answer.
+// Only tests give bytes: whoever knew them could undo the draw.
 export function randomizeCode(design, position, bytes = random) {
   if (!(safe(position) && position >= 0 && position < design.answers.size))
     throw new RangeError("the answer must be one of the design's");
