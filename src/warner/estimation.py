@@ -455,7 +455,7 @@ def estimate(tally: Collected, *, method: MethodAsked = None, rng: np.random.Gen
         Which estimator; `warner.estimators` says which to use when. ``auto`` is `shrink` for one symmetric design with
         20 answers or more; elsewhere it takes `mle`, `inv_p` or `inv_n`, in each group, by the smallest error in
         surveys drawn from what the reports suggest. If not given, ``mle``; for reports that support several answers,
-        ``inv_p``. A function of one's own, from counts and design to shares, works too (`warner.estimators.own`).
+        ``inv_p``. A function of one's own, from counts and design to shares, works too (``estimators.own``).
     rng : numpy.random.Generator, optional
         The randomness for ``auto``; seeded from the counts if not given, so that the choice can be repeated.
 

@@ -130,11 +130,10 @@ def test_the_example_of_a_memo_gives_reports_from_one_permanent_response(tmp_pat
     example = next(code for code in blocks("js") if "warner/memo.js" in code)
     lines = [
         "const store = new Map();",
-        "globalThis.localStorage = { getItem: (key) => store.get(key) ?? null, setItem: (key, text) => store.set(key, text) };",
+        "const [getItem, setItem] = [(key) => store.get(key) ?? null, (key, text) => store.set(key, text)];",
+        "globalThis.localStorage = { getItem, setItem };",
         f"const json = {json.dumps(bare.to_dict())};",
-        example.replace(
-            'randomize(mine, "once")', "const reports = Array.from({ length: 5 }, () => randomize(mine, 7))"
-        ),
+        example.replace('randomize(mine, "once")', "const reports = [1, 2, 3, 4].map(() => randomize(mine, 7))"),
         'const again = await memo(json, Uint8Array.from(JSON.parse(localStorage.getItem("secret"))));',
         "console.log(JSON.stringify([...reports, randomize(again, 7)]));",
     ]

@@ -96,7 +96,7 @@ class Memoized(Design):
     Each different answer that a person gives spends `eps_infinity` of its own, and so does a second device, or a memo
     that is lost. That compares histories with the same pattern of equal and different answers (under hashing, of hash
     values), and bounds nothing else: what is *not* protected is that an answer changed, when, and that it came back.
-    `warner.designs.rounds` has the proof.
+    ``warner.designs.rounds`` has the proof.
 
     Examples
     --------

@@ -141,7 +141,7 @@ class Memo(ABC):
     def spent(self) -> Spent:
         """Tell what this person's reports can reveal together: ``eps_infinity`` for each memo key that was used.
 
-        That is a bound against histories with the same pattern of equal and different keys; see `Spent`.
+        That is a bound against histories with the same pattern of equal and different keys; see ``Spent``.
         """
         rounds, used = self.design.rounds, self.used()
         keys = rounds.keys if used is None else used
