@@ -218,6 +218,18 @@ class ClusterRobust:
         """The largest part that one cluster has of the information in some direction."""
         return 0.0 if self.leverage is None else float(np.linalg.eigvalsh(self.leverage)[:, -1].max())
 
+    @property
+    def dominance(self) -> list[str]:
+        """Say if one cluster has most of the information on something; then even these errors may be too small."""
+        if self.largest_part <= DOMINANT:
+            return []
+        part = min(100 * self.largest_part, 100)
+        said = (
+            f"One cluster has {part:.0f} % of the information on some of the coefficients: the sample cannot show how "
+            "much clusters like it differ, and intervals and p-values may hold their level less often than they say."
+        )
+        return [said]
+
     def unknown(self, contrasts: Array) -> Mask:
         """Tell which contrasts, (..., coefficients), rest on one cluster alone, so that they have no standard error."""
         along = contrasts @ self.unit
@@ -314,12 +326,7 @@ class ClusterRobust:
                 f"With fewer than {ROUGH:.0f} degrees of freedom, intervals and p-values are rough: they rest on very "
                 "few clusters."
             )
-        if self.largest_part > DOMINANT:
-            part = min(round(100 * self.largest_part), 100)
-            said.append(
-                f"One cluster has {part} % of the information on some of the coefficients: the sample cannot show how "
-                "much clusters like it differ, and intervals may hold their level less often than they say."
-            )
+        said += self.dominance
         if names:
             rest, have = ("rests", "it has") if len(names) == 1 else ("rest", "they have")
             said.append(f"{enumerated(list(names), LISTED)} {rest} on one cluster alone: {have} no standard error.")

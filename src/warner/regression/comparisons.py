@@ -221,6 +221,7 @@ def _of_clusters(robust: ClusterRobust, contrasts: Array, statistic: float) -> M
     said = [f"The p-value is that of F with {q} and {left:.1f} degrees of freedom."] if left < FEW else []
     if left < ROUGH:
         said.append(f"With fewer than {ROUGH:.0f}, p-values are rough: they rest on very few clusters.")
+    said += robust.dominance
     return ModelTest(WALD, statistic, q, p, " ".join(said), left)
 
 

@@ -95,6 +95,7 @@ class Sensitivities(Result):
             "formula": self.fits[0].gathered.formula,
             "safe": self.safe,
             "level": self.level,
+            "notes": list(self.fits[0].notes),
             "values": [
                 {name: plain(value) for name, value in zip(columns, row, strict=True)}
                 for row in zip(*columns.values(), strict=True)
@@ -110,7 +111,11 @@ class Sensitivities(Result):
         columns = {"cheating (%)": assumed, "answer": answers, "term": labels(table["term"])}
         columns |= estimate_columns(table, "estimate", f"{level_text(self.level)} interval")
         head = f"{self.fits[0].gathered.formula}, if some people reported {self.safe!r} regardless of the design"
-        return Printed(columns, head, (f"N = {counted(self.fits[0].people, 'person', 'people')}.", INDEPENDENT))
+        return Printed(
+            columns,
+            head,
+            (f"N = {counted(self.fits[0].people, 'person', 'people')}.", INDEPENDENT, *self.fits[0].notes),
+        )
 
     def text(self) -> str:
         """Write the table for people: a column for each assumed share."""
@@ -130,7 +135,7 @@ class Sensitivities(Result):
             ]
         about = f"regardless of the design, with {level_text(self.level)} intervals"
         head = f"{self.fits[0].gathered.formula}, if this part of the people reported {self.safe!r} {about}"
-        return "\n".join([head, *tabulated(columns, left=2), INDEPENDENT])
+        return "\n".join([head, *tabulated(columns, left=2), INDEPENDENT, *self.fits[0].notes])
 
 
 def sensitivities(fit: Regression, safe: Label, shares: Sequence[Number], *, level: float) -> Sensitivities:
