@@ -80,7 +80,7 @@ def test_differences_cover(k: int, epsilon: float, n: int, s: float, target: str
         counts = simulate.reports_of_people(people, design, rng=rng, size=surveys)
         real = people / n
     for j in (1, k - 1):
-        found = difference(counts[:, 0], counts[:, j], n, rates(design), 0.025, target)
+        found, _ = difference(counts[:, 0], counts[:, j], n, rates(design), 0.025, target)
         covered = ((found.low <= real[0] - real[j]) & (real[0] - real[j] <= found.high)).mean()
         # A normal approximation of a sum of n terms: it is allowed one point besides the four standard errors.
         assert abs(covered - 0.95) <= 0.01 + 4 * np.sqrt(0.95 * 0.05 / surveys)
@@ -91,7 +91,7 @@ def test_differences_cover(k: int, epsilon: float, n: int, s: float, target: str
 
 def test_a_difference_by_hand() -> None:
     # 400 and 250 of 1,000 with q = 1/4, p = 1/2: inv gives 0.6 and 0; variance (0.65 - 0.15^2)/1000 / (1/16)
-    found = difference(400.0, 250.0, 1000.0, rates(RandomizedResponse(3, odds=(2, 1))), 0.025, "population")
+    found, _ = difference(400.0, 250.0, 1000.0, rates(RandomizedResponse(3, odds=(2, 1))), 0.025, "population")
     half = 1.959963984540054 * np.sqrt((0.65 - 0.0225) / 1000) * 4
     assert_allclose([found.unbiased, found.low, found.high], [0.6, 0.6 - half, 0.6 + half], rtol=1e-12)
     assert_allclose(found.p_value, binomtest(400, 650).pvalue, rtol=1e-9)
@@ -106,16 +106,22 @@ def test_realised_differences_with_little_noise_cover(epsilon: int) -> None:
         binom.pmf(np.arange(n - holders + 1), n - holders, design.q),
     )
     counts = np.arange(n + 1.0)
-    found = difference(counts, n - counts, float(n), rates(design), 0.025, "realised")
+    found, _ = difference(counts, n - counts, float(n), rates(design), 0.025, "realised")
     real = (2 * holders - n) / n
     assert law[(found.low <= real + 1e-12) & (real - 1e-12 <= found.high)].sum() >= 0.95
-    other = [difference_between(c, 50.0, (n, n), rates(design), 0.025, "realised") for c in counts]
-    assert all(one.high - one.low > 0.05 for one in other)
+    # Of two such groups, by both of their laws.
+    covered = 0.0
+    for c, d in np.argwhere(np.outer(law, law) > 1e-7):
+        one, exact = difference_between(float(c), float(d), (n, n), rates(design), 0.025, "realised")
+        assert exact
+        assert one.high - one.low < 0.2  # those of the population are 0.26 wide
+        covered += law[c] * law[d] * (one.low <= 1e-12 and one.high >= -1e-12)
+    assert covered >= 0.95
 
 
 def test_rare_answers_are_compared_by_their_exact_intervals() -> None:
     design = RandomizedResponse(50, epsilon=3)
-    found = difference(40.0, 4.0, 200.0, rates(design), 0.025, "population")
+    found, _ = difference(40.0, 4.0, 200.0, rates(design), 0.025, "population")
     (low1, high1), (low2, high2) = (share_interval(np.array([[c]]), 200.0, rates(design), 0.0125) for c in (40, 4))
     assert_allclose([found.low, found.high], [low1[0, 0] - high2[0, 0], high1[0, 0] - low2[0, 0]])
     assert found.ratio_high == np.inf
@@ -135,7 +141,7 @@ def test_differences_between_groups_cover(odds: tuple[int, int], target: str) ->
         else rng.binomial(held, design.p, surveys) + rng.binomial(size - held, design.q, surveys)
         for held, size, share in zip(holders, n, shares, strict=True)
     ]
-    found = [difference_between(a, b, n, rate, 0.025, target, "fisher") for a, b in zip(*counts, strict=True)]
+    found = [difference_between(a, b, n, rate, 0.025, target, "fisher")[0] for a, b in zip(*counts, strict=True)]
     covered = np.mean([one.low <= real <= one.high for one in found])
     assert abs(covered - 0.95) <= 0.01 + 4 * np.sqrt(0.95 * 0.05 / surveys)
     assert np.mean([one.unbiased for one in found]) == pytest.approx(real, abs=0.02)
@@ -146,14 +152,14 @@ def test_equality_between_groups_is_fishers_test(a: int, b: int, n: tuple[int, i
     table = [[a, n[0] - a], [b, n[1] - b]]
     tails = [fisher_exact(table, alternative=side).pvalue for side in ("less", "greater")]
     design = RandomizedResponse(2, odds=(3, 1))
-    found = difference_between(float(a), float(b), n, rates(design), 0.025, "population", "fisher")
+    found, _ = difference_between(float(a), float(b), n, rates(design), 0.025, "population", "fisher")
     assert_allclose(found.p_value, min(1, 2 * min(tails)), rtol=1e-9)
 
 
 @pytest.mark.parametrize("people", [10**12, 10**14])
 def test_fishers_test_of_very_many_people(people: int) -> None:
     apart = 2 * np.sqrt(0.5 * people)  # two standard errors of the difference of two counts
-    found = difference_between(
+    found, _ = difference_between(
         people / 2,
         people / 2 + apart,
         (people, people),
@@ -167,7 +173,7 @@ def test_fishers_test_of_very_many_people(people: int) -> None:
 
 def test_fishers_test_of_many_people_is_that_of_the_normal_law() -> None:
     n = (10**7, 10**7)
-    found = difference_between(
+    found, _ = difference_between(
         5_000_000.0, 5_004_000.0, n, rates(RandomizedResponse(2, odds=(3, 1))), 0.025, "population", "fisher"
     )
     z = (4000 - 1) / np.sqrt(2 * 10**7 * 0.25)  # with the correction for continuity

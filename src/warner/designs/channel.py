@@ -250,8 +250,9 @@ class Channel(Design):
         else:
             matrix = self._matrix
             given = matrix @ weights**2 - (matrix @ weights) ** 2  # of one report, by the answer that was given
-            held = np.maximum((counts / n) @ self.inverse(), 0)
-            variance = held @ given / np.maximum(held.sum(axis=-1, keepdims=True), IDENTIFIED)
+            # One person more, spread over all answers, or those whose reports do not vary might be all that there are.
+            held = np.maximum((counts / n) @ self.inverse(), 0) + 1 / (n * self.k)
+            variance = held @ given / held.sum(axis=-1, keepdims=True)
         return np.asarray(np.sqrt(np.maximum(variance, 0) / n))
 
     def _summed_weights(self, sets: Sets) -> Array:

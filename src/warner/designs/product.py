@@ -302,8 +302,8 @@ class Product(Design):
         # of each kind, as with few kinds, would here outnumber the reports.
         more = 0.5 * max(self.widths)
         observed = (counts + more / counts.shape[-1]) / (n + more)
-        held = np.maximum(mode_products(counts / n, inverses), 0)
-        held = held / np.maximum(held.sum(axis=-1, keepdims=True), IDENTIFIED)
+        held = np.maximum(mode_products(counts / n, inverses), 0) + 1 / (n * self.k)
+        held = held / held.sum(axis=-1, keepdims=True)
         error = np.where(known, np.sqrt(np.maximum(variance(observed, held), 0) / n), np.inf)
         binomial = np.zeros(known.size, dtype=bool)
         return Readout(np.asarray(count, dtype=np.float64), n, 0.0, 1.0, binomial, error, scores)

@@ -40,6 +40,8 @@ from warner.designs.labels import listed
 from warner.designs.symmetric import Symmetric
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from warner.arrays import Array, Counts, Integers, Sets, Size
     from warner.designs.contract import Sufficient
     from warner.designs.exact import Number, Odds
@@ -244,6 +246,32 @@ class Structured(Symmetric):
         if histogram is None or len(sets) * self.blocks.number > SETS_CELLS:
             return super()._variance(sets, minus, mean, square, n, histogram)
         variance = np.empty_like(mean)
+        for places, _, support in self._weighted_support(sets, minus):
+            first, second = ((histogram @ t.T + t.mean(axis=-1)) / (n + 1) for t in (support, support**2))
+            variance[:, places] = second - first**2
+        return variance
+
+    def _noise(self, sets: Sets, minus: Sets | None, square: Array, counts: Counts, n: Array) -> Array:
+        """Give the variance of the weighted support of one report given the answer, on average over the people.
+
+        After the answer x a block has the probability b, or a if it holds x. So E t^2 is b times the sum of all t^2 and
+        a - b times that of the blocks with x; it depends on which answers a set has. The shares of people that it is
+        averaged with have one person more, spread over all answers.
+        """
+        if len(sets) * self.blocks.number > SETS_CELLS:
+            return super()._noise(sets, minus, square, counts, n)
+        (a, b), gain = self._levels, self.symmetry.gain
+        held = np.maximum((counts / n - self.q) / gain, 0) + 1 / (n * self.k)
+        held = held / held.sum(axis=-1, keepdims=True)
+        variance = np.empty_like(square)
+        for places, weights, support in self._weighted_support(sets, minus):
+            total = (support**2).sum(axis=-1, keepdims=True)
+            given = b * total + (a - b) * self.support_of(support**2) - (gain * weights) ** 2
+            variance[:, places] = held @ np.maximum(given, 0).T
+        return variance
+
+    def _weighted_support(self, sets: Sets, minus: Sets | None) -> Iterator[tuple[range, Array, Array]]:
+        """Go through the sets, some at a time: weights of the answers that sum to zero, and what each block has."""
         step = max(1, ROWS_CELLS // self.blocks.points)
         for start in range(0, len(sets), step):
             places = range(start, min(start + step, len(sets)))
@@ -252,10 +280,7 @@ class Structured(Symmetric):
                 row[list(sets[place])] += 1
                 row[list(minus[place]) if minus is not None else []] -= 1
             weights -= weights.mean(axis=-1, keepdims=True)
-            support = self._within(weights)
-            first, second = ((histogram @ t.T + t.mean(axis=-1)) / (n + 1) for t in (support, support**2))
-            variance[:, places] = second - first**2
-        return variance
+            yield places, weights, self._within(weights)
 
     # Simulation
 

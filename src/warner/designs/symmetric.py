@@ -180,9 +180,10 @@ class Symmetric(Design):
         held = ((first, 1 - level), (second, -1 - level), (np.maximum(1 - first - second, 0), -level))
         mean = sum(part * weight for part, weight in held)
         square = sum(part * weight**2 for part, weight in held)
-        variance = self._variance(sets, minus, mean, square, n, histogram)
-        if target == "realised":  # without the chance in who was asked
-            variance = variance - gain**2 * np.maximum(square - mean**2, 0)
+        if target == "population":
+            variance = self._variance(sets, minus, mean, square, n, histogram)
+        else:  # without the chance in who was asked
+            variance = self._noise(sets, minus, square, counts, n)
         return Readout(
             np.where(binomial, counted, n * share),
             n,
@@ -217,3 +218,11 @@ class Symmetric(Design):
         squares = sizes + others - (sizes - others) ** 2 / self.k
         variance: Array = (q - neither) * squares + (gain - 2 * (both - neither)) * square - (gain * mean) ** 2
         return variance
+
+    def _noise(self, sets: Sets, minus: Sets | None, square: Array, counts: Counts, n: Array) -> Array:
+        """Give the variance of the weighted support of one report given the answer, on average over the people.
+
+        That is E t^2 - (E t)^2 of `readout` for each answer, and never a difference of two estimates: with little noise
+        these would cancel. `square` is the mean square of the weights among the people, of shape (groups, sets).
+        """
+        return self._variance(sets, minus, np.sqrt(square), square, n, None)

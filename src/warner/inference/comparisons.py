@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
-from warner.inference.binomial import LEAST_EXPECTED, Rates, at_least, at_most
+from warner.inference.binomial import Rates, at_least, at_most
 from warner.inference.differences import (
     Difference,
     agreeing,
@@ -31,6 +30,7 @@ from warner.inference.differences import (
 )
 from warner.inference.equality import fisher_test
 from warner.inference.intervals import Confidence, joint, limits, positions_of, spread
+from warner.inference.normal import normal_ends, normal_test
 from warner.inference.unconditional import MOST_REPORTS, Count, limits_of_answers, limits_of_supports
 from warner.results import Result, plain
 from warner.typesetting import Printed, in_digits, interval_cells, labels, p_value_cells, percent_cells, share_decimals
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Label, Numbers, PerGroup
     from warner.designs.facts import ChannelOperator
     from warner.documents import Document
+    from warner.inference.intervals import Joint
     from warner.reports.pools import Collected
     from warner.reports.tallies import Group, Tally
 
@@ -209,9 +210,9 @@ def _by_sign(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple[
     both = _supporting_both(part, i, j) * size / np.atleast_1d(part.n)[tally.answered]
     rate = Rates(symmetry.q, symmetry.gain)
     tail = confidence.tail(1)
-    numbers = difference(first, second, size, rate, tail, confidence.target, both)
+    numbers, exact = difference(first, second, size, rate, tail, confidence.target, both)
     if not _exact(tally, confidence, float(size.sum())):
-        return numbers, not bool((np.minimum(first, second) - both < LEAST_EXPECTED).all()), "exact"
+        return numbers, not exact, "exact"
     base, gain = float(rate.base), float(rate.gain)
     if part.design.exclusive:
         rows = zip(first.tolist(), second.tolist(), size.tolist(), strict=True)
@@ -263,27 +264,17 @@ def _by_readout(tally: Collected, i: int, j: int, confidence: Confidence) -> tup
     # Equality is tested in the population, whosever shares the interval is for.
     sampled = [joint(tally.parts, group, [[i]], [[j]]).average("population") for group in places]
     p_value = np.array([normal_test(float(share[0]), float(error[0])) for share, error, _ in sampled])
-    averages = [group.average(confidence.target) for group in groups]
+    averages = _averages(groups, confidence.target)
     middle, error = np.array([(share[0], deviation[0]) for share, deviation, _ in averages]).T
     if np.isinf(error).any():
         raise ValueError("the design must tell the two shares apart from each other, but under it they cannot be known")
-    half = -float(ndtri(confidence.tail(1))) * error + np.array([unknown for _, _, unknown in averages])
-    low, high = np.clip(np.minimum(middle, 1) - half, -1, 1), np.clip(np.maximum(middle, -1) + half, -1, 1)
+    people = np.array([group.everybody for group in groups]) if confidence.target == "realised" else None
+    unknown = np.array([unknown for _, _, unknown in averages])
+    low, high = normal_ends(middle, error, confidence.tail(1), people=people, unknown=unknown, span=(-1.0, 1.0))
     return Difference(middle, low, high, *ratio, p_value), True, "normal"
 
 
 _BINOMIAL = ("count", "trials", "base", "gain")
-
-
-def normal_test(share: float, error: float) -> float:
-    """Give the two-sided p-value of a share of zero, whose estimate is approximately normal."""
-    return float(2 * ndtr(-np.abs(ratio_to_error(np.asarray(share), np.asarray(error)))))
-
-
-def ratio_to_error(share: Array, error: Array) -> Array:
-    """Give how many standard errors a share is from zero; of no error, everything but nothing is far."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(error > 0, share / error, np.where(share == 0, 0.0, np.sign(share) * np.inf))
 
 
 def compare_groups(
@@ -324,8 +315,7 @@ def compare_groups(
         else []
     )
     numbers, approximate, named = _of_counts(tally, counts, confidence, test) or (
-        _of_estimates(tally, place, rows, confidence),
-        True,
+        *_of_estimates(tally, place, rows, confidence),
         "normal",
     )
     numbers = Difference(*(number[()] for number in agreeing(Difference(*map(np.asarray, numbers)), confidence)))
@@ -352,27 +342,42 @@ def _of_counts(
         return None
     chosen = "fisher" if tally.weighted or people > MOST_PEOPLE else test
     rate = Rates(one.base, one.gain)
-    numbers = difference_between(one.number, two.number, (one.n, two.n), rate, tail, confidence.target, chosen)
-    return numbers, min(one.number, two.number) >= LEAST_EXPECTED, f"{chosen.capitalize()}'s exact"
+    numbers, exact = difference_between(one.number, two.number, (one.n, two.n), rate, tail, confidence.target, chosen)
+    return numbers, not exact, f"{chosen.capitalize()}'s exact"
 
 
-def _of_estimates(tally: Collected, place: int, rows: list[int], confidence: Confidence) -> Difference:
-    """Compare unbiased estimates of two groups, which are independent and approximately normal."""
+def _of_estimates(tally: Collected, place: int, rows: list[int], confidence: Confidence) -> tuple[Difference, bool]:
+    """Compare unbiased estimates of two groups, which are independent, and tell whether the interval is approximate.
 
-    def apart(target: str) -> tuple[float, float, float]:
-        one, two = (joint(tally.parts, row, [[place]], target=target).average(target) for row in rows)
-        return float(one[0][0] - two[0][0]), math.hypot(one[1][0], two[1][0]), one[2] + two[2]
-
-    middle, error, unknown = apart(confidence.target)
+    Those of the population are approximately normal. The limits of realised shares are joined as Newcombe does, or,
+    where a count has too little noise for that, as they are, each at half the tail: so is what nobody can tell.
+    """
+    target, tail = confidence.target, confidence.tail(1)
+    groups = [joint(tally.parts, row, [[place]], target=target) for row in rows]
+    (shares1, errors1, unknown1), (shares2, errors2, unknown2) = _averages(groups, target)
+    one, two, error = float(shares1[0]), float(shares2[0]), math.hypot(errors1[0], errors2[0])
     if math.isinf(error):
         raise ValueError("the design must tell the share of the answer, but under it that cannot be known")
-    half = -float(ndtri(confidence.tail(1))) * error + unknown
-    wider = Confidence(1 - (1 - confidence.level) / 2, confidence.target)
-    both = limits(tally, wider, sets=[[place]])
-    ratio = ratio_limits(*(end[row, 0] for row in rows for end in (both.low, both.high)))
-    p_value = normal_test(*apart("population")[:2])
-    low, high = max(middle - half, -1.0), min(middle + half, 1.0)
-    return Difference(middle, low, high, ratio[0][()], ratio[1][()], p_value)
+    wider = limits(tally, Confidence(1 - (1 - confidence.level) / 2, target), sets=[[place]])
+    (low1, high1), (low2, high2) = ((wider.low[row, 0], wider.high[row, 0]) for row in rows)
+    ratio = ratio_limits(low1, high1, low2, high2)
+    exact = False
+    if target == "population":
+        low, high = normal_ends(np.asarray(one - two), np.asarray(error), tail, span=(-1.0, 1.0))
+    elif unknown1 or unknown2 or not all(group.noisy(tail) for group in groups):
+        low, high, exact = low1 - high2, high1 - low2, wider.exact
+    else:
+        each = limits(tally, confidence, sets=[[place]])
+        (low1, high1), (low2, high2) = ((each.low[row, 0], each.high[row, 0]) for row in rows)
+        low, high = one - two - np.hypot(one - low1, high2 - two), one - two + np.hypot(high1 - one, two - low2)
+    sampled = _averages([joint(tally.parts, row, [[place]]) for row in rows], "population")
+    (share1, deviation1, _), (share2, deviation2, _) = sampled
+    p_value = normal_test(float(share1[0] - share2[0]), math.hypot(deviation1[0], deviation2[0]))
+    return Difference(one - two, low, high, ratio[0][()], ratio[1][()], p_value), not exact
+
+
+def _averages(groups: list[Joint], target: str) -> list[tuple[Array, Array, float]]:
+    return [group.average(target) for group in groups]
 
 
 def shown_name(group: Group) -> str:

@@ -1,8 +1,9 @@
 r"""The difference of two shares, from counts: its interval, that of their ratio, and the p-value of equality.
 
 Up to `MOST_REPORTS` the interval of a difference is exact (module `unconditional`). Beyond, it is normal for two
-answers of the same people; for two groups it joins the limits of each. Where a count is below 10 it comes from the
-exact intervals of both shares, each at half the tail; so does that of the ratio. Equality is tested exactly.
+answers of the same people; for two groups it joins the limits of each. Where a count is below 10, and among these very
+people where there is little noise, it comes from the exact intervals of both shares, each at half the tail; so does
+that of the ratio. Equality is tested exactly.
 
 One comparison speaks with one voice (`agreeing`): the interval of the difference leaves out 0, and that of the ratio
 leaves out 1, exactly where the test calls the shares different.
@@ -15,7 +16,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from warner.inference.binomial import HAIR, LEAST_EXPECTED, Rates, ends, score_limit, suited, wilson_limit
+from warner.inference.binomial import (
+    HAIR,
+    LEAST_EXPECTED,
+    Rates,
+    ends,
+    realised_methods,
+    score_limit,
+    suited,
+    wilson_limit,
+)
 from warner.inference.equality import fisher_test, sign_test
 from warner.inference.unconditional import Count, barnard_test, limits_between
 
@@ -60,14 +70,15 @@ def agreeing(numbers: Difference, confidence: Confidence) -> Difference:
 
 def difference(
     first: Numbers, second: Numbers, n: Numbers, rate: Rates, tail: float, target: str, both: Numbers = 0.0
-) -> Difference:
+) -> tuple[Difference, bool]:
     """Compare the shares of two answers of the same people, from the reports that support them, and those of both.
 
     Which of the two is larger needs neither p nor q: given how many reports support exactly one of them, those of the
     first are binomial with probability one half, if and only if the shares are equal. So the (sign) test is exact. The
     difference is approximately normal. With d, the probability of exactly one of them, its variance is
-    [d - (phi_i - phi_j)^2] / N / (p-q)^2; where a count is below 10, and for the ratio, the ends come from the exact
-    intervals of both, each at half the tail.
+    [d - (phi_i - phi_j)^2] / N / (p-q)^2; where a count is below 10, among these very people where there is little
+    noise, and for the ratio, the ends come from the exact intervals of both, each at half the tail. With the numbers
+    comes whether the interval of the difference is exact in all places.
     """
     x, y = (((c / n) - rate.base) / rate.gain for c in (first, second))
     if target == "population":
@@ -92,7 +103,7 @@ def difference_between(
     tail: float,
     target: str,
     test: str = "barnard",
-) -> Difference:
+) -> tuple[Difference, bool]:
     """Compare the shares of one answer in two groups of people, from its counts there.
 
     The interval joins the limits of each group's share (Wilson's, or the score limits of the realised share) as
@@ -138,16 +149,23 @@ def _compared(
     target: str,
     few: Numbers,
     p_value: PerGroup,
-) -> Difference:
+) -> tuple[Difference, bool]:
+    """Put the ends of both shares, for this very target, in the place of approximate ones where these do not hold."""
+    method = "clopper_pearson" if target == "population" else None
     (low1, high1), (low2, high2) = (
-        ends(np.asarray(c, dtype=np.float64), size, rate, tail / 2, target, "clopper_pearson")
+        ends(np.asarray(c, dtype=np.float64), size, rate, tail / 2, target, method)
         for c, size in zip((first, second), n, strict=True)
     )
     middle, low, high = approximate
+    exact = np.asarray(few)
     if target == "realised":
-        few = few | ~suited(n[0], rate, target, tail) | ~suited(n[1], rate, target, tail)
+        certain = rate.spread(0.0) == rate.spread(1.0) == 0  # then the counts tell the shares
+        few = few | certain | ~suited(n[0], rate, target, tail) | ~suited(n[1], rate, target, tail)
+        exact = np.asarray(few)
+        for size in n:
+            exact = exact & ~realised_methods(size, rate, tail / 2)[1]
     ratio_low, ratio_high = ratio_limits(low1, high1, low2, high2)
-    return Difference(
+    numbers = Difference(
         np.asarray(middle)[()],
         np.clip(np.where(few, low1 - high2, low), -1, 1)[()],
         np.clip(np.where(few, high1 - low2, high), -1, 1)[()],
@@ -155,6 +173,7 @@ def _compared(
         ratio_high[()],
         p_value,
     )
+    return numbers, bool(exact.all())
 
 
 def ratio_limits(low1: Numbers, high1: Numbers, low2: Numbers, high2: Numbers) -> tuple[Numbers, Numbers]:

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
 
 from warner.designs.facts import Prefixes, Readout, sizes_of
 from warner.designs.labels import positions
@@ -29,6 +28,7 @@ from warner.inference.binomial import (
     standard_error,
     suited,
 )
+from warner.inference.normal import normal_ends
 from warner.inference.pooled import Counted, pooled_limits
 from warner.results import Result, plain
 from warner.words import level_text, percent
@@ -295,9 +295,7 @@ def _single(readout: Readout, tail: float, target: str, method: str | None, leve
         )
     assert readout.error is not None
     share, error = readout.share(), np.broadcast_to(readout.error, readout.count.shape).copy()
-    half = -float(ndtri(tail)) * error
-    # Never empty: a share beyond 0 or 1 is moved there, for the end on the far side.
-    low, high = np.clip(np.minimum(share, 1) - half, 0, 1), np.clip(np.maximum(share, 0) + half, 0, 1)
+    low, high = normal_ends(share, error, tail, people=readout.trials if target == "realised" else None)
     some = np.flatnonzero(readout.exact)
     if not some.size:
         return Limits(low, high, error, ("linear",))
@@ -344,6 +342,17 @@ class Joint:
         """The counts alone."""
         return Counted(self.count, self.trials, self.base, self.gain)
 
+    @property
+    def everybody(self) -> float:
+        """The number of all people of the group, those included whose reports say nothing."""
+        return float(self.people[:, 0].sum() + self.silent)
+
+    def noisy(self, tail: float) -> Mask:
+        """Tell where all binomial counts have so much noise that realised shares are about normal."""
+        return np.asarray(
+            (suited(self.trials, Rates(self.base, self.gain), "realised", tail) | ~self.exact).all(axis=0)
+        )
+
     def only(self, sets: Mask) -> Joint:
         """Give those of some sets."""
         chosen: Document = {name: part[:, sets] for name, part in vars(self).items() if isinstance(part, np.ndarray)}
@@ -358,10 +367,9 @@ class Joint:
         shares, errors = self.estimates(target)
         if target == "population":
             return *combined(shares, errors), 0.0
-        everybody = self.people.sum(axis=0) + self.silent
-        weight = self.people / everybody
+        weight = self.people / self.everybody
         error = np.sqrt((weight**2 * errors**2).sum(axis=0))
-        return (weight * shares).sum(axis=0), error, float(self.silent / everybody[0])
+        return (weight * shares).sum(axis=0), error, float(self.silent / self.everybody)
 
     def estimates(self, target: str) -> tuple[Array, Array]:
         """Give each collection's unbiased shares, and standard errors with half a report more of each kind."""
@@ -452,8 +460,7 @@ def _weighted(together: Joint, tail: float) -> Limits:
     """Combine unbiased estimates of the collections by their precision, where not all are binomial counts."""
     middle, error = combined(*together.estimates("population"))
     known = np.isfinite(error)
-    half = -float(ndtri(tail)) * error
-    low, high = np.clip(np.minimum(middle, 1) - half, 0, 1), np.clip(np.maximum(middle, 0) + half, 0, 1)
+    low, high = normal_ends(middle, error, tail)
     return Limits(np.where(known, low, 0.0), np.where(known, high, 1.0), error, ("linear",))
 
 
@@ -477,18 +484,15 @@ def _realised(together: Joint, tail: float) -> Limits:
     lets all of them hold.
     """
     middle, error, unknown = together.average("realised")
-    half = -float(ndtri(tail)) * error
-    low, high = np.clip(np.minimum(middle, 1) - half, 0, 1), np.clip(np.maximum(middle, 0) + half + unknown, 0, 1)
-    rate = Rates(together.base, together.gain)
-    enough = (suited(together.trials, rate, "realised", tail) | ~together.exact).all(axis=0)
-    safe = np.asarray(~enough & together.exact.all(axis=0))
+    low, high = normal_ends(middle, error, tail, people=together.everybody, unknown=unknown)
+    safe = np.asarray(~together.noisy(tail) & together.exact.all(axis=0))
     used: tuple[str, ...] = ()
     if safe.any():
         few = together.only(safe)
         rates = Rates(few.base, few.gain)
         ends = share_interval(few.count, few.trials, rates, tail / len(few.count), "realised")
         used = _names(few.trials, rates, "realised", tail / len(few.count), None)
-        weight = few.people / (few.people.sum(axis=0) + few.silent)
+        weight = few.people / few.everybody
         low[safe], high[safe] = ((weight * end).sum(axis=0) for end in ends)
         high[safe] += unknown
     return Limits(low, high, error, (() if safe.all() else ("linear",)) + used)
