@@ -12,7 +12,6 @@ from warner import (
     Channel,
     HadamardResponse,
     LocalHashing,
-    Pool,
     ProjectiveGeometry,
     RandomizedResponse,
     SubsetSelection,
@@ -136,7 +135,7 @@ def test_realised_differences_of_groups_cover_whoever_the_people_are(design: Any
         for a, b in some:
             tally = tally_of(design, np.stack([first[a], second[b]]), 2)
             found = compare_groups(tally, tally.domain[0], (0, 1), REALISED)
-            covered += chances1[a] * chances2[b] * bool(inside(found.low, real, found.high))
+            covered += float(chances1[a] * chances2[b]) * bool(inside(found.low, real, found.high))
         assert covered >= 0.95 - left
 
 
@@ -176,13 +175,13 @@ def test_pooled_realised_sets_and_differences_cover() -> None:
     designs = LocalHashing(list("abcd"), epsilon=7), LocalHashing(list("abcd"), epsilon=8)
     rng, times, everybody = np.random.default_rng(3), 300, (np.array([20, 10, 8, 2]), np.array([12, 5, 2, 1]))
     covered = np.zeros(2)
-    real = sum(everybody) / 60
+    real = np.sum(everybody, axis=0) / 60
     for _ in range(times):
         parts = []
         for design, people in zip(designs, everybody, strict=True):
             histogram = design.simulate_reports_of_people(people, rng=rng)
             parts.append(Tally(design, design.support_of(histogram), n=int(people.sum()), histogram=histogram))
-        together: Pool = pool(parts)
+        together = pool(parts)
         shares = limits(together, REALISED, sets=[[0, 2]])
         apart = compare(together, "a", "b", REALISED)
         covered += [
