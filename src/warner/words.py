@@ -112,6 +112,8 @@ def told_apart(texts: Sequence[str], width: int) -> list[str]:
 
     >>> told_apart(["Mecklenburg (town)", "Mecklenburg (country)", "Mecklenburg (town)"], 14)
     ['Meckle...town)', 'Meckle...ntry)', 'Meckle...town)']
+    >>> told_apart(["Mecklenburg (rural area, 2026)", "Mecklenburg (urban area, 2026)"], 12)
+    ['...rural ...', '...urban ...']
     """
     if max(map(len, texts), default=0) <= width:
         return list(texts)
@@ -124,7 +126,14 @@ def told_apart(texts: Sequence[str], width: int) -> list[str]:
         return text if len(text) <= width else f"...{text[3 - width :]}"
 
     different = set(texts)
-    ways = (lambda text: shortened(text, width), middle, start)
+    long = [text for text in different if len(text) > width]
+    # All begin as the first and the last of them in the alphabet both do.
+    common = next((i for i, pair in enumerate(zip(min(long), max(long), strict=False)) if len(set(pair)) > 1), 0)
+
+    def after(text: str) -> str:
+        return text if len(text) <= width else shortened(f"...{text[common:]}", width)
+
+    ways = (lambda text: shortened(text, width), middle, start, after)
     cut = next((way for way in ways if len(set(map(way, different))) == len(different)), middle)
     return [cut(text) for text in texts]
 

@@ -210,13 +210,27 @@ def test_groups_have_their_columns_and_headlines(tmp_path: Path) -> None:
     seen = page(result, tmp_path)
     _, *rows = seen.rows
     assert [[shown for shown, _ in row[:3]] for row in rows] == [
-        [str(table[name][i]) for name in ("<b>", "year", "value")] for i in range(9)
+        ["(missing)" if table[name][i] is None else str(table[name][i]) for name in ("<b>", "year", "value")]
+        for i in range(9)
     ]
     assert [float(row[4][1] or "nan") for row in rows[:6]] == table["share"][:6].tolist()
     assert [row[4] for row in rows[6:]] == [("–", "")] * 3
     assert "empty / 3: no reports." in seen.text
     assert "<i>north</i> / 1: The leading answer is" in seen.text
     assert "none: a group has no reports" in seen.text
+
+
+def test_the_picture_fits_a_telephone(tmp_path: Path) -> None:
+    # 390 pixels less two margins of 16; an inch of CSS has 96 pixels, and 72 points.
+    survey().save_page(tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    broad, narrow = re.findall(r"<svg[^>]* width=\"([\d.]+)pt\"", text)
+    assert float(narrow) * 96 / 72 <= 390 - 2 * 16 + 2 < float(broad) * 96 / 72
+    style = text[text.index("<style>") : text.index("</style>")]
+    assert "min-width: 34rem" not in style
+    assert "@media (max-width: 40rem) { .broad { display: none; } .narrow { display: block; } }" in style
+    names = [set(re.findall(r'id="([mp][0-9a-f]{10})"', part)) for part in text.split("<svg")[1:]]
+    assert not names[0] & names[1]  # what one picture refers to is not in the other, which is not displayed
 
 
 def test_a_long_table_is_cut_and_says_so(tmp_path: Path) -> None:

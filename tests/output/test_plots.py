@@ -16,7 +16,8 @@ from numpy.testing import assert_allclose
 
 from warner import Channel, RandomizedResponse, SubsetSelection, Tally, estimate, plan, pool
 from warner.inference.intervals import Confidence
-from warner.output.plots import PALETTE, plot, plot_plan, save_plan, save_plot, svg
+from warner.output.canvas import PALETTE
+from warner.output.plots import plot, plot_plan, save_plan, save_plot, svg
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,6 +23,14 @@ if TYPE_CHECKING:
     Draw = Callable[[Axes], object]
     Inches = tuple[float, float]  # width and height
 
+# The colours of Okabe and Ito, which the colour-blind can tell apart, without yellow (too pale on white); each group
+# has a marker of its own as well.
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+LINE_STYLES = ("-", "--", "-.", ":")
+REPORTED_POINT, INK, STRIPE = "#808080", "#222222", "#f3f3f3"
+WIDTH, NARROW = 8.0, 3.75  # inches, for paper and for a telephone
+LABEL_WIDTH, GROUP_WIDTH = 28, 22  # characters of an answer and of a group that fit
 FORMATS = ("png", "svg", "pdf")
 NOTE_COLOUR, GRID_COLOUR = "#555555", "#dddddd"
 NOTE_LINE, LEGEND_LINE = 13.5, 14.5  # heights in points
@@ -57,7 +65,10 @@ def save_picture(draw: Draw, size: Inches, path: str | os.PathLike[str]) -> None
 
 
 def svg_element(draw: Draw, size: Inches) -> str:
-    """Draw an SVG element for a web page: see-through, with text as text, and without any address."""
+    """Draw an SVG element for a web page: see-through, with text as text, and without any address.
+
+    Names inside of it belong to its width, so that a page can have one picture in two widths.
+    """
     document = _rendered(draw, size, "svg", transparent=True).decode()
     element = document[document.index("<svg") :]
     start, rest = element.split(">", 1)
@@ -79,7 +90,7 @@ def _rendered(draw: Draw, size: Inches, ending: str, *, transparent: bool = Fals
     metadata: Document = {"svg": nothing, "pdf": {"CreationDate": None}, "png": {}}[ending]
     content = io.BytesIO()
     # "path", not "none", would lose every character that is not in Matplotlib's font; the viewer has more fonts.
-    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "warner", "text.usetex": False}
+    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": f"warner {size[0]}", "text.usetex": False}
     with mpl.rc_context(settings), warnings.catch_warnings():
         if ending == "svg":
             warnings.filterwarnings("ignore", message=r"Glyph .* missing from font", category=UserWarning)
@@ -99,6 +110,11 @@ def need_matplotlib() -> None:
 # Around the axes
 
 
+def fitting(ax: Axes, number: int) -> int:
+    """Give how many characters, or ticks, fit into a figure, of so many that fit into one of the usual width."""
+    return max(round(number * min(1.0, ax.figure.bbox.width / ax.figure.dpi / WIDTH)), 3)
+
+
 def logarithmic(ax: Axes) -> None:
     """Make both axes logarithmic, with numbers written in full."""
     ax.set_xscale("log")
@@ -112,7 +128,7 @@ def logarithmic(ax: Axes) -> None:
 
 def add_legend(ax: Axes, shown: Legend) -> float:
     """Put the legend above the axes, where it covers nothing, and give its height in points."""
-    columns = _legend_columns([len(label) + LEGEND_SYMBOL for label in shown.labels])
+    columns = _legend_columns([len(label) + LEGEND_SYMBOL for label in shown.labels], fitting(ax, LEGEND_WIDTH))
     # Named afterwards, because Matplotlib leaves out labels that start with an underscore.
     legend = ax.legend(
         shown.handles,
@@ -132,30 +148,30 @@ def add_legend(ax: Axes, shown: Legend) -> float:
     return 10 + LEGEND_LINE * -(-len(shown.labels) // columns)
 
 
-def _legend_columns(widths: list[int]) -> int:
+def _legend_columns(widths: list[int], widest: int) -> int:
     """Find the most columns that fit beside each other; Matplotlib fills one after the other."""
     fitting = (
         columns
         for columns in range(len(widths), 1, -1)
-        if sum(column.max() for column in np.array_split(widths, columns)) <= LEGEND_WIDTH
+        if sum(column.max() for column in np.array_split(widths, columns)) <= widest
     )
     return next(fitting, 1)
 
 
 def add_heading(ax: Axes, notes: list[str], title: str, above: float) -> None:
     """Stack notes and title, the lowest of them this many points above the axes."""
-    lines = _packed(notes)
+    lines = _packed(notes, fitting(ax, NOTE_WIDTH))
     place: Document = {"xycoords": "axes fraction", "textcoords": "offset points", "parse_math": False}
     ax.annotate("\n".join(lines), (0, 1), (0, above), va="bottom", fontsize=9, color=NOTE_COLOUR, **place)
     headline = printable(" ".join(title.split()))
-    wrapped = "\n".join(textwrap.wrap(headline, TITLE_WIDTH, max_lines=3, placeholder=" …"))
+    wrapped = "\n".join(textwrap.wrap(headline, fitting(ax, TITLE_WIDTH), max_lines=3, placeholder=" …"))
     ax.set_title(wrapped, loc="left", pad=above + NOTE_LINE * len(lines) + 3, fontsize=12, parse_math=False)
 
 
-def _packed(parts: list[str]) -> list[str]:
-    """Fill lines with parts, without breaking one."""
+def _packed(parts: list[str], width: int) -> list[str]:
+    """Fill lines with parts, without breaking one, unless it is longer than a line."""
     lines = [parts[0]]
     for part in parts[1:]:
         longer = f"{lines[-1]} · {part}"
-        lines[-1:] = [longer] if len(longer) <= NOTE_WIDTH else [lines[-1], part]
-    return lines
+        lines[-1:] = [longer] if len(longer) <= width else [lines[-1], part]
+    return [text for line in lines for text in textwrap.wrap(line, max(width, NOTE_WIDTH // 2))]

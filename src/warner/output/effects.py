@@ -8,8 +8,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from warner.inference.complements import answers_of_interest
-from warner.output.canvas import GRID_COLOUR, Legend, add_heading, add_legend, new_axes, save_picture
-from warner.output.plots import GROUP_WIDTH, INK, LABEL_WIDTH, LINE_STYLES, MARKERS, PALETTE, STRIPE, WIDTH
+from warner.output.canvas import (
+    GRID_COLOUR,
+    GROUP_WIDTH,
+    INK,
+    LABEL_WIDTH,
+    LINE_STYLES,
+    MARKERS,
+    PALETTE,
+    STRIPE,
+    WIDTH,
+    Legend,
+    add_heading,
+    add_legend,
+    new_axes,
+    save_picture,
+)
 from warner.output.regressions import abridged, interval_heading, subject
 from warner.regression.terms import INTERCEPT
 from warner.words import counted, enumerated, level_text, printable, quoted, shortened

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from warner.output.trends import axis_of
 from warner.words import counted, percent_tight
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     Table = dict[str, Counts]
 
-HEADLINED_GROUPS = 12  # groups with a headline of their own
+HEADLINED_GROUPS, HEADLINED_TREND = 12, 4  # groups with a headline of their own, and those of a trend that have
 
 
 def warnings(estimate: Estimate) -> str:
@@ -28,22 +29,34 @@ def warnings(estimate: Estimate) -> str:
 
 
 def headline(tally: Collected, table: Table, interval: str) -> str:
-    """Say which answer leads; of two answers, how common the first is; in each of the first groups."""
+    """Say which answer leads; of two answers, how common the first is; in each of the first groups.
+
+    Of a trend, in the first and in the last group.
+    """
     answers = table["value"].size // max(len(tally.groups), 1)
     leading = _first_of_two if tally.k == 2 else _leader
     if not tally.by:
         return leading(table, np.arange(answers), interval, "lead") + (_rest(tally, table) if answers == 1 else "")
-    lines = []
-    for group, name in enumerate(tally.group_names()[:HEADLINED_GROUPS]):
-        start, rows = f"<strong>{escape(name)}</strong>: ", np.arange(answers) + group * answers
+    lines, names, groups = [], tally.group_names(), _headlined(tally)
+    for group in groups:
+        start, rows = f"<strong>{escape(names[group])}</strong>: ", np.arange(answers) + group * answers
         lines.append(_in_group(table, group, start) if answers == 1 else leading(table, rows, interval, "group", start))
-    more = len(tally.groups) - HEADLINED_GROUPS
+    more = len(tally.groups) - len(groups)
     others = counted(more, "more group is", "more groups are")
     above = ""
     if answers == 1:
         whose = f"people whose true answer is <q>{escape(str(tally.domain[0]))}</q>"
         above = f"<p class='lead'>Estimated share of {whose}, with its {interval}:</p>"
     return above + "".join(lines) + (f"<p class='note'>{others} in the table.</p>" if more > 0 else "")
+
+
+def _headlined(tally: Collected) -> list[int]:
+    """Choose the groups that have a headline."""
+    axis = axis_of(tally)
+    if axis is None or len(tally.groups) <= HEADLINED_TREND:
+        return list(range(len(tally.groups)))[:HEADLINED_GROUPS]
+    answered = [int(group) for group in axis.order if tally.answered[group]]
+    return [answered[0], answered[-1]] if len(answered) > 1 else answered
 
 
 def _leader(table: Table, rows: NDArray[np.intp], interval: str, style: str, start: str = "") -> str:

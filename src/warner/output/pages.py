@@ -16,9 +16,22 @@ from warner.documents import written_whole
 from warner.estimators import METHODS
 from warner.estimators.own import UNKNOWN, described
 from warner.inference.complements import unmirrored
+from warner.output.canvas import NARROW, WIDTH
 from warner.output.headlines import headline, warnings
 from warner.output.plots import DEFAULT_TITLE, svg
-from warner.words import TIGHT, amount_of, counted, level_text, percent_tight, quoted, reports_counted, rounded_up
+from warner.output.tables import totals_of
+from warner.output.trends import axis_of
+from warner.words import (
+    TIGHT,
+    amount_of,
+    counted,
+    group_name,
+    level_text,
+    percent_tight,
+    quoted,
+    reports_counted,
+    rounded_up,
+)
 
 if TYPE_CHECKING:
     import os
@@ -82,7 +95,9 @@ p, ul { max-width: 46rem; }
 .warning { color: var(--alarm); }
 .lead { font-size: 1.2rem; }
 figure { margin: 1rem 0; overflow-x: auto; }
-figure svg { display: block; width: 100%; min-width: 34rem; max-width: 50rem; height: auto; }
+figure svg { display: block; width: 100%; max-width: 50rem; height: auto; }
+.narrow { display: none; }
+@media (max-width: 40rem) { .broad { display: none; } .narrow { display: block; } }
 .wide { overflow-x: auto; max-height: 40rem; overflow-y: auto; border: 1px solid var(--line); border-radius: 4px; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; overflow-wrap: normal; }
 th, td { padding: .3rem .7rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
@@ -141,20 +156,23 @@ def save_page(
 
 def _page(estimate: Estimate, confidence: Confidence, title: str | None, question: str | None) -> str:
     ends = estimate.limits(confidence)
-    table, totals = unmirrored(estimate.columns(ends), estimate.tally)
-    one = totals is not None  # of two answers, one share is all there is to say
+    table, rest = unmirrored(estimate.columns(ends), estimate.tally)
+    one, totals = rest is not None, totals_of(estimate, table)  # of two answers, one share is all there is to say
     approximate = estimate.approximate(ends)
     read = _reading_section(estimate, table, confidence, approximate=approximate, one=one)
     heading = title or question or DEFAULT_TITLE
     picture_title = _picture_title(estimate.tally, one=one)
-    picture = svg(estimate, confidence, ends, title=picture_title)
+    pictures = "".join(
+        f"<div class='{name}'>{svg(estimate, confidence, ends, title=picture_title, width=width)}</div>"
+        for name, width in (("broad", WIDTH), ("narrow", NARROW))
+    )
     asked = f"<p>The question: <q>{escape(question)}</q></p>" if question and title else ""
     kind = "any-time interval" if confidence.anytime else "interval"
     interval = f"{'approximate ' if approximate else ''}{_level(confidence.level)} {kind}"
     sections = [
         f"<h1>{escape(heading)}</h1>\n<p class='facts'>{escape(_facts(estimate.tally))}</p>\n{asked}",
         f"<div class='headline'>{warnings(estimate)}{headline(estimate.tally, table, interval)}</div>",
-        f"<figure role='img' aria-label='{escape(picture_title)}; the numbers are in the table'>{picture}</figure>",
+        f"<figure role='img' aria-label='{escape(picture_title)}; the numbers are in the table'>{pictures}</figure>",
         f"<h2>How answers were randomized</h2>{_design_section(estimate.tally)}",
         f"<h2>Table of results</h2>{_table_section(estimate, table, totals, interval)}",
         f"<h2>How to read the table</h2>{read}",
@@ -180,7 +198,7 @@ def _facts(tally: Collected) -> str:
 def _picture_title(tally: Collected, *, one: bool) -> str:
     if one:
         return f"Estimated {'and reported ' * tally.counts_answers}share of {quoted(tally.domain[0])}"
-    if not tally.counts_answers:
+    if not tally.counts_answers or axis_of(tally) is not None:  # the lines of a trend are those of the estimates
         return "Estimated shares"
     return "Estimated and reported shares" if _counted_once(tally) else "Estimated shares and supporting reports"
 
@@ -227,7 +245,8 @@ def _table_section(estimate: Estimate, table: Table, totals: Counts | None, inte
         heads += f"<th scope='col' data-column='{name}'{sort}><button>{names.get(name, name)}</button></th>"
     lines = []
     for row in order:
-        cells = "".join(f"<td class='text'>{escape(str(table[name][row]))}</td>" for name in (*by, "value"))
+        named = (group_name([table[name][row]]) for name in (*by, "value"))
+        cells = "".join(f"<td class='text'>{escape(name)}</td>" for name in named)
         mark = "*" if table["outside"][row] else ""
         said = {"reports": amount_of(table["reports"][row], totals, row)} if "reports" in table else {}
         cells += "".join(_cell(name, table[name][row].item(), said.get(name, mark)) for name in columns)
@@ -325,7 +344,7 @@ def _at_once(tally: Collected, confidence: Confidence, *, one: bool) -> str:
 def _reports_explained(tally: Collected, *, one: bool) -> str:
     direction = _direction(tally.parts[0].design.symmetry)
     if _counted_once(tally):
-        often = "how often the answer was reported" + ", of how many reports" * one
+        often = "how often the answer was reported" + ", of how many reports" * (one or bool(tally.by))
         return f"<strong>reports</strong> is {often}. {direction}"
     return (
         "<strong>supporting reports</strong> is how many reports support the answer. A report can support several "

@@ -1,12 +1,14 @@
 """Pictures: the estimated shares with their intervals, beside what was reported.
 
 Up to `rows` answers are bars, the largest share first. More than that are a rank plot, where both axes are logarithmic.
-Groups are coloured points, a row for each answer. Of two answers the first is drawn alone, as the other is the rest: a
-bar, or one for each group. What a picture leaves out, it says under its title.
+Groups are coloured points, a row for each answer; groups that have an order (dates, weeks, numbers) are a trend, with a
+band for each of the most common answers (`trends`). Of two answers the first is drawn alone, as the other is the rest:
+a bar, or one for each group. What a picture leaves out, it says under its title.
 """
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,16 +18,27 @@ from warner.inference.complements import unmirrored
 from warner.inference.intervals import Confidence
 from warner.output.canvas import (
     GRID_COLOUR,
+    GROUP_WIDTH,
+    INK,
+    LABEL_WIDTH,
+    LINE_STYLES,
+    MARKERS,
+    PALETTE,
+    REPORTED_POINT,
+    STRIPE,
+    WIDTH,
     Legend,
     add_heading,
     add_legend,
+    fitting,
     logarithmic,
     new_axes,
     save_picture,
     svg_element,
 )
+from warner.output.trends import axis_of, draw_trend
 from warner.planning.mechanisms import TOLERANCE, bits_text, candidates
-from warner.words import counted, points, printable, quoted, reports_counted, shortened
+from warner.words import counted, points, printable, quoted, reports_counted, shortened, told_apart
 
 if TYPE_CHECKING:
     import os
@@ -42,15 +55,10 @@ if TYPE_CHECKING:
 
     Places = NDArray[np.intp]
 
-# The colours of Okabe and Ito, which the colour-blind can tell apart, without yellow (too pale on white); each group
-# has a marker of its own as well.
-PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-LINE_STYLES = ("-", "--", "-.", ":")
-REPORTED_BAR, REPORTED_POINT, INK, STRIPE = "#a6a6a6", "#808080", "#222222", "#f3f3f3"
-WIDTH = 8.0  # inches
-PLAN_SIZE = (WIDTH, 5.2)  # inches
-LABEL_WIDTH, GROUP_WIDTH = 28, 22  # characters of an answer and of a group that fit
+REPORTED_BAR = "#a6a6a6"
+PLAN_SIZE, TREND_SIZE = (WIDTH, 5.2), (WIDTH, 5.0)  # inches
+AXIS_WIDTH = 60  # characters below an axis
+MORE_LINES = 1.2  # inches for the headings of a narrow picture, which have more lines
 POINT_ROWS = 64  # rows of points, answers times groups, that still fit on one page
 RANKS = 400  # ranks that are drawn; a line through a million would look the same
 DEEPEST = 1e6  # how many times smaller than the largest share the end of a logarithmic axis may be
@@ -65,7 +73,7 @@ PLAN_TITLE = "Precision by number of people and epsilon"
 MEASURES = {"half_width": "half-width of the interval", "error": "root-mean-square error"}
 
 
-class _Shown(NamedTuple):
+class Shown(NamedTuple):
     """What is drawn: percentages, (groups, answers), NaN for groups without reports; and what they are called."""
 
     share: Array
@@ -77,10 +85,10 @@ class _Shown(NamedTuple):
     reports_label: str
     axis_label: str
 
-    def part(self, groups: Places, answers: Places) -> _Shown:
+    def part(self, groups: Places, answers: Places) -> Shown:
         """Give these groups and answers."""
         cut = (None if numbers is None else numbers[np.ix_(groups, answers)] for numbers in self[:5])
-        return _Shown._make([*cut, *self[5:]])
+        return Shown._make([*cut, *self[5:]])
 
 
 def plot(
@@ -99,7 +107,7 @@ def plot(
     Parameters
     ----------
     estimate : Estimate
-        What to draw. Of many groups, those with the most reports are drawn.
+        What to draw. Of many groups, those with the most reports are drawn; all of them where they have an order.
     level, target, simultaneous, anytime
         Of the intervals, as for `Estimate.table`.
     rows : int
@@ -149,10 +157,13 @@ def save_plot(
     save_picture(lambda ax: _drawn(ax, estimate, shown, rows, title), _size(estimate, shown, rows), path)
 
 
-def svg(estimate: Estimate, confidence: Confidence, ends: Limits, *, title: str | None = None) -> str:
-    """Draw the estimate with these intervals as an SVG element for a web page."""
+def svg(
+    estimate: Estimate, confidence: Confidence, ends: Limits, *, title: str | None = None, width: float = WIDTH
+) -> str:
+    """Draw the estimate with these intervals as an SVG element for a web page, so many inches wide."""
     shown, rows = _shown(estimate, confidence, ends), ANSWERS_DRAWN
-    return svg_element(lambda ax: _drawn(ax, estimate, shown, rows, title), _size(estimate, shown, rows))
+    height = _size(estimate, shown, rows)[1] + (0.0 if width == WIDTH else MORE_LINES)
+    return svg_element(lambda ax: _drawn(ax, estimate, shown, rows, title), (width, height))
 
 
 def plot_plan(plan: Plan, *, title: str | None = None, ax: Axes | None = None) -> Axes:
@@ -298,7 +309,7 @@ def _check_rows(rows: int) -> None:
         raise ValueError(f"rows must be at least 1, but got {rows!r}")
 
 
-def _shown(estimate: Estimate, confidence: Confidence, ends: Limits) -> _Shown:
+def _shown(estimate: Estimate, confidence: Confidence, ends: Limits) -> Shown:
     table, _ = unmirrored(estimate.columns(ends), estimate.tally)
     groups = len(ends.low)
     share, low, high = (100 * table[name].reshape(groups, -1) for name in ("share", "low", "high"))
@@ -312,7 +323,7 @@ def _shown(estimate: Estimate, confidence: Confidence, ends: Limits) -> _Shown:
     # Where rows are groups, nothing else names the answer.
     named = estimate.tally.by and share.shape[1] == 1
     answer = f" with the answer {quoted(estimate.tally.domain[0])}" if named else ""
-    return _Shown(
+    return Shown(
         share,
         low,
         high,
@@ -324,9 +335,11 @@ def _shown(estimate: Estimate, confidence: Confidence, ends: Limits) -> _Shown:
     )
 
 
-def _size(estimate: Estimate, shown: _Shown, rows: int) -> tuple[float, float]:
+def _size(estimate: Estimate, shown: Shown, rows: int) -> tuple[float, float]:
     """Give width and height in inches."""
     answers = shown.share.shape[1]
+    if axis_of(estimate.tally) is not None:
+        return TREND_SIZE
     if answers == 1:
         return WIDTH, 1.9 + 0.36 * min(len(shown.share), rows)
     if estimate.tally.by:
@@ -335,9 +348,12 @@ def _size(estimate: Estimate, shown: _Shown, rows: int) -> tuple[float, float]:
     return (WIDTH, 1.9 + 0.36 * answers) if answers <= rows else (WIDTH, 5.0)
 
 
-def _drawn(ax: Axes, estimate: Estimate, shown: _Shown, rows: int, title: str | None) -> Axes:
+def _drawn(ax: Axes, estimate: Estimate, shown: Shown, rows: int, title: str | None) -> Axes:
     tally, answers = estimate.tally, shown.share.shape[1]
-    if tally.by:
+    if (axis := axis_of(tally)) is not None:
+        legend = draw_trend(ax, tally, shown, axis, rows)
+        legend.notes.extend(_bias_note(estimate, shown.outside))
+    elif tally.by:
         draw = _draw_one_answer if answers == 1 else _draw_groups
         legend = draw(ax, estimate, shown, rows)
     elif answers <= rows:
@@ -356,7 +372,7 @@ def _drawn(ax: Axes, estimate: Estimate, shown: _Shown, rows: int, title: str | 
     return ax
 
 
-def _draw_one_answer(ax: Axes, estimate: Estimate, shown: _Shown, most_rows: int) -> Legend:
+def _draw_one_answer(ax: Axes, estimate: Estimate, shown: Shown, most_rows: int) -> Legend:
     groups = _largest_groups(estimate, most_rows)
     n, names = np.asarray(estimate.tally.n), estimate.tally.group_names()
     named = [names[group] if n[group] > 0 else f"{names[group]} (no reports)" for group in groups]
@@ -364,7 +380,7 @@ def _draw_one_answer(ax: Axes, estimate: Estimate, shown: _Shown, most_rows: int
     return legend._replace(notes=_groups_left_out(groups, n) + legend.notes)
 
 
-def _draw_bars(ax: Axes, estimate: Estimate, shown: _Shown, names: Sequence[object]) -> Legend:
+def _draw_bars(ax: Axes, estimate: Estimate, shown: Shown, names: Sequence[object]) -> Legend:
     rows = np.arange(len(names), dtype=np.float64)
     # Grey below blue, thinner: the reports are what came in, the estimate is the answer.
     middle = rows if shown.reported is None else rows - 0.12
@@ -379,7 +395,7 @@ def _draw_bars(ax: Axes, estimate: Estimate, shown: _Shown, names: Sequence[obje
     return Legend(handles, labels, _bias_note(estimate, shown.outside))
 
 
-def _draw_groups(ax: Axes, estimate: Estimate, shown: _Shown, most_rows: int) -> Legend:
+def _draw_groups(ax: Axes, estimate: Estimate, shown: Shown, most_rows: int) -> Legend:
     tally = estimate.tally
     groups = _largest_groups(estimate, len(PALETTE))
     n = np.asarray(tally.n, dtype=np.float64)
@@ -390,7 +406,7 @@ def _draw_groups(ax: Axes, estimate: Estimate, shown: _Shown, most_rows: int) ->
     rows = np.arange(number, dtype=np.float64)
     for row in rows[::2]:
         ax.axhspan(row - 0.5, row + 0.5, color=STRIPE, linewidth=0, zorder=0)
-    names = tally.group_names()
+    names = told_apart([printable(tally.group_names()[group]) for group in groups], GROUP_WIDTH)
     handles: list[Any] = []
     raw: list[Any] = []
     labels = []
@@ -401,8 +417,7 @@ def _draw_groups(ax: Axes, estimate: Estimate, shown: _Shown, most_rows: int) ->
             reported = shown.reported[place]
             raw = ax.plot(reported, y, "|", color=REPORTED_POINT, markersize=7, markeredgewidth=1.6, zorder=2)
         handles += ax.plot(shown.share[place], y, MARKERS[place], color=PALETTE[place], markersize=5.5, zorder=3)
-        name = shortened(printable(names[group]), GROUP_WIDTH)
-        labels.append(name if n[group] > 0 else f"{name} (no reports)")
+        labels.append(names[place] if n[group] > 0 else f"{names[place]} (no reports)")
     _name_rows(ax, [tally.domain[i] for i in order])
     _percent_axis(ax, shown)
     notes = [f"lines: {shown.interval_label}", *_groups_left_out(groups, n)]
@@ -411,7 +426,7 @@ def _draw_groups(ax: Axes, estimate: Estimate, shown: _Shown, most_rows: int) ->
     return Legend(handles, labels, notes + _bias_note(estimate, shown.outside))
 
 
-def _draw_ranks(ax: Axes, estimate: Estimate, shown: _Shown) -> Legend:
+def _draw_ranks(ax: Axes, estimate: Estimate, shown: Shown) -> Legend:
     order = _by_share(shown)
     ranks = np.unique(np.geomspace(1, order.size, RANKS).round().astype(np.int64))
     drawn = order[ranks - 1]
@@ -431,7 +446,8 @@ def _draw_ranks(ax: Axes, estimate: Estimate, shown: _Shown) -> Legend:
     logarithmic(ax)
     ax.set_xlim(0.9, order.size * 1.1)
     ax.set_ylim(bottom, min(most * 1.5, 130))
-    ax.set_xlabel(f"rank of the answer, of {order.size:,} (1 = largest estimated share)")
+    label = f"rank of the answer, of {order.size:,} (1 = largest estimated share)"
+    ax.set_xlabel(textwrap.fill(label, fitting(ax, AXIS_WIDTH)))
     ax.set_ylabel(shown.axis_label)
     leaders = [i for i in order[:3] if shown.share[0, i] > 0]
     names = ", ".join(shortened(printable(str(estimate.tally.domain[i])), GROUP_WIDTH) for i in leaders)
@@ -443,7 +459,7 @@ def _draw_ranks(ax: Axes, estimate: Estimate, shown: _Shown) -> Legend:
     return Legend([line, band, *raw], labels, notes)
 
 
-def _by_share(shown: _Shown) -> Places:
+def _by_share(shown: Shown) -> Places:
     """Sort the answers, the largest share first, and the most reported first among equal ones; two stay as they are."""
     if shown.share.shape[1] == 2:
         return np.arange(2)
@@ -480,13 +496,13 @@ def _whiskers(ax: Axes, low: Array, high: Array, rows: Array, colour: str) -> An
 
 
 def _name_rows(ax: Axes, answers: Sequence[object]) -> None:
-    labels = [shortened(printable(str(answer)), LABEL_WIDTH) for answer in answers]
+    labels = told_apart([printable(str(answer)) for answer in answers], fitting(ax, LABEL_WIDTH))
     ax.set_yticks(np.arange(len(labels)), labels, parse_math=False)
     ax.set_ylim(len(labels) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
 
 
-def _percent_axis(ax: Axes, shown: _Shown, *, bars: bool = False) -> None:
+def _percent_axis(ax: Axes, shown: Shown, *, bars: bool = False) -> None:
     drawn = np.concatenate([part for part in (shown.share, shown.low, shown.high, shown.reported) if part is not None])
     least, most = min(np.nanmin(drawn), 0.0), np.nanmax(drawn)
     room = 0.04 * (most - least)
@@ -496,4 +512,4 @@ def _percent_axis(ax: Axes, shown: _Shown, *, bars: bool = False) -> None:
         ax.axvline(0, color=INK, linewidth=0.8)
     ax.grid(axis="x", color=GRID_COLOUR, linewidth=0.6)
     ax.set_axisbelow(True)
-    ax.set_xlabel(shown.axis_label, parse_math=False)
+    ax.set_xlabel(textwrap.fill(shown.axis_label, fitting(ax, AXIS_WIDTH)), parse_math=False)

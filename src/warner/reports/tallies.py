@@ -10,6 +10,7 @@ there are none.
 from __future__ import annotations
 
 import math
+import re
 import reprlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -49,6 +50,7 @@ FORMAT = "warner tally"
 VERSION = 1
 RESULTS = {"value", "reports", "share", "people", "se", "low", "high", "outside"}  # columns of Estimate.table
 LISTED = 4  # counts in a repr
+NUMERIC = re.compile(r"[-+]?\d{1,15}(\.\d+)?")  # a text that is a number
 SUMMED = ("counts", "n", "histogram", "missing", "unknown", "squares")  # what adds up, of those that a tally has
 
 Group: TypeAlias = tuple[Any, ...]  # one value for each name in `by`
@@ -482,5 +484,15 @@ def refuse_design(given: object, usage: str) -> None:
 
 
 def group_order(group: Group) -> tuple[tuple[bool, bool, object], ...]:
-    """Sort numbers, then strings, then missing values, whatever the engine's own order."""
-    return tuple((value is None, isinstance(value, str), 0 if value is None else value) for value in group)
+    """Sort numbers, then strings, then missing values, whatever the engine's own order.
+
+    Among strings those that are numbers come first, by size: the weeks of a text file are 1, 2, 10, not 1, 10, 2.
+    """
+
+    def key(value: object) -> object:
+        if not isinstance(value, str):
+            return 0 if value is None else value
+        numeric = NUMERIC.fullmatch(value) is not None
+        return not numeric, float(value) if numeric else 0.0, value
+
+    return tuple((value is None, isinstance(value, str), key(value)) for value in group)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.output.plots import LINE_STYLES, MARKERS, PALETTE
+from warner.output.canvas import LINE_STYLES, MARKERS, PALETTE
 from warner.papers.estimators.contests import MEASURES, RESPONSE
 from warner.papers.estimators.ratios import TOLERATED, is_valid, sections, summaries
 from warner.papers.pinzon2026.drawing import GREY, CaptionedFigure, label_axes, new_figure

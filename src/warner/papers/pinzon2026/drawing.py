@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from warner.documents import written_whole
-from warner.output.plots import MARKERS, PALETTE
+from warner.output.canvas import MARKERS, PALETTE
 from warner.papers.pinzon2026.methods import LABELS
 
 if TYPE_CHECKING:
