@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import tracemalloc
@@ -28,6 +27,7 @@ from regressing import regressing
 from responding import collecting
 from sets import counting_sets, drawing_sets, filed_sets
 from shrinking import shrinking
+from starting import starting
 from storing import storing
 from warner import (
     Channel,
@@ -154,14 +154,6 @@ def simulating() -> Iterator[Line]:
         yield slower(work, "the same, N = 10^6", 2, lambda d=draw: d(10**6), lambda d=draw: d(10**12))  # type: ignore[misc]
 
 
-def importing() -> Iterator[Line]:
-    def run(code: str) -> object:
-        return subprocess.run([sys.executable, "-c", code], check=True)
-
-    base = "import numpy, scipy.special"
-    yield slower("import warner", base, 1.7, lambda: run(base), lambda: run("import warner; warner.estimate"), rounds=7)
-
-
 def counting() -> Iterator[Line]:
     import duckdb
 
@@ -198,11 +190,6 @@ def made_up_reports(path: Path, rows: int) -> None:
 
 
 def commanding() -> Iterator[Line]:
-    def run(*command: str) -> object:
-        return subprocess.run([sys.executable, *command], check=True, capture_output=True)
-
-    base = "import numpy, scipy.special"
-    yield slower("warner --help", base, 2.5, lambda: run("-c", base), lambda: run("-m", "warner", "--help"), rounds=7)
     peaks = []
     with tempfile.TemporaryDirectory() as folder:
         survey, answers = Path(folder) / "survey.json", Path(folder) / "answers.parquet"
@@ -464,7 +451,7 @@ GROUPS = (
     drawing_in_node,
     collecting,
     simulating,
-    importing,
+    starting,
     iterating,
     counting,
     counting_sets,

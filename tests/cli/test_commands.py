@@ -220,6 +220,17 @@ def test_the_list_of_commands_loads_nothing_of_the_library(words: list[str]) -> 
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+def test_a_design_is_shown_without_scipy_and_without_data_frames(tmp_path: Path) -> None:
+    SubsetSelection(8, epsilon=1).save(tmp_path / "design.json")
+    code = (
+        "import sys; sys.argv = ['warner', 'show', 'design.json']\nfrom warner.__main__ import main\n"
+        "try: main()\nexcept SystemExit: pass\nprint(sorted({'scipy', 'narwhals', 'duckdb'} & set(sys.modules)))"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=100, cwd=tmp_path)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_completion_of_a_command_loads_nothing_of_the_library(tmp_path: Path) -> None:
     asked = {"_WARNER_COMPLETE": "complete_bash", "COMP_WORDS": "warner es", "COMP_CWORD": "1"}
     code = (

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from warner import mechanisms
 from warner.cli.mechanisms import catalogue, designed, known, name_of, pairs, put, refuse_misspelled
 from warner.cli.options import DomainFile, Epsilon, Odds, Output, Redraw, Size, Truth, labels_in, refuse_overwriting
 from warner.cli.telling import tell
@@ -155,6 +154,8 @@ def _best(name: str | None, given: dict[str, str], domain: Domain | None, output
         raise ValueError(f"--best needs --epsilon and the possible answers, and nothing else, but got {got}")
     if domain is None:
         raise ValueError("--best needs the possible answers: name them, or give --domain-file or --size")
+    from warner import mechanisms
+
     compared = mechanisms(domain, epsilon=given["epsilon"])
     tell(compared.reason, err=output is None)
     return compared.design()

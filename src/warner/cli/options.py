@@ -12,8 +12,6 @@ from typer.core import TyperCommand
 
 from warner.cli.telling import working
 from warner.documents import format_of, resolved
-from warner.reports.dialects import dialect
-from warner.reports.partitions import files_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -115,6 +113,8 @@ class Reading(NamedTuple):
     @property
     def dialect(self) -> Dialect:
         """How a file was written; codes for missing values are separated by commas."""
+        from warner.reports.dialects import dialect
+
         codes = [code.strip() for codes in self.missing or () for code in codes.split(",")]
         return dialect(self.encoding, self.decimal, codes)
 
@@ -214,6 +214,8 @@ def _listed(given: Path | str | Sequence[str] | None) -> Sequence[Path | str]:
         return ()
     if isinstance(given, str | Path):
         return (given,)
+    from warner.reports.partitions import files_of
+
     try:
         with working("looking for files"):
             return (*given, *files_of(given))

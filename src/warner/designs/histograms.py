@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import pdtr
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,6 +85,8 @@ def _poisson(mean: float) -> Callable[[int, np.random.Generator], Integers]:
     The unit interval is cut into CELLS; in most of them the distribution function passes no step, so that the cell
     tells the count. In the others the place within the cell decides.
     """
+    from scipy.special import pdtr
+
     spread = 40 * mean**0.5
     first = max(0, int(mean - spread))
     steps = pdtr(np.arange(first, int(mean + spread) + 40), mean)  # P(count <= first), P(count <= first + 1), ...

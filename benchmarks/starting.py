@@ -1,0 +1,67 @@
+"""What a command takes before it can begin: processor time of whole processes, whatever else the machine does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from measuring import Line
+from warner import RandomizedResponse, surveys
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+ROUNDS = 9
+LIBRARIES = "import numpy, scipy.special"
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+def processor_seconds(command: Sequence[str], folder: str) -> float:
+    """Run Python, with compiled modules as they are after the first run, and give the time that it computed."""
+    before = os.times()
+    # Compiled modules stay in the folder: a machine may be told to write none beside the sources.
+    surroundings = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": folder}
+    subprocess.run([sys.executable, *command], check=True, capture_output=True, cwd=folder, env=surroundings)
+    after = os.times()
+    return after.children_user - before.children_user + after.children_system - before.children_system
+
+
+def slower(folder: str, name: str, command: Sequence[str], against: str, yardstick: Sequence[str], most: float) -> Line:
+    for warming in (command, yardstick):
+        processor_seconds(warming, folder)
+    pairs = [(processor_seconds(yardstick, folder), processor_seconds(command, folder)) for _ in range(ROUNDS)]
+    ratio = min(mine for _, mine in pairs) / min(other for other, _ in pairs)
+    ratios = sorted(mine / other for other, mine in pairs)
+    return Line(name, against, f"<= {most:g}x", ratio <= most, f"{ratio:.2f}x", f"{ratios[0]:.2f} .. {ratios[-1]:.2f}")
+
+
+def starting() -> Iterator[Line]:
+    with tempfile.TemporaryDirectory() as folder:
+        design = RandomizedResponse(["never", "once", "often"], epsilon=1)
+        design.save(Path(folder) / "design.json")
+        reports = np.array(design.domain)[np.random.default_rng(1).integers(0, 3, 4000)]
+        (Path(folder) / "reports.csv").write_text("answer\n" + "\n".join(reports) + "\n")
+        libraries = ["-c", LIBRARIES]
+        for words, most in (("--help", 0.6), ("--version", 0.6), ("show design.json", 1.2)):
+            command = ["-m", "warner", *words.split()]
+            yield slower(folder, f"warner {words}", command, LIBRARIES, libraries, most)
+        command = ["-m", "warner", "design", "a", "b", "c", "--epsilon", "1"]
+        yield slower(folder, "warner design", command, LIBRARIES, libraries, 1.2)
+        name = "import warner; warner.estimate"
+        yield slower(folder, name, ["-c", name], LIBRARIES, libraries, 1.3)
+        bare = "import duckdb; duckdb.sql(\"select answer, count(*) from 'reports.csv' group by answer\").fetchall()"
+        estimate = ["-m", "warner", "estimate", "reports.csv", "--design", "design.json"]
+        name = "warner estimate of a CSV file with 4,000 rows"
+        yield slower(folder, name, estimate, "the same query by DuckDB alone", ["-c", bare], 2.2)
+        surveys.forced_response(truth="27/36", yes="6/36").save(Path(folder) / "dice.json")
+        RandomizedResponse(["yes", "no"], odds=(1, 0)).save(Path(folder) / "direct.json")
+        designs = ["--by", "version", "--design", "dice=dice.json", "--design", "direct=direct.json"]
+        formula = "cheated ~ age + region + letter + version"
+        command = ["-m", "warner", "regress", str(EXAMPLES / "cheating.csv"), formula, *designs]
+        yield slower(folder, "warner regress of 2,400 people", command, "that warner estimate", estimate, 1.6)
