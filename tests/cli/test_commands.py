@@ -176,7 +176,7 @@ def test_subset_selection_from_its_design_to_the_next_plan(tmp_path: Path, endin
     assert (np.abs(counted.counts / people - expected) <= 6 * np.sqrt(expected * (1 - expected) / people)).all()
     text = succeeds(tmp_path, "estimate", target, *options, "--by", "region", "--rows", "3", "--present")
     assert "(inv_p) from 20,000 reports among 4 answers, epsilon 1.099, 2 groups by region" in text
-    assert "... and 5 more" in text
+    assert "... and 1 more answer in each group" in text
     assert succeeds(tmp_path, "check", target, *options).startswith("The reports fit the design (p = ")
     pilot = succeeds(tmp_path, "plan", "-d", "survey.json", "--pilot", target, "-c", "answer", "--half-width", "0.01")
     assert pilot.startswith(plan(pilot=counted, half_width=0.01).text() + "\n\nMechanisms for 4 answers")
