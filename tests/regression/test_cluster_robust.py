@@ -281,6 +281,22 @@ def test_what_rests_on_one_cluster_alone_has_no_standard_error() -> None:
     assert known.sum() == 1
 
 
+def test_people_whose_share_is_zero_add_nothing_to_errors_and_degrees_of_freedom() -> None:
+    rng = np.random.default_rng(0)
+    group, x, cluster = np.repeat(["low", "mid", "high"], 400), rng.normal(size=1200), rng.permutation(1200) % 12
+    share = np.select([group == "low", group == "mid"], [0.2, 0.45], 0.55) + 0.05 * np.tanh(x) * (group != "low")
+    people = {"answer": np.where(rng.random(1200) < share, "yes", "no"), "g": group, "x": x, "c": cluster}
+    fit = regress("answer", people, WARNER, on=["g", "x"], clusters="c")
+    without = {name: values[group != "low"] for name, values in people.items()}
+    smaller = regress("answer", without, WARNER, on=["g", "x"], clusters="c")
+    assert np.isinf(fit.coefficients).tolist() == [False, True, False, False]  # fewer said yes than by chance
+    finite = [0, 2, 3]
+    assert_allclose(fit.standard_errors[finite], smaller.standard_errors, rtol=1e-4)
+    assert_allclose(fit.freedom[finite], smaller.freedom, rtol=1e-4)
+    assert fit.notes == smaller.notes
+    assert len(fit.notes) == 1
+
+
 def test_explanations_in_strata_have_clusters_less_strata_at_most() -> None:
     people = sample([30] * 8, county=[0, 0, 0, 0, 1, 1, 1, 1])
     people["trait"] = people["answer"]

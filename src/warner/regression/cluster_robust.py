@@ -160,6 +160,17 @@ class ClusterRobust:
         return np.bincount(stratum)[stratum].astype(np.float64)
 
     @cached_property
+    def _strata(self) -> list[Integers]:
+        """The clusters of each stratum, as arrays (strata, h) of some strata that are as large as each other."""
+        order = np.argsort(self.clusters.stratum, kind="stable")
+        sizes = np.bincount(self.clusters.stratum)
+        start = np.cumsum(sizes) - sizes
+        step = max(1, CACHED // (2 * self.scores.shape[1]) ** 2)  # strata at a time
+        alike = [np.flatnonzero(sizes == size) for size in np.unique(sizes)]
+        blocks = [some[first : first + step] for some in alike for first in range(0, len(some), step)]
+        return [order[start[some][:, np.newaxis] + np.arange(sizes[some[0]])] for some in blocks]
+
+    @cached_property
     def _means(self) -> Array:
         """The mean leverage of each stratum."""
         assert self.leverage is not None
@@ -302,13 +313,14 @@ class ClusterRobust:
             return np.nan
         return _Squares(self, *self._weights(along @ vectors / np.sqrt(values))).freedom()
 
-    def notes(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Say what the intervals of the coefficients, which have these names, rest on."""
+    def notes(self, names: Sequence[str], finite: Mask | None = None) -> tuple[str, ...]:
+        """Say what the intervals of the coefficients, which have these names, rest on; of those that are finite."""
         every = np.eye(len(self.effect))
+        known = np.ones(len(every), dtype=bool) if finite is None else finite
         unknown, freedom = self.unknown(every), self.accuracy(every).freedom
         assert freedom is not None
-        lost = [name for name, alone in zip(names, unknown, strict=True) if alone]
-        return tuple(self.sentences(freedom[~unknown], lost))
+        lost = [name for name, alone in zip(names, unknown & known, strict=True) if alone]
+        return tuple(self.sentences(freedom[~unknown & known], lost))
 
     def sentences(self, freedom: Array, names: Sequence[str] = ()) -> list[str]:
         """Say what intervals with these degrees of freedom rest on; `names` are of what rests on one cluster alone."""
@@ -368,7 +380,12 @@ def of_sums(clusters: Clusters, sums: Array, information: Array | None, inverse:
     values, vectors = np.linalg.eigh(total / np.outer(scale, scale))
     seen = values > SEEN * values[-1]
     unit = vectors[:, seen] / np.sqrt(values[seen]) / scale[:, np.newaxis]  # L
-    return ClusterRobust(clusters, inverse @ total @ unit, centred @ unit, unit, unit.T @ information @ unit)
+    effect = inverse @ total @ unit
+    if np.isfinite(effect).all():  # without the directions that the inverse leaves out, since an estimate is infinite
+        _, lengths, rows = np.linalg.svd(scale[:, np.newaxis] * effect, full_matrices=False)
+        told = rows[lengths > SEEN * lengths[0]].T
+        unit, effect = unit @ told, effect @ told
+    return ClusterRobust(clusters, effect, centred @ unit, unit, unit.T @ information @ unit)
 
 
 def means_by_stratum(clusters: Clusters, values: Array) -> Array:
@@ -391,26 +408,23 @@ class _Squares:
     """
 
     def __init__(self, robust: ClusterRobust, w: Array, a: Array) -> None:
-        stratum, sizes = robust.clusters.stratum, robust._sizes[:, np.newaxis, np.newaxis]
-        order = np.argsort(stratum, kind="stable")
-        self.strata = np.split(order, np.flatnonzero(np.diff(stratum[order])) + 1)
         mean = np.empty_like(w)
-        for part, leverage in zip(self.strata, robust._means, strict=True):
-            mean[part] = leverage @ w[part]
-        e = (mean / 2 - a) / sizes
+        for part in robust._strata:
+            mean[part] = robust._means[robust.clusters.stratum[part[:, :1]]] @ w[part]
+        e = (mean / 2 - a) / robust._sizes[:, np.newaxis, np.newaxis]
         self.q, self.most = w.shape[2], float(robust.clusters.freedom)
         self.y = a - mean
         self.left, self.right = np.concatenate([w, e], axis=1), np.concatenate([e, w], axis=1)
         self.own = w.swapaxes(1, 2) @ a  # (clusters, q, q)
         # Of pairs of contrasts, the sums over each stratum of outer products.
-        self.across = [self._summed(self.right[part], self.left[part]) for part in self.strata]
-        self.down = [self._summed(self.right[part], self.y[part]) for part in self.strata]
-        self.up = [self._summed(self.y[part], self.left[part]) for part in self.strata]
-        self.all = self._summed(self.y, self.y)
+        self.across = [self._summed(self.right[part], self.left[part]) for part in robust._strata]
+        self.down = [self._summed(self.right[part], self.y[part]) for part in robust._strata]
+        self.up = [self._summed(self.y[part], self.left[part]) for part in robust._strata]
+        self.all = self._summed(self.y[np.newaxis], self.y[np.newaxis])
         self.between = self.left.swapaxes(1, 2) @ self.right - self.y.swapaxes(1, 2) @ self.y
 
     def _summed(self, first: Array, second: Array) -> Array:
-        return np.asarray(np.einsum("gai,gbj->ijab", first, second, optimize=True))
+        return np.asarray(np.einsum("sgai,sgbj->ijsab", first, second, optimize=True))
 
     def freedom(self) -> float:
         """Give the degrees of freedom of the Wishart matrix with the same mean and total variance of its entries."""
@@ -423,8 +437,13 @@ class _Squares:
         """Give the trace of the product of the covariances of contrasts i and j and those of k and m."""
         own, between = self.own, self.between
         total = own[:, i, j] @ own[:, k, m] + own[:, i, j] @ between[:, k, m] + own[:, k, m] @ between[:, i, j]
-        total += np.sum(self.all[m, i] * self.all[j, k].T)
+        total += _traced(self.all[m, i], self.all[j, k])
         for across, down, up in zip(self.across, self.down, self.up, strict=True):
-            total += np.sum(across[m, i] * across[j, k].T)
-            total -= np.sum(down[j, k] * up[m, i].T) + np.sum(down[m, i] * up[j, k].T)
+            total += _traced(across[m, i], across[j, k])
+            total -= _traced(down[j, k], up[m, i]) + _traced(down[m, i], up[j, k])
         return float(total)
+
+
+def _traced(first: Array, second: Array) -> float:
+    """Give the sum of the traces of products of matrices, (strata, a, b) and (strata, b, a)."""
+    return float(np.sum(first * second.swapaxes(1, 2)))

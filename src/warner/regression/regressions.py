@@ -147,7 +147,7 @@ class Regression(Result):
         coefficients = self.specification.coefficients
         several = len({name.answer for name in coefficients}) > 1
         names = [printable(str(name) if several else name.term) for name in coefficients]
-        return () if self.clustered is None else self.clustered.notes(names)
+        return () if self.clustered is None else self.clustered.notes(names, np.isfinite(self.coefficients))
 
     def accuracy(self, slopes: Array) -> Accuracy:
         """Give errors and degrees of freedom of what has these derivatives in the coefficients, (..., coefficients)."""
