@@ -72,17 +72,19 @@ class Maker(NamedTuple):
 def name_of(word: str) -> str:
     """Spell a name as the registries do: hyphens and underscores are spaces, and small letters may be capitals."""
     spaced = word.replace("-", " ").replace("_", " ")
-    return next((name for name in (*MECHANISMS, *SURVEYS) if name.lower() == spaced.lower()), spaced)
+    survey = next((name for name in SURVEYS if name.lower() == spaced.lower()), None)
+    return survey or (spaced if spaced in REPEATED else MECHANISMS.named(spaced))
 
 
 def known(word: str) -> bool:
     """Tell whether this is the name of a mechanism or of a survey design."""
-    return name_of(word) in {*MECHANISMS, *REPEATED, *SURVEYS}
+    name = name_of(word)
+    return name in REPEATED or name in SURVEYS or name in MECHANISMS
 
 
 def maker(name: str) -> Maker:
     """Read off what a mechanism, or a survey design, takes."""
-    if name in MECHANISMS:
+    if name not in REPEATED and name not in SURVEYS:
         mechanism = MECHANISMS[name]
         if not mechanism.parameters:
             raise ValueError(

@@ -1,7 +1,7 @@
 """What happens to an answer before it is reported: one mechanism a file, one contract for all (`contract`).
 
 A new mechanism is a new file, and its name in `MECHANISMS`, which everything else reads: files, the command line,
-plan's advice, simulations and the tests that every mechanism must pass.
+plan's advice, simulations and the tests that every mechanism must pass. One's own is added by `register`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from warner.designs.memoized import REPEATED, Memoized
 from warner.designs.memos import Memo
 from warner.designs.product import Product
 from warner.designs.projective import ProjectiveGeometry
+from warner.designs.registry import Mechanism, Registry
 from warner.designs.response import RandomizedResponse
 from warner.designs.subset import SubsetSelection
 from warner.designs.symmetric import Symmetric
@@ -27,9 +28,8 @@ from warner.documents import Document, loaded, parsed
 if TYPE_CHECKING:
     import os
 
-MECHANISMS: dict[str, type[Design]] = {
-    design.mechanism: design
-    for design in (
+MECHANISMS = Registry(
+    (
         RandomizedResponse,
         Channel,
         SubsetSelection,
@@ -40,7 +40,7 @@ MECHANISMS: dict[str, type[Design]] = {
         Memoized,
         Product,
     )
-}
+)
 
 __all__ = [
     "MECHANISMS",
@@ -64,7 +64,30 @@ __all__ = [
     "design_from_dict",
     "design_from_json",
     "load_design",
+    "register",
 ]
+
+
+def register(mechanism: Mechanism) -> Mechanism:
+    """Make a mechanism of one's own known: to files, plans and the command line's functions, in this process.
+
+    Parameters
+    ----------
+    mechanism : subclass of Design
+        What `warner.designs.contract` asks for, and a name of its own in ``mechanism``. A class that is defined again,
+        as by a cell of a notebook that is run again, takes the place of the one before.
+
+    Returns
+    -------
+    subclass of Design
+        The same class, so that this can stand before it as a decorator.
+
+    Notes
+    -----
+    A package makes its mechanisms known by entry points of the group ``warner.mechanisms``, without a call: see
+    ``warner.designs.registry``. `CONTRIBUTING.md` has a skeleton. Browsers do not know mechanisms of one's own.
+    """
+    return MECHANISMS.register(mechanism)
 
 
 def design_from_dict(fields: Document) -> Design:
