@@ -187,6 +187,9 @@ def echo(survey: Survey) -> None:
         async def keep(self, bundle: object) -> Outcome:
             return Outcome.KEPT
 
+        async def standing(self, token: object) -> None:
+            return None
+
         async def healthy(self) -> bool:
             return True
 

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of one's own for tests: no TCP port, a folder that is removed, one second to start.
+"""Places for the databases of tests; a PostgreSQL server of one's own: no TCP port, one second to start.
 
 Where there are no binaries of PostgreSQL, or no psycopg, tests that ask for it are skipped with a word.
 """
@@ -8,14 +8,29 @@ from __future__ import annotations
 import atexit
 import functools
 import importlib.util
+import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from collecting_cases import COIN, open_survey
+from warner.service.bundles import Bundle
+from warner.service.stores import opened
+from warner.service.survey import Survey, survey_from_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from warner.service.stores.contract import Store
 
 DEBIAN = "/usr/lib/postgresql/*/bin"
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # a folder that waits for no disk
@@ -95,3 +110,42 @@ def _server(binaries: Path) -> PostgresServer:
     server = PostgresServer(binaries)
     atexit.register(server.remove)
     return server
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a test keeps its survey: a new file, or a new schema of one database."""
+
+    kind: str
+    place: str
+    id: str
+
+    def survey(self, designs: Any = (COIN,), **fields: Any) -> Survey:
+        return survey_from_json(json.dumps(open_survey(designs, id=self.id, **fields)))
+
+    @contextmanager
+    def opened(self, survey: Survey) -> Iterator[Store]:
+        store = opened(self.place, survey)
+        try:
+            yield store
+        finally:
+            store.release()
+
+    def execute(self, statement: str) -> None:
+        """Change the tables behind the store's back."""
+        if self.kind == "sqlite":
+            with sqlite3.connect(self.place) as connection:
+                connection.execute(statement)
+            connection.close()
+            return
+        import psycopg
+
+        url, _, name = self.place.partition("#")
+        with psycopg.connect(url) as other:
+            other.execute(f"set search_path = warner_{name.replace('-', '_')}")
+            other.execute(statement)
+
+
+def response(*cells: int, token: bytes | None = None) -> Bundle:
+    """Give a response that adds one to a counter of each question."""
+    return Bundle(os.urandom(16), token, tuple((cell,) for cell in cells))

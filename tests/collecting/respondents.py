@@ -71,6 +71,13 @@ class Book:
         self.kept.setdefault(bundle.nonce, bundle)
         return Outcome.KEPT
 
+    async def standing(self, token: bytes | None) -> Outcome | None:
+        if not self.reachable:
+            raise NotKeptError
+        if self.closed:
+            return Outcome.CLOSED
+        return Outcome.USED if token is not None and self.tokens.get(token) else None
+
     async def healthy(self) -> bool:
         return self.reachable
 
@@ -107,5 +114,6 @@ def heading(page: Page, *words: str) -> None:
     wait_until(lambda: page.evaluate(WORDS) in words)
 
 
-def posts(page: Page) -> list[Any]:
-    return [request for request in page.requests if request.method == "POST"]
+def posts(page: Page, door: str = "report") -> list[Any]:
+    """Give the requests by which responses were sent, or what was asked before (`standing`)."""
+    return [request for request in page.requests if request.method == "POST" and request.url.endswith(f"/{door}")]

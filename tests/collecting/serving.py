@@ -46,6 +46,7 @@ class StandIn:
     """Keeps nothing; the first byte of the nonce says what becomes of a response."""
 
     OUTCOMES = (Outcome.KEPT, Outcome.USED, Outcome.UNINVITED, Outcome.CLOSED)
+    STANDINGS = (None, Outcome.USED, Outcome.REVOKED, Outcome.EARLY, Outcome.CLOSED)
 
     def __init__(self) -> None:
         self.bundles: list[Bundle] = []
@@ -60,6 +61,9 @@ class StandIn:
         if place == len(self.OUTCOMES) + 1:
             raise KeyError(bundle.nonce.hex())  # a mistake of ours that names something of the request
         return self.OUTCOMES[place]
+
+    async def standing(self, token: bytes | None) -> Outcome | None:
+        return None if token is None else self.STANDINGS[token[0]]
 
     async def healthy(self) -> bool:
         return self.well

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import re
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
@@ -18,6 +19,9 @@ from warner.service.assets import address, assets
 from warner.service.bundles import Bodies
 from warner.service.limits import Rate
 from warner.service.replies import STATUS
+
+if TYPE_CHECKING:
+    from warner.service.survey import Survey
 
 SURVEY = survey_of()
 REPORT = f"/s/{SURVEY.id}/report"
@@ -141,7 +145,47 @@ def test_replies_have_one_length_from_the_first_byte_to_the_last() -> None:
             assert json.loads(received.partition(b"\r\n\r\n")[2]).get("why", "kept") == word
         lengths = {len(received) for received in replies.values()}
         assert len(lengths) == 1
-    assert set(requests) | {"rate"} == set(STATUS)
+    asked = {
+        word: standing(INVITED, place) for place, word in enumerate(("open", "used", "revoked", "early", "closed"))
+    }
+    with listening(survey_app(INVITED, StandIn(), rate=Rate(0), complain=str)) as listener:
+        replies = {word: exchanged(listener.port, request) for word, request in asked.items()}
+    for word, received in replies.items():
+        assert received.startswith(f"HTTP/1.1 {STATUS[word]} ".encode()), word
+        assert json.loads(received.partition(b"\r\n\r\n")[2]) == {"kept": False, "why": word}
+    assert {len(received) for received in replies.values()} == lengths
+    assert len({len(request) for request in asked.values()}) == 1
+    assert set(requests) | {"rate"} | set(asked) == set(STATUS)
+
+
+INVITED = survey_of(access="invited")
+
+
+def standing(survey: Survey, place: int) -> bytes:
+    """Ask about an invitation, of which the stand-in knows what to say by its first byte."""
+    token = base64.urlsafe_b64encode(bytes([place]) + bytes(15))[:22].decode()
+    body = json.dumps({"survey": survey.fingerprint, "token": token}).encode()
+    return posted(survey, body).replace(b"/report ", b"/standing ", 1)
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["", "{}", "[]", '{"survey":"x","token":"A"}', json.dumps({"survey": SURVEY.fingerprint, "token": "A" * 22})],
+)
+def test_what_no_page_asks_is_refused(body: str) -> None:
+    assert reply("POST", f"/s/{SURVEY.id}/standing", JSON_TYPE, body.encode())[0] == 400
+
+
+def test_a_survey_says_when_it_opens_and_that_it_is_over() -> None:
+    for opens, closes, words in (
+        ("2101-12-01T08:00+01:00", "2101-12-02T08:00Z", "It opens on 2101-12-01, 08:00 (UTC+01:00)."),
+        ("2001-12-01T08:00+01:00", "2001-12-02T08:00Z", "This survey is closed"),
+    ):
+        survey = survey_of(opens=opens, closes=closes)
+        status, _, text = asyncio.run(asked(survey_app(survey, StandIn()), "GET", f"/s/{survey.id}"))
+        assert status == 200
+        assert words in text.decode()
+        assert b"<script" not in text
 
 
 def test_who_may_come_later_is_told_when() -> None:
@@ -219,7 +263,11 @@ def test_the_page_holds_the_survey_and_its_fingerprint() -> None:
     assert headers["content-type"] == "text/html; charset=utf-8"
     found = re.findall(rb'<script type="application/json">(.*?)</script>', text, re.DOTALL)
     assert len(found) == 1
-    assert json.loads(found[0]) == {"fingerprint": survey.fingerprint, "survey": survey.to_dict()}
+    assert json.loads(found[0]) == {
+        "fingerprint": survey.fingerprint,
+        "epsilon": survey.shown_epsilon,
+        "survey": survey.to_dict(),
+    }
     assert b"alert(1)</script>" not in text
 
 

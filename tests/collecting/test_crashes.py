@@ -178,9 +178,12 @@ def test_on_a_full_disk_nothing_is_acknowledged_and_then_it_goes_on(tmp_path: Pa
     store = opened(str(path), a_survey(batch=1))
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 
+    said: list[str] = []
+
     async def work() -> str:
-        writer = Writer(store)
+        writer = Writer(store, log=said.append)
         assert await writer.keep(numbered(0)) is Outcome.KEPT
+        assert said == []
         try:
             resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))  # no file may be longer: SQLite's log must be
             for number in range(1, 6):
@@ -198,6 +201,11 @@ def test_on_a_full_disk_nothing_is_acknowledged_and_then_it_goes_on(tmp_path: Pa
 
     trouble = asyncio.run(work())
     assert "collected.db" in trouble
+    # One line when it begins, however many responses are sent away, and one when it is over.
+    assert said == [
+        f"warner: responses cannot be kept, and nobody is thanked for one: {trouble}\n",
+        "warner: the database can be written again, and responses are kept\n",
+    ]
     for cells, right in zip(store.collected().cells, expected(range(6)), strict=True):
         assert_array_equal(cells[0], right)
     store.release()

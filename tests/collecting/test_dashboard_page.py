@@ -113,7 +113,11 @@ def test_before_the_first_step_there_are_words(page: ChromiumPage) -> None:
         assert responses(page) == "0"
         assert "appear when 10 responses have arrived" in text(page, ".nothing")
         assert page.evaluate("document.querySelectorAll('.bar').length") == 0
-        assert "2,326 more (2,326 in all)" in text(page, ".questions")
+        assert "9,235 more (9,235 in all)" in text(
+            page, ".questions"
+        )  # for intervals that hold however often one looks
+        expected = "What to expect: 95 % any-time intervals of at most ±5 percentage points take 9,235 reports."
+        assert text(page, ".prospect").replace("\N{NO-BREAK SPACE}", " ") == expected
 
 
 def test_steps_arrive_by_themselves_and_folds_focus_and_wishes_stay(page: ChromiumPage) -> None:
@@ -154,6 +158,7 @@ def test_closing_asks_first_and_is_for_good(page: ChromiumPage) -> None:
         opened(page, board)
         page.click(".closing button")
         assert "cannot be reopened" in text(page, "dialog")
+        assert "The intervals stay as they are" in text(page, "dialog")
         assert page.evaluate("document.activeElement.textContent") == "Keep it open"
         page.page.keyboard.press("Enter")  # whoever hits a key by accident keeps it open
         assert not page.evaluate("document.querySelector('dialog').open")
@@ -164,7 +169,7 @@ def test_closing_asks_first_and_is_for_good(page: ChromiumPage) -> None:
         assert board.steps.closings == 1
         assert not page.evaluate("document.querySelector('dialog').open")
         note = text(page, '[data-question="often"] .note').replace("\N{NO-BREAK SPACE}", " ")
-        assert note.startswith("Exact 95 % interval")
+        assert note.startswith("95 % any-time interval (population). It holds however often you look")
         assert "The reports fit the design" in text(page, '[data-question="often"] dl')
         assert page.evaluate("document.querySelectorAll('.closing button').length") == 0
 

@@ -19,6 +19,7 @@ from collecting.serving import collecting
 from collecting_cases import open_survey
 from warner import RandomizedResponse
 from warner.designs import MECHANISMS
+from warner.service import stores
 from warner.service.assets import address
 from warner.service.bundles import Bodies
 from warner.service.cells import SKIPPED
@@ -345,7 +346,7 @@ def test_missing_answers_are_asked_for(page: Page) -> None:
 
 
 def test_the_command_thanks_for_a_response_that_is_in_its_file(page: Page, tmp_path: Path) -> None:
-    survey = driving(batch=1)
+    survey = driving(batch=2)
     with collecting(tmp_path, survey) as running:
         opened(page, f"http://127.0.0.1:{running.port}/s/{survey.id}")
         choose(page, 1, 2, 0, 5)
@@ -353,6 +354,9 @@ def test_the_command_thanks_for_a_response_that_is_in_its_file(page: Page, tmp_p
         heading(page, ARRIVED)
         running.stop()
     (database,) = tmp_path.glob("*.db")
+    store = stores.opened(str(database), survey)
+    store.close()  # which publishes a single response, too
+    store.release()
     assert warner.tally(database, question="both").counts.tolist() == [1, 0]  # as the person chose
 
 

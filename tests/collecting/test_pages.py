@@ -27,7 +27,11 @@ def test_the_shell_holds_the_survey_and_its_fingerprint() -> None:
     survey = driving(title=HOSTILE, intro=HOSTILE, thanks=HOSTILE)
     text = page(survey)
     (held,) = JSON.findall(text)
-    assert json.loads(held) == {"fingerprint": survey.fingerprint, "survey": survey.to_dict()}
+    assert json.loads(held) == {
+        "fingerprint": survey.fingerprint,
+        "epsilon": survey.shown_epsilon,
+        "survey": survey.to_dict(),
+    }
     (words,) = re.findall(r'data-words="(.*?)"', text)
     assert json.loads(html.unescape(words))["languages"] == {"en": LANGUAGES["en"]}
     without = JSON.sub("", text)
@@ -53,7 +57,7 @@ def test_the_policy_allows_the_style_of_the_page_and_no_other() -> None:
 
 
 def test_a_closed_survey_has_neither_script_nor_questions() -> None:
-    text = page(driving(), closed=True)
+    text = page(driving(), "closed")
     assert LANGUAGES["en"]["closed"] in text
     assert "<script" not in text
     assert "How often?" not in text
@@ -108,6 +112,17 @@ def test_all_words_are_there_in_every_language(language: str) -> None:
 
 def test_no_word_is_unused() -> None:
     script = assets()["page.js"].decode()
-    built = {"usedText", "closedText", "refused", "refusedText", "device", "person", "noscript", "loading"}
+    built = {
+        "usedText",
+        "closedText",
+        "revokedText",
+        "earlyText",
+        "refused",
+        "refusedText",
+        "device",
+        "person",
+        "noscript",
+        "loading",
+    }
     unused = {word for word in LANGUAGES["en"] if f'"{word}"' not in script} - built
     assert unused == set()

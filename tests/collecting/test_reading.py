@@ -336,25 +336,32 @@ def prompt(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: p
 
 
 NOTE = (
-    "warner: note: the survey is still open, and these intervals hold for one look at it; those of --anytime hold "
-    "however often you look\n"
+    "warner: note: the number of responses to this survey was not fixed beforehand, so the intervals are those that "
+    "hold however often one looks\n"
 )
 
 
 def test_the_commands_tell_what_the_library_does(file: str, prompt: Prompt, tmp_path: Path) -> None:
     found = estimate(tally(file, question="often"))
     asked = ("estimate", "collected.db", "--question", "often")
-    assert prompt.notes(*asked) == (found.text() + "\n", NOTE)
+    assert prompt.notes(*asked) == (found.text(anytime=True) + "\n", NOTE)
     assert prompt.prints(*asked, "--anytime") == found.text(anytime=True) + "\n"
-    assert json.loads(prompt.notes(*asked, "--json")[0]) == json.loads(found.to_json())
+    one_look, note = prompt.notes(*asked, "--one-look")
+    assert one_look == found.text() + "\n"
+    assert "what is for one look need not hold for it; the intervals of --anytime do" in note
+    assert prompt.notes(*asked, "--target", "realised") == (found.text(target="realised") + "\n", note)
+    assert prompt.notes(*asked, "--compare", "never,once")[1] == note  # comparisons are for one look
+    assert json.loads(prompt.notes(*asked, "--json")[0]) == json.loads(found.to_json(anytime=True))
     rows = prompt.notes(*asked, "--csv")[0].splitlines()
     assert rows[0] == "value,reports,share,people,se,low,high,outside"
     assert len(rows) == 4
     checked = warner.check(tally(file, question="often"))
-    assert prompt.prints("check", "collected.db", "-q", "often") == checked.text() + "\n"
+    text, note = prompt.notes("check", "collected.db", "-q", "often")
+    assert (text, "p-values are for one that was" in note) == (checked.text() + "\n", True)
+    assert "estimate this tally with --anytime" in prompt.notes("tally", "collected.db", "-q", "often")[1]
     (tmp_path / "design.json").write_text(OFTEN.to_json())
     with_design = prompt.notes("estimate", "collected.db", "-q", "often", "--design", "design.json")
-    assert with_design == (estimate(tally(file, question="often")).text() + "\n", NOTE)
+    assert with_design == (estimate(tally(file, question="often")).text(anytime=True) + "\n", NOTE)
 
 
 def test_the_commands_say_what_is_wrong(prompt: Prompt, tmp_path: Path) -> None:

@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
+from scipy.special import betaln
+from scipy.stats import beta
 
 import warner
 from collecting.dashboards import example, filled, nothing
 from warner import RandomizedResponse, Tally, UnaryEncoding
 from warner.service.exports import TYPES, exported, table
+from warner.service.prospects import half_width
 from warner.service.readings import ANSWERS_SHOWN, DAYS_SHOWN, HALF_WIDTHS, legible, reading, version
 from warner.service.stores.contract import Collected
 from warner.service.survey import Question, Survey
@@ -25,6 +29,8 @@ if TYPE_CHECKING:
 
 SURVEY = example()
 OPEN, CLOSED = filled(SURVEY, 1000), filled(SURVEY, 1000, "closed")
+STOPPED = replace(CLOSED, survey=replace(SURVEY, stop=1000))  # closed by itself, at the number that its file fixes
+EARLY = replace(CLOSED, survey=replace(SURVEY, stop=1010))  # closed by hand, before that
 
 
 def asking(design: Design, **fields: Any) -> Survey:
@@ -52,16 +58,16 @@ def test_nobody_has_answered() -> None:
     assert (shown["responses"], shown["state"], shown["days"]) == (0, "open", [])
     assert [question["answers"] for question in shown["questions"]] == [[], []]
     # 2,326 people are needed for 5 points under this design, as `warner plan` says, and all of them are missing.
+    fixed = reading(nothing(replace(SURVEY, stop=5000)))
     needed = warner.plan(SURVEY.questions[0].design, half_width=0.05).people
-    assert shown["questions"][0]["needed"][HALF_WIDTHS.index(0.05)] == [needed, needed]
+    assert fixed["questions"][0]["needed"][HALF_WIDTHS.index(0.05)] == [needed, needed]
 
 
-@pytest.mark.parametrize("state", ["open", "closed"])
+@pytest.mark.parametrize("published", [OPEN, CLOSED, EARLY, STOPPED], ids=["open", "closed", "early", "stopped"])
 @pytest.mark.parametrize("place", [0, 1])
-def test_shares_and_intervals_are_those_of_estimate(state: str, place: int) -> None:
-    published = replace(OPEN, state=state)
+def test_shares_and_intervals_are_those_of_estimate(published: Collected, place: int) -> None:
     question = SURVEY.questions[place]
-    expected = warner.estimate(published.tally(question.id)).table(anytime=state == "open")
+    expected = warner.estimate(published.tally(question.id)).table(anytime=published is not STOPPED)
     shown = reading(published)["questions"][place]
     rows = 1 if question.design.k == 2 else question.design.k  # of two answers, the second is the rest
     for name in ("share", "low", "high", "outside"):
@@ -70,12 +76,21 @@ def test_shares_and_intervals_are_those_of_estimate(state: str, place: int) -> N
     assert shown["reports"] == 1000
 
 
-def test_intervals_are_for_any_number_of_looks_until_the_survey_is_closed_and_each_is_named() -> None:
-    still, done = (reading(published)["questions"][0] for published in (OPEN, CLOSED))
-    assert still["interval"]["name"] == "95 % any-time interval (population)"
-    assert "however often you look" in still["interval"]["promise"]
+def test_intervals_are_for_any_number_of_looks_unless_the_file_fixes_the_number_of_responses() -> None:
+    for published, why in (
+        (OPEN, "fixes the number of responses beforehand (stop)"),
+        (CLOSED, "fixes the number of responses beforehand (stop)"),
+        (replace(OPEN, survey=EARLY.survey), "is shown once all 1,010 responses are there"),
+        (EARLY, "only at the 1,010 responses that the survey file fixes; the survey was closed before"),
+    ):
+        still = reading(published)["questions"][0]
+        assert still["interval"]["name"] == "95 % any-time interval (population)"
+        assert "however often you look, and whenever the survey is closed" in still["interval"]["promise"]
+        assert why in still["interval"]["promise"]
+    done = reading(STOPPED)["questions"][0]
     assert done["interval"]["name"] == "exact 95 % interval (population)"
-    assert "For one look" in done["interval"]["promise"]
+    assert "The survey file fixed the number of responses, 1,000," in done["interval"]["promise"]
+    assert "at most 5 %" in done["interval"]["promise"]
     assert "Clopper" in done["interval"]["how"]
     for wide, narrow in zip(still["answers"], done["answers"], strict=True):
         assert wide["low"] <= narrow["low"] <= narrow["high"] <= wide["high"]
@@ -87,13 +102,14 @@ def test_an_interval_that_is_approximate_says_so() -> None:
     design = warner.Channel(
         [["6/9", "2/9", "1/9"], ["1/9", "6/9", "2/9"], ["2/9", "3/9", "4/9"]], ["a", "b", "c"], ["x", "y", "z"]
     )
-    shown = reading(collected(asking(design), [400, 300, 300], "closed"))["questions"][0]
+    fixed = replace(asking(design), stop=1000)
+    shown = reading(collected(fixed, [400, 300, 300], "closed"))["questions"][0]
     assert shown["interval"]["name"].startswith("approximate 95 % interval")
     assert "about 5 %" in shown["interval"]["promise"]
 
 
 def test_people_still_needed_and_fakes_are_those_of_plan_and_check() -> None:
-    shown = reading(OPEN)["questions"][0]
+    shown = reading(replace(OPEN, survey=replace(SURVEY, stop=10**6)))["questions"][0]
     tally = OPEN.tally("often")
     people = [warner.plan(tally.design, half_width=width).people for width in HALF_WIDTHS]
     assert shown["needed"] == [[needed, max(needed - 1000, 0)] for needed in people]
@@ -106,6 +122,8 @@ def test_the_check_is_made_once_when_the_survey_is_closed() -> None:
     found = [question["check"] for question in reading(misfit())["questions"]]
     assert [check["fits"] for check in found] == [False, True]
     assert found[0]["verdict"] == warner.check(misfit().tally("often")).text().splitlines()[0]
+    assert found[0]["rests"] == "Its p-values are for a number of responses that was fixed beforehand."
+    assert reading(STOPPED)["questions"][0]["check"]["rests"] == ""
 
 
 def test_reports_that_do_not_fit_raise_no_warning_and_leave_the_filters_of_others_alone() -> None:
@@ -119,7 +137,7 @@ def test_reports_that_do_not_fit_raise_no_warning_and_leave_the_filters_of_other
 def test_groups_are_told_apart_only_when_the_survey_is_closed() -> None:
     assert reading(OPEN)["questions"][0]["groups"] == []
     assert "groups" not in json.loads(exported(OPEN, "json").content)["questions"][0]
-    group = reading(CLOSED)["questions"][0]["groups"][0]
+    group = reading(STOPPED)["questions"][0]["groups"][0]
     expected = warner.estimate(CLOSED.tally("often", by=("region",))).table()
     assert (group["id"], [value["value"] for value in group["values"]]) == ("region", ["north", "south"])
     for name in ("share", "low", "high"):
@@ -216,13 +234,48 @@ def test_nothing_in_a_text_is_hidden() -> None:
     assert legible(plain) == plain
 
 
+def test_what_to_expect_is_said_before_anybody_has_answered() -> None:
+    # Two answers at odds 3 : 1. One look at 1,000 reports: half the length of Clopper and Pearson's interval of 500 of
+    # 1,000, over p - q = 1/2. Any number of looks at 30: that of the any-time interval of 15 of 30, which is no use.
+    coin = asking(RandomizedResponse(["yes", "no"], odds=(3, 1)))
+    invited = replace(coin, access="invited")
+    assert half_width(coin.questions[0].design, 1000, anytime=False) == pytest.approx(
+        (beta.ppf(0.975, 501, 500) - beta.ppf(0.025, 500, 501)) / 2 / 0.5, rel=1e-12
+    )
+    low, high = (
+        brentq(lambda f: _log_martingale(15, 30, f) - np.log(20), *ends) for ends in ((1e-9, 0.5), (0.5, 1 - 1e-9))
+    )
+    assert half_width(coin.questions[0].design, 30, anytime=True) == pytest.approx((high - low) / 2 / 0.5, rel=1e-9)
+    for survey, people, said in (
+        (replace(coin, stop=1000), 0, "1,000 reports give 95 % intervals of about ±6.3 percentage points"),
+        (replace(invited, stop=1000), 5000, "1,000 reports give 95 % intervals of about ±6.3 percentage points"),
+        (invited, 30, "30 reports can show next to nothing"),
+        (invited, 1000, "1,000 reports give 95 % any-time intervals of about ±11.6 percentage points"),
+        (replace(invited, stop=1000), 500, "500 reports give 95 % any-time intervals"),
+        (invited, 0, "nobody is invited yet"),
+        (coin, 0, "95 % any-time intervals of at most ±5 percentage points take 6,053 reports"),
+        (asking(RandomizedResponse(["y", "n"], odds=(1, 1))), 0, "no number of people is enough"),
+    ):
+        shown = reading(replace(nothing(survey), invited=people))
+        assert shown["questions"][0]["prospect"].startswith(said)
+    doubts = reading(replace(nothing(replace(invited, stop=40, batch=35)), invited=30))["doubts"]
+    assert [doubt.partition(",")[0] for doubt in doubts] == [
+        "the survey stops at 40 responses",
+        "results are published in steps of 35 responses",
+    ]
+
+
+def _log_martingale(x: int, n: int, f: float) -> float:
+    return float(betaln(x + 0.5, n - x + 0.5) - betaln(0.5, 0.5) - x * np.log(f) - (n - x) * np.log1p(-f))
+
+
 # Exports
 
 
-@pytest.mark.parametrize("published", [OPEN, CLOSED], ids=["open", "closed"])
+@pytest.mark.parametrize("published", [OPEN, CLOSED, EARLY, STOPPED], ids=["open", "closed", "early", "stopped"])
 @pytest.mark.parametrize("question", ["often", "licence"])
 def test_csv_and_parquet_are_the_table_of_estimate(published: Collected, question: str) -> None:
-    anytime = published.state == "open"
+    anytime = published is not STOPPED
     expected = warner.estimate(published.tally(question)).table(anytime=anytime)
     kind = "95 % any-time interval (population)" if anytime else "95 % interval (population)"
     rows = list(csv.DictReader(io.StringIO(exported(published, "csv", question).content.decode())))
@@ -241,6 +294,7 @@ def test_json_has_the_tallies_of_all_questions_and_the_fingerprint(published: Co
     fields = json.loads(export.content)
     assert (fields["survey"], fields["state"]) == (SURVEY.fingerprint, published.state)
     assert fields["responses"] == published.responses
+    assert (fields["stop"], fields["anytime"]) == (None, True)
     for question in fields["questions"]:
         assert Tally.from_dict(question["tally"]) == published.tally(question["id"])
         if published.state == "closed":
@@ -250,9 +304,12 @@ def test_json_has_the_tallies_of_all_questions_and_the_fingerprint(published: Co
 
 def test_the_html_page_names_the_kind_of_its_intervals() -> None:
     pytest.importorskip("matplotlib")
-    still, done = (exported(published, "html", "often").content.decode() for published in (OPEN, CLOSED))
+    still, shut, done = (exported(one, "html", "often").content.decode() for one in (OPEN, CLOSED, STOPPED))
     assert "any-time" in still
+    assert "any-time" in shut
     assert "any-time" not in done
+    fields = json.loads(exported(STOPPED, "json").content)
+    assert (fields["stop"], fields["anytime"]) == (1000, False)
     assert SURVEY.questions[0].text in still
 
 

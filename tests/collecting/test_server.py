@@ -10,12 +10,15 @@ import os
 import random
 import signal
 import socket
+import sqlite3
 import ssl
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +28,7 @@ from collecting.databases import postgres
 from collecting.serving import Running, body_of, collecting, exchanged, posted, survey_of, until
 from warner.__main__ import main
 from warner.service.bundles import Bodies
-from warner.service.stores import collected, opened
+from warner.service.stores import backup, collected, opened
 from warner.service.stores.contract import added
 from warner.words import not_installed
 
@@ -35,8 +38,8 @@ if TYPE_CHECKING:
 
     from warner.service.survey import Survey
 
-SURVEY = survey_of(batch=1)
-INVITED = survey_of(batch=1, access="invited")
+SURVEY = survey_of(batch=2)
+INVITED = survey_of(batch=2, access="invited")
 
 
 class Shell:
@@ -80,7 +83,11 @@ def status(running: Running, body: bytes, survey: Survey = SURVEY) -> int:
 
 
 def responses(place: str) -> int:
-    return collected(place).responses
+    """Count the responses that are kept, published or not."""
+    with tempfile.TemporaryDirectory() as folder:
+        backup(place, f"{folder}/copy.db")
+        with closing(sqlite3.connect(f"{folder}/copy.db")) as connection:
+            return int(connection.execute("select total(pending) + total(published) from days").fetchone()[0])
 
 
 @pytest.fixture(scope="module")
@@ -92,11 +99,13 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 def test_the_operator_is_told_where_everything_is(running: Running) -> None:
     lines = running.said.splitlines()
-    assert [line.split()[0] for line in lines] == ["survey", "dashboard", "database", "privacy", "Press"]
+    named = ["survey", "dashboard", "database", "privacy", "precision", "precision", "Press"]
+    assert [line.split()[0] for line in lines] == named
     assert lines[0] == f"survey     http://127.0.0.1:{running.port}/s/test"
     assert f"http://127.0.0.1:{running.dashboard_port}/dashboard?key=" in lines[1]
     assert lines[2] == "database   test.db"
-    assert lines[3].startswith("privacy    a response spends at most epsilon 2.2")  # ln 3 twice, rounded up
+    assert lines[3].startswith("privacy    a response spends at most epsilon 2.198,")  # ln 3 twice, rounded up
+    assert lines[4].startswith("precision  q1: 95 % any-time intervals of at most ±5 percentage points take ")
     assert stat.S_IMODE((running.folder / "test.db").stat().st_mode) == 0o600
 
 
@@ -210,7 +219,10 @@ def test_it_stops_within_three_seconds_with_a_stream_open(tmp_path: Path) -> Non
 def test_invitations_from_the_command_to_the_last_response(tmp_path: Path, shell: Shell) -> None:
     INVITED.save(tmp_path / "survey.json")
     invite = ("invite", "survey.json", "3", "--url", "https://survey.example.org/", "-o", "links.csv")
-    assert shell.prints(*invite) == "links.csv: 3 links, good for one response each; only this file has them\n"
+    made, *prospects = shell.prints(*invite).splitlines()
+    assert made == "links.csv: 3 links, good for one response each; only this file has them"
+    assert [line.partition(": ")[0] for line in prospects] == ["q1", "q2"]
+    assert all(" 3 reports can show next to nothing: " in line for line in prospects)
     assert stat.S_IMODE((tmp_path / "links.csv").stat().st_mode) == 0o600
     links = [row["link"] for row in csv.DictReader((tmp_path / "links.csv").read_text().splitlines())]
     assert len(links) == 3
@@ -235,7 +247,10 @@ def test_invitations_from_the_command_to_the_last_response(tmp_path: Path, shell
         told = shell.complains("invite", "survey.json", "3", "--url", "https://x.example", "-o", "more.csv")
         assert "this survey is running: stop it, invite, and start it again" in told
         assert process.stop() == 0
-    assert shell.prints("close", "test.db") == "test.db: closed with 2 responses\n"
+    assert shell.prints("close", "test.db") == (
+        "test.db: closed with 2 responses, a number that the survey file does not fix: the intervals remain those that "
+        "hold however often one looks\n"
+    )
     assert "closed already" in shell.complains("close", "test.db")
     with collecting(tmp_path, INVITED) as process:
         assert sent(process, tokens[2]) == 410
@@ -404,6 +419,9 @@ def killed(tmp_path: Path, place: str, rounds: int, *, clients: int = 8, each: i
             running.process.wait()
     sent = [body for bodies in everybody for body in bodies]
     assert sorted(body for sender in senders for body in sender.kept) == sorted(sent)
+    store = opened(place, SURVEY)
+    store.close()  # so that all is published
+    store.release()
     bodies = Bodies(SURVEY)
     expected = added(SURVEY, [bodies.read(body) for body in sent])
     for counters, cells in zip(collected(place).cells, expected, strict=True):
@@ -433,3 +451,103 @@ def test_two_processes_share_a_database_of_postgresql(tmp_path: Path) -> None:
         assert [status(process, body) for process in (first, second)] == [200, 200]
         assert status(second, body_of(SURVEY)) == 200
         until(lambda: responses(place) == 2)
+
+
+# A survey that closes by itself, and invitations that are taken back
+
+
+def test_a_survey_closes_by_itself_at_the_number_that_its_file_fixes(tmp_path: Path, shell: Shell) -> None:
+    fixed = survey_of(batch=10, stop=25)
+    with collecting(tmp_path, fixed) as process:
+        assert "schedule   closes by itself with 25 responses\n" in process.said
+        assert "precision  q1: 25 reports can show next to nothing: the 95 % intervals leave" in process.said
+        bodies = [body_of(fixed) for _ in range(40)]
+        statuses: list[int] = []
+
+        def respond(some: list[bytes]) -> None:
+            statuses.extend(status(process, body, fixed) for body in some for _ in range(2))  # each is sent twice
+
+        threads = [threading.Thread(target=respond, args=(bodies[start::4],)) for start in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert (statuses.count(200), statuses.count(410)) == (50, 30)
+        until(lambda: "the survey is closed with 25 responses, the number that the survey file fixes" in _err(process))
+        page = exchanged(process.port, b"GET /s/test HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        assert b"<script" not in page
+        assert process.stop() == 0
+    found = collected(str(tmp_path / "test.db"))
+    assert (found.state, found.responses, found.fixed) == ("closed", 25, True)
+    # The commands take the interval for one look, without a word of others; and the survey is closed already.
+    told = json.loads(shell.prints("estimate", "test.db", "--question", "q1", "--json"))
+    assert (told["anytime"], told["interval"]) == (False, "clopper_pearson")
+    assert "closed already" in shell.complains("close", "test.db")
+
+
+def _err(process: Running) -> str:
+    return process.err.read_text()
+
+
+def test_invitations_are_revoked_and_counted_by_the_command(tmp_path: Path, shell: Shell) -> None:
+    INVITED.save(tmp_path / "survey.json")
+    invite = ("invite", "survey.json")
+    assert "there is no file" in shell.complains(*invite)
+    shell.prints(*invite, "4", "--url", "https://survey.example.org", "-o", "links.csv")
+    links = (tmp_path / "links.csv").read_text().splitlines()[1:]
+    tokens = [link.partition("#t=")[2] for link in links]
+    asked = json.dumps({"survey": INVITED.fingerprint, "token": tokens[0]}).encode()
+    standing = posted(INVITED, asked).replace(b"/report ", b"/standing ", 1)
+    with collecting(tmp_path, INVITED) as process:
+        assert "precision  q1: 4 reports can show next to nothing" in process.said
+        assert b'"why":"open"' in exchanged(process.port, standing)
+        assert [status(process, body_of(INVITED, None, token), INVITED) for token in tokens[:2]] == [200, 200]
+        assert b'"why":"used"' in exchanged(process.port, standing)
+        (tmp_path / "gone.csv").write_text(f"link\n{links[0]}\n{tokens[2]}\n\n")
+        told = shell.complains(*invite, "--revoke", "gone.csv")
+        assert "this survey is running: stop it, revoke, and start it again" in told
+        until(lambda: "2 responses published; at most 2 are left" in shell.prints(*invite))
+        assert process.stop() == 0
+    said = "test.db: 1 invitation is revoked; 1 was used before, and what was reported stays counted\n"
+    assert shell.prints(*invite, "--revoke", "gone.csv") == said
+    assert (
+        shell.prints(*invite) == "test.db: 3 invitations, besides 1 revoked; 2 responses published; at most 1 is left\n"
+    )
+    with collecting(tmp_path, INVITED) as process:
+        assert status(process, body_of(INVITED, None, tokens[2]), INVITED) == 403
+        assert status(process, body_of(INVITED, None, tokens[3]), INVITED) == 200
+        assert process.stop() == 0
+    shell.prints("close", "test.db")
+    assert shell.prints(*invite).endswith("none can be used any more, because the survey is closed\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--revoke", "nope.csv"), "there is no file nope.csv"),
+        (("--revoke", "bad.csv"), "bad.csv: line 2 must be a link of `warner invite`, or its code of 22 characters"),
+        (("--revoke", "empty.csv"), "empty.csv must hold at least one invitation"),
+        (("--revoke", "foreign.csv"), "only invitations to this survey can be revoked, but 1 of these 1 are none"),
+        (("3", "--revoke", "foreign.csv"), "give a number of people to invite, or --revoke, not both"),
+        (("3", "-o", "more.csv"), "--url must be given for new invitations"),
+        (("--url", "https://x.example"), "--url is for new invitations"),
+    ],
+)
+def test_what_cannot_be_invited_or_revoked(
+    tmp_path: Path, shell: Shell, arguments: tuple[str, ...], words: str
+) -> None:
+    INVITED.save(tmp_path / "survey.json")
+    opened(str(tmp_path / "test.db"), INVITED).release()
+    secret = base64.urlsafe_b64encode(bytes(range(16)))[:22].decode()
+    for name, lines in {"bad": ["link", f"{secret}x"], "empty": ["link"], "foreign": ["link", secret]}.items():
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines))
+    told = shell.complains("invite", "survey.json", *arguments)
+    assert words in told
+    assert secret not in told
+
+
+@pytest.mark.parametrize("batch", [1, 10**9])
+def test_steps_that_show_one_person_or_nothing_at_all_are_refused(tmp_path: Path, shell: Shell, batch: int) -> None:
+    survey_of(batch=batch).save(tmp_path / "survey.json")
+    told = shell.complains("collect", "survey.json", "--port", "0", "--dashboard-port", "0")
+    assert f"batch must be a whole number from 2 to 1,000,000, but got {batch:,}" in told

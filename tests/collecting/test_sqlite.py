@@ -46,7 +46,7 @@ except OSError as error:
 
 
 def test_one_process_holds_a_file(tmp_path: Path) -> None:
-    path, survey = tmp_path / "collected.db", a_survey()
+    path, survey = tmp_path / "collected.db", a_survey(batch=2)
     survey.save(tmp_path / "survey.json")
     command = [sys.executable, "-c", OPEN_IT, str(path), str(tmp_path / "survey.json")]
     store = opened(str(path), survey)

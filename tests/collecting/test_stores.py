@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
-import tempfile
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from collecting.databases import MEMORY, postgres
+from collecting.databases import Place, response
 from collecting_cases import COIN, open_survey
 from warner import (
     HadamardResponse,
@@ -34,84 +31,12 @@ from warner.service.bundles import Bodies, Bundle
 from warner.service.cells import SKIPPED
 from warner.service.stores import backup, collected, opened
 from warner.service.stores.contract import Outcome, Store
-from warner.service.survey import Survey, survey_from_json
+from warner.service.survey import survey_from_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-NUMBERS = count()
 KEPT, USED, UNINVITED, CLOSED = Outcome.KEPT, Outcome.USED, Outcome.UNINVITED, Outcome.CLOSED
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a test keeps its survey: a new file, or a new schema of one database."""
-
-    kind: str
-    place: str
-    id: str
-
-    def survey(self, designs: Any = (COIN,), **fields: Any) -> Survey:
-        return survey_from_json(json.dumps(open_survey(designs, id=self.id, **fields)))
-
-    @contextmanager
-    def opened(self, survey: Survey) -> Iterator[Store]:
-        store = opened(self.place, survey)
-        try:
-            yield store
-        finally:
-            store.release()
-
-    def execute(self, statement: str) -> None:
-        """Change the tables behind the store's back."""
-        if self.kind == "sqlite":
-            with sqlite3.connect(self.place) as connection:
-                connection.execute(statement)
-            connection.close()
-            return
-        import psycopg
-
-        url, _, name = self.place.partition("#")
-        with psycopg.connect(url) as other:
-            other.execute(f"set search_path = warner_{name.replace('-', '_')}")
-            other.execute(statement)
-
-
-@pytest.fixture(scope="session")
-def database() -> Callable[[], str]:
-    urls: list[str] = []
-
-    def url() -> str:
-        if not urls:
-            urls.append(postgres().database())
-        return urls[0]
-
-    return url
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def places(request: pytest.FixtureRequest, database: Callable[[], str]) -> Iterator[Callable[[], Place]]:
-    """Give new places of one kind."""
-    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
-
-        def fresh() -> Place:
-            name = f"survey-{next(NUMBERS)}"
-            if request.param == "sqlite":
-                return Place("sqlite", f"{folder}/{name}.db", name)
-            return Place("postgres", f"{database()}#{name}", name)
-
-        fresh()  # skipped here if there is no such database
-        yield fresh
-
-
-@pytest.fixture
-def place(places: Callable[[], Place]) -> Place:
-    return places()
-
-
-def response(*cells: int, token: bytes | None = None) -> Bundle:
-    """Give a response that adds one to a counter of each question."""
-    return Bundle(os.urandom(16), token, tuple((cell,) for cell in cells))
 
 
 def published(store: Store) -> list[list[int]]:

@@ -19,8 +19,8 @@ from warner.cli.options import (
     refuse_overwriting,
     taking_groups,
 )
-from warner.cli.sources import DesignGiven, Source
-from warner.cli.telling import working
+from warner.cli.sources import NOT_FIXED, DesignGiven, Source
+from warner.cli.telling import tell, working
 from warner.documents import save_text
 
 
@@ -48,12 +48,15 @@ def check(
     """
     refuse_other_ending(output)
     refuse_overwriting({"the reports": files, "the design": given.file}, {"--output": output})
+    source = Source(files, columns, reading)
     with working("checking reports"):
-        with Source(files, columns, reading).tallied(given) as tally:
+        with source.tallied(given) as tally:
             result = checked(tally, level=level, simulations=simulations, rng=generator(seed), fakes=fakes)
         if output is not None:
             save_text(output, result.to_json() if output.suffix.lower() == ".json" else result.text())
         text = result.to_json() if as_json else result.text()
+    if source.chosen:
+        tell(f"warner: note: {NOT_FIXED}, and the p-values are for one that was", err=True)
     typer.echo(text)
     if not result.fits:
         raise typer.Exit(1)

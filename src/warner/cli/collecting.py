@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from warner.cli.options import refuse_overwriting
-from warner.cli.telling import tell
-from warner.documents import save_text, written_whole
+from warner.cli.telling import tell, warn
+from warner.documents import loaded, save_text, written_whole
 from warner.words import counted, not_installed
 
 if TYPE_CHECKING:
@@ -105,16 +105,26 @@ def collect(
 
 def invite(
     survey: SurveyFile,
-    number: Annotated[int, typer.Argument(help="The number of people to invite.", min=1, max=MOST_INVITED)],
+    number: Annotated[
+        int | None, typer.Argument(help="The number of people to invite.", min=1, max=MOST_INVITED)
+    ] = None,
     *,
-    url: Annotated[str, typer.Option(help="Where the survey is, such as https://survey.example.org.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="A new CSV file for the links, one per line.")],
+    url: Annotated[str | None, typer.Option(help="Where the survey is, such as https://survey.example.org.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A new CSV file for the links, one per line.")
+    ] = None,
+    revoke: Annotated[
+        Path | None,
+        typer.Option(help="Revoke the invitations in this file, with one link or code per line, that nobody has used."),
+    ] = None,
     database: Database = None,
 ) -> None:
-    """Make links that are good for one response each.
+    """Make links that are good for one response each, revoke them, or tell how many are left.
 
-    Only this file has the links, readable by its owner alone: the database keeps hashes. If the survey runs with an
-    SQLite file, stop it first and start it again afterwards.
+    Only the file has the links, readable by its owner alone: the database keeps hashes. If the survey runs with an
+    SQLite file, stop it first and start it again afterwards. With neither a number nor --revoke, the command tells how
+    many invitations there are, and how many of them can still be used, as far as responses are published; the survey
+    may be running then.
     """
     from warner.service.survey import load_survey
 
@@ -122,35 +132,106 @@ def invite(
     if not asked.invited:
         raise ValueError(f'{survey} is open to everybody; for invitations its access must be "invited"')
     place = database or _beside(survey, asked)
-    start = f"{_address(url)}/s/{asked.id}#t="
+    making = {"--url": url, "--output": output}
+    if number is None:
+        if given := [option for option, value in making.items() if value is not None]:
+            raise ValueError(f"{given[0]} is for new invitations: give their number as well, after the survey")
+        _tell_left(asked, place) if revoke is None else _revoke(asked, place, revoke)
+        return
+    if revoke is not None:
+        raise ValueError("give a number of people to invite, or --revoke, not both")
+    if url is None or output is None:
+        missing = next(option for option, value in making.items() if value is None)
+        raise ValueError(f"{missing} must be given for new invitations")
     refuse_overwriting({"the survey": survey, "the database": place}, {"--output": output})
+    _invite(asked, place, number, _address(url), output)
+
+
+def _invite(asked: Survey, place: str, number: int, address: str, output: Path) -> None:
     _refuse_old(output)
     tokens = [secrets.token_bytes(16) for _ in range(number)]
-    links = [start + base64.urlsafe_b64encode(token)[:22].decode() for token in tokens]
-    remedy = "stop it, invite, and start it again"
-    with _held(place, asked, remedy) as store, written_whole(output) as part:
+    links = [f"{address}/s/{asked.id}#t={base64.urlsafe_b64encode(token)[:22].decode()}" for token in tokens]
+    with _held(place, asked, "stop it, invite, and start it again") as store, written_whole(output) as part:
         # The file takes its name after the hashes are on disk: no link is ever seen that would not work. If we are
         # killed in between, there are hashes that nobody has a link to, and which nobody can guess.
         save_text(part, "\n".join(["link", *links]), private=True)
         store.invite(tokens)
         _refuse_old(output)
+        invited = store.collected().invited
     tell(f"{output}: {counted(number, 'link', 'links')}, good for one response each; only this file has them")
+    _tell_prospects(asked, invited)
+
+
+def _revoke(asked: Survey, place: str, file: Path) -> None:
+    tokens = _tokens(file)
+    with _held(place, asked, "stop it, revoke, and start it again") as store:
+        used = store.revoke(tokens)
+    gone = counted(len(tokens) - used, "invitation is", "invitations are")
+    kept = f"; {counted(used, 'was', 'were')} used before, and what was reported stays counted" if used else ""
+    tell(f"{_shown(place)}: {gone} revoked{kept}")
+
+
+def _tokens(file: Path) -> list[bytes]:
+    """Read invitations, which are links or codes; an error names a line, and not the secret that stands there."""
+    lines = loaded(file, lambda text: text.removeprefix("\ufeff").splitlines())
+    codes = [(place, line.strip().strip('"').rpartition("#t=")[2]) for place, line in enumerate(lines, 1)]
+    tokens = []
+    for place, code in codes[1:] if codes and codes[0][1] == "link" else codes:
+        try:
+            token = base64.b64decode(f"{code}==", altchars=b"-_", validate=True)
+        except ValueError:
+            token = b""
+        if code and (len(token) != 16 or len(code) != 22):
+            raise ValueError(f"{file}: line {place:,} must be a link of `warner invite`, or its code of 22 characters")
+        tokens += [token] if code else []
+    if len(set(tokens)) < len(tokens) or not tokens:
+        raise ValueError(f"{file} must hold at least one invitation, and each once")
+    return tokens
+
+
+def _tell_left(asked: Survey, place: str) -> None:
+    from warner.service.stores import collected
+    from warner.service.stores.contract import refuse_other_survey
+
+    found = collected(place)
+    refuse_other_survey(asked, bytes.fromhex(found.survey.fingerprint), _shown(place))
+    left = "none can be used any more, because the survey is closed"
+    if found.state == "open":
+        left = f"at most {counted(found.invited - found.responses, 'is', 'are')} left"
+    revoked = f", besides {found.revoked:,} revoked" if found.revoked else ""
+    typer.echo(
+        f"{_shown(place)}: {counted(found.invited, 'invitation', 'invitations')}{revoked}; "
+        f"{counted(found.responses, 'response', 'responses')} published; {left}"
+    )
+
+
+def _tell_prospects(asked: Survey, invited: int) -> None:
+    """Say what so many people can show, once they are invited: then it can still be changed."""
+    from warner.service.prospects import doubts, prospects
+
+    for name, words in prospects(asked, invited).items():
+        tell(f"{name}: {words}")
+    for doubt in doubts(asked, invited):
+        warn(doubt)
 
 
 def close(database: Place) -> None:
     """Close a survey for good, and publish the responses that are still waiting.
 
-    If the survey is running with an SQLite file, close it on its dashboard instead.
+    If the survey is running with an SQLite file, close it on its dashboard instead. Unless the survey file fixes the
+    number of responses, and it is reached, the intervals remain those that hold however often one looks: whoever closes
+    a survey has seen what it shows.
     """
     from warner.service.stores import collected
+    from warner.service.stores.contract import closing_words
 
     before = collected(database)
     if before.state == "closed":
         raise ValueError(f"{_shown(database)}: this survey is closed already")
     with _held(database, before.survey, "close it on its dashboard, or stop it first") as store:
         store.close()
-        responses = store.collected().responses
-    typer.echo(f"{_shown(database)}: closed with {counted(responses, 'response', 'responses')}")
+        after = store.collected()
+    typer.echo(f"{_shown(database)}: {closing_words(after)}")
 
 
 def backup(

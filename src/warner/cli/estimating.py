@@ -22,7 +22,7 @@ from warner.cli.options import (
     taking_groups,
 )
 from warner.cli.questions import Questions
-from warner.cli.sources import DesignGiven, Source
+from warner.cli.sources import NOT_FIXED, DesignGiven, Source
 from warner.cli.telling import tell, warn, working
 from warner.documents import Document, written_whole
 from warner.estimators import METHODS
@@ -37,10 +37,8 @@ if TYPE_CHECKING:
     from warner.reports.tallies import Tally
     from warner.results import Result
 
-STILL_OPEN = (
-    "the survey is still open, and these intervals hold for one look at it; those of --anytime hold however often you "
-    "look"
-)
+ANYTIME_TAKEN = f"{NOT_FIXED}, so the intervals are those that hold however often one looks"
+ONE_LOOK = f"{NOT_FIXED}, and what is for one look need not hold for it; the intervals of --anytime do"
 ENDINGS = (".csv", ".json", ".parquet", *FORMS)
 HtmlReport = Annotated[Path | None, typer.Option(help="Write an HTML report to this file.")]
 
@@ -68,9 +66,13 @@ def estimate(
         bool, typer.Option("--simultaneous", help="Give intervals that hold for all answers at once.")
     ] = False,
     anytime: Annotated[
-        bool,
-        typer.Option("--anytime", help="Give intervals that hold however often you look while reports arrive."),
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--anytime/--one-look",
+            help="Give intervals that hold however often you look while reports arrive, or those for one look. If not "
+            "given, those for one look, except for a survey whose number of responses was not fixed beforehand.",
+        ),
+    ] = None,
     compare: Annotated[
         list[str] | None, typer.Option(help="Compare two answers, as a,b; may be given more than once.")
     ] = None,
@@ -119,7 +121,9 @@ def estimate(
     )
     source = Source(files, columns, reading)
     keep = method in METHODS and METHODS[method].likelihood
-    confidence: Document = {"level": level, "target": target, "simultaneous": simultaneous, "anytime": anytime}
+    chosen = source.chosen
+    ever = anytime if anytime is not None else chosen and target == "population"
+    confidence: Document = {"level": level, "target": target, "simultaneous": simultaneous, "anytime": ever}
     with working("counting reports"):
         tally = context.with_resource(source.tallied(given, keep=keep))  # until all is written
     with working("estimating"):
@@ -139,11 +143,10 @@ def estimate(
             texts = (answer.text() for several in answers.values() for answer in several)
             text = "\n\n".join([result.text(rows=top or rows, **confidence), *texts]) + "\n"
         doubts = result.doubts() if as_json or as_csv else []  # the printed table says it itself
-    if source.of_survey and not anytime:
-        from warner.service.publications import is_open
-
-        if is_open(files[0]):
-            tell(f"warner: note: {STILL_OPEN}", err=True)
+    if chosen and (questions.asked or not ever):
+        tell(f"warner: note: {ONE_LOOK}", err=True)
+    elif chosen and anytime is None:
+        tell(f"warner: note: {ANYTIME_TAKEN}", err=True)
     for doubt in doubts:
         warn(doubt)
     typer.echo(text, nl=False, color=True if as_csv else None)  # CSV as it is: no label loses a character

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from warner.reports.pools import Pool
     from warner.reports.tallies import Tally
 
+NOT_FIXED = "the number of responses to this survey was not fixed beforehand"
 FORMATS = ("csv", "tsv", "parquet", "jsonl", *(ending[1:] for ending in LABELLED))
 
 
@@ -73,6 +74,15 @@ class Source(NamedTuple):
         return self.columns.question is not None or (
             one and not REMOTE.match(self.files[0]) and is_survey(self.files[0])
         )
+
+    @property
+    def chosen(self) -> bool:
+        """Whether somebody may have chosen the number of reports by what they showed: in a survey that fixes none."""
+        if not self.of_survey:
+            return False
+        from warner.service.publications import is_fixed
+
+        return not is_fixed(self.files[0])
 
     @contextmanager
     def tallied(self, given: DesignGiven, *, keep: bool = False) -> Iterator[Tally | Pool]:

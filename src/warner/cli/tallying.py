@@ -14,7 +14,7 @@ from warner.cli.options import (
     refuse_overwriting,
     taking_groups,
 )
-from warner.cli.sources import DesignGiven, Source
+from warner.cli.sources import NOT_FIXED, DesignGiven, Source
 from warner.cli.telling import tell, warn, working
 
 
@@ -34,9 +34,12 @@ def tally(
     several designs make a pool, which supposes that all reports come from the same population.
     """
     refuse_overwriting({"the reports": files, "the design": given.file}, {"--output": output})
+    source = Source(files, columns, reading)
     with ExitStack() as stack:
         with working("counting reports"):
-            counted = stack.enter_context(Source(files, columns, reading).tallied(given))
+            counted = stack.enter_context(source.tallied(given))
+        if source.chosen:
+            tell(f"warner: note: {NOT_FIXED}: estimate this tally with --anytime", err=True)
         for left_out in filter(None, (part.left_out() for part in counted.parts)):
             warn(left_out)
         if output is None:

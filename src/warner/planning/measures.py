@@ -4,7 +4,8 @@ Two measures, both in units of a share (0.02 is two percentage points):
 
 - ``half_width``: half the length of the interval of an answer with a given true share, before its ends are cut at 0 and
   1. Where the design has a binomial count for the answer (`Readout.exact`) it is the exact interval of Clopper and
-  Pearson at the expected count; elsewhere z standard errors at the expected counts.
+  Pearson at the expected count; elsewhere z standard errors at the expected counts. Where it is to hold however often
+  one looks, it is the any-time interval at the expected count, or at the expected sum of scores.
 - ``error``: the root-mean-square error of the unbiased shares (`warner.inv`) over the K answers, as an estimate of a
   population's shares, :math:`\sqrt{\sum_i \mathrm{Var}_i / K}`. Of a design whose answers are alike (`Symmetry`), with
   :math:`\phi_i = q + (p-q)\theta_i`,
@@ -32,6 +33,7 @@ from scipy.special import ndtri
 
 from warner.arrays import LARGEST_TOTAL, Numbers
 from warner.inference.absence import evidence
+from warner.inference.anytime import anytime_limits
 from warner.inference.binomial import Rates, binomial_limits, check_power, smallest_share
 from warner.inference.intervals import intervals_apart
 
@@ -216,10 +218,27 @@ class Precision:
         base, gain = self.cases.rates
         confidence = self.question.confidence
         tail = confidence.tail(intervals_apart([self.design], confidence))
-        low, high = binomial_limits(np.minimum(n * (base + gain * self.cases.shares), n), n, tail)
+        reports = np.minimum(n * (base + gain * self.cases.shares), n)
+        low, high = anytime_limits(reports, n, 2 * tail) if confidence.anytime else binomial_limits(reports, n, tail)
         exact = (high - low) / 2 / np.abs(gain)
+        if confidence.anytime and not self.cases.exact.all():
+            return np.where(self.cases.exact, exact, self._anytime_scores(n, 2 * tail))
         linear = -float(ndtri(tail)) * self._linear_errors(n, self.cases.reported)
         return np.where(self.cases.exact, exact, linear)
+
+    def _anytime_scores(self, n: float, alpha: float) -> Array:
+        """Give the half-widths of any-time intervals of shares that show in an average of scores; see `anytime`."""
+        widths = np.zeros(self.cases.places.size)
+        for case in np.flatnonzero(~self.cases.exact).tolist():
+            assert self.cases.reported is not None
+            counts, place = n * self.cases.reported[[case]], int(self.cases.places[case])
+            readout = self.design.readout(counts, np.full((1, 1), n), [[place]])
+            assert readout.scores is not None
+            least, most = (np.asarray(score, dtype=np.float64) for score in readout.scores)
+            score = np.clip((readout.count - n * least) / (most - least), 0, n)
+            low, high = anytime_limits(score, n, alpha)
+            widths[case] = ((high - low) / 2 * (most - least) / np.abs(readout.gain)).item()
+        return widths
 
     def _standard_errors(self, n: float) -> Array:
         linear = self._linear_errors(n, self.cases.reported)

@@ -16,13 +16,14 @@ from starlette.routing import Route, Router
 from warner.service.assets import TYPES, assets, version
 from warner.service.bundles import Bodies, RefusedError
 from warner.service.limits import Rate
-from warner.service.pages import page, policy
+from warner.service.pages import STATES, page, policy
 from warner.service.replies import replies
+from warner.service.stores import contract
 from warner.service.stores.contract import Outcome
 from warner.service.writer import NotKeptError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Awaitable, Callable, Collection
 
     from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -55,8 +56,11 @@ HEADERS = {
 WORDS = {
     Outcome.KEPT: "kept",
     Outcome.USED: "used",
+    Outcome.REVOKED: "revoked",
     Outcome.UNINVITED: "uninvited",
+    Outcome.EARLY: "early",
     Outcome.CLOSED: "closed",
+    None: "open",
 }
 
 
@@ -65,6 +69,9 @@ class Keeper(Protocol):
 
     async def keep(self, bundle: Bundle) -> Outcome:
         """Keep a response; it is on disk when this returns. `NotKeptError` means that it may be sent again."""
+
+    async def standing(self, token: bytes | None) -> Outcome | None:
+        """Tell what would certainly become of a response under this invitation; None if it may be kept."""
 
     async def healthy(self) -> bool:
         """Tell whether a response would be kept."""
@@ -97,16 +104,25 @@ def survey_app(
     complain : callable, optional
         Is told a line for every mistake of ours, which holds nothing of the request.
     """
-    reports = Reports(survey, keeper, rate or Rate(), frozenset(origins))
-    pages = {closed: page(survey, closed=closed) for closed in (False, True)}
+    bodies, rate = Bodies(survey), rate or Rate()
+    pages = {state: page(survey, state) for state in STATES}
     json = survey.to_json() + "\n"
     shared = {"cross-origin-resource-policy": "cross-origin", "access-control-allow-origin": "*"} if origins else {}
 
     async def shown(request: Request) -> Response:
-        return HTMLResponse(pages[keeper.closed], headers={"content-security-policy": policy()})
+        over = keeper.closed or survey.over(contract.now())
+        state = "closed" if over else "early" if survey.early(contract.now()) else "open"
+        return HTMLResponse(pages[state], headers={"content-security-policy": policy()})
+
+    async def kept(body: bytes) -> Outcome | None:
+        return await keeper.keep(bodies.read(body))
+
+    async def standing(body: bytes) -> Outcome | None:
+        return await keeper.standing(bodies.read_standing(body))
 
     async def filed(request: Request) -> Response:
-        return Response(json, media_type="application/json", headers=shared)
+        told = {"epsilon": survey.shown_epsilon, **({"access-control-expose-headers": "epsilon"} if origins else {})}
+        return Response(json, media_type="application/json", headers=shared | told)
 
     async def static(request: Request) -> Response:
         name = request.path_params["name"]
@@ -132,7 +148,9 @@ def survey_app(
         Route("/", home),
         Route(f"/s/{survey.id}", shown),
         Route(f"/s/{survey.id}/survey.json", filed),
-        Route(f"/s/{survey.id}/report", reports),
+        Route(f"/s/{survey.id}/report", Posted(kept, bodies.limit, rate, origins)),
+        # With a limit of its own: nobody is to be kept from responding because of what their page has asked before.
+        Route(f"/s/{survey.id}/standing", Posted(standing, bodies.limit, Rate(rate.per_minute), origins)),
         Route("/static/{version}/{name}", static),
         Route("/health", health),
         Route("/favicon.ico", icon),
@@ -141,11 +159,25 @@ def survey_app(
     return Guard(Router(routes, redirect_slashes=False), complain or sys.stderr.write)
 
 
-class Reports:
-    """The door for responses: `POST /s/ID/report`."""
+class Posted:
+    """A door for what pages send: `POST /s/ID/report` for responses, `/s/ID/standing` for what is asked beforehand.
 
-    def __init__(self, survey: Survey, keeper: Keeper, rate: Rate, origins: frozenset[str]) -> None:
-        self.bodies, self.keeper, self.rate = Bodies(survey), keeper, rate
+    Parameters
+    ----------
+    judge : callable
+        Is given the body of a request, and gives what becomes of it; raises `RefusedError` and `NotKeptError`.
+    limit : int
+        The bytes that a body may have.
+    rate : Rate
+        How many from one address.
+    origins : collection of str
+        The sites whose pages may send it.
+    """
+
+    def __init__(
+        self, judge: Callable[[bytes], Awaitable[Outcome | None]], limit: int, rate: Rate, origins: Collection[str]
+    ) -> None:
+        self.judge, self.limit, self.rate = judge, limit, rate
         self.origins = {origin.encode(): origin for origin in origins}
         self.replies = replies({"rate": rate.wait, "busy": BUSY})
 
@@ -192,7 +224,7 @@ class Reports:
 
     async def _judged(self, given: dict[bytes, bytes], receive: Receive) -> str | None:
         length = given.get(b"content-length", b"0")
-        if len(length) > MOST_DIGITS or not length.isdigit() or int(length) > self.bodies.limit:
+        if len(length) > MOST_DIGITS or not length.isdigit() or int(length) > self.limit:
             return "large"
         body = bytearray()
         more = True
@@ -202,15 +234,13 @@ class Reports:
                 return None
             body += message.get("body", b"")
             more = message.get("more_body", False)
-            if len(body) > self.bodies.limit:
+            if len(body) > self.limit:
                 return "large"
         try:
-            bundle = self.bodies.read(bytes(body))
+            return WORDS[await self.judge(bytes(body))]
         except RefusedError:
             return "refused"
-        try:
-            return WORDS[await self.keeper.keep(bundle)]
-        except NotKeptError:
+        except (NotKeptError, OSError):  # the database cannot be read, or written
             return "busy"
 
 

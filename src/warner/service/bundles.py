@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from warner.service.survey import Survey
 
 FIELDS = {"survey", "nonce", "token", "reports"}
+STANDING = {"survey", "token"}
 NONCE = re.compile(r"[A-Za-z0-9_-]{22}")
 OPEN = "." * 22  # the token of an open survey
 LEAST_WIDTH = 4  # digits of a code
@@ -89,15 +90,25 @@ class Bodies:
             if code is None:
                 raise RefusedError
             stratum = stratum * len(group.labels) + code
-        token = fields["token"]
-        if (token == OPEN) == self.survey.invited:
-            raise RefusedError
+        token = self._token(fields["token"])
         reports = self._list(fields["reports"], len(self.survey.questions))
         return Bundle(
             nonce=_bytes(fields["nonce"]),
-            token=_bytes(token) if self.survey.invited else None,
+            token=token,
             cells=tuple(self._cells(place, text, stratum) for place, text in enumerate(reports)),
         )
+
+    def read_standing(self, body: bytes) -> bytes | None:
+        """Read what a page asks before it asks anybody: about its invitation, or in an open survey about none."""
+        fields = _fields(body)
+        if fields.keys() != STANDING or fields["survey"] != self.survey.fingerprint:
+            raise RefusedError
+        return self._token(fields["token"])
+
+    def _token(self, token: Any) -> bytes | None:
+        if (token == OPEN) == self.survey.invited:
+            raise RefusedError
+        return _bytes(token) if self.survey.invited else None
 
     def write(
         self, reports: Sequence[Counts | int], *, nonce: bytes, token: str = OPEN, groups: Sequence[int] = ()

@@ -1,8 +1,9 @@
 """What the dashboard lets one take away: published steps only, with the intervals that it shows.
 
-JSON has the tallies of all questions, for a program to go on with. CSV and Parquet have the table of estimates of one
-question, and a column that names the kind of its intervals; HTML is the report page. The responses of groups are told
-apart only when the survey is closed, for the reason that `readings` gives.
+JSON has the tallies of all questions, for a program to go on with, and says whether only any-time intervals hold. CSV
+and Parquet have the table of estimates of one question, and a column that names the kind of its intervals; HTML is the
+report page. The responses of groups are told apart only when the survey is closed, for the reason that `readings`
+gives.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import numpy as np
 
 from warner.documents import document
 from warner.results import as_csv, as_frame
-from warner.service.readings import LEVEL, confidence, estimated
+from warner.service.prospects import LEVEL
+from warner.service.readings import confidence, estimated
 
 if TYPE_CHECKING:
     from warner.arrays import Counts
@@ -77,8 +79,8 @@ def tallies(collected: Collected) -> str:
     ]
     head = {"format": FORMAT, "version": VERSION, "id": survey.id, "title": survey.title, "survey": survey.fingerprint}
     return document(
-        {**head, "state": collected.state, "responses": collected.responses, "days": collected.days}
-        | {"questions": questions}
+        {**head, "state": collected.state, "responses": collected.responses, "stop": survey.stop}
+        | {"anytime": confidence(collected).anytime, "days": collected.days, "questions": questions}
     )
 
 

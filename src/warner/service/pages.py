@@ -13,6 +13,7 @@ import base64
 import hashlib
 import json
 import re
+from datetime import datetime
 from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -23,21 +24,22 @@ from warner.service.assets import FOLDER, address
 if TYPE_CHECKING:
     from warner.service.survey import Survey
 
+STATES = ("early", "open", "closed")
 MODULES = ("warner.js", "fingerprint.js", "sets.js", "page.js")  # those that are imported come first
 LOADED = ("page.js", "warner.js", "fingerprint.js")  # all that the page asks for, unless a report is a set
 IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";$', re.MULTILINE)
 EXPORT = re.compile(r"^export ((?:async )?function|const) (\w+)", re.MULTILINE)
 
 
-def page(survey: Survey, *, closed: bool = False) -> str:
+def page(survey: Survey, state: str = "open") -> str:
     """Give the page of a survey on its own server.
 
     Parameters
     ----------
     survey : Survey
         What is asked.
-    closed : bool
-        Whether the survey takes no more responses: then the page says so, and asks nothing.
+    state : {"early", "open", "closed"}
+        Before and after it is open, the page says so, and asks nothing.
 
     Examples
     --------
@@ -48,7 +50,7 @@ def page(survey: Survey, *, closed: bool = False) -> str:
     """
     preloaded = "".join(f'<link rel="modulepreload" href="{address(name)}">\n' for name in LOADED[1:])
     script = f'{preloaded}<script type="module" src="{address(LOADED[0])}"></script>\n'
-    return _shell(survey, place=f"/s/{survey.id}", head="" if closed else script, closed=closed)
+    return _shell(survey, place=f"/s/{survey.id}", head=script if state == "open" else "", state=state)
 
 
 def policy() -> str:
@@ -77,12 +79,13 @@ def hosted_page(survey: Survey, server: str) -> str:
     return _shell(survey, place=place, head=head, foot=f'<script type="module">{script}</script>\n')
 
 
-def _shell(survey: Survey, *, place: str, head: str, foot: str = "", closed: bool = False) -> str:
-    words, right_to_left = _spoken(survey.language), _table()["rightToLeft"]
+def _shell(survey: Survey, *, place: str, head: str, foot: str = "", state: str = "open") -> str:
+    words, right_to_left = _spoken(survey), _table()["rightToLeft"]
     direction = "rtl" if _primary(survey.language) in right_to_left else "ltr"
-    if closed:
+    if state != "open":
         main, held = "", ""
-        told = f'<p role="status">{escape(words["closed"])}. {escape(words["closedText"])}</p>\n'
+        text = words[f"{state}Text"].replace("{opens}", _clock(survey.opens))
+        told = f'<p role="status">{escape(words[state])}. {escape(text)}</p>\n'
     else:
         table = {"rightToLeft": right_to_left, "languages": {_known(survey.language): words}}
         main = f' data-warner="{escape(place)}" data-words="{escape(_spelled(table))}"'
@@ -91,7 +94,8 @@ def _shell(survey: Survey, *, place: str, head: str, foot: str = "", closed: boo
             f"{intro}<p>{escape(words['loading'])}</p>\n"
             f'<noscript><p class="notice">{escape(words["noscript"])}</p></noscript>\n'
         )
-        spelled = _spelled({"fingerprint": survey.fingerprint, "survey": survey.to_dict()}).replace("<", r"\u003c")
+        given = {"fingerprint": survey.fingerprint, "epsilon": survey.shown_epsilon, "survey": survey.to_dict()}
+        spelled = _spelled(given).replace("<", r"\u003c")
         held = f'<div id="warner-survey" hidden><script type="application/json">{spelled}</script></div>\n'
     return (
         f'<!doctype html>\n<html lang="{escape(survey.language)}" dir="{direction}">\n<head>\n<meta charset="utf-8">\n'
@@ -159,6 +163,20 @@ def _known(language: str) -> str:
     return next(tag for tag in (language.lower(), _primary(language), "en") if tag in languages)
 
 
-def _spoken(language: str) -> dict[str, str]:
-    words: dict[str, str] = _table()["languages"][_known(language)]
-    return words
+def _spoken(survey: Survey) -> dict[str, str]:
+    """Give the page's own words, in the survey's language and form of address."""
+    words: dict[str, str] = _table()["languages"][_known(survey.language)]
+    informal: dict[str, str] = _table()["informal"].get(_known(survey.language), {})
+    return words | informal if survey.address == "informal" else words
+
+
+def _clock(moment: str | None) -> str:
+    """Write a time so that it is read alike everywhere: a page without a script does not know its reader's zone.
+
+    >>> _clock("2026-12-01T08:00+01:00")
+    '2026-12-01, 08:00 (UTC+01:00)'
+    """
+    if moment is None:
+        return ""
+    time = datetime.fromisoformat(moment)
+    return f"{time:%Y-%m-%d, %H:%M} ({time.tzinfo})"

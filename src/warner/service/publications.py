@@ -56,9 +56,14 @@ def published_tally(
     return counted
 
 
-def is_open(place: str) -> bool:
-    """Tell whether a survey still takes responses: then more will be known later, and somebody may look again."""
-    return collected(place).state == "open"
+def is_fixed(place: str) -> bool:
+    """Tell whether a survey is closed at the number of responses that its file fixes: nobody chose when to stop.
+
+    Ask this before the tally is read. Once it is so, nothing changes any more; until then, intervals must hold however
+    often somebody looks.
+    """
+    _refuse_foreign(place)
+    return collected(place).fixed
 
 
 def _refuse_foreign(place: str) -> None:

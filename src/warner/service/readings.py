@@ -2,7 +2,9 @@
 
 While a survey is open, everybody who watches it looks again and again. So its intervals are those that hold however
 often one looks, and its reports are not tested at all: a test that is repeated raises a false alarm sooner or later.
-When the survey is closed, the exact intervals for one look take their place, and the check is made, once.
+Whoever closes it has watched it, and may close it because of what was seen; so these intervals stay. Only if the survey
+file fixes the number of responses (``stop``), and it is reached, do the exact intervals for one look take their place:
+nobody has then chosen the moment. The check is made once, when the survey is closed.
 
 Groups are compared only then, too. A step has at least ``batch`` responses, but those of a small group within it may be
 one person's: the difference of two steps would show this person's report.
@@ -14,7 +16,6 @@ import threading
 import unicodedata
 import warnings
 from datetime import date, timedelta
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,9 +26,9 @@ from warner.inference.fit import check
 from warner.inference.influence import influence_text
 from warner.inference.intervals import Confidence
 from warner.output.pages import INTERVAL_METHODS
-from warner.planning.plans import plan
 from warner.results import plain
-from warner.words import level_text, percent, rounded_up
+from warner.service.prospects import LEVEL, doubts, needed, prospects
+from warner.words import level_text, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from warner.service.stores.contract import Collected
     from warner.service.survey import Group, Question
 
-LEVEL = 0.95
 HALF_WIDTHS = (0.1, 0.05, 0.03, 0.02, 0.01)  # that one may wish for
 ANSWERS_SHOWN = 30  # more have their largest shares shown
 DAYS_SHOWN = 92
@@ -53,12 +53,12 @@ _quietly = threading.Lock()  # filters of warnings belong to the whole process
 
 def version(collected: Collected) -> str:
     """Name what was published: every step has more responses, and closing changes the state."""
-    return f"{collected.state}-{collected.responses}-{collected.invited}"
+    return f"{collected.state}-{collected.responses}-{collected.invited}-{collected.revoked}"
 
 
 def confidence(collected: Collected) -> Confidence:
-    """Say which intervals are shown: those for any number of looks while the survey is open."""
-    return Confidence(LEVEL, anytime=collected.state == "open")
+    """Say which intervals are shown: those for any number of looks, unless nobody chose the number of responses."""
+    return Confidence(LEVEL, anytime=not collected.fixed)
 
 
 def estimated(tally: Tally) -> Estimate:
@@ -78,9 +78,15 @@ def reading(collected: Collected) -> Document:
         "fingerprint": survey.fingerprint,
         "state": collected.state,
         "batch": survey.batch,
+        "stop": survey.stop,
+        "fixed": collected.fixed,
+        "opens": survey.opens,
+        "closes": survey.closes,
         "responses": collected.responses,
         "invited": collected.invited if survey.invited else None,
-        "epsilon": _shown_epsilon(survey.epsilon),
+        "revoked": collected.revoked,
+        "doubts": doubts(survey, collected.invited) if collected.state == "open" else [],
+        "epsilon": _shown_epsilon(survey.shown_epsilon),
         "days": list(_days(collected.days)),
         "half_widths": list(HALF_WIDTHS),
         "questions": [_question(collected, question) for question in survey.questions],
@@ -101,8 +107,8 @@ def legible(text: str) -> str:
     )
 
 
-def _shown_epsilon(epsilon: float) -> str:
-    return rounded_up(epsilon, 4) if epsilon < float("inf") else "infinite"
+def _shown_epsilon(epsilon: str) -> str:
+    return "infinite" if epsilon == "inf" else epsilon
 
 
 def _days(days: dict[str, int]) -> Iterator[Document]:
@@ -128,10 +134,11 @@ def _question(collected: Collected, question: Question) -> Document:
         "help": legible(question.help or ""),
         "mode": question.mode,
         "design": [legible(sentence) for sentence in design.sentences()],
-        "epsilon": _shown_epsilon(design.epsilon),
+        "epsilon": _shown_epsilon(design.shown_epsilon()),
         "reports": reports,
         "skipped": int(tally.missing) if question.optional else None,
-        "needed": [None if needed is None else [needed, max(needed - reports, 0)] for needed in _needed(design)],
+        "prospect": prospects(collected.survey, collected.invited)[question.id],
+        "needed": [_still_needed(collected, design, width, reports) for width in HALF_WIDTHS],
         "refused": "",
         "answers": [],
         "left_out": 0,
@@ -151,17 +158,10 @@ def _question(collected: Collected, question: Question) -> Document:
         return fields | {"refused": legible(str(error))}
 
 
-@lru_cache(maxsize=1024)
-def _needed(design: Design) -> tuple[int | None, ...]:
-    """Give the people who are needed in all for each half-width, of intervals when the survey is closed."""
-
-    def people(half_width: float) -> int | None:
-        try:
-            return plan(design, half_width=half_width, level=LEVEL).people
-        except ValueError:  # no number of people is enough
-            return None
-
-    return tuple(people(half_width) for half_width in HALF_WIDTHS)
+def _still_needed(collected: Collected, design: Design, half_width: float, reports: int) -> list[int] | None:
+    """Give the reports that are needed for a half-width, in all and still, of the intervals at the survey's end."""
+    people = needed(design, half_width, anytime=collected.survey.stop is None)
+    return None if people is None else [people, max(people - reports, 0)]
 
 
 def _made(question: Question, tally: Tally) -> list[Document]:
@@ -187,9 +187,9 @@ def _evidence(collected: Collected, question: Question, tally: Tally) -> Documen
         "answers": [_answer(question, table, row) for row in rows],
         "left_out": 0 if one else tally.k - len(rows),
         "rest": _answer(question, table, 1)["label"] if one else "",
-        "interval": _interval(result, ends, wanted),
+        "interval": _interval(collected, result, ends, wanted),
         "influence": influence_text(tally, 1, result.method),
-        "check": _checked(tally) if closed else None,
+        "check": _checked(tally, collected) if closed else None,
         "groups": [_group(collected, question, group, wanted, rows) for group in groups],
     }
 
@@ -216,27 +216,46 @@ def _percent(share: float | None) -> str:
     return percent(share, 0 if share in {0, 1} else 1 if share >= 0.01 else 2)
 
 
-def _interval(result: Estimate, ends: Limits, wanted: Confidence) -> Document:
+def _interval(collected: Collected, result: Estimate, ends: Limits, wanted: Confidence) -> Document:
     """Name the kind of the intervals, and say what it promises."""
     miss = level_text(1 - wanted.level)
     if wanted.anytime:
         promise = (
-            f"It holds however often you look: the probability that it ever misses the true share is at most {miss}, "
-            "whenever the survey is closed. The narrower exact interval is shown once it is closed."
+            "It holds however often you look, and whenever the survey is closed: the probability that it ever misses "
+            f"the true share is at most {miss}. {_why_anytime(collected)}"
         )
-    elif result.approximate(ends):
-        promise = f"For one look, at a closed survey: it misses the true share with a probability of about {miss}."
     else:
-        promise = f"For one look, at a closed survey: it misses the true share with a probability of at most {miss}."
+        about = "about" if result.approximate(ends) else "at most"
+        promise = (
+            f"The survey file fixed the number of responses, {collected.responses:,}, before the first of them, so "
+            f"nobody chose when to stop: it misses the true share with a probability of {about} {miss}."
+        )
     kind = "" if wanted.anytime else "approximate " if result.approximate(ends) else "exact "
     how = "; ".join(INTERVAL_METHODS[method] for method in ends.methods if method in INTERVAL_METHODS)
     return {"name": f"{kind}{wanted}", "promise": promise, "how": how}
 
 
-def _checked(tally: Tally) -> Document:
-    """Give the verdict of the check, its first line."""
+def _why_anytime(collected: Collected) -> str:
+    """Say when the narrower interval for one look is right, or why it is not."""
+    stop = collected.survey.stop
+    if stop is None:
+        return (
+            "The narrower interval for one look is right only where the survey file fixes the number of responses "
+            "beforehand (stop)."
+        )
+    if collected.state == "open":
+        return f"The narrower interval for one look is shown once all {stop:,} responses are there."
+    return (
+        f"The narrower interval for one look would be right only at the {stop:,} responses that the survey file fixes; "
+        "the survey was closed before."
+    )
+
+
+def _checked(tally: Tally, collected: Collected) -> Document:
+    """Give the verdict of the check, its first line; and what it rests on, if somebody chose when to stop."""
     result = check(tally, level=LEVEL)
-    return {"fits": result.fits, "verdict": legible(result.text().splitlines()[0])}
+    rests = "" if collected.fixed else "Its p-values are for a number of responses that was fixed beforehand."
+    return {"fits": result.fits, "verdict": legible(result.text().splitlines()[0]), "rests": rests}
 
 
 def _group(collected: Collected, question: Question, group: Group, wanted: Confidence, rows: Any) -> Document:

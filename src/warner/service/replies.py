@@ -17,8 +17,11 @@ Message = dict[str, Any]
 
 STATUS = {
     "kept": 200,
+    "open": 200,  # nothing was sent yet, and nothing stands in its way
     "refused": 400,  # no page of this survey has sent it
     "uninvited": 403,  # there is no such invitation
+    "revoked": 403,  # the invitation was withdrawn
+    "early": 403,  # the survey is not open yet
     "origin": 403,  # it comes from the page of somebody else
     "method": 405,
     "used": 409,  # the invitation was spent on another response

@@ -25,9 +25,9 @@ from warner.service.app import survey_app
 from warner.service.connections import DEADLINE, MOST_CONNECTIONS, Limits, Listener
 from warner.service.dashboard import dashboard_app
 from warner.service.limits import DEFAULT_RATE, Rate
+from warner.service.prospects import doubts, prospects
 from warner.service.stores import opened, without_password
 from warner.service.writer import Writer
-from warner.words import rounded_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -196,7 +196,7 @@ async def _served(
         with suppress(NotImplementedError):  # Windows: Ctrl-C is a KeyboardInterrupt there
             loop.add_signal_handler(number, stopping.set)
     door, key = admitted
-    writer = Writer(store, limit=settings.limit)
+    writer = Writer(store, limit=settings.limit, log=mistakes.complain)
     try:
         app = survey_app(survey, writer, rate=Rate(settings.rate), origins=settings.origins, complain=mistakes.complain)
         results = dashboard_app(
@@ -217,7 +217,7 @@ async def _served(
         running = [asyncio.create_task(listener.serve()) for listener in listeners]
         while not all(one.started or task.done() for one, task in zip(listeners, running, strict=True)):
             await asyncio.sleep(0.001)  # nobody is told where they are before they are there
-        for line in opening(survey, places, key):
+        for line in opening(survey, places, key, writer.latest.invited):
             say(line)
         stopped = asyncio.create_task(stopping.wait())
         await asyncio.wait((stopped, *running), return_when=asyncio.FIRST_COMPLETED)  # one that fails stops both
@@ -232,13 +232,16 @@ async def _served(
     return not writer.stuck
 
 
-def opening(survey: Survey, places: Places, key: str) -> list[str]:
-    """Give what the operator is told at the start."""
+def opening(survey: Survey, places: Places, key: str, invited: int) -> list[str]:
+    """Give what the operator is told at the start; `invited` is the number of invitations that hold."""
     lines = [
         f"survey     {places.respondents.url}/s/{survey.id}",
         f"dashboard  {places.dashboard.url}/dashboard?key={key}",
         f"database   {without_password(places.database)}",
-        f"privacy    a response spends at most epsilon {rounded_up(survey.epsilon, 3)}, for all questions together",
+        f"privacy    a response spends at most epsilon {survey.shown_epsilon}, for all questions together",
+        *_schedule(survey),
+        *(f"precision  {name}: {words}" for name, words in prospects(survey, invited).items()),
+        *(f"warning    {doubt}" for doubt in doubts(survey, invited)),
     ]
     if not places.respondents.safe:
         lines.append(
@@ -251,6 +254,15 @@ def opening(survey: Survey, places: Places, key: str) -> list[str]:
             "such as ssh -L, or give --certificate and --key"
         )
     return [*lines, "Press Ctrl-C to stop. Every response that was acknowledged is on disk."]
+
+
+def _schedule(survey: Survey) -> list[str]:
+    """Say when the survey opens, and when it closes by itself."""
+    ends = [f"at {survey.closes}"] if survey.closes else []
+    ends += [f"with {survey.stop:,} responses"] if survey.stop else []
+    said = [f"opens {survey.opens}"] if survey.opens else []
+    said += [f"closes by itself {' or '.join(ends)}"] if ends else []
+    return [f"schedule   {', and '.join(said)}"] if said else []
 
 
 def tls(certificate: Path | None, key: Path | None) -> ssl.SSLContext | None:

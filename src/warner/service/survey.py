@@ -12,12 +12,13 @@ import json
 import math
 import re
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from warner.designs import design_from_dict, load_design
-from warner.designs.exact import double_not_below, log_ratio
+from warner.designs.exact import double_not_below, log_ratio, shown_up
 from warner.designs.labels import SAFE, first_and_last
 from warner.documents import Document, checked, document, loaded, parsed, refuse_other_fields, resolved, save_text
 from warner.service.cells import Layout
@@ -34,12 +35,18 @@ if TYPE_CHECKING:
 FORMAT = "warner survey"
 VERSION = 1
 FIELDS = ("id", "title", "language", "intro", "consent", "thanks", "keep", "batch", "access", "groups", "questions")
+OPTIONAL = ("stop", "opens", "closes", "address")
 MODES = ("device", "person")
 ACCESSES = ("open", "invited")
+ADDRESSES = ("formal", "informal")
+INFORMAL = ("de",)  # languages in which the page knows both ways of addressing people
+LEAST_BATCH = 2  # a step of one response would show what this person sent
+MOST_BATCH = 1_000_000  # nothing at all is published before so many people have responded
 MOST_CELLS = 100_000  # counters of a survey, all of which are made at its start
 MOST_QUESTIONS = 200
 NAME = re.compile(r"[a-z0-9-]{1,64}")
 LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -116,6 +123,13 @@ class Survey:
         Results are published in steps of at least so many responses.
     access : {"open", "invited"}
         Whether everybody may answer, or only who has an unused invitation.
+    stop : int or None
+        The number of responses at which the survey closes by itself: exactly so many are counted. As it is fixed before
+        the first response, intervals for one look are right at it.
+    opens, closes : str or None
+        From when on, and until when, responses are taken: ISO 8601 with the offset from UTC.
+    address : {"formal", "informal"} or None
+        How the page's own words address people, in languages that know a difference; formally if None.
     """
 
     id: str
@@ -129,6 +143,18 @@ class Survey:
     access: str
     groups: tuple[Group, ...]
     questions: tuple[Question, ...]
+    stop: int | None = None
+    opens: str | None = None
+    closes: str | None = None
+    address: str | None = None
+
+    def early(self, moment: datetime) -> bool:
+        """Tell whether the survey has not opened yet."""
+        return self.opens is not None and moment < datetime.fromisoformat(self.opens)
+
+    def over(self, moment: datetime) -> bool:
+        """Tell whether the time for responses is over."""
+        return self.closes is not None and moment >= datetime.fromisoformat(self.closes)
 
     @property
     def invited(self) -> bool:
@@ -160,11 +186,21 @@ class Survey:
     @cached_property
     def epsilon(self) -> float:
         """What all reports of one person spend together: the sum over the questions, never rounded down."""
-        return double_not_below(sum((log_ratio(*question.design.ratio) for question in self.questions), Decimal(0)))
+        return double_not_below(self._spent)
+
+    @cached_property
+    def _spent(self) -> Decimal:
+        return sum((log_ratio(*question.design.ratio) for question in self.questions), Decimal(0))
+
+    @property
+    def shown_epsilon(self) -> str:
+        """The one way in which epsilon is written, on page, dashboard and screen: in four digits, rounded up."""
+        return shown_up(self._spent, 4)
 
     def to_dict(self) -> Document:
         """Give the survey as what JSON can hold, every design in it."""
         fields: Document = {name: getattr(self, name) for name in FIELDS[:-2]}
+        fields |= {name: getattr(self, name) for name in OPTIONAL if getattr(self, name) is not None}
         groups = [group.to_dict() for group in self.groups]
         questions = [question.to_dict() for question in self.questions]
         return {"format": FORMAT, "version": VERSION, **fields, "groups": groups, "questions": questions}
@@ -185,15 +221,34 @@ class Survey:
 
 
 def load_survey(path: str | os.PathLike[str]) -> Survey:
-    """Read a survey file; a design may be given in it by the name of a file beside it."""
+    """Read a survey file that is to be collected; a design may be given in it by the name of a file beside it."""
     folder = resolved(path).parent
-    return loaded(path, lambda text: survey_from_json(text, folder))
+
+    def read(text: str) -> Survey:
+        survey = survey_from_json(text, folder)
+        refuse_batch(survey.batch)
+        return survey
+
+    return loaded(path, read)
+
+
+def refuse_batch(batch: int) -> None:
+    """Refuse steps that would show what one person sent, or in which nothing would ever be shown.
+
+    Only before anything is collected: what was collected in such steps can still be read.
+    """
+    if not LEAST_BATCH <= batch <= MOST_BATCH:
+        raise ValueError(
+            f"batch must be a whole number from {LEAST_BATCH} to {MOST_BATCH:,}, but got {batch:,}: a step of one "
+            "response shows what one person sent, and nothing is published before as many people have responded; 10 "
+            "is a good number"
+        )
 
 
 def survey_from_json(text: str, folder: Path | None = None) -> Survey:
     """Read the text of a survey file; designs that it names are looked for in this folder."""
-    fields = checked(parsed(text, FORMAT), FORMAT, VERSION, set(FIELDS))
-    texts = {name: _text(fields[name], name) for name in ("title", "intro", "consent", "thanks")}
+    fields = checked(parsed(text, FORMAT), FORMAT, VERSION, set(FIELDS), frozenset(OPTIONAL))
+    texts: Document = {name: _text(fields[name], name) for name in ("title", "intro", "consent", "thanks")}
     if not texts["title"].strip():
         raise ValueError("title must not be empty: it is the heading of the page")
     if not isinstance(fields["language"], str) or not LANGUAGE.fullmatch(fields["language"]):
@@ -201,9 +256,10 @@ def survey_from_json(text: str, folder: Path | None = None) -> Survey:
     if fields["keep"] != "counts":
         raise ValueError(f'keep must be "counts": version 1 keeps nothing else, but got {fields["keep"]!r}')
     if type(fields["batch"]) is not int or not 1 <= fields["batch"] <= SAFE:
-        raise ValueError(f"batch must be a whole number of at least 1, but got {fields['batch']!r}")
+        raise ValueError(f"batch must be a whole number of at least {LEAST_BATCH}, but got {fields['batch']!r}")
     if fields["access"] not in ACCESSES:
         raise ValueError(f'access must be "open" or "invited", but got {fields["access"]!r}')
+    _refuse_options(fields)
     groups = tuple(_group(group, place) for place, group in enumerate(_listed(fields["groups"], "groups")))
     asked = _listed(fields["questions"], "questions")
     if not 1 <= len(asked) <= MOST_QUESTIONS:
@@ -213,6 +269,7 @@ def survey_from_json(text: str, folder: Path | None = None) -> Survey:
         names = [one.id for one in named]
         if repeated := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"the ids of {what} must be distinct, but {repeated[0]!r} occurs twice")
+    options: Document = {name: fields[name] for name in OPTIONAL if name in fields}
     survey = Survey(
         id=_name(fields["id"], "id"),
         language=fields["language"],
@@ -222,6 +279,7 @@ def survey_from_json(text: str, folder: Path | None = None) -> Survey:
         groups=groups,
         questions=questions,
         **texts,
+        **options,
     )
     cells = survey.strata * sum(layout.width for layout in survey.layouts)
     if cells > MOST_CELLS:
@@ -230,6 +288,34 @@ def survey_from_json(text: str, folder: Path | None = None) -> Survey:
             f"{cells:,}; ask for fewer groups, or merge answers"
         )
     return survey
+
+
+def _refuse_options(fields: Document) -> None:
+    """Refuse a number to stop at, a time or a form of address that makes no sense; `fields` are those of a survey."""
+    if "stop" in fields and (type(fields["stop"]) is not int or not fields["batch"] <= fields["stop"] <= SAFE):
+        raise ValueError(
+            f"stop must be a whole number of responses, at least as many as batch ({fields['batch']:,}), but got "
+            f"{fields['stop']!r}; leave it out to close the survey by hand"
+        )
+    times = [_moment(fields[name], name) for name in ("opens", "closes") if name in fields]
+    if times != sorted(set(times)):
+        raise ValueError(f"closes must come after opens ({fields['opens']}), but got {fields['closes']}")
+    if "address" in fields and fields["address"] not in ADDRESSES:
+        raise ValueError(f'address must be "formal" or "informal", but got {fields["address"]!r}')
+    if "address" in fields and fields["language"].split("-")[0].lower() not in INFORMAL:
+        raise ValueError(
+            f"address must be left out unless language is one of {', '.join(INFORMAL)}, but it is "
+            f"{fields['language']!r}: the page's own words have one form of address there"
+        )
+
+
+def _moment(value: Any, what: str) -> datetime:
+    try:
+        return datetime.fromisoformat(value if MOMENT.fullmatch(value) else "")
+    except (ValueError, TypeError):
+        raise ValueError(
+            f"{what} must be a time with its offset from UTC, such as 2026-12-01T08:00+01:00, but got {value!r}"
+        ) from None
 
 
 def _group(fields: Any, place: int) -> Group:

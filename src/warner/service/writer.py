@@ -13,7 +13,10 @@ import math
 import threading
 import time
 from collections import deque
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from warner.service.stores import contract
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -26,6 +29,8 @@ MOST_WAITING = 8192  # responses that wait for the thread; more are sent away fo
 TICK = 1.0  # seconds between two calls of `Store.tidy`, and between two announcements of published steps
 PATIENCE = 2.0  # seconds that stopping waits for a transaction that is under way
 LOOK = 2.0  # seconds between two looks at what other processes have published
+GLANCE = 600.0  # seconds between two looks at the clock, for the end of a survey: somebody may set it
+SILENCE = 60.0  # seconds for which one line about the database is enough
 
 Value = TypeVar("Value")
 
@@ -61,6 +66,8 @@ class Writer:
         The most responses that the survey takes.
     most_together, most_waiting : int
         The most responses in one transaction, and the most that wait for one.
+    log : callable, optional
+        Is told a line when the database cannot be written, when it can again, and when the survey is closed.
 
     Attributes
     ----------
@@ -97,11 +104,13 @@ class Writer:
         limit: int | None = None,
         most_together: int = MOST_TOGETHER,
         most_waiting: int = MOST_WAITING,
+        log: Callable[[str], object] | None = None,
     ) -> None:
         self.store = store
         self.limit = limit
         self.most_together = most_together
         self.most_waiting = most_waiting
+        self.log = log or (lambda _: None)
         self.latest: Collected = store.collected()
         self.trouble = ""
         self._responses: deque[_Waiting] = deque()
@@ -112,6 +121,7 @@ class Writer:
         self._untidy = False  # something was written since the last tidying
         self._announced = store.published
         self._ticked = self._looked = self._worked = -math.inf  # when; the last is that of a transaction that worked
+        self._glanced = self._complained = -math.inf
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self._thread.start()
 
@@ -123,6 +133,13 @@ class Writer:
     async def close(self) -> Collected:
         """Close the survey for good, and give what was published."""
         return await self._done(self._close)
+
+    async def standing(self, token: bytes | None) -> Outcome | None:
+        """Tell what would certainly become of a response, before it is made; None if nothing stands in its way."""
+        outcome: Outcome | None = await self._answer(
+            self._errands, lambda: self.store.standing(token), most=self.most_waiting
+        )
+        return outcome
 
     async def collected(self) -> Collected:
         """Give what was published up to now."""
@@ -201,6 +218,9 @@ class Writer:
                 self._tried(self._tick)
             elif self.store.shared and now - self._looked >= LOOK and not ending:
                 self._tried(self._look)
+            if self._is_over() and not ending:
+                self._glanced = now
+                self._tried(self._close)
             if ending:
                 break
         _tell(self._listeners, [StoppedError("the writer has been stopped")] * len(self._listeners))
@@ -213,7 +233,15 @@ class Writer:
         due = [self._ticked + TICK] if self._untidy else []
         if self.store.shared:
             due.append(self._looked + LOOK)
+        if self.store.survey.closes is not None and not self.closed:
+            left = (datetime.fromisoformat(self.store.survey.closes) - contract.now()).total_seconds()
+            due.append(max(self._glanced + TICK, time.monotonic() + min(max(left, 0.0), GLANCE)))
         return max(0.0, min(due) - time.monotonic()) if due else None
+
+    def _is_over(self) -> bool:
+        """Tell whether the survey is to be closed because its time is over; a failure is tried again after a while."""
+        waited = time.monotonic() - self._glanced >= TICK
+        return not self.closed and self.store.survey.over(contract.now()) and waited
 
     def _keep(self, together: list[_Waiting]) -> None:
         bundles = [waiting.what for waiting in together]
@@ -221,8 +249,13 @@ class Writer:
         outcomes = self._tried(self.store.keep, bundles, limit=self.limit)
         if isinstance(outcomes, Exception):
             outcomes = self._kept_alone(bundles)
+            if any(isinstance(outcome, Exception) for outcome in outcomes):
+                self._complain()
         else:
             self._worked = time.monotonic()
+            if self.trouble and self._complained > -math.inf:
+                self._complained = -math.inf
+                self.log("warner: the database can be written again, and responses are kept\n")
             self.trouble = ""
         _tell(together, outcomes)
 
@@ -238,6 +271,12 @@ class Writer:
                 outcomes.append(NotKeptError("the database could not be written"))
                 works = works and self._tried(self.store.healthy) is True
         return outcomes
+
+    def _complain(self) -> None:
+        """Say in one line that responses are not kept, and why; not again for as long as that is so, for a while."""
+        if time.monotonic() - self._complained >= SILENCE:
+            self._complained = time.monotonic()
+            self.log(f"warner: responses cannot be kept, and nobody is thanked for one: {self.trouble}\n")
 
     def _tick(self) -> None:
         self._ticked = time.monotonic()
@@ -268,10 +307,12 @@ class Writer:
 
     def _announce(self, collected: Collected) -> None:
         with self._change:
-            self.latest = collected
+            before, self.latest = self.latest, collected
             self._announced = collected.responses
             listeners, self._listeners = self._listeners, []
         _tell(listeners, [collected] * len(listeners))
+        if before.state != collected.state:
+            self.log(f"warner: the survey is {contract.closing_words(collected)}\n")
 
     def _tried(self, work: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         """Give what a piece of work gives, or its error."""

@@ -16,9 +16,11 @@ import hashlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
+
+from warner.words import counted as in_words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from warner.service.survey import Survey
 
 UNSPENT = bytes(16)  # the receipt of an invitation that nobody has used
+REVOKED = b"\xff" * 16  # and of one that nobody may use any more
 NONCES_KEPT = timedelta(days=2)  # of a closed survey: at least one day in full, whatever the hour of the closing
 
 
@@ -37,8 +40,46 @@ class Outcome(enum.Enum):
 
     KEPT = "kept"  # now, or before: a retry is thanked for again
     USED = "used"  # its invitation was spent on another response
+    REVOKED = "revoked"  # its invitation was withdrawn before anybody used it
     UNINVITED = "uninvited"  # there is no such invitation
+    EARLY = "early"  # the survey is not open yet
     CLOSED = "closed"  # the survey is closed, or has all the responses that it wants
+
+
+SPOILT = {REVOKED: Outcome.REVOKED}  # what is said of receipts that nobody's response has left
+
+
+class Door(NamedTuple):
+    """How many more responses are taken, and what the others are told."""
+
+    room: float
+    refusal: Outcome
+
+
+def door(survey: Survey, state: str, responses: int, limit: int | None = None) -> Door:
+    """Tell who is let in at this moment, of a survey that has so many responses, published or not."""
+    moment = now()
+    if survey.early(moment) and state == "open":
+        return Door(0, Outcome.EARLY)
+    if state != "open" or survey.over(moment):
+        return Door(0, Outcome.CLOSED)
+    most = min((number for number in (limit, survey.stop) if number is not None), default=np.inf)
+    return Door(max(most - responses, 0), Outcome.CLOSED)
+
+
+def complete(survey: Survey, responses: int) -> bool:
+    """Tell whether a survey has the number of responses at which it closes by itself."""
+    return survey.stop is not None and responses >= survey.stop
+
+
+def step_due(survey: Survey, waiting: int, responses: int) -> bool:
+    """Tell whether the responses that wait are published: ``batch`` or more, if as many can come after them.
+
+    So the last step of a survey that closes by itself has ``batch`` responses, too. `responses` counts all of them,
+    published or not.
+    """
+    left = np.inf if survey.stop is None else survey.stop - responses
+    return waiting >= survey.batch and left >= survey.batch
 
 
 @dataclass(frozen=True)
@@ -57,8 +98,8 @@ class Collected:
         For each question its counters, a row for each joint group.
     days : dict of str to int
         Published responses of each day, in UTC.
-    invited : int
-        The number of invitations; 0 in an open survey.
+    invited, revoked : int
+        The number of invitations that hold, used or not, and of those that were revoked; 0 in an open survey.
     """
 
     survey: Survey
@@ -67,6 +108,15 @@ class Collected:
     cells: tuple[Integers, ...]
     days: dict[str, int]
     invited: int = 0
+    revoked: int = 0
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the number of responses was fixed in the survey file, before the first of them, and is reached.
+
+        Then the moment of closing was not chosen by somebody who has watched, and intervals for one look are right.
+        """
+        return self.state == "closed" and self.responses == self.survey.stop
 
     def tally(self, question: str | None = None, *, by: Sequence[str] = ()) -> Tally:
         """Give the tally of a question, by some of the groups that were asked for."""
@@ -87,6 +137,16 @@ class Collected:
         for name in by:
             groups = [(*group, value) for group in groups for value in values[name]]
         return layout.tally(table.reshape(*((-1,) if by else ()), layout.width), tuple(by), tuple(groups) if by else ())
+
+
+def closing_words(collected: Collected) -> str:
+    """Say how a survey ended, and which of its intervals hold."""
+    number = in_words(collected.responses, "response", "responses")
+    if collected.fixed:
+        return f"closed with {number}, the number that the survey file fixes: intervals for one look are right at it"
+    stop = collected.survey.stop
+    why = "a number that the survey file does not fix" if stop is None else f"before the {stop:,} that its file fixes"
+    return f"closed with {number}, {why}: the intervals remain those that hold however often one looks"
 
 
 class Store(ABC):
@@ -115,8 +175,9 @@ class Store(ABC):
     def keep(self, bundles: Sequence[Bundle], *, limit: int | None = None) -> list[Outcome]:
         """Keep responses in one transaction, durably; publish a step if ``batch`` responses wait then.
 
-        `limit` is the most responses that the survey takes. An error means that none of them was kept, as far as is
-        known: where even that is unknown, a retry with the same nonces is safe.
+        The response that completes the number at which the survey stops closes it, in the same transaction. `limit` is
+        the most responses that the survey takes. An error means that none of them was kept, as far as is known: where
+        even that is unknown, a retry with the same nonces is safe.
         """
 
     @abstractmethod
@@ -126,6 +187,17 @@ class Store(ABC):
     @abstractmethod
     def invite(self, tokens: Sequence[bytes]) -> None:
         """Add invitations, of which only hashes are kept."""
+
+    @abstractmethod
+    def revoke(self, tokens: Sequence[bytes]) -> int:
+        """Revoke invitations, all or none, and give the number of those that were used before, which stay counted."""
+
+    @abstractmethod
+    def standing(self, token: bytes | None) -> Outcome | None:
+        """Tell what would certainly become of a response, before it is made; None if nothing stands in its way.
+
+        Nothing does, as far as is told here, under an invitation that does not exist: else guesses could be tried out.
+        """
 
     @abstractmethod
     def collected(self) -> Collected:
@@ -174,15 +246,15 @@ class Ledger:
         """
         return sorted({key for key, _ in self.entries})
 
-    def settled(self, known: dict[bytes, bytes], *, room: float) -> tuple[list[Outcome], dict[bytes, Bundle]]:
+    def settled(self, known: dict[bytes, bytes], door: Door) -> tuple[list[Outcome], dict[bytes, Bundle]]:
         """Tell what becomes of each response, and which are to be counted, by their keys.
 
         Parameters
         ----------
         known : dict of bytes to bytes
             The receipts that the store has at these keys.
-        room : float
-            How many more responses are taken: none once the survey is closed.
+        door : Door
+            How many more responses are taken, and what the others are told.
         """
         receipts = dict(known)
         absent = None if self.survey.invited else UNSPENT  # an open survey has a place for everybody
@@ -195,9 +267,9 @@ class Ledger:
             elif before == receipt:
                 outcomes.append(Outcome.KEPT)
             elif before != UNSPENT:
-                outcomes.append(Outcome.USED)
-            elif len(counted) >= room:
-                outcomes.append(Outcome.CLOSED)
+                outcomes.append(SPOILT.get(before, Outcome.USED))
+            elif len(counted) >= door.room:
+                outcomes.append(door.refusal)
             else:
                 receipts[key] = receipt
                 counted[key] = bundle
@@ -235,7 +307,12 @@ def added(survey: Survey, bundles: Collection[Bundle]) -> list[Integers]:
 
 def today() -> date:
     """Give the day, in UTC; no finer time is ever stored."""
-    return datetime.now(UTC).date()
+    return now().date()
+
+
+def now() -> datetime:
+    """Give the time."""
+    return datetime.now(UTC)
 
 
 def folded(survey: Survey, counters: Sequence[Integers]) -> tuple[Integers, ...]:
@@ -262,6 +339,26 @@ def refuse_other_survey(survey: Survey, fingerprint: bytes, where: str) -> None:
             f"{where} belongs to another survey, or to another version of it: its fingerprint begins with "
             f"{fingerprint.hex()[:12]}, that of this survey with {survey.fingerprint[:12]}; "
             "answers under two designs are never mixed, so use a new database"
+        )
+
+
+def standing(survey: Survey, receipt: bytes | None, entrance: Door) -> Outcome | None:
+    """Tell what would certainly become of a response under an invitation with this receipt; None if it is not known."""
+    if entrance.room <= 0:
+        return entrance.refusal
+    if not survey.invited or receipt in {None, UNSPENT}:
+        return None
+    assert receipt is not None
+    return SPOILT.get(receipt, Outcome.USED)
+
+
+def refuse_unknown(tokens: Sequence[bytes], known: Collection[bytes]) -> None:
+    """Refuse to revoke invitations that there are not, naming their places: an invitation is a secret."""
+    strange = [place for place, token in enumerate(tokens) if hashed("token", token) not in known]
+    if strange:
+        raise ValueError(
+            f"only invitations to this survey can be revoked, but {len(strange):,} of these {len(tokens):,} are none, "
+            f"the first of them at place {strange[0] + 1:,}; nothing was revoked"
         )
 
 

@@ -28,17 +28,23 @@ import numpy as np
 
 from warner.service.stores.contract import (
     NONCES_KEPT,
+    REVOKED,
     UNSPENT,
     Collected,
     Ledger,
     Outcome,
     Store,
     added,
+    complete,
+    door,
     folded,
     hashed,
     refuse_imbalance,
     refuse_invitations,
     refuse_other_survey,
+    refuse_unknown,
+    standing,
+    step_due,
     today,
 )
 from warner.service.stores.sessions import (
@@ -145,7 +151,8 @@ class PostgresStore(Store):
         for counters, people in zip(both, (pending, published), strict=True):
             refuse_imbalance(self.survey, counters, people, self._schema)
         if self.survey.invited:
-            spent = single(connection, "select count(*) from invitations where receipt <> %s", UNSPENT)
+            query = "select count(*) from invitations where receipt not in (%s, %s)"
+            spent = single(connection, query, UNSPENT, REVOKED)
         else:
             spent = single(connection, "select count(*) from seen")
         forgotten = not self.survey.invited and _survey(connection)[2] == "closed" and spent == 0
@@ -160,18 +167,22 @@ class PostgresStore(Store):
         """Keep responses in one transaction, durably; publish a step if ``batch`` responses wait then."""
         ledger = Ledger(self.survey, bundles)
         self._take_stripe()
-        with self._transaction(mode=SHARED if limit is None else IN_TURN) as connection:
+        limited = limit is not None or self.survey.stop is not None  # then nobody else may count at the same time
+        with self._transaction(mode=IN_TURN if limited else SHARED) as connection:
             state = single(connection, "select state from survey")
             waiting = single(connection, "select coalesce(sum(pending), 0) from days where writer = %s", self._stripe)
             pending, published = _sums(connection)
-            room = 0 if state == "closed" else np.inf if limit is None else limit - pending - published
-            outcomes, counted = ledger.settled(self._known(connection, ledger.keys), room=room)
+            entrance = door(self.survey, state, pending + published, limit)
+            outcomes, counted = ledger.settled(self._known(connection, ledger.keys), entrance)
             counted = self._remembered(connection, ledger, counted)
             if counted:
                 waiting += len(counted)
-                step = waiting >= self.survey.batch
+                responses = pending + published + len(counted)
+                step = step_due(self.survey, waiting, responses)
                 self._count(connection, list(counted.values()), publish=step)
                 published += waiting if step else 0
+                if complete(self.survey, responses):
+                    published = _shut(connection)
         self.published = published
         self._spent = self._spent or bool(counted)
         return outcomes
@@ -247,11 +258,8 @@ class PostgresStore(Store):
     def close(self) -> None:
         """Close the survey for good: no response is taken any more, and what was pending is published in one step."""
         with self._transaction(mode=ALONE, wait=PATIENCE) as connection:
-            _publish(connection)
+            self.published = _shut(connection)
             _rewrite(connection)
-            closing = (today().isoformat(),)
-            connection.execute("update survey set state = 'closed', closed = %s where state = 'open'", closing)
-            self.published = _sums(connection)[1]
         self._spent = False
 
     def invite(self, tokens: Sequence[bytes]) -> None:
@@ -261,6 +269,26 @@ class PostgresStore(Store):
             hashes = [hashed("token", token) for token in tokens]
             connection.execute("insert into invitations select unnest(%s::bytea[]), %s", (hashes, UNSPENT))
             _rewrite(connection)
+
+    def revoke(self, tokens: Sequence[bytes]) -> int:
+        """Revoke invitations, all or none, and give the number of those that were used before, which stay counted."""
+        with self._transaction(mode=ALONE, wait=PATIENCE) as connection:
+            hashes = sorted(hashed("token", token) for token in tokens)
+            known = self._known(connection, hashes)
+            refuse_unknown(tokens, known)
+            connection.execute(
+                "update invitations set receipt = %s where token = any(%s) and receipt = %s", (REVOKED, hashes, UNSPENT)
+            )
+            _rewrite(connection)
+        return sum(receipt not in {UNSPENT, REVOKED} for receipt in known.values())
+
+    def standing(self, token: bytes | None) -> Outcome | None:
+        """Tell what would certainly become of a response, before it is made; None if nothing stands in its way."""
+        key = b"" if token is None else hashed("token", token)
+        with self._transaction() as connection:
+            entrance = door(self.survey, _survey(connection)[2], sum(_sums(connection)))
+            row = connection.execute("select receipt from invitations where token = %s", (key,)).fetchone()
+        return standing(self.survey, row[0] if row else None, entrance)
 
     def collected(self) -> Collected:
         """Tell what was published."""
@@ -280,7 +308,7 @@ class PostgresStore(Store):
         """Publish a step that waits in several stripes, rewrite invitations and nonces, and forget old nonces."""
         with self._transaction() as connection:
             self._forget(connection)
-            due = _survey(connection)[2] == "open" and _sums(connection)[0] >= self.survey.batch
+            due = _survey(connection)[2] == "open" and self._due(connection)
         spent = self._spent
         if not due and not spent:
             return True
@@ -289,7 +317,7 @@ class PostgresStore(Store):
         start = time.monotonic()
         try:
             with self._transaction(mode=ALONE, wait=HASTE) as connection:
-                if _sums(connection)[0] >= self.survey.batch:
+                if self._due(connection):
                     _publish(connection)
                 self.published = _sums(connection)[1]
                 if spent:
@@ -301,6 +329,10 @@ class PostgresStore(Store):
             end = time.monotonic()
             self._rewrite_after = end + (end - start) / SHARE_OF_TIME
         return True
+
+    def _due(self, connection: psycopg.Connection) -> bool:
+        pending, published = _sums(connection)
+        return step_due(self.survey, pending, pending + published)
 
     def _forget(self, connection: psycopg.Connection) -> None:
         closed = single(connection, "select closed from survey")
@@ -400,14 +432,23 @@ def _collected(connection: psycopg.Connection, survey: Survey, where: str) -> Co
     _, published = _counters(connection, survey, where)
     days = {day: shown for day, _, shown in _days(connection) if shown}
     responses = refuse_imbalance(survey, published, sum(days.values()), where)
-    invited = single(connection, "select count(*) from invitations")
-    return Collected(survey, _survey(connection)[2], responses, folded(survey, published), days, invited)
+    invited = single(connection, "select count(*) from invitations where receipt <> %s", REVOKED)
+    revoked = single(connection, "select count(*) from invitations where receipt = %s", REVOKED)
+    return Collected(survey, _survey(connection)[2], responses, folded(survey, published), days, invited, revoked)
 
 
 def _publish(connection: psycopg.Connection) -> None:
     """Publish all that is pending; whoever calls this has shut out all others."""
     for table in ("counts", "days"):
         connection.execute(f"update {table} set published = published + pending, pending = 0")
+
+
+def _shut(connection: psycopg.Connection) -> int:
+    """Publish all that is pending and close the survey; give the number of responses."""
+    _publish(connection)
+    closing = (today().isoformat(),)
+    connection.execute("update survey set state = 'closed', closed = %s where state = 'open'", closing)
+    return _sums(connection)[1]
 
 
 def _rewrite(connection: psycopg.Connection) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import sqlite3
 from dataclasses import dataclass, field
 from datetime import date
@@ -25,19 +24,26 @@ from warner.designs.labels import SAFE
 from warner.documents import resolved
 from warner.service.stores.contract import (
     NONCES_KEPT,
+    REVOKED,
     UNSPENT,
     Collected,
     Ledger,
     Outcome,
     Store,
     added,
+    complete,
+    door,
     folded,
     hashed,
     refuse_imbalance,
     refuse_invitations,
     refuse_other_survey,
+    refuse_unknown,
+    standing,
+    step_due,
     today,
 )
+from warner.service.stores.files import fresh
 from warner.service.stores.locks import FileLock
 from warner.service.survey import survey_from_json
 
@@ -160,7 +166,7 @@ class SqliteStore(Store):
         for counters, people in zip(both, (pending, published), strict=True):
             refuse_imbalance(self.survey, counters, people, where)
         if self.survey.invited:
-            spent = self._value("select count(*) from invitations where receipt <> ?", UNSPENT)
+            spent = self._value("select count(*) from invitations where receipt not in (?, ?)", UNSPENT, REVOKED)
         else:
             spent = self._value("select count(*) from seen")
         forgotten = not self.survey.invited and self._state() == "closed" and spent == 0
@@ -175,14 +181,16 @@ class SqliteStore(Store):
         ledger = Ledger(self.survey, bundles)
         with self._transaction():
             pending, published = self._days()
-            room = 0 if self._state() == "closed" else np.inf if limit is None else limit - pending - published
-            outcomes, counted = ledger.settled(self._known(ledger.keys), room=room)
+            entrance = door(self.survey, self._state(), pending + published, limit)
+            outcomes, counted = ledger.settled(self._known(ledger.keys), entrance)
             if counted:
                 self._count(ledger, counted)
                 pending += len(counted)
-            if counted and pending >= self.survey.batch:
-                self._publish()
-                published += pending
+                if complete(self.survey, pending + published):
+                    published = self._shut()
+                elif step_due(self.survey, pending, pending + published):
+                    self._publish()
+                    published += pending
         self.published = published
         return outcomes
 
@@ -222,12 +230,16 @@ class SqliteStore(Store):
     def close(self) -> None:
         """Close the survey for good: no response is taken any more, and what was pending is published in one step."""
         with self._transaction():
-            self._publish()
-            closing = (today().isoformat(),)
-            self._connection.execute("update survey set state = 'closed', closed = ? where state = 'open'", closing)
-            self.published = self._days()[1]
+            self.published = self._shut()
         with _worded(self.path):
             self._sort()
+
+    def _shut(self) -> int:
+        """Publish all that waits and close the survey, within a transaction; give the number of responses."""
+        self._publish()
+        closing = (today().isoformat(),)
+        self._connection.execute("update survey set state = 'closed', closed = ? where state = 'open'", closing)
+        return self._days()[1]
 
     def invite(self, tokens: Sequence[bytes]) -> None:
         """Add invitations, of which only hashes are kept."""
@@ -235,6 +247,24 @@ class SqliteStore(Store):
         with self._transaction():
             rows = ((token, UNSPENT) for token in sorted(hashed("token", token) for token in tokens))
             self._connection.executemany("insert into invitations values(?, ?)", rows)
+
+    def revoke(self, tokens: Sequence[bytes]) -> int:
+        """Revoke invitations, all or none, and give the number of those that were used before, which stay counted."""
+        with self._transaction():
+            hashes = sorted(hashed("token", token) for token in tokens)
+            known = self._known(hashes)
+            refuse_unknown(tokens, known)
+            rows = ((REVOKED, token, UNSPENT) for token in hashes)
+            self._connection.executemany("update invitations set receipt = ? where token = ? and receipt = ?", rows)
+        return sum(receipt not in {UNSPENT, REVOKED} for receipt in known.values())
+
+    def standing(self, token: bytes | None) -> Outcome | None:
+        """Tell what would certainly become of a response, before it is made; None if nothing stands in its way."""
+        with _worded(self.path):
+            entrance = door(self.survey, self._state(), sum(self._days()))
+            key = None if token is None else hashed("token", token)
+            receipt = None if key is None else self._known([key]).get(key)
+        return standing(self.survey, receipt, entrance)
 
     def collected(self) -> Collected:
         """Tell what was published."""
@@ -254,6 +284,8 @@ class SqliteStore(Store):
         """Empty the write-ahead log, which shows the order of responses; forget nonces a day after the closing."""
         with _worded(self.path):
             self._forget()
+            if self._unsorted and self._state() == "closed":  # by itself, with its last response
+                self._sort()
             busy, _, _ = self._connection.execute("pragma wal_checkpoint(truncate)").fetchone()
         return not busy
 
@@ -333,7 +365,7 @@ def backup(place: str, target: str) -> None:
 
     Its pages are made anew, so they show no order and nothing that was removed.
     """
-    with _reading(place) as connection, _fresh(Path(target)) as part:
+    with _reading(place) as connection, fresh(Path(target)) as part:
         connection.execute("vacuum into ?", (str(part),))
 
 
@@ -350,7 +382,11 @@ def save(path: Path, contents: Contents) -> None:
     )
     days = ((day, float(waiting), float(shown)) for day, waiting, shown in contents.days)
     row = (bytes.fromhex(survey.fingerprint), survey.to_json(), contents.state, contents.closed)
-    with _fresh(path) as part, contextlib.closing(sqlite3.connect(part, isolation_level=None)) as connection:
+    with (
+        fresh(path) as part,
+        _worded(path),
+        contextlib.closing(sqlite3.connect(part, isolation_level=None)) as connection,
+    ):
         connection.executescript(f"pragma application_id = {APPLICATION_ID}; pragma user_version = {VERSION}; {TABLES}")
         connection.execute("begin")
         connection.execute("insert into survey values(?, ?, ?, ?)", row)
@@ -359,39 +395,6 @@ def save(path: Path, contents: Contents) -> None:
         connection.executemany("insert into invitations values(?, ?)", contents.invitations)
         connection.executemany("insert into seen values(?)", contents.seen)
         connection.execute("commit")
-
-
-@contextlib.contextmanager
-def _fresh(target: Path) -> Iterator[Path]:
-    """Give an empty private file to write to; it becomes `target` when all went well, if there is no such file yet."""
-    if target.exists():
-        raise FileExistsError(f"{target} already exists and is not overwritten; give another name")
-    part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
-    try:
-        with _worded(target):
-            part.touch(mode=0o600, exist_ok=False)
-            yield part
-        _sync(part)
-        try:
-            os.link(part, target)  # which never takes the place of a file
-        except FileExistsError:
-            raise FileExistsError(f"{target} already exists and is not overwritten") from None
-        except OSError:  # a file system without links
-            target.touch(mode=0o600, exist_ok=False)
-            part.replace(target)
-        if os.name != "nt":
-            _sync(target.parent)  # the name, too, must outlive a power cut
-    finally:
-        part.unlink(missing_ok=True)
-        part.with_name(f"{part.name}-journal").unlink(missing_ok=True)
-
-
-def _sync(path: Path) -> None:
-    file = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
 
 
 def _refuse_foreign(path: Path) -> None:
@@ -466,11 +469,13 @@ def _collected(connection: sqlite3.Connection, survey: Survey, path: Path) -> Co
         connection.execute("begin")  # one moment for all that is read
         try:
             state = connection.execute("select state from survey").fetchone()[0]
-            invited = connection.execute("select count(*) from invitations").fetchone()[0]
+            invited, revoked = connection.execute(
+                "select count(*), count(case when receipt = ? then 1 end) from invitations", (REVOKED,)
+            ).fetchone()
             days = dict(connection.execute("select day, published from days where published > 0 order by day"))
             counters = _counters(connection, survey, "published", str(path))
         finally:
             connection.execute("commit")
     days = {day: int(number) for day, number in days.items()}
     responses = refuse_imbalance(survey, counters, sum(days.values()), str(path))
-    return Collected(survey, state, responses, folded(survey, counters), days, invited)
+    return Collected(survey, state, responses, folded(survey, counters), days, invited - revoked, revoked)

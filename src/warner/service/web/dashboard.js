@@ -20,6 +20,7 @@ function drawn(name, attributes, ...children) {
 
 const tight = (text) => text.replaceAll(" %", "\u00a0%"); // a number stays with its percent sign
 const number = (value) => value.toLocaleString("en");
+const time = (text) => new Date(text).toLocaleString("en", { dateStyle: "long", timeStyle: "short" });
 const counted = (value, one, several) => `${number(value)} ${value === 1 ? one : several}`;
 const place = (share, most) => `${(100 * Math.min(Math.max(share, 0), most)) / most}%`;
 const points = (share) => `± ${+(100 * share).toFixed(2)} percentage point${share === 0.01 ? "" : "s"}`;
@@ -119,14 +120,17 @@ function needed(question, wish) {
 function verdict(question, reading) {
   if (reading.state === "open")
     return "Made once, when the survey is closed: a test that is repeated at every step raises a false alarm sooner or later.";
-  return question.check === null ? "" : question.check.verdict;
+  return question.check === null ? "" : `${question.check.verdict} ${question.check.rests}`.trim();
 }
 
 function results(question, reading) {
   if (question.refused) return [element("p", { class: "refused" }, question.refused)];
-  if (!question.answers.length)
-    return [element("p", { class: "nothing" }, question.reports || reading.state === "closed" || reading.responses
-      ? "No reports for this question." : `No numbers yet: they appear when ${counted(reading.batch, "response has", "responses have")} arrived.`)];
+  if (!question.answers.length) {
+    const none = question.reports || reading.state === "closed" || reading.responses;
+    return [element("p", { class: "nothing" }, none ? "No reports for this question."
+      : `No numbers yet: they appear when ${counted(reading.batch, "response has", "responses have")} arrived.`),
+    ...(none ? [] : [element("p", { class: "prospect" }, element("strong", {}, "What to expect: "), tight(question.prospect), ".")])];
+  }
   const supporting = question.supporting;
   const shown = answersTable(tight(`Estimated shares, with the ${question.interval.name}`), question.answers,
     scale(question.answers), supporting);
@@ -246,7 +250,8 @@ function fingerprint(reading, kept) {
 function responses(reading) {
   const steps = reading.state === "open"
     ? ` in steps of at least ${number(reading.batch)}, so that no difference shows what one person sent` : "";
-  const invited = reading.invited === null ? "" : ` of ${number(reading.invited)} invited`;
+  const revoked = reading.revoked ? ` (${number(reading.revoked)} revoked)` : "";
+  const invited = reading.invited === null ? "" : ` of ${number(reading.invited)} invited${revoked}`;
   return element("p", { class: "responses" }, element("strong", {}, number(reading.responses)),
     ` ${reading.responses === 1 ? "response" : "responses"}${invited}`,
     element("span", { class: "note" }, steps ? `published,${steps}` : "all published"));
@@ -271,9 +276,13 @@ function summary(reading) {
   parts.summary.replaceChildren(
     element("p", { class: `state ${reading.state}` }, closed ? "Closed" : "Open"),
     responses(reading),
+    ...reading.doubts.map((doubt) => element("p", { class: "alarm" }, element("strong", {}, "Note: "), `${doubt}.`)),
     ...byDay(reading, kept),
     facts([
       [reading.invited === null ? "Public link" : "Survey page, by invitation", closed ? null : linked],
+      ["Opens", reading.opens === null || closed ? null : time(reading.opens)],
+      ["Closes by itself", closed ? null : [reading.closes === null ? null : `on ${time(reading.closes)}`,
+        reading.stop === null ? null : `with ${number(reading.stop)} responses`].filter(Boolean).join(", or ")],
       ["Epsilon of all questions together", reading.epsilon],
       ["Fingerprint", fingerprint(reading, kept)],
       ["Tallies of all questions", element("a", { href: "/dashboard/export?format=json", download: "" }, "JSON")],
@@ -321,10 +330,12 @@ function focused() {
 const sure = element("button", { type: "button", class: "danger" }, "Close the survey for good");
 const cancel = element("button", { type: "button", autofocus: "" }, "Keep it open");
 const failure = element("p", { class: "alarm", role: "alert" });
-const dialog = element("dialog", { "aria-labelledby": "sure", "aria-describedby": "what" },
+const stays = element("p", { id: "stays" });
+const dialog = element("dialog", { "aria-labelledby": "sure", "aria-describedby": "what stays" },
   element("h2", { id: "sure" }, "Close the survey for good?"),
   element("p", { id: "what" }, "No further responses will be accepted, and a closed survey cannot be reopened. The "
-    + "responses that are still waiting will be published, the intervals will become the exact ones, and the check will be made."),
+    + "responses that are still waiting will be published, and the check will be made."),
+  stays,
   failure,
   element("p", { class: "buttons" }, cancel, " ", sure));
 cancel.addEventListener("click", () => dialog.close());
@@ -343,10 +354,16 @@ sure.addEventListener("click", async () => {
 });
 
 function closing(reading) {
+  stays.textContent = reading.stop === null
+    ? "The intervals stay as they are: whoever closes a survey has seen what it shows."
+    : `The survey would close by itself at ${number(reading.stop)} responses. If you close it before, the intervals stay as they are, `
+      + "and the narrower ones for one look are not shown: whoever closes a survey has seen what it shows.";
   if (reading.state === "closed") {
     if (dialog.open) dialog.close();
     parts.closing.replaceChildren(element("h2", { id: "closing" }, "The survey is closed"),
-      element("p", {}, "No further responses are accepted. All responses are published."));
+      element("p", {}, reading.fixed
+        ? `It closed by itself with its response number ${number(reading.responses)}, as the survey file says. All responses are published.`
+        : "No further responses are accepted. All responses are published."));
     return;
   }
   if (parts.closing.querySelector("button")) return;

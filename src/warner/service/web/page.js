@@ -11,8 +11,11 @@ const OPEN = ".".repeat(22); // the token of an open survey
 const TOKEN = /^[A-Za-z0-9_-]{21}[AQgw]$/; // 16 bytes have one spelling: the server refuses others for good
 const LINKED = /^#t=([A-Za-z0-9_-]{22})$/; // the fragment of an invitation's link
 const LISTED = 12; // answers that are shown without a search
+const FEW = 5; // of many answers, those that are shown before anything is typed
 const MATCHES = 20; // answers that a search shows
 const PATIENCE = 20_000; // milliseconds for a reply
+const COURTESY = 5_000; // and for one that nobody has to wait for
+const FINAL = ["used", "revoked", "early", "closed", "uninvited"]; // replies after which nothing is tried again
 const DELAYS = [1, 2, 4, 8, 15, 30, 60]; // seconds before the next attempt
 const MOST_KEPT_ALIVE = 60_000; // bytes; browsers refuse keepalive for longer bodies
 const MOST_ROWS = 8; // answers, and reports, of a table of odds
@@ -22,8 +25,11 @@ const random = (size) => crypto.getRandomValues(new Uint8Array(size));
 
 // Surveys and bodies
 
-/** Read a survey: its fingerprint, its designs, and how its bodies are written. Throws where anything is wrong. */
-export async function opened(survey, expected) {
+/**
+ * Read a survey: its fingerprint, its designs, and how its bodies are written. Throws where anything is wrong. Epsilon is
+ * also given as the server writes it, if that is right.
+ */
+export async function opened(survey, expected, written) {
   if (survey?.format !== "warner survey" || survey.version !== 1) throw new TypeError("it must be a survey of version 1");
   const computed = await fingerprint(survey);
   if (expected && computed !== expected) throw new TypeError("the fingerprint must be that of the survey");
@@ -32,7 +38,15 @@ export async function opened(survey, expected) {
   const largest = [...designs.map(({ reports }) => reports.size ?? 0), ...survey.groups.map(({ values }) => values.length)];
   const width = Math.max(4, ...largest.map((size) => `${BigInt(size || 1) - 1n}`.length));
   const epsilon = designs.reduce((sum, one) => sum + one.epsilon, 0) * SPARE;
-  return { survey, designs, width, epsilon, fingerprint: computed };
+  return { survey, designs, width, epsilon, shown: shownEpsilon(epsilon, Number(written)), fingerprint: computed };
+}
+
+// The sum over all questions in four digits, rounded up. Doubles cannot tell 6.5 from a little more, and Python can: what
+// it has written, with all digits at hand, is believed if it is no less than what is spent here, and hardly more.
+function shownEpsilon(epsilon, written) {
+  if (written >= epsilon / (SPARE * SPARE) && written <= epsilon * 1.0011) return written;
+  const unit = 10 ** (Math.floor(Math.log10(epsilon)) - 3);
+  return Math.ceil(epsilon / unit) * unit;
 }
 
 // Numbers have as many digits as the widest of the survey; texts, which are sets and hashes, have a length of their own.
@@ -66,7 +80,7 @@ function attempt(action) {
   }
 }
 
-/** Send the same bytes until there is a reply: "kept", "used", "closed", "uninvited" or "refused". */
+/** Send the same bytes until there is a reply: "kept", one of FINAL, or "refused". */
 export async function deliver(url, bytes, waiting = () => new Promise(() => {})) {
   for (let tries = 0; ; tries++) {
     const delay = await sent(url, bytes, tries);
@@ -81,26 +95,39 @@ export async function deliver(url, bytes, waiting = () => new Promise(() => {}))
   }
 }
 
+const post = (url, bytes, patience) => fetch(url, {
+  method: "POST",
+  body: bytes,
+  headers: { "content-type": "application/json" },
+  keepalive: bytes.length < MOST_KEPT_ALIVE,
+  credentials: "omit",
+  referrerPolicy: "no-referrer",
+  cache: "no-store",
+  redirect: "error",
+  signal: AbortSignal.timeout(patience),
+});
+
+/** Ask what would certainly become of a response, before anybody fills in anything: one of FINAL, or "open". */
+async function standing(url, { fingerprint }, token) {
+  try {
+    const reply = await post(`${url}/standing`, JSON.stringify({ survey: fingerprint, token }), COURTESY);
+    const { why } = await reply.json();
+    return FINAL.includes(why) ? why : "open";
+  } catch {
+    return "open"; // it is said when the response is sent
+  }
+}
+
 async function sent(url, bytes, tries) {
   const delay = DELAYS[Math.min(tries, DELAYS.length - 1)];
   try {
-    const reply = await fetch(url, {
-      method: "POST",
-      body: bytes,
-      headers: { "content-type": "application/json" },
-      keepalive: bytes.length < MOST_KEPT_ALIVE,
-      credentials: "omit",
-      referrerPolicy: "no-referrer",
-      cache: "no-store",
-      redirect: "error",
-      signal: AbortSignal.timeout(PATIENCE),
-    });
+    const reply = await post(url, bytes, PATIENCE);
     const asked = Number(reply.headers.get("retry-after"));
     if (reply.status === 429 || reply.status >= 500) return Math.min(Math.max(delay, asked || 0), 300);
     const { kept, why } = await reply.json();
     if (kept === true) return "kept";
     if (kept !== false) return delay; // not a word of the server
-    return ["used", "closed", "uninvited"].includes(why) ? why : "refused";
+    return FINAL.includes(why) ? why : "refused";
   } catch {
     // No JSON, or no reply at all: what came between here and the server may go away.
     return delay;
@@ -112,7 +139,7 @@ async function sent(url, bytes, tries) {
  * @param {string} url The address of the survey, such as https://host/s/ID.
  * @param {object} survey The survey file.
  * @param {object} answers Labels of the design by id; in mode "person", reports. An optional question may be left out.
- * @returns {Promise<string>} "kept", "used", "closed", "uninvited" or "refused".
+ * @returns {Promise<string>} "kept", "used", "revoked", "early", "closed", "uninvited" or "refused".
  */
 export async function submit(url, survey, answers, { token, groups = {}, expected } = {}) {
   if (!isSecureContext) throw new TypeError("answers are only randomized in pages that came over a secure connection");
@@ -155,18 +182,20 @@ const paragraphs = (text) =>
 const fresh = () => `w${Array.from(random(8), (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 
 /** The page's own words in the language of the survey, or in English; texts of the survey are put in as they are. */
-function speaker(table, language) {
+function speaker(table, language, address) {
   const spoken = [language, language.split("-")[0], "en"].find((tag) => table.languages[tag.toLowerCase()]).toLowerCase();
-  const words = table.languages[spoken];
+  const words = { ...table.languages[spoken], ...(address === "informal" ? table.informal?.[spoken] : {}) };
   const foreign = spoken !== language.split("-")[0].toLowerCase();
   const say = (name, values = {}) =>
     words[name].split(/\{(\w+)\}/).map((part, i) => (i % 2 ? (values[part].cloneNode?.(true) ?? values[part]) : part));
   // A tag may look like one and be none, such as pt-BRA: then numbers are written as our words are spoken.
   const local = attempt(() => Intl.getCanonicalLocales(language)) ?? [];
   const numbers = (digits) => new Intl.NumberFormat([...local, spoken, "en"], { maximumFractionDigits: digits });
+  const clock = { year: "numeric", month: "long", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" };
   return {
     say,
     number: (value, digits = 0) => numbers(digits).format(value),
+    time: (text) => new Intl.DateTimeFormat([...local, spoken, "en"], clock).format(new Date(text)),
     // An element with words of ours, which are in English if the survey's language is not known
     tell: (tag, name, values, properties = {}) =>
       make(tag, foreign ? { lang: spoken, dir: "ltr", ...properties } : properties, ...say(name, values)),
@@ -387,7 +416,7 @@ function radios(words, { legend, hints, size, text, skip }) {
       // An answer that is the very word comes first, or no typing could bring it to sight; then those that begin with it.
       const rank = (i) => (label(i).trim() === wanted ? 0 : label(i).startsWith(wanted) ? 1 : 2);
       const matching = wanted ? [0, 1, 2].flatMap((place) => containing.filter((i) => rank(i) === place)) : containing;
-      const shown = [...(typeof chosen === "number" ? [chosen] : []), ...matching.slice(0, MATCHES)];
+      const shown = [...(typeof chosen === "number" ? [chosen] : []), ...matching.slice(0, wanted ? MATCHES : FEW)];
       rows.replaceChildren(...shown.map((i) => row(i, text(i))), ...skipping());
       found.replaceChildren(
         ...(matching.length ? say("matches", { n: number(shown.length), total: number(size) }) : say("noMatch")),
@@ -417,21 +446,23 @@ function radios(words, { legend, hints, size, text, skip }) {
   };
 }
 
-/** A field for the code of an invitation, or its whole link. */
-function codeField({ tell, say }) {
+/** A field for the code of an invitation, or its whole link; a code that was entered is told at once. */
+function codeField({ tell, say }, entered = () => {}) {
   const [place, about, wrong] = [fresh(), fresh(), fresh()];
   const error = make("p", { id: wrong, class: "error", role: "alert" });
   const input = entry({
     type: "text", id: place, autocapitalize: "none", dir: "ltr", class: "code",
     "aria-describedby": `${about} ${wrong}`, oninput: () => settle(input),
+    onchange: () => choice() && entered(choice()),
   });
+  const choice = () => {
+    const given = input.value.replace(/\s/g, "").split("#t=").at(-1);
+    return TOKEN.test(given) ? given : undefined;
+  };
   return {
     element: make("div", { class: "field" }, tell("label", "code", {}, { for: place }),
       tell("p", "codeHint", {}, { id: about, class: "hint" }), input, error),
-    choice: () => {
-      const given = input.value.replace(/\s/g, "").split("#t=").at(-1);
-      return TOKEN.test(given) ? given : undefined;
-    },
+    choice,
     clear: () => {
       input.value = "";
       settle(input);
@@ -451,7 +482,10 @@ export async function mount(root) {
   const url = new URL(root.dataset.warner, document.baseURI).href.replace(/[?#].*$/, "");
   const invitation = LINKED.exec(location.hash)?.[1];
   if (invitation) history.replaceState(null, "", location.pathname + location.search);
-  const asked = async () => (await fetch(`${url}/survey.json`, { credentials: "omit", referrerPolicy: "no-referrer" })).json();
+  const asked = async () => {
+    const reply = await fetch(`${url}/survey.json`, { credentials: "omit", referrerPolicy: "no-referrer" });
+    return { survey: await reply.json(), epsilon: reply.headers.get("epsilon") };
+  };
   const language = root.closest("[lang]")?.lang || "en";
   const table = JSON.parse(root.dataset.words ?? "null") ?? (await import("./words.js")).default;
   let words = speaker(table, language);
@@ -464,24 +498,27 @@ export async function mount(root) {
   const stop = (word) => root.replaceChildren(words.tell("p", word, {}, { role: "alert", class: "notice" }));
   if (!isSecureContext) return stop("insecure");
   const held = document.getElementById("warner-survey");
-  const given = held ? JSON.parse(held.textContent) : { survey: await asked().catch(() => null) };
+  const given = held ? JSON.parse(held.textContent) : await asked().catch(() => ({ survey: null }));
   if (!given.survey) return stop("unavailable");
   let form;
   try {
-    form = await opened(given.survey, given.fingerprint ?? root.dataset.fingerprint);
+    form = await opened(given.survey, given.fingerprint ?? root.dataset.fingerprint, given.epsilon);
   } catch {
     return stop("mismatch");
   }
   const { survey, designs } = form;
-  words = speaker(table, survey.language);
+  words = speaker(table, survey.language, survey.address);
   [root.lang, root.dir] = [survey.language, words.direction];
-  const { say, tell, number } = words;
+  const { say, tell, number, time } = words;
   const [response, ticket] = [keyOf("response", form), keyOf("invitation", form)];
   if (invitation && survey.access === "invited") keep(ticket, invitation);
 
   function ask() {
     const token = invitation ?? kept(ticket);
-    const code = survey.access === "invited" && !token ? codeField(words) : null;
+    const code = survey.access === "invited" && !token ? codeField(words, async (typed) => {
+      const why = await standing(url, form, typed);
+      if (why !== "open" && code.element.isConnected) end(why, true);
+    }) : null;
     const groups = survey.groups.map(({ text, values }) => radios(words, {
       legend: [make("span", { dir: "auto" }, text)],
       hints: [tell("p", "inTheClear", {}, { class: "hint clear" })],
@@ -522,7 +559,8 @@ export async function mount(root) {
     };
     const drawn = survey.questions.some(({ mode }) => mode === "device");
     root.replaceChildren(
-      title([survey.title]), ...paragraphs(survey.intro), ...all.map(({ element }) => element),
+      title([survey.title]), ...paragraphs(survey.intro),
+      ...(survey.closes ? [tell("p", "openUntil", { closes: time(survey.closes) }, { class: "hint" })] : []), ...all.map(({ element }) => element),
       about(), ...paragraphs(survey.consent), tell("p", "final", {}, { class: "notice" }),
       alert, tell("button", drawn ? "button" : "send", {}, { type: "button", autocomplete: "off", onclick: press }),
       small(),
@@ -538,7 +576,7 @@ export async function mount(root) {
 
   const small = () => {
     const up = (value, digits) => number(Math.ceil(value * 10 ** digits) / 10 ** digits, digits);
-    const values = { epsilon: up(form.epsilon, 2), factor: up(Math.exp(form.epsilon), form.epsilon < 5 ? 1 : 0) };
+    const values = { epsilon: number(form.shown, 20), factor: up(Math.exp(form.epsilon), form.epsilon < 5 ? 1 : 0) };
     const clear = survey.groups.length > 0 || survey.questions.some(({ optional }) => optional);
     return make("footer", {}, tell("p", form.epsilon === Infinity ? "noLimit" : "limit", values),
       ...(clear && form.epsilon !== Infinity ? [tell("p", "limitClear")] : []), tell("p", "fingerprint"), make("code", { dir: "ltr" }, form.fingerprint));
@@ -555,10 +593,18 @@ export async function mount(root) {
     };
     const outcome = await deliver(`${url}/report`, bytes, waiting);
     if (outcome === "uninvited") return correct(bytes);
+    if (outcome !== "kept") return end(outcome);
     forget(response);
     forget(ticket);
-    if (outcome === "kept") return thank(JSON.parse(bytes));
-    show(title(say(outcome)), tell("p", `${outcome}Text`), small());
+    thank(JSON.parse(bytes));
+  }
+
+  // Nothing can be sent, or nothing more: said before the questions are asked, if that is known.
+  function end(why, before = false) {
+    forget(response);
+    forget(ticket);
+    const text = why === "used" && before ? "usedBefore" : `${why}Text`;
+    show(title(say(why)), tell("p", text, survey.opens ? { opens: time(survey.opens) } : {}), small());
   }
 
   // A mistyped code: the same draws go out again, under another one.
@@ -597,7 +643,11 @@ export async function mount(root) {
   const unsent = kept(response);
   if (unsent && attempt(() => JSON.parse(unsent).survey) === form.fingerprint) return send(unsent);
   forget(response);
-  ask();
+  const token = invitation ?? kept(ticket);
+  const asks = survey.access === "invited" ? TOKEN.test(token) : survey.opens || survey.closes;
+  const why = asks ? await standing(url, form, token ?? OPEN) : "open";
+  if (why === "open") ask();
+  else end(why, true);
 }
 
 if (typeof document !== "undefined") {

@@ -1,0 +1,98 @@
+"""What so many people can show, before anybody has answered: the plan of each question of a survey.
+
+A survey whose file fixes the number of responses is read once, at that number, by intervals for one look. Every other
+survey is watched until somebody closes it, and has wider intervals, which hold however often one looks.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from warner.inference.intervals import Confidence
+from warner.planning.measures import Precision
+from warner.planning.measures import Question as Measure
+from warner.planning.solving import fewest_people
+from warner.words import counted, points
+
+if TYPE_CHECKING:
+    from warner.designs import Design
+    from warner.service.survey import Survey
+
+LEVEL = 0.95
+WORTHLESS = 0.5  # a half-width from here on leaves nearly every share possible
+USUAL = 0.05  # the half-width that people are counted for, where nobody knows how many will come
+
+
+def expected(survey: Survey, invited: int) -> int | None:
+    """Give the number of people that a survey can count at most; None if there is no end to it."""
+    known = [number for number in (survey.stop, invited if survey.invited else None) if number is not None]
+    return min(known, default=None)
+
+
+@lru_cache(maxsize=1024)
+def half_width(design: Design, people: int, *, anytime: bool) -> float | None:
+    """Give half the length of the interval of an answer, at its widest, after so many reports; None if it has none."""
+    if design.epsilon == 0:  # p = q: reports tell nothing, however many
+        return None
+    try:
+        return Precision(design, _measure(anytime=anytime)).half_width(float(people))
+    except ValueError:  # other answers lead to the same reports
+        return None
+
+
+@lru_cache(maxsize=1024)
+def needed(design: Design, goal: float, *, anytime: bool) -> int | None:
+    """Give the number of reports after which no half-width is larger than the goal; None if none is enough."""
+    if design.epsilon == 0:
+        return None
+    try:
+        return fewest_people(design, _measure(anytime=anytime), goal)
+    except ValueError:  # no number of people is enough
+        return None
+
+
+def _measure(*, anytime: bool) -> Measure:
+    return Measure("half_width", None, Confidence(LEVEL, anytime=anytime), 0.8, None, None, None)
+
+
+def prospects(survey: Survey, invited: int) -> dict[str, str]:
+    """Say for each question what the people who may respond can show; of an open survey, how many it takes."""
+    people = expected(survey, invited)
+    anytime = survey.stop is None or survey.stop != people
+    return {question.id: _prospect(question.design, people, anytime=anytime) for question in survey.questions}
+
+
+def _prospect(design: Design, people: int | None, *, anytime: bool) -> str:
+    kind = "any-time intervals" if anytime else "intervals"
+    if people is None:
+        enough = needed(design, USUAL, anytime=anytime)
+        if enough is None:
+            return "no number of people is enough: its reports tell nothing"
+        return f"95 % {kind} of at most \N{PLUS-MINUS SIGN}{points(USUAL)} take {counted(enough, 'report', 'reports')}"
+    if people == 0:
+        return "nobody is invited yet"
+    width, reports = half_width(design, people, anytime=anytime), counted(people, "report", "reports")
+    if width is None:
+        return "nothing, however many respond: its reports tell nothing"
+    if width >= WORTHLESS:
+        return f"{reports} can show next to nothing: the 95 % {kind} leave nearly every share possible"
+    return f"{reports} give 95 % {kind} of about \N{PLUS-MINUS SIGN}{points(width, up=True)}, at their widest"
+
+
+def doubts(survey: Survey, invited: int) -> list[str]:
+    """Say what cannot work as the survey file has it, for the number of people who are invited."""
+    if not survey.invited or not invited:
+        return []
+    said = []
+    if survey.stop is not None and survey.stop > invited:
+        said.append(
+            f"the survey stops at {survey.stop:,} responses, but only {invited:,} people are invited: it will not "
+            "close by itself, and its intervals remain the wider ones"
+        )
+    if survey.batch > invited:
+        said.append(
+            f"results are published in steps of {survey.batch:,} responses, but only {invited:,} people are invited: "
+            "nothing is seen before the survey is closed"
+        )
+    return said
