@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from warner.regression.cautions import ENOUGH
 from warner.regression.terms import INTERCEPT
 from warner.typesetting import Printed, estimate_columns
 from warner.words import counted, enumerated, level_text, printable, quoted, shortened, wrapped
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 WIDEST = 40  # characters of a term
 LISTED = 8  # names in a sentence
 DECIMALS = (3, 6)  # least and most
-ENOUGH = 100  # direct answers' worth of reports, from which on intervals keep their level
 KINDS = {
     "observed": "from the observed information",
     "expected": "from the expected information",
@@ -333,12 +333,9 @@ def _people(fit: Regression) -> str:
 
 
 def _information(fit: Regression) -> list[str]:
-    if fit.effective is None:
+    if fit.effective is None or (fit.effective < ENOUGH and fit.penalty is None):  # a note says it
         return []
-    said = f"Their reports tell as much as {fit.effective:,.0f} direct answers would."
-    few = f" That is fewer than {ENOUGH}: intervals may hold their level less often than they say."
-    few *= fit.effective < ENOUGH and fit.penalty is None
-    return [said + few]
+    return [f"Their reports tell as much as {fit.effective:,.0f} direct answers would."]
 
 
 def _optimum(fit: Regression) -> list[str]:

@@ -21,6 +21,7 @@ from scipy.special import chdtrc, fdtrc
 from warner.designs.facts import ChannelOperator
 from warner.estimators import channel_mle
 from warner.regression.ascent import climbed
+from warner.regression.cautions import of_coefficients
 from warner.regression.cluster_robust import FEW, ROUGH
 from warner.regression.covariances import sampled
 from warner.regression.likelihood import Likelihood
@@ -72,12 +73,15 @@ class ModelTests(Result):
         What was found.
     people : int
         The number of people whose reports were used.
+    notes : tuple of str
+        What must be said of all p-values: that the reports tell little.
     """
 
     formula: str
     names: tuple[str, ...]
     tests: tuple[ModelTest, ...]
     people: int
+    notes: tuple[str, ...] = ()
 
     @property
     def statistic(self) -> float:
@@ -109,6 +113,7 @@ class ModelTests(Result):
         return {
             "formula": self.formula,
             "people": self.people,
+            "notes": list(self.notes),
             "tests": [
                 {"term": name, **{field: plain(value) for field, value in test._asdict().items()}}
                 for name, test in zip(self.names, self.tests, strict=True)
@@ -121,9 +126,8 @@ class ModelTests(Result):
         statistics = ["" if np.isnan(value) else f"{value:.2f}" for value in table["statistic"]]
         columns = {"left out": labels(table["term"]), "test": labels(table["test"]), "statistic": statistics}
         columns |= {"df": cells(table["freedom"]), "p": p_value_cells(table["p"])}
-        notes = dict.fromkeys(test.note for test in self.tests if test.note)
         people = f"N = {counted(self.people, 'person', 'people')}."
-        return Printed(columns, f"Tests in {self.formula}", (people, *notes))
+        return Printed(columns, f"Tests in {self.formula}", (people, *self._said()))
 
     def text(self) -> str:
         """Write the tests as a table for people."""
@@ -134,8 +138,11 @@ class ModelTests(Result):
             "freedom": [str(test.freedom) for test in self.tests],
             "p": ["-" if np.isnan(test.p) else f"{test.p:.3g}" for test in self.tests],
         }
-        notes = dict.fromkeys(test.note for test in self.tests if test.note)
-        return "\n".join([f"Tests in {self.formula}", *tabulated(columns, left=2), *notes])
+        return "\n".join([f"Tests in {self.formula}", *tabulated(columns, left=2), *self._said()])
+
+    def _said(self) -> list[str]:
+        """Give all that must be said, once."""
+        return list(dict.fromkeys([*(test.note for test in self.tests if test.note), *self.notes]))
 
 
 def term_tests(fit: Regression) -> ModelTests:
@@ -145,7 +152,10 @@ def term_tests(fit: Regression) -> ModelTests:
         raise ValueError(f"the model must have terms besides the intercept, but is {fit.gathered.formula!r}")
     every = np.arange(len(fit.coefficients))
     results = [_tested(fit, np.eye(len(every))[:, np.delete(every, group)]) for group in groups.values()]
-    return ModelTests(fit.gathered.formula, tuple(groups), tuple(results), fit.people)
+    tested = sorted(place for group in groups.values() for place in group)
+    return ModelTests(
+        fit.gathered.formula, tuple(groups), tuple(results), fit.people, tuple(of_coefficients(fit, tested))
+    )
 
 
 def compared(fit: Regression, smaller: Regression) -> ModelTests:
@@ -153,7 +163,7 @@ def compared(fit: Regression, smaller: Regression) -> ModelTests:
     inside = _embedding(fit, smaller)
     name = f"to {smaller.gathered.formula}"
     result = _tested(fit, inside, None if smaller.log_likelihood is None else smaller.point)
-    return ModelTests(fit.gathered.formula, (name,), (result,), fit.people)
+    return ModelTests(fit.gathered.formula, (name,), (result,), fit.people, tuple(of_coefficients(fit)))
 
 
 def _tested(fit: Regression, inside: Array, known: Array | None = None) -> ModelTest:
@@ -187,7 +197,7 @@ def _likelihood_ratio(fit: Regression, inside: Array, known: Array | None) -> Mo
             f"climbed again from there, to a log-likelihood of {top:.6f}; fit with more starts."
         )
     elif fit.infinity is not None:
-        note = "An estimate lies at infinity: p-values are approximate."
+        note = "An estimate lies at infinity: p-values should not be relied on."
     statistic = max(0.0, 2 * (top - null.value))
     freedom = len(fit.coefficients) - inside.shape[1]
     return ModelTest(RATIO, statistic, freedom, float(chdtrc(freedom, statistic)), note)
@@ -334,12 +344,13 @@ def criteria(fit: Regression) -> Criteria:
 
 def null_log_likelihood(rows: Rows) -> float:
     """Give the largest log-likelihood of shares that are the same for everybody, whatever the link."""
-    return largest_log_likelihood(*rows.patterns())
+    return most_likely(*rows.patterns())[0]
 
 
-def largest_log_likelihood(likelihoods: Array, weights: Array) -> float:
-    """Give the largest log-likelihood of reports of people with the same shares, from their distinct likelihoods."""
+def most_likely(likelihoods: Array, weights: Array) -> tuple[float, Array]:
+    """Give the largest log-likelihood of people who are alike, from their distinct likelihoods; and the shares."""
     if len(likelihoods) == 1:
-        return float(weights[0] * np.log(likelihoods[0].max()))
+        best = likelihoods[0].argmax()
+        return float(weights[0] * np.log(likelihoods[0, best])), np.eye(likelihoods.shape[1])[best]
     shares = channel_mle(weights, ChannelOperator.of_matrix(likelihoods.T)).shares
-    return float(weights @ np.log(likelihoods @ shares))
+    return float(weights @ np.log(likelihoods @ shares)), shares

@@ -88,6 +88,18 @@ class Sensitivities(Result):
         kept = (table["term"] != MEAN_SHARE) | (table["answer"] != domain[1]) | (len(domain) != 2)
         return {name: column[kept] for name, column in table.items()}
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What must be said wherever these numbers are used, of each assumed share."""
+        always = [note for note in self.fits[0].notes if all(note in fit.notes for fit in self.fits)]
+        sometimes = [
+            f"If {100 * share:g} % do: {note[0].lower()}{note[1:]}"
+            for share, fit in zip(self.cheating.tolist(), self.fits, strict=True)
+            for note in fit.notes
+            if note not in always
+        ]
+        return (*always, *sometimes)
+
     def to_dict(self) -> Document:
         """Give what JSON can hold."""
         columns = {name: column.tolist() for name, column in self.table().items()}
@@ -95,7 +107,7 @@ class Sensitivities(Result):
             "formula": self.fits[0].gathered.formula,
             "safe": self.safe,
             "level": self.level,
-            "notes": list(self.fits[0].notes),
+            "notes": list(self.notes),
             "values": [
                 {name: plain(value) for name, value in zip(columns, row, strict=True)}
                 for row in zip(*columns.values(), strict=True)
@@ -111,11 +123,8 @@ class Sensitivities(Result):
         columns = {"cheating (%)": assumed, "answer": answers, "term": labels(table["term"])}
         columns |= estimate_columns(table, "estimate", f"{level_text(self.level)} interval")
         head = f"{self.fits[0].gathered.formula}, if some people reported {self.safe!r} regardless of the design"
-        return Printed(
-            columns,
-            head,
-            (f"N = {counted(self.fits[0].people, 'person', 'people')}.", INDEPENDENT, *self.fits[0].notes),
-        )
+        people = f"N = {counted(self.fits[0].people, 'person', 'people')}."
+        return Printed(columns, head, (people, INDEPENDENT, *self.notes))
 
     def text(self) -> str:
         """Write the table for people: a column for each assumed share."""
@@ -135,7 +144,7 @@ class Sensitivities(Result):
             ]
         about = f"regardless of the design, with {level_text(self.level)} intervals"
         head = f"{self.fits[0].gathered.formula}, if this part of the people reported {self.safe!r} {about}"
-        return "\n".join([head, *tabulated(columns, left=2), INDEPENDENT, *self.fits[0].notes])
+        return "\n".join([head, *tabulated(columns, left=2), INDEPENDENT, *self.notes])
 
 
 def sensitivities(fit: Regression, safe: Label, shares: Sequence[Number], *, level: float) -> Sensitivities:

@@ -214,21 +214,23 @@ class Likelihood:
         The expected information of a report against that of a direct answer, on average over the predictors. Where
         reports cannot be listed, the outer product of the score, whose mean it is, stands for it.
         """
-        eta = self.predictors(b)
-        shares = np.maximum(self.family.shares(eta), np.finfo(float).tiny)
         together = self._moved_together()
-        rooted = np.einsum("kfn,fg->kgn", self.family.slopes(eta), together) / np.sqrt(shares)[:, np.newaxis]
-        direct = np.einsum("kfn,kgn->nfg", rooted, rooted)
-        if all(table is not None for table in self.rows.tables):
-            report = self.expected_curvature(b).transpose(2, 0, 1)
-        else:
-            report = self.outer_curvature(b).transpose(2, 0, 1)
-        report = together.T @ report @ together
+        direct, report = (together.T @ information @ together for information in self.told(b))
         # Where a share has come to 0 or 1, a report says nothing even against the little that an answer would say.
         silent = np.trace(direct, axis1=1, axis2=2) < SILENT
         direct[silent], report[silent] = np.eye(together.shape[1]), 0.0
         told = np.trace(np.linalg.pinv(direct, hermitian=True) @ report, axis1=1, axis2=2) / together.shape[1]
         return float(self.rows.weight @ told)
+
+    def told(self, b: Array) -> tuple[Array, Array]:
+        """Give the information of a direct answer and of a report about each row's predictors, (n, f, f)."""
+        eta = self.predictors(b)
+        shares = np.maximum(self.family.shares(eta), np.finfo(float).tiny)
+        rooted = self.family.slopes(eta) / np.sqrt(shares)[:, np.newaxis]
+        direct = np.einsum("kfn,kgn->nfg", rooted, rooted)
+        listed = all(table is not None for table in self.rows.tables)
+        report = self.expected_curvature(b) if listed else self.outer_curvature(b)
+        return direct, report.transpose(2, 0, 1)
 
     def _moved_together(self) -> Array:
         """Give the groups of predictors that are always the same, as met cutpoints: (f, groups) of 0 and 1."""

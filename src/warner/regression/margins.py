@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.inference.complements import answers_of_interest
+from warner.regression.cautions import cautions
 from warner.regression.limits import p_values, taken
-from warner.regression.means import mean_limits, mean_of_columns, mean_over_people
+from warner.regression.means import at_the_boundary, boundary_notes, mean_limits, mean_of_columns, mean_over_people
 from warner.results import Result, plain
 from warner.typesetting import Printed, estimate_columns, labels
 from warner.words import counted, enumerated, level_text, quoted, sentence, tabulated
@@ -193,8 +194,17 @@ def marginal_effects(
         fit.people,
         np.array(statistic),
         methods,
-        () if fit.clustered is None or freedom is None else tuple(fit.clustered.sentences(freedom)),
+        tuple(_notes(fit, effects, freedom)),
     )
+
+
+def _notes(fit: Regression, effects: Sequence[tuple[str, Mean]], freedom: Array | None) -> list[str]:
+    """Say where the reports tell too little, or clusters are few."""
+    inside = [(name, mean) for name, mean in effects if not at_the_boundary(fit, mean)]
+    said = boundary_notes(fit) if len(inside) < len(effects) else []
+    slopes = np.array([mean.slopes[0] for _, mean in inside]).reshape(-1, len(fit.point))
+    said += cautions(fit, [name for name, _ in inside], slopes)
+    return said + ([] if fit.clustered is None or freedom is None else fit.clustered.sentences(freedom))
 
 
 def _around(changes: Array, errors: Array, reach: Array) -> tuple[Array, Array]:

@@ -166,7 +166,7 @@ def mean_limits(
     nothing = np.full(k, np.nan)
     if method == "none":
         return MeanLimits(errors, nothing, nothing.copy(), ("none",) * k, statistic, freedom)
-    touched = _touched(fit, mean)
+    touched = at_the_boundary(fit, mean)
     if no_profile(fit) or method == "wald":
         if not touched:
             return MeanLimits(errors, low, high, ("wald",) * k, statistic, freedom)
@@ -191,12 +191,21 @@ def mean_limits(
     return MeanLimits(nothing if touched else errors, low, high, tuple(methods), statistic)
 
 
-def _touched(fit: Regression, mean: Mean) -> bool:
+def at_the_boundary(fit: Regression, mean: Mean) -> bool:
     """Tell whether some of the shares go to 0 or 1 with the estimates at infinity."""
     if fit.infinity is None:
         return False
     moved = np.abs(fit.specification.matrix(fit.infinity.direction) @ mean.x.T).max(axis=0)
     return bool((moved[mean.weight != 0] > MOVES).any())
+
+
+def boundary_notes(fit: Regression) -> list[str]:
+    """Say what is known of sums with shares that are estimated as 0 or 1."""
+    said = "Some of these shares are estimated as 0 or 100 %, where there are no standard errors"
+    reason = no_profile(fit)
+    if not reason:
+        return [f"{said}: intervals and p-values are those of the profile likelihood."]
+    return [f"{said}, and there is no profile likelihood {reason}: they have no interval. A linear model has one."]
 
 
 def _variance_of_people(fit: Regression, mean: Mean) -> Array:

@@ -19,13 +19,14 @@ import numpy as np
 from scipy.special import expit, logit
 
 from warner.inference.complements import answers_of_interest, remainder
+from warner.regression.cautions import cautions
 from warner.regression.cluster_robust import Accuracy
 from warner.regression.covariates import columns_of, number_of_rows
 from warner.regression.families import Binary, Cumulative, Softmax
 from warner.regression.likelihood import Likelihood
 from warner.regression.limits import Coordinates, ends_of, infinite_in, quantile, summit, taken, wald_agrees
 from warner.regression.mean_profiles import MeanShare
-from warner.regression.means import check_target, mean_ends, mean_limits, mean_over_people
+from warner.regression.means import boundary_notes, check_target, mean_ends, mean_limits, mean_over_people
 from warner.regression.profiles import Combination, LogOdds
 from warner.regression.terms import by_name
 from warner.results import Result, plain
@@ -188,16 +189,16 @@ def predicted(
     given = {} if profiles is None else _given(profiles, variables)
     averaged = tuple(name for name in variables if name not in given)
     if profiles is not None and not averaged:
-        shares, accuracy, ends = _of_profiles(fit, fit.gathered.terms.matrix(given), level, method)
+        found = _of_profiles(fit, fit.gathered.terms.matrix(given), level, method)
     else:
-        shares, accuracy, ends = _of_means(fit, given, target, level, interval if method != "none" else "none")
-    low, high, methods = zip(*ends, strict=True)
-    errors, freedom = accuracy
+        found = _of_means(fit, given, target, level, interval if method != "none" else "none")
+    low, high, methods = zip(*found.ends, strict=True)
+    errors, freedom = found.accuracy
     return Prediction(
         given,
         averaged,
         fit.specification.domain,
-        shares,
+        found.shares,
         errors,
         np.array(low),
         np.array(high),
@@ -206,8 +207,20 @@ def predicted(
         target,
         fit.people,
         freedom,
-        () if fit.clustered is None or freedom is None else tuple(fit.clustered.sentences(freedom)),
+        tuple(_notes(fit, given, found)),
     )
+
+
+def _notes(fit: Regression, given: Columns, found: _Found) -> list[str]:
+    """Say where the reports tell too little, or clusters are few."""
+    errors, freedom = found.accuracy
+    inside = ~np.isnan(errors[:, 0])
+    rows = range(number_of_rows(given)) if given else ()
+    names = [", ".join(f"{name} = {_shown(column[row])}" for name, column in given.items()) for row in rows]
+    named = [name for name, known in zip(names or ["the mean"], inside.tolist(), strict=True) if known]
+    said = [] if inside.all() or fit.penalty is not None else boundary_notes(fit)
+    said += cautions(fit, named, found.slopes[inside])
+    return said + ([] if fit.clustered is None or freedom is None else fit.clustered.sentences(freedom))
 
 
 def _given(profiles: Any, variables: Sequence[str]) -> Columns:
@@ -230,19 +243,27 @@ def _given(profiles: Any, variables: Sequence[str]) -> Columns:
 Ends = tuple["Array", "Array", tuple[str, ...]]
 
 
-def _of_means(
-    fit: Regression, given: Columns, target: str, level: float, method: str
-) -> tuple[Array, Accuracy, list[Ends]]:
+class _Found(NamedTuple):
+    """Shares, derivatives of those of the first answer in the coefficients, errors, and intervals."""
+
+    shares: Array
+    slopes: Array
+    accuracy: Accuracy
+    ends: list[Ends]
+
+
+def _of_means(fit: Regression, given: Columns, target: str, level: float, method: str) -> _Found:
     """Give means over people, with some variables set to each row of values in turn."""
     rows = range(number_of_rows(given))
     means = [mean_over_people(fit, {name: column[row] for name, column in given.items()}) for row in rows]
     found = [mean_limits(fit, mean, target, method, level, partial(_around, fit)) for mean in means]
     freedom = None if fit.clustered is None else np.array([one.freedom for one in found])
     accuracy = Accuracy(np.array([one.errors for one in found]), freedom)
-    return np.array([mean.shares for mean in means]), accuracy, [(one.low, one.high, one.methods) for one in found]
+    shares, slopes = np.array([mean.shares for mean in means]), np.array([mean.slopes[0] for mean in means])
+    return _Found(shares, slopes, accuracy, [(one.low, one.high, one.methods) for one in found])
 
 
-def _of_profiles(fit: Regression, x: Array, level: float, method: str) -> tuple[Array, Accuracy, list[Ends]]:
+def _of_profiles(fit: Regression, x: Array, level: float, method: str) -> _Found:
     """Give the shares of people with each row of columns."""
     shares, slopes = fit.specification.shares_at(fit.point, x), fit.specification.slopes_at(fit.point, x)
     errors, freedom = fit.accuracy(slopes)
@@ -254,7 +275,7 @@ def _of_profiles(fit: Regression, x: Array, level: float, method: str) -> tuple[
         _of_profile(fit, row, share, error, times, method, top)
         for row, share, error, times in zip(x, shares, errors, reach, strict=True)
     ]
-    return shares, Accuracy(errors, freedom), ends
+    return _Found(shares, slopes[:, 0], Accuracy(errors, freedom), ends)
 
 
 def _around(fit: Regression, shares: Array, errors: Array, reach: Array) -> tuple[Array, Array]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from warner.regression.cautions import coefficient_names, of_coefficients
 from warner.regression.cells import checked
 from warner.regression.cluster_robust import Accuracy
 from warner.regression.comparisons import compared, criteria, term_tests
@@ -33,7 +34,6 @@ from warner.regression.specifications import check_options, specified
 from warner.regression.starts import Start
 from warner.regression.starts import starts as all_starts
 from warner.results import Result, as_frame
-from warner.words import printable
 
 if TYPE_CHECKING:
     import os
@@ -141,13 +141,13 @@ class Regression(Result):
         """Degrees of freedom of Student's t of each coefficient; None without clusters, for the normal distribution."""
         return None if self.clustered is None else self.clustered.accuracy(np.eye(len(self.point))).freedom
 
-    @property
+    @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What must be said of intervals and p-values where clusters are few or unequal."""
-        coefficients = self.specification.coefficients
-        several = len({name.answer for name in coefficients}) > 1
-        names = [printable(str(name) if several else name.term) for name in coefficients]
-        return () if self.clustered is None else self.clustered.notes(names, np.isfinite(self.coefficients))
+        """What must be said of intervals and p-values where reports tell little, or clusters are few or unequal."""
+        told = tuple(of_coefficients(self))
+        if self.clustered is None:
+            return told
+        return (*told, *self.clustered.notes(coefficient_names(self), np.isfinite(self.coefficients)))
 
     def accuracy(self, slopes: Array) -> Accuracy:
         """Give errors and degrees of freedom of what has these derivatives in the coefficients, (..., coefficients)."""

@@ -1,0 +1,81 @@
+r"""What must be said wherever numbers of a regression are used: that its reports tell little, of all or of some terms.
+
+How much they tell is counted in direct answers. Of all coefficients together that is `Regression.effective`. Of one
+quantity h(b) alone: people speak about it as much as their predictors move, :math:`m_n = x_n'V\nabla h`, when it moves
+and all else gives way. So those who do are :math:`(\sum w m^2)^2 / \sum w^2 m^4` in number, as with sampling weights,
+and the reports of each are worth that part of a direct answer that the expected information has in that direction.
+For the coefficient of a level against all others it is the people of that level, however many the others are.
+
+Likelihood ratios of a factor with four levels rejected a true null at 5 % in 15 % of surveys whose reports told as much
+as 25 direct answers, in 8 % at 79, and in 5.5 % at 121.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warner.words import enumerated, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warner.arrays import Array
+    from warner.regression.regressions import Regression
+
+ENOUGH = 100  # direct answers, of all people together, from which on intervals and tests keep their level
+ENOUGH_OF_ONE = 30  # the same for one coefficient, share or effect
+MANY = 10**8  # rows of the data times quantities, beyond which only all together are looked at
+LISTED = 8
+DOUBTFUL = "intervals may hold their level less often than they say, and p-values should not be relied on"
+
+
+def own_answers(fit: Regression, slopes: Array) -> Array:
+    """Give how many direct answers would tell as much about what has these derivatives, (..., coefficients)."""
+    rows, likelihood = fit.gathered.rows, fit.likelihood
+    direct, report = likelihood.told(fit.point)  # (n, f, f)
+    flat = slopes.reshape(-1, slopes.shape[-1])
+    result = np.zeros(len(flat))
+    for place, slope in enumerate(flat):
+        moved = likelihood.movement(fit.spread @ slope)  # (f, n)
+        square = (moved**2).sum(axis=0)
+        if not np.isfinite(square).all() or not square.any():
+            continue
+        square /= square.max()
+        worth, whole = (np.einsum("fn,nfg,gn->n", moved, one, moved) for one in (report, direct))
+        part = np.divide(worth, whole, out=np.zeros_like(worth), where=whole > 0)
+        result[place] = (rows.weight @ square) * (rows.weight @ (square * part)) / (rows.square @ square**2)
+    return result.reshape(slopes.shape[:-1])
+
+
+def cautions(fit: Regression, names: Sequence[str] = (), slopes: Array | None = None) -> list[str]:
+    """Say where the reports tell too little: of all, or of the quantities that have these names and derivatives."""
+    if fit.effective is None or fit.penalty is not None:
+        return []
+    if fit.effective < ENOUGH:
+        return [
+            f"The reports tell as much as {fit.effective:,.0f} direct answers would, fewer than {ENOUGH}: {DOUBTFUL}."
+        ]
+    if slopes is None or not len(names) or len(names) * len(fit.gathered.rows.x) > MANY:
+        return []
+    few = own_answers(fit, slopes) < ENOUGH_OF_ONE
+    if not few.any():
+        return []
+    about = enumerated([printable(name) for name, lacking in zip(names, few.tolist(), strict=True) if lacking], LISTED)
+    return [f"About {about} the reports tell less than {ENOUGH_OF_ONE} direct answers would: there {DOUBTFUL}."]
+
+
+def of_coefficients(fit: Regression, which: Sequence[int] | None = None) -> list[str]:
+    """Say the same of some coefficients, or of all; those at infinity have words of their own."""
+    lost = np.zeros(len(fit.point), dtype=bool) if fit.infinity is None else fit.infinity.mask
+    chosen = [i for i in (range(len(fit.point)) if which is None else which) if not lost[i]]
+    names = coefficient_names(fit)
+    return cautions(fit, [names[i] for i in chosen], np.eye(len(fit.point))[chosen])
+
+
+def coefficient_names(fit: Regression) -> list[str]:
+    """Name the coefficients: by their terms, with the answer where there are several blocks."""
+    coefficients = fit.specification.coefficients
+    several = len({name.answer for name in coefficients}) > 1
+    return [printable(str(name) if several else name.term) for name in coefficients]
