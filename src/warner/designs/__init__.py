@@ -74,8 +74,8 @@ def register(mechanism: Mechanism) -> Mechanism:
     Parameters
     ----------
     mechanism : subclass of Design
-        What `warner.designs.contract` asks for, and a name of its own in ``mechanism``. A class that is defined again,
-        as by a cell of a notebook that is run again, takes the place of the one before.
+        All that ``warner.designs.contract`` asks for, and a name of its own in ``mechanism``. A class that is defined
+        again, as by a cell of a notebook that is run again, takes the place of the one before.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def register(mechanism: Mechanism) -> Mechanism:
     Notes
     -----
     A package makes its mechanisms known by entry points of the group ``warner.mechanisms``, without a call: see
-    ``warner.designs.registry``. `CONTRIBUTING.md` has a skeleton. Browsers do not know mechanisms of one's own.
+    ``warner.designs.registry``. ``CONTRIBUTING.md`` has a skeleton. Browsers do not know mechanisms of one's own.
     """
     return MECHANISMS.register(mechanism)
 

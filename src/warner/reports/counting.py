@@ -26,7 +26,17 @@ from warner.reports.batches import (
 )
 from warner.reports.counts import refuse_amounts, refuse_overflow
 from warner.reports.dialects import Dialect, dialect
-from warner.reports.engines import Source, chosen, counted, is_sqlite, opened, readable, refuse_types, with_numbers
+from warner.reports.engines import (
+    Source,
+    chosen,
+    chosen_among,
+    counted,
+    is_sqlite,
+    opened,
+    readable,
+    refuse_types,
+    with_numbers,
+)
 from warner.reports.kept import Kept
 from warner.reports.labelled import as_asked
 from warner.reports.partitions import are_places, places_of, shown
@@ -68,10 +78,11 @@ def tally(
 
     Parameters
     ----------
-    reports : sequence, array, series, data frame, table or path
-        A list or NumPy array of reports; a pandas, Polars (eager or lazy), PyArrow or DuckDB frame or series; an Ibis
-        table; a Dask or Spark data frame; the path, folder or glob of CSV, Parquet or JSON files, gzipped or not, or of
-        SPSS, Stata or SAS files; or a list of ``pathlib.Path`` objects. Folders such as ``day=1`` stand for a column.
+    reports : sequence, array, mapping, series, data frame, table or path
+        A list or NumPy array of reports; a mapping of names to columns, as `regress` takes it; a pandas, Polars (eager
+        or lazy), PyArrow or DuckDB frame or series; an Ibis table; a Dask or Spark data frame; the path, folder or glob
+        of CSV, Parquet or JSON files, gzipped or not, or of SPSS, Stata or SAS files; or a list of ``pathlib.Path``
+        objects. Folders such as ``day=1`` stand for a column.
         Reports that are sets of answers are hexadecimal strings or bytes, as `randomize` writes them. Or the database
         of a survey, which ``warner collect`` keeps: its file, or a URL ``postgresql://...``. Its published counts are
         read, beside a running survey or not, and nothing is changed.
@@ -111,6 +122,8 @@ def tally(
     >>> survey = RandomizedResponse(["yes", "no"], truth="3/4")
     >>> tally(["no", "no", None, "yes"], survey)
     <Tally of 3 reports among 2 answers: 1 'yes', 2 'no'; 1 missing>
+    >>> tally({"report": ["yes", "no"], "times": [40, 60]}, survey, counts="times")
+    <Tally of 100 reports among 2 answers: 40 'yes', 60 'no'>
     """
     if unknown not in {"error", "drop"}:
         raise ValueError(f'unknown must be "error" or "drop", but got {unknown!r}')
@@ -143,8 +156,27 @@ def tally(
         if column is not None:
             raise TypeError(f"column must be left out for a sequence of reports, but got {column!r}")
         return _tally_array(reports, design, options)
+    if isinstance(reports, Mapping):
+        return _tally_mapping(reports, design, column, options)
     with readable("the table of reports"):
         return _tally_frame(reports, design, column, options)
+
+
+def _tally_mapping(columns: Mapping[str, Any], design: Design, column: str | None, options: _Options) -> Tally:
+    """Count the reports of columns by name: sequences or arrays of one length."""
+    single = [name for name, values in columns.items() if isinstance(values, str) or not hasattr(values, "__len__")]
+    if single or not columns:
+        found = f"that of {single[0]!r} is of type {type(columns[single[0]]).__name__}" if single else "there is none"
+        raise TypeError(
+            "reports, as a mapping, must have a column of values for each name, with column= for that of the reports, "
+            f"but {found}; for numbers of reports by label, such as {{'yes': 40, 'no': 60}}, give a list of the labels "
+            "and counts=, a list of the numbers"
+        )
+    values = {name: column.to_list() if hasattr(column, "to_list") else column for name, column in columns.items()}
+    role = chosen_among(list(values), column, options.by, options.weights, options.counts)
+    by = {name: values[name] for name in role.by} if role.by else None
+    weights, counts = (None if name is None else values[name] for name in (role.weights, role.counts))
+    return _tally_array(values[role.value], design, options._replace(by=by, weights=weights, counts=counts))
 
 
 def _tally_frame(reports: Any, design: Design, column: str | None, options: _Options) -> Tally:

@@ -222,11 +222,26 @@ def chosen(
 
     With `secret` the names are not told in errors: in a file without a header they are somebody's answers.
     """
-    names = list(source.frame.collect_schema())
+    return chosen_among(
+        list(source.frame.collect_schema()), column, by, weights, counts, partitions=source.partitions, secret=secret
+    )
+
+
+def chosen_among(
+    names: list[str],
+    column: str | None,
+    by: str | Iterable[str] | None,
+    weights: str | None,
+    counts: str | None,
+    *,
+    partitions: Iterable[str] = (),
+    secret: bool = False,
+) -> Columns:
+    """Choose from these names; see `chosen`. Those of folders are not counted unless they are asked for."""
     groups = () if by is None else (by,) if isinstance(by, str) else tuple(by)
     named = [name for name in (*groups, weights, counts) if name is not None]
     if column is None:
-        rest = [name for name in names if name not in named and name not in source.partitions]
+        rest = [name for name in names if name not in named and name not in partitions]
         if len(rest) != 1:
             names_left = "" if secret else f": {_listed(rest)}"
             raise ValueError(
