@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from itertools import permutations
+from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import gammaln, xlogy
 
 from engines import ENGINES, in_engine
 from warner import Channel, RandomizedResponse, UnaryEncoding, channel_mle, inv, surveys
 from warner.designs import Product
 from warner.regression.associations import Association, associate
+from warner.regression.correlations import Scores, _jackknife, correlation
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "associations.json").read_text(encoding="utf-8"))
 COIN = RandomizedResponse(["yes", "no"], truth="3/4")
@@ -504,3 +506,96 @@ def test_bad_columns_of_frames_are_clear_errors(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         associate(tmp_path / "nothing.csv", QUESTIONS)
     assert_array_equal(Product(QUESTIONS).widths, (2, 2))
+
+
+# Intervals of correlations
+
+
+def covered_by(first: Any, second: Any, truth: float, *, indicator: bool) -> float:
+    """Give how often the interval holds the true correlation, of surveys in rows; undefined ones do not count."""
+    people = np.ones(first.shape[1])
+    held = []
+    for one, other in zip(first, second, strict=True):
+        told = correlation(("q", "r"), ("yes",), Scores(one), Scores(other, indicator), people, people, 0.95)
+        if not math.isnan(told.value):
+            assert -1 <= told.low <= min(max(told.value, -1), 1) <= told.high <= 1
+            held.append(told.low <= truth <= told.high)
+    return float(np.mean(held))
+
+
+def reported(truth: Any, p: float, rng: np.random.Generator) -> Any:
+    """Tell the truth with probability p, and debias."""
+    return (np.where(rng.random(truth.shape) < p, truth, ~truth) - (1 - p)) / (2 * p - 1)
+
+
+@pytest.mark.parametrize(("n", "p"), [(60, 0.8), (60, 1.0), (200, 0.8), (200, 1.0), (1000, 0.8)])
+def test_the_correlation_with_a_skewed_number_is_covered(n: int, p: float) -> None:
+    # The number is lognormal, and twice as large for the 30 % who hold the answer.
+    surveys_drawn, share, rng = 1200, 0.3, np.random.default_rng(1)
+    truth = rng.random((surveys_drawn, n)) < share
+    numbers = rng.lognormal(size=truth.shape) * (1 + truth)
+    mean, square = math.exp(0.5), math.exp(2)
+    variance = square * (1 - share + 4 * share) - (mean * (1 + share)) ** 2
+    rho = mean * math.sqrt(share * (1 - share) / variance)
+    covered = covered_by(reported(truth, p, rng), numbers, rho, indicator=False)
+    # Approximate: 93 % at least, but for four binomial standard errors. (The estimate with 1.96 standard errors on both
+    # sides: 87, 86, 90, 90 and 92 %.)
+    assert covered >= 0.93 - 4 * math.sqrt(0.93 * 0.07 / surveys_drawn)
+
+
+@pytest.mark.parametrize("truthful", [1.0, 0.9])
+def test_correlations_of_rare_answers_and_near_one_are_covered_by_enumeration(truthful: float) -> None:
+    # All tables of 20 people, and shares of both answers, of one of them, of the other, and of none.
+    n = 20
+    tables = np.array([(a, b, c, n - a - b - c) for a, b, c in product(range(n + 1), repeat=3) if a + b + c <= n])
+    design = RandomizedResponse(["yes", "no"], odds=(1, 0) if truthful == 1 else (9, 1))
+    indicators = design.inverse()[:, 0]
+    first, second = Scores(np.repeat(indicators, 2)), Scores(np.tile(indicators, 2))
+    told = [correlation(("q", "r"), ("yes", "yes"), first, second, row, row, 0.95, 0.5) for row in tables.astype(float)]
+    low, high = (np.array([getattr(each, name) for each in told]) for name in ("low", "high"))
+    known = ~np.isnan(low)
+    channel = np.kron(design.channel(), design.channel())
+    ways = gammaln(n + 1) - gammaln(tables + 1).sum(axis=1)
+    for shares in (
+        (0.45, 0.02, 0.02, 0.51),  # 0.92: 4 of 10 surveys have no table but that of perfect agreement
+        (0.48, 0.01, 0.01, 0.5),
+        (0.3, 0.0, 0.0, 0.7),
+        (0.1, 0.1, 0.1, 0.7),
+        (0.25, 0.25, 0.25, 0.25),
+        (0.05, 0.1, 0.05, 0.8),
+        (0.0, 0.2, 0.2, 0.6),  # nobody holds both
+        (0.4, 0.2, 0.1, 0.3),
+    ):
+        x, y = shares[0] + shares[1], shares[0] + shares[2]
+        rho = (shares[0] - x * y) / math.sqrt(x * (1 - x) * y * (1 - y))
+        law = np.exp(ways + xlogy(tables, np.array(shares) @ channel).sum(axis=1))
+        assert law.sum() == pytest.approx(1)
+        covered = law[(low <= rho + 1e-9) & (rho - 1e-9 <= high)].sum() / law[known].sum()
+        assert covered >= 0.95
+
+
+def test_agreement_of_all_people_does_not_prove_a_correlation_of_one() -> None:
+    direct = RandomizedResponse(["yes", "no"], odds=(1, 0))
+    (told,) = associate([[9, 0], [0, 11]], {"q": direct, "r": direct}).pairs[0].correlations
+    assert (told.value, told.high) == (pytest.approx(1), 1)
+    assert told.low < 0.8
+
+
+def test_the_jackknife_is_that_of_leaving_out_each_person() -> None:
+    rng = np.random.default_rng(3)
+    a, y = Scores(rng.integers(0, 2, 12).astype(float)), Scores(rng.lognormal(size=12), indicator=False)
+    one = np.ones(12)
+    values = []
+    for person in range(12):
+        rest = np.arange(12) != person
+        values.append(np.corrcoef(a.values[rest], y.values[rest])[0, 1])
+    assert_allclose(_jackknife(a, y, one, one), 11 / 12 * ((values - np.mean(values)) ** 2).sum(), rtol=1e-9)
+    # People who are alike are one row.
+    twice = Scores(np.repeat(a.values, 2)), Scores(np.repeat(y.values, 2), indicator=False)
+    assert_allclose(_jackknife(a, y, 2 * one, 2 * one), _jackknife(*twice, np.ones(24), np.ones(24)), rtol=1e-9)
+
+
+def test_a_correlation_says_its_level_and_that_it_is_approximate() -> None:
+    told = associate(TABLE, QUESTIONS, level=0.9).pairs[0].correlations[0]
+    assert "approximate 90 % interval" in told.text()
+    assert (told.to_dict()["level"], told.to_dict()["approximate"]) == (0.9, True)

@@ -372,7 +372,7 @@ def associate(
     array([[0.115, 0.085],
            [0.055, 0.745]])
     >>> result.pairs[0].correlations[0].text()
-    '0.539, standard error 0.14, interval 0.255 to 0.823'
+    '0.539, standard error 0.14, approximate 95 % interval 0.256 to 0.841'
     """
     given: Any = designs
     if not isinstance(given, Mapping):

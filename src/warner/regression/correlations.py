@@ -17,6 +17,15 @@ The standard error is that of the influence function: the mean square, over n, o
 with :math:`\dot v = (1-2\pi)(a-\pi)` for an indicator and :math:`(y-\bar y)^2 - v` for a number. Nothing keeps the
 estimate between -1 and 1: where it lies outside, that is said, and it is not cut.
 
+The interval has all correlations :math:`\rho` with :math:`(r - \rho)^2 \le z^2 \, V(\rho)`, where V is the mean square
+above with :math:`\rho` in the place of r: a quadratic in :math:`\rho`, so that the ends are roots of a quadratic, as
+those of Fieller's interval of a ratio. Multiples of the standard error on both sides of the estimate would be too short
+for skewed numbers, where estimate and standard error are far from independent: with lognormal numbers and 60 people
+they hold the true correlation in 86 to 87 % of surveys, these in 95 to 96 %. What the influence function leaves out for
+few people and heavy tails is made good by the jackknife: V is enlarged as much as the jackknife's variance of r exceeds
+the square of the standard error. The interval remains approximate: with lognormal numbers it held in 93 to 97 % of
+surveys of 60 to 1,000 people, the least with direct answers.
+
 .. [1] J. A. Fox, P. E. Tracy, "Measuring associations with randomized response", Social Science Research 13 (1984),
    188-197.
 """
@@ -27,9 +36,11 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 from scipy.special import ndtri
 
 from warner.results import plain
+from warner.words import level_text
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Label
@@ -50,7 +61,7 @@ class Correlation:
         The estimate, which sampling error may put outside -1 to 1, and its standard error. NaN where a share is
         estimated to be 0 or less, or 1 or more, or all numbers are the same: there is no variance to divide by.
     low, high : float
-        Approximate confidence interval, not cut either.
+        Approximate confidence interval, within -1 and 1.
     difference, difference_se : float
         The covariance: for two answers, the share of people who hold both minus the product of the two shares.
     """
@@ -64,6 +75,7 @@ class Correlation:
     high: float
     difference: float
     difference_se: float
+    level: float
 
     @property
     def outside(self) -> bool:
@@ -74,15 +86,16 @@ class Correlation:
         """Say it in one line."""
         if math.isnan(self.value):
             return "undefined, because a share is estimated to be 0 or less, or 1 or more, or all numbers are the same"
-        interval = f"{self.low:.3g} to {self.high:.3g}"
+        interval = f"approximate {level_text(self.level)} interval {self.low:.3g} to {self.high:.3g}"
         beyond = "; outside -1 to 1, by sampling error" if self.outside else ""
-        return f"{self.value:.3g}, standard error {self.se:.2g}, interval {interval}{beyond}"
+        return f"{self.value:.3g}, standard error {self.se:.2g}, {interval}{beyond}"
 
     def to_dict(self) -> Document:
         """Give what JSON can hold."""
-        names = ("value", "se", "low", "high", "difference", "difference_se")
+        names = ("value", "se", "low", "high", "difference", "difference_se", "level")
         about = {"first": self.first, "second": self.second, "answers": list(self.answers)}
-        return about | {name: plain(getattr(self, name)) for name in names} | {"outside": self.outside}
+        told = {"outside": self.outside, "approximate": True}
+        return about | {name: plain(getattr(self, name)) for name in names} | told
 
 
 class Scores(NamedTuple):
@@ -113,10 +126,13 @@ def correlation(
     weight: Array,
     square: Array,
     level: float,
+    unseen: float = 0.0,
 ) -> Correlation:
     """Give the correlation of what two columns of scores stand for.
 
     `weight` is the number of people in each row, or the sum of their weights, and `square` that of squared weights.
+    Where rows are all that there may be, so much as `unseen` is added to each `square` for the interval: rows that
+    nobody is in do not count as impossible.
 
     Examples
     --------
@@ -137,10 +153,66 @@ def correlation(
         return math.sqrt(float(square @ influence**2)) / total
 
     (v1, change1), (v2, change2) = first.variance(weight), second.variance(weight)
-    value = se = math.nan
+    value = se = low = high = math.nan
     if v1 > 0 and v2 > 0:
         value = covariance / math.sqrt(v1 * v2)
-        se = error((product - covariance) / math.sqrt(v1 * v2) - value / 2 * (change1 / v1 + change2 / v2))
-    half = -float(ndtri((1 - level) / 2)) * se
-    ends = value, se, value - half, value + half
-    return Correlation(*names, answers, *ends, covariance, error(product - covariance))
+        of_covariance = (product - covariance) / math.sqrt(v1 * v2)
+        of_variances = (change1 / v1 + change2 / v2) / 2
+        se = error(of_covariance - value * of_variances)
+        larger = max(1.0, _jackknife(first, second, weight, square) / se**2) if se > 0 else 1.0
+        quantile = larger * float(ndtri((1 - level) / 2)) ** 2 / total**2
+        # (r - rho)^2 <= quantile * sum of squares of (of_covariance - rho of_variances)
+        squares = [
+            float((square + unseen) @ part)
+            for part in (of_covariance**2, of_covariance * of_variances, of_variances**2)
+        ]
+        low, high = _between(value, *(quantile * part for part in squares))
+    error_of_difference = error(product - covariance)
+    return Correlation(*names, answers, value, se, low, high, covariance, error_of_difference, level)
+
+
+def _between(value: float, constant: float, half: float, leading: float) -> tuple[float, float]:
+    """Give the ends of all rho with (value - rho)^2 <= constant - 2 half rho + leading rho^2, cut to -1 and 1.
+
+    If that is no interval, nothing is known. Never empty: an estimate beyond -1 or 1 is moved there, for the end on the
+    far side.
+    """
+    if leading >= 1:
+        return -1.0, 1.0
+
+    def end(value: float, side: int) -> float:
+        middle = value - half
+        root = math.sqrt(max(middle**2 - (1 - leading) * (value**2 - constant), 0.0))
+        return (middle + side * root) / (1 - leading)
+
+    low, high = end(min(value, 1.0), -1), end(max(value, -1.0), 1)
+    return min(max(low, -1.0), 1.0), max(min(high, 1.0), -1.0)
+
+
+def _jackknife(first: Scores, second: Scores, weight: Array, square: Array) -> float:
+    """Give the jackknife's variance of the correlation: of what it is without each person.
+
+    A row stands for weight^2 / square people who weigh square / weight each. Who leaves nobody on one side, so that
+    there is no correlation, is not left out.
+    """
+    one = np.divide(square, weight, out=np.zeros(len(weight)), where=weight > 0)
+    rest = float(weight.sum()) - one
+    a, b = first.values - first.mean(weight), second.values - second.mean(weight)
+
+    def without(values: Array) -> Array:
+        return np.asarray((weight @ values - one * values) / rest)
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean1, mean2 = without(a), without(b)
+        spreads = []
+        for scores, centred, mean in ((first, a, mean1), (second, b, mean2)):
+            share = scores.mean(weight) + mean
+            spreads.append(share * (1 - share) if scores.indicator else without(centred**2) - mean**2)
+        left = (without(a * b) - mean1 * mean2) / np.sqrt(spreads[0] * spreads[1])
+    known = np.isfinite(left) & (one > 0)
+    people = np.divide(weight, one, out=np.zeros(len(weight)), where=known)
+    if not people.sum() > 1:
+        return 0.0
+    around = float(people @ np.where(known, left, 0.0)) / float(people.sum())
+    shrunk = 1 - one / float(weight.sum())  # (n - 1) / n if all weigh the same
+    return float((people * shrunk) @ np.where(known, left - around, 0.0) ** 2)

@@ -154,6 +154,8 @@ def _of_answers(table: Crosstable, level: float) -> tuple[Correlation, ...]:
     rows, columns = np.indices(table.counts.shape).reshape(2, -1)
     weight, square = table.counts.ravel().astype(np.float64), table.square.ravel()
     names = table.design.questions[0], table.design.questions[1]
+    # Two people of average weight more, spread over all combinations of reports.
+    unseen = 2 * (square.sum() / weight.sum()) ** 2 / weight.size
     places = product(*(answers_of_interest(part.k) for part in (one, two)))
     return tuple(
         correlation(
@@ -164,6 +166,7 @@ def _of_answers(table: Crosstable, level: float) -> tuple[Correlation, ...]:
             weight,
             square,
             level,
+            unseen,
         )
         for i, j in places
         if one.identified()[i] and two.identified()[j]
