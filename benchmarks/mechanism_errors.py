@@ -92,21 +92,20 @@ def tables(measured: dict[tuple[str, Setting], dict[str, float]]) -> Iterator[st
     """Write the tables: one for each shape of the population, and one that sums up each mechanism."""
     names = list(dict.fromkeys(name for name, _ in measured))
     for exponent in EXPONENTS:
-        yield f"**{SHAPES[exponent]}**: `inv`, `inv_p`, `inv_n`, `mle`\n"
-        yield f"| mechanism | {' | '.join(f'ε = {epsilon:g}' for epsilon in EPSILONS)} |"
-        yield f"| --- |{' --- |' * len(EPSILONS)}"
+        yield f"**{SHAPES[exponent]}**\n"
+        yield f"| mechanism | estimator | {' | '.join(f'ε = {epsilon:g}' for epsilon in EPSILONS)} |"
+        yield f"| --- | --- |{' ---: |' * len(EPSILONS)}"
         for name in names:
-            cells = []
-            for epsilon in EPSILONS:
-                rows = [
-                    ratios
-                    for (own, setting), ratios in measured.items()
-                    if (own, setting.epsilon, setting.exponent) == (name, epsilon, exponent)
+            means = [
+                {method: geometric([row[method] for row in rows]) for method in METHODS[1:]}
+                for rows in (_ratios(measured, name, epsilon, exponent) for epsilon in EPSILONS)
+            ]
+            for method in METHODS[1:]:
+                cells = [
+                    f"**{shown(each[method])}**" if each[method] == min(each.values()) else shown(each[method])
+                    for each in means
                 ]
-                means = {method: geometric([row[method] for row in rows]) for method in METHODS}
-                least = min(means[method] for method in METHODS[1:])
-                cells.append(" ".join(f"**{shown(v)}**" if v == least else shown(v) for v in means.values()))
-            yield f"| {name} | {' | '.join(cells)} |"
+                yield f"| {name} | `{method}` | {' | '.join(cells)} |"
         yield ""
     yield f"| mechanism | `inv` / formula | `mle` / `inv_p` | `inv_n` / `inv_p` | `inv_p` / that under {BEST} |"
     yield "| --- | --- | --- | --- | --- |"
@@ -125,6 +124,16 @@ def tables(measured: dict[tuple[str, Setting], dict[str, float]]) -> Iterator[st
         cells = [f"{shown(geometric(r))} ({shown(min(r))} to {shown(max(r))})" for r in ratios]
         yield f"| {name} | {' | '.join(cells)} |"
     yield ""
+
+
+def _ratios(
+    measured: dict[tuple[str, Setting], dict[str, float]], name: str, epsilon: float, exponent: float
+) -> list[dict[str, float]]:
+    return [
+        ratios
+        for (own, setting), ratios in measured.items()
+        if (own, setting.epsilon, setting.exponent) == (name, epsilon, exponent)
+    ]
 
 
 def run() -> dict[tuple[str, Setting], dict[str, float]]:

@@ -54,6 +54,13 @@ def test_every_formula_is_typeset(site: Path) -> None:
         assert "\\(" not in html, page.name
 
 
+def test_a_cell_of_a_table_of_mechanisms_holds_one_number() -> None:
+    page = (DOCS / "which-mechanism.md").read_text(encoding="utf-8")
+    cells = [cell.strip() for line in page.splitlines() if line.startswith("|") for cell in line.strip("|").split("|")]
+    assert len(cells) > 400
+    assert not [cell for cell in cells if re.fullmatch(r"[*\d.]+( [*\d.]+)+", cell)]
+
+
 def test_every_public_name_is_in_the_reference(site: Path) -> None:
     anchors = set(re.findall(r'id="([^"]+)"', (site / "api.html").read_text(encoding="utf-8")))
     modules = {name for name in warner.__all__ if inspect.ismodule(getattr(warner, name))}

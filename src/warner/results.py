@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.documents import csv_writer, legible
-from warner.typesetting import Printed, html, latex, markdown, printed
+from warner.typesetting import Printed, html, latex, like_formula, markdown, printed
+from warner.words import counted, quoted
 
 if TYPE_CHECKING:
     from warner.arrays import Counts
@@ -79,6 +80,23 @@ def as_csv(table: dict[str, Counts]) -> str:
     writer.writerow(table)
     writer.writerows(zip(*(column.tolist() for column in table.values()), strict=True))
     return lines.getvalue()
+
+
+def formulas_in(table: dict[str, Counts]) -> str:
+    """Warn of names that a spreadsheet program would run as formulas if it opened the table as CSV; else say nothing.
+
+    CSV has no way to write such a text so that a spreadsheet program leaves it alone and every other program reads it
+    as it is. So it is written as it is.
+    """
+    texts = [text for column in table.values() if column.dtype.kind in "OUT" for text in column.tolist()]
+    found = [text for text in dict.fromkeys([*table, *texts]) if isinstance(text, str) and like_formula(text)]
+    if not found:
+        return ""
+    begin = counted(len(found), "name begins", "names begin")
+    return (
+        f"{begin} like a formula ({quoted(found[0])}): a spreadsheet program may run it when it opens the CSV file; "
+        "import the file there with columns of text, or write .html"
+    )
 
 
 def as_frame(table: dict[str, Counts], backend: str | None, preferred: str | None = None) -> Any:

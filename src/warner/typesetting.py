@@ -36,6 +36,8 @@ MARKED = re.compile(r"[\\|*`]|<(?=[A-Za-z/!?])|(?<!\w)_|_(?!\w)")  # what Markdo
 MOST_DECIMALS = 12
 SMALLEST_P = 0.001  # a smaller p-value is not told apart
 MISSING = "(missing)"
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which spreadsheet programs let formulas begin
+AS_TEXT = """ style="mso-number-format:'\\@'\""""  # for Excel, which opens pages as well
 
 
 class Printed(NamedTuple):
@@ -260,7 +262,7 @@ def html(table: Printed) -> str:
     aligned = [' align="right"' if right else "" for right in _to_the_right(table.columns)]
 
     def line(texts: Iterable[str], tag: str) -> str:
-        pairs = zip(texts, aligned, strict=True)
+        pairs = ((text, how + AS_TEXT * like_formula(text)) for text, how in zip(texts, aligned, strict=True))
         return f"<tr>{''.join(f'<{tag}{how}>{escape(text)}</{tag}>' for text, how in pairs)}</tr>"
 
     rows = [line(table.columns, "th"), *(line(row, "td") for row in zip(*table.columns.values(), strict=True))]
@@ -272,6 +274,15 @@ def html(table: Printed) -> str:
 
 
 FORMS: dict[str, Callable[[Printed], str]] = {".md": markdown, ".tex": latex, ".html": html}
+
+
+def like_formula(text: str) -> bool:
+    r"""Tell whether a spreadsheet program would take a text for a formula; a number is none, and a lone sign neither.
+
+    >>> [like_formula(text) for text in ("=1+1", "@sum", "-x", "\t=1", "-0.5", "-", "a=b")]
+    [True, True, True, True, False, False, False]
+    """
+    return text.startswith(FORMULA) and len(text) > 1 and not NUMERIC.fullmatch(text)
 
 
 def _to_the_right(columns: Columns) -> list[bool]:

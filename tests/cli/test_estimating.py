@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.shell import COMMAND, COUNTS, ESTIMATE, SURVEY, Prompt, fails, succeeds
+from cli.shell import COMMAND, COUNTS, ESTIMATE, SURVEY, Prompt, fails, run, succeeds
 from warner import RandomizedResponse, SubsetSelection, estimate, tally
 
 if TYPE_CHECKING:
@@ -292,3 +292,26 @@ def test_groups_that_cannot_be_told_apart(prompt: Prompt) -> None:
     options = (*ESTIMATE, "--by", "region", "--compare", "never")
     for asked in (["--between", "a,b,c"], ["--between", "a", "--between", "b", "--between", "c"], ["--between", "a"]):
         assert "--between must name two groups" in prompt.complains(*options, *asked)
+
+
+def test_labels_like_formulas_are_written_as_they_are_and_warned_of(folder: Path) -> None:
+    labels = ["=1+1", "@sum", "-x", "-5", "+", "plain"]
+    RandomizedResponse(labels, odds=(3, 1)).save(folder / "formulas.json")
+    with (folder / "formulas.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([["answer"], *([label] for label in labels * 20)])
+    asked = ("estimate", "formulas.csv", "-c", "answer", "-d", "formulas.json")
+    done = run(folder, *asked, "--csv", "-o", "table.csv")
+    assert done.returncode == 0
+    assert "3 names begin like a formula ('=1+1')" in done.stderr
+    # Read back as they are, by this program and by others, with numbers that are numbers.
+    for text in (done.stdout, (folder / "table.csv").read_text(encoding="utf-8")):
+        rows = list(csv.DictReader(io.StringIO(text)))
+        assert [row["value"] for row in rows] == labels
+        assert all(float(row["share"]) >= 0 for row in rows)
+    read = pytest.importorskip("pandas").read_csv(folder / "table.csv", dtype={"value": str})
+    assert read["value"].tolist() == labels
+    found = tally(folder / "table.csv", RandomizedResponse(labels, odds=(3, 1)), column="value", counts="reports")
+    assert found.counts.tolist() == [20] * 6
+    assert "formula" not in run(folder, *asked, "--json").stderr
+    page = estimate(found).to_html()  # which Excel opens, too
+    assert """<td style="mso-number-format:'\\@'">=1+1</td>""" in page

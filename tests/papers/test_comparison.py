@@ -18,10 +18,12 @@ from warner.estimators import METHODS
 from warner.papers.estimators.contests import BITS, MEASURES, RESPONSE, Contest, contests
 from warner.papers.estimators.data import own_population, real_populations
 from warner.papers.estimators.entrants import BUILT_IN, LEFT_OUT, PREDICTED, own_estimators
+from warner.papers.estimators.figures import figures
 from warner.papers.estimators.populations import KINDS, SHAPES, Population, made_up
 from warner.papers.estimators.ratios import REFERENCES, TOLERATED, outcomes, ratios, summaries, worst_settings
 from warner.papers.estimators.run import FORMAT, compare, compare_at
 from warner.papers.estimators.scale import TOY, Scale, requested_scale
+from warner.papers.pinzon2026.drawing import ESTIMATOR_STYLES
 from warner.papers.pinzon2026.results import Workers, open_folder
 from warner.papers.pinzon2026.scale import TOY as PAPER
 
@@ -102,6 +104,20 @@ def test_a_floor_keeps_nothing_from_being_infinitely_better_than_nothing() -> No
 
 def setting(name: str) -> Contest:
     return Contest(made_up(name, 10), RESPONSE, 10**9, 1, 2, BUILT_IN)
+
+
+def test_figures_have_a_legend_and_an_estimator_has_one_colour_in_all_of_them() -> None:
+    of = {name: [1.0, 2.0] for name in ("inv_p", "inv_n", "mle", "shrink", "power_ns", "mine", "inv")}
+    drawn = figures(outcomes({setting("bump"): errors(**of), setting("linear"): errors(**of)}))
+    for figure, _ in drawn.values():
+        assert figure.legends
+    told = [text.get_text() for text in drawn["settings squared error"].figure.legends[0].get_texts()]
+    assert {"a setting", "geometric mean", "as good as the best in hindsight", "1.15 times its error"} <= set(told)
+    (legend,) = drawn["along the settings"].figure.legends
+    for text, line in zip(legend.get_texts(), legend.get_lines(), strict=True):
+        if text.get_text() != "mine":
+            assert (line.get_color(), line.get_marker()) == ESTIMATOR_STYLES[text.get_text()]
+    assert len(set(ESTIMATOR_STYLES.values())) == len(ESTIMATOR_STYLES) - 1  # auto is the predicted one
 
 
 def test_a_summary_over_settings() -> None:

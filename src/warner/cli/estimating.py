@@ -26,9 +26,11 @@ from warner.cli.sources import NOT_FIXED, DesignGiven, Source
 from warner.cli.telling import tell, warn, working
 from warner.documents import Document, written_whole
 from warner.estimators import METHODS
+from warner.inference.ranking import answer_columns
 from warner.memory import JSON_BYTES, refuse_beyond_memory
 from warner.results import as_csv as csv_text
 from warner.results import as_json as json_text
+from warner.results import formulas_in
 from warner.typesetting import FORMS
 
 if TYPE_CHECKING:
@@ -143,6 +145,8 @@ def estimate(
             texts = (answer.text() for several in answers.values() for answer in several)
             text = "\n\n".join([result.text(rows=top or rows, **confidence), *texts]) + "\n"
         doubts = result.doubts() if as_json or as_csv else []  # the printed table says it itself
+        if as_csv or (output is not None and output.suffix.lower() == ".csv"):
+            doubts += filter(None, [formulas_in(answer_columns(result.tally))])
     if chosen and (questions.asked or not ever):
         tell(f"warner: note: {ONE_LOOK}", err=True)
     elif chosen and anytime is None:

@@ -32,6 +32,7 @@ from warner.documents import written_whole
 from warner.reports.partitions import are_places, files_of, places_of
 from warner.results import as_csv as csv_text
 from warner.results import as_json as json_text
+from warner.results import formulas_in
 from warner.typesetting import FORMS
 
 if TYPE_CHECKING:
@@ -162,6 +163,9 @@ def regress(
         predictions = None if not predict else fit.predict(_profiles(fit, predict), level=level)
         if output is not None:
             _write(fit, output, confidence, predictions)
+        if as_csv or (output is not None and output.suffix.lower() == ".csv"):
+            for said in filter(None, [formulas_in(fit.table(**confidence))]):
+                warn(said)
         if plot is not None:
             fit.save_plot(plot, against, level=level, interval=interval, odds=odds)
         if as_json:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.output.canvas import LINE_STYLES, MARKERS, PALETTE
+from warner.output.canvas import MARKERS, PALETTE
 from warner.papers.estimators.contests import MEASURES, RESPONSE
 from warner.papers.estimators.ratios import TOLERATED, is_valid, sections, summaries
-from warner.papers.pinzon2026.drawing import GREY, CaptionedFigure, label_axes, new_figure
+from warner.papers.pinzon2026.drawing import ESTIMATOR_STYLES, GREY, CaptionedFigure, label_axes, new_figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
     from warner.papers.estimators.contests import Contest
@@ -61,6 +62,7 @@ def _settings(found: Outcomes, measure: str) -> CaptionedFigure:
         y=1 - 0.1 / height,
         va="top",
     )
+    _explain_dots(figure)
     caption = (
         f"{MEASURES[measure].capitalize()} of every estimator, divided by that of the best of inv_p, inv_n and mle in "
         "hindsight (under OUE, of inv_p and inv_n). Each dot is a setting; their number is in brackets. Bars are "
@@ -68,6 +70,31 @@ def _settings(found: Outcomes, measure: str) -> CaptionedFigure:
         "an edge lie beyond it."
     )
     return CaptionedFigure(figure, caption)
+
+
+def _explain_dots(figure: Figure) -> None:
+    """Give the figure its legend."""
+    from matplotlib.lines import Line2D
+
+    dot: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 4, "markeredgewidth": 0}
+    bar: dict[str, Any] = {"marker": "|", "linestyle": "none", "markersize": 9, "markeredgewidth": 2.2}
+    handles = {
+        "a setting": Line2D([], [], color=PALETTE[0], **dot),
+        "a setting; the estimate need not be a distribution": Line2D([], [], color=GREY, **dot),
+        "geometric mean": Line2D([], [], color=PALETTE[1], **bar),
+        "as good as the best in hindsight": Line2D([], [], color="black", linewidth=0.8),
+        f"{TOLERATED:g} times its error": Line2D([], [], color="black", linewidth=0.6, linestyle="--"),
+    }
+    height = figure.get_size_inches()[1]
+    figure.legend(
+        list(handles.values()),
+        list(handles),
+        loc="lower center",
+        bbox_to_anchor=(0.5, 0.02 / height),
+        ncols=3,
+        frameon=False,
+        fontsize=9,
+    )
 
 
 def _draw_dots(panel: Axes, part: Outcomes, names: list[str], measure: str) -> None:
@@ -115,11 +142,12 @@ def _along(found: Outcomes) -> CaptionedFigure:
     for column, (axis, value) in enumerate(ALONG.items()):
         panel: Axes = panels[0, column]
         for place, name in enumerate(names):
+            colour, marker = ESTIMATOR_STYLES.get(name, (GREY, MARKERS[place % len(MARKERS)]))
             handles[name] = panel.plot(
                 *zip(*_means(part, name, value), strict=True),
-                LINE_STYLES[place // len(PALETTE)],
-                color=PALETTE[place % len(PALETTE)],
-                marker=MARKERS[place % len(MARKERS)],
+                "-" if name in ESTIMATOR_STYLES else "--",
+                color=colour,
+                marker=marker,
                 markersize=4,
                 linewidth=1.3,
             )[0]

@@ -21,11 +21,17 @@ if TYPE_CHECKING:
 
 GREY = "#7f7f7f"
 LINE_STYLES = tuple(zip(PALETTE, MARKERS, strict=True))
+# Colour and marker of each estimator, the same in every figure of every paper.
 ESTIMATOR_STYLES = {
     "mle": LINE_STYLES[0],
     "inv_p": LINE_STYLES[1],
     "inv_n": LINE_STYLES[2],
     "auto": LINE_STYLES[3],
+    "predicted": LINE_STYLES[3],  # what auto takes
+    "power_ns": LINE_STYLES[4],
+    "mle_pooled": LINE_STYLES[5],
+    "shrink": LINE_STYLES[6],
+    "norm_cut": (GREY, "*"),
     "inv": (GREY, "x"),
 }
 BAND_QUANTILES = (0.05, 0.95)

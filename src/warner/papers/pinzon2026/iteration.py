@@ -180,9 +180,9 @@ def _figure(trajectories: Mapping[Descent, Trajectory]) -> CaptionedFigure:
         axes.set_ylim(bottom=max(axes.get_ylim()[0], 1e-12))
     descent = next(iter(trajectories))
     k, s, n = descent.k, descent.s, descent.n
-    draw_legend(figure, handles, f"IBU on the way to MLE*:  K = {k}, s = {s:g}, n = {n:,}")
+    draw_legend(figure, handles, f"IBU on the way to MLE*:  K = {k}, s = {s:g}, N = {n:,}")
     caption = (
-        f"IBU from the uniform distribution, {descent.steps:,} updates, K = {k}, Zipf exponent {s:g}, n = {n:,}. "
+        f"IBU from the uniform distribution, {descent.steps:,} updates, K = {k}, Zipf exponent {s:g}, N = {n:,}. "
         f"Left: squared distance to MLE*, a sum over the answers; the dotted line is at {NEAR:g}. Right: the "
         "certified gap, a proven bound on the log-likelihood that IBU still lacks, in nats for the whole sample; "
         f"below the dotted line at 0.01 it is of no statistical consequence. Step 0, the start, is drawn at "
