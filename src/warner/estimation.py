@@ -10,10 +10,10 @@ import numpy as np
 
 from warner.designs.labels import all_labels
 from warner.estimators import Certificate, Method, fitted, refuse_silent
-from warner.estimators.auto import Choice, choices, second_opinion
+from warner.estimators.auto import Choice, choices
 from warner.estimators.likelihood import missed
 from warner.estimators.methods import SUM_ROUNDING
-from warner.estimators.own import UNKNOWN, described, method_asked
+from warner.estimators.own import described, method_asked
 from warner.inference.comparisons import compare, compare_groups
 from warner.inference.fit import doubt
 from warner.inference.intervals import Confidence, interval, limits
@@ -65,6 +65,8 @@ class Estimate(Result):
         no reports, and where counts alone have no likelihood.
     choices : tuple of Choice
         For auto, what was chosen for each group with reports, and the predicted errors it was chosen by.
+    by_default : bool
+        Whether the method was taken because none was asked for; `reason` says why.
     """
 
     tally: Collected
@@ -73,6 +75,7 @@ class Estimate(Result):
     log_likelihood: PerGroup
     certificate: Certificate | None
     choices: tuple[Choice, ...] = ()
+    by_default: bool = False
 
     @property
     def design(self) -> Design:
@@ -314,6 +317,7 @@ class Estimate(Result):
             "version": 1,
             **({"design": designs[0]} if len(designs) == 1 else {"designs": designs}),
             "method": self.method,
+            **({"reason": self.reason()} if self.reason() else {}),
             **({"choices": [chosen._asdict() for chosen in self.choices]} if self.choices else {}),
             "reports": np.asarray(tally.n).sum().item(),
             "missing": int(np.sum(tally.missing)),
@@ -418,6 +422,11 @@ class Estimate(Result):
         taken = list(dict.fromkeys(chosen.method for chosen in self.choices))
         return f"{self.method}: {', '.join(taken)}" if taken else self.method
 
+    @property
+    def taken(self) -> Method:
+        """What is known of the estimator; for auto, of the one that it chose for the first group."""
+        return described(self.choices[0].method if self.choices else self.method)
+
     def doubts(self) -> list[str]:
         """Say what speaks against these shares: values left out, reports that do not fit, shares all equal."""
         rows = np.atleast_2d(self.shares)
@@ -434,14 +443,13 @@ class Estimate(Result):
 
     def _caution(self) -> str:
         """Say what is to be known about shares by this method, of these counts."""
-        taken = described(self.choices[0].method if self.choices else self.method)
         answered = np.flatnonzero(self.tally.answered)
         parts = [(part.design, part.histograms(answered)) for part in self.tally.parts]
-        return taken.caution(np.atleast_2d(self.shares)[answered], parts)
+        return self.taken.caution(np.atleast_2d(self.shares)[answered], parts)
 
-    def second_opinion(self) -> str:
-        """Say that `shrink` is probably closer on the whole, where it is; nothing elsewhere."""
-        return "" if self.choices or described(self.method) is UNKNOWN else second_opinion(self.tally, self.method)
+    def reason(self) -> str:
+        """Say why this method was taken, where none was asked for; nothing elsewhere."""
+        return self.taken.reason(self.tally) if self.by_default else ""
 
 
 def estimate(tally: Collected, *, method: MethodAsked = None, rng: np.random.Generator | None = None) -> Estimate:
@@ -452,10 +460,12 @@ def estimate(tally: Collected, *, method: MethodAsked = None, rng: np.random.Gen
     tally : Tally or Pool
         The reports; each group is estimated separately.
     method : {"mle", "inv", "inv_n", "inv_p", "ibu", "shrink", "auto"}, a name of `estimators.METHODS`, or function
-        Which estimator; `warner.estimators` says which to use when. ``auto`` is `shrink` for one symmetric design with
-        20 answers or more; elsewhere it takes `mle`, `inv_p` or `inv_n`, in each group, by the smallest error in
-        surveys drawn from what the reports suggest. If not given, ``mle``; for reports that support several answers,
-        ``inv_p``. A function of one's own, from counts and design to shares, works too (``estimators.own``).
+        Which estimator; `warner.estimators` says which to use when. If not given, the closest that we know: ``shrink``
+        for one symmetric design with 20 answers or more, without groups; elsewhere ``mle``, or ``inv_p`` where reports
+        support several answers. ``auto`` is `shrink` for one symmetric design with 20 answers or more, with groups
+        too; elsewhere it takes `mle`, `inv_p` or `inv_n`, in each group, by the smallest error in surveys drawn from
+        what the reports suggest. A function of one's own, from counts and design to shares, works too
+        (``estimators.own``).
     rng : numpy.random.Generator, optional
         The randomness for ``auto``; seeded from the counts if not given, so that the choice can be repeated.
 
@@ -478,6 +488,7 @@ def estimate(tally: Collected, *, method: MethodAsked = None, rng: np.random.Gen
     chosen, own = method_asked(method, tally)
     refuse_silent(tally)
     result = _auto(tally, rng) if chosen == "auto" else _estimated(tally, chosen, own)
+    result = replace(result, by_default=method is None)
     if warning := doubt(tally):
         warnings.warn(warning, stacklevel=2)
     return result

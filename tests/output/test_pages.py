@@ -236,7 +236,7 @@ def test_the_picture_fits_a_telephone(tmp_path: Path) -> None:
 def test_a_long_table_is_cut_and_says_so(tmp_path: Path) -> None:
     counts = np.random.default_rng(1).poisson(25, 10_000)
     counts[7] = 120
-    result = estimate(Tally(RandomizedResponse(10_000, epsilon=2), counts))
+    result = estimate(Tally(RandomizedResponse(10_000, epsilon=2), counts), method="mle")
     seen = page(result, tmp_path)
     assert len(seen.rows) == 2001
     assert seen.rows[1][0][0] == "7"
@@ -286,8 +286,11 @@ def test_the_page_says_what_auto_took(tmp_path: Path) -> None:
     text = page(result, tmp_path).text
     assert "auto: of mle or inv_p or inv_n, the one with the smallest predicted error. It took mle, maximum" in text
     many = estimate(Tally(RandomizedResponse(20, odds=(3, 1)), np.arange(20) + 40), method="auto")
-    said = "auto: shrink, as for every symmetric design with 20 answers or more: shrinkage: the shares to be expected"
-    assert said in page(many, tmp_path).text
+    why = "the closest on the whole for a symmetric design with 20 answers or more"
+    assert f"auto: shrink, {why}: shrinkage: the shares to be expected" in page(many, tmp_path).text
+    taken = page(estimate(many.tally), tmp_path).text
+    assert f"shrink (the default here: {why}): shrinkage: the shares to be expected" in taken
+    assert "the default here" not in page(estimate(many.tally, method="shrink"), tmp_path).text
 
 
 def test_a_failure_leaves_the_old_page(tmp_path: Path) -> None:

@@ -2,9 +2,14 @@ r"""Counts of reports to shares of true answers.
 
 **Which estimator to use when**
 
+`shrink`
+    The default for one symmetric design with 20 answers or more (without groups): the closest on the whole that we
+    know. A Bayes estimate: biased share by share, but each share stays within limits that its own count sets, so that
+    it is consistent for every population.
 `mle`
-    The default where a report names one answer. The most likely distribution; always valid, and `warner.certificate`
-    proves any copy of it. By squared error it is the safe middle of the three valid estimators: in the 750 settings of
+    The default elsewhere, where a report names one answer. The most likely distribution; always valid, and
+    `warner.certificate` proves any copy of it. By squared error it is the safe middle of the three valid
+    closed forms: in the 750 settings of
     Pinzón et al. it was never the worst of them. But it can be far from the best (up to 860 times its squared error
     there, at large epsilon and N), and even behind plain `inv` (1.6 times, at K = 1000, epsilon 4, N = 10^6, when one
     answer holds three quarters).
@@ -14,16 +19,14 @@ r"""Counts of reports to shares of true answers.
 `inv_n`
     When all answers are about equally common. The flattest of the three, and the worst where one answer dominates (55
     times the squared error of `inv` in the example above).
-`shrink`
-    When a whole distribution over 20 answers or more is to be close to the truth: its squared error is about three
-    quarters of that of the best other estimator, known in hindsight. A Bayes estimate: biased share by share.
 `inv`
     When estimates are added up, averaged or compared later on: it alone is unbiased, and confidence intervals are built
     on it. Its shares sum to one but may be negative.
 
 For reports that support several answers, `inv`, `inv_p` and `inv_n` are the same formulas with another p and q, and
-**`inv_p` is the default**. There `mle` needs the reports themselves, or their histogram; by squared error it is level
-with `inv_p` on average, but up to seven times worse where one answer dominates and epsilon is large
+with fewer than 20 answers **`inv_p` is the default**. There `mle` needs the reports themselves, or their histogram; by
+squared error it is level with `inv_p` on average, but up to seven times worse where one answer dominates and
+epsilon is large
 (docs/which-mechanism.md has the measurements). It is for those who want the likelihood and its certificate.
 
 Where every count is at least N q (p > q) all four agree. None of them is an interval. With many answers, `mle` and

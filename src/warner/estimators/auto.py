@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from warner.estimators import METHODS
-from warner.estimators.priors import MANY
+from warner.estimators.methods import DEFAULTS, many_answers
 from warner.metrics import squared_error_sum
 from warner.reports.counts import Histograms, checked
 from warner.simulate import seeded_by
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 COMPARED = ("mle", "inv_p", "inv_n")  # in the order in which ties are broken
 SURVEYS = 20
 CELLS = 2**20  # counts of simulated surveys held at a time
-NOTABLE = 0.3  # part of the average share beyond which noise makes it worth saying that shrink is closer
 ROUNDING = 1e-28  # a squared error below this is none
 
 
@@ -106,11 +105,6 @@ class Choice(NamedTuple):
     errors: dict[str, float]
 
 
-def many_answers(designs: Sequence[Design]) -> bool:
-    """Tell whether `shrink` pays: one symmetric design, and answers enough to learn from."""
-    return len(designs) == 1 and designs[0].symmetry is not None and designs[0].k >= MANY
-
-
 def choice(
     counts: ArrayLike, design: Design, *, n: float | None = None, rng: np.random.Generator | None = None
 ) -> Choice:
@@ -156,8 +150,8 @@ def choices_for(parts: Parts, people: Sequence[Array], *, rng: np.random.Generat
 
 def choices(tally: Collected, rng: np.random.Generator | None) -> tuple[Choice, ...]:
     """Choose an estimator for each group that has reports: by rule, or by simulated surveys."""
-    if many_answers([part.design for part in tally.parts]):
-        return (Choice("shrink", {}),) * int(tally.answered.sum())
+    if many_answers(tally):
+        return (Choice(DEFAULTS[0], {}),) * int(tally.answered.sum())
     telling = np.stack([part.answered & (part.design.epsilon > 0) for part in tally.parts])
     chosen = [Choice(COMPARED[0], {})] * tally.answered.size
     for pattern in np.unique(telling[:, telling.any(axis=0)], axis=1).T:
@@ -183,23 +177,3 @@ def _choices_among(parts: Sequence[Tally], groups: Integers, rng: np.random.Gene
         histograms = [(part.design, part.histograms(groups[some])) for part in parts]
         chosen += choices_for(histograms, [n[some] for n in people], rng=rng)
     return (chosen[i] for i in place.tolist())
-
-
-def second_opinion(tally: Collected, method: str) -> str:
-    """Say that `shrink` is probably closer on the whole than this method, where it is; nothing elsewhere.
-
-    That is a rule, and costs nothing: one symmetric design with 20 answers or more, and noise that is not small
-    against the average share. An unbiased estimate is not questioned.
-    """
-    if method in {"inv", "shrink"} or not many_answers([part.design for part in tally.parts]):
-        return ""
-    symmetry, average = tally.parts[0].design.symmetry, 1 / tally.k
-    assert symmetry is not None
-    people = np.atleast_1d(tally.parts[0].effective)[tally.answered]
-    noise = np.sqrt(symmetry.q * (1 - symmetry.q) / people) / abs(symmetry.gain)
-    scarce = noise > NOTABLE * average
-    if not scarce.any():
-        return ""
-    where = f" in {int(scarce.sum())} of {scarce.size} groups" if tally.by else ""
-    compared = f"noise alone has a standard deviation of {noise.max():.2%}, and the average share is {average:.2%}"
-    return f"the method shrink is probably closer on the whole{where}: {compared}"

@@ -14,6 +14,7 @@ import numpy as np
 
 from warner.documents import written_whole
 from warner.estimators import METHODS
+from warner.estimators.methods import BIAS
 from warner.estimators.own import UNKNOWN, described
 from warner.inference.complements import unmirrored
 from warner.output.canvas import NARROW, WIDTH
@@ -367,6 +368,8 @@ def _direction(symmetry: Symmetry | None) -> str:
 def _outside_explained(estimate: Estimate) -> str:
     if estimate.method == "inv":
         return "That is not a mistake: inv can leave the range from 0 to 100 %, and an interval cannot."
+    if estimate.taken.outside != BIAS:
+        return f"That is not a mistake in the numbers: {escape(estimate.taken.outside)}. Rely on the interval there."
     often = ", which is common for frequent answers among many rare ones" * (estimate.tally.k > 2)
     bias = f"the bias of the estimator ({escape(estimate.name())}){often}"
     return f"That is not a mistake in the numbers but {bias}: rely on the interval there."
@@ -389,10 +392,11 @@ def _computation_section(estimate: Estimate, confidence: Confidence, ends: Limit
 
 def _method_explained(estimate: Estimate) -> str:
     if not estimate.choices:
-        return f"{estimate.method}: {described(estimate.method).sentence}"
+        why = f" (the default here: {estimate.reason()})" if estimate.reason() else ""
+        return f"{estimate.method}{why}: {described(estimate.method).sentence}"
     if not estimate.choices[0].errors:
         name = estimate.choices[0].method
-        return f"auto: {name}, as for every symmetric design with 20 answers or more: {METHODS[name].sentence}"
+        return f"auto: {name}, {estimate.taken.reason(estimate.tally)}: {METHODS[name].sentence}"
     compared = " or ".join(estimate.choices[0].errors)
     taken = dict.fromkeys(choice.method for choice in estimate.choices)
     chosen = "; ".join(f"{name}, {METHODS[name].sentence}" for name in taken)

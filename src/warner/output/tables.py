@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from warner.arrays import Counts, Mask
     from warner.estimation import Estimate
-    from warner.estimators.auto import Choice
     from warner.reports.pools import Collected
 
     Table = dict[str, Counts]
@@ -71,9 +70,9 @@ def estimate_text(estimate: Estimate, confidence: Confidence, rows: int) -> str:
     lines += _remarks(estimate, confidence, mirrored=rest is not None, outside=bool(table["outside"][order].any()))
     lines += [f"warning: {warning}" for warning in estimate.doubts()]
     if estimate.choices:
-        lines.append(_predicted(estimate.choices))
-    elif opinion := estimate.second_opinion():
-        lines.append(opinion)
+        lines.append(_predicted(estimate))
+    elif reason := estimate.reason():
+        lines.append(f"{estimate.method} is the default here: {reason}")
     return "\n".join(lines)
 
 
@@ -145,9 +144,7 @@ def _remarks(estimate: Estimate, confidence: Confidence, *, mirrored: bool, outs
     """Say what a reader of the rows must know."""
     said = [remainder(estimate.tally.domain)] if mirrored else []
     if outside:
-        inverted = estimate.method == "inv"
-        reason = "a negative share, which no interval holds" if inverted else "the bias of this estimator"
-        said.append(f"* outside its own interval: {reason}")
+        said.append(f"* outside its own interval: {estimate.taken.outside}")
     if confidence.anytime:
         said.append("the intervals hold however often you look while reports arrive")
     if estimate.tally.weighted:
@@ -233,10 +230,11 @@ def _more(estimate: Estimate, table: Table, rows: int) -> list[str]:
     return [f"... and {', '.join(said)}"] * bool(said)
 
 
-def _predicted(choices: tuple[Choice, ...]) -> str:
+def _predicted(estimate: Estimate) -> str:
     """Show predicted errors to one digit: they are no better than orders of magnitude."""
+    choices = estimate.choices
     if not choices[0].errors:
-        return f"auto took {choices[0].method}: the design is symmetric, and has 20 answers or more"
+        return f"auto took {choices[0].method}: {estimate.taken.reason(estimate.tally)}"
     if len(choices) == 1:
         ((name, errors),) = choices
         listed = ", ".join(f"{other} {error:.0e}" for other, error in errors.items())
