@@ -120,6 +120,24 @@ def test_before_the_first_step_there_are_words(page: ChromiumPage) -> None:
         assert text(page, ".prospect").replace("\N{NO-BREAK SPACE}", " ") == expected
 
 
+def test_what_is_needed_is_measured_by_what_the_survey_will_count(page: ChromiumPage) -> None:
+    fixed = replace(SURVEY, stop=1000, closes="2101-12-24T12:00+01:00")
+    for survey, invited, words in (
+        (fixed, 0, "2,326 in all: more than the 1,000 at which the survey closes"),
+        (replace(fixed, stop=5000), 0, "2,326 more (2,326 in all)"),
+        (
+            replace(fixed, stop=50_000, access="invited"),
+            40_000,
+            "9,235 more (9,235 in all)",
+        ),  # it cannot reach its number
+    ):
+        with dashboard(replace(nothing(survey), invited=invited)) as board:
+            opened(page, board)
+            assert words in text(page, '[data-question="often"]')
+            assert re.search(rf"December 2[34], 2101.*, or with {survey.stop:,} responses", text(page, ".summary"))
+            assert ("it will not close by itself" in text(page, ".summary")) == bool(invited)
+
+
 def test_steps_arrive_by_themselves_and_folds_focus_and_wishes_stay(page: ChromiumPage) -> None:
     with dashboard(filled(SURVEY, 40)) as board:
         opened(page, board)

@@ -12,7 +12,8 @@ import pytest
 
 from collecting_cases import open_survey
 from warner import RandomizedResponse, SubsetSelection
-from warner.service.survey import MOST_CELLS, load_survey, survey_from_json
+from warner.service.pages import _table
+from warner.service.survey import INFORMAL, MOST_CELLS, load_survey, survey_from_json
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "survey.json"
 
@@ -87,6 +88,20 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "format": ({"format": "warner design"}, "format"),
     "version": ({"version": 2}, "version 2"),
     "version as text": ({"version": "1"}, "version '1'"),
+    "a number to stop at below a step": ({"batch": 10, "stop": 9}, r"stop must be .* at least as many as batch \(10\)"),
+    "a number to stop at that is none": ({"stop": 10.0}, "stop must be a whole number of responses"),
+    "a time without an offset": ({"opens": "2026-12-01T08:00"}, "opens must be a time with its offset from UTC"),
+    "a day that there is not": ({"closes": "2026-02-30T08:00Z"}, "closes must be a time"),
+    "a time that is no text": ({"closes": 5}, "closes must be a time"),
+    "an end before the beginning": (
+        {"opens": "2026-12-01T08:00+01:00", "closes": "2026-12-01T07:00Z"},
+        "closes must come after opens",
+    ),
+    "a form of address that there is not": (
+        {"language": "de", "address": "du"},
+        'address must be "formal" or "informal"',
+    ),
+    "a form of address in English": ({"address": "informal"}, "address must be left out unless language is one of de"),
     "unknown field": ({"colour": "red"}, "it must not have the field 'colour'$"),
     "id": ({"id": "Two Words"}, "id must be 1 to 64 lower-case letters"),
     "id of another script": ({"id": "\u0663"}, "id must be"),
@@ -187,3 +202,25 @@ def test_questions_are_found_by_name() -> None:
         survey.question("oftn")
     with pytest.raises(ValueError, match="asks several"):
         survey.question(None)
+
+
+def test_what_may_be_left_out_is_part_of_the_fingerprint_if_it_is_there() -> None:
+    plain = survey_from_json(json.dumps(open_survey(language="de")))
+    assert not {"stop", "opens", "closes", "address"} & plain.to_dict().keys()
+    more: dict[str, Any] = {
+        "stop": 1000,
+        "opens": "2026-12-01T08:00+01:00",
+        "closes": "2026-12-24T12:00:00Z",
+        "address": "informal",
+    }
+    prints = {plain.fingerprint}
+    for name, value in more.items():
+        survey = survey_from_json(json.dumps(open_survey(language="de", **{name: value})))
+        assert survey.to_dict()[name] == value
+        assert survey_from_json(survey.to_json()) == survey
+        prints.add(survey.fingerprint)
+    assert len(prints) == 5
+
+
+def test_the_languages_that_know_two_forms_of_address_are_those_of_the_page() -> None:
+    assert set(INFORMAL) == set(_table()["informal"])

@@ -30,6 +30,11 @@ def expected(survey: Survey, invited: int) -> int | None:
     return min(known, default=None)
 
 
+def anytime(survey: Survey, invited: int) -> bool:
+    """Tell whether a survey will have to be closed by hand, and so read by intervals that hold whenever that is."""
+    return survey.stop is None or survey.stop != expected(survey, invited)
+
+
 @lru_cache(maxsize=1024)
 def half_width(design: Design, people: int, *, anytime: bool) -> float | None:
     """Give half the length of the interval of an answer, at its widest, after so many reports; None if it has none."""
@@ -58,9 +63,8 @@ def _measure(*, anytime: bool) -> Measure:
 
 def prospects(survey: Survey, invited: int) -> dict[str, str]:
     """Say for each question what the people who may respond can show; of an open survey, how many it takes."""
-    people = expected(survey, invited)
-    anytime = survey.stop is None or survey.stop != people
-    return {question.id: _prospect(question.design, people, anytime=anytime) for question in survey.questions}
+    people, ever = expected(survey, invited), anytime(survey, invited)
+    return {question.id: _prospect(question.design, people, anytime=ever) for question in survey.questions}
 
 
 def _prospect(design: Design, people: int | None, *, anytime: bool) -> str:

@@ -27,7 +27,7 @@ from warner.inference.influence import influence_text
 from warner.inference.intervals import Confidence
 from warner.output.pages import INTERVAL_METHODS
 from warner.results import plain
-from warner.service.prospects import LEVEL, doubts, needed, prospects
+from warner.service.prospects import LEVEL, anytime, doubts, needed, prospects
 from warner.words import level_text, percent
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _question(collected: Collected, question: Question) -> Document:
 
 def _still_needed(collected: Collected, design: Design, half_width: float, reports: int) -> list[int] | None:
     """Give the reports that are needed for a half-width, in all and still, of the intervals at the survey's end."""
-    people = needed(design, half_width, anytime=collected.survey.stop is None)
+    people = needed(design, half_width, anytime=anytime(collected.survey, collected.invited))
     return None if people is None else [people, max(people - reports, 0)]
 
 

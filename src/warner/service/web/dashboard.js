@@ -20,7 +20,8 @@ function drawn(name, attributes, ...children) {
 
 const tight = (text) => text.replaceAll(" %", "\u00a0%"); // a number stays with its percent sign
 const number = (value) => value.toLocaleString("en");
-const time = (text) => new Date(text).toLocaleString("en", { dateStyle: "long", timeStyle: "short" });
+const time = (text) => new Date(text).toLocaleString("en", { year: "numeric", month: "long", day: "numeric", hour: "2-digit",
+  minute: "2-digit", hour12: false, timeZoneName: "short" });
 const counted = (value, one, several) => `${number(value)} ${value === 1 ? one : several}`;
 const place = (share, most) => `${(100 * Math.min(Math.max(share, 0), most)) / most}%`;
 const points = (share) => `± ${+(100 * share).toFixed(2)} percentage point${share === 0.01 ? "" : "s"}`;
@@ -110,10 +111,11 @@ function facts(pairs) {
     element("div", {}, element("dt", {}, name), element("dd", {}, text))));
 }
 
-function needed(question, wish) {
+function needed(question, wish, stop) {
   const people = question.needed[wish];
   if (people === null) return "no number of people is enough under this design";
   const [all, more] = people;
+  if (stop !== null && all > stop) return `${number(all)} in all: more than the ${number(stop)} at which the survey closes`;
   return more === 0 ? `none: ${counted(all, "person is", "people are")} enough` : `${number(more)} more (${number(all)} in all)`;
 }
 
@@ -203,7 +205,7 @@ function card(question, reading, wish, old) {
       ["Reports", number(question.reports)],
       ["Skipped", question.skipped === null ? null : number(question.skipped)],
       ["Epsilon of a report", question.epsilon],
-      [`Still needed for ${points(reading.half_widths[wish])}`, reading.state === "open" ? needed(question, wish) : null],
+      [`Still needed for ${points(reading.half_widths[wish])}`, reading.state === "open" ? needed(question, wish, reading.stop) : null],
       ["Fake reports", question.influence.replace(/^Fake reports: /, "")],
       ["Check", failed(question) ? null : verdict(question, reading)],
     ]),
