@@ -51,7 +51,7 @@ def test_without_covariates_it_is_the_closed_form(model: str, closed: str, yes: 
     assert errors[0] * share * (1 - share) == pytest.approx(by_hand.prevalence.se, abs=1e-7)
     assert errors[1] == pytest.approx(second.se, abs=1e-7)
     table = fit.table()
-    assert list(table) == ["term", "estimate", "se", "statistic", "p", "low", "high"]
+    assert list(table) == ["term", "estimate", "se", "statistic", "p", "low", "high", "freedom"]
     assert table["term"].tolist() == ["Intercept", fit.name]
     assert json.loads(fit.to_json())["coefficients"][1]["estimate"] == pytest.approx(second.value, abs=1e-8)
     assert fit.meaning in repr(fit)

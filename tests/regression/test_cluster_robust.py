@@ -247,7 +247,9 @@ def test_what_few_clusters_mean_is_said_in_the_same_words_everywhere() -> None:
             assert words in " ".join(result.printed().notes), name
         if name == "sensitivity":
             continue
-        freedom = np.asarray(record["freedom"], dtype=float)
+        rows = next(record[key] for key in ("coefficients", "shares", "effects") if isinstance(record.get(key), list))
+        freedom = np.array([row["freedom"] for row in rows])
+        assert_allclose(freedom, result.table()["freedom"])
         assert f"with {freedom.min():.1f} to {freedom.max():.1f} degrees" in text or freedom.size <= 2, name
     assert ROUGH in flat(fit._repr_html_())
     tests = fit.terms()
@@ -273,6 +275,9 @@ def test_what_rests_on_one_cluster_alone_has_no_standard_error() -> None:
     assert np.isfinite(fit.terms().tests[0].p)
     predicted = fit.predict({"x": [0, 0], "pilot": [0, 1]})
     assert np.isnan(predicted.errors[:, 0]).tolist() == [False, True]
+    scored = explain("score", people | {"trait": people["answer"]}, {"trait": WARNER}, on=["pilot"], clusters="cluster")
+    assert "pilot rests on one cluster alone" in flat(scored.text())
+    assert "nan" not in scored.text()
     # Dummies of all clusters: the slope is known within them.
     within = regress("answer ~ x + C(cluster)", people, WARNER, clusters="cluster")
     terms = [name.term for name in within.specification.coefficients]

@@ -162,7 +162,7 @@ def test_a_smaller_model_that_beats_the_larger_one() -> None:
 def test_tests_as_table_and_json() -> None:
     tests = fit_of("B").terms()
     table = tests.table()
-    assert list(table) == ["term", "statistic", "freedom", "p", "test"]
+    assert list(table) == ["term", "statistic", "freedom", "p", "test", "denominator"]
     assert table["freedom"].tolist() == [2, 2]
     assert json.loads(tests.to_json())["tests"][1]["statistic"] == table["statistic"][1]
     assert fit_of("B", model="ordered").terms().names == ("x", "d")

@@ -289,7 +289,7 @@ def test_table_text_and_json_say_the_same() -> None:
     data = survey(300, 8, DICE)
     fit = explain("score ~ age + q0", data, {"q0": DICE})
     table = fit.table(level=0.9)
-    assert list(table) == ["term", "estimate", "se", "statistic", "p", "low", "high"]
+    assert list(table) == ["term", "estimate", "se", "statistic", "p", "low", "high", "freedom"]
     assert_allclose(table["high"] - table["low"], 2 * 1.6448536 * fit.errors, rtol=1e-6)
     assert_allclose(table["statistic"], fit.coefficients / fit.errors)
     written = json.loads(fit.to_json())
@@ -305,7 +305,7 @@ def test_table_text_and_json_say_the_same() -> None:
     assert "not on the outcome" in text
     assert "No law of the errors" in text
     assert "against the answer 'no' (q0)" in text
-    assert fit.to_frame("polars").shape == (3, 7)
+    assert fit.to_frame("polars").shape == (3, 8)
     likely = explain("score ~ age + q0", data, {"q0": DICE}, method="ml")
     assert "also learnt from the shape" in likely.text()
     assert "4 of 4 starts ended at this maximum" in likely.text()

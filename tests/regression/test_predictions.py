@@ -196,12 +196,12 @@ def test_linear_shares_and_penalised_ones() -> None:
 def test_the_table_text_and_json_of_a_prediction() -> None:
     prediction = fit_of("B").predict({"x": [0, 1], "d": 1})
     table = prediction.table()
-    assert list(table) == ["x", "d", "answer", "share", "se", "low", "high", "interval"]
+    assert list(table) == ["x", "d", "answer", "share", "se", "low", "high", "interval", "freedom"]
     assert table["answer"].tolist() == ["never", "once", "often"] * 2
     assert table["x"].tolist() == [0, 0, 0, 1, 1, 1]
     assert json.loads(prediction.to_json())["shares"][4]["share"] == table["share"][4]
     assert len(prediction.text().splitlines()) == 7
-    assert prediction.to_frame("pandas").shape == (6, 8)
+    assert prediction.to_frame("pandas").shape == (6, 9)
 
 
 # Margins
@@ -240,7 +240,7 @@ def test_marginal_effects_of_levels_and_of_linear_shares() -> None:
     np.testing.assert_allclose(linear.margins().changes[:, 0], linear.coefficients[1:], atol=1e-12)
     np.testing.assert_allclose(linear.margins().errors[:, 0], linear.standard_errors[1:], rtol=1e-9)
     table = linear.margins().table()
-    assert list(table) == ["term", "answer", "estimate", "se", "statistic", "p", "low", "high", "interval"]
+    assert list(table) == ["term", "answer", "estimate", "se", "statistic", "p", "low", "high", "interval", "freedom"]
     assert json.loads(linear.margins().to_json())["effects"][0]["term"] == "x"
     assert "percentage points" in repr(linear.margins())
     with pytest.raises(ValueError, match=r"variables must be some that the model uses \('x', 'd'\), but got 'age'"):

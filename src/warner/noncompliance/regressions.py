@@ -27,7 +27,7 @@ from warner.designs import Channel
 from warner.designs.exact import probability
 from warner.regression.data import gathered
 from warner.regression.families import Softmax
-from warner.regression.limits import p_values, quantile
+from warner.regression.limits import freedom_column, p_values, quantile
 from warner.regression.regressions import fitted
 from warner.regression.specifications import Coefficient, Specification, multinomial
 from warner.regression.terms import INTERCEPT
@@ -326,6 +326,7 @@ class TraitRegression(Result):
             "p": p_values(statistic, self.freedom),
             "low": low,
             "high": high,
+            "freedom": freedom_column(self.freedom, len(self.terms)),
         }
 
     def printed(self, level: float = 0.95, **options: Any) -> Printed:
@@ -356,7 +357,6 @@ class TraitRegression(Result):
             "optima": [optimum._asdict() for optimum in self.fit.optima],
             "share": {"name": self.name, "meaning": self.meaning},
             "level": level,
-            "freedom": plain(self.freedom),
             "notes": self.notes,
             "coefficients": rows,
         }

@@ -99,13 +99,17 @@ class ModelTests(Result):
         return self.tests[0].p
 
     def table(self) -> dict[str, Counts]:
-        """Give columns as arrays: ``term``, ``statistic``, ``freedom``, ``p``, ``test``."""
+        """Give columns as arrays: ``term``, ``statistic``, ``freedom``, ``p``, ``test``, ``denominator``.
+
+        The last are the second degrees of freedom where p is that of an F distribution, else infinite.
+        """
         return {
             "term": np.array(self.names, dtype=object),
             "statistic": np.array([test.statistic for test in self.tests]),
             "freedom": np.array([test.freedom for test in self.tests]),
             "p": np.array([test.p for test in self.tests]),
             "test": np.array([test.test for test in self.tests], dtype=object),
+            "denominator": np.array([test.denominator or np.inf for test in self.tests]),
         }
 
     def to_dict(self) -> Document:

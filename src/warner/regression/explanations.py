@@ -18,7 +18,7 @@ from warner.regression.copies import named, share_columns, stacked_copies
 from warner.regression.formulas import sides, variables_of
 from warner.regression.individuals import individuals, questions_of
 from warner.regression.joint import joint
-from warner.regression.limits import p_values, quantile
+from warner.regression.limits import freedom_column, p_values, quantile
 from warner.regression.outcomes import Outcomes, Regressed, corrected
 from warner.results import Result, plain
 from warner.typesetting import Printed, estimate_columns, labels
@@ -133,7 +133,8 @@ class Explanation(Result):
         Returns
         -------
         dict of ndarray
-            ``term``, ``estimate``, ``se``, ``statistic`` (estimate / se), ``p`` (two-sided), ``low`` and ``high``.
+            ``term``, ``estimate``, ``se``, ``statistic`` (estimate / se), ``p`` (two-sided), ``low``, ``high``, and
+            ``freedom``, the degrees of freedom of Student's t with clusters, else infinite.
         """
         times = quantile(level, self.freedom)
         statistic = self.coefficients / self.errors
@@ -145,6 +146,7 @@ class Explanation(Result):
             "p": p_values(statistic, self.freedom),
             "low": self.coefficients - times * self.errors,
             "high": self.coefficients + times * self.errors,
+            "freedom": freedom_column(self.freedom, len(self.names)),
         }
 
     def to_dict(self) -> Document:
@@ -177,7 +179,6 @@ class Explanation(Result):
             "dropped": self.dropped,
             "weighted": self.weighted,
             "clusters": self.clusters,
-            "freedom": plain(self.freedom),
             "notes": list(self.notes),
             "stratified": self.stratified,
             **found[self.method],
@@ -204,7 +205,10 @@ class Explanation(Result):
             f"{'term':{width}}  {'estimate':>9}  {'se':>9}  {'statistic':>9}  {'p':>8}  {level_text(level)} interval",
         ]
         for place, name in enumerate(self.names):
-            _, estimate, error, statistic, p, low, high = (values[place] for values in table.values())
+            _, estimate, error, statistic, p, low, high, _ = (values[place] for values in table.values())
+            if np.isnan(error):  # it rests on one cluster alone
+                lines.append(f"{name:{width}}  {estimate:9.4g}  {'-':>9}  {'-':>9}  {'-':>8}  -")
+                continue
             chance = f"{p:.2g}" if p > 0 else "<1e-300"
             lines.append(
                 f"{name:{width}}  {estimate:9.4g}  {error:9.4g}  {statistic:9.2f}  {chance:>8}  {low:.4g} to {high:.4g}"

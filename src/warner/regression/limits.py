@@ -154,6 +154,11 @@ def quantile(level: float, freedom: Array | None) -> Array:
     return np.asarray(ndtri((1 + level) / 2) if freedom is None else stdtrit(freedom, (1 + level) / 2))
 
 
+def freedom_column(freedom: Array | None, rows: int) -> Array:
+    """Give the degrees of freedom of each row of a table: infinite for the normal distribution."""
+    return np.full(rows, np.inf) if freedom is None else freedom.ravel()
+
+
 def p_values(statistic: Array, freedom: Array | None) -> Array:
     """Give the probability of a statistic that is at least as far from 0."""
     tail = -np.abs(statistic)

@@ -14,7 +14,7 @@ import numpy as np
 
 from warner.inference.complements import answers_of_interest
 from warner.regression.cautions import cautions
-from warner.regression.limits import p_values, taken
+from warner.regression.limits import freedom_column, p_values, taken
 from warner.regression.means import at_the_boundary, boundary_notes, mean_limits, mean_of_columns, mean_over_people
 from warner.results import Result, plain
 from warner.typesetting import Printed, estimate_columns, labels
@@ -100,6 +100,7 @@ class Margins(Result):
             "low": self.low.ravel(),
             "high": self.high.ravel(),
             "interval": np.array([method for row in self.methods for method in row], dtype=object),
+            "freedom": freedom_column(self.freedom, rows * k),
         }
 
     def to_dict(self) -> Document:
@@ -109,7 +110,6 @@ class Margins(Result):
             "level": self.level,
             "target": self.target,
             "people": self.people,
-            "freedom": plain(self.freedom),
             "notes": list(self.notes),
             "effects": [
                 {name: plain(value) for name, value in zip(columns, row, strict=True)}

@@ -24,7 +24,16 @@ from warner.regression.cluster_robust import Accuracy
 from warner.regression.covariates import columns_of, number_of_rows
 from warner.regression.families import Binary, Cumulative, Softmax
 from warner.regression.likelihood import Likelihood
-from warner.regression.limits import Coordinates, ends_of, infinite_in, quantile, summit, taken, wald_agrees
+from warner.regression.limits import (
+    Coordinates,
+    ends_of,
+    freedom_column,
+    infinite_in,
+    quantile,
+    summit,
+    taken,
+    wald_agrees,
+)
 from warner.regression.mean_profiles import MeanShare
 from warner.regression.means import boundary_notes, check_target, mean_ends, mean_limits, mean_over_people
 from warner.regression.profiles import Combination, LogOdds
@@ -97,7 +106,8 @@ class Prediction(Result):
         Returns
         -------
         dict of ndarray
-            The columns of the profile; ``answer``, ``share``, ``se``, ``low``, ``high``, and ``interval``.
+            The columns of the profile; ``answer``, ``share``, ``se``, ``low``, ``high``, ``interval`` and ``freedom``,
+            the degrees of freedom of Student's t with clusters, else infinite.
         """
         rows, k = self.shares.shape
         answers = np.empty(rows * k, dtype=object)
@@ -109,6 +119,7 @@ class Prediction(Result):
             "low": self.low.ravel(),
             "high": self.high.ravel(),
             "interval": np.array([method for row in self.methods for method in row], dtype=object),
+            "freedom": freedom_column(self.freedom, rows * k),
         }
 
     def to_dict(self) -> Document:
@@ -119,7 +130,6 @@ class Prediction(Result):
             "target": self.target,
             "averaged": list(self.averaged),
             "people": self.people,
-            "freedom": plain(self.freedom),
             "notes": list(self.notes),
             "shares": [
                 {name: plain(value) for name, value in zip(columns, row, strict=True)}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.regression.limits import p_values
+from warner.regression.limits import freedom_column, p_values
 from warner.results import plain
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def columns(fit: Regression, level: float, interval: str, *, odds: bool = False)
         "low": shown(ends.low),
         "high": shown(ends.high),
         "interval": np.array(ends.method, dtype=object),
+        "freedom": freedom_column(fit.freedom, len(names)),
     }
 
 
@@ -72,7 +73,6 @@ def record(fit: Regression, level: float, interval: str, *, odds: bool = False) 
         "errors": fit.errors,
         "penalty": fit.penalty,
         "clusters": None if fit.clustered is None else fit.clustered.clusters.number,
-        "freedom": plain(fit.freedom),
         "notes": list(fit.notes),
         "level": level,
         "empty": list(specification.empty),

@@ -213,7 +213,8 @@ class Regression(Result):
         dict of ndarray
             ``term``, ``answer`` (None where a coefficient is about all of them), ``estimate``, ``se``, ``statistic``
             and ``p`` (estimate over standard error; the signed root of the likelihood ratio where the interval is that
-            of the profile, so that both agree), ``low``, ``high``, and ``interval``: how these were found.
+            of the profile, so that both agree), ``low``, ``high``, ``interval``: how these were found, and ``freedom``,
+            the degrees of freedom of Student's t with clusters, else infinite.
         """
         return columns(self, level, interval, odds=odds)
 
