@@ -242,9 +242,8 @@ def test_what_few_clusters_mean_is_said_in_the_same_words_everywhere() -> None:
         text, record = flat(result.text()), json.loads(result.to_json())
         notes = " ".join(record["notes"])
         for words in ("Clusters are few or unequal: standard errors are bias-reduced (CR2)", ROUGH, MOST):
-            assert words in text, name
-            assert words in notes, name
-            assert words in " ".join(result.printed().notes), name
+            for told in (text, notes, " ".join(result.printed().notes)):
+                assert words.lower() in told.lower(), name
         if name == "sensitivity":
             continue
         rows = next(record[key] for key in ("coefficients", "shares", "effects") if isinstance(record.get(key), list))
