@@ -189,6 +189,10 @@ def bare(folder: Path) -> None:
     (folder / "mine.csv").write_text("day,answer\n1,once\n2,once\n3,often\n4,once\n")
 
 
+SPENT = (  # 2 ln(3/2) = 0.81093...
+    "me.json: epsilon 0.811, 0.4055 for each of 2 answers, against any other history with the same pattern of equal "
+    "and different answers"
+)
 AGAIN = ("randomize", "mine.csv", "-c", "answer", "-d", "again.json", "--memo", "me.json")
 
 
@@ -197,7 +201,7 @@ def test_one_persons_answers_are_reported_from_the_same_permanent_responses(fold
     said = succeeds(folder, *AGAIN, "-o", "first.csv", "--keep", "day")
     assert said.splitlines() == [
         "me.json: a new memo; keep it for all later answers of this person",
-        "me.json: epsilon 0.811, 0.4055 for each of 2 answers",  # 2 ln(3/2) = 0.81093...
+        SPENT,
         "first.csv: 4 reports, all of one person",
     ]
     first = (folder / "first.csv").read_text().split()[1:]
@@ -208,7 +212,7 @@ def test_one_persons_answers_are_reported_from_the_same_permanent_responses(fold
     # On standard output there are the reports alone.
     done = run(folder, *AGAIN)
     assert done.stdout.split()[1:] == [report.split(",")[0] for report in first]
-    assert done.stderr == "me.json: epsilon 0.811, 0.4055 for each of 2 answers\n"
+    assert done.stderr == f"{SPENT}\n"
 
 
 def test_a_memo_that_does_not_belong_there_is_refused(folder: Path) -> None:

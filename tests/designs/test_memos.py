@@ -294,7 +294,7 @@ def test_a_memo_is_made_once_and_must_be_there(tmp_path: Path) -> None:
         ({"design": "0" * 64}, "belongs to another design; every design needs a memo of its own"),
         ({"format": "warner design"}, 'must say "format": "warner memo"'),
         ({"version": 2}, "version 2"),
-        ({"surplus": 1}, "damaged: the fields"),
+        ({"surplus": 1}, "damaged: it must not have the field 'surplus'"),
         ({"salt": "00"}, "damaged"),
         ({"salt": None}, "damaged"),
         ({"hash": 1}, "damaged"),

@@ -111,7 +111,7 @@ def test_a_tally_survives_its_file(example: Tally, tmp_path: Path) -> None:
         ({"design": {}}, "this tally is damaged: a design must say"),
         ({"missing": -1}, r"missing must be a whole number from 0 to 2\^53"),
         ({"by": ["g"], "groups": [["x"], ["x"]], "counts": [[1, 2], [3, 4]]}, "groups must be distinct"),
-        ({"extra": 1}, r"damaged: the fields \['extra'\]"),
+        ({"extra": 1}, "damaged: it must not have the field 'extra'"),
     ],
 )
 def test_damaged_tallies(change: dict[str, Any], complaint: str, tmp_path: Path) -> None:
@@ -483,7 +483,7 @@ def test_a_pool_survives_its_file(tallies: list[Tally], tmp_path: Path) -> None:
         ({"parts": []}, "this pool is damaged: parts must be several tallies"),
         ({"parts": 3}, "this pool is damaged: parts must be several tallies"),
         ({"parts": [3, 4]}, "a tally must say"),
-        ({"extra": 1}, r"this pool is damaged: the fields \['extra'\]"),
+        ({"extra": 1}, "this pool is damaged: it must not have the field 'extra'"),
     ],
 )
 def test_damaged_pools(change: dict[str, Any], complaint: str, tmp_path: Path) -> None:
