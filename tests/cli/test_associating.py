@@ -42,6 +42,9 @@ def test_associate_gives_the_numbers_of_the_library_in_every_form(folder: Path, 
     found = associate(folder / "answers.csv", dict.fromkeys(("cheated", "copied"), DICE), numeric="age", level=0.9)
     options = (*TWO, "--numeric", "age", "--level", "0.9")
     assert prompt.prints(*options, "-o", "a.txt") == found.text() + "\n"
+    for ending, form in (("md", found.to_markdown), ("tex", found.to_latex), ("html", found.to_html)):
+        prompt.prints(*options, "-o", f"a.{ending}")
+        assert (folder / f"a.{ending}").read_text(encoding="utf-8") == form() + "\n"
     assert (folder / "a.txt").read_text() == found.text() + "\n"
     assert prompt.prints(*options, "--json", "-o", "a.json") == found.to_json() + "\n"
     assert (folder / "a.json").read_text() == found.to_json() + "\n"
@@ -79,7 +82,7 @@ def test_associate_takes_weights_simulations_and_standard_input(folder: Path, pr
         ((*TWO, "--level", "95"), "level must be between 0 and 1"),
         ((*TWO, "--simulations", "-1"), "simulations must be a whole number"),
         ((*TWO, "--weights", "age", "--counts", "weight"), "not both"),
-        ((*TWO, "-o", "a.csv"), "must end in .json or .txt"),
+        ((*TWO, "-o", "a.csv"), "must end in .json, .txt, .md, .tex or .html"),
         ((*TWO, "-o", "dice.json"), "would be lost"),
         (("associate", "nope.csv", *TWO[2:]), "there is no file nope.csv"),
     ],

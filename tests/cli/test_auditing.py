@@ -70,7 +70,7 @@ def test_warner_itself_passes_its_audit(bench: Path, prompt: Prompt) -> None:
         (("cat", "--answers", "never", "seldom"), "'seldom'"),
         (("cat", "--runs", "3"), "runs must be a whole number from 100"),
         (("cat", "--level", "95"), "level must be between 0 and 1"),
-        (("cat", "-o", "audit.csv"), "must end in .json or .txt"),
+        (("cat", "-o", "audit.csv"), "must end in .json, .txt, .md, .tex or .html"),
         (("cat", "extra"), "extra"),
     ],
 )

@@ -47,7 +47,7 @@ def test_check_gives_the_numbers_of_the_library_in_every_form(folder: Path) -> N
         ((*CHECK, "--level", "95"), "level must be between 0 and 1"),
         ((*CHECK, "--fakes", "-1"), "fakes must be a whole number"),
         ((*CHECK, "--seed", "-1"), "--seed"),
-        ((*CHECK, "-o", "check.csv"), "must end in .json or .txt"),
+        ((*CHECK, "-o", "check.csv"), "must end in .json, .txt, .md, .tex or .html"),
         (
             ("check", "reports.csv", "-c", "answer", "--domain", "never,once,often", "--odds", "1:1"),
             "an epsilon above 0",

@@ -17,11 +17,11 @@ from warner.cli.options import (
     generator,
     refuse_other_ending,
     refuse_overwriting,
+    save_result,
     taking_groups,
 )
 from warner.cli.sources import Source
 from warner.designs import load_design
-from warner.documents import save_text
 
 if TYPE_CHECKING:
     from warner.designs import Design
@@ -76,8 +76,7 @@ def associate(
             simulations=simulations,
             rng=generator(seed),
         )
-    if output is not None:
-        save_text(output, result.to_json() if output.suffix.lower() == ".json" else result.text())
+    save_result(output, result)
     typer.echo(result.to_json() if as_json else result.text())
 
 

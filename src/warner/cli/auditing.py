@@ -8,10 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from warner import audit as audited
-from warner.cli.options import AsJson, Verdict, refuse_other_ending, refuse_overwriting
+from warner.cli.options import AsJson, Verdict, refuse_other_ending, refuse_overwriting, save_result
 from warner.designs import load_design
 from warner.designs.labels import from_text
-from warner.documents import save_text
 
 Claim = Annotated[
     Path, typer.Option("--design", "-d", help="What the client claims to do: a file that `warner design` wrote.")
@@ -58,8 +57,7 @@ def audit(
     claimed = load_design(design)
     words: Any = None if answers is None else from_text(list(answers), claimed.domain)
     result = audited(command, claimed, answers=words, runs=runs, level=level, raw=raw, timeout=timeout)
-    if output is not None:
-        save_text(output, result.to_json() if output.suffix.lower() == ".json" else result.text())
+    save_result(output, result)
     typer.echo(result.to_json() if as_json else result.text())
     if not result.passed:
         raise typer.Exit(1)

@@ -17,11 +17,11 @@ from warner.cli.options import (
     generator,
     refuse_other_ending,
     refuse_overwriting,
+    save_result,
     taking_groups,
 )
 from warner.cli.sources import NOT_FIXED, DesignGiven, Source
 from warner.cli.telling import tell, working
-from warner.documents import save_text
 
 
 @taking_groups
@@ -52,8 +52,7 @@ def check(
     with working("checking reports"):
         with source.tallied(given) as tally:
             result = checked(tally, level=level, simulations=simulations, rng=generator(seed), fakes=fakes)
-        if output is not None:
-            save_text(output, result.to_json() if output.suffix.lower() == ".json" else result.text())
+        save_result(output, result)
         text = result.to_json() if as_json else result.text()
     if source.chosen:
         tell(f"warner: note: {NOT_FIXED}, and the p-values are for one that was", err=True)

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from warner.cli.options import AsJson, Level, Verdict, refuse_other_ending, refuse_overwriting
+from warner.cli.options import AsJson, Level, Verdict, refuse_other_ending, refuse_overwriting, save_result
 from warner.designs.labels import from_text
-from warner.documents import save_text
 from warner.reports.tallies import Tally
 
 Saved = Annotated[Path, typer.Argument(help="A tally that `warner tally` saved.")]
@@ -36,6 +35,5 @@ def compare(
     one, two = Tally.load(first), Tally.load(second)
     label = from_text([answer], one.domain)[0]
     result = compare_samples(one, two, label, level=level, names=(first.stem, second.stem))
-    if output is not None:
-        save_text(output, result.to_json() if output.suffix.lower() == ".json" else result.text())
+    save_result(output, result)
     typer.echo(result.to_json() if as_json else result.text())

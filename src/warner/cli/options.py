@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand
 
 from warner.cli.telling import working
-from warner.documents import format_of, resolved
+from warner.documents import format_of, resolved, save_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from warner.reports.dialects import Dialect
+    from warner.results import Result
 
 # What a report goes through
 DesignFile = Annotated[
@@ -85,7 +86,11 @@ Output = Annotated[
 ]
 Verdict = Annotated[
     Path | None,
-    typer.Option("--output", "-o", help="Write the result to this .json or .txt file, completely or not at all."),
+    typer.Option(
+        "--output",
+        "-o",
+        help="Write the result to this .json or .txt file, or a table for a paper to this .md, .tex or .html file.",
+    ),
 ]
 Plot = Annotated[Path | None, typer.Option(help="Save a plot of the result to this PNG, SVG or PDF file.")]
 
@@ -173,9 +178,22 @@ def _options(group: Any) -> list[inspect.Parameter]:
 
 
 def refuse_other_ending(output: Path | None) -> None:
-    """Refuse a file for a verdict that is neither JSON nor text."""
-    if output is not None and output.suffix.lower() not in {".json", ".txt"}:
-        raise ValueError(f"the output must end in .json or .txt, but got {output}")
+    """Refuse a file for a verdict that is neither JSON nor text nor a table for a paper."""
+    if output is not None and output.suffix.lower() not in {".json", ".txt", ".md", ".tex", ".html"}:
+        raise ValueError(f"the output must end in .json, .txt, .md, .tex or .html, but got {output}")
+
+
+def save_result(output: Path | None, result: Result) -> None:
+    """Write a verdict to a file, in the form that its ending asks for; do nothing without one."""
+    if output is None:
+        return
+    from warner.typesetting import FORMS  # with all that it needs
+
+    ending = output.suffix.lower()
+    if ending in FORMS:
+        save_text(output, FORMS[ending](result.printed()))
+    else:
+        save_text(output, result.to_json() if ending == ".json" else result.text())
 
 
 def refuse_overwriting(
