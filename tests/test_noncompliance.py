@@ -312,14 +312,67 @@ def test_parts_say_what_they_are() -> None:
     # lambda = 0.26, 0.34; (0.8 * 0.26 - 0.2 * 0.34) / 0.6 = 0.2333; its variance
     # (0.64 * 0.26 * 0.74 + 0.04 * 0.34 * 0.66) / 1000 / 0.36 = 0.00036698, so its error is 0.019157
     assert found.prevalence.se == pytest.approx(0.019157, abs=1e-6)
-    assert found.prevalence.low == pytest.approx(0.233333 - 1.959964 * 0.019157, abs=1e-5)
-    assert repr(found.prevalence) == "<23.33 %, se 1.92, approximate 95 % interval 19.58 to 27.09 %>"
+    # Wilson's limits are 0.23377 to 0.28807 of 0.26 and 0.31131 to 0.36991 of 0.34; slopes 4/3 and -1/3:
+    # 0.233333 - sqrt((4/3 * 0.02623)^2 + (1/3 * 0.02991)^2) = 0.19696
+    assert found.prevalence.low == pytest.approx(0.19696, abs=2e-5)
+    assert repr(found.prevalence) == "<23.33 %, se 1.92, approximate 95 % interval 19.70 to 27.20 %>"
     outside = two_sample_unrelated_question((30, 500), (1000, 1000), ("0.8", "0.2")).prevalence
     assert outside.value < 0
     assert outside.low == 0
     assert "most likely 0.00 %" in repr(outside)
     nobody = stochastic_lie_detector((190, 20), (200, 200), (0.2, 0.8))
     assert nobody.prevalence.most_likely == pytest.approx(0, abs=1e-9)
+
+
+def unrelated(share: float, other: float) -> tuple[float, float]:
+    return 0.8 * share + 0.2 * other, 0.2 * share + 0.8 * other
+
+
+def cheated(share: float, cheaters: float) -> tuple[float, float]:
+    return share + 0.25 * (1 - share - cheaters), share + 0.75 * (1 - share - cheaters)
+
+
+def anchored(share: float, attentive: float) -> tuple[float, float]:
+    return attentive * (0.2 * share + 0.8 * (1 - share)) + (1 - attentive) / 2, attentive * 0.8 + (1 - attentive) / 2
+
+
+@pytest.mark.parametrize("n", [(60, 60), (400, 20), (20, 400)])
+@pytest.mark.parametrize(
+    ("model", "chances", "truths"),
+    [
+        (
+            lambda yes, n: two_sample_unrelated_question(yes, n, ("0.8", "0.2")),
+            unrelated,
+            [(0.0, 0.05), (0.1, 0.1), (0.0, 0.1), (0.02, 0.5)],
+        ),
+        (lambda yes, n: cheating_detection(yes, n, ("1/4", "3/4")), cheated, [(0.0, 0.9), (0.9, 0.05), (0.3, 0.2)]),
+        (
+            lambda yes, n: anchored_crosswise(yes[0], yes[1], n[0], p="0.2", p_anchor="0.2"),
+            anchored,
+            [(0.0, 1.0), (0.02, 1.0), (0.1, 0.9)],
+        ),
+    ],
+    ids=["unrelated", "cheating", "anchored"],
+)
+def test_intervals_of_two_samples_cover_near_the_ends_by_enumeration(
+    model: Any, chances: Any, truths: list[tuple[float, float]], n: tuple[int, int]
+) -> None:
+    if chances is anchored and n[0] != n[1]:
+        pytest.skip("the same people answer both questions")
+    for truth in truths:
+        first, second = (scipy.stats.binom.pmf(np.arange(m + 1), m, p) for m, p in zip(n, chances(*truth), strict=True))
+        likely = np.argwhere(np.outer(first, second) > 2e-5)
+        covered, seen = np.zeros(2), 0.0
+        for yes in likely.tolist():
+            chance = float(first[yes[0]] * second[yes[1]])
+            shares = model(tuple(yes), n).shares().values()
+            covered += [
+                chance * (share.low - 1e-9 <= x <= share.high + 1e-9) for share, x in zip(shares, truth, strict=True)
+            ]
+            seen += chance
+        # Approximate: at least 92 of 100 by enumeration, but for what was left out.
+        assert seen > 0.98
+        assert (covered >= 0.92 * seen - (1 - seen)).all()
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,29 @@
 r"""Models of two samples: two equations, two unknown shares.
 
 Each model solves two equations in f, the observed shares of yes in the two samples. Standard errors are those of the
-delta method, with f(1-f)/n for the variance of f (dividing by n). Intervals are the estimate plus and minus a multiple
-of its standard error, cut to [0, 1]: approximate, for samples in which yes and no are both common. Sampling error, or
-people who do something else again, can put a solution outside 0 to 1; ``most_likely`` is then the maximum of the
-likelihood among the possible ones. An interval of which hardly anything is left after the cut says that the counts fit
-the design badly.
+delta method, with f(1-f)/n for the variance of f (dividing by n), f being at least half a report away from 0 and 1.
+Intervals join Wilson's limits :math:`l_s` and :math:`u_s` of both probabilities of yes [1]_: with slopes
+:math:`b_s = \partial x / \partial f_s` of a solution x, the lower end is
+
+.. math:: x - \sqrt{\textstyle\sum_s b_s^2 d_s^2}, \qquad d_s = f_s - l_s \text{ where } b_s > 0,\ u_s - f_s
+   \text{ where } b_s < 0,
+
+and the upper end alike, with the other distances; both are cut to [0, 1]. So a share of yes near 0 or 1, or a small
+sample beside a large one, has the uncertainty on the side where it is. (Samples of 30 to 1,000 people, by enumeration:
+95 % intervals cover in 92 % or more, also where nobody has the trait; multiples of the standard error in as few as
+81 %.) The intervals are approximate. Sampling error, or people who do something else again, can put a solution outside
+0 to 1; ``most_likely`` is then the maximum of the likelihood among the possible ones. An interval of which hardly
+anything is left after the cut says that the counts fit the design badly.
 
 Honesty among those with a trait, in the stochastic lie detector, is a ratio of two shares. Where the trait is rare its
 solution is anything but normal. So its interval is that of the profile likelihood: all values t for which the best
 other share leaves at most :math:`\chi^2_{1,1-\alpha}/2` of the log-likelihood on the table. Where nobody seems to have
 the trait, that may be everything from 0 to 1, as it should be.
+
+References
+----------
+.. [1] G. Y. Zou, A. Donner, "Construction of confidence limits about effect measures: a general approach", Statistics
+   in Medicine 27 (2008), 1693-1702.
 """
 
 from __future__ import annotations
@@ -26,6 +39,7 @@ from scipy.special import ndtri, xlog1py, xlogy
 from warner.designs import Channel
 from warner.designs.exact import probability
 from warner.estimators import channel_mle
+from warner.inference.binomial import Rates, wilson_limit
 from warner.inference.intervals import check_level
 from warner.noncompliance.prevalence import (
     AnchoredCrosswise,
@@ -127,8 +141,8 @@ def cheating_detection(
     >>> cheating_detection((300, 600), (1000, 1000), ("1/4", "3/4"))
     Cheating detection, from two samples
                   share      se  most likely   approximate 95 % interval
-    prevalence   15.00%   2.31%       15.00%    10.48 to  19.52 %
-    cheaters     25.00%   2.43%       25.00%    20.23 to  29.77 %
+    prevalence   15.00%   2.31%       15.00%    10.60 to  19.63 %
+    cheaters     25.00%   2.43%       25.00%    20.30 to  29.83 %
     cheaters: they say no regardless of the device; how many of them have the trait as well is unknown
     """
     first, second = _different("forced", forced)
@@ -285,7 +299,9 @@ def _samples(yes: Sequence[int], n: Sequence[int]) -> Samples:
             )
     sizes = tuple(map(int, n))
     f = np.array([int(count) / size for count, size in zip(yes, sizes, strict=True)])
-    return Samples(f, np.diag(f * (1 - f) / np.array(sizes, dtype=np.float64)), sizes)
+    half = 0.5 / np.array(sizes)
+    spread = np.clip(f, half, 1 - half)  # no yes at all is no proof that there is none
+    return Samples(f, np.diag(spread * (1 - spread) / np.array(sizes, dtype=np.float64)), sizes)
 
 
 def _estimated(
@@ -317,22 +333,31 @@ def _estimated(
         )
     possible = bool(((values >= 0) & (values <= 1)).all())
     likely = values if possible else np.array(read(_likeliest(kinds, samples)))
-    # For the ends half a yes and half a no more, or samples without one would be certain. And never empty: a value
-    # beyond 0 or 1 is moved there, for the end on the far side.
-    halved = (f * samples.sizes + 0.5) / (np.array(samples.sizes) + 1)
-    wider = samples.covariance + np.diag(halved * (1 - halved) / samples.sizes - np.diag(samples.covariance))
-    reach = -float(ndtri((1 - level) / 2)) * _standard_errors(slopes, wider)
+    below, above = _distances(slopes, samples, level)
+    # Never empty: a value beyond 0 or 1 is moved there, for the end on the far side.
     shares = [
-        Share(value, error, max(min(value, 1) - half, 0.0), min(max(value, 0) + half, 1.0), level, best)
-        for value, error, half, best in zip(
+        Share(value, error, max(min(value, 1) - down, 0.0), min(max(value, 0) + up, 1.0), level, best)
+        for value, error, down, up, best in zip(
             values[:2].tolist(),
             _standard_errors(slopes, samples.covariance).tolist(),
-            reach.tolist(),
+            below.tolist(),
+            above.tolist(),
             likely[:2].tolist(),
             strict=True,
         )
     ]
     return model(*shares)
+
+
+def _distances(slopes: Array, samples: Samples, level: float) -> tuple[Array, Array]:
+    """Give how far the ends are below and above the values: Wilson's limits of both samples, joined by the slopes."""
+    sizes, tail = np.array(samples.sizes, dtype=np.float64), (1 - level) / 2
+    low, high = (wilson_limit(samples.observed * sizes, sizes, Rates(0.0, 1.0), tail, side) for side in (-1, 1))
+    down, up = (samples.observed - low)[:, np.newaxis], (high - samples.observed)[:, np.newaxis]
+    between = 2 * float(ndtri(tail)) ** 2 * slopes[0] * slopes[1] * samples.covariance[0, 1]
+    squares = ((slopes * np.where(slopes > 0, *ends)) ** 2 for ends in ((down, up), (up, down)))
+    below, above = (np.sqrt(np.maximum(square.sum(axis=0) + between, 0)) for square in squares)
+    return below, above
 
 
 def _standard_errors(slopes: Array, covariance: Array) -> Array:
