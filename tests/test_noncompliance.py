@@ -324,15 +324,15 @@ def test_parts_say_what_they_are() -> None:
     assert nobody.prevalence.most_likely == pytest.approx(0, abs=1e-9)
 
 
-def unrelated(share: float, other: float) -> tuple[float, float]:
+def chances_unrelated(share: float, other: float) -> tuple[float, float]:
     return 0.8 * share + 0.2 * other, 0.2 * share + 0.8 * other
 
 
-def cheated(share: float, cheaters: float) -> tuple[float, float]:
+def chances_cheating(share: float, cheaters: float) -> tuple[float, float]:
     return share + 0.25 * (1 - share - cheaters), share + 0.75 * (1 - share - cheaters)
 
 
-def anchored(share: float, attentive: float) -> tuple[float, float]:
+def chances_anchored(share: float, attentive: float) -> tuple[float, float]:
     return attentive * (0.2 * share + 0.8 * (1 - share)) + (1 - attentive) / 2, attentive * 0.8 + (1 - attentive) / 2
 
 
@@ -342,13 +342,17 @@ def anchored(share: float, attentive: float) -> tuple[float, float]:
     [
         (
             lambda yes, n: two_sample_unrelated_question(yes, n, ("0.8", "0.2")),
-            unrelated,
+            chances_unrelated,
             [(0.0, 0.05), (0.1, 0.1), (0.0, 0.1), (0.02, 0.5)],
         ),
-        (lambda yes, n: cheating_detection(yes, n, ("1/4", "3/4")), cheated, [(0.0, 0.9), (0.9, 0.05), (0.3, 0.2)]),
+        (
+            lambda yes, n: cheating_detection(yes, n, ("1/4", "3/4")),
+            chances_cheating,
+            [(0.0, 0.9), (0.9, 0.05), (0.3, 0.2)],
+        ),
         (
             lambda yes, n: anchored_crosswise(yes[0], yes[1], n[0], p="0.2", p_anchor="0.2"),
-            anchored,
+            chances_anchored,
             [(0.0, 1.0), (0.02, 1.0), (0.1, 0.9)],
         ),
     ],
@@ -357,7 +361,7 @@ def anchored(share: float, attentive: float) -> tuple[float, float]:
 def test_intervals_of_two_samples_cover_near_the_ends_by_enumeration(
     model: Any, chances: Any, truths: list[tuple[float, float]], n: tuple[int, int]
 ) -> None:
-    if chances is anchored and n[0] != n[1]:
+    if chances is chances_anchored and n[0] != n[1]:
         pytest.skip("the same people answer both questions")
     for truth in truths:
         first, second = (scipy.stats.binom.pmf(np.arange(m + 1), m, p) for m, p in zip(n, chances(*truth), strict=True))
