@@ -46,8 +46,7 @@ def main() -> None:
             from warner.words import not_installed
 
             _fail(not_installed(f"the command line needs {error.name}", "cli"))
-        _listen()
-        code = app(prog_name="warner", standalone_mode=False)
+        code = app(prog_name="warner", standalone_mode=False, obj=_listen)
         if code == INTERRUPTED:  # Typer makes this of Ctrl-C
             _fail(STOPPED, INTERRUPTED)
         sys.exit(code if isinstance(code, int) else 0)

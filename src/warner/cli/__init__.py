@@ -113,9 +113,12 @@ class CommandsWhenCalled(TyperGroup):
         super().__init__(**{**options, "commands": listed})
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Give the command itself in the place of the one in the list."""
+        """Give the command itself in the place of the one in the list; signals interrupt it from now on."""
         name, command, rest = super().resolve_command(ctx, args)
-        return name, command and _imported(str(name)), rest
+        imported = command and _imported(str(name))
+        if ctx.obj is not None:  # not where options are completed
+            ctx.obj()
+        return name, imported, rest
 
 
 def _imported(name: str) -> Any:
