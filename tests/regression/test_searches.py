@@ -1,4 +1,4 @@
-"""Ordered answers that nobody seems to hold: cutpoints that meet."""
+"""The search for the best maximum: ordered answers that nobody seems to hold, and small samples with many maxima."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import pytest
 from scipy.optimize import minimize
 
 import warner
-from warner import regress
+from regression_cases import FORCED
+from warner import RandomizedResponse, regress
+from warner.regression.ascent import climbed
 
 SURVEY = warner.RandomizedResponse(["low", "mid", "high"], truth="2/3")
 
@@ -84,3 +86,32 @@ def test_models_that_are_too_large_for_their_people_still_speak(seed: int) -> No
     assert fit.effective is not None
     assert 0 <= fit.effective <= n
     assert len(fit.infinite) == (0 if fit.infinity is None else fit.infinity.mask.sum())
+
+
+def small_sample(seed: int) -> tuple[dict[str, Any], list[str]]:
+    """Draw 150 people with four normal covariates, who told the truth with probability 3/4."""
+    rng = np.random.default_rng(seed)
+    x, slopes = rng.normal(size=(150, 4)), 0.7 * rng.normal(size=4)
+    truth = rng.random(150) < 1 / (1 + np.exp(0.5 - x @ slopes))
+    reports = np.where(rng.random(150) < 0.75, truth, ~truth)
+    names = [f"x{i}" for i in range(4)]
+    return {"r": np.where(reports, "yes", "no"), **dict(zip(names, x.T, strict=True))}, names
+
+
+def test_higher_maxima_of_small_samples_are_found_where_a_combination_of_columns_divides_people() -> None:
+    # An own search: 60 climbs from coefficients at random, of four sizes. Without starts that are steeper than the best
+    # maximum so far, these two fits were 3.9 and 3.8 nats below what it finds.
+    design = RandomizedResponse(["yes", "no"], odds=(3, 1))
+    for seed in (0, 7):
+        sample, names = small_sample(seed)
+        fit: Any = regress("r", sample, design, on=names)
+        rng = np.random.default_rng(1000 + seed)
+        tried = [climbed(fit.likelihood, rng.normal(size=5) * (1, 2, 4, 8)[k % 4]).value for k in range(60)]
+        assert fit.log_likelihood > max(tried) - 1e-3
+
+
+def test_an_estimate_at_infinity_is_not_farther_out_than_it_must_be() -> None:
+    # Starts that are steeper than a maximum may end far out, where nothing changes any more; profiles begin nearer.
+    data = {"r": ["yes", "no"] * 2, "g": [0, 0, 1, 1], "n": [70, 130, 25, 175]}
+    fit = regress("r", data, FORCED, on=["g"], counts="n")
+    assert np.abs(fit.likelihood.predictors(fit.point)).max() < 60

@@ -13,6 +13,7 @@ compared with F, whose degrees of freedom are those of V in these contrasts (`cl
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from warner.regression.cluster_robust import FEW, ROUGH
 from warner.regression.covariances import sampled
 from warner.regression.likelihood import Likelihood
 from warner.regression.optima import SAME, found
-from warner.regression.starts import Start, starts
+from warner.regression.starts import Start, starts, steeper
 from warner.regression.terms import INTERCEPT
 from warner.results import Result, plain
 from warner.typesetting import Printed, cells, labels, p_value_cells
@@ -192,7 +193,7 @@ def _likelihood_ratio(fit: Regression, inside: Array, known: Array | None) -> Mo
     further = [Start("larger model", np.linalg.lstsq(inside, fit.point, rcond=None)[0].astype(np.float64))]
     if known is not None:
         further.append(Start("smaller model", known))
-    null = found(small, [*starts(small), *further]).peak
+    null = found(small, [*starts(small), *further], partial(steeper, small)).peak
     top, note = fit.log_likelihood, ""
     if null.value > top + SAME:
         top = climbed(full, inside @ null.coefficients).value

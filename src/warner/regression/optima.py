@@ -14,12 +14,14 @@ import numpy as np
 from warner.regression.ascent import FLAT, Peak, climbed, eigen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from warner.arrays import Array, Mask
     from warner.regression.ascent import Surface
     from warner.regression.starts import Start
 
+ROUNDS = 6  # of starts about the best maximum so far
+BETTER = 1e-4  # nats by which a maximum is better
 SAME = 1e-6  # nats within which two climbs have reached one maximum
 APART = 0.05  # movement of a predictor beyond which they have not
 FAR = 12.0  # predictors beyond this are as good as infinite
@@ -39,11 +41,13 @@ class Optimum(NamedTuple):
 class Infinity(NamedTuple):
     """Which coefficients have no finite estimate: minus or plus infinity, NaN if both will do, 0 where it is finite.
 
-    `direction` is the way on which the likelihood does not fall.
+    `direction` is the way on which the likelihood does not fall, and `near` a place on it that is no farther out than
+    it must be: profiles begin there.
     """
 
     signs: Array
     direction: Array
+    near: Peak
 
     @property
     def mask(self) -> Mask:
@@ -69,22 +73,23 @@ class Found(NamedTuple):
         return sum(optimum.starts for optimum in self.optima) == self.tried
 
 
-def found(likelihood: Surface, starts: Iterable[Start]) -> Found:
-    """Climb from all starts, and say where they ended."""
+def found(
+    likelihood: Surface, starts: Iterable[Start], further: Callable[[Array], Iterable[Start]] | None = None
+) -> Found:
+    """Climb from all starts, then from further ones about the best maximum as long as there is a better one."""
     peaks: list[tuple[Peak, int]] = []
-    tried, foot = 0, -np.inf
-    for start in starts:
-        tried += 1
-        foot = max(foot, likelihood.value(start.coefficients))
-        peak = climbed(likelihood, start.coefficients, known=[one for one, _ in peaks])
-        if not peak.reached:
-            continue
-        for place, (other, count) in enumerate(peaks):
-            if _same(likelihood, peak, other):
-                peaks[place] = (max(peak, other, key=lambda one: one.value), count + 1)
-                break
-        else:
-            peaks.append((peak, 1))
+    tried, foot, before = 0, -np.inf, -np.inf
+    for _ in range(ROUNDS):
+        for start in starts:
+            tried += 1
+            foot = max(foot, likelihood.value(start.coefficients))
+            peak = climbed(likelihood, start.coefficients, known=[one for one, _ in peaks])
+            if peak.reached:
+                _add(likelihood, peaks, peak)
+        highest = max((peak for peak, _ in peaks), key=lambda one: one.value, default=None)
+        if further is None or highest is None or highest.value < before + BETTER:
+            break
+        starts, before = further(highest.coefficients), highest.value
     # Flat ground below a start is no maximum.
     if not peaks or max(peak.value for peak, _ in peaks) < foot - SAME:
         raise NoMaximumError(
@@ -94,7 +99,19 @@ def found(likelihood: Surface, starts: Iterable[Start]) -> Found:
     peaks.sort(key=lambda item: -item[0].value)
     best = peaks[0][0]
     optima = tuple(Optimum(peak.value, count) for peak, count in peaks)
-    return Found(best, optima, infinity(likelihood, best), tried)
+    endless = infinity(likelihood, best)
+    if endless is not None and endless.near.value > best.value - SAME:
+        best = endless.near._replace(value=max(best.value, endless.near.value))
+    return Found(best, optima, endless, tried)
+
+
+def _add(likelihood: Surface, peaks: list[tuple[Peak, int]], peak: Peak) -> None:
+    """Count a climb to a maximum that is known, or add a new one."""
+    for place, (other, count) in enumerate(peaks):
+        if _same(likelihood, peak, other):
+            peaks[place] = (max(peak, other, key=lambda one: one.value), count + 1)
+            return
+    peaks.append((peak, 1))
 
 
 def _same(likelihood: Surface, first: Peak, second: Peak) -> bool:
@@ -141,7 +158,7 @@ def infinity(likelihood: Surface, peak: Peak) -> Infinity | None:
     signs = np.zeros(len(direction))
     for i in np.flatnonzero(touched).tolist():
         signs[i] = _sign(likelihood, again.coefficients, direction, flat, i, value)
-    return Infinity(signs, direction)
+    return Infinity(signs, direction, again)
 
 
 def _sign(likelihood: Surface, b: Array, direction: Array, flat: Array, i: int, value: float) -> float:

@@ -424,8 +424,9 @@ def regress(
     penalty : {"jeffreys"}, optional
         A penalty that makes every estimate finite, and draws it towards equal shares.
     starts : int, optional
-        How many random starts there are beside the others; 4 if not given, none with many rows. With 0 there is one
-        climb only, from equal shares for everybody, and no word on other maxima.
+        How many random starts there are beside the others, and again about the best maximum that these lead to; 4 if
+        not given, none with many rows. With 0 there is one climb only, from equal shares for everybody, and no word on
+        other maxima.
     unknown : {"error", "drop"}
         What to do with values that no report can have.
 

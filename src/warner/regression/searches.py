@@ -6,13 +6,14 @@ in which they differ, but one of the model without that answer.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from warner.regression.likelihood import Likelihood
 from warner.regression.optima import NoMaximumError, found
 from warner.regression.soundness import refuse_unidentified
 from warner.regression.specifications import joined
-from warner.regression.starts import starts
+from warner.regression.starts import starts, steeper
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,10 +39,11 @@ def searched(
     likelihood = Likelihood(rows, specification.family, specification.mapping)
     places = [*starts(likelihood, at_random=at_random), *more]
     refuse_unidentified(likelihood, places[0].coefficients, [str(name) for name in specification.coefficients])
+    further = partial(steeper, likelihood, at_random=at_random)
     results: list[Search] = []
     failure: NoMaximumError | None = None
     try:
-        results.append(Search(specification, likelihood, found(likelihood, places)))
+        results.append(Search(specification, likelihood, found(likelihood, places, further)))
     except NoMaximumError as error:
         failure = error
     if not (results and results[0].found.ended):

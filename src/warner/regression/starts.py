@@ -2,7 +2,10 @@ r"""Where to begin a climb: several places, always the same ones.
 
 The log-likelihood can have several maxima, and no start is the best one everywhere. So there are a few of each kind:
 the shares of all people together with no slopes; the maximum of the *corrected score*, which is concave; steep slopes
-in each column, both ways; and some at random, with a fixed seed.
+in each column, both ways; and some at random, with a fixed seed. Small samples often have a higher maximum where some
+combination of columns divides people into those with and without an answer, at infinity, in about the direction of a
+maximum that is found more easily. So the best one is made steeper, and turned a little at random, and if that leads to
+a better one, so is that (`steeper`).
 """
 
 from __future__ import annotations
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
 STEEP = 4.0  # slope of a standardized column, in logits
 MANY = 10**6  # rows times coefficients beyond which only two steep starts, and none at random, are tried
 AT_RANDOM = 4
+TURNS = 4  # at random, about the best maximum
+STEEPER = (4.0, 16.0)  # times the coefficients of the best maximum
+TURNED = 8.0, 0.3  # predictors of its steep form, in logits, and the part of it that a random turn has
 SEED = 1965
 NEARLY = 0.1  # nats that a corrected score may leave: it is a start only
 FARTHEST = 10.0  # logits that a corrected score may reach before it is left out
@@ -78,6 +84,22 @@ def starts(likelihood: Likelihood, *, at_random: int | None = None) -> Iterator[
         yield Start(
             f"random {number + 1}", likelihood.coefficients(_with_slopes(likelihood, flat, slopes, mean, spread))
         )
+
+
+def steeper(likelihood: Likelihood, peak: Array, *, at_random: int | None = None) -> Iterator[Start]:
+    """Give places to begin that are steeper than a maximum, in its direction and, at random, near it."""
+    if at_random == 0 or len(likelihood.rows.x) * likelihood.size > MANY or likelihood.offset is not None:
+        return
+    for times in STEEPER:
+        yield Start("steeper", times * peak)
+    size, part = TURNED
+    mean_square = float(likelihood.rows.weight @ (likelihood.predictors(peak) ** 2).mean(axis=0)) / likelihood.total
+    steep = peak * size / max(np.sqrt(mean_square), np.finfo(float).tiny)
+    rng = np.random.default_rng(SEED)
+    for _ in range(TURNS if at_random is None else at_random):
+        b = steep + size * part * rng.standard_normal(len(peak)) / likelihood.scale
+        if np.isfinite(likelihood.value(b)):  # cutpoints that fall are no place to begin
+            yield Start("turned", b)
 
 
 def _standardized(likelihood: Likelihood) -> tuple[Array, Array]:
