@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.shell import CHECK, ESTIMATE, fails
+from cli.shell import CHECK, ESTIMATE, fails, succeeds
+from warner import RandomizedResponse
+from workbooks import row, workbook
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -185,3 +187,32 @@ def test_what_is_said_beside_the_result_is_cut_as_well(prompt: Prompt) -> None:
     _, said = prompt.notes("tally", "long.csv", "-d", "survey.json", "--unknown", "drop")
     assert "1 value was left out" in said
     assert len(said) < 2_000
+
+
+def test_every_command_reads_excel(prompt: Prompt, monkeypatch: pytest.MonkeyPatch) -> None:
+    header, *rows = ((prompt.folder / "reports.csv").read_text()).splitlines()
+    sheets = {"Reports": [row(*header.split(",")), *(row(*line.split(",")) for line in rows)], "Notes": [row("note")]}
+    workbook(prompt.folder / "reports.xlsx", sheets)
+    for command in (
+        (*ESTIMATE, "--by", "region"),
+        CHECK,
+        ("tally", *ESTIMATE[1:]),
+        ("regress", "reports.csv", "answer ~ region", "-d", "survey.json"),
+        ("associate", "reports.csv", "answer=survey.json", "region=region.json"),
+    ):
+        RandomizedResponse(["north", "south"], epsilon=1).save(prompt.folder / "region.json")
+        _, expected, _ = prompt._run(command)
+        words = [word.replace("reports.csv", "reports.xlsx") for word in command]
+        assert "sheet must be given, since reports.xlsx has 2 ('Reports', 'Notes')" in prompt.complains(*words)
+        assert prompt._run((*words, "--sheet", "Reports"))[1] == expected
+    read = ("randomize", "reports.xlsx", "--sheet", "Reports", "-c", "answer", "-d", "survey.json", "-o", "out.csv")
+    assert "1,000 reports" in prompt.prints(*read)
+    assert "must end in .csv" in prompt.complains(*read[:-1], "out.xlsx")
+    assert "must end in .csv" in prompt.complains(*ESTIMATE, "-o", "out.xlsx")
+
+
+def test_excel_comes_on_standard_input(folder: Path) -> None:
+    path = workbook(folder / "x.xlsx", {"Data": [row("answer"), row("never"), row("once")]})
+    with path.open("rb") as content:
+        told = succeeds(folder, "estimate", "-", "--format", "xlsx", "-d", "survey.json", stdin=content)
+    assert "2 reports" in told

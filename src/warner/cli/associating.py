@@ -32,7 +32,7 @@ def associate(
     file: Annotated[
         str,
         typer.Argument(
-            help="Reports: a CSV, Parquet, JSON, SPSS, Stata or SAS file, a pattern, a folder, a database, or -."
+            help="Reports: a CSV, Excel, Parquet, JSON, SPSS, Stata or SAS file, a pattern, a folder, a database, or -."
         ),
     ],
     questions: Annotated[

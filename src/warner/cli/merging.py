@@ -38,7 +38,7 @@ def merged(saved: Sequence[Path], source: Source, design: Design | None) -> Tall
         if value is not None:
             raise ValueError(f"{option} must be left out for {saved[0]}, a tally, whose reports are counted already")
     if not source.reading.dialect.plain:
-        raise ValueError(f"--encoding, --decimal and --missing must be left out for {saved[0]}, a tally")
+        raise ValueError(f"--encoding, --decimal, --missing and --sheet must be left out for {saved[0]}, a tally")
     if len({resolved(file) for file in saved}) < len(saved):
         raise ValueError("each tally must be given once, or its reports would be counted twice")
     tallies = [Tally.load(file) for file in saved]

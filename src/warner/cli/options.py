@@ -45,8 +45,8 @@ Domain = Annotated[str | None, typer.Option(help="The answers, separated by comm
 Reports = Annotated[
     list[str],
     typer.Argument(
-        help="Reports: CSV, Parquet, JSON, SPSS, Stata or SAS files, patterns or folders; or saved tallies, or a "
-        "database, or -.",
+        help="Reports: CSV, Excel, Parquet, JSON, SPSS, Stata or SAS files, patterns or folders; or saved tallies, or "
+        "a database, or -.",
         metavar="FILE...",
     ),
 ]
@@ -60,8 +60,9 @@ Counts = Annotated[str | None, typer.Option(help="The column that says how often
 Unknown = Annotated[str, typer.Option(help="What to do with values that no report can have: error, or drop.")]
 Table = Annotated[str | None, typer.Option(help="The table, if FILE is the URL of a database of reports.")]
 Format = Annotated[
-    str, typer.Option("--format", help="The format of standard input: csv, tsv, parquet, jsonl, sav, dta or xpt.")
+    str, typer.Option("--format", help="The format of standard input: csv, tsv, parquet, jsonl, xlsx, sav, dta or xpt.")
 ]
+Sheet = Annotated[str | None, typer.Option(help="The sheet of an Excel file, if there are several.")]
 Encoding = Annotated[
     str | None,
     typer.Option(
@@ -110,6 +111,7 @@ class Reading(NamedTuple):
 
     unknown: Unknown = "error"
     missing: Missing = None
+    sheet: Sheet = None
     encoding: Encoding = None
     decimal: Decimal = "."
     table: Table = None
@@ -121,7 +123,7 @@ class Reading(NamedTuple):
         from warner.reports.dialects import dialect
 
         codes = [code.strip() for codes in self.missing or () for code in codes.split(",")]
-        return dialect(self.encoding, self.decimal, codes)
+        return dialect(self.encoding, self.decimal, codes, self.sheet)
 
 
 class AnswersCommand(TyperCommand):

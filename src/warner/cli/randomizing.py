@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from warner.cli.options import Encoding, refuse_overwriting
+from warner.cli.options import Encoding, Sheet, refuse_overwriting
 from warner.cli.telling import is_quiet, tell
 from warner.designs import Memo, load_design
 from warner.words import counted
@@ -26,7 +26,8 @@ def randomize(
     file: Annotated[
         str,
         typer.Argument(
-            help="True answers: a CSV, Parquet, JSON-lines, SPSS, Stata or SAS file, or - for CSV on standard input."
+            help="True answers: a CSV, Excel, Parquet, JSON-lines, SPSS, Stata or SAS file, or - for CSV on standard "
+            "input."
         ),
     ],
     *,
@@ -35,6 +36,7 @@ def randomize(
     keep: Annotated[
         list[str] | None, typer.Option(help="A column to copy to the output; may be given more than once.")
     ] = None,
+    sheet: Sheet = None,
     encoding: Encoding = None,
     memo: Annotated[
         Path | None,
@@ -61,9 +63,10 @@ def randomize(
     """
     from warner.reports.streams import randomize_file, randomize_lines
 
-    if lines and (column is not None or keep or memo is not None or encoding is not None):
+    if lines and (column is not None or keep or memo is not None or encoding is not None or sheet is not None):
         raise ValueError(
-            "--lines has no columns, no memo and no other encoding; leave --column, --keep, --memo and --encoding out"
+            "--lines has no columns, no sheets, no memo and no other encoding; leave --column, --keep, --sheet, --memo "
+            "and --encoding out"
         )
     refuse_overwriting({"the file of answers": file, "the design": design, "the memo": memo}, {"--output": output})
     survey = load_design(design)
@@ -80,6 +83,7 @@ def randomize(
                 keep=keep or (),
                 memo=kept,
                 encoding=encoding,
+                sheet=sheet,
                 progress=progress,
             )
         )

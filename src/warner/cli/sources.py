@@ -17,7 +17,7 @@ from warner.designs import RandomizedResponse, load_design
 from warner.documents import is_pipe, named_as_given
 from warner.reports.counting import is_survey, tally
 from warner.reports.engines import Source as Table
-from warner.reports.labelled import FORMATS as LABELLED
+from warner.reports.formats import PIPED
 from warner.reports.partitions import REMOTE, are_places, files_of, places_of
 from warner.reports.streams import standard_input
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from warner.reports.tallies import Tally
 
 NOT_FIXED = "the number of responses to this survey was not fixed beforehand"
-FORMATS = ("csv", "tsv", "parquet", "jsonl", *(ending[1:] for ending in LABELLED))
 
 
 class DesignGiven(NamedTuple):
@@ -111,6 +110,7 @@ class Source(NamedTuple):
                 encoding=None if dialect.encoding == "utf-8" else dialect.encoding,
                 decimal=dialect.decimal,
                 missing=dialect.missing,
+                sheet=dialect.sheet,
             )
 
     @contextmanager
@@ -153,9 +153,9 @@ class Source(NamedTuple):
     @contextmanager
     def _spooled(self, reports: BinaryIO, name: str) -> Iterator[Path]:
         """Hold what a pipe brings in a file for a moment, as reports may be: engines read it more than once."""
-        if self.reading.input_format not in FORMATS:
+        if self.reading.input_format not in PIPED:
             raise ValueError(
-                f"--format must be {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, but got {self.reading.input_format!r}"
+                f"--format must be {', '.join(PIPED[:-1])} or {PIPED[-1]}, but got {self.reading.input_format!r}"
             )
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"standard input.{self.reading.input_format}"

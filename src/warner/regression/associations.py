@@ -326,6 +326,7 @@ def associate(
     counts: str | None = None,
     numeric: str | None = None,
     unknown: str = "error",
+    sheet: str | None = None,
     level: float = 0.95,
     simulations: int = 1999,
     rng: np.random.Generator | None = None,
@@ -352,6 +353,8 @@ def associate(
         A column of numbers: its correlation with each answer is given as well.
     unknown : {"error", "drop"}
         What to do with values that no report can have: refuse them, or leave their rows out and count them.
+    sheet : str, optional
+        The sheet of an Excel file; may be left out where there is only one.
     level : float
         Confidence level of the intervals.
     simulations : int
@@ -382,7 +385,7 @@ def associate(
         )
     asked = Product(given)
     _refuse_options(asked, level, simulations, rng)
-    table = crosstable(data, asked, weights=weights, counts=counts, numeric=numeric, unknown=unknown)
+    table = crosstable(data, asked, weights=weights, counts=counts, numeric=numeric, unknown=unknown, sheet=sheet)
     generator = seeded_by(table.counts.ravel()) if rng is None else rng
     pairs = tuple(
         pair_of(table.among(places), level, simulations, generator) for places in combinations(range(len(given)), 2)

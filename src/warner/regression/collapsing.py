@@ -85,10 +85,12 @@ class Collapsed(NamedTuple):
     text: bool
 
 
-def open_source(data: Any) -> Source | Mapping[str, Any]:
+def open_source(data: Any, sheet: str | None = None) -> Source | Mapping[str, Any]:
     """Open a file, wrap a data frame of any library, or take a mapping of columns, or what is open, as it is."""
     if are_places(data):
-        return opened(data)
+        return opened(data, sheet=sheet)
+    if sheet is not None:
+        raise TypeError(f"sheet is for Excel files, but data is a {type(data).__name__}")
     if isinstance(data, Mapping | Source):
         return data
     try:

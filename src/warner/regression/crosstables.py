@@ -96,7 +96,14 @@ class Crosstable:
 
 
 def crosstable(
-    data: Any, design: Product, *, weights: Any, counts: Any, numeric: str | None, unknown: str
+    data: Any,
+    design: Product,
+    *,
+    weights: Any,
+    counts: Any,
+    numeric: str | None,
+    unknown: str,
+    sheet: str | None = None,
 ) -> Crosstable:
     """Count people by their reports to all questions; see `warner.associate`."""
     if unknown not in {"error", "drop"}:
@@ -108,7 +115,7 @@ def crosstable(
             raise TypeError("weights, counts and numeric name columns, and must be left out for a table of counts")
         return _of_counts(data, design)
     with readable(os.fspath(data) if isinstance(data, str | os.PathLike) else "data"):
-        source = open_source(data)
+        source = open_source(data, sheet)
         asked = [*design.questions, *(name for name in (numeric, weights, counts) if name is not None)]
         for name in asked:
             refuse_absent(name, column_names(source))

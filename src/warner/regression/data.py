@@ -95,6 +95,7 @@ def gathered(
     strata: str | None = None,
     intercept: bool = True,
     unknown: str = "error",
+    sheet: str | None = None,
 ) -> Gathered:
     """Gather data for a model of the answers.
 
@@ -125,6 +126,8 @@ def gathered(
         else, such as the cutpoints of an ordered model, is in its place.
     unknown : {"error", "drop"}
         What to do with values that no report can have: refuse them, or leave them out and count them.
+    sheet : str, optional
+        The sheet of an Excel file; may be left out where there is only one.
 
     Examples
     --------
@@ -150,7 +153,7 @@ def gathered(
         if not response:
             raise ValueError(f'formula must name the column of reports, as in "answer ~ age", but got {formula!r}')
         roles = Roles(response, by, weights, counts, clusters, strata)
-        source = open_source(data)
+        source = open_source(data, sheet)
         if X is not None:
             source, on = _with_matrix(source, X, names)
         origin = _from_data(source, design, right, on, roles, within, drop=unknown == "drop")

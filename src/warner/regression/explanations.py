@@ -276,6 +276,7 @@ def explain(
     strata: str | None = None,
     shares: Shares = "covariates",
     unknown: Unknown = "error",
+    sheet: str | None = None,
 ) -> Explanation:
     r"""Explain an outcome by a randomized answer and by what else is known of people.
 
@@ -308,6 +309,8 @@ def explain(
         For maximum likelihood: whether the shares of the answers depend on the other terms.
     unknown : {"error", "drop"}
         What to do with values that no report can have: refuse them, or leave these people out.
+    sheet : str, optional
+        The sheet of an Excel file; may be left out where there is only one.
 
     Returns
     -------
@@ -332,7 +335,7 @@ def explain(
     """
     _refuse_options(family, method, shares, unknown)
     questions = questions_of(designs, by)
-    source = open_source(data)
+    source = open_source(data, sheet)
     outcome, right, variables = _sides(formula, on, questions, column_names(source))
     people = individuals(
         source,

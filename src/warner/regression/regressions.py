@@ -391,6 +391,7 @@ def regress(
     penalty: str | None = None,
     starts: int | None = None,
     unknown: str = "error",
+    sheet: str | None = None,
 ) -> Regression:
     """Regress randomized answers on what is known of people in the clear.
 
@@ -429,6 +430,8 @@ def regress(
         other maxima.
     unknown : {"error", "drop"}
         What to do with values that no report can have.
+    sheet : str, optional
+        The sheet of an Excel file; may be left out where there is only one.
 
     Examples
     --------
@@ -453,6 +456,7 @@ def regress(
         clusters=clusters,
         strata=strata,
         unknown=unknown,
+        sheet=sheet,
     )
     specification = specified(data.terms, data.rows.designs[0].domain, model, link, reference)
     if model == "linear":

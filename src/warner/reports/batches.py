@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import narwhals as nw
 import numpy as np
 
-from warner.reports.engines import kind_of, opened, readable, selected
+from warner.reports.engines import opened, readable, selected
+from warner.reports.formats import kind_of
 from warner.reports.partitions import partition, shown
 from warner.reports.subtotals import NOTHING, Rows, added, grouped, subtotal
 from warner.reports.unknowns import unknown_values

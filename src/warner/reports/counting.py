@@ -73,6 +73,7 @@ def tally(
     encoding: str | None = None,
     decimal: str = ".",
     missing: Any = (),
+    sheet: str | None = None,
 ) -> Tally:
     """Count reports.
 
@@ -81,8 +82,8 @@ def tally(
     reports : sequence, array, mapping, series, data frame, table or path
         A list or NumPy array of reports; a mapping of names to columns, as `regress` takes it; a pandas, Polars (eager
         or lazy), PyArrow or DuckDB frame or series; an Ibis table; a Dask or Spark data frame; the path, folder or glob
-        of CSV, Parquet or JSON files, gzipped or not, or of SPSS, Stata or SAS files; or a list of ``pathlib.Path``
-        objects. Folders such as ``day=1`` stand for a column.
+        of CSV, Parquet or JSON files, gzipped or not, or of Excel, SPSS, Stata or SAS files; or a list of
+        ``pathlib.Path`` objects. Folders such as ``day=1`` stand for a column.
         Reports that are sets of answers are hexadecimal strings or bytes, as `randomize` writes them. Or the database
         of a survey, which ``warner collect`` keeps: its file, or a URL ``postgresql://...``. Its published counts are
         read, beside a running survey or not, and nothing is changed.
@@ -115,6 +116,8 @@ def tally(
         The decimal mark of the weights in a text file.
     missing : str, number, or list of these
         Codes that stand for a missing value, such as ``[-99, "NA"]``, in all columns that are read.
+    sheet : str, optional
+        The sheet of an Excel file (.xlsx, .xlsm); may be left out where there is only one.
 
     Examples
     --------
@@ -131,7 +134,7 @@ def tally(
         place = os.fspath(reports)
         if question is not None or is_survey(place):
             others = {"column": column, "weights": weights, "counts": counts, "codes": codes or None}
-            others |= {"encoding": encoding, "missing": missing or None}
+            others |= {"encoding": encoding, "missing": missing or None, "sheet": sheet}
             return _tally_survey(place, question, design, by, others, keep=keep)
     if question is not None:
         raise TypeError(f"question is for the database of a survey, but reports is a {type(reports).__name__}")
@@ -139,7 +142,7 @@ def tally(
     assert design is not None
     if weights is not None and counts is not None:
         raise TypeError("give weights (how much a report stands for) or counts (how often it was made), not both")
-    wrote = dialect(encoding, decimal, missing)
+    wrote = dialect(encoding, decimal, missing, sheet)
     if wrote.missing:
         wrote.refuse_reports(design.report_form)
     options = _Options(by, weights, counts, codes, unknown == "drop", keep and design.sufficient is None, wrote)
@@ -150,8 +153,8 @@ def tally(
                     return _tally_source(source, design, column, options)
             source = opened(reports, columns_only=design.report_form.kinds is None)
             return _tally_source(source, design, column, options)
-    if wrote.encoding != "utf-8" or wrote.decimal != ".":
-        raise TypeError(f"encoding and decimal are for text files, but reports is a {type(reports).__name__}")
+    if wrote != Dialect(missing=wrote.missing):
+        raise TypeError(f"encoding, decimal and sheet are for files, but reports is a {type(reports).__name__}")
     if isinstance(reports, list | tuple | range | np.ndarray):
         if column is not None:
             raise TypeError(f"column must be left out for a sequence of reports, but got {column!r}")

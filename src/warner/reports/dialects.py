@@ -18,10 +18,10 @@ import narwhals as nw
 import numpy as np
 
 from warner.documents import named_as_given
-from warner.reports.engines import INSIDE, Source, is_text, kind_of, opened
+from warner.reports.engines import INSIDE, Source, is_text, opened
+from warner.reports.formats import DELIMITED, LABELLED, kind_of
 from warner.reports.headers import open_text
 from warner.reports.partitions import files_of, places_of
-from warner.reports.readstat import READERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,11 +36,12 @@ WITH_COMMA = r"^[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?$"
 
 
 class Dialect(NamedTuple):
-    """How other programs wrote a file: its encoding, its decimal mark, and the codes that stand for missing values."""
+    """How other programs wrote a file: its encoding, its decimal mark, the codes for missing values, and the sheet."""
 
     encoding: str = "utf-8"
     decimal: str = "."
     missing: tuple[str, ...] = ()
+    sheet: str | None = None
 
     @property
     def spellings(self) -> tuple[str, ...]:
@@ -56,9 +57,9 @@ class Dialect(NamedTuple):
     def opened(self, given: Place | Sequence[Place], numbers: Iterable[str] | None = None) -> Iterator[Source]:
         """Open files; decimal commas are read in these columns of `numbers`, or in all columns."""
         if self.encoding == "utf-8":
-            yield self.applied(opened(given), numbers)
+            yield self.applied(opened(given, sheet=self.sheet), numbers)
             return
-        if kind_of(files_of(places_of(given))[0]) in READERS:
+        if kind_of(files_of(places_of(given))[0]) in LABELLED:
             yield self.applied(opened(given, encoding=self.encoding), numbers)
             return
         with tempfile.TemporaryDirectory() as folder:
@@ -71,7 +72,7 @@ class Dialect(NamedTuple):
         """Copy a text file into a folder, in UTF-8, and into folders that stand for the same columns."""
         folder = folder.joinpath(*(part for part in Path(name).parent.parts if "=" in part))
         folder.mkdir(parents=True)
-        if kind_of(name) == "parquet":
+        if kind_of(name) not in {*DELIMITED, "json"}:
             raise ValueError(
                 f"encoding must be left out for {name}, which is not a text file, but got {self.encoding!r}"
             )
@@ -138,7 +139,7 @@ class Dialect(NamedTuple):
             )
 
 
-def dialect(encoding: str | None = None, decimal: str = ".", missing: Any = ()) -> Dialect:
+def dialect(encoding: str | None = None, decimal: str = ".", missing: Any = (), sheet: str | None = None) -> Dialect:
     """Check how a file was written."""
     try:
         "".encode(encoding or "utf-8")  # which refuses rot13 and base64: they are no encodings of texts
@@ -153,7 +154,10 @@ def dialect(encoding: str | None = None, decimal: str = ".", missing: Any = ()) 
     strange = [code for code in codes if isinstance(code, bool) or not isinstance(code, str | int | float)]
     if strange:
         raise TypeError(f"missing must hold texts or numbers, but got {strange[0]!r}")
-    return Dialect("utf-8" if known == "utf-8-sig" else known, decimal, tuple(dict.fromkeys(map(_written, codes))))
+    if sheet is not None and not isinstance(sheet, str):
+        raise TypeError(f"sheet must be the name of a sheet, a text, but got {sheet!r}")
+    known = "utf-8" if known == "utf-8-sig" else known
+    return Dialect(known, decimal, tuple(dict.fromkeys(map(_written, codes))), sheet)
 
 
 def _written(code: str | float) -> str:

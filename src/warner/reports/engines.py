@@ -1,9 +1,9 @@
 """Counting where the reports are: data frames, tables and files.
 
 One query, written with Narwhals, serves pandas, Polars, PyArrow, DuckDB, Ibis, Dask and Spark. Files (CSV, Parquet,
-JSON lines, gzipped or globbed; SPSS, Stata and SAS by way of `labelled`) are opened by DuckDB, which reads them out of
-core. Group and count first, then look at what the values mean: a filter over the labels would be many times slower on
-every engine, and only counted rows come back.
+JSON lines, gzipped or globbed; SPSS, Stata and SAS by way of `labelled`, Excel by way of `excel`) are opened by DuckDB,
+which reads them out of core. Group and count first, then look at what the values mean: a filter over the labels would
+be many times slower on every engine, and only counted rows come back.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ import numpy as np
 
 from warner.designs.labels import MISSING, OUTSIDE
 from warner.documents import format_of, is_pipe
-from warner.reports import labelled, readstat
+from warner.reports import excel, labelled, readstat
 from warner.reports.amounts import amounts, is_wide, summable_counts
+from warner.reports.formats import LABELLED, TEXTS, kind_of, refuse_foreign
 from warner.reports.headers import csv_query, header, open_text, refuse_duplicates, sql_text
 from warner.reports.partitions import files_of, partition, partition_columns, places_of, shown
 from warner.words import not_installed
@@ -51,6 +52,7 @@ THOUSANDS = re.compile(
     r"Could not convert string '([+-]?\d{1,3}(?:[.,' ]\d{3})+[.,]?\d*)' to DOUBLE.*?source column ([^\n]*)", re.DOTALL
 )
 ENGINES = {"duckdb", "_duckdb", "narwhals", "pyarrow", "polars", "pyspark", "py4j", "ibis"}  # whose errors are told
+OURS = re.compile(r"cannot be read: ([^\n]*?)\. Detail: Python exception")  # by `readstat` and `excel`, within a query
 TELLING = {  # what DuckDB says of a text file, and what it means
     COMMA: 'column {1!r} must hold numbers, but has {0!r}; give decimal="," for decimal commas',
     THOUSANDS: "column {1!r} must hold numbers, but has {0!r}; write them without separators of thousands",
@@ -63,15 +65,10 @@ TELLING = {  # what DuckDB says of a text file, and what it means
     re.compile(r"Maximum line size of (\d+) bytes"): "{place} is longer than {0} bytes",
     re.compile("unicode|not utf-8", re.IGNORECASE): '{place} is not UTF-8; give its encoding, as encoding="cp1252"',
     re.compile(r"Expected unique column names, got:\n- '(.*?)'"): "there is more than one column {0!r}",
-    re.compile(r"cannot be read: ([^\n]*?)\. Detail: Python exception"): "{0}",  # by `readstat`, within a query
     re.compile("state machine"): "its quotation marks, or the ends of its lines, differ from line to line",
 }
 SAVED = {f"warner {what}": ": counts, which Tally.load reads" for what in ("tally", "pool")}
 SQLITE, DUCKDB = b"SQLite format 3\0", b"DUCK"  # how databases begin, that of DuckDB after eight bytes
-FORMATS = {
-    ".parquet": "parquet", ".pq": "parquet", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".tsv": "tsv",
-    **labelled.FORMATS,
-}  # fmt: skip
 
 
 class Columns(NamedTuple):
@@ -316,12 +313,17 @@ def refuse_types(source: Source, columns: Columns, form: Form, *, codes: bool) -
 
 
 def opened(
-    given: Place | Sequence[Place], *, secret: bool = False, columns_only: bool = False, encoding: str | None = None
+    given: Place | Sequence[Place],
+    *,
+    secret: bool = False,
+    columns_only: bool = False,
+    encoding: str | None = None,
+    sheet: str | None = None,
 ) -> Source:
     """Open a file, or all files of patterns and folders; with ``secret``, errors tell nothing of what is in them.
 
     With ``columns_only``, for those who read Parquet files by themselves, the frame of these has no rows. The encoding
-    is for SPSS, Stata and SAS files that do not tell it.
+    is for SPSS, Stata and SAS files that do not tell it, the `sheet` for Excel files.
     """
     places = places_of(given)
     name, files = shown(places), list(files_of(places))
@@ -335,6 +337,7 @@ def opened(
     if is_pipe(Path(files[0])):
         raise ValueError(f"{name} must be a file, but is a pipe or a device, which can be read only once; use -")
     for file in files:
+        refuse_foreign(file)
         if kind_of(file) == "json" and (document := format_of(Path(file))) is not None:
             raise ValueError(f"{file} must hold reports, but is a {document}{SAVED.get(document, '')}")
     kinds = {kind_of(file) for file in files}
@@ -344,12 +347,16 @@ def opened(
             "by a pattern such as folder/*.csv"
         )
     kind = kinds.pop()
+    if sheet is not None and kind != "Excel":
+        raise ValueError(f"sheet must be left out for {name}, which is not an Excel file, but got {sheet!r}")
     with readable(name, secret=secret):
         if columns_only and kind == "parquet":  # without DuckDB, which takes memory
             frame_of = partial(_without_rows)
-        elif kind in readstat.READERS:
+        elif kind in LABELLED:
             described = readstat.described(kind, files, encoding)
             frame_of = partial(labelled.relation, _database(), kind, described, encoding=encoding, secret=secret)
+        elif kind == "Excel":
+            frame_of = partial(excel.relation, _database(), sheet=sheet, secret=secret)
         else:
             frame_of = partial(_relation, _database(), kind, secret=secret)
         first = nw.from_native(frame_of(files[:1]))
@@ -364,10 +371,10 @@ def opened(
         if partitions.keys() & first.collect_schema().keys():
             partitions = {}  # what a file holds itself is taken from there
         whole = first if len(files) == 1 and not partitions else nw.from_native(frame_of(files, bool(partitions)))
-        text = kind in {"csv", "tsv"}
+        text = kind in TEXTS
         numbers = [] if text else [key for key, of_numbers in partitions.items() if of_numbers]
         whole = whole.with_columns(nw.col(*numbers).cast(nw.Int64)) if numbers else whole
-        if kind in readstat.READERS:  # which nobody may read past their labels
+        if kind in LABELLED:  # which nobody may read past their labels
             return Source(whole, text, name, (), places, tuple(partitions), described[files[0]].labels)
         return Source(whole, text, name, tuple(files), places, tuple(partitions))
 
@@ -450,11 +457,6 @@ def _without_rows(files: list[str], partitioned: bool = False) -> Any:
     return pa.Table.from_batches([], schema=schema)
 
 
-def kind_of(name: str) -> str:
-    """Tell the format by the ending, .gz left aside; what has no known ending is taken as CSV."""
-    return FORMATS.get(Path(name.lower().removesuffix(".gz")).suffix, "csv")
-
-
 @contextmanager
 def readable(name: str, *, secret: bool = False) -> Iterator[None]:
     """Turn an engine's error on a file into a plain one that names the file; no word of it where that is secret."""
@@ -463,7 +465,8 @@ def readable(name: str, *, secret: bool = False) -> Iterator[None]:
     except Exception as error:
         if type(error).__module__.split(".")[0] not in ENGINES:
             raise
-        telling = "" if secret else f": {telling_line(str(error))}"
+        ours = OURS.search(str(error))  # what we say ourselves, within a query, tells no value
+        telling = f": {ours[1]}" if ours else "" if secret else f": {telling_line(str(error))}"
         raise ValueError(f"{name} cannot be read{telling}") from None
 
 

@@ -19,16 +19,13 @@ from warner.reports.partitions import partition
 from warner.reports.readstat import pieces, schema_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from warner.designs.forms import Form
     from warner.documents import Document
     from warner.reports.engines import Frame, Source
     from warner.reports.readstat import Description, Labels
 
-FORMATS = {
-    ".sav": "SPSS", ".zsav": "SPSS", ".dta": "Stata", ".sas7bdat": "SAS", ".xpt": "SAS transport",
-}  # fmt: skip
 CELLS = 2**20  # values that are read at a time
 
 
@@ -44,7 +41,6 @@ def relation(
 ) -> Any:
     """Open files that are alike in DuckDB, as a data set of Arrow, with the columns that their folders stand for."""
     import pyarrow as pa
-    import pyarrow.dataset as arrow
 
     types, labels = described[files[0]]
     refuse_duplicates(list(types), secret=secret)
@@ -60,6 +56,14 @@ def relation(
             constant = {name: pa.array([text] * len(piece), pa.string()) for name, text in folders[file].items()}
             arrays = [piece[name] if name in types else constant[name] for name in names]
             yield pa.record_batch(arrays, names=list(names))
+
+    return scanned(database, schema, batches)
+
+
+def scanned(database: Any, schema: Any, batches: Callable[[Sequence[str]], Iterator[Any]]) -> Any:
+    """Give DuckDB what it reads as a data set of Arrow: batches of the columns that a query uses."""
+    import pyarrow as pa
+    import pyarrow.dataset as arrow
 
     class DataSet(arrow.Dataset):  # type: ignore[misc]
         """What DuckDB asks for: the columns, and each time that it reads, the rows of some of them."""

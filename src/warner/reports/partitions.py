@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 from urllib.parse import unquote
 
 from warner.documents import resolved
+from warner.reports.formats import KINDS
 from warner.words import enumerated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-ENDINGS = (  # of the files in a folder that are read
-    ".csv", ".tsv", ".parquet", ".pq", ".json", ".jsonl", ".ndjson", ".sav", ".zsav", ".dta", ".sas7bdat", ".xpt",
-)  # fmt: skip
+ENDINGS = tuple(KINDS)  # of the files in a folder that are read
 NULL = "__HIVE_DEFAULT_PARTITION__"  # how a missing value is written
 WHOLE = re.compile("0|-?[1-9][0-9]{0,17}")  # in digits, as it would be written again
 REMOTE = re.compile(r"(?:s3|s3a|gs|gcs|https?|ftp|hdfs|az|abfss?|hf)://", re.IGNORECASE)

@@ -23,11 +23,11 @@ import numpy as np
 from warner.designs.forms import LabelForm
 from warner.documents import Document, csv_writer, written_whole
 from warner.reports.dialects import dialect
-from warner.reports.engines import chosen, kind_of, opened, readable, refuse_headless
+from warner.reports.engines import chosen, opened, readable, refuse_headless
+from warner.reports.formats import DELIMITED, LABELLED, kind_of
 from warner.reports.headers import delimiter_of, first_record, open_text, refuse_duplicates
 from warner.reports.labelled import as_asked
 from warner.reports.randomizing import randomize
-from warner.reports.readstat import READERS
 from warner.reports.tallies import refuse_design
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from warner.designs import Design
     from warner.designs.memos import Memo
+    from warner.reports.dialects import Dialect
 
 PIECE_ROWS = 2**16  # rows in memory at a time
 csv.field_size_limit(2**27)  # a label or a kept text may be long
@@ -52,6 +53,7 @@ def randomize_file(
     keep: Sequence[str] = (),
     memo: Memo | None = None,
     encoding: str | None = None,
+    sheet: str | None = None,
     progress: Callable[[int], None] = lambda rows: None,
 ) -> int:
     """Randomize a column of a file into another file, and give the number of rows.
@@ -59,7 +61,7 @@ def randomize_file(
     Parameters
     ----------
     source : path
-        A CSV, Parquet, JSON-lines, SPSS, Stata or SAS file of true answers; ``-`` for CSV on standard input.
+        A CSV, Excel, Parquet, JSON-lines, SPSS, Stata or SAS file of true answers; ``-`` for CSV on standard input.
     design : Design
         What every answer goes through.
     target : path
@@ -75,6 +77,8 @@ def randomize_file(
     encoding : str, optional
         The encoding of a text file that is not in UTF-8, such as ``"cp1252"``, or of an SPSS, Stata or SAS file that
         does not tell it.
+    sheet : str, optional
+        The sheet of an Excel file; may be left out where there is only one.
     progress : callable
         Told the number of rows done, now and then.
 
@@ -88,7 +92,7 @@ def randomize_file(
         raise ValueError(
             f"{os.fspath(target)} holds the true answers, which would be lost; write the reports to another file"
         )
-    pieces, types, text = _pieces(source, design, column, keep, dialect(encoding).encoding)
+    pieces, types, text = _pieces(source, design, column, keep, dialect(encoding, sheet=sheet))
     first = next(pieces, None)
     if first is None:
         raise ValueError(f"{os.fspath(source)} holds no answers")
@@ -192,19 +196,21 @@ def _written_lines(target: str | os.PathLike[str]) -> Iterator[TextIO]:
 
 
 def _pieces(
-    source: str | os.PathLike[str], design: Design, column: str | None, keep: Sequence[str], encoding: str
+    source: str | os.PathLike[str], design: Design, column: str | None, keep: Sequence[str], wrote: Dialect
 ) -> tuple[Iterator[Piece], Document, bool]:
     """Read the wanted columns, the answers first; also the Arrow types of the others, and whether all is text."""
-    name = os.fspath(source)
+    name, encoding = os.fspath(source), wrote.encoding
     coded = "utf-8-sig" if encoding == "utf-8" else encoding
+    if wrote.sheet is not None and kind_of(name) != "Excel":
+        raise ValueError(f"sheet must be left out for {name}, which is not an Excel file, but got {wrote.sheet!r}")
     if name == "-":
         text = io.TextIOWrapper(standard_input(), encoding=coded, newline="")
         return _csv_pieces(text, "standard input", design, column, keep), {}, True
-    if encoding != "utf-8" and kind_of(name) not in READERS:  # no copy in UTF-8 is made, for these are true answers
-        if kind_of(name) not in {"csv", "tsv"}:
+    if encoding != "utf-8" and kind_of(name) not in LABELLED:  # no copy in UTF-8 is made, for these are true answers
+        if kind_of(name) not in DELIMITED:
             raise ValueError(f"encoding must be left out for {name}, which is not a CSV file, but got {encoding!r}")
         return _csv_pieces(open_text(name, coded), name, design, column, keep), {}, True
-    file = opened(source, secret=True, encoding=None if encoding == "utf-8" else encoding)
+    file = opened(source, secret=True, encoding=None if encoding == "utf-8" else encoding, sheet=wrote.sheet)
     if file.text:
         refuse_headless(list(file.frame.collect_schema()), LabelForm(design.domain))
     column = _only(list(file.frame.collect_schema())) if column is None else column

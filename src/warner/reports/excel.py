@@ -1,0 +1,484 @@
+"""Excel workbooks (.xlsx, .xlsm): the cells of one sheet, a row at a time.
+
+Such a file is a zip of XML [1]_, and what we need of it is little: which sheets there are, the texts that cells share,
+which styles show a number as a date, and the cells. They are read as Excel would save them as CSV, but with all digits,
+and with dates as ISO 8601 writes them. Macros, formulas and links are never run: a formula has the value that was saved
+with it.
+
+No file may take more memory than its texts: sheets are gone through once, and nothing is unpacked. Document types,
+which only a hostile file has, are refused, so that no entity is expanded and nothing else is opened.
+
+References
+----------
+.. [1] ECMA-376, Office Open XML file formats, part 1: SpreadsheetML (chapter 18).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import posixpath
+import re
+import zipfile
+import zlib
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from xml.parsers import expat
+
+from warner.reports.headers import refuse_duplicates
+from warner.reports.partitions import partition
+from warner.words import enumerated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+PIECE_BYTES = 2**16  # of XML that are read at a time
+BATCH_CELLS = 2**18  # that are handed on at a time
+MOST_ROWS, MOST_COLUMNS = 2**20, 2**14  # of a sheet
+LONGEST_TEXT = 2**18  # characters of a cell, of which Excel allows 32,767, each of which may be written as _x000D_
+SHARED_BYTES = 2**29  # of XML, for all texts that cells share
+SHEET_BYTES = 2**34  # of XML, for one sheet
+TAG_BYTES = 2**20  # of XML that the parser must hold at a time
+SHEETS_NAMED = 10  # in an error
+OLE = b"\xd0\xcf\x11\xe0"  # how files begin that are encrypted, or of an older Excel
+DATES = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}  # number formats that every Excel knows
+TIMES = {18, 19, 20, 21, 45, 46, 47}  # among these, of the time alone
+NOT_LETTERS = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]', re.IGNORECASE)  # in the code of a format
+ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
+REFERENCE = re.compile("([A-Z]{1,3})([1-9][0-9]*)")
+WHOLE_DIGITS = 2**53  # below, a whole number is written in digits
+
+
+class Sheet(NamedTuple):
+    """A sheet of a file: its name, where its cells are, and whether it is shown."""
+
+    name: str
+    part: str
+    visible: bool
+
+
+class Table(NamedTuple):
+    """The table on a sheet: the number of the row of its header, its first column, and the names of its columns."""
+
+    row: int
+    first: int
+    names: list[str]
+
+
+class Workbook:
+    """An Excel file that is open."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        try:
+            self.zip = zipfile.ZipFile(file)
+        except zipfile.BadZipFile:
+            with Path(file).open("rb") as content:
+                locked = content.read(len(OLE)) == OLE
+            why = "protected by a password, or from Excel 97; save it as .xlsx, without a password"
+            raise ValueError(f"{file} cannot be read: it is {why if locked else 'damaged, or no Excel file'}") from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.zip.close()
+
+    # What the workbook says of itself
+
+    def sheets(self) -> list[Sheet]:
+        """Name the sheets that hold cells."""
+        targets: dict[str, str] = {}
+        found: list[tuple[str, str, bool]] = []
+
+        def relation(name: str, given: dict[str, str]) -> None:
+            if name == "Relationship" and given.get("Type", "").endswith("/worksheet"):
+                targets[given["Id"]] = posixpath.normpath(posixpath.join("/xl", given["Target"])).lstrip("/")
+
+        def sheet(name: str, given: dict[str, str]) -> None:
+            if name == "sheet":
+                link = next((value for key, value in given.items() if key.endswith(":id")), "")
+                found.append((given["name"], link, given.get("state", "visible") == "visible"))
+
+        self._parse("xl/_rels/workbook.xml.rels", start=relation)
+        self._parse("xl/workbook.xml", start=sheet)
+        return [Sheet(name, targets[link], visible) for name, link, visible in found if link in targets]
+
+    def chosen(self, wanted: str | None) -> Sheet:
+        """Give the sheet of this name; if none is wanted, the only one that is shown and holds anything."""
+        sheets = self.sheets()
+        if wanted is not None:
+            named = [sheet for sheet in sheets if sheet.name == wanted]
+            if not named:
+                listed = enumerated([repr(sheet.name) for sheet in sheets], SHEETS_NAMED)
+                raise ValueError(f"sheet must be one of {self.file} ({listed}), but got {wanted!r}")
+            return named[0]
+        filled = [sheet for sheet in sheets if sheet.visible and next(self._rows(sheet), None) is not None]
+        if not filled:
+            raise ValueError(f"{self.file} is empty: there is not even a header")
+        if len(filled) > 1:
+            listed = enumerated([repr(sheet.name) for sheet in filled], SHEETS_NAMED)
+            raise ValueError(
+                f"sheet must be given, since {self.file} has {len(filled)} ({listed}): name one of them with sheet="
+            )
+        return filled[0]
+
+    def table(self, sheet: Sheet) -> Table:
+        """Find the table on a sheet: its header is the first row in which there is anything."""
+        header = next(self._rows(sheet), None)
+        if header is None:
+            raise ValueError(f"the sheet {sheet.name!r} of {self.file} is empty: there is not even a header")
+        number, cells = header
+        first, last = min(cells), max(cells)
+        names = [cells.get(place, "") or f"column{place - first}" for place in range(first, last + 1)]
+        return Table(number, first, names)
+
+    def rows(self, sheet: Sheet, table: Table, wanted: Sequence[str]) -> Iterator[list[str | None]]:
+        """Give the columns that are wanted of all rows below the header in which there is anything."""
+        places = [table.first + table.names.index(name) for name in wanted]
+        last = table.first + len(table.names) - 1
+        merged: list[str] = []
+        for number, cells in self._rows(sheet, set(places), merged):
+            if number <= table.row:
+                continue
+            if min(cells) < table.first or max(cells) > last:
+                place = min(cells) if min(cells) < table.first else max(cells)
+                raise ValueError(
+                    f"{self.file} cannot be read: cell {_letters(place)}{number} has a value, but its column has no "
+                    f"name in the header, row {table.row}"
+                )
+            yield [cells.get(place) for place in places]
+        for span in merged:
+            _refuse_merged(self.file, span, table, places)
+
+    # Parts, which are XML
+
+    def _parse(
+        self,
+        part: str,
+        start: Callable[[str, dict[str, str]], None],
+        end: Callable[[str], None] | None = None,
+        text: Callable[[str], None] | None = None,
+        most: int = SHARED_BYTES,
+    ) -> None:
+        for _ in self._parsed(part, start, end, text, most):
+            pass
+
+    def _parsed(
+        self,
+        part: str,
+        start: Callable[[str, dict[str, str]], None],
+        end: Callable[[str], None] | None,
+        text: Callable[[str], None] | None,
+        most: int,
+    ) -> Iterator[None]:
+        """Go through a part, a piece at a time; elements are called by their local names."""
+        local: dict[str, str] = {}
+
+        def name_of(given: str) -> str:
+            return local.get(given) or local.setdefault(given, given.rpartition(":")[2])
+
+        def refuse(*_: object) -> None:
+            raise ValueError("document type")
+
+        parser = expat.ParserCreate()
+        parser.buffer_text, parser.buffer_size = True, PIECE_BYTES
+        parser.StartDoctypeDeclHandler = refuse
+        parser.StartElementHandler = lambda name, given: start(name_of(name), given)
+        if end is not None:
+            parser.EndElementHandler = lambda name: end(name_of(name))
+        parser.CharacterDataHandler = text
+        with self._sound(), self.zip.open(part) as content:
+            done = 0
+            while piece := content.read(PIECE_BYTES):
+                done += len(piece)
+                if done > most:
+                    raise ValueError("too large")
+                parser.Parse(piece, False)
+                if done - parser.CurrentByteIndex > TAG_BYTES + PIECE_BYTES:
+                    raise ValueError("too long")
+                yield
+            parser.Parse(b"", True)
+            yield
+
+    @contextmanager
+    def _sound(self) -> Iterator[None]:
+        """Turn whatever a damaged file leads to into one line."""
+        try:
+            yield
+        except (expat.ExpatError, zipfile.BadZipFile, zlib.error, EOFError, LookupError, ValueError) as error:
+            if str(error).startswith(self.file):
+                raise
+            raise ValueError(f"{self.file} cannot be read: it is damaged, or no Excel file") from None
+        except (RuntimeError, NotImplementedError):  # of `zipfile`, for what is encrypted or packed in another way
+            raise ValueError(f"{self.file} cannot be read: it is protected by a password") from None
+
+    def _has(self, part: str) -> bool:
+        return part in self.zip.namelist()
+
+    @cached_property
+    def _shared(self) -> list[str]:
+        """Read the texts that cells share; what shows how a text is pronounced does not belong to it."""
+        texts: list[str] = []
+        current: list[str] = []
+        inside = spoken = False
+
+        def start(name: str, _: dict[str, str]) -> None:
+            nonlocal inside, spoken
+            inside = name == "t" and not spoken
+            spoken = spoken or name == "rPh"
+
+        def end(name: str) -> None:
+            nonlocal inside, spoken
+            inside = False
+            spoken = spoken and name != "rPh"
+            if name == "si":
+                texts.append(_unescaped("".join(current)))
+                current.clear()
+
+        def text(some: str) -> None:
+            if inside:
+                current.append(some)
+
+        if self._has("xl/sharedStrings.xml"):
+            self._parse("xl/sharedStrings.xml", start, end, text)
+        return texts
+
+    @cached_property
+    def _moments(self) -> dict[str, str]:
+        """Tell which styles of cells show numbers as dates, and which as times, by their numbers."""
+        codes: dict[int, str] = {}
+        styles: dict[str, str] = {}
+        inside = False
+
+        def start(name: str, given: dict[str, str]) -> None:
+            nonlocal inside
+            if name == "numFmt":
+                codes[int(given["numFmtId"])] = given.get("formatCode", "")
+            elif name == "cellXfs":
+                inside = True
+            elif name == "xf" and inside:
+                styles[str(len(styles))] = _shows(int(given.get("numFmtId", 0)), codes)
+
+        def end(name: str) -> None:
+            nonlocal inside
+            inside = inside and name != "cellXfs"
+
+        if self._has("xl/styles.xml"):
+            self._parse("xl/styles.xml", start, end)
+        return {number: shown for number, shown in styles.items() if shown}
+
+    @cached_property
+    def _since_1904(self) -> bool:
+        found = []
+
+        def start(name: str, given: dict[str, str]) -> None:
+            if name == "workbookPr":
+                found.append(given.get("date1904") in {"1", "true"})
+
+        self._parse("xl/workbook.xml", start)
+        return any(found)
+
+    # Cells
+
+    def _rows(
+        self, sheet: Sheet, used: set[int] | None = None, merged: list[str] | None = None
+    ) -> Iterator[tuple[int, dict[int, str]]]:
+        """Give the rows of a sheet that hold anything: their numbers, and their cells by the numbers of columns.
+
+        Of columns that are not `used` it is only told that there is something. Cells that are `merged` are told at the
+        end.
+        """
+        shared, moments, since_1904 = self._shared, self._moments, self._since_1904
+        rows: list[tuple[int, dict[int, str]]] = []
+        cells: dict[int, str] = {}
+        content: list[str] = []
+        number = place = 0
+        kind = style = ""
+        reading = formula = False
+
+        def start(name: str, given: dict[str, str]) -> None:
+            nonlocal number, place, kind, style, reading, formula
+            if name == "c":
+                found = REFERENCE.fullmatch(given["r"]) if "r" in given else None
+                place = _number(found[1]) if found else place + 1
+                kind, style, formula = given.get("t", "n"), given.get("s", "0"), False
+                if place > MOST_COLUMNS:
+                    raise ValueError("too many columns")
+            elif name in {"v", "t"}:
+                reading = True
+            elif name == "f":
+                formula = True
+            elif name == "row":
+                number, place = int(given.get("r", number + 1)), 0
+                if number > MOST_ROWS:
+                    raise ValueError("too many rows")
+            elif name == "rPh":
+                kind = "spoken"  # until the next cell
+            elif name == "mergeCell" and merged is not None:
+                merged.append(given["ref"])
+
+        def text(some: str) -> None:
+            if reading and kind != "spoken":
+                content.append(some)
+                if len(content) > LONGEST_TEXT // PIECE_BYTES + 8:
+                    raise ValueError("too long")
+
+        def end(name: str) -> None:
+            nonlocal reading
+            if name in {"v", "t"}:
+                reading = False
+            elif name == "c":
+                written = "".join(content)
+                content.clear()
+                if used is not None and place not in used:
+                    if shared[int(written)] if kind == "s" and written else written:
+                        cells[place] = "something"
+                    return
+                if not written and formula and kind == "n" and used is not None:
+                    raise ValueError(
+                        f"{self.file} cannot be read: cell {_letters(place)}{number} holds a formula that was never "
+                        "calculated; open the file in Excel or LibreOffice, and save it"
+                    )
+                value = _value(written, kind, shared, moments.get(style, ""), since_1904=since_1904)
+                if value:
+                    cells[place] = value
+            elif name == "row" and cells:
+                rows.append((number, dict(cells)))
+                cells.clear()
+
+        for _ in self._parsed(sheet.part, start, end, text, SHEET_BYTES):
+            yield from rows
+            rows.clear()
+
+
+def _value(written: str, kind: str, shared: Sequence[str], moment: str, *, since_1904: bool) -> str:
+    """Write the value of a cell as a text file would have it."""
+    if not written:
+        return ""
+    if kind == "s":
+        return shared[int(written)]
+    if kind in {"inlineStr", "str", "spoken"}:
+        return _unescaped(written)
+    if kind == "b":
+        return "TRUE" if written.strip() in {"1", "true"} else "FALSE"
+    if kind in {"e", "d"}:  # an error such as #N/A, or a date in ISO 8601
+        return written
+    number = float(written)
+    if moment:
+        return _moment(number, moment, since_1904=since_1904)
+    return _digits(number)
+
+
+def _digits(number: float) -> str:
+    return str(int(number)) if number.is_integer() and abs(number) < WHOLE_DIGITS else repr(number)
+
+
+def _moment(number: float, shown: str, *, since_1904: bool) -> str:
+    """Write a number of days as a date, a date with a time, or a time."""
+    seconds = round(number * 86_400)
+    if shown == "time":
+        sign, seconds = "-" if seconds < 0 else "", abs(seconds)
+        return f"{sign}{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    # Excel counts from 31 December 1899, and takes 1900 for a leap year.
+    beginning = dt.date(1904, 1, 1) if since_1904 else dt.date(1899, 12, 31 if number < 60 else 30)
+    try:
+        when = dt.datetime.combine(beginning, dt.time()) + dt.timedelta(seconds=seconds)
+    except OverflowError:
+        return _digits(number)
+    return when.date().isoformat() if not seconds % 86_400 else when.isoformat()
+
+
+def _shows(number: int, codes: dict[int, str]) -> str:
+    """Tell whether a number format shows a date or a time; nothing where it shows a number.
+
+    >>> _shows(14, {}), _shows(164, {164: "yyyy-mm hh:mm"}), _shows(164, {164: "[h]:mm"}), _shows(164, {164: '0.0 "d"'})
+    ('date', 'date', 'time', '')
+    """
+    if number not in codes:
+        return "" if number not in DATES else "time" if number in TIMES else "date"
+    letters = NOT_LETTERS.sub("", codes[number]).lower()
+    if "general" in letters:
+        return ""
+    return (
+        "date" if set(letters) & set("yd") else "time" if set(letters) & set("hs") else "date" if "m" in letters else ""
+    )
+
+
+def _unescaped(text: str) -> str:
+    r"""Read characters that XML cannot hold, which Excel writes as _x000D_."""
+    return ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if "_x" in text else text
+
+
+def _number(letters: str) -> int:
+    """Give the number of a column.
+
+    >>> _number("A"), _number("AA"), _letters(27)
+    (1, 27, 'AA')
+    """
+    number = 0
+    for letter in letters:
+        number = 26 * number + ord(letter) - 64
+    return number
+
+
+def _letters(number: int) -> str:
+    return (_letters((number - 1) // 26) if number > 26 else "") + chr(65 + (number - 1) % 26)
+
+
+def _refuse_merged(file: str, span: str, table: Table, places: Sequence[int]) -> None:
+    """Refuse merged cells in columns that are used: only the first of them has the value."""
+    ends = [REFERENCE.fullmatch(end) for end in span.split(":")]
+    if len(ends) != 2 or ends[0] is None or ends[1] is None:
+        return
+    (left, _), (right, bottom) = ((_number(end[1]), int(end[2])) for end in ends if end is not None)
+    if bottom >= table.row and any(left <= place <= right for place in places):
+        raise ValueError(
+            f"{file} cannot be read: the cells {span} are merged, and only the first of them holds the value; unmerge "
+            "and fill them"
+        )
+
+
+# To DuckDB
+
+
+def relation(
+    database: Any, files: Sequence[str], partitioned: bool = False, *, sheet: str | None = None, secret: bool = False
+) -> Any:
+    """Open a sheet of files that are alike in DuckDB, all columns as texts, with those that their folders stand for."""
+    import pyarrow as pa
+
+    from warner.reports.labelled import scanned
+
+    with Workbook(files[0]) as book:
+        names = book.table(book.chosen(sheet)).names
+    refuse_duplicates(names, secret=secret)
+    folders = {file: partition(file) if partitioned else {} for file in files}
+    schema = pa.schema([(name, pa.string()) for name in (*names, *folders[files[0]])])
+
+    def batches(wanted: Sequence[str]) -> Iterator[Any]:
+        for file in files:
+            constant = folders[file]
+            inside = [name for name in wanted if name not in constant]
+            for rows in _pieces(file, sheet, inside):
+                read = dict(zip(inside, zip(*rows, strict=True), strict=True))
+                columns = [read[name] if name in read else [constant[name]] * len(rows) for name in wanted]
+                yield pa.record_batch([pa.array(column, pa.string()) for column in columns], names=list(wanted))
+
+    return scanned(database, schema, batches)
+
+
+def _pieces(file: str, sheet: str | None, wanted: Sequence[str]) -> Iterator[list[list[str | None]]]:
+    """Give rows of a file, some at a time."""
+    size = max(BATCH_CELLS // max(len(wanted), 1), 1)
+    with Workbook(file) as book:
+        one = book.chosen(sheet)
+        piece: list[list[str | None]] = []
+        for row in book.rows(one, book.table(one), wanted):
+            piece.append(row)
+            if len(piece) == size:
+                yield piece
+                piece = []
+        if piece:
+            yield piece
