@@ -8,6 +8,7 @@ from pathlib import Path
 UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
 TALLY_BYTES = 24  # of a count while it is tallied: itself, a copy, and a sum
 ESTIMATE_BYTES = 90  # of an answer while it is estimated and shown: shares, intervals, and what is sorted
+FILES_BYTES = 1_500_000_000  # of address space for DuckDB, Arrow and SciPy, mostly their code; with 1.34 GB, some crash
 JSON_BYTES = 1500  # of an answer in JSON: its objects in Python
 
 
@@ -17,6 +18,16 @@ def refuse_beyond_memory(cells: int, bytes_each: int, what: str, remedy: str) ->
     if needed > free:
         raise ValueError(
             f"{what} need about {amount_of(needed)} of memory, but {amount_of(free)} are available; {remedy}"
+        )
+
+
+def refuse_small_address_space() -> None:
+    """Refuse to load DuckDB and Arrow where they do not fit: there, they crash, or say that they are not installed."""
+    most = _address_space()
+    if most is not None and most < FILES_BYTES:
+        raise ValueError(
+            f"reading files needs {amount_of(FILES_BYTES)} of address space, but this process may take "
+            f"{amount_of(most)} (ulimit -v); raise that limit, or lift it with ulimit -v unlimited"
         )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cli.shell import COMMAND, COUNTS, ESTIMATE, SURVEY, Prompt, fails, run, succeeds
-from warner import RandomizedResponse, SubsetSelection, estimate, tally
+from warner import RandomizedResponse, SubsetSelection, estimate, surveys, tally
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -315,3 +315,26 @@ def test_labels_like_formulas_are_written_as_they_are_and_warned_of(folder: Path
     assert "formula" not in run(folder, *asked, "--json").stderr
     page = estimate(found).to_html()  # which Excel opens, too
     assert """<td style="mso-number-format:'\\@'">=1+1</td>""" in page
+
+
+def test_several_designs_by_a_column(prompt: Prompt) -> None:
+    surveys.direct(reports=["A", "B"]).save(prompt.folder / "direct.json")
+    surveys.crosswise("1/4").save(prompt.folder / "crosswise.json")
+    rows = ["same,c"] * 60 + ["differ,c"] * 40 + ["A,d"] * 10 + ["B,d"] * 90
+    (prompt.folder / "both.csv").write_text("\n".join(["answer,version", *rows]) + "\n")
+    given = ("both.csv", "-c", "answer", "--by", "version", "-d", "c=crosswise.json", "-d", "d=direct.json")
+    pooled = tally(
+        prompt.folder / "both.csv",
+        {"c": surveys.crosswise("1/4"), "d": surveys.direct(reports=["A", "B"])},
+        column="answer",
+        by="version",
+    )
+    assert json.loads(prompt.prints("tally", *given)) == pooled.to_dict()
+    shares = [row["share"] for row in csv.DictReader(io.StringIO(prompt.prints("estimate", *given, "--csv")))]
+    assert list(map(float, shares)) == estimate(pooled).table()["share"].tolist()
+    assert "Collection 2" in prompt._run(("check", *given))[1]
+    one = prompt.prints("estimate", "both.csv", "-c", "answer", "-d", "direct.json", "--where", "version=d")
+    assert "from 100 reports" in one
+    assert "--design must be NAME=FILE" in prompt.complains(*("estimate", *given, "-d", "direct.json"))
+    assert "by must be given with several designs" in prompt.complains("estimate", *given[:3], *given[5:])
+    assert "--where must be COLUMN=VALUE" in prompt.complains("estimate", *given, "--where", "version")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.shell import CHECK, ESTIMATE, fails, succeeds
+from cli.shell import CHECK, COMMAND, ESTIMATE, fails, succeeds
 from warner import RandomizedResponse
 from workbooks import row, workbook
 
@@ -216,3 +218,14 @@ def test_excel_comes_on_standard_input(folder: Path) -> None:
     with path.open("rb") as content:
         told = succeeds(folder, "estimate", "-", "--format", "xlsx", "-d", "survey.json", stdin=content)
     assert "2 reports" in told
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such limit")
+@pytest.mark.parametrize("kilobytes", [500_000, 700_000, 900_000, 1_100_000, 1_300_000])
+def test_too_little_address_space_is_told_and_no_crash(folder: Path, kilobytes: int) -> None:
+    command = f'ulimit -v {kilobytes}; exec "$@"'
+    done = subprocess.run(
+        ["bash", "-c", command, "-", *COMMAND, *CHECK], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "reading files needs 1.5 GB of address space, but this process may take" in done.stderr

@@ -312,3 +312,10 @@ def test_an_answer_that_is_missing_is_not_randomized_and_not_told(tmp_path: Path
     with pytest.raises(ValueError, match="column 'answer' must hold answers of the domain, but in row 4 it is missing"):
         randomize_file(path, LABELS, tmp_path / "reports.csv", column="answer")
     assert not (tmp_path / "reports.csv").exists()
+
+
+def test_rows_are_chosen_by_the_labels_of_another_column(tmp_path: Path) -> None:
+    path = written(tmp_path / "x.sav")
+    groups = tally(path, LABELS, column="answer", by="school")
+    one = tally(path, LABELS, column="answer", where={"school": "none"})
+    assert_array_equal(one.counts, groups.counts[[group == ("none",) for group in groups.groups].index(True)])

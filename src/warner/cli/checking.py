@@ -47,7 +47,7 @@ def check(
     The exit code is 0 if the reports fit the design that they claim, 1 if they do not, and 2 for bad input.
     """
     refuse_other_ending(output)
-    refuse_overwriting({"the reports": files, "the design": given.file}, {"--output": output})
+    refuse_overwriting({"the reports": files, "the design": given.files}, {"--output": output})
     source = Source(files, columns, reading)
     with working("checking reports"):
         with source.tallied(given) as tally:

@@ -120,7 +120,7 @@ def estimate(
     questions = Questions(compare or [], between or [], commonest, present, test)
     _refuse_contradictions(questions, output, as_json=as_json, as_csv=as_csv)
     refuse_overwriting(
-        {"the reports": files, "the design": given.file}, {"--output": output, "--plot": plot, "--report": report}
+        {"the reports": files, "the design": given.files}, {"--output": output, "--plot": plot, "--report": report}
     )
     source = Source(files, columns, reading)
     keep = method in METHODS and METHODS[method].likelihood

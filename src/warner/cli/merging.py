@@ -34,7 +34,8 @@ def saved_in(reports: Any) -> list[Path]:
 def merged(saved: Sequence[Path], source: Source, design: Design | None) -> Tally | Pool:
     """Read saved tallies, and add them up; options that say how reports are read must not be given."""
     columns = source.columns
-    for option, value in {"--column": columns.column, "--weights": columns.weights, "--counts": columns.counts}.items():
+    given = {"--column": columns.column, "--weights": columns.weights, "--counts": columns.counts}
+    for option, value in {**given, "--where": columns.where or None}.items():
         if value is not None:
             raise ValueError(f"{option} must be left out for {saved[0]}, a tally, whose reports are counted already")
     if not source.reading.dialect.plain:

@@ -25,6 +25,15 @@ if TYPE_CHECKING:
 DesignFile = Annotated[
     Path | None, typer.Option("--design", "-d", help="The design: a file that `warner design` wrote.")
 ]
+DesignFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--design",
+        "-d",
+        help="The design: a file that `warner design` wrote. For several designs, NAME=FILE for each, and --by.",
+        metavar="FILE | NAME=FILE",
+    ),
+]
 Epsilon = Annotated[
     str | None, typer.Option(help="The privacy parameter of one report, in nats; the design never spends more.")
 ]
@@ -54,7 +63,20 @@ Question = Annotated[
     str | None, typer.Option("--question", "-q", help="The question, if FILE is the database of a survey.")
 ]
 Column = Annotated[str | None, typer.Option("--column", "-c", help="The column that holds the reports.")]
-By = Annotated[list[str] | None, typer.Option(help="Group by this column; may be given more than once.")]
+By = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Group by this column; may be given more than once. With several designs, the first column names the "
+        "design of each row, and all are estimated together."
+    ),
+]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Take only the rows in which this column has this value; may be given more than once.",
+        metavar="COLUMN=VALUE",
+    ),
+]
 Weights = Annotated[str | None, typer.Option(help="The column of survey weights.")]
 Counts = Annotated[str | None, typer.Option(help="The column that says how often each value was reported.")]
 Unknown = Annotated[str, typer.Option(help="What to do with values that no report can have: error, or drop.")]
@@ -102,8 +124,22 @@ class Columns(NamedTuple):
     question: Question = None
     column: Column = None
     by: By = None
+    where: Where = None
     weights: Weights = None
     counts: Counts = None
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """The rows that are meant, as values by column."""
+        pairs = {}
+        for word in self.where or ():
+            name, equals, value = word.partition("=")
+            if not name or not equals:
+                raise ValueError(f"--where must be COLUMN=VALUE, such as version=dice, but got {word!r}")
+            if name in pairs:
+                raise ValueError(f"--where must name each column once, but {name!r} is there twice")
+            pairs[name] = value
+        return pairs
 
 
 class Reading(NamedTuple):

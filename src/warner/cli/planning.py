@@ -153,7 +153,7 @@ def _pilot(file: str | None, column: str | None, design: Path | None) -> Tally |
         return None
     if design is None:
         raise ValueError("--pilot needs --design, the design that its reports went through")
-    with Source([file], Columns(column=column)).tallied(DesignGiven(design)) as pilot:
+    with Source([file], Columns(column=column)).tallied(DesignGiven([str(design)])) as pilot:
         return pilot
 
 

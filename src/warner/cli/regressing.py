@@ -25,7 +25,7 @@ from warner.cli.options import (
     refuse_overwriting,
     taking_groups,
 )
-from warner.cli.sources import Source
+from warner.cli.sources import Source, named_files
 from warner.cli.telling import warn
 from warner.designs.labels import from_text
 from warner.documents import written_whole
@@ -230,15 +230,7 @@ def _files(given: list[str], by: str | None) -> dict[str, Path]:
         if len(given) > 1:
             raise ValueError("several designs need --by, the column that names the design of each row")
         return {"": Path(given[0])}
-    files = {}
-    for text in given:
-        name, equals, path = text.partition("=")
-        if not equals or not name or not path:
-            raise ValueError(f"with --by, --design must be NAME=FILE, NAME as in the column {by!r}, but got {text!r}")
-        if name in files:
-            raise ValueError(f"--design must name each design once, but {name!r} is there twice")
-        files[name] = Path(path)
-    return files
+    return {name: Path(file) for name, file in named_files(given, by).items()}
 
 
 def _answer(text: str | None, design: Design) -> Any:

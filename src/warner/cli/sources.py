@@ -12,7 +12,7 @@ import narwhals as nw
 
 from warner.cli.databases import database_table
 from warner.cli.merging import merged, saved_in
-from warner.cli.options import Columns, DesignFile, Domain, Epsilon, Odds, Reading, Redraw, Truth
+from warner.cli.options import Columns, DesignFiles, Domain, Epsilon, Odds, Reading, Redraw, Truth
 from warner.designs import RandomizedResponse, load_design
 from warner.documents import is_pipe, named_as_given
 from warner.reports.counting import is_survey, tally
@@ -32,24 +32,38 @@ NOT_FIXED = "the number of responses to this survey was not fixed beforehand"
 
 
 class DesignGiven(NamedTuple):
-    """A design file, or the answers of a randomized response and one of its parameters."""
+    """Design files, or the answers of a randomized response and one of its parameters."""
 
-    file: DesignFile = None
+    design_files: DesignFiles = None
     epsilon: Epsilon = None
     truth: Truth = None
     redraw: Redraw = None
     odds: Odds = None
     domain: Domain = None
 
-    def design(self) -> Design:
-        """Read the file, or make the randomized response."""
-        file, *parts = self
-        if file is not None:
+    @property
+    def named(self) -> dict[str, str]:
+        """The files by the names of their designs; a single one may have none."""
+        files = self.design_files or []
+        if len(files) == 1 and ("=" not in files[0] or Path(files[0]).exists()):
+            return {"": files[0]}
+        return named_files(files)
+
+    @property
+    def files(self) -> list[str]:
+        """The files themselves."""
+        return list(self.named.values())
+
+    def design(self) -> Design | dict[str, Design]:
+        """Read the files, or make the randomized response."""
+        files, *parts = self
+        if files:
             if any(part is not None for part in parts):
                 raise ValueError(
                     "give a design file, or its parts (--domain with --epsilon, --truth, --redraw or --odds), not both"
                 )
-            return load_design(file)
+            designs = {name: load_design(file) for name, file in self.named.items()}
+            return designs.get("", designs)
         if self.domain is None:
             raise ValueError(
                 "give --design, or --domain with --epsilon: the possible answers must be known beforehand, because "
@@ -57,6 +71,21 @@ class DesignGiven(NamedTuple):
             )
         labels = [label.strip() for label in self.domain.split(",")]
         return RandomizedResponse(labels, epsilon=self.epsilon, truth=self.truth, redraw=self.redraw, odds=self.odds)
+
+
+def named_files(given: list[str], by: str | None = None) -> dict[str, str]:
+    """Read NAME=FILE for each design; NAME as in the column `by`, or in the first that --by names."""
+    where = "with several designs" if by is None else "with --by"
+    column = "first column of --by" if by is None else f"column {by!r}"
+    files: dict[str, str] = {}
+    for text in given:
+        name, equals, path = text.partition("=")
+        if not equals or not name or not path:
+            raise ValueError(f"{where}, --design must be NAME=FILE, NAME as in the {column}, but got {text!r}")
+        if name in files:
+            raise ValueError(f"--design must name each design once, but {name!r} is there twice")
+        files[name] = path
+    return files
 
 
 class Source(NamedTuple):
@@ -92,7 +121,10 @@ class Source(NamedTuple):
         dialect = self.reading.dialect
         with self.opened() as reports:
             if saved := saved_in(reports):
-                yield merged(saved, self, given.design() if named else None)
+                design = given.design() if named else None
+                if isinstance(design, dict):
+                    raise ValueError(f"--design must be left out for {saved[0]}, a tally, which has its own")
+                yield merged(saved, self, design)
                 return
             if not named and are_places(reports) and not self.of_survey:
                 files_of(places_of(reports))  # a file that is not there is the first thing to say
@@ -111,6 +143,7 @@ class Source(NamedTuple):
                 decimal=dialect.decimal,
                 missing=dialect.missing,
                 sheet=dialect.sheet,
+                where=self.columns.chosen or None,
             )
 
     @contextmanager

@@ -33,7 +33,7 @@ def tally(
     instead of reports. Tallies of one design add up exactly, as if all reports had been counted at once; those of
     several designs make a pool, which supposes that all reports come from the same population.
     """
-    refuse_overwriting({"the reports": files, "the design": given.file}, {"--output": output})
+    refuse_overwriting({"the reports": files, "the design": given.files}, {"--output": output})
     source = Source(files, columns, reading)
     with ExitStack() as stack:
         with working("counting reports"):

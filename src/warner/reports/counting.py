@@ -7,9 +7,10 @@ design's `report_form`; which counts a report adds to, of the design itself.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict, Unpack, overload
 
 import narwhals as nw
 import numpy as np
@@ -40,9 +41,11 @@ from warner.reports.engines import (
 from warner.reports.kept import Kept
 from warner.reports.labelled import as_asked
 from warner.reports.partitions import are_places, places_of, shown
-from warner.reports.subtotals import Rows, added, grouped, subtotal
+from warner.reports.pools import Pool, pool
+from warner.reports.subtotals import NOTHING, Rows, added, grouped, subtotal
 from warner.reports.tallies import Tally, refuse_design
 from warner.reports.unknowns import refuse_unknown, unknown_values
+from warner.reports.versions import only, refuse_other_versions, refuse_strange, rows_where
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,9 +61,35 @@ HELD_BYTES = 2**24  # of a file's reports that are kept in memory; it is read ag
 Columnar: TypeAlias = Any  # the name of a column, or for arrays an array
 
 
+class TallyOptions(TypedDict, total=False):
+    """The options of `tally`, for types: what it returns depends on the designs."""
+
+    column: str | None
+    question: str | None
+    by: Columnar
+    weights: Columnar
+    counts: Columnar
+    codes: bool
+    unknown: str
+    keep: bool
+    encoding: str | None
+    decimal: str
+    missing: Any
+    sheet: str | None
+    where: Mapping[str, Any] | None
+
+
+@overload
+def tally(reports: Any, design: Mapping[str, Design], **options: Unpack[TallyOptions]) -> Tally | Pool: ...
+@overload
+def tally(reports: Any, design: Design | None = None, **options: Unpack[TallyOptions]) -> Tally: ...
+@overload
+def tally(
+    reports: Any, design: Design | Mapping[str, Design] | None, **options: Unpack[TallyOptions]
+) -> Tally | Pool: ...
 def tally(
     reports: Any,
-    design: Design | None = None,
+    design: Design | Mapping[str, Design] | None = None,
     *,
     column: str | None = None,
     question: str | None = None,
@@ -74,7 +103,8 @@ def tally(
     decimal: str = ".",
     missing: Any = (),
     sheet: str | None = None,
-) -> Tally:
+    where: Mapping[str, Any] | None = None,
+) -> Tally | Pool:
     """Count reports.
 
     Parameters
@@ -88,14 +118,17 @@ def tally(
         of a survey, which ``warner collect`` keeps: its file, or a URL ``postgresql://...``. Its published counts are
         read, beside a running survey or not, and nothing is changed.
     design : Design
-        What every report went through; may be left out for the database of a survey, which has it.
+        What every report went through; may be left out for the database of a survey, which has it. If that differs
+        among people, the designs by the names that the first column of `by` has, as ``{"dice": ..., "direct": ...}``:
+        the result is a `Pool`, with a tally for each design, which `warner.estimate` estimates together.
     column : str, optional
         The column that holds the reports; may be left out where there is only one.
     question : str, optional
         The id of a question, in the database of a survey; may be left out where there is only one. Whoever skipped it
         is missing.
     by : str or list of str, optional
-        Columns to group by; a missing value is a group. For arrays: an array of the same length, or a mapping of names
+        Columns to group by; a missing value is a group. With several designs, the first column names the design of each
+        row, and reports are grouped by the others. For arrays: an array of the same length, or a mapping of names
         to such arrays. For the database of a survey: groups that were asked for.
     weights : str, optional
         A column of survey weights (for arrays: an array). Negative and missing weights are an error.
@@ -118,6 +151,8 @@ def tally(
         Codes that stand for a missing value, such as ``[-99, "NA"]``, in all columns that are read.
     sheet : str, optional
         The sheet of an Excel file (.xlsx, .xlsm); may be left out where there is only one.
+    where : mapping of str to value, optional
+        Count only the rows in which these columns have these values, such as ``{"version": "dice"}``.
 
     Examples
     --------
@@ -130,11 +165,16 @@ def tally(
     """
     if unknown not in {"error", "drop"}:
         raise ValueError(f'unknown must be "error" or "drop", but got {unknown!r}')
+    if isinstance(design, Mapping):
+        options: TallyOptions = {"column": column, "weights": weights, "counts": counts, "codes": codes}
+        options |= {"unknown": unknown, "keep": keep, "encoding": encoding, "decimal": decimal, "missing": missing}
+        options |= {"sheet": sheet, "where": where, "question": question}
+        return _tally_designs(reports, design, by, options)
     if isinstance(reports, str | os.PathLike):
         place = os.fspath(reports)
         if question is not None or is_survey(place):
             others = {"column": column, "weights": weights, "counts": counts, "codes": codes or None}
-            others |= {"encoding": encoding, "missing": missing or None, "sheet": sheet}
+            others |= {"encoding": encoding, "missing": missing or None, "sheet": sheet, "where": where}
             return _tally_survey(place, question, design, by, others, keep=keep)
     if question is not None:
         raise TypeError(f"question is for the database of a survey, but reports is a {type(reports).__name__}")
@@ -145,24 +185,54 @@ def tally(
     wrote = dialect(encoding, decimal, missing, sheet)
     if wrote.missing:
         wrote.refuse_reports(design.report_form)
-    options = _Options(by, weights, counts, codes, unknown == "drop", keep and design.sufficient is None, wrote)
+    keep, some = keep and design.sufficient is None, dict(where or {})
+    asked = _Options(by, weights, counts, codes, unknown == "drop", keep, wrote, some)
     if are_places(reports):
         with readable(shown(places_of(reports))):
             if not wrote.plain:
                 with wrote.opened(reports, [] if weights is None else [weights]) as source:
-                    return _tally_source(source, design, column, options)
-            source = opened(reports, columns_only=design.report_form.kinds is None)
-            return _tally_source(source, design, column, options)
+                    return _tally_source(source, design, column, asked)
+            source = opened(reports, columns_only=design.report_form.kinds is None and not some)
+            return _tally_source(source, design, column, asked)
     if wrote != Dialect(missing=wrote.missing):
         raise TypeError(f"encoding, decimal and sheet are for files, but reports is a {type(reports).__name__}")
     if isinstance(reports, list | tuple | range | np.ndarray):
         if column is not None:
             raise TypeError(f"column must be left out for a sequence of reports, but got {column!r}")
-        return _tally_array(reports, design, options)
+        if some:
+            raise TypeError("where names columns, and must be left out for a sequence of reports")
+        return _tally_array(reports, design, asked)
     if isinstance(reports, Mapping):
-        return _tally_mapping(reports, design, column, options)
+        return _tally_mapping(rows_where(reports, some) if some else reports, design, column, asked)
     with readable("the table of reports"):
-        return _tally_frame(reports, design, column, options)
+        return _tally_frame(reports, design, column, asked)
+
+
+def _tally_designs(reports: Any, designs: Mapping[str, Design], by: Columnar, options: TallyOptions) -> Tally | Pool:
+    """Count the reports of each design, in the rows where a column has its name, and pool them."""
+    columns = [by] if isinstance(by, str) else list(by) if isinstance(by, list | tuple) else []
+    if not designs or not columns or not all(isinstance(name, str) for name in columns):
+        raise TypeError(
+            'by must be given with several designs: the column that names the design of each row, as by="version", and '
+            "then columns to group by"
+        )
+    version, *groups = columns
+    where, names = options.get("where") or {}, [str(name) for name in designs]
+    if are_places(reports):
+        wrote = dialect(options["encoding"], options["decimal"], (), options["sheet"])
+        with readable(shown(places_of(reports))), wrote.opened(reports, []) as source:
+            refuse_other_versions(as_asked(source, {}, [version, *where]), version, where, names)
+    elif isinstance(reports, Mapping):
+        refuse_strange(Counter(rows_where(reports, where).get(version, ())), names)
+    elif isinstance(reports, list | tuple | range | np.ndarray):
+        raise TypeError("with several designs, reports must be a table, one of whose columns names the design")
+    else:
+        refuse_other_versions(Source(nw.from_native(reports), text=False), version, where, names)
+    parts = []
+    for name, design in zip(names, designs.values(), strict=True):
+        options |= {"where": {**where, version: name}, "by": groups or None}
+        parts.append(tally(reports, design, **options))
+    return pool(parts)
 
 
 def _tally_mapping(columns: Mapping[str, Any], design: Design, column: str | None, options: _Options) -> Tally:
@@ -176,7 +246,9 @@ def _tally_mapping(columns: Mapping[str, Any], design: Design, column: str | Non
             "and counts=, a list of the numbers"
         )
     values = {name: column.to_list() if hasattr(column, "to_list") else column for name, column in columns.items()}
-    role = chosen_among(list(values), column, options.by, options.weights, options.counts)
+    groups = [options.by] if isinstance(options.by, str) else list(options.by or ())
+    role = chosen_among(list(values), column, [*groups, *options.where], options.weights, options.counts)
+    role = role._replace(by=tuple(groups))
     by = {name: values[name] for name in role.by} if role.by else None
     weights, counts = (None if name is None else values[name] for name in (role.weights, role.counts))
     return _tally_array(values[role.value], design, options._replace(by=by, weights=weights, counts=counts))
@@ -237,6 +309,7 @@ class _Options(NamedTuple):
     drop: bool
     keep: bool
     dialect: Dialect
+    where: Mapping[str, Any] = NOTHING
     backend: str | None = None  # the library that the reports came in
 
 
@@ -308,8 +381,11 @@ def _values(name: str, values: Any, size: int) -> list[object]:
 
 def _tally_source(source: Source, design: Design, column: str | None, options: _Options) -> Tally:
     form = design.report_form
-    columns = chosen(source, column, options.by, options.weights, options.counts)
-    source = as_asked(source, {columns.value: () if options.codes else (form,)}, columns.by)
+    by = [options.by] if isinstance(options.by, str) else list(options.by or ())
+    columns = chosen(source, column, [*by, *options.where], options.weights, options.counts)
+    columns = columns._replace(by=tuple(by))
+    source = as_asked(source, {columns.value: () if options.codes else (form,)}, (*by, *options.where))
+    source = only(source, options.where)
     source = with_numbers(source, columns.value)
     if form.kinds is None:
         refuse_types(source, columns, form, codes=options.codes)

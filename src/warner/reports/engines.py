@@ -22,6 +22,7 @@ import numpy as np
 
 from warner.designs.labels import MISSING, OUTSIDE
 from warner.documents import format_of, is_pipe
+from warner.memory import refuse_small_address_space
 from warner.reports import excel, labelled, readstat
 from warner.reports.amounts import amounts, is_wide, summable_counts
 from warner.reports.formats import LABELLED, TEXTS, kind_of, refuse_foreign
@@ -398,6 +399,7 @@ def _begins(path: Path, mark: bytes, place: int = 0) -> bool:
 
 
 def _database() -> Any:
+    refuse_small_address_space()
     try:
         import duckdb
     except ImportError:
@@ -446,6 +448,7 @@ def _beginning(name: str) -> str:
 
 def _without_rows(files: list[str], partitioned: bool = False) -> Any:
     """Give a table with the columns of Parquet files, which are alike, and none of their rows."""
+    refuse_small_address_space()
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
