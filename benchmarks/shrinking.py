@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from measuring import Line, peak_bytes, slower
-from warner import RandomizedResponse, shrink, simulate
+from warner import RandomizedResponse, Tally, estimate, shrink, simulate
 from warner.estimators.auto import choice
 
 if TYPE_CHECKING:
@@ -33,6 +33,20 @@ def shrinking() -> Iterator[Line]:
         limit = 4 * counts.nbytes + 64 * 2**20
         shown = f"{peak / 2**20:.0f} MB"
         yield Line(f"{work}: peak memory", "", "4 arrays and 64 MB", peak <= limit, shown, "")
+    # groups, one after the other: until this is met, tallies with groups keep mle by default
+    small = RandomizedResponse(30, epsilon=2)
+    rows = simulate.reports_of_population(
+        simulate.zipf(30, 1.3), 1_000, small, rng=np.random.default_rng(1), size=10**4
+    )
+    groups = Tally(small, rows, by=("g",), groups=tuple((place,) for place in range(10**4)))
+    yield slower(
+        "shrink, 10^4 groups of 30 answers",
+        "mle of the same groups",
+        20,
+        lambda: estimate(groups, method="mle"),
+        lambda: estimate(groups, method="shrink"),
+        rounds=1,
+    )
     # as many distinct counts as there are answers
     spread = RandomizedResponse(10**5, epsilon=2)
     weighted = np.random.default_rng(1).gamma(20.0, 1e3, 10**5)

@@ -136,6 +136,10 @@ def errors_needed(shares: Array, counted: Counted) -> Array:
 
 def limited(shares: Array, counted: Counted, k: int) -> Array:
     """Shift shares by one constant, each cut off at its limits, so that they sum to one."""
+    even = shares + (1 - np.vecdot(counted.repeats, shares)[..., np.newaxis]) / k
+    inside = deviance(counted.values, counted.n, counted.q + (counted.p - counted.q) * np.clip(even, 0, 1))
+    if even.min() >= 0 and (inside <= errors_allowed(k) ** 2).all():  # most often no limit is reached
+        return np.asarray(even)
     low, high = counted.limits(least_errors(counted, k))
     within = np.clip(shifted(shares, low, high, counted.repeats), low, high)
     # What is left is rounding; limits that leave no room at all are kept to as well as numbers allow.
