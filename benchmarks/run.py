@@ -213,14 +213,14 @@ def estimating() -> Iterator[Line]:
         "counts.astype(float)",
         20,
         lambda: counts.astype(float),
-        lambda: estimate(Tally(design, counts)).table(),
+        lambda: estimate(Tally(design, counts), method="mle").table(),
     )
 
 
 def being_sure() -> Iterator[Line]:
     design = RandomizedResponse(1_423_000, epsilon=4)
     counts = histogram(1_423_000, 1_664_500, design)
-    result = estimate(Tally(design, counts))
+    result = estimate(Tally(design, counts), method="mle")
     copy = result.tally.parts[0].counts.astype
     work = "intervals of all shares, K = 1,423,000, N = 1,664,500"
     yield slower(work, "counts.astype(float)", 15, lambda: copy(float), result.interval)
