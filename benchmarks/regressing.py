@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from warner.regression.links import LINKS
 from warner.regression.optima import found
 from warner.regression.regressions import regress
 from warner.regression.rows import Rows
-from warner.regression.starts import starts
+from warner.regression.starts import starts, steeper
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +64,8 @@ def against_statsmodels(n: int, columns: int, k: int) -> Iterator[Line]:
 
     def ours(at_random: int | None) -> Any:
         likelihood = Likelihood(rows, family)
-        peak = found(likelihood, starts(likelihood, at_random=at_random)).peak
+        further = partial(steeper, likelihood, at_random=at_random)
+        peak = found(likelihood, starts(likelihood, at_random=at_random), further).peak
         return covariance(likelihood, peak.coefficients, "observed")
 
     name = f"regression, n = {n:,}, {columns} columns, K = {k}"
