@@ -71,7 +71,7 @@ def test_a_line_that_is_no_answer_is_named_by_its_number(folder: Path, prompt: P
     assert "hiv" not in said
     (folder / "latin.txt").write_bytes(b"never\n\xe4\n")
     assert "not UTF-8" in prompt.complains("randomize", "latin.txt", *options)
-    assert "--lines has no columns, no memo and no other encoding" in prompt.complains(
+    assert "--lines has no columns, no sheets, no memo and no other encoding" in prompt.complains(
         "randomize", "answers.txt", *options, "--keep", "region"
     )
 
