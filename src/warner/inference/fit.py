@@ -321,7 +321,7 @@ def _one_count_test(c: Counts, n: Array, low: float, high: float) -> Array:
     array([0.125])
     """
     p_values = np.ones(np.shape(c))
-    outside = (c < n * low) | (c > n * high)
+    outside = (c < n * low * (1 - HAIR)) | (c > n * high * (1 + HAIR))  # 1 - 2/3 is not 1/3: a count on the edge is in
     c, n = np.asarray(c, dtype=np.float64)[outside], n[outside]
     if not c.size:
         return p_values
