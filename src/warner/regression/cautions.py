@@ -8,6 +8,9 @@ For the coefficient of a level against all others it is the people of that level
 
 Likelihood ratios of a factor with four levels rejected a true null at 5 % in 15 % of surveys whose reports told as much
 as 25 direct answers, in 8 % at 79, and in 5.5 % at 121.
+
+Of linear shares there is no information, and the people who speak about a quantity are counted themselves: intervals
+for 20 to 100 people beside many missed in up to 9 % (two answers, odds of 9 : 1, enumerated), in up to 7 % for more.
 """
 
 from __future__ import annotations
@@ -51,8 +54,10 @@ def own_answers(fit: Regression, slopes: Array) -> Array:
 
 def cautions(fit: Regression, names: Sequence[str] = (), slopes: Array | None = None) -> list[str]:
     """Say where the reports tell too little: of all, or of the quantities that have these names and derivatives."""
-    if fit.effective is None or fit.penalty is not None:
+    if fit.penalty is not None:
         return []
+    if fit.effective is None:
+        return _of_linear(fit, names, slopes)
     if fit.effective < ENOUGH:
         return [
             f"The reports tell as much as {fit.effective:,.0f} direct answers would, fewer than {ENOUGH}: {DOUBTFUL}."
@@ -64,6 +69,24 @@ def cautions(fit: Regression, names: Sequence[str] = (), slopes: Array | None = 
         return []
     about = enumerated([printable(name) for name, lacking in zip(names, few.tolist(), strict=True) if lacking], LISTED)
     return [f"About {about} the reports tell less than {ENOUGH_OF_ONE} direct answers would: there {DOUBTFUL}."]
+
+
+def _of_linear(fit: Regression, names: Sequence[str], slopes: Array | None) -> list[str]:
+    """Say the same of linear shares, by the number of people who speak about each quantity."""
+    rows = fit.gathered.rows
+    if slopes is None or not len(names) or len(names) * len(rows.x) > MANY:
+        return []
+    inverse = np.linalg.inv((rows.x.T * rows.weight) @ rows.x)
+    few = []
+    for name, slope in zip(names, slopes, strict=True):
+        square = ((slope.reshape(-1, len(inverse)) @ inverse @ rows.x.T) ** 2).sum(axis=0)
+        square /= square.max() or 1.0
+        people = (rows.weight @ square) ** 2 / max(float(rows.square @ square**2), np.finfo(float).tiny)
+        few += [name] * bool(people < ENOUGH)
+    if not few:
+        return []
+    about = enumerated([printable(name) for name in few], LISTED)
+    return [f"About {about} fewer than {ENOUGH} people tell anything: there {DOUBTFUL}."]
 
 
 def of_coefficients(fit: Regression, which: Sequence[int] | None = None) -> list[str]:

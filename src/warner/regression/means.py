@@ -112,7 +112,9 @@ def accuracy_of(fit: Regression, mean: Mean, target: str) -> Accuracy:
     if fit.clustered is not None:
         return _of_clusters(fit.clustered, rows, mean.slopes, own)
     variance = np.diagonal(spread_of_scores(rows, own + influence(fit) @ mean.slopes.T))
-    return Accuracy(np.sqrt(np.maximum(variance, 0.0)), None)
+    # However alike the reports are, a population is never known better than these people are.
+    least = fit.accuracy(mean.slopes).errors if fit.log_likelihood is None else 0.0
+    return Accuracy(np.maximum(np.sqrt(np.maximum(variance, 0.0)), least), None)
 
 
 def _of_clusters(robust: ClusterRobust, rows: Rows, slopes: Array, own: Array) -> Accuracy:

@@ -29,7 +29,7 @@ from warner.regression.margins import marginal_effects
 from warner.regression.predictions import predicted
 from warner.regression.records import columns, record
 from warner.regression.searches import searched
-from warner.regression.soundness import refuse_dependent, refuse_too_few, refuse_unidentified
+from warner.regression.soundness import refuse_dependent, refuse_exact, refuse_too_few, refuse_unidentified
 from warner.regression.specifications import check_options, specified
 from warner.regression.starts import Start
 from warner.regression.starts import starts as all_starts
@@ -468,6 +468,7 @@ def fitted_linear(data: Gathered, specification: Specification) -> Regression:
     """Fit shares that are linear in the columns to gathered data."""
     refuse_too_few(data.rows, len(specification.coefficients))
     refuse_dependent(data.rows, data.terms.names)
+    refuse_exact(data.rows, len(data.terms.names))
     result = least_squares(data.rows, specification.reference_place)
     b, robust = result.coefficients, result.clustered
     spread = result.covariance if robust is None else robust.known_covariance

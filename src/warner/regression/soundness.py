@@ -30,6 +30,15 @@ def refuse_too_few(rows: Rows, coefficients: int) -> None:
         )
 
 
+def refuse_exact(rows: Rows, columns: int) -> None:
+    """Refuse a linear model with as many columns as people: it fits them exactly, and shows no variation."""
+    if rows.n <= columns:
+        raise ValueError(
+            f"a linear model must have fewer columns than there are people, but has {columns} for {rows.n}; "
+            "leave some terms out"
+        )
+
+
 def refuse_dependent(rows: Rows, names: Sequence[str]) -> None:
     """Refuse columns that are sums of multiples of others, and name them."""
     from scipy.linalg import qr, solve_triangular
