@@ -41,7 +41,8 @@ def amounts(columns: Columns, dtype: Any) -> dict[str, Frame]:
     zero, most = (nw.lit(limit, nw.UInt64 if dtype == nw.UInt64 else None) for limit in (0, LARGEST_TOTAL))
     good = ~amount.is_null() & (amount >= zero) & (amount <= most)
     if dtype == nw.String:
-        good = good & (amount < most)  # what lies above 2^53 may have been rounded to it
+        # What lies above 2^53 may have been rounded to it, unless it is spelled as just that.
+        good = good & ((amount < most) | (given == nw.lit(str(LARGEST_TOTAL))))
     number = nw.when(good).then(amount).otherwise(zero).cast(nw.Int64)
     if not dtype.is_integer():
         good = good & (amount == amount.cast(nw.Float64).floor())
