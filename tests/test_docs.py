@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import json
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -92,8 +94,74 @@ def test_a_file_that_is_called_a_survey_never_is_a_design() -> None:
     # Else the first command of a page fails in examples/, or its remedy destroys the survey there.
     folder = DOCS.parent
     pages = [*DOCS.glob("*.md"), folder / "README.md", folder / "Makefile"]
-    designs = re.compile(r"(--design|-d|-o|show|audit.*|save\(.|load\w*\(.)\s*(demo/|examples/)?survey\.json")
-    found = {page.name: designs.findall(page.read_text(encoding="utf-8")) for page in pages}
-    loaded = found.pop("collect.md")  # reads the survey as one, with load_survey
-    assert [words[0] for words in loaded] == ['load_survey("']
-    assert not any(found.values())
+    design = re.compile(r"(--design|-d|-o|show|audit.*|save\(.|load(?!_survey)\w*\(.)\s*(demo/|examples/)?survey\.json")
+    assert design.search('load_design("survey.json")')
+    assert not [page.name for page in pages if design.search(page.read_text(encoding="utf-8"))]
+
+
+def test_the_table_of_extras_has_all_of_them() -> None:
+    declared = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    page = (DOCS / "installation.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == set(declared["optional-dependencies"])
+    assert declared["requires-python"] == ">=3.11"
+    assert "Python 3.11 or newer" in page
+
+
+def test_every_card_of_the_home_page_has_a_picture_and_leads_to_a_page() -> None:
+    cards = re.findall(r"^- \[!\[.+\]\((\S+)\)\]\(([\w-]+\.md)", (DOCS / "index.md").read_text("utf-8"), re.MULTILINE)
+    assert len(cards) == 8
+    assert not [part for card in cards for part in card if not (DOCS / part).is_file()]
+
+
+def headings(page: Path) -> set[str]:
+    """Give the anchors of a page's headings, as GitHub and Sphinx make them."""
+    texts = re.findall(r"^#+ (.+)$|^\((.+)\)=$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", (text or name).lower()).replace(" ", "-") for text, name in texts}
+
+
+def test_links_of_the_pages_outside_of_the_site_lead_somewhere() -> None:
+    # Sphinx looks at those of the site itself.
+    folder = DOCS.parent
+    for name in ("README.md", "SECURITY.md", "CONTRIBUTING.md", "VISION.md"):
+        for link in re.findall(r"\]\(([^)\s]+)\)", (folder / name).read_text(encoding="utf-8")):
+            if "//" not in link:
+                path, _, anchor = link.partition("#")
+                assert (folder / path).exists(), (name, link)
+                assert not anchor or anchor in headings(folder / path), (name, link)
+
+
+def test_commands_on_the_pages_have_options_that_there_are() -> None:
+    sections = (DOCS / "commands.md").read_text(encoding="utf-8").split("\n## `warner ")[1:]
+    options = {section.split("`")[0]: {*re.findall(r"--?[a-z][a-z-]*", section), "--quiet"} for section in sections}
+    shown = 0
+    for page in [*DOCS.glob("*.md"), DOCS.parent / "README.md", DOCS.parent / "Makefile"]:
+        for line in page.read_text(encoding="utf-8").replace("\\\n", "").splitlines():
+            for command, rest in re.findall(r"(?:^[\t ]*\$ |`|\$\(BIN\)/)warner ([a-z]+)([^`#|]*)", line):
+                words = re.sub(r'"[^"]*"', "", rest).split()
+                given = {word for word in words if re.match("--?[a-z]", word)}
+                assert command in {*options, "memo"}, (page.name, line)  # the personalization of a hash
+                assert given <= options.get(command, set()), (page.name, line)
+                shown += 1
+    assert shown > 100
+
+
+def test_the_survey_on_the_page_is_the_example() -> None:
+    page = (DOCS / "collect.md").read_text(encoding="utf-8")
+    shown = json.loads(re.findall(r"```json\n(\{.*?)```", page, re.DOTALL)[0])
+    example = json.loads((DOCS.parent / "examples" / "survey.json").read_text(encoding="utf-8"))
+    for questions in (shown["questions"], example["questions"]):
+        for question in questions:
+            question.pop("design")  # in a file of its own, as the page says
+            question.pop("help", "")
+
+    def agree(short: object, whole: object) -> bool:
+        """Tell whether they are the same, but for texts that are cut short with dots."""
+        if isinstance(short, dict) and isinstance(whole, dict):
+            return short.keys() == whole.keys() and all(agree(short[name], whole[name]) for name in short)
+        if isinstance(short, list) and isinstance(whole, list):
+            return len(short) == len(whole) and all(map(agree, short, whole))
+        if isinstance(short, str) and short.endswith(" ..."):
+            return str(whole).startswith(short.removesuffix(" ..."))
+        return short == whole
+
+    assert agree(shown, example)

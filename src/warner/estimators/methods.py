@@ -108,7 +108,7 @@ class Method(NamedTuple):
 
     Some need the likelihood; some, the `symmetric` ones, one collection whose answers all have the same p and q. A
     `caution` says what is to be known about these shares, of these counts. `suits` tells where it is the default,
-    unless one before it in `DEFAULTS` is, and `reason` says why, where that is not plain. `outside` says why a share
+    unless one before it in ``DEFAULTS`` is, and `reason` says why, where that is not plain. `outside` says why a share
     may lie outside its own interval.
     """
 
