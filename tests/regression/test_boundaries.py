@@ -113,6 +113,25 @@ def test_wald_or_profile_is_decided_for_each_coefficient() -> None:
     assert "of x is that of the profile likelihood" in text.replace("\n", " ")
 
 
+@pytest.mark.parametrize(("yes", "sign"), [(5, -1), (57, 1)])
+@pytest.mark.parametrize("many", [10**6, 10**9])
+def test_a_level_of_sixty_among_a_million_people_goes_to_one_infinity(many: int, yes: int, sign: int) -> None:
+    # The share of the many is known to .001, so that the end is that of the 60 people alone: where twice the loss of
+    # their binomial, from its boundary at a share of 0 or 1, is the quantile.
+    fit = two_groups((many * 34 // 100, yes), (many, 60))
+    assert fit.coefficients[1] == sign * np.inf
+    edge = 0.0 if sign < 0 else 1.0
+
+    def loss(share: float) -> float:
+        rates = np.array([0.1 + 0.8 * edge, 0.1 + 0.8 * share])
+        heights = yes * np.log(rates) + (60 - yes) * np.log1p(-rates)
+        return float(2 * (heights[0] - heights[1]) - QUANTILE)
+
+    end = logit(brentq(loss, 1e-9, 1 - 1e-9)) - logit(0.3)
+    ends = fit.limits()
+    assert (ends.high if sign < 0 else ends.low)[1] == pytest.approx(end, abs=0.002)
+
+
 @pytest.mark.parametrize("yes", [30, 40])  # of 200: a share of 0, and one of 5 %
 def test_the_mean_share_is_profiled_where_standard_errors_say_too_little(yes: int) -> None:
     # 100 and 200 people with noise of 1/6: the mean share of all 300, by constrained maximisation of two binomials.
