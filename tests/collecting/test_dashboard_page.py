@@ -138,6 +138,15 @@ def test_what_is_needed_is_measured_by_what_the_survey_will_count(page: Chromium
             assert ("it will not close by itself" in text(page, ".summary")) == bool(invited)
 
 
+@pytest.mark.parametrize("stop", [None, 1000])
+def test_nobody_is_advised_to_close_a_survey_that_closes_by_itself(page: ChromiumPage, stop: int | None) -> None:
+    with dashboard(nothing(replace(SURVEY, stop=stop))) as board:
+        opened(page, board)
+        shown = text(page, "main")
+    assert ("Close it once enough people have answered." in shown) == (stop is None)
+    assert ("Leave it to close by itself with its response number 1,000" in shown) == (stop is not None)
+
+
 def test_steps_arrive_by_themselves_and_folds_focus_and_wishes_stay(page: ChromiumPage) -> None:
     with dashboard(filled(SURVEY, 40)) as board:
         opened(page, board)

@@ -63,6 +63,13 @@ def test_a_closed_survey_has_neither_script_nor_questions() -> None:
     assert "How often?" not in text
 
 
+@pytest.mark.parametrize("language", ["ar", "en"])
+def test_a_time_is_not_turned_round_where_words_run_from_right_to_left(language: str) -> None:
+    # Without this, browsers show 2026-12-01 as 12-2026- and 01 among Arabic words.
+    text = page(driving(language=language, opens="2026-12-01T08:00+01:00"), "early")
+    assert '<bdi dir="ltr">2026-12-01, 08:00 (UTC+01:00)</bdi>' in text
+
+
 def test_a_hosted_page_is_one_file_for_one_server() -> None:
     text = hosted_page(driving(), "https://collect.example.org/surveys/")
     assert 'data-warner="https://collect.example.org/surveys/s/test"' in text

@@ -224,3 +224,13 @@ def test_what_may_be_left_out_is_part_of_the_fingerprint_if_it_is_there() -> Non
 
 def test_the_languages_that_know_two_forms_of_address_are_those_of_the_page() -> None:
     assert set(INFORMAL) == set(_table()["informal"])
+
+
+@pytest.mark.parametrize(
+    "field", ["stop", "opens", "closes", "address", "language", "access", "keep", "batch", "title"]
+)
+def test_a_long_value_is_cut_in_the_message(field: str) -> None:
+    for value in (["x"] * 5000, list(range(5000))):
+        with pytest.raises(ValueError, match=rf"^{field} must .*\.\.\.") as failed:
+            read(open_survey(language="de") | {field: value})
+        assert len(str(failed.value)) < 300

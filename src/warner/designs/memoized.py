@@ -367,7 +367,7 @@ class Memoized(Design):
         )
         kept = (
             "What must be kept: the permanent responses. Whoever loses them, or answers on two devices, spends epsilon "
-            f"{forever} again."
+            f"{forever} again for each {self.rounds.key}."
         )
         return (
             listed("answers", self.domain),

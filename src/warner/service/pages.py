@@ -84,8 +84,9 @@ def _shell(survey: Survey, *, place: str, head: str, foot: str = "", state: str 
     direction = "rtl" if _primary(survey.language) in right_to_left else "ltr"
     if state != "open":
         main, held = "", ""
-        text = words[f"{state}Text"].replace("{opens}", _clock(survey.opens))
-        told = f'<p role="status">{escape(words[state])}. {escape(text)}</p>\n'
+        # A time is read from left to right, in words that are not as well.
+        text = escape(words[f"{state}Text"]).replace("{opens}", f'<bdi dir="ltr">{_clock(survey.opens)}</bdi>')
+        told = f'<p role="status">{escape(words[state])}. {text}</p>\n'
     else:
         table = {"rightToLeft": right_to_left, "languages": {_known(survey.language): words}}
         main = f' data-warner="{escape(place)}" data-words="{escape(_spelled(table))}"'

@@ -84,11 +84,30 @@ def _prospect(design: Design, people: int | None, *, anytime: bool) -> str:
     return f"{reports} give 95 % {kind} of about \N{PLUS-MINUS SIGN}{points(width, up=True)}, at their widest"
 
 
-def doubts(survey: Survey, invited: int) -> list[str]:
-    """Say what cannot work as the survey file has it, for the number of people who are invited."""
+def unkept(design: Design) -> str:
+    """Say what a memoized design does not do on a page that keeps no permanent responses; nothing of other designs."""
+    if not design.repeatable:
+        return ""
+    return (
+        "the page keeps no permanent responses: somebody who responds again spends epsilon "
+        f"{design.shown_epsilon()} again, and nothing bounds what all responses reveal together"
+    )
+
+
+def doubts(survey: Survey, invited: int, limit: int | None = None) -> list[str]:
+    """Say what cannot work as the survey file has it, for the number of people who are invited, or taken at most."""
+    said = [
+        f"{question.id} has a memoized design, but {unkept(question.design)}"
+        for question in survey.questions
+        if question.design.repeatable
+    ]
+    if survey.stop is not None and limit is not None and limit < survey.stop:
+        said.append(
+            f"--limit takes at most {limit:,} responses, and the survey stops at {survey.stop:,}: it will not close by "
+            "itself, and its intervals remain the wider ones"
+        )
     if not survey.invited or not invited:
-        return []
-    said = []
+        return said
     if survey.stop is not None and survey.stop > invited:
         said.append(
             f"the survey stops at {survey.stop:,} responses, but only {invited:,} people are invited: it will not "

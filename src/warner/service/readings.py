@@ -27,7 +27,7 @@ from warner.inference.influence import influence_text
 from warner.inference.intervals import Confidence
 from warner.output.pages import INTERVAL_METHODS
 from warner.results import plain
-from warner.service.prospects import LEVEL, anytime, doubts, needed, prospects
+from warner.service.prospects import LEVEL, anytime, doubts, needed, prospects, unkept
 from warner.words import level_text, percent
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def _question(collected: Collected, question: Question) -> Document:
         "text": legible(question.text),
         "help": legible(question.help or ""),
         "mode": question.mode,
-        "design": [legible(sentence) for sentence in design.sentences()],
+        "design": [legible(sentence) for sentence in (*design.sentences(), *_not_here(design))],
         "epsilon": _shown_epsilon(design.shown_epsilon()),
         "reports": reports,
         "skipped": int(tally.missing) if question.optional else None,
@@ -156,6 +156,12 @@ def _question(collected: Collected, question: Question) -> Document:
         return fields | _evidence(collected, question, tally)
     except ValueError as error:  # such as: the reports say nothing
         return fields | {"refused": legible(str(error))}
+
+
+def _not_here(design: Design) -> Iterator[str]:
+    """Take back what a design promises, and the page does not keep."""
+    if words := unkept(design):
+        yield f"What does not hold here: all that is said above of several reports, because {words}."
 
 
 def _still_needed(collected: Collected, design: Design, half_width: float, reports: int) -> list[int] | None:
@@ -227,8 +233,8 @@ def _interval(collected: Collected, result: Estimate, ends: Limits, wanted: Conf
     else:
         about = "about" if result.approximate(ends) else "at most"
         promise = (
-            f"The survey file fixed the number of responses, {collected.responses:,}, before the first of them, so "
-            f"nobody chose when to stop: it misses the true share with a probability of {about} {miss}."
+            f"The survey file fixed the number of responses, {collected.responses:,}, before the first of them: at "
+            f"that number, it misses the true share with a probability of {about} {miss}."
         )
     kind = "" if wanted.anytime else "approximate " if result.approximate(ends) else "exact "
     how = "; ".join(INTERVAL_METHODS[method] for method in ends.methods if method in INTERVAL_METHODS)

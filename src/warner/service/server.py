@@ -27,6 +27,7 @@ from warner.service.dashboard import dashboard_app
 from warner.service.limits import DEFAULT_RATE, Rate
 from warner.service.prospects import doubts, prospects
 from warner.service.stores import opened, without_password
+from warner.service.stores.contract import closing_words, now
 from warner.service.writer import Writer
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from warner.service.admission import Admission
-    from warner.service.stores.contract import Store
+    from warner.service.stores.contract import Collected, Store
     from warner.service.survey import Survey
 
 OTHER_FILES = 64  # open files beside connections
@@ -217,7 +218,7 @@ async def _served(
         running = [asyncio.create_task(listener.serve()) for listener in listeners]
         while not all(one.started or task.done() for one, task in zip(listeners, running, strict=True)):
             await asyncio.sleep(0.001)  # nobody is told where they are before they are there
-        for line in opening(survey, places, key, writer.latest.invited):
+        for line in opening(writer.latest, places, key, settings.limit):
             say(line)
         stopped = asyncio.create_task(stopping.wait())
         await asyncio.wait((stopped, *running), return_when=asyncio.FIRST_COMPLETED)  # one that fails stops both
@@ -232,16 +233,15 @@ async def _served(
     return not writer.stuck
 
 
-def opening(survey: Survey, places: Places, key: str, invited: int) -> list[str]:
-    """Give what the operator is told at the start; `invited` is the number of invitations that hold."""
+def opening(collected: Collected, places: Places, key: str, limit: int | None = None) -> list[str]:
+    """Give what the operator is told at the start."""
+    survey = collected.survey
     lines = [
         f"survey     {places.respondents.url}/s/{survey.id}",
         f"dashboard  {places.dashboard.url}/dashboard?key={key}",
         f"database   {without_password(places.database)}",
         f"privacy    a response spends at most epsilon {survey.shown_epsilon}, for all questions together",
-        *_schedule(survey),
-        *(f"precision  {name}: {words}" for name, words in prospects(survey, invited).items()),
-        *(f"warning    {doubt}" for doubt in doubts(survey, invited)),
+        *_ahead(collected, limit),
     ]
     if not places.respondents.safe:
         lines.append(
@@ -254,6 +254,20 @@ def opening(survey: Survey, places: Places, key: str, invited: int) -> list[str]
             "such as ssh -L, or give --certificate and --key"
         )
     return [*lines, "Press Ctrl-C to stop. Every response that was acknowledged is on disk."]
+
+
+def _ahead(collected: Collected, limit: int | None) -> list[str]:
+    """Say what is to be expected of a survey that takes responses; of another one, that it does not."""
+    survey, invited = collected.survey, collected.invited
+    if collected.state == "closed":
+        return [f"state      {closing_words(collected)}"]
+    if survey.over(now()):
+        return [f"state      closed: {survey.closes} is over, and no responses are taken any more"]
+    return [
+        *_schedule(survey),
+        *(f"precision  {name}: {words}" for name, words in prospects(survey, invited).items()),
+        *(f"warning    {doubt}" for doubt in doubts(survey, invited, limit)),
+    ]
 
 
 def _schedule(survey: Survey) -> list[str]:

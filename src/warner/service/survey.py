@@ -22,6 +22,7 @@ from warner.designs.exact import double_not_below, log_ratio, shown_up
 from warner.designs.labels import SAFE, first_and_last
 from warner.documents import Document, checked, document, loaded, parsed, refuse_other_fields, resolved, save_text
 from warner.service.cells import Layout
+from warner.words import shortened
 
 if TYPE_CHECKING:
     import os
@@ -252,13 +253,13 @@ def survey_from_json(text: str, folder: Path | None = None) -> Survey:
     if not texts["title"].strip():
         raise ValueError("title must not be empty: it is the heading of the page")
     if not isinstance(fields["language"], str) or not LANGUAGE.fullmatch(fields["language"]):
-        raise ValueError(f'language must be a language tag such as "en" or "pt-BR", but got {fields["language"]!r}')
+        raise ValueError(f'language must be a language tag such as "en" or "pt-BR", but got {_got(fields["language"])}')
     if fields["keep"] != "counts":
-        raise ValueError(f'keep must be "counts": version 1 keeps nothing else, but got {fields["keep"]!r}')
+        raise ValueError(f'keep must be "counts": version 1 keeps nothing else, but got {_got(fields["keep"])}')
     if type(fields["batch"]) is not int or not 1 <= fields["batch"] <= SAFE:
-        raise ValueError(f"batch must be a whole number of at least {LEAST_BATCH}, but got {fields['batch']!r}")
+        raise ValueError(f"batch must be a whole number of at least {LEAST_BATCH}, but got {_got(fields['batch'])}")
     if fields["access"] not in ACCESSES:
-        raise ValueError(f'access must be "open" or "invited", but got {fields["access"]!r}')
+        raise ValueError(f'access must be "open" or "invited", but got {_got(fields["access"])}')
     _refuse_options(fields)
     groups = tuple(_group(group, place) for place, group in enumerate(_listed(fields["groups"], "groups")))
     asked = _listed(fields["questions"], "questions")
@@ -268,7 +269,7 @@ def survey_from_json(text: str, folder: Path | None = None) -> Survey:
     for what, named in (("groups", groups), ("questions", questions)):
         names = [one.id for one in named]
         if repeated := sorted({name for name in names if names.count(name) > 1}):
-            raise ValueError(f"the ids of {what} must be distinct, but {repeated[0]!r} occurs twice")
+            raise ValueError(f"the ids of {what} must be distinct, but {_got(repeated[0])} occurs twice")
     options: Document = {name: fields[name] for name in OPTIONAL if name in fields}
     survey = Survey(
         id=_name(fields["id"], "id"),
@@ -294,18 +295,18 @@ def _refuse_options(fields: Document) -> None:
     """Refuse a number to stop at, a time or a form of address that makes no sense; `fields` are those of a survey."""
     if "stop" in fields and (type(fields["stop"]) is not int or not fields["batch"] <= fields["stop"] <= SAFE):
         raise ValueError(
-            f"stop must be a whole number of responses, at least as many as batch ({fields['batch']:,}), but got "
-            f"{fields['stop']!r}; leave it out to close the survey by hand"
+            f"stop must be a whole number of responses, at least as many as batch ({fields['batch']:,}) and below "
+            f"2^53, but got {_got(fields['stop'])}; leave it out to close the survey by hand"
         )
     times = [_moment(fields[name], name) for name in ("opens", "closes") if name in fields]
     if times != sorted(set(times)):
         raise ValueError(f"closes must come after opens ({fields['opens']}), but got {fields['closes']}")
     if "address" in fields and fields["address"] not in ADDRESSES:
-        raise ValueError(f'address must be "formal" or "informal", but got {fields["address"]!r}')
+        raise ValueError(f'address must be "formal" or "informal", but got {_got(fields["address"])}')
     if "address" in fields and fields["language"].split("-")[0].lower() not in INFORMAL:
         raise ValueError(
             f"address must be left out unless language is one of {', '.join(INFORMAL)}, but it is "
-            f"{fields['language']!r}: the page's own words have one form of address there"
+            f"{_got(fields['language'])}: the page's own words have one form of address there"
         )
 
 
@@ -314,7 +315,7 @@ def _moment(value: Any, what: str) -> datetime:
         return datetime.fromisoformat(value if MOMENT.fullmatch(value) else "")
     except (ValueError, TypeError):
         raise ValueError(
-            f"{what} must be a time with its offset from UTC, such as 2026-12-01T08:00+01:00, but got {value!r}"
+            f"{what} must be a time with its offset from UTC, such as 2026-12-01T08:00+01:00, but got {_got(value)}"
         ) from None
 
 
@@ -331,9 +332,9 @@ def _question(fields: Any, place: int, folder: Path | None) -> Question:
     where = f"question {place + 1}"
     _fields(fields, where, {"id", "text", "mode", "design"}, {"help", "labels", "optional"})
     if fields["mode"] not in MODES:
-        raise ValueError(f'mode of {where} must be "device" or "person", but got {fields["mode"]!r}')
+        raise ValueError(f'mode of {where} must be "device" or "person", but got {_got(fields["mode"])}')
     if not isinstance(fields.get("optional", False), bool):
-        raise ValueError(f"optional of {where} must be true or false, but got {fields['optional']!r}")
+        raise ValueError(f"optional of {where} must be true or false, but got {_got(fields['optional'])}")
     text = _text(fields["text"], f"text of {where}")
     if not text.strip():
         raise ValueError(f"text of {where} must not be empty")
@@ -352,7 +353,7 @@ def _question(fields: Any, place: int, folder: Path | None) -> Question:
 
 def _design(given: Any, where: str, folder: Path | None) -> Design:
     if isinstance(given, str) and folder is None:
-        raise ValueError(f"design of {where} must stand in the survey itself, but {given!r} is the name of a file")
+        raise ValueError(f"design of {where} must stand in the survey itself, but {_got(given)} is the name of a file")
     try:
         return load_design(folder / given) if folder and isinstance(given, str) else design_from_dict(given)
     except (ValueError, OSError) as error:
@@ -395,14 +396,19 @@ def _listed(value: Any, what: str) -> list[Any]:
 
 def _name(value: Any, what: str) -> str:
     if not isinstance(value, str) or not NAME.fullmatch(value):
-        raise ValueError(f"{what} must be 1 to 64 lower-case letters, digits and hyphens, but got {value!r}")
+        raise ValueError(f"{what} must be 1 to 64 lower-case letters, digits and hyphens, but got {_got(value)}")
     return value
 
 
 def _text(value: Any, what: str) -> str:
     if not isinstance(value, str) or not _encodable(value) or "\0" in value:
-        raise ValueError(f"{what} must be a text that UTF-8 can hold, but got {value!r}")
+        raise ValueError(f"{what} must be a text that UTF-8 can hold, but got {_got(value)}")
     return value
+
+
+def _got(value: Any) -> str:
+    """Show a value of the file, as much of it as a message can hold."""
+    return shortened(repr(value), 60)
 
 
 def _encodable(text: str) -> bool:

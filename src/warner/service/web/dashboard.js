@@ -372,7 +372,9 @@ function closing(reading) {
   const button = element("button", { type: "button", class: "danger" }, "Close the survey…");
   button.addEventListener("click", () => { failure.textContent = ""; dialog.showModal(); });
   parts.closing.replaceChildren(element("h2", { id: "closing" }, "Close the survey"),
-    element("p", {}, "Close it once enough people have answered. After that nobody can answer, and closing cannot be undone."), button);
+    element("p", {}, `${reading.stop === null ? "Close it once enough people have answered."
+      : `Leave it to close by itself with its response number ${number(reading.stop)}: only then are the narrower intervals for one look right.`} `
+      + "After that nobody can answer, and closing cannot be undone."), button);
 }
 
 // The stream

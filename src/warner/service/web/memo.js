@@ -79,8 +79,9 @@ export async function memo(json, secret) {
   if (!(secret instanceof Uint8Array && secret.length === 32))
     throw new TypeError("secret must be 32 random bytes, a Uint8Array that is kept on this person's device");
   if (!crypto.subtle) throw new Error("a memo needs a secure context: a page from https, or from localhost");
+  const own = Uint8Array.from(secret); // before anything is waited for: the caller may wipe the secret at once
   const print = await fingerprint({ ...json, first: spelled(json.first), second: spelled(json.second) });
-  const [about, own] = [print.match(/../g).map((digits) => parseInt(digits, 16)), Uint8Array.from(secret)];
+  const about = print.match(/../g).map((digits) => parseInt(digits, 16));
   const word = (number) => Array.from({ length: 8 }, (_, i) => Number((BigInt(number) >> BigInt(8 * i)) & 255n));
   // Random bytes for one purpose, always the same: blocks of 64 for each number that is counted up
   const derived = (purpose, key = []) => {
