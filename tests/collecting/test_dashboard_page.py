@@ -145,6 +145,8 @@ def test_nobody_is_advised_to_close_a_survey_that_closes_by_itself(page: Chromiu
         shown = text(page, "main")
     assert ("Close it once enough people have answered." in shown) == (stop is None)
     assert ("Leave it to close by itself with its response number 1,000" in shown) == (stop is not None)
+    # Whoever closes by hand publishes what waits, however few they are.
+    assert "in steps of at least 10 until the survey is closed, so that" in shown
 
 
 def test_steps_arrive_by_themselves_and_folds_focus_and_wishes_stay(page: ChromiumPage) -> None:

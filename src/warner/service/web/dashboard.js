@@ -250,8 +250,9 @@ function fingerprint(reading, kept) {
 }
 
 function responses(reading) {
+  // Whoever closes it by hand publishes what waits, however few they are.
   const steps = reading.state === "open"
-    ? ` in steps of at least ${number(reading.batch)}, so that no difference shows what one person sent` : "";
+    ? ` in steps of at least ${number(reading.batch)} until the survey is closed, so that no difference shows what one person sent` : "";
   const revoked = reading.revoked ? ` (${number(reading.revoked)} revoked)` : "";
   const invited = reading.invited === null ? "" : ` of ${number(reading.invited)} invited${revoked}`;
   return element("p", { class: "responses" }, element("strong", {}, number(reading.responses)),
@@ -336,7 +337,8 @@ const stays = element("p", { id: "stays" });
 const dialog = element("dialog", { "aria-labelledby": "sure", "aria-describedby": "what stays" },
   element("h2", { id: "sure" }, "Close the survey for good?"),
   element("p", { id: "what" }, "No further responses will be accepted, and a closed survey cannot be reopened. The "
-    + "responses that are still waiting will be published, and the check will be made."),
+    + "responses that are still waiting will be published, however few they are: a single one can then be told from the "
+    + "difference to what was published before. The check will be made."),
   stays,
   failure,
   element("p", { class: "buttons" }, cancel, " ", sure));
