@@ -125,7 +125,9 @@ def test_a_check_says_why_there_is_no_test_against_the_cells() -> None:
         assert "no test with sampling weights, clusters or strata" in text
         assert "too small" not in text
     small = {"r": ["yes", "no"] * 20, "x": list(range(40))}
-    assert "too small for a test" in regress("r", small, FORCED, on=["x"]).check().text()
+    check = regress("r", small, FORCED, on=["x"]).check()
+    assert "too small for a test" in check.text()
+    assert "too small for a test" in check.to_markdown()
 
 
 def test_the_p_value_of_the_deviance_is_an_upper_bound_where_cells_are_at_the_boundary() -> None:
@@ -135,4 +137,5 @@ def test_the_p_value_of_the_deviance_is_an_upper_bound_where_cells_are_at_the_bo
     assert found.deviance is not None
     assert (found.deviance.freedom, found.deviance.boundary) == (2, 1)
     assert "In 1 cell the most likely share of an answer is 0 %" in found.text()
-    assert "upper bound" in found.text()
+    for door in (found.text(), found.to_markdown(), found.to_latex(), found.to_html(), found.to_json()):
+        assert "upper bound" in door

@@ -169,7 +169,18 @@ class ModelCheck(Result):
         }
         head, *lines = self.text().splitlines()
         said = [f"Groups of like predictions: {self.reason}."] * bool(self.reason)
-        return Printed(columns, head, (*said, *(line for line in lines if line.startswith("Privacy"))))
+        if self.deviance is not None and self.deviance.reason:
+            said.insert(0, f"Deviance from the cells: {self.deviance.reason}.")
+        privacy = (line for line in lines if line.startswith("Privacy"))
+        return Printed(columns, head, (*self._bounds(), *said, *privacy))
+
+    def _bounds(self) -> list[str]:
+        """Say where the p-value is an upper bound."""
+        if self.deviance is None or self.deviance.p is None or not self.deviance.boundary:
+            return []
+        where = counted(self.deviance.boundary, "cell", "cells")
+        said = f"In {where} the most likely share of an answer is 0 %: the p-value against the cells is an upper bound."
+        return [said]
 
     def to_dict(self) -> Document:
         """Give what JSON can hold."""
@@ -185,6 +196,7 @@ class ModelCheck(Result):
             "people": self.people,
             "cells": self.cells,
             "small_cells": list(self.small),
+            "notes": self._bounds(),
             "deviance": deviance,
             "groups_test": tested,
             "reason": self.reason,
@@ -204,12 +216,7 @@ class ModelCheck(Result):
                 f"freedom, {p_value(self.deviance.p)}. No coefficients can reach more than a log-likelihood of "
                 f"{self.deviance.saturated:.3f}."
             )
-            if self.deviance.boundary:
-                where = counted(self.deviance.boundary, "cell", "cells")
-                lines.append(
-                    f"In {where} the most likely share of an answer is 0 %: the p-value against the cells is an upper "
-                    "bound."
-                )
+            lines += self._bounds()
         elif self.deviance is not None:
             lines.append(f"Against the cells: deviance {self.deviance.deviance:.3f}; {self.deviance.reason}.")
         lines += self._groups_in_words()
