@@ -21,6 +21,7 @@ from warner import (
     Channel,
     ChannelOperator,
     LocalHashing,
+    Memoized,
     ProjectiveGeometry,
     RandomizedResponse,
     SubsetSelection,
@@ -279,3 +280,11 @@ def test_the_words_name_the_questions_and_the_sum_of_epsilons() -> None:
     assert "And so on for 2 more questions." in many
     for labels in product(["yes", "no"], repeat=2):
         assert " & ".join(labels) in words
+
+
+def test_a_product_does_not_promise_what_its_memoized_parts_do() -> None:
+    # There is no memo for a product: "2 for all of an unchanged answer" holds for the part alone.
+    twice = Memoized.response(["a", "b"], eps_infinity=2, eps_first=1)
+    again = "Who answers again spends all of it again: a product keeps no permanent responses"
+    assert any(sentence.startswith(again) for sentence in Product({"x": twice, "y": COIN}).sentences())
+    assert not any(sentence.startswith(again) for sentence in Product({"x": COIN, "y": COIN}).sentences())

@@ -380,6 +380,9 @@ class Product(Design):
             "How deniable it is: among people for whom all joint answers were equally likely, no joint report makes it "
             f"more than {surest} sure that a joint answer is held."
         )
+        again = (
+            "Who answers again spends all of it again: a product keeps no permanent responses, whatever its parts do."
+        )
         return (
             f"{asked}. Each is answered with a randomizing device of its own.",
             listed("answers", self.domain),
@@ -387,6 +390,7 @@ class Product(Design):
             *happens,
             revealed(self),
             "Who answers all questions spends the sum of their epsilons.",
+            *([again] if any(part.repeatable for part in self.designs) else []),
             deniable,
         )
 
