@@ -15,6 +15,7 @@ from engines import in_engine
 from tables import clopper_pearson
 from warner import (
     Channel,
+    HadamardResponse,
     RandomizedResponse,
     SubsetSelection,
     Tally,
@@ -399,6 +400,14 @@ def test_the_default_is_the_closest_that_we_know_and_says_why() -> None:
     supported = estimate(Tally(few, support[:19], n=500))
     assert supported.method == "inv_p"
     assert "inv_p is the default here: reports support several answers" in supported.text()
+    # The likelihood of a histogram of reports is known: it is not taken for another reason, and that is said.
+    hadamard = HadamardResponse(list("abc"), epsilon=1)
+    kept = tally(hadamard.randomize(["a", "b", "c"] * 40), hadamard)
+    assert kept.has_likelihood
+    assert "mle can be much further off" in estimate(kept).reason()
+    assert "no likelihood" not in estimate(kept).text()
+    groups = Tally(sets, [support, support], n=np.array([500, 500]), by=("g",), groups=((1,), (2,)))
+    assert estimate(groups).reason().startswith("shrink would take long for many groups, and reports support several")
     assert estimate(Tally(KUK, [30, 40, 30])).method == "mle"
     alike = warner.pool([Tally(RandomizedResponse(20, epsilon=epsilon), np.arange(20) + 20) for epsilon in (1, 2)])
     assert estimate(alike).method == "mle"

@@ -109,8 +109,8 @@ class Estimate(Result):
             The names of `by`, then ``value``, ``reports`` (the count), ``share``, ``people`` (the share times the
             number of reports), ``se`` (standard error of the unbiased estimate; a count of none is taken as half a
             report, so that it is not zero), ``low`` and ``high`` (the interval), and ``outside``: whether the share
-            lies outside its own interval. That is no error but the bias of the estimator, common for frequent answers
-            among many rare ones: trust the interval, or use ``method="inv"``.
+            lies outside its own interval. That is no error but the bias of the estimator, which draws shares together
+            or is common for frequent answers among many rare ones: trust the interval, or use ``method="inv"``.
         """
         return self.columns(self.limits(Confidence(level, target, simultaneous, anytime)))
 

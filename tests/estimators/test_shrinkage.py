@@ -51,6 +51,7 @@ FIRST = Beliefs(
     masses=(0.1, 0.3, 0.5, 0.7),
     spreads=(4.0,),
     rests=(np.inf, 5.0, 1.0, 0.2),
+    levels=(),
     counted=False,
     doubt=lambda k: 0.1 + 0.2 * max(0.0, math.log10(k / 1000)),
     one_hot=lambda k: (0.005 + 0.02 / k**2) * min(1.0, 1000 / k),
@@ -166,7 +167,7 @@ def test_one_answer_holding_everything_is_treated_exactly() -> None:
 def test_the_density_of_a_sum_with_heads_is_that_of_draws() -> None:
     """20 shares, each a head of .9 with probability 1/20: their sum is near 0, 1 or 2, and seldom between."""
     k = 20
-    priors = dictionary(k, Beliefs(heads=(1,), masses=(0.9,), spreads=(1.3,), rests=(5.0,)))
+    priors = dictionary(k, Beliefs(heads=(1,), masses=(0.9,), spreads=(1.3,), rests=(5.0,), levels=()))
     assert KINDS[priors.kind[-1]] == "heads"
     low, high = priors.families[2].low[-1], priors.families[2].high[-1]
     rng, times = np.random.default_rng(1), 200_000
@@ -179,7 +180,7 @@ def test_the_density_of_a_sum_with_heads_is_that_of_draws() -> None:
     # normal density is sqrt(6 / pi) = 1.38 times a uniform one with the same variance.
     ratio = math.exp(priors.sum_to_one[-1]) / density
     assert 1 - 4 * error / density < ratio < math.sqrt(6 / math.pi) * (1 + 4 * error / density)
-    plain = dictionary(k, Beliefs(heads=(1,), masses=(0.9,), spreads=(1.3,), rests=(5.0,), counted=False))
+    plain = dictionary(k, Beliefs(heads=(1,), masses=(0.9,), spreads=(1.3,), rests=(5.0,), levels=(), counted=False))
     assert math.exp(plain.sum_to_one[-1]) < density / 3
 
 
@@ -429,6 +430,21 @@ def test_a_population_that_no_law_of_the_dictionary_fits() -> None:
     assert (np.abs(found - inv(counts, design)) <= 5 * error).all()  # it was 20 for the largest
     errors = [float(metrics.squared_error_sum(shares, people / n)) for shares in (found, inv_p(counts, design))]
     assert errors[0] <= 3 * errors[1]  # it was a hundred times as large
+
+
+@pytest.mark.parametrize(("part", "k", "epsilon"), [(0.5, 50, 2), (0.7, 50, 3)])
+def test_a_level_that_is_rare_does_not_pass_for_empty(part: float, k: int, epsilon: float) -> None:
+    """Part of the answers is a hundred times as common as the rest, which is as rare as one standard error.
+
+    As if nobody held the rest, what it holds was given to the common ones: 1.7 and 1.6 times the error of inv_p. Now it
+    is 0.6 and 0.8 times, with a standard error of about 0.05 for twelve draws.
+    """
+    n, rng, design = 10**7, np.random.default_rng(12), RandomizedResponse(k, epsilon=epsilon)
+    weights = np.where(np.arange(k) < part * k, 100.0, 1.0)
+    people = rng.multinomial(n, weights / weights.sum(), size=12)
+    counts = np.array([simulate.reports_of_people(row, design, rng=rng) for row in people])
+    ours, theirs = (metrics.squared_error_sum(method(counts, design), people / n) for method in (shrink, inv_p))
+    assert ours.mean() < 1.1 * theirs.mean()
 
 
 def test_support_counts_come_closer_than_the_nearest_distribution() -> None:

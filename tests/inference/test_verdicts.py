@@ -28,9 +28,10 @@ from warner import (
     inv_n,
     inv_p,
     mle,
+    shrink,
     surveys,
 )
-from warner.inference.influence import influence_text
+from warner.inference.influence import influence_text, moved_by
 
 COIN = RandomizedResponse(["yes", "no"], truth="3/4")
 THREE = RandomizedResponse(["never", "once", "often"], odds=(3, 1))
@@ -161,7 +162,23 @@ def test_it_is_said_how_many_answers_one_fake_report_can_move(design: Any, words
         assert "at once" not in text
         return
     assert f"One fake report can move {words}, each by its part of that." in text
-    assert "This bound holds for the estimator inv, and twice it for inv_p; for inv_n and mle no such bound" in text
+    bounded = "This bound holds for the estimator inv, and twice it for inv_p"
+    assert f"{bounded}; for inv_n, mle and shrink no such bound is known." in text
+
+
+def test_the_bound_on_fakes_is_not_claimed_for_shrink() -> None:
+    few, many = (Tally(RandomizedResponse(k, odds=(9, 1)), np.full(k, 50)) for k in (19, 20))
+    turned = Tally(RandomizedResponse(20, odds=(1, 9)), np.full(20, 50))
+    assert influence_text(few, 1).endswith("percentage points.")
+    assert influence_text(many, 1).endswith("inv, inv_n, inv_p and mle; for shrink no such bound is known.")
+    assert influence_text(turned, 1).endswith("inv, inv_n and inv_p; for mle and shrink no such bound is known.")
+    # And there is none: one report of 10,000 moves a share by more than twice 1 / (N (p - q)).
+    design = RandomizedResponse(100, epsilon=0.5)
+    counts = design.simulate(np.append(0.6, np.full(99, 0.4 / 99)), 10_000, rng=np.random.default_rng(36))
+    moved = counts.copy()
+    moved[[counts.argmax(), counts.argsort()[50]]] += [-1, 1]
+    away = np.abs(shrink(moved, design) - shrink(counts, design)).max()
+    assert away > 2 * moved_by(Tally(design, counts), 1)
 
 
 # What people read

@@ -212,3 +212,11 @@ def test_a_notebook_tells_the_same_as_the_interval(tally: Tally | Pool) -> None:
     result = estimate(tally)
     shown = "low (approximate 95 %)" if result.interval().approximate else "low (95 %)"
     assert shown in result._repr_html_()
+
+
+def test_a_notebook_marks_shares_outside_and_says_which_estimator_was_taken_and_why() -> None:
+    result = estimate(Tally(RandomizedResponse(100, epsilon=3), [100] * 99 + [130]))
+    text, page = result.text(rows=5), result._repr_html_()
+    assert text.count("%*") == page.count(" %*") > 0
+    for line in text.splitlines()[-2:]:  # why a share is outside, and why this estimator
+        assert f"<p>{line}</p>" in page

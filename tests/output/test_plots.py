@@ -143,6 +143,12 @@ def test_many_answers_are_a_rank_plot(method: str) -> None:
     assert legend_texts(ax) == ["estimated", "95 % interval (population)", "reported, as randomized"]
 
 
+def test_why_shares_by_shrink_lie_outside_is_said_in_the_words_of_the_table() -> None:
+    result = estimate(Tally(RandomizedResponse(100, epsilon=3), [100] * 99 + [130]))
+    assert result.table()["outside"].any()
+    assert "some estimates lie outside their interval: shrink draws every share" in facts(plot(result, ax=axes()))
+
+
 def test_rows_decides_between_bars_and_ranks() -> None:
     assert plot(of_size(12), rows=11, ax=axes()).get_xscale() == "log"
     assert plot(of_size(40), rows=40, ax=axes()).get_xscale() == "linear"

@@ -40,6 +40,10 @@ if TYPE_CHECKING:
 
 SUM_ROUNDING = 1e-9  # of a sum of shares
 BIAS = "the bias of this estimator"
+NEAREST = {  # why inv_p is the default, by whether there is a likelihood
+    False: "reports support several answers, so that counts alone have no likelihood",
+    True: "reports support several answers, and mle can be much further off where one answer dominates",
+}
 
 
 def undone(histograms: Histograms, design: Design) -> Array:
@@ -236,7 +240,7 @@ METHODS: dict[str, Method] = {
         likelihood=False,
         sentence="inversion, moved to the nearest distribution",
         suits=lambda tally: True,
-        reason=lambda tally: "reports support several answers, so that counts alone have no likelihood",
+        reason=lambda tally: _slow(tally) + NEAREST[all(part.has_likelihood for part in tally.parts)],
     ),
     "ibu": Method(
         lambda parts: _group_by_group(parts, updated),
@@ -270,6 +274,11 @@ def many_answers(tally: Collected) -> bool:
     """Tell whether `shrink` pays: one symmetric design, and answers enough to learn from what they are like."""
     designs = [part.design for part in tally.parts]
     return len(designs) == 1 and designs[0].symmetry is not None and designs[0].k >= MANY
+
+
+def _slow(tally: Collected) -> str:
+    """Say why it is not `shrink`, where answers are many."""
+    return "shrink would take long for many groups, and " if many_answers(tally) else ""
 
 
 def default_method(tally: Collected) -> str:

@@ -11,7 +11,8 @@ them, each with a weight; `Beliefs` holds the constants, and is the place where 
 - *heads*: a few large shares, alike or not, over a rest that is equal, nearly so, exponential or very uneven. The
   number of heads is spread on a logarithmic scale, and so is what they leave to the others: from .9 down to .001,
   because "nearly everybody" may mean 90 % as well as 99.9 %. A rest that is only nearly equal has no level that is
-  fixed beforehand: that would be wrong by a little, and very many reports see a little.
+  fixed beforehand: that would be wrong by a little, and very many reports see a little. Heads may also be a part of
+  the answers, from 15 to 90 % of them, over a rest that is rare but not empty.
 
 That one answer holds everything is one belief more, and no law of one share.
 
@@ -26,7 +27,7 @@ forms.
 The kinds, their weights and most constants were chosen by simulation on twelve populations (Zipf .01, 1.3 and 2.5,
 geometric, plateaus, Dirichlet, log-normal, sparse, and one or two answers that hold 50, 80, 90 and 100 %), and judged
 on others. What others then showed to be wrong was mended as well: heads of .35, .5, .54 and .62 over an equal rest, and
-three heads over a rest of which nobody holds one half.
+three heads over a rest of which nobody holds one half, and half of the answers a hundred times as common as the rest.
 """
 
 from __future__ import annotations
@@ -82,6 +83,9 @@ class Beliefs:
     heads, masses, spreads, rests : tuple
         How many answers are common, what these hold together, how many times their average the largest can be, and the
         shapes of the gamma laws of all others.
+    levels, level_masses, level_spread, level_rests : tuple, and float
+        The same where many answers are common, so large a part of them, over a rest that is rare but not empty. Without
+        such laws the rest would pass for empty, and what it holds would be given to the common ones.
     counted : bool
         Whether the density of the sum is averaged over the number of heads, rather than normal.
     doubt, one_hot : function of k
@@ -102,6 +106,10 @@ class Beliefs:
     masses: tuple[float, ...] = (0.1, 0.3, 0.5, 0.7, 0.9, 0.97, 0.99, 0.997, 0.999)
     spreads: tuple[float, ...] = (4.0, 1.3)
     rests: tuple[float, ...] = (np.inf, 10_000.0, 1000.0, 100.0, 10.0, 1.0, 0.2)
+    levels: tuple[float, ...] = (0.15, 0.3, 0.5, 0.7, 0.9)
+    level_masses: tuple[float, ...] = (0.9, 0.97, 0.99, 0.997, 0.999)
+    level_spread: float = 1.3
+    level_rests: tuple[float, ...] = (np.inf, 10.0)
     counted: bool = True
     doubt: Callable[[int], float] = doubt
     one_hot: Callable[[int], float] = one_hot
@@ -285,9 +293,10 @@ def dictionary(k: int, beliefs: Beliefs = BELIEFS) -> Dictionary:
     mean = part * means[law] + part_of_heads * means[second]
     variance = np.maximum(part * squares[law] + part_of_heads * squares[second] - mean**2, 0)
     sum_to_one = _normal(1, k * mean, k * variance + SLACK)
-    if beliefs.counted and with_heads:
-        of_rest, of_head = (_moments(means, squares, laws) for laws in (law[-with_heads:], head))
-        sum_to_one[-with_heads:] = _sum_with_heads(k, head_part, of_rest, of_head)
+    few = np.flatnonzero(head_part * k <= max(beliefs.heads))  # of many heads the sum is normal
+    if beliefs.counted and few.size:
+        of_rest, of_head = (_moments(means, squares, laws[few]) for laws in (law[-with_heads:], head))
+        sum_to_one[law.size - with_heads + few] = _sum_with_heads(k, head_part[few], of_rest, of_head)
     kind = np.repeat(np.arange(len(KINDS)), sizes)
     return Dictionary(k, beliefs, families, kind, law, part, nobody, head, head_part, mean, variance, sum_to_one)
 
@@ -354,17 +363,16 @@ def _powers(k: int, beliefs: Beliefs) -> tuple[Powers, Array]:
 
 def _heads(k: int, beliefs: Beliefs) -> tuple[Gammas, Powers, Array]:
     """Give laws of the rest and of the heads, pair by pair, and the part of the answers that are heads."""
-    found = []
-    for heads, mass, spread in product(beliefs.heads, beliefs.masses, beliefs.spreads):
-        share = mass / heads
-        if k >= MANY and heads <= k / 4 and share >= 2 * (1 - mass) / k:  # heads that stand out
-            found.append((heads / k, mass, share, min(1.0, spread * share)))
+    few = product(beliefs.heads, beliefs.masses, beliefs.spreads, beliefs.rests)
+    many = product(beliefs.levels, beliefs.level_masses, [beliefs.level_spread], beliefs.level_rests)
+    found = [law for law in few if law[0] <= k / 4] + [(round(part * k), *law) for part, *law in many]
+    found = [law for law in found if k >= MANY and law[1] / law[0] >= 2 * (1 - law[1]) / k]  # heads that stand out
     if not found:
         nothing = np.zeros(0)
         return Gammas(nothing, nothing), Powers(nothing, nothing, nothing), nothing
-    part, together, average, high = np.array(found).T
-    low = _low_ends(np.zeros(len(found)), high, average)
+    heads, together, spread, shape = np.array(found).T
+    high = np.minimum(1.0, spread * together / heads)
+    low = _low_ends(np.zeros(len(found)), high, together / heads)
     fits = np.isfinite(low)
-    part, together, low, high = (np.repeat(column[fits], len(beliefs.rests)) for column in (part, together, low, high))
-    rest = Gammas(np.tile(beliefs.rests, int(fits.sum())), (1 - together) / (k * (1 - part)))
-    return rest, Powers(np.zeros(part.size), low, high), part
+    part, together, shape, low, high = (column[fits] for column in (heads / k, together, shape, low, high))
+    return Gammas(shape, (1 - together) / (k * (1 - part))), Powers(np.zeros(part.size), low, high), part

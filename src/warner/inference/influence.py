@@ -7,7 +7,8 @@ more than 1/\|p - q\| times that. Shares sum to one, so any one of them moves by
 It holds for `inv`, `inv_n` and `inv_p`, and with p > q (or two answers) for `mle`. With p < q and more answers `mle`
 has no such bound: where an answer is never reported, one report can move half of everything. Where a report supports
 several answers, it moves each of them by so much at once; the bound then holds for `inv`, and twice of it for `inv_p`,
-because all shares are lowered by one constant, which may move the other way.
+because all shares are lowered by one constant, which may move the other way. `shrink` has no such bound: one report
+can change what is believed of all shares, and has moved one by 2.8 times as much.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from warner.estimators.methods import many_answers
 from warner.words import counted
 
 if TYPE_CHECKING:
@@ -102,8 +104,15 @@ def _for_whom(tally: Collected) -> str:
         return " This bound holds for the estimator inv."
     if not all(part.design.exclusive for part in tally.parts):
         return (
-            " This bound holds for the estimator inv, and twice it for inv_p; for inv_n and mle no such bound is known."
+            " This bound holds for the estimator inv, and twice it for inv_p; "
+            "for inv_n, mle and shrink no such bound is known."
         )
-    if tally.k > 2 and any(symmetry.p < symmetry.q for symmetry in symmetries if symmetry is not None):
+    flipped = tally.k > 2 and any(symmetry.p < symmetry.q for symmetry in symmetries if symmetry is not None)
+    if many_answers(tally):
+        bounded, others = "inv, inv_n, inv_p and mle", "shrink"
+        if flipped:
+            bounded, others = "inv, inv_n and inv_p", "mle and shrink"
+        return f" This bound holds for the estimators {bounded}; for {others} no such bound is known."
+    if flipped:
         return " This bound holds for the estimators inv, inv_n and inv_p; mle has none for a design with p < q."
     return ""

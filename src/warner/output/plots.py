@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from warner.estimation import ANSWERS_DRAWN
+from warner.estimators.methods import BIAS
 from warner.inference.complements import unmirrored
 from warner.inference.intervals import Confidence
 from warner.output.canvas import (
@@ -483,7 +484,8 @@ def _number_of_answers(k: int, groups: int, rows: int) -> int:
 def _bias_note(estimate: Estimate, outside: Mask) -> list[str]:
     # The unbiased inv is outside only where it leaves 0 to 100 %, which the picture shows well enough.
     told = outside.any() and estimate.method != "inv"
-    return [f"some estimates lie outside their interval: the bias of {estimate.method}"] * bool(told)
+    why = f"the bias of {estimate.method}" if estimate.taken.outside == BIAS else estimate.taken.outside
+    return [f"some estimates lie outside their interval: {why}"] * bool(told)
 
 
 # Axes

@@ -68,12 +68,16 @@ def estimate_text(estimate: Estimate, confidence: Confidence, rows: int) -> str:
         lines.append(f"{start}{reports}  {100 * share:6.2f}%  {interval}  {bar}".rstrip())
     lines += _more(estimate, table, rows)
     lines += _remarks(estimate, confidence, mirrored=rest is not None, outside=bool(table["outside"][order].any()))
-    lines += [f"warning: {warning}" for warning in estimate.doubts()]
+    return "\n".join([*lines, *_cautions(estimate)])
+
+
+def _cautions(estimate: Estimate) -> list[str]:
+    """Say what speaks against the shares, and why this estimator was taken."""
+    said = [f"warning: {warning}" for warning in estimate.doubts()]
     if estimate.choices:
-        lines.append(_predicted(estimate))
-    elif reason := estimate.reason():
-        lines.append(f"{estimate.method} is the default here: {reason}")
-    return "\n".join(lines)
+        return [*said, _predicted(estimate)]
+    reason = estimate.reason()
+    return [*said, f"{estimate.method} is the default here: {reason}"] if reason else said
 
 
 def estimate_html(estimate: Estimate) -> str:
@@ -92,12 +96,15 @@ def estimate_html(estimate: Estimate) -> str:
     rows = []
     for label, i in zip(zip(*names.values(), strict=True), order, strict=True):
         shown = [table[name][i] for name in ("share", "low", "high")]
-        percents = ("–" if np.isnan(number) else f"{100 * number:.2f} %" for number in shown)
+        percents = ["–" if np.isnan(number) else f"{100 * number:.2f} %" for number in shown]
+        percents[0] += "*" * bool(table["outside"][i])
         reports = [amount_of(table["reports"][i], totals, i)] if counted_answers else []
         titles = "".join(f"<th scope='row'>{escape(name)}</th>" for name in label)
         rows.append(f"<tr>{titles}{''.join(f'<td>{text}</td>' for text in (*reports, *percents))}</tr>")
     body = f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-    notes = [*_more(estimate, table, NOTEBOOK_ROWS), *([] if rest is None else [remainder(estimate.tally.domain)])]
+    outside = bool(table["outside"][order].any())
+    notes = [*_more(estimate, table, NOTEBOOK_ROWS)]
+    notes += [*_remarks(estimate, confidence, mirrored=rest is not None, outside=outside), *_cautions(estimate)]
     return f"<p>{escape(heading(estimate))}</p>{body}{''.join(f'<p>{escape(note)}</p>' for note in notes)}"
 
 
