@@ -73,7 +73,7 @@ if TYPE_CHECKING:
         ((*ESTIMATE, "-o", "e.csv", "--commonest", "1"), "answered in the printed table and in JSON only"),
         (
             ("estimate", "-", "-d", "survey.json", "--format", "xls"),
-            "--format must be csv, tsv, parquet, jsonl, sav, zsav, dta, sas7bdat or xpt, but got 'xls'",
+            "--format must be csv, tsv, parquet, jsonl, sav, zsav, dta, sas7bdat, xpt or xlsx, but got 'xls'",
         ),
         (("estimate", "sqlite:///nowhere.db", "--table", "t", "-d", "survey.json"), "no database file /nowhere.db"),
         (("estimate", "broken.csv.gz", "-d", "survey.json"), "broken.csv.gz"),
@@ -114,7 +114,7 @@ def test_help_has_an_example_in_every_command(folder: Path) -> None:
 
 def test_whatever_reads_reports_reads_them_in_the_same_ways(prompt: Prompt) -> None:
     designs, columns = (
-        {f"--{field.replace('file', 'design')}" for field in group._fields} for group in (DesignGiven, Columns)
+        {f"--{field.replace('design_files', 'design')}" for field in group._fields} for group in (DesignGiven, Columns)
     )
     reading = {f"--{field.removeprefix('input_')}" for field in Reading._fields}
     for command in ("tally", "estimate", "check", "regress", "associate"):

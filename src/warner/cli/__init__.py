@@ -49,7 +49,7 @@ COMMANDS = {
     ),
     "invite": Listed(
         "collecting",
-        "Make links that are good for one response each.",
+        "Make links that are good for one response each, revoke them, or tell how many are left.",
         "warner invite drinking.json 500 --url https://survey.example.org -o links.csv",
     ),
     "close": Listed(
