@@ -17,6 +17,7 @@ from tables import clopper_pearson, whole
 from warner import Channel, RandomizedResponse, SubsetSelection, Tally, UnaryEncoding, estimate, pool, simulate
 from warner.designs import MECHANISMS
 from warner.designs.facts import Prefixes
+from warner.designs.product import Product
 from warner.inference.binomial import Rates, share_interval
 from warner.inference.intervals import Confidence, interval, limits
 
@@ -261,10 +262,12 @@ def test_linear_intervals_are_never_empty_and_count_half_a_report() -> None:
     counts = np.array([400, 0, 0])
     found = estimate(Tally(KUK, counts)).interval("yes")
     observed = (counts + 0.5) / 401.5
-    half = 1.959963984540054 * np.sqrt((observed @ weights**2 - (observed @ weights) ** 2) / 400)
-    share = weights[0]
-    assert share < 0
-    assert_allclose(np.array([found.low, found.high], dtype=float), np.array([0, float(half)]))
+    noise = observed @ weights**2 - (observed @ weights) ** 2  # at a share of zero a sample adds no variance
+    assert weights[0] < 0  # the estimate
+    assert found.low == 0
+    # The upper end is the share at which zero would be z standard deviations away: those of the sample and the noise.
+    end = float(found.high)
+    assert_allclose(end**2, 1.959963984540054**2 / 400 * (end * (1 - end) + noise), rtol=1e-9)
     found = estimate(Tally(KUK, counts[::-1])).interval("yes")
     assert found.high == 1
     assert found.low < 1
@@ -514,3 +517,40 @@ def test_the_leader_of_two_is_named_without_a_correction() -> None:
     found = estimate(Tally(RandomizedResponse(YES, truth="3/4"), [535, 465]))
     assert found.interval("yes").low > 0.5 > found.interval("yes", level=0.975).low
     assert found.commonest(1).to_dict()["certain"] == ["yes"]
+
+
+# Shares that no count tells, where they are rare
+
+
+RARE = np.array([0.005, 0.05, 0.05, 0.895])
+TIMES = 2000
+ABOUT = 0.95 - 4 * np.sqrt(0.95 * 0.05 / TIMES)  # approximate; four binomial standard errors
+
+
+def two_questions(odds: tuple[int, int]) -> Product:
+    question = RandomizedResponse(["yes", "no"], odds=odds)
+    return Product({"x": question, "z": question})
+
+
+def simulated(design: Product, n: int, seed: int) -> Tally:
+    counts = design.simulate(RARE, n, rng=np.random.default_rng(seed), size=TIMES)
+    return Tally(design, counts, by=("survey",), groups=tuple((i,) for i in range(TIMES)))
+
+
+@pytest.mark.parametrize("odds", [(9, 1), (99, 1), (1, 0)])
+@pytest.mark.parametrize("n", [60, 300])
+def test_shares_that_no_count_tells_are_covered_where_they_are_rare(odds: tuple[int, int], n: int) -> None:
+    found = limits(simulated(two_questions(odds), n, 1), Confidence())
+    assert found.method == "linear"
+    covered = ((found.low <= RARE + 1e-9) & (found.high >= RARE - 1e-9)).mean(axis=0)
+    assert (covered >= ABOUT).all()  # multiples of the plugged-in error: as few as 78 %
+
+
+@pytest.mark.parametrize("n", [(30, 30), (60, 200), (300, 60)])
+def test_so_are_those_of_pools(n: tuple[int, int]) -> None:
+    sizes = zip([(99, 1), (19, 1)], n, strict=True)
+    parts = [simulated(two_questions(odds), size, 2 + place) for place, (odds, size) in enumerate(sizes)]
+    found = limits(pool(parts), Confidence())
+    assert found.method == "linear"
+    covered = ((found.low <= RARE + 1e-9) & (found.high >= RARE - 1e-9)).mean(axis=0)
+    assert (covered >= ABOUT).all()

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from warner import RandomizedResponse, Tally, UnaryEncoding, pool, surveys
-from warner.inference.samples import _apart, _sample, compare_samples
+from warner.inference.joining import joined
+from warner.inference.samples import _sample, compare_samples
 
 DIRECT = RandomizedResponse(["yes", "no"], odds=(1, 0))
 DICE = surveys.forced_response(truth="3/4", yes="1/6")
@@ -35,7 +36,7 @@ def test_the_interval_covers_at_least_at_its_level(first: Any, second: Any, leve
     firsts, seconds = (
         [_sample(of(design, yes, size), "yes", "first") for yes in range(size + 1)] for design, size in (first, second)
     )
-    ends = np.array([[_apart([x, y], 1 - level) for y in seconds] for x in firsts])
+    ends = np.array([[joined([x, y], 1 - level) for y in seconds] for x in firsts])
     for a, b in itertools.product(np.linspace(0, 1, 9), repeat=2):
         laws = [
             binom.pmf(np.arange(size + 1), size, share * design.channel()[0, 0] + (1 - share) * design.channel()[1, 0])

@@ -30,7 +30,8 @@ from warner.inference.differences import (
 )
 from warner.inference.equality import fisher_test
 from warner.inference.intervals import Confidence, joint, limits, positions_of, spread
-from warner.inference.normal import normal_ends, normal_test
+from warner.inference.joining import Sample, joined, joined_test
+from warner.inference.normal import Sampled, normal_ends, normal_test
 from warner.inference.unconditional import MOST_REPORTS, Count, limits_of_answers, limits_of_supports
 from warner.results import Result, plain
 from warner.typesetting import Printed, in_digits, interval_cells, labels, p_value_cells, percent_cells, share_decimals
@@ -349,31 +350,30 @@ def _of_counts(
 def _of_estimates(tally: Collected, place: int, rows: list[int], confidence: Confidence) -> tuple[Difference, bool]:
     """Compare unbiased estimates of two groups, which are independent, and tell whether the interval is approximate.
 
-    Those of the population are approximately normal. The limits of realised shares are joined as Newcombe does, or,
-    where a count has too little noise for that, as they are, each at half the tail: so is what nobody can tell.
+    The limits of both are joined as Newcombe does, or, where a count has too little noise for that among these very
+    people, as they are, each at half the tail: so is what nobody can tell.
     """
     target, tail = confidence.target, confidence.tail(1)
     groups = [joint(tally.parts, row, [[place]], target=target) for row in rows]
-    (shares1, errors1, unknown1), (shares2, errors2, unknown2) = _averages(groups, target)
-    one, two, error = float(shares1[0]), float(shares2[0]), math.hypot(errors1[0], errors2[0])
-    if math.isinf(error):
+    (one, error1, unknown1), (two, error2, unknown2) = _averages(groups, target)
+    if math.isinf(error1[0]) or math.isinf(error2[0]):
         raise ValueError("the design must tell the share of the answer, but under it that cannot be known")
     wider = limits(tally, Confidence(1 - (1 - confidence.level) / 2, target), sets=[[place]])
     (low1, high1), (low2, high2) = ((wider.low[row, 0], wider.high[row, 0]) for row in rows)
     ratio = ratio_limits(low1, high1, low2, high2)
-    exact = False
+    # Equality is tested in the population, whosever shares the interval is for.
+    samples = [Sample(Sampled(*(part[0] for part in joint(tally.parts, row, [[place]]).sampled()))) for row in rows]
+    middle, exact = float(one[0] - two[0]), False
     if target == "population":
-        low, high = normal_ends(np.asarray(one - two), np.asarray(error), tail, span=(-1.0, 1.0))
+        low, high = joined(samples, 2 * tail)
     elif unknown1 or unknown2 or not all(group.noisy(tail) for group in groups):
         low, high, exact = low1 - high2, high1 - low2, wider.exact
     else:
         each = limits(tally, confidence, sets=[[place]])
         (low1, high1), (low2, high2) = ((each.low[row, 0], each.high[row, 0]) for row in rows)
-        low, high = one - two - np.hypot(one - low1, high2 - two), one - two + np.hypot(high1 - one, two - low2)
-    sampled = _averages([joint(tally.parts, row, [[place]]) for row in rows], "population")
-    (share1, deviation1, _), (share2, deviation2, _) = sampled
-    p_value = normal_test(float(share1[0] - share2[0]), math.hypot(deviation1[0], deviation2[0]))
-    return Difference(one - two, low, high, ratio[0][()], ratio[1][()], p_value), not exact
+        low = middle - np.hypot(one[0] - low1, high2 - two[0])
+        high = middle + np.hypot(high1 - one[0], two[0] - low2)
+    return Difference(middle, low, high, ratio[0][()], ratio[1][()], joined_test(samples)), not exact
 
 
 def _averages(groups: list[Joint], target: str) -> list[tuple[Array, Array, float]]:

@@ -28,7 +28,7 @@ from warner.inference.binomial import (
     standard_error,
     suited,
 )
-from warner.inference.normal import normal_ends
+from warner.inference.normal import Sampled, combined, normal_ends, sampled_together
 from warner.inference.pooled import Counted, pooled_limits
 from warner.results import Result, plain
 from warner.words import level_text, percent
@@ -295,7 +295,8 @@ def _single(readout: Readout, tail: float, target: str, method: str | None, leve
         )
     assert readout.error is not None
     share, error = readout.share(), np.broadcast_to(readout.error, readout.count.shape).copy()
-    low, high = normal_ends(share, error, tail, people=readout.trials if target == "realised" else None)
+    realised, n = target == "realised", readout.trials
+    low, high = normal_ends(share, error, tail, people=n) if realised else Sampled(share, error, n).ends(tail)
     some = np.flatnonzero(readout.exact)
     if not some.size:
         return Limits(low, high, error, ("linear",))
@@ -366,10 +367,14 @@ class Joint:
         """
         shares, errors = self.estimates(target)
         if target == "population":
-            return *combined(shares, errors), 0.0
+            return *(combined(shares, errors) if self.apart else self.sampled()[:2]), 0.0
         weight = self.people / self.everybody
         error = np.sqrt((weight**2 * errors**2).sum(axis=0))
         return (weight * shares).sum(axis=0), error, float(self.silent / self.everybody)
+
+    def sampled(self) -> Sampled:
+        """Give the shares of the population that all collections tell together."""
+        return sampled_together(Sampled(*self.estimates("population"), self.trials))
 
     def estimates(self, target: str) -> tuple[Array, Array]:
         """Give each collection's unbiased shares, and standard errors with half a report more of each kind."""
@@ -458,23 +463,8 @@ def _combined(together: Joint, tail: float) -> Limits:
 
 def _weighted(together: Joint, tail: float) -> Limits:
     """Combine unbiased estimates of the collections by their precision, where not all are binomial counts."""
-    middle, error = combined(*together.estimates("population"))
-    known = np.isfinite(error)
-    low, high = normal_ends(middle, error, tail)
-    return Limits(np.where(known, low, 0.0), np.where(known, high, 1.0), error, ("linear",))
-
-
-def combined(shares: Array, errors: Array) -> tuple[Array, Array]:
-    """Average estimates by their precision, along the first axis; those with an infinite error say nothing."""
-    with np.errstate(divide="ignore"):
-        precision = 1 / errors**2
-    certain = np.isinf(precision)  # without error: nothing else counts
-    precision = np.where(certain.any(axis=0), certain, precision)
-    total = precision.sum(axis=0)
-    known = total > 0
-    middle = np.divide((shares * precision).sum(axis=0), total, out=np.zeros(total.shape), where=known)
-    error = np.divide(1, np.sqrt(total), out=np.full(total.shape, np.inf), where=known)
-    return middle, np.where(certain.any(axis=0), 0.0, error)
+    found = together.sampled()
+    return Limits(*found.ends(tail), found.error, ("linear",))
 
 
 def _realised(together: Joint, tail: float) -> Limits:

@@ -8,7 +8,7 @@ ends are rounded outward to possible shares, and are at least half a person away
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -56,6 +56,80 @@ def normal_ends(
     return np.clip(low, least, most), np.clip(high + unknown, least, most)
 
 
+class Sampled(NamedTuple):
+    r"""An unbiased estimate of a share in the population that so many people were sampled from, with its error.
+
+    Its variance is that of a sample, :math:`\theta(1-\theta)/n`, and that of the noise. Only the latter has to be
+    estimated: at every share the former is known. So an interval ends at the roots of
+
+    .. math:: (x - \theta)^2 = \frac{z^2}{n} \left(\theta(1-\theta) + \text{noise}\right),
+
+    which are Wilson's where there is no noise, and x plus or minus z errors where there is much. Multiples of the
+    error alone are far too short for rare answers with little noise, of which a sample may have too few, or none.
+    """
+
+    share: Array
+    error: Array
+    reports: Numbers
+
+    @property
+    def inside(self) -> Array:
+        """The share, or the nearest possible one."""
+        return np.clip(self.share, 0, 1)
+
+    @property
+    def noise(self) -> Array:
+        """The variance that the noise adds to each report; infinite where reports do not tell the share."""
+        return np.asarray(np.maximum(self.reports * self.error**2 - self.inside * (1 - self.inside), 0))
+
+    def distances(self, tail: float) -> tuple[Array, Array]:
+        """Give how far the ends of an interval are below and above the nearest possible share; neither is cut."""
+        factor, inside, noise = float(ndtri(tail)) ** 2 / self.reports, self.inside, self.noise
+        root = np.sqrt(4 * factor * (inside * (1 - inside) + (1 + factor) * noise) + factor**2)
+        inward = factor * (1 - 2 * inside)  # an interval leans towards one half
+        return (root - inward) / (2 * (1 + factor)), (root + inward) / (2 * (1 + factor))
+
+    def ends(self, tail: float) -> tuple[Array, Array]:
+        """Give the ends of an interval with `tail` on either side, within 0 and 1; never empty.
+
+        Nobody of ten, without noise: Wilson's limits are 0 and z^2 / (n + z^2) = 0.27753.
+
+        >>> [round(float(end), 5) for end in Sampled(np.array(0.0), np.array(0.0), 10.0).ends(0.025)]
+        [0.0, 0.27753]
+        """
+        below, above = self.distances(tail)
+        # A share beyond what is possible is moved there, for the end on the far side.
+        low, high = np.minimum(self.share, 1) - below, np.maximum(self.share, 0) + above
+        return np.clip(low, 0, 1), np.clip(high, 0, 1)
+
+
+def sampled_together(each: Sampled) -> Sampled:
+    r"""Average independent estimates of one share by their precision, along the first axis.
+
+    Their variances are those at the share that they have in common. (By its own estimate, a collection that happens to
+    have nobody with a rare answer would be the surest.) It is found in two steps, the first from the widest variance
+    that a sample can have, 1/4. With the weights w, all together are worth :math:`1 / \sum_j (w_j^2 / n_j)` reports.
+
+    Examples
+    --------
+    None of 100 and three of 200, without noise, are three of 300.
+
+    >>> found = sampled_together(Sampled(np.array([0.0, 0.015]), np.zeros(2), np.array([100.0, 200.0])))
+    >>> round(float(found.share), 9), round(float(found.reports), 9)
+    (0.01, 300.0)
+    """
+    variance = np.asarray(0.25)
+    for _ in range(2):
+        errors = np.sqrt((variance + each.noise) / each.reports)
+        share, error = combined(each.share, errors)
+        inside = np.clip(share, 0, 1)
+        variance = np.maximum(inside * (1 - inside), HAIR**2)  # never zero, or it would not count how many they are
+    with np.errstate(invalid="ignore", divide="ignore"):
+        weights = np.where(np.isfinite(errors), (error / errors) ** 2, 0.0)
+        reports = np.where(np.isfinite(error), 1 / (weights**2 / each.reports).sum(axis=0), each.reports.sum(axis=0))
+    return Sampled(share, error, reports)
+
+
 def normal_test(share: float, error: float) -> float:
     """Give the two-sided p-value of a share of zero, whose estimate is approximately normal."""
     return float(2 * ndtr(-np.abs(ratio_to_error(np.asarray(share), np.asarray(error)))))
@@ -65,3 +139,16 @@ def ratio_to_error(share: Array, error: Array) -> Array:
     """Give how many standard errors a share is from zero; of no error, everything but nothing is far."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(error > 0, share / error, np.where(share == 0, 0.0, np.sign(share) * np.inf))
+
+
+def combined(shares: Array, errors: Array) -> tuple[Array, Array]:
+    """Average estimates by their precision, along the first axis; those with an infinite error say nothing."""
+    with np.errstate(divide="ignore"):
+        precision = 1 / errors**2
+    certain = np.isinf(precision)  # without error: nothing else counts
+    precision = np.where(certain.any(axis=0), certain, precision)
+    total = precision.sum(axis=0)
+    known = total > 0
+    middle = np.divide((shares * precision).sum(axis=0), total, out=np.zeros(total.shape), where=known)
+    error = np.divide(1, np.sqrt(total), out=np.full(total.shape, np.inf), where=known)
+    return middle, np.where(certain.any(axis=0), 0.0, error)

@@ -1,65 +1,27 @@
 r"""One share in two samples, each under a design of its own: a direct question against a randomized one.
 
 Where each sample tells the share by a binomial count, and there are up to `MOST_REPORTS`, interval and test are exact
-(module `unconditional`). Else each has an interval of its own, :math:`l_s` to :math:`u_s` around the
-unbiased estimate :math:`\hat\theta_s`; neither is cut at 0 and 1. Their difference has the interval
-
-.. math:: \hat\theta_1 - \hat\theta_2 - \sqrt{(\hat\theta_1 - l_1)^2 + (u_2 - \hat\theta_2)^2}
-   \quad\text{to}\quad
-   \hat\theta_1 - \hat\theta_2 + \sqrt{(u_1 - \hat\theta_1)^2 + (\hat\theta_2 - l_2)^2}
-
-(Newcombe [1]_; Zou and Donner [2]_). It asks only for the two intervals, so that it holds for any two designs; with
-exact intervals it errs on the safe side. The p-value is then the smallest :math:`\alpha` at which the interval of level
-:math:`1 - \alpha` leaves out 0: interval and test cannot disagree.
-
-.. [1] R. G. Newcombe, "Interval estimation for the difference between independent proportions: comparison of eleven
-   methods", Statistics in Medicine 17 (1998), 873-890.
-.. [2] G. Y. Zou, A. Donner, "Construction of confidence limits about effect measures: a general approach", Statistics
-   in Medicine 27 (2008), 1693-1702.
+(module `unconditional`). Else the intervals of both samples are joined (module `joining`).
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import ndtri
 
-from warner.inference.binomial import binomial_limits
 from warner.inference.comparisons import Comparison
 from warner.inference.differences import Difference, agreeing, exact_difference, ratio_limits
 from warner.inference.intervals import Confidence, joint, positions_of
+from warner.inference.joining import Sample, joined, joined_test
+from warner.inference.normal import Sampled
 from warner.inference.unconditional import MOST_REPORTS, Count
 from warner.reports.pools import refuse_uncounted
 
 if TYPE_CHECKING:
     from warner.arrays import Label
     from warner.reports.pools import Collected
-
-SMALLEST_P = 1e-300  # below, a p-value is as good as zero
-STEPS = 44  # halvings of the logarithm of a p-value
-
-
-class Sample(NamedTuple):
-    """What a sample tells of one share: the unbiased estimate, its standard error, and the binomial count, if any."""
-
-    unbiased: float
-    error: float
-    counted: Count | None
-    weighted: bool
-
-    def interval(self, tail: float) -> tuple[float, float]:
-        """Give an interval around the unbiased estimate, from the exact limits of the count where there is one.
-
-        It is not cut to 0 and 1. That is done with the difference: distances to ends that were cut would be too short.
-        """
-        if self.counted is None:
-            half = -float(ndtri(tail)) * self.error
-            return self.unbiased - half, self.unbiased + half
-        number, n, base, gain = self.counted
-        low, high = sorted((float(end) - base) / gain for end in binomial_limits(number, n, tail))
-        return low, high
 
 
 def compare_samples(
@@ -100,7 +62,8 @@ def compare_samples(
     """
     confidence = Confidence(level)
     samples = [_sample(tally, answer, name) for name, tally in (("first", first), ("second", second))]
-    numbers = _exactly(samples, confidence.tail(1))
+    weighted = first.weighted or second.weighted
+    numbers = None if weighted else _exactly(samples, confidence.tail(1))
     exact = numbers is not None
     if numbers is None:
         numbers = _approximately(samples, confidence)
@@ -114,17 +77,17 @@ def compare_samples(
 def _exactly(samples: list[Sample], tail: float) -> Difference | None:
     """Compare two binomial counts, where they are not too many."""
     one, two = (sample.counted for sample in samples)
-    if one is None or two is None or any(sample.weighted for sample in samples) or one.n + two.n > MOST_REPORTS:
+    if one is None or two is None or one.n + two.n > MOST_REPORTS:
         return None
     return exact_difference(one, two, tail)
 
 
 def _approximately(samples: list[Sample], confidence: Confidence) -> Difference:
     """Join the intervals of both samples; that of the ratio has each of them at half the tail."""
-    low, high = _apart(samples, 1 - confidence.level)
+    low, high = joined(samples, 1 - confidence.level)
     halves = [np.clip(sample.interval(confidence.tail(1) / 2), 0, 1) for sample in samples]
     ratio_low, ratio_high = (float(end) for end in ratio_limits(*halves[0], *halves[1]))
-    return Difference(samples[0].unbiased - samples[1].unbiased, low, high, ratio_low, ratio_high, _p_value(samples))
+    return Difference(samples[0].unbiased - samples[1].unbiased, low, high, ratio_low, ratio_high, joined_test(samples))
 
 
 def _sample(tally: Collected, answer: Label, name: str) -> Sample:
@@ -136,37 +99,11 @@ def _sample(tally: Collected, answer: Label, name: str) -> Sample:
         raise ValueError(f"the {name} sample must have reports, but has none")
     (place,) = positions_of([answer], tally.domain)
     readout = joint(tally.parts, 0, [[place]])
-    share, error, _ = readout.average("population")
-    if not math.isfinite(float(error[0])):
+    sample = Sample(Sampled(*(part[0] for part in readout.sampled())))
+    if not math.isfinite(sample.told.error):
         raise ValueError(
             f"the design of the {name} sample must tell the share of {answer!r}, but under it nothing does"
         )
-    counted = Count(*(float(values[0, 0]) for values in readout.counted)) if readout.binomial else None
-    return Sample(float(share[0]), float(error[0]), counted, tally.weighted)
-
-
-def _apart(samples: list[Sample], alpha: float) -> tuple[float, float]:
-    """Give the interval of the difference at the level 1 - alpha."""
-    (low1, high1), (low2, high2) = (sample.interval(alpha / 2) for sample in samples)
-    one, two = (sample.unbiased for sample in samples)
-    low = one - two - math.hypot(one - low1, high2 - two)
-    high = one - two + math.hypot(high1 - one, two - low2)
-    return min(max(low, -1.0), 1.0), max(min(high, 1.0), -1.0)
-
-
-def _p_value(samples: list[Sample]) -> float:
-    """Give the smallest alpha at which the interval of level 1 - alpha leaves out 0, by halving its logarithm."""
-
-    def refuted(alpha: float) -> bool:
-        low, high = _apart(samples, alpha)
-        return low > 0 or high < 0
-
-    small, large = math.log(SMALLEST_P), 0.0
-    if refuted(math.exp(small)):
-        return SMALLEST_P
-    if not refuted(math.exp(large)):
-        return 1.0
-    for _ in range(STEPS):
-        middle = (small + large) / 2
-        small, large = (small, middle) if refuted(math.exp(middle)) else (middle, large)
-    return math.exp(large)
+    if readout.binomial:
+        return sample._replace(counted=Count(*(float(values[0, 0]) for values in readout.counted)))
+    return sample

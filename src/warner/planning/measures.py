@@ -4,8 +4,8 @@ Two measures, both in units of a share (0.02 is two percentage points):
 
 - ``half_width``: half the length of the interval of an answer with a given true share, before its ends are cut at 0 and
   1. Where the design has a binomial count for the answer (`Readout.exact`) it is the exact interval of Clopper and
-  Pearson at the expected count; elsewhere z standard errors at the expected counts. Where it is to hold however often
-  one looks, it is the any-time interval at the expected count, or at the expected sum of scores.
+  Pearson at the expected count; elsewhere the approximate one (`Sampled`) at the expected counts. Where it is to hold
+  however often one looks, it is the any-time interval at the expected count, or at the expected sum of scores.
 - ``error``: the root-mean-square error of the unbiased shares (`warner.inv`) over the K answers, as an estimate of a
   population's shares, :math:`\sqrt{\sum_i \mathrm{Var}_i / K}`. Of a design whose answers are alike (`Symmetry`), with
   :math:`\phi_i = q + (p-q)\theta_i`,
@@ -18,7 +18,8 @@ Two measures, both in units of a share (0.02 is two percentage points):
 **The worst case.** A binomial count leaves the widest interval where its probability is nearest to 1/2. A mean of
 scores, unbiased for the share s of an answer, has the variance :math:`s A + (1-s) B - s^2` per report, where A and B
 are the mean squared scores of those who hold the answer and of the others. It depends on what the others hold through B
-alone, so it is largest if all of them hold the one answer with the largest B, and if s = (A - B)/2.
+alone, so it is largest if all of them hold the one answer with the largest B, and if s = (A - B)/2. (So is the
+approximate interval, but for a part of its width of the order of 1/n^2.)
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from warner.inference.absence import evidence
 from warner.inference.anytime import anytime_limits
 from warner.inference.binomial import Rates, binomial_limits, check_power, smallest_share
 from warner.inference.intervals import intervals_apart
+from warner.inference.normal import Sampled
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Integers, Mask
@@ -223,8 +225,8 @@ class Precision:
         exact = (high - low) / 2 / np.abs(gain)
         if confidence.anytime and not self.cases.exact.all():
             return np.where(self.cases.exact, exact, self._anytime_scores(n, 2 * tail))
-        linear = -float(ndtri(tail)) * self._linear_errors(n, self.cases.reported)
-        return np.where(self.cases.exact, exact, linear)
+        linear = Sampled(self.cases.shares, self._linear_errors(n, self.cases.reported), n).distances(tail)
+        return np.where(self.cases.exact, exact, sum(linear) / 2)
 
     def _anytime_scores(self, n: float, alpha: float) -> Array:
         """Give the half-widths of any-time intervals of shares that show in an average of scores; see `anytime`."""
