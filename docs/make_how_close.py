@@ -14,6 +14,7 @@ import json
 import re
 import shutil
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,7 @@ class Results:
         paper = {name: _listed(self.settings[f"paper_{name}"]) for name in ("answers", "people", "epsilons")}
         bits = {name: _listed(self.settings[f"bits_{name}"]) for name in ("answers", "people", "epsilons")}
         real = {name: _listed(self.settings[f"real_{name}"]) for name in ("people", "epsilons")}
-        return (
+        words = (
             f"{len(count):,} settings, each drawn {self.settings['seeds']} times (real data under randomized response "
             f"{self.settings['real_seeds']} times). Of the paper's grid: *K* = {paper['answers']}; *N* = "
             f"{paper['people']}; ε = {paper['epsilons']}. Other shapes: *K* = {shown['answers']}; *N* = "
@@ -79,6 +80,7 @@ class Results:
             f"{bits['answers']}; *N* = {bits['people']}; ε = {bits['epsilons']}. Real data: *N* = {real['people']}; "
             f"ε = {real['epsilons']}."
         )
+        return textwrap.fill(words, 120, break_on_hyphens=False)
 
     def judged(self) -> str:
         """Make the table of all estimators on shapes that nobody was built with."""

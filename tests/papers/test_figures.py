@@ -39,6 +39,12 @@ def test_the_overview_shows_means_over_the_answers(metric: str, factor: float) -
     assert ("mean over the K answers" in figure.axes[0].get_ylabel()) == (metric == "mse")
 
 
+def test_the_estimator_of_the_smallest_predicted_error_is_not_called_auto_which_is_shrink_for_so_many_answers() -> None:
+    figure, _ = overview.figures(GRID, TINY, ("mse",))["overview mse by N"]
+    named = {text.get_text() for legend in figure.legends for text in legend.get_texts()}
+    assert named == {"MLE*", "INVP", "INVN", "predicted", "INV"}
+
+
 def test_the_complete_figure_shows_means_over_the_answers() -> None:
     figure, _ = complete.figures(GRID, TINY, ("mse",))["complete mse s=1.3"]
     panels = [axes for axes in figure.axes if axes.get_title() != "true share"]

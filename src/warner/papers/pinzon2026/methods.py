@@ -33,5 +33,7 @@ METHODS = {
     "inv": Method(inv, "INV", valid=False),
 }
 ESTIMATORS: dict[str, Estimator] = {name: method.estimator for name, method in METHODS.items()}
-LABELS = {name: method.label for name, method in METHODS.items()}
+# The one with the smallest predicted error is stored as "auto". Since `warner.estimate` takes it by that name below 20
+# answers alone, figures and claims call it what it is.
+LABELS = {name: method.label for name, method in METHODS.items()} | {"auto": "predicted"}
 VALID = tuple(name for name, method in METHODS.items() if method.valid)

@@ -212,10 +212,11 @@ def combination_findings(grid: Grid) -> Iterator[Claim]:
         f"always {LABELS[name]} {geometric_mean(values):.2f} ({max(values):.1f})" for name, values in ratios.items()
     )
     yield Claim(
-        "Can the estimators be combined? `auto` takes the one with the smallest predicted error for each histogram",
+        "Can the estimators be combined? `predicted` is the one with the smallest predicted error for each histogram",
         "Conclusion (future work)",
         f"squared error relative to the best of the three in hindsight, geometric mean over {len(errors)} "
-        f"configurations of the overview (worst in brackets): auto {geometric_mean(auto):.2f} ({max(auto):.1f}); "
+        f"configurations of the overview (worst in brackets): {LABELS['auto']} "
+        f"{geometric_mean(auto):.2f} ({max(auto):.1f}); "
         f"{always}",
         "yes" if geometric_mean(auto) < min(geometric_mean(values) for values in ratios.values()) else "no",
     )
