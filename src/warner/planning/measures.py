@@ -4,7 +4,7 @@ Two measures, both in units of a share (0.02 is two percentage points):
 
 - ``half_width``: half the length of the interval of an answer with a given true share, before its ends are cut at 0 and
   1. Where the design has a binomial count for the answer (`Readout.exact`) it is the exact interval of Clopper and
-  Pearson at the expected count; elsewhere the approximate one (`Sampled`) at the expected counts. Where it is to hold
+  Pearson at the expected count; elsewhere the approximate one (``Sampled``) at the expected counts. Where it is to hold
   however often one looks, it is the any-time interval at the expected count, or at the expected sum of scores.
 - ``error``: the root-mean-square error of the unbiased shares (`warner.inv`) over the K answers, as an estimate of a
   population's shares, :math:`\sqrt{\sum_i \mathrm{Var}_i / K}`. Of a design whose answers are alike (`Symmetry`), with
