@@ -56,6 +56,13 @@ def test_every_formula_is_typeset(site: Path) -> None:
         assert "\\(" not in html, page.name
 
 
+def test_no_line_of_a_page_is_lost_as_a_comment() -> None:
+    # A line that begins with a percent sign, as when "14 %" is broken, is a comment to MyST and shows nowhere.
+    for page in DOCS.glob("*.md"):
+        prose = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+        assert not re.findall(r"^\s*%.*", prose, re.MULTILINE), page.name
+
+
 def test_a_cell_of_a_table_of_mechanisms_holds_one_number() -> None:
     page = (DOCS / "which-mechanism.md").read_text(encoding="utf-8")
     cells = [cell.strip() for line in page.splitlines() if line.startswith("|") for cell in line.strip("|").split("|")]
