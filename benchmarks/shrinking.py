@@ -33,20 +33,24 @@ def shrinking() -> Iterator[Line]:
         limit = 4 * counts.nbytes + 64 * 2**20
         shown = f"{peak / 2**20:.0f} MB"
         yield Line(f"{work}: peak memory", "", "4 arrays and 64 MB", peak <= limit, shown, "")
-    # groups, one after the other: until this is met, tallies with groups keep mle by default
-    small = RandomizedResponse(30, epsilon=2)
-    rows = simulate.reports_of_population(
-        simulate.zipf(30, 1.3), 1_000, small, rng=np.random.default_rng(1), size=10**4
-    )
-    groups = Tally(small, rows, by=("g",), groups=tuple((place,) for place in range(10**4)))
-    yield slower(
-        "shrink, 10^4 groups of 30 answers",
-        "mle of the same groups",
-        20,
-        lambda: estimate(groups, method="mle"),
-        lambda: estimate(groups, method="shrink"),
-        rounds=1,
-    )
+    # groups: until this is met, they keep mle by default
+    rng = np.random.default_rng(1)
+    for words, k, people in (
+        ("10^4 groups of 30 answers, 1,000 reports each", 30, np.full(10**4, 1_000)),
+        ("10^4 groups of 30 answers, 100 to 1,000 reports", 30, rng.integers(100, 1_001, 10**4)),
+        ("100 groups of 300 answers, 1,000 to 10,000 reports", 300, rng.integers(1_000, 10_001, 100)),
+    ):
+        design, truth = RandomizedResponse(k, epsilon=2), simulate.zipf(k, 1.3)
+        rows = np.array([design.simulate(truth, n, rng=rng) for n in people.tolist()])
+        groups = Tally(design, rows, by=("g",), groups=tuple((place,) for place in range(len(rows))))
+        yield slower(
+            f"shrink, {words}",
+            "mle of the same groups",
+            20,
+            lambda t=groups: estimate(t, method="mle"),  # type: ignore[misc]
+            lambda t=groups: estimate(t, method="shrink"),  # type: ignore[misc]
+            rounds=3,
+        )
     # as many distinct counts as there are answers
     spread = RandomizedResponse(10**5, epsilon=2)
     weighted = np.random.default_rng(1).gamma(20.0, 1e3, 10**5)

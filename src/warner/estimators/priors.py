@@ -36,7 +36,7 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.special import gammainc, gammaln, logsumexp, ndtr
@@ -51,6 +51,8 @@ KINDS = ("equal", "gamma", "log-normal", "power", "heads")
 LOWEST = 1e-12  # of its upper end: where a power law begins at the lowest
 BISECTIONS = 60
 TINY = 1e-12
+CERTAIN = 40.0  # nats: 1 - exp(-40) is 1 in doubles
+UNDERFLOW = 745.0  # nats: exp(-745) is 0 in doubles
 SLACK = 1e-5  # added to the variance of a sum of shares, before the reports and after, so that the ratio is finite
 TOPS = 8  # upper ends of power laws, from 1 down to 1.5/K
 
@@ -128,13 +130,18 @@ class Gammas(NamedTuple):
 
     def cumulated(self, theta: Array) -> tuple[Array, Array]:
         """Give the mass and the first moment up to each theta, both of shape (laws, thetas)."""
-        mass = (theta >= self.mean[:, np.newaxis]).astype(np.float64)
-        first = mass * self.mean[:, np.newaxis]
-        spread = np.isfinite(self.shape)
-        shape, mean = self.shape[spread, np.newaxis], self.mean[spread, np.newaxis]
-        x = theta * (shape / mean)
-        mass[spread] = gammainc(shape, x)
-        first[spread] = mean * gammainc(shape + 1, x)
+        mean = self.mean[:, np.newaxis]
+        mass = (theta >= mean).astype(np.float64)
+        first = mass * mean
+        spread = np.flatnonzero(np.isfinite(self.shape))
+        shape, ratio = self.shape[spread, np.newaxis], theta / mean[spread]
+        with np.errstate(divide="ignore"):
+            nats = shape * (ratio - 1 - np.log(ratio))
+        # Chernoff: where these are many, the mass below, or that above, is less than exp(-nats).
+        law, place = np.nonzero(nats < np.where(ratio < 1, UNDERFLOW, CERTAIN))
+        shape, x = shape[law, 0], (shape * ratio)[law, place]
+        mass[spread[law], place] = gammainc(shape, x)
+        first[spread[law], place] = self.mean[spread[law]] * gammainc(shape + 1, x)
         return mass, first
 
     @property
@@ -171,10 +178,11 @@ class Powers(NamedTuple):
 
     def cumulated(self, theta: Array) -> tuple[Array, Array]:
         """Give the mass and the first moment up to each theta."""
-        d, low, high = (column[:, np.newaxis] for column in self)
-        x = np.clip(theta, low, high)
-        total = _integral(d, low, high, 0)
-        return _integral(d, low, x, 0) / total, _integral(d, low, x, 1) / total
+        d, which = np.unique(self.d, return_inverse=True)  # the powers are few
+        mass, first = (_primitive(d[:, np.newaxis], theta, moment)[which] for moment in (0, 1))
+        low, high = ([_primitive(self.d, end, moment)[:, np.newaxis] for moment in (0, 1)] for end in self[1:])
+        total = high[0] - low[0]
+        return (np.clip(mass, low[0], high[0]) - low[0]) / total, (np.clip(first, low[1], high[1]) - low[1]) / total
 
     @property
     def mean(self) -> Array:
@@ -189,10 +197,16 @@ class Powers(NamedTuple):
 
 def _integral(d: Array, low: Array, high: Array, moment: int) -> Array:
     """Integrate theta^(moment - 1 - d) from low to high."""
+    return _primitive(d, high, moment) - _primitive(d, low, moment)
+
+
+def _primitive(d: Array, theta: Array, moment: int) -> Array:
+    """Give a function of theta whose derivative is theta^(moment - 1 - d)."""
     power = moment - d
     flat = np.abs(power) < TINY
     some = np.where(flat, 1.0, power)
-    return np.asarray(np.where(flat, np.log(high / low), (high**some - low**some) / some))
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.where(flat, np.log(theta), theta**some / some))
 
 
 def _low_ends(d: Array, high: Array, mean: Array) -> Array:
@@ -210,6 +224,9 @@ def _low_ends(d: Array, high: Array, mean: Array) -> Array:
     return np.where(none, np.nan, np.exp(left))
 
 
+Families: TypeAlias = tuple[Gammas, LogNormals, Powers]
+
+
 class Dictionary(NamedTuple):
     """Priors of one share among k answers: each is a mixture of zero, of one law, and of a second one for heads.
 
@@ -220,7 +237,7 @@ class Dictionary(NamedTuple):
 
     k: int
     beliefs: Beliefs
-    families: tuple[Gammas, LogNormals, Powers]
+    families: Families
     kind: Integers
     law: Integers
     part: Array
@@ -231,40 +248,82 @@ class Dictionary(NamedTuple):
     variance: Array
     sum_to_one: Array
 
-    def on(self, theta: Array, real: Mask) -> Array:
-        """Give the weights of every prior on the real ones of the nodes theta, of shape (priors, nodes)."""
-        hats = np.concatenate([_hats(*family.cumulated(theta), theta)[:, real] for family in self.families])
-        weights = self.part[:, np.newaxis] * hats[self.law]
+    def on(self, nodes: Array) -> Array:
+        """Give the weights of every prior on rows of nodes: of shape (rows, nodes, priors)."""
+        if len(nodes) > 1:
+            rows, row = np.unique(nodes, axis=0, return_inverse=True)
+            if len(rows) < len(nodes):
+                return np.asarray(self.on(rows)[row])
+        theta, which = np.unique(nodes, return_inverse=True)
+        mass, first = (table.T.copy()[which.reshape(nodes.shape)] for table in self.cumulated(theta))
+        weights = _hats(mass, first, nodes[..., np.newaxis])
         weights[:, 0] += self.empty
-        if self.head.size:
-            weights[-self.head.size :] += self.head_part[:, np.newaxis] * hats[self.head]
-        return np.asarray(weights)
+        return weights
 
-    def believed(self, noise: float) -> Array:
-        """Give the weight of each prior, where the noise of a share of 1/K has this variance.
+    def cumulated(self, theta: Array) -> tuple[Array, Array]:
+        """Give the mass above zero and the first moment up to each theta, both of shape (priors, thetas)."""
+        tables = zip(*(family.cumulated(theta) for family in self.families), strict=True)
+        mass, first = (self._mixed(np.concatenate(parts)) for parts in tables)
+        return mass, first
+
+    def _mixed(self, of_laws: Array) -> Array:
+        """Mix what is known of the laws, of shape (laws, ...), as the priors do."""
+        mixed = self.part[:, np.newaxis] * of_laws[self.law]
+        if self.head.size:
+            mixed[-self.head.size :] += self.head_part[:, np.newaxis] * of_laws[self.head]
+        return np.asarray(mixed)
+
+    def believed(self, noise: Array | float) -> Array:
+        """Give the weight of each prior, where the noise of a share of 1/K has this variance; of shape (..., priors).
 
         Two corrections. Of the gamma laws, spreads far below the noise are believed little, in proportion to
         sqrt(Var / (Var + noise)): with few answers nothing can be gained there without a loss elsewhere. And
         concentrated laws are believed less, in proportion to (K^2 Var + 1)^-a: the largest of very many noisy counts
         would otherwise pass for a common answer too often.
         """
+        noise = np.asarray(noise)[..., np.newaxis]
         spread = np.sqrt(self.variance / (self.variance + noise)) + TINY
         within = np.where(self.kind == KINDS.index("gamma"), spread, 1.0)
         of_kind = np.array(self.beliefs.weights)
         of_kind[0] *= min(1.0, self.k / 100)
-        of_kind /= np.maximum(np.bincount(self.kind, within, minlength=len(KINDS)), TINY)
-        weights = of_kind[self.kind] * within * (self.k**2 * self.variance + 1) ** -self.beliefs.doubt(self.k)
-        return np.asarray(weights / weights.sum())
+        of_kind = of_kind / np.maximum(within @ (self.kind[:, np.newaxis] == np.arange(len(KINDS))), TINY)
+        doubted = (self.k**2 * self.variance + 1) ** -self.beliefs.doubt(self.k)
+        weights = of_kind[..., self.kind] * within * doubted
+        return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
 
 def _hats(mass: Array, first: Array, nodes: Array) -> Array:
-    """Split the mass of each interval between its two ends so that the mean is kept."""
-    within = np.diff(mass)
-    right = np.clip((np.diff(first) - nodes[:-1] * within) / np.diff(nodes), 0, within)
+    """Split the mass of each interval between its two ends so that the mean is kept.
+
+    All are of shape (..., nodes, priors). What is done in place is done for speed: these are the largest arrays.
+    """
+    within, right, width = (np.diff(part, axis=-2) for part in (mass, first, nodes))
+    right -= nodes[..., :-1, :] * within
+    right /= np.where(width > 0, width, 1)
+    np.minimum(np.maximum(right, 0, out=right), within, out=right)
     weights = np.zeros_like(mass)
-    weights[:, :-1] = within - right
-    weights[:, 1:] += right
+    np.subtract(within, right, out=weights[..., :-1, :])
+    weights[..., 1:, :] += right
     return weights
+
+
+def _distinct(families: Families) -> tuple[Families, Integers]:
+    """Give the families without laws that occur twice, and the new number of each law."""
+    firsts: list[Integers] = []
+    numbers: list[Integers] = []
+    for family in families:
+        _, first, which = np.unique(np.array(family), axis=1, return_index=True, return_inverse=True)
+        order = np.argsort(first)  # as they were
+        numbers.append(sum(each.size for each in firsts) + np.argsort(order)[which])
+        firsts.append(first[order])
+    gammas, log_normals, powers = families
+    of_gamma, of_log_normal, of_power = firsts
+    fewer = (
+        Gammas(*(column[of_gamma] for column in gammas)),
+        LogNormals(*(column[of_log_normal] for column in log_normals)),
+        Powers(*(column[of_power] for column in powers)),
+    )
+    return fewer, np.concatenate(numbers)
 
 
 @lru_cache(16)
@@ -298,6 +357,8 @@ def dictionary(k: int, beliefs: Beliefs = BELIEFS) -> Dictionary:
         of_rest, of_head = (_moments(means, squares, laws[few]) for laws in (law[-with_heads:], head))
         sum_to_one[law.size - with_heads + few] = _sum_with_heads(k, head_part[few], of_rest, of_head)
     kind = np.repeat(np.arange(len(KINDS)), sizes)
+    families, number = _distinct(families)
+    law, head = number[law], number[head]
     return Dictionary(k, beliefs, families, kind, law, part, nobody, head, head_part, mean, variance, sum_to_one)
 
 

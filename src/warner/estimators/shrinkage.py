@@ -42,6 +42,12 @@ is no optimiser: one pass over nodes for the share, a few matrix products, and t
 **The order.** For each :math:`G_j` the posterior rises with the count, and so does the average over j, whose weights
 do not depend on the count. The tilt could disturb that by a little; where it does, neighbours are pooled. The limits
 rise with the count, too.
+
+**Several histograms.** All arrays have a first axis for them, and one histogram is the case of one. Each has the nodes
+that it would have alone, so that none depends on the others. For K = 30 and a thousand reports there are about 540
+priors, 30 nodes and 20 distinct counts: three products of such matrices for the evidence and one for the posterior,
+1.3 million multiplications and as many more operations on tables of that size. Only the values of the laws at their
+nodes, which cost the most, are shared by histograms with as many reports.
 """
 
 from __future__ import annotations
@@ -49,7 +55,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import xlog1py, xlogy
 
 from warner.estimators.priors import BELIEFS, MANY, SLACK, Beliefs, dictionary
 from warner.estimators.translation import Counted, errors_allowed, errors_needed, limited
@@ -78,7 +83,11 @@ IMPOSSIBLE = -1e30  # logarithm of a likelihood of zero
 NEGLIGIBLE = 1e-6  # of the largest posterior weight: priors below are left out
 HOPELESS = 60.0  # nats by which a prior's evidence falls short of another's, and is not worth completing
 COARSE_ROOT = 1e-3  # relative precision of a tilt that ends before the shares sum to one
-AT_ONCE = 10.0  # nats: priors that are completed together, the best first
+LOG_ZERO = -1e200  # in the place of the logarithm of 0, so that it can be multiplied by 0
+MOST_COLUMNS = 0.5  # part of the priors from which on all are worked on
+COUNTS_AT_ONCE = 2**12  # of histograms that are estimated together
+CELLS_AT_ONCE = 2**9  # nodes or counts whose weights under all priors are held: a few MB, as large as a cache
+KEPT_BYTES = 31 * 2**20
 TARGETS = ("realised", "population")
 
 
@@ -151,40 +160,76 @@ def refuse_unsymmetric(design: Design) -> None:
 
 
 def shares(histograms: Histograms, design: Design, target: str = "realised", beliefs: Beliefs = BELIEFS) -> Array:
-    """Estimate from checked counts, one histogram after the other."""
+    """Estimate from checked counts: several histograms at a time, those with about as many reports together."""
     flat = histograms.rows()
-    return np.array([_of_one(flat.row(place), design, target, beliefs) for place in range(len(flat.n))])
+    size = COUNTS_AT_ONCE // design.k if design.k <= MOST_VALUES else 1
+    # Those with as many reports have nodes in common, and those with as large counts have about as many nodes.
+    order = np.lexsort((flat.counts.max(axis=-1), flat.n))
+    found = np.empty(flat.counts.shape)
+    if order.size > 1:
+        _keep_freed_memory()
+    for start in range(0, order.size, size):
+        some = order[start : start + size]
+        found[some] = _of_some(flat if flat.single else flat.chosen(some), design, target, beliefs)
+    return found
 
 
-def _of_one(histogram: Histograms, design: Design, target: str, beliefs: Beliefs) -> Array:
-    if histogram.whole:
-        levels = histogram.levels
-        return levels.spread(level_shares(histogram, design, target, beliefs))
-    values, where = np.unique(histogram.counts, return_inverse=True)
-    repeats = np.bincount(where)
-    return _solved(values, repeats, histogram, design, target, beliefs)[where]
+def _keep_freed_memory() -> None:
+    """Have the C library keep memory that is freed, for the next histograms need as much again.
+
+    By default glibc returns large arrays to the system one by one, and to get them back, page by page, takes as long as
+    all the arithmetic. Once an array of up to 32 MB was freed, it keeps what is smaller. This one is never touched.
+    """
+    large = np.empty(KEPT_BYTES, dtype=np.uint8)
+    del large
+
+
+def _of_some(histograms: Histograms, design: Design, target: str, beliefs: Beliefs) -> Array:
+    if histograms.whole and histograms.single:
+        return histograms.levels.spread(level_shares(histograms, design, target, beliefs))
+    values, repeats, which = _distinct(histograms.counts)
+    return np.take_along_axis(_solved(values, repeats, histograms, design, target, beliefs), which, axis=-1)
 
 
 def level_shares(histogram: Histograms, design: Design, target: str = "realised", beliefs: Beliefs = BELIEFS) -> Array:
     """Estimate the shares of the distinct counts of one histogram of whole numbers."""
     levels = histogram.levels
-    return _solved(levels.values, levels.repeats, histogram, design, target, beliefs)
+    values, repeats = levels.values[np.newaxis], levels.repeats[np.newaxis].astype(np.float64)
+    return np.asarray(_solved(values, repeats, histogram, design, target, beliefs)[0])
+
+
+def _distinct(counts: Counts) -> tuple[Counts, Array, Integers]:
+    """Give the distinct counts of each row in rising order, how many answers have each, and which each answer has.
+
+    Rows are filled up with their largest count, which no more answers have.
+    """
+    order = np.argsort(counts, axis=-1)
+    rising = np.take_along_axis(counts, order, axis=-1)
+    rank = np.zeros(counts.shape, dtype=np.int64)
+    np.cumsum(rising[:, 1:] > rising[:, :-1], axis=-1, out=rank[:, 1:])
+    values = np.repeat(rising[:, -1:], rank.max() + 1, axis=-1)
+    np.put_along_axis(values, rank, rising, axis=-1)
+    cells = rank + values.shape[-1] * np.arange(len(counts))[:, np.newaxis]
+    repeats = np.bincount(cells.ravel(), minlength=values.size).reshape(values.shape).astype(np.float64)
+    which = np.empty_like(rank)
+    np.put_along_axis(which, order, rank, axis=-1)
+    return values, repeats, which
 
 
 def _solved(
-    values: Counts, repeats: Integers, histogram: Histograms, design: Design, target: str, beliefs: Beliefs
+    values: Counts, repeats: Array, histograms: Histograms, design: Design, target: str, beliefs: Beliefs
 ) -> Array:
-    symmetry, n = design.symmetry, float(histogram.n.item())
+    symmetry, n = design.symmetry, histograms.n.reshape(-1, 1).astype(np.float64)
     assert symmetry is not None
     if symmetry.b == 0 and symmetry.a == symmetry.total and target == "realised":
         return np.asarray(values / n)
-    worth = 1.0 if histogram.effective is None else float(histogram.effective.item()) / n
-    n *= worth
+    worth = 1.0 if histograms.effective is None else histograms.effective.reshape(-1, 1) / n
+    n = n * worth
     counts = np.minimum(values * worth, n)
-    problem = Problem(counts, repeats.astype(np.float64), n, symmetry.p, symmetry.q, design.exclusive)
-    if problem.k == 2 and problem.gain < 0 and design.exclusive:  # to report one of two is not to report the other
-        mirrored = Problem((n - counts)[::-1], problem.repeats[::-1], n, 1 - problem.p, 1 - problem.q, True)
-        return solved(mirrored, target, beliefs)[::-1]
+    problem = Problem(counts, repeats, n, symmetry.p, symmetry.q, design.exclusive)
+    if design.k == 2 and problem.gain < 0 and design.exclusive:  # to report one of two is not to report the other
+        mirrored = Problem((n - counts)[:, ::-1], repeats[:, ::-1], n, 1 - problem.p, 1 - problem.q, True)
+        return solved(mirrored, target, beliefs)[:, ::-1]
     return solved(problem, target, beliefs)
 
 
@@ -205,11 +250,16 @@ def widened(shares: Array, histograms: Histograms, design: Design) -> str:
 
 
 class Problem(NamedTuple):
-    """Distinct counts in rising order, how many answers have each, the number of reports, and p and q."""
+    """Distinct counts of one histogram or more, the numbers of reports, and p and q.
+
+    The counts, in rising order, and how many answers have each have the shape (histograms, counts), and the numbers of
+    reports (histograms, 1). Where some histograms have fewer distinct counts, their largest one is repeated, as one
+    that no answers have. Nodes may be repeated, too: an integral is the same, however a node's weight is split.
+    """
 
     values: Array
     repeats: Array
-    n: float
+    n: Array
     p: float
     q: float
     exclusive: bool
@@ -222,20 +272,24 @@ class Problem(NamedTuple):
     @property
     def k(self) -> int:
         """The number of answers."""
-        return round(float(self.repeats.sum()))
+        return round(float(self.repeats[0].sum()))
 
     @property
     def counted(self) -> Counted:
         """The counts, for the limits that they set to the shares."""
-        return Counted(self.values, self.repeats, np.array([self.n]), self.p, self.q)
+        return Counted(self.values, self.repeats, self.n, self.p, self.q)
 
     def scale(self, mu: Array | float) -> Array:
         """Give the place on the axis on which a count has a variance of about 1."""
         return np.asarray(2 * np.sqrt(self.n) * np.arcsin(np.sqrt(np.clip(mu, 0, 1))))
 
+    def chosen(self, histograms: slice) -> Problem:
+        """Give some of the histograms."""
+        return self._replace(values=self.values[histograms], repeats=self.repeats[histograms], n=self.n[histograms])
+
     def grouped(self) -> Problem:
-        """Put neighbouring counts together at their mean, so that there are not too many."""
-        places = self.scale(self.values / self.n)
+        """Put neighbouring counts of one histogram together at their mean, so that there are not too many."""
+        (values,), (repeats,), (places,) = self.values, self.repeats, self.scale(self.values / self.n)
         width = FINEST_GROUP
         group = np.arange(places.size)
         while group[-1] >= MOST_VALUES:
@@ -243,8 +297,9 @@ class Problem(NamedTuple):
             cells[0], cells[-1] = -1, np.inf  # the ends stay alone, so that all others lie between
             group = np.cumsum(np.append(False, np.diff(cells) > 0))
             width *= 1.5
-        repeats = np.bincount(group, self.repeats).astype(np.float64)
-        return self._replace(values=np.bincount(group, self.repeats * self.values) / repeats, repeats=repeats)
+        together = np.bincount(group, repeats).astype(np.float64)
+        means = np.bincount(group, repeats * values) / together
+        return self._replace(values=means[np.newaxis], repeats=together[np.newaxis])
 
 
 def solved(problem: Problem, target: str, beliefs: Beliefs = BELIEFS) -> Array:
@@ -258,108 +313,150 @@ def unlimited(problem: Problem, target: str, beliefs: Beliefs = BELIEFS) -> Arra
     Where there are very many of them, by straight lines between those of groups of neighbours: without noise the share
     is a straight line in the count, and what is taken from it varies little from a count to the next.
     """
-    few = problem.grouped() if problem.values.size > MOST_VALUES else problem
+    few = problem.grouped() if problem.values.shape[-1] > MOST_VALUES else problem
     nodes, real = nodes_for(few)
-    posterior = averaged(few, nodes, real, dictionary(few.k, beliefs))
-    found = expected(few, nodes[real], posterior, target, beliefs)
+    priors, size = dictionary(few.k, beliefs), max(1, CELLS_AT_ONCE // max(nodes.shape[-1], few.values.shape[-1]))
+    parts = [slice(start, start + size) for start in range(0, len(nodes), size)]
+    posterior = np.concatenate([averaged(few.chosen(part), nodes[part], real[part], priors) for part in parts])
+    found = expected(few, nodes, posterior, target, beliefs)
     found = ordered(np.maximum(found, 0), few)
-    return found if few is problem else np.asarray(np.interp(problem.values, few.values, found))
+    return found if few is problem else np.interp(problem.values, few.values[0], found[0])
 
 
 def nodes_for(problem: Problem) -> tuple[Array, Mask]:
-    """Give nodes for the share, and which of them are real.
+    """Give nodes for the share, of shape (histograms, nodes), and which of them are real.
 
     The others are fences: beside every gap one takes up the mass that a prior has in there, where no count is near.
+    Where a histogram needs fewer nodes than another, its last one, at 1, is repeated.
     """
     sign = 1.0 if problem.gain > 0 else -1.0
-    zero, one = float(problem.scale(problem.q)), float(problem.scale(problem.p))
-    span = abs(one - zero)
-    counts = np.union1d(np.clip(sign * (problem.scale(problem.values / problem.n) - zero), 0, span), [0.0])
-    coarse = STEP
+    zero, one = problem.scale(problem.q), problem.scale(problem.p)
+    span = np.abs(one - zero)
+    start, coarse = np.zeros_like(span), np.full_like(span, STEP)
+    counts = np.clip(sign * (problem.scale(problem.values / problem.n) - zero), 0, span)
+    counts = np.concatenate([start, counts], axis=-1)
+    fine = _near(counts, start, np.minimum(FINE, span), coarse)
     while True:
-        runs = [_near(counts, 0.0, min(FINE, span), STEP), _near(counts, FINE, span, coarse)]
-        places = np.unique(np.concatenate([*runs, [0.0, span]]))
-        if places.size <= MOST_NODES or coarse >= COARSEST:
+        far = _near(counts, np.full_like(span, FINE), span, coarse)
+        places = np.sort(np.minimum(np.concatenate([start, fine, far, span], axis=-1), span))
+        new = np.diff(places, prepend=-1) > 0
+        crowded = (new.sum(axis=-1, keepdims=True) > MOST_NODES) & (coarse < COARSEST)
+        if not crowded.any():
             break
-        coarse *= 1.25
-    gap = np.flatnonzero(np.diff(places) > 2.2 * coarse)
-    fences = np.concatenate([places[gap] + coarse / 2, places[gap + 1] - coarse / 2])
-    every = np.concatenate([places, fences])
+        coarse = np.where(crowded, 1.25 * coarse, coarse)
+    places = np.where(new, places, span)[_kept_first(new)]
+    gap = np.diff(places) > 2.2 * coarse
+    fences = (np.where(gap, edge, span) for edge in (places[:, :-1] + coarse / 2, places[:, 1:] - coarse / 2))
+    every = np.concatenate([places, *fences], axis=-1)
     theta = (np.sin((zero + sign * every) / (2 * np.sqrt(problem.n))) ** 2 - problem.q) / problem.gain
     theta[every == 0], theta[every == span] = 0.0, 1.0
-    theta = np.append(np.clip(theta, 0, 1), 1 / problem.k)
-    real = np.ones(theta.size, dtype=bool)
-    real[places.size : every.size] = False
-    order = np.lexsort((~real, theta))
+    theta = np.concatenate([np.clip(theta, 0, 1), np.full_like(span, 1 / problem.k)], axis=-1)
+    real = np.concatenate([places >= 0, ~gap, ~gap, span >= 0], axis=-1)
+    order = _each_row(np.lexsort((~real, theta), axis=-1))
     theta, real = theta[order], real[order]
-    distinct = np.append(True, np.diff(theta) > 1e-15 * theta[1:])
-    return theta[distinct], real[distinct]
+    new = np.diff(theta, prepend=-1) > 1e-15 * theta
+    order = _kept_first(new)
+    return np.where(new, theta, 1.0)[order], (real | ~new)[order]
 
 
-def _near(counts: Array, low: float, high: float, step: float) -> Array:
-    """Give the multiples of a step from low to high that are near a count."""
-    near = counts[(counts >= low - REACH) & (counts <= high + REACH)]
-    width = int(np.ceil(REACH / step))
-    around = np.rint((near - low) / step).astype(np.int64)[:, np.newaxis] + np.arange(-width, width + 1)
-    places = np.unique(around)
-    return np.asarray(low + step * places[(places >= 0) & (low + step * places < high)])
+def _kept_first(kept: Mask) -> tuple[Integers, Integers]:
+    """Give the places of what is kept in each row, then those of other things, as many as the longest row needs."""
+    return _each_row(np.argsort(~kept, axis=-1, kind="stable")[:, : kept.sum(axis=-1).max()])
+
+
+def _each_row(columns: Integers) -> tuple[Integers, Integers]:
+    """Give rows and columns, where columns are given for each row."""
+    return np.arange(len(columns))[:, np.newaxis], columns
+
+
+def _near(counts: Array, low: Array, high: Array, step: Array) -> Array:
+    """Give the multiples of a step from low to high that are near a count, with repetitions; infinity for others."""
+    within = (counts >= low - REACH) & (counts <= high + REACH)
+    width = np.ceil(REACH / step)[..., np.newaxis]
+    around = np.arange(-width.max(), width.max() + 1)
+    multiples = np.rint((counts - low) / step)[..., np.newaxis] + around
+    places = low[..., np.newaxis] + step[..., np.newaxis] * multiples
+    good = within[..., np.newaxis] & (np.abs(around) <= width) & (multiples >= 0) & (places < high[..., np.newaxis])
+    return np.where(good, places, np.inf).reshape(len(counts), -1)
 
 
 def averaged(problem: Problem, nodes: Array, real: Mask, priors: Dictionary) -> Array:
     """Give the logarithm of the posterior law of the share for each distinct count, averaged over the priors.
 
-    Of shape (nodes, counts).
+    Of shape (histograms, nodes, counts).
     """
-    values, repeats, n, _, q, _ = problem
-    k, theta = priors.k, nodes[real]
-    weights = priors.on(nodes, real)
-    mu = q + problem.gain * theta[:, np.newaxis]
-    logs = xlogy(values, mu) + xlog1py(n - values, -mu)
-    logs = np.maximum(logs - logs.max(axis=0), IMPOSSIBLE)
+    repeats, k = problem.repeats, priors.k
+    weights = priors.on(nodes)
+    logs = _log_likelihood(problem, nodes, real)
     likelihood = np.exp(logs)
 
-    f = weights @ likelihood
-    typical, one_hot = q + problem.gain / k, priors.beliefs.one_hot(k)
-    believed = priors.believed(typical * (1 - typical) / (n * problem.gain**2))
-    evidence = _given_the_sum(np.log(believed * (1 - one_hot)), weights, theta, logs, likelihood, f, repeats, priors)
+    f = likelihood.mT @ weights
+    typical, one_hot = problem.q + problem.gain / k, priors.beliefs.one_hot(k)
+    believed = priors.believed(typical * (1 - typical) / (problem.n[:, 0] * problem.gain**2))
+    evidence = _given_the_sum(np.log(believed * (1 - one_hot)), weights, nodes, logs, likelihood, f, repeats, priors)
     # One answer holds everything: the sum over the answers of (1/K) L_i(1) prod_{j != i} L_j(0).
-    lift = logs[-1] - logs[0]
-    single = np.exp(lift - lift.max())
-    alone = repeats @ logs[0] + lift.max() + np.log(repeats @ single / k) + np.log(one_hot)
+    lift = logs[:, -1] - logs[:, 0]
+    highest = lift.max(axis=-1, keepdims=True)
+    single = np.exp(lift - highest)
+    total = np.vecdot(repeats, single)[:, np.newaxis]
+    alone = np.vecdot(repeats, logs[:, 0])[:, np.newaxis] + highest + np.log(total / k) + np.log(one_hot)
+    single /= total
 
-    top = max(evidence.max(), alone)
+    top = np.maximum(evidence.max(axis=-1, keepdims=True), alone)
     chances, chance = np.exp(evidence - top), np.exp(alone - top)
-    chances, chance = chances / (chances.sum() + chance), chance / (chances.sum() + chance)
-    used = np.flatnonzero(chances > NEGLIGIBLE * chances.max())
-    weights, f, chances = weights[used], f[used], chances[used, np.newaxis]
+    total = chances.sum(axis=-1, keepdims=True) + chance
+    chances, chance = chances / total, chance / total
+    chances = np.where(chances > NEGLIGIBLE * chances.max(axis=-1, keepdims=True), chances, 0)
+    used = _columns(np.any(chances > 0, axis=0))
+    weights, f, chances = weights[..., used], f[..., used], chances[:, used]
     with np.errstate(divide="ignore"):
-        posterior = logs + np.log(weights.T @ np.divide(chances, f, out=np.zeros_like(f), where=f >= LEAST))
-        for j, d, _, of_these in _improbable(weights, logs, f):
-            posterior[:, d] = np.logaddexp(posterior[:, d], np.log(chances[j]) + of_these)
-        single /= repeats @ single
-        posterior[0] = np.logaddexp(posterior[0], np.log(chance * (1 - single)))
-        posterior[-1] = np.logaddexp(posterior[-1], np.log(chance * single))
+        given = chances[:, np.newaxis] / np.where(f >= LEAST, f, np.inf)
+        posterior = logs + np.log(weights @ given.mT)
+        for g, j, d, _, of_these in _improbable(weights, logs, f, chances > 0):
+            posterior[g][:, d] = np.logaddexp(posterior[g][:, d], np.log(chances[g, j]) + of_these)
+        posterior[:, 0] = np.logaddexp(posterior[:, 0], np.log(chance * (1 - single)))
+        posterior[:, -1] = np.logaddexp(posterior[:, -1], np.log(chance * single))
     return np.asarray(posterior - _log_sum(posterior))
+
+
+def _columns(needed: Mask) -> Integers | slice:
+    """Give the columns that are needed; all of them where most are, which spares copies."""
+    return slice(None) if np.count_nonzero(needed) > MOST_COLUMNS * needed.size else np.flatnonzero(needed)
+
+
+def _log_likelihood(problem: Problem, nodes: Array, real: Mask) -> Array:
+    """Give c log(mu) + (N - c) log(1 - mu) above its largest value, of shape (histograms, nodes, counts)."""
+    mu = problem.q + problem.gain * nodes
+    with np.errstate(divide="ignore"):
+        hit, miss = (np.maximum(logs, LOG_ZERO)[..., np.newaxis] for logs in (np.log(mu), np.log1p(-mu)))
+    logs = hit * problem.values[:, np.newaxis] + miss * (problem.n - problem.values)[:, np.newaxis]
+    logs[~real] = -np.inf
+    logs = np.maximum(logs - logs.max(axis=-2, keepdims=True), IMPOSSIBLE)
+    logs[~real] = -np.inf
+    return np.asarray(logs)
 
 
 def _log_sum(logs: Array) -> Array:
     """Give the logarithm of the sum over the nodes; -inf where all are."""
-    top = np.maximum(logs.max(axis=0), 2 * IMPOSSIBLE)
-    return np.asarray(np.log(np.exp(logs - top).sum(axis=0)) + top)
+    top = np.maximum(logs.max(axis=-2, keepdims=True), 2 * IMPOSSIBLE)
+    return np.asarray(np.log(np.exp(logs - top).sum(axis=-2, keepdims=True)) + top)
 
 
-def _improbable(weights: Array, logs: Array, f: Array) -> Iterator[tuple[int, Integers, Array, Array]]:
+def _improbable(
+    weights: Array, logs: Array, f: Array, wanted: Mask
+) -> Iterator[tuple[int, int, Integers, Array, Array]]:
     """Go through the priors under which some counts are too improbable for doubles, and do these by logarithms.
 
-    That is what a well-measured share has to say against a prior. Gives the number of the prior, those of the counts,
-    the logarithms of their probabilities, and those of the posteriors, of shape (nodes, these counts).
+    That is what a well-measured share has to say against a prior. Gives the numbers of the histogram, of the prior and
+    of the counts, the logarithms of their probabilities, and those of the posteriors, of shape (nodes, these counts).
     """
-    for j in np.flatnonzero((f < LEAST).any(axis=1)).tolist():
-        d = np.flatnonzero(f[j] < LEAST)
+    too_small = f < LEAST
+    for g, j in np.argwhere(too_small.any(axis=-2) & wanted).tolist():
+        d = np.flatnonzero(too_small[g, :, j])
         with np.errstate(divide="ignore"):
-            terms = np.log(weights[j])[:, np.newaxis] + logs[:, d]
+            terms = np.log(weights[g, :, j])[:, np.newaxis] + logs[g][:, d]
             total = _log_sum(terms)
-        yield j, d, total, terms - np.maximum(total, 2 * IMPOSSIBLE)
+        yield g, j, d, total[0], terms - np.maximum(total, 2 * IMPOSSIBLE)
 
 
 def _given_the_sum(
@@ -374,23 +471,27 @@ def _given_the_sum(
 ) -> Array:
     """Give the log-evidence of the priors, with that of the sum of the shares; -inf for priors without hope."""
     believed = believed - priors.sum_to_one
+    divisor = np.maximum(f, LEAST)
+    log_f = np.log(divisor)
     # The density of the sum is at most that of a variance of 0: most priors need no second look.
-    at_most = believed + np.log(np.maximum(f, LEAST)) @ repeats - 0.5 * np.log(2 * np.pi * SLACK)
-    evidence = np.full(at_most.size, -np.inf)
-    waiting = np.ones(at_most.size, dtype=bool)
+    at_most = believed + np.vecmat(repeats, log_f) - 0.5 * np.log(2 * np.pi * SLACK)
+    moments = [(power[..., np.newaxis] * likelihood).mT for power in (theta, theta**2)]
+    evidence = np.full(at_most.shape, -np.inf)
+    waiting = np.ones(at_most.shape, dtype=bool)
     while True:
-        leading = waiting & (at_most >= np.max(at_most, where=waiting, initial=-np.inf) - AT_ONCE)
-        j = np.flatnonzero(leading)
-        some, divisor = weights[j], np.maximum(f[j], LEAST)
-        log_f = np.log(divisor)
-        mean, square = (((some * power) @ likelihood) / divisor for power in (theta, theta**2))
-        for i, d, log_probability, of_these in _improbable(some, logs, f[j]):
-            log_f[i, d], posterior = log_probability, np.exp(of_these)
-            mean[i, d], square[i, d] = theta @ posterior, theta**2 @ posterior
-        after = np.maximum(square - mean**2, 0) @ repeats + SLACK
-        away = 0.5 * (mean @ repeats - 1) ** 2 / after
-        evidence[j] = believed[j] + log_f @ repeats - away - 0.5 * np.log(2 * np.pi * after)
-        waiting &= ~leading & (at_most > evidence.max() - HOPELESS)
+        best = np.max(at_most, where=waiting, initial=-np.inf, axis=-1, keepdims=True)
+        leading = waiting & (at_most >= best - HOPELESS)
+        j = _columns(np.any(leading, axis=0))
+        some, log_some, divide_by = weights[..., j], log_f[..., j], divisor[..., j]
+        mean, square = ((moment @ some) / divide_by for moment in moments)
+        for g, i, d, log_probability, of_these in _improbable(some, logs, f[..., j], leading[:, j]):
+            log_some[g, d, i], posterior = log_probability, np.exp(of_these)
+            mean[g, d, i], square[g, d, i] = theta[g] @ posterior, theta[g] ** 2 @ posterior
+        after = np.vecmat(repeats, np.maximum(square - mean**2, 0)) + SLACK
+        away = 0.5 * (np.vecmat(repeats, mean) - 1) ** 2 / after
+        complete = believed[:, j] + np.vecmat(repeats, log_some) - away - 0.5 * np.log(2 * np.pi * after)
+        evidence[:, j] = np.where(leading[:, j], complete, evidence[:, j])
+        waiting &= ~leading & (at_most > evidence.max(axis=-1, keepdims=True) - HOPELESS)
         if not waiting.any():
             return evidence
 
@@ -403,21 +504,23 @@ def expected(problem: Problem, theta: Array, posterior: Array, target: str, beli
     few = problem.k < MANY
     phi = theta if few else (theta + noise) ** beliefs.tilt
     furthest = np.inf if few else beliefs.furthest
-    column = theta[:, np.newaxis]
+    column = theta[..., np.newaxis]
     if target == "population":
-        return np.asarray(theta @ tilted(posterior, phi, repeats, column, furthest))
+        return np.asarray(np.vecmat(theta, tilted(posterior, phi, repeats, column, furthest)))
     if exclusive:
         y = tilted(posterior, phi, repeats, column, furthest)
-        mean = theta @ y
+        mean = np.vecmat(theta, y)
         # Where mu = 0, nobody is counted for the answer, and what stands here is multiplied by 0.
-        kept = values * (np.divide(problem.gain * theta, mu, out=np.ones_like(mu), where=mu > 0) @ y)
+        kept = values * np.vecmat(np.divide(problem.gain * theta, mu, out=np.ones_like(mu), where=mu > 0), y)
         if few:
-            return np.asarray((kept + (n - repeats @ kept) * mean / (repeats @ mean)) / n)
+            left = n - np.vecdot(repeats, kept)[:, np.newaxis]
+            return np.asarray((kept + left * mean / np.vecdot(repeats, mean)[:, np.newaxis]) / n)
         return np.asarray(kept / n + q * problem.k * mean)
-    counted = np.divide(p * theta, mu, out=np.ones_like(mu), where=mu > 0)[:, np.newaxis]
-    missed = np.divide((1 - p) * theta, 1 - mu, out=np.zeros_like(mu), where=mu < 1)[:, np.newaxis]
-    people = (values * counted + (n - values) * missed) / n
-    return np.asarray((people * tilted(posterior, phi, repeats, people, furthest)).sum(axis=0))
+    counted = np.divide(p * theta, mu, out=np.ones_like(mu), where=mu > 0)[..., np.newaxis]
+    missed = np.divide((1 - p) * theta, 1 - mu, out=np.zeros_like(mu), where=mu < 1)[..., np.newaxis]
+    part = (values / n)[:, np.newaxis]
+    people = part * counted + (1 - part) * missed
+    return np.asarray((people * tilted(posterior, phi, repeats, people, furthest)).sum(axis=-2))
 
 
 def tilted(posterior: Array, phi: Array, repeats: Array, amounts: Array, furthest: float) -> Array:
@@ -426,39 +529,54 @@ def tilted(posterior: Array, phi: Array, repeats: Array, amounts: Array, furthes
     No expected amount is moved by more than `furthest` standard deviations of its posterior: a share that its count
     tells well would otherwise make up for priors that do not fit. Posteriors come as logarithms.
     """
-    within = y = np.exp(posterior)
-    before = mean = (amounts * y).sum(axis=0)
-    deviation = np.sqrt(np.maximum((amounts**2 * y).sum(axis=0) - before**2, 0))
-    excess = repeats @ mean - 1
+    y = np.exp(posterior)
+    before = (amounts * y).sum(axis=-2)
+    deviation = np.sqrt(np.maximum((amounts**2 * y).sum(axis=-2) - before**2, 0))
+    mean, excess = before.copy(), np.vecdot(repeats, before) - 1
     sign = np.sign(excess)  # of lambda: less of everything where the sum is above one
-    root, near, far, strays = 0.0, 0.0, np.inf, False
+    root, near, far = np.zeros_like(sign), np.zeros_like(sign), np.full_like(sign, np.inf)
+    strays = np.zeros(sign.shape, dtype=bool)
+
+    def at(g: Integers | slice, root: Array) -> Array:
+        tilt = posterior[g] - (sign[g] * root)[:, np.newaxis, np.newaxis] * phi[g][..., np.newaxis]
+        tilt = np.exp(tilt - tilt.max(axis=-2, keepdims=True))
+        return np.asarray(tilt / tilt.sum(axis=-2, keepdims=True))
+
     for _ in range(200):
-        if (abs(excess) <= 1e-13 and not strays) or far - near <= (COARSE_ROOT if strays else 1e-15) * root:
+        there = (np.abs(excess) <= 1e-13) & ~strays | (far - near <= np.where(strays, COARSE_ROOT, 1e-15) * root)
+        if there.all():
             break
-        slope = max(repeats @ ((phi[:, np.newaxis] * amounts * y).sum(axis=0) - mean * (phi @ y)), 1e-300)
-        newton = root + sign * excess / slope
-        if far < np.inf:
-            root = newton if near < newton < far and not strays else (near + far) / 2
-        else:
-            root = min(newton, 5 * max(near, 1 / (phi[-1] - phi[0])))
-        y = posterior - sign * root * phi[:, np.newaxis]
-        y = np.exp(y - y.max(axis=0))
-        y /= y.sum(axis=0)
-        mean = (amounts * y).sum(axis=0)
-        excess = repeats @ mean - 1
-        strays = bool(((np.abs(mean - before) - 1e-12) / furthest > deviation).any())
-        if strays or sign * excess < 0:
-            far = root
-        else:
-            near, within = root, y
-    return np.asarray(within if strays else y)
+        g = slice(None) if not there.any() else np.flatnonzero(~there)
+        cross = np.vecmat(phi[g], amounts[g] * y[g]) - mean[g] * np.vecmat(phi[g], y[g])
+        newton = root[g] + sign[g] * excess[g] / np.maximum(np.vecdot(repeats[g], cross), 1e-300)
+        good = (near[g] < newton) & (newton < far[g]) & ~strays[g]
+        outwards = np.minimum(newton, 5 * np.maximum(near[g], 1 / (phi[g, -1] - phi[g, 0])))
+        halfway = (near[g] + far[g]) / 2
+        root[g] = np.where(far[g] == np.inf, outwards, np.where(good, newton, halfway))
+        y[g] = at(g, root[g])
+        mean[g] = (amounts[g] * y[g]).sum(axis=-2)
+        excess[g] = np.vecdot(repeats[g], mean[g]) - 1
+        strays[g] = ((np.abs(mean[g] - before[g]) - 1e-12) / furthest > deviation[g]).any(axis=-1)
+        beyond = strays | (sign * excess < 0)
+        far[g], near[g] = np.where(beyond, root, far)[g], np.where(beyond, near, root)[g]
+    if strays.any():
+        g = np.flatnonzero(strays)
+        y[g] = at(g, near[g])
+    return y
 
 
 def ordered(shares: Array, problem: Problem) -> Array:
     """Pool neighbours where the shares fall while counts rise (for p < q: where they rise)."""
-    upward = shares if problem.gain > 0 else shares[::-1]
-    if (np.diff(upward) >= 0).all():
+    rises = np.diff(shares) if problem.gain > 0 else -np.diff(shares)
+    falling = np.flatnonzero((rises < 0).any(axis=-1))
+    if not falling.size:
         return shares
     from scipy.optimize import isotonic_regression
 
-    return np.asarray(isotonic_regression(shares, weights=problem.repeats, increasing=problem.gain > 0).x)
+    pooled = shares.copy()
+    for g in falling.tolist():
+        real = problem.repeats[g] > 0
+        pooled[g, real] = isotonic_regression(
+            shares[g, real], weights=problem.repeats[g, real], increasing=problem.gain > 0
+        ).x
+    return pooled

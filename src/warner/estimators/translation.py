@@ -34,7 +34,7 @@ from scipy.special import ndtri
 from warner.arrays import SMALLEST
 
 if TYPE_CHECKING:
-    from warner.arrays import Array, Mask
+    from warner.arrays import Array, Integers, Mask
 
 BEYOND = 1.0  # standard errors that are allowed beyond the largest of K errors
 NEWTON_STEPS = 8
@@ -91,6 +91,10 @@ class Counted(NamedTuple):
     p: float
     q: float
 
+    def chosen(self, rows: Integers) -> Counted:
+        """Give some of the histograms."""
+        return self._replace(values=self.values[rows], repeats=self.repeats[rows], n=self.n[rows])
+
     def limits(self, errors: Array | float) -> tuple[Array, Array]:
         """Give the likelihood limits of the shares at so many standard errors, cut to 0..1."""
         ends = lower_limit(self.values, self.n, errors), 1 - lower_limit(self.n - self.values, self.n, errors)
@@ -129,21 +133,23 @@ def errors_needed(shares: Array, counted: Counted) -> Array:
     strayed = deviance(counted.values, counted.n, counted.q + (counted.p - counted.q) * shares) > errors[0] ** 2
     rows = np.flatnonzero(strayed.any(axis=-1))
     if rows.size:
-        some = counted._replace(**{name: getattr(counted, name)[rows] for name in ("values", "repeats", "n")})
-        errors[rows] = least_errors(some, k)[:, 0]
+        errors[rows] = least_errors(counted.chosen(rows), k)[:, 0]
     return errors
 
 
 def limited(shares: Array, counted: Counted, k: int) -> Array:
-    """Shift shares by one constant, each cut off at its limits, so that they sum to one."""
+    """Shift the shares of each histogram by one constant, each cut off at its limits, so that they sum to one."""
     even = shares + (1 - np.vecdot(counted.repeats, shares)[..., np.newaxis]) / k
-    inside = deviance(counted.values, counted.n, counted.q + (counted.p - counted.q) * np.clip(even, 0, 1))
-    if even.min() >= 0 and (inside <= errors_allowed(k) ** 2).all():  # most often no limit is reached
-        return np.asarray(even)
-    low, high = counted.limits(least_errors(counted, k))
-    within = np.clip(shifted(shares, low, high, counted.repeats), low, high)
-    # What is left is rounding; limits that leave no room at all are kept to as well as numbers allow.
-    return np.asarray(within / np.vecdot(counted.repeats, within)[..., np.newaxis])
+    away = deviance(counted.values, counted.n, counted.q + (counted.p - counted.q) * np.clip(even, 0, 1))
+    inside = (even >= 0) & (away <= errors_allowed(k) ** 2)
+    rows = np.flatnonzero(~inside.all(axis=-1))
+    if rows.size:  # most often no limit is reached
+        some = counted.chosen(rows)
+        low, high = some.limits(least_errors(some, k))
+        within = np.clip(shifted(shares[rows], low, high, some.repeats), low, high)
+        # What is left is rounding; limits that leave no room at all are kept to as well as numbers allow.
+        even[rows] = within / np.vecdot(some.repeats, within)[..., np.newaxis]
+    return np.asarray(even)
 
 
 def shifted(shares: Array, low: Array, high: Array, repeats: Array) -> Array:
