@@ -28,7 +28,7 @@ from warner.inference.binomial import (
     standard_error,
     suited,
 )
-from warner.inference.normal import Sampled, combined, normal_ends, sampled_together
+from warner.inference.normal import Sampled, averaged, normal_ends, sampled_together
 from warner.inference.pooled import Counted, pooled_limits
 from warner.results import Result, plain
 from warner.words import level_text, percent
@@ -367,7 +367,7 @@ class Joint:
         """
         shares, errors = self.estimates(target)
         if target == "population":
-            return *(combined(shares, errors) if self.apart else self.sampled()[:2]), 0.0
+            return *(averaged(shares, errors, self.trials) if self.apart else self.sampled()[:2]), 0.0
         weight = self.people / self.everybody
         error = np.sqrt((weight**2 * errors**2).sum(axis=0))
         return (weight * shares).sum(axis=0), error, float(self.silent / self.everybody)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Numbers
 
 HAIR = 1e-9  # of a person: rounding
+FEW = 4.0  # reports, of about as many as z^2 for 95 % intervals
 
 
 def normal_ends(
@@ -139,6 +140,20 @@ def ratio_to_error(share: Array, error: Array) -> Array:
     """Give how many standard errors a share is from zero; of no error, everything but nothing is far."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(error > 0, share / error, np.where(share == 0, 0.0, np.sign(share) * np.inf))
+
+
+def averaged(shares: Array, errors: Array, reports: Numbers) -> tuple[Array, Array]:
+    """Average estimates of one difference, along the first axis, with weights that hardly depend on them.
+
+    By its own error alone, a collection that happens to have nobody with a rare answer would be the surest. So the
+    weights are those of errors with a few reports more that score 1 or -1; of many reports these are nothing.
+    """
+    wide = np.sqrt(errors**2 + FEW / reports**2)
+    share, error = combined(shares, wide)
+    told = np.isfinite(wide)
+    weights = np.divide(error, wide, out=np.zeros(wide.shape), where=told) ** 2
+    total = np.sqrt((weights**2 * np.where(told, errors, 0.0) ** 2).sum(axis=0))
+    return share, np.where(np.isfinite(error), total, np.inf)
 
 
 def combined(shares: Array, errors: Array) -> tuple[Array, Array]:
