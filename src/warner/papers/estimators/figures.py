@@ -39,7 +39,7 @@ def figures(found: Outcomes) -> Figures:
 def _settings(found: Outcomes, measure: str) -> CaptionedFigure:
     parts = {title: part for title, part in sections(found).items() if not title.endswith("everything")}
     names = [summary.estimator for summary in summaries(found, measure)][::-1]
-    columns = min(3, len(parts))
+    columns = min(2, len(parts))  # more would be too small to read on a page
     rows = -(-len(parts) // columns)
     figure, panels = new_figure(
         2.1 + 3.0 * columns, 1.6 + rows * (0.45 + 0.22 * len(names)), rows, columns, left=1.15, across=0.18, down=0.62
@@ -80,7 +80,7 @@ def _explain_dots(figure: Figure) -> None:
     bar: dict[str, Any] = {"marker": "|", "linestyle": "none", "markersize": 9, "markeredgewidth": 2.2}
     handles = {
         "a setting": Line2D([], [], color=PALETTE[0], **dot),
-        "a setting; the estimate need not be a distribution": Line2D([], [], color=GREY, **dot),
+        "a setting (need not be a distribution)": Line2D([], [], color=GREY, **dot),
         "geometric mean": Line2D([], [], color=PALETTE[1], **bar),
         "as good as the best in hindsight": Line2D([], [], color="black", linewidth=0.8),
         f"{TOLERATED:g} times its error": Line2D([], [], color="black", linewidth=0.6, linestyle="--"),

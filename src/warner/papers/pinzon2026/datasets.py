@@ -161,7 +161,7 @@ DATASETS = {
         unit="sessions",
     ),
     "acs_puma": Dataset(
-        title="ACS, place of living (PUMA code)",
+        title="ACS, place of residence (PUMA code)",
         column="PUMA",
         histogram="acs_puma.csv",
         files=ACS_FILES,
