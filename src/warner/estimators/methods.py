@@ -212,6 +212,11 @@ def _group_by_group(parts: Parts, solver: Callable[[Parts], Fit]) -> Solution:
     return Solution(np.array([fit.shares for fit in fits]), fits)
 
 
+def _slow(tally: Collected) -> str:
+    """Say why it is not `shrink`, where answers are many."""
+    return "for groups, shrink takes about 250 times as long as mle" if many_answers(tally) else ""
+
+
 METHODS: dict[str, Method] = {
     "mle": Method(
         _maximum,
@@ -219,7 +224,7 @@ METHODS: dict[str, Method] = {
         likelihood=True,
         sentence="maximum likelihood: of all distributions, the one that makes these reports the most likely",
         suits=lambda tally: all(part.design.exclusive for part in tally.parts),
-        reason=lambda tally: "for groups, shrink takes about 200 times as long" if many_answers(tally) else "",
+        reason=_slow,
     ),
     "inv": Method(
         _inverted,
@@ -240,7 +245,10 @@ METHODS: dict[str, Method] = {
         likelihood=False,
         sentence="inversion, moved to the nearest distribution",
         suits=lambda tally: True,
-        reason=lambda tally: _slow(tally) + NEAREST[all(part.has_likelihood for part in tally.parts)],
+        reason=lambda tally: (
+            (f"{slow}, and " if (slow := _slow(tally)) else "")
+            + NEAREST[all(part.has_likelihood for part in tally.parts)]
+        ),
     ),
     "ibu": Method(
         lambda parts: _group_by_group(parts, updated),
@@ -276,17 +284,12 @@ def many_answers(tally: Collected) -> bool:
     return len(designs) == 1 and designs[0].symmetry is not None and designs[0].k >= MANY
 
 
-def _slow(tally: Collected) -> str:
-    """Say why it is not `shrink`, where answers are many."""
-    return "shrink would take long for many groups, and " if many_answers(tally) else ""
-
-
 def default_method(tally: Collected) -> str:
     """Name the estimator to take unless another is asked for: the closest that we know.
 
     That is `shrink` for one symmetric design with 20 answers or more, `mle` elsewhere, and `inv_p` where reports
     support several answers: there `mle` needs the reports, and is up to seven times worse in squared error where one
-    answer dominates. Groups keep `mle` or `inv_p`: `shrink` takes about 200 times as long as `mle`, which is felt where
+    answer dominates. Groups keep `mle` or `inv_p`: `shrink` takes about 250 times as long as `mle`, which is felt where
     there are thousands of them.
     """
     return next(name for name in DEFAULTS if METHODS[name].suits(tally))
