@@ -178,7 +178,11 @@ def test_what_no_page_asks_is_refused(body: str) -> None:
 
 def test_a_survey_says_when_it_opens_and_that_it_is_over() -> None:
     for opens, closes, words in (
-        ("2101-12-01T08:00+01:00", "2101-12-02T08:00Z", "It opens on <bdi>2101-12-01, 08:00 (UTC+01:00)</bdi>."),
+        (
+            "2101-12-01T08:00+01:00",
+            "2101-12-02T08:00Z",
+            'It opens on <bdi dir="ltr">2101-12-01, 08:00 (UTC+01:00)</bdi>.',
+        ),
         ("2001-12-01T08:00+01:00", "2001-12-02T08:00Z", "This survey is closed"),
     ):
         survey = survey_of(opens=opens, closes=closes)
