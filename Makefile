@@ -70,7 +70,7 @@ $(BROWSERS): $(READY)
 	touch $@
 
 test-collect: $(BROWSERS)
-	$(BIN)/python -m pytest -n 2 tests/collecting
+	$(BIN)/python -m pytest -n 2 tests/service
 
 # The example survey: simulated respondents in a real browser, and pictures of page and dashboard.
 collect: $(BROWSERS)

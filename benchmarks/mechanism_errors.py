@@ -20,9 +20,9 @@ from warner import Tally, mechanisms
 from warner.estimators import fitted
 from warner.inference.intervals import Confidence
 from warner.metrics import squared_error_sum
-from warner.planning.measures import Precision, Question
 from warner.planning.mechanisms import candidates
-from warner.reports.kept import Kept, KeptBlock
+from warner.planning.precision import Precision, Question
+from warner.reports.stored import Kept, KeptBlock
 from warner.simulate import zipf
 
 if TYPE_CHECKING:

@@ -14,13 +14,13 @@ import statsmodels.api as sm
 
 from measuring import Line, slower
 from warner import RandomizedResponse, tally
-from warner.regression.covariances import covariance
 from warner.regression.families import Binary, Softmax
 from warner.regression.likelihood import Likelihood
 from warner.regression.links import LINKS
-from warner.regression.optima import found
+from warner.regression.maxima import found
 from warner.regression.regressions import regress
 from warner.regression.rows import Rows
+from warner.regression.standard_errors import covariance
 from warner.regression.starts import starts, steeper
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from measuring import Line
 from warner import RandomizedResponse
-from warner.service.bundles import Bodies
+from warner.service.responses import Bodies
 from warner.service.stores import collected
 from warner.service.survey import Question, Survey, load_survey
 
@@ -177,7 +177,7 @@ def echo(survey: Survey) -> None:
     """Serve an endpoint that does everything but keep."""
     from warner.service.app import survey_app
     from warner.service.connections import Limits, Listener
-    from warner.service.limits import Rate
+    from warner.service.rate_limit import Rate
     from warner.service.server import Address, loop_factory
     from warner.service.stores.contract import Outcome
 

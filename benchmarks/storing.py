@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from measuring import Line
 from responding import CONNECTIONS, Crowd, example, served
-from warner.service.bundles import Bodies
+from warner.service.responses import Bodies
 from warner.service.stores.sqlite import SqliteStore
 from warner.service.survey import Survey, load_survey
 from warner.service.writer import MOST_TOGETHER, Writer
@@ -100,7 +100,7 @@ def serve(survey: Survey, place: str, synchronous: str) -> None:
     """Serve a survey whose database waits for the disk, or does not."""
     from warner.service.app import survey_app
     from warner.service.connections import Limits, Listener
-    from warner.service.limits import Rate
+    from warner.service.rate_limit import Rate
     from warner.service.server import Address, loop_factory
 
     store = SqliteStore.opened(place, survey)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from warner import RandomizedResponse
-from warner.service.bundles import OPEN, Bodies
+from warner.service.responses import OPEN, Bodies
 
 COIN = RandomizedResponse(["yes", "no"], odds=(3, 1))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from warner import Channel, RandomizedResponse, Tally, metrics
 from warner.inference.binomial import Rates, share_interval
-from warner.reports.kept import Kept, KeptBlock
+from warner.reports.stored import Kept, KeptBlock
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ ARROW = (
     {"inference"},
     {"estimation"},
     {"regression"},
-    {"planning", "noncompliance", "auditing"},
+    {"association", "explanation", "planning", "noncompliance", "auditing"},
     {"output"},
     {"papers", "service"},
     {"cli"},
@@ -38,7 +37,7 @@ ARROW = (
 # The conveniences that point right, inside a function: `design.randomize`, `Estimate.text`, `.plot`, `Plan.plot` ...
 CONVENIENCES = {
     ("designs/contract", "reports"),
-    ("designs/memoized", "reports"),
+    ("designs/repeated/memoized", "reports"),
     ("reports/tallies", "reports"),
     ("reports/counting", "service"),
     ("estimation", "output"),
@@ -165,15 +164,27 @@ def test_no_public_function_has_the_name_of_a_module() -> None:
             assert not (SOURCE / name).is_dir()
 
 
-def test_the_map_names_every_module() -> None:
+def listed(package: str) -> list[str]:
+    """Give the names that the head of a package lists: one or several on a line, then two spaces and what they are."""
+    head = ast.get_docstring(ast.parse(MODULES[f"{package}/__init__"].read_text(encoding="utf-8"))) or ""
+    lines = head.partition("Its files::")[2].splitlines()
+    return [name for line in lines if line.startswith("    ") for name in line.strip().partition("  ")[0].split()]
+
+
+PACKAGES = [module.removesuffix("/__init__") for module in MODULES if module.endswith("/__init__")]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_head_of_a_package_lists_its_files(package: str) -> None:
+    folder = SOURCE / package
+    files = [path.stem for path in folder.glob("*.py") if path.stem != "__init__"]
+    folders = [f"{path.parent.name}/" for path in folder.glob("*/__init__.py")]
+    assert sorted(listed(package)) == sorted(files + folders)
+
+
+def test_the_map_has_one_line_for_each_package_and_each_module_at_the_top() -> None:
     contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"[\w/]+\.py", contributing))
-    for module in MODULES:
-        short = module.removesuffix("/__init__") if module.endswith("/__init__") else module
-        if module.startswith("papers/") or module.endswith("__init__") or module == "__main__":
-            continue
-        assert f"{short}.py" in named or f"{short.split('/')[-1]}.py" in named, f"{module} is not on the map"
-    for name in named:
-        assert any(f"{module}.py".endswith(name) for module in MODULES) or (ROOT / name).exists() or "test" in name, (
-            name
-        )
+    lines = contributing.partition("src/warner/\n")[2].partition("tests/")[0].splitlines()
+    named = [line.split()[0] for line in lines if line.strip()]
+    files = [f"{module}.py" for module in MODULES if "/" not in module and module != "__init__"]
+    assert sorted(named) == sorted(files + [f"{package}/" for package in PACKAGES if "/" not in package])

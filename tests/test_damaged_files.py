@@ -21,7 +21,7 @@ import pytest
 from collecting_cases import open_survey
 from warner import RandomizedResponse, Tally, UnaryEncoding, estimate, pool, surveys, tally
 from warner.designs import MECHANISMS, design_from_json
-from warner.reports.streams import randomize_file
+from warner.reports.randomizing_files import randomize_file
 from warner.service.survey import survey_from_json
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import warner
 from regression_cases import fit_of, people_of
 from warner import RandomizedResponse, Tally, estimate, plan, surveys
 from warner.noncompliance import cheating_detection, sensitivity
-from warner.noncompliance.regressions import unrelated_question_regression
+from warner.noncompliance.trait_regressions import unrelated_question_regression
 from warner.results import Result
 from warner.typesetting import Printed, html, latex, markdown
 

@@ -14,8 +14,8 @@ from warner.estimators.auto import Choice, choices
 from warner.estimators.likelihood import missed
 from warner.estimators.methods import SUM_ROUNDING
 from warner.estimators.own import described, method_asked
+from warner.inference.checking import doubt
 from warner.inference.comparisons import compare, compare_groups
-from warner.inference.fit import doubt
 from warner.inference.intervals import Confidence, interval, limits
 from warner.inference.presence import presence
 from warner.inference.ranking import ranking
@@ -362,8 +362,8 @@ class Estimate(Result):
         title: str | None = None,
         ax: Axes | None = None,
     ) -> Axes:
-        """Draw the estimate beside the raw reports; see `warner.output.plots.plot`."""
-        from warner.output.plots import plot
+        """Draw the estimate beside the raw reports; see `warner.output.estimate_plots.plot`."""
+        from warner.output.estimate_plots import plot
 
         return plot(
             self, level=level, target=target, simultaneous=simultaneous, anytime=anytime, rows=rows, title=title, ax=ax
@@ -381,7 +381,7 @@ class Estimate(Result):
         title: str | None = None,
     ) -> None:
         """Draw the estimate to a PNG, SVG or PDF file, whole or not at all; options as for `plot`."""
-        from warner.output.plots import save_plot
+        from warner.output.estimate_plots import save_plot
 
         save_plot(
             self, path, level=level, target=target, simultaneous=simultaneous, anytime=anytime, rows=rows, title=title

@@ -1,6 +1,7 @@
 """The public names, by step of the walk. `warner` itself loads them when the first of them is asked for."""
 
 from warner import metrics, noncompliance, simulate, surveys
+from warner.association.associations import Association, associate
 from warner.auditing.audits import audit
 from warner.auditing.findings import Audit
 from warner.designs import (
@@ -19,13 +20,12 @@ from warner.designs import (
 )
 from warner.estimation import Estimate, estimate
 from warner.estimators import Certificate, Fit, certificate, channel_mle, ibu, inv, inv_n, inv_p, mle, shrink
-from warner.inference.fit import check
+from warner.explanation.explanations import Explanation, explain
+from warner.inference.check_results import Check
+from warner.inference.checking import check
 from warner.inference.samples import compare_samples
-from warner.inference.verdicts import Check
 from warner.planning.mechanisms import Mechanisms, mechanisms
 from warner.planning.plans import Plan, plan
-from warner.regression.associations import Association, associate
-from warner.regression.explanations import Explanation, explain
 from warner.regression.regressions import Regression, regress
 from warner.reports.counting import tally
 from warner.reports.pools import Pool, pool

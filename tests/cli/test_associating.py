@@ -10,7 +10,7 @@ import pytest
 
 from cli.shell import succeeds
 from warner import RandomizedResponse
-from warner.regression.associations import associate
+from warner.association.associations import associate
 from warner.surveys import forced_response
 
 if TYPE_CHECKING:

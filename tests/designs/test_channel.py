@@ -305,7 +305,7 @@ def test_a_tally_of_a_channel_counts_outputs() -> None:
 
 def test_files_of_answers_and_reports_have_their_own_labels(tmp_path: Path) -> None:
     pytest.importorskip("duckdb", reason="files are read by DuckDB, which is not installed")
-    from warner.reports.streams import randomize_file
+    from warner.reports.randomizing_files import randomize_file
 
     swap = Channel([[0, 1], [1, 0]], ["yes", "no"], [7, 9])
     (tmp_path / "answers.csv").write_text("a\nyes\nno\nyes\n")

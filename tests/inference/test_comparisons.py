@@ -34,9 +34,9 @@ from warner.designs.product import Product
 from warner.inference.binomial import share_interval
 from warner.inference.comparisons import compare, compare_groups
 from warner.inference.differences import difference, difference_between
+from warner.inference.exact_differences import barnard_test
 from warner.inference.intervals import Confidence
-from warner.inference.unconditional import barnard_test
-from warner.reports.kept import Kept, KeptBlock
+from warner.reports.stored import Kept, KeptBlock
 
 YES = ["yes", "no"]
 FORCED = Channel([["11/12", "1/12"], ["1/6", "5/6"]], YES, YES)

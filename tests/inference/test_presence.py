@@ -27,10 +27,10 @@ from warner import (
     simulate,
     surveys,
 )
-from warner.inference import absence as tests_of_absence
-from warner.inference.absence import observed
+from warner.inference import presence_tests as tests_of_absence
 from warner.inference.binomial import at_least
 from warner.inference.presence import absence, adjusted, presence
+from warner.inference.presence_tests import observed
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "reference_values.json").read_text())["cases"]
 RR_CASES = {case["id"]: case for case in REFERENCE if case["kind"] == "rr"}
@@ -283,7 +283,7 @@ def test_the_bound_on_a_sum_of_scores_holds_whatever_the_others_hold(seed: int) 
 
 
 def test_where_a_table_is_too_large_the_result_says_approximate(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("warner.inference.absence.MOST_CELLS", 1)
+    monkeypatch.setattr("warner.inference.presence_tests.MOST_CELLS", 1)
     found = estimate(Tally(KUK, [300, 380, 320])).present()
     assert found.approximate
     assert found.to_dict()["approximate"]

@@ -10,7 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from warner import Channel, RandomizedResponse, SubsetSelection, Tally, estimate, pool, surveys
-from warner.output.plots import plot
+from warner.output.estimate_plots import plot
 
 if TYPE_CHECKING:
     from pathlib import Path

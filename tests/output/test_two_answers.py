@@ -15,8 +15,8 @@ from matplotlib.patches import Rectangle
 from numpy.testing import assert_allclose
 
 from warner import RandomizedResponse, Tally, UnaryEncoding, estimate, pool, surveys
-from warner.inference.complements import mirrored
-from warner.output.plots import plot, save_plot
+from warner.inference.two_answers import mirrored
+from warner.output.estimate_plots import plot, save_plot
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ from scipy.stats import binom, chi2, norm
 
 from regression_cases import FORCED, fit_of
 from warner import RandomizedResponse
-from warner.regression.limits import summit
+from warner.regression.intervals import summit
 from warner.regression.mean_profiles import MeanProfile, MeanShare
 from warner.regression.means import mean_over_people
 from warner.regression.regressions import regress

@@ -13,8 +13,9 @@ from scipy.stats import f as fisher
 from scipy.stats import t as student
 
 from warner import RandomizedResponse, surveys
-from warner.noncompliance.regressions import lie_detector_regression
-from warner.regression import cluster_robust, explanations, regressions
+from warner.explanation import explanations
+from warner.noncompliance.trait_regressions import lie_detector_regression
+from warner.regression import cluster_robust, regressions
 from warner.regression.cluster_robust import Clusters, information_by_cluster, of_sums
 
 DIRECT = RandomizedResponse(["yes", "no"], odds=(1, 0))

@@ -11,16 +11,16 @@ import pytest
 
 import warner
 from warner import surveys
-from warner.regression import optima
-from warner.regression.ascent import climbed
-from warner.regression.covariances import covariance
+from warner.regression import maxima as optima
 from warner.regression.families import Binary, Cumulative, Family, Softmax
 from warner.regression.jeffreys import penalised
 from warner.regression.likelihood import Likelihood
 from warner.regression.links import LINKS
-from warner.regression.optima import found
+from warner.regression.maxima import found
+from warner.regression.newton import climbed
 from warner.regression.regressions import regress
 from warner.regression.rows import Rows
+from warner.regression.standard_errors import covariance
 from warner.regression.starts import Start, starts
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "regression.json").read_text(encoding="utf-8"))

@@ -12,10 +12,10 @@ from scipy.stats import chi2
 
 import warner
 from regression_cases import FORCED, REFERENCE, THREE, fit_of, people_of
-from warner.regression.ascent import climbed
-from warner.regression.covariances import spread_of_scores
 from warner.regression.means import influence, mean_over_people
+from warner.regression.newton import climbed
 from warner.regression.regressions import regress
+from warner.regression.standard_errors import spread_of_scores
 
 CASE = REFERENCE["A_binary_forced_response"]
 

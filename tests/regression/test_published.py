@@ -11,7 +11,7 @@ import pytest
 from outside import columns, published
 from regression_cases import FORCED
 from warner.noncompliance import lie_detector_regression
-from warner.regression.limits import limits
+from warner.regression.intervals import limits
 from warner.regression.regressions import Regression, regress
 
 COVARIATES = ["cov.asset.index", "cov.married", "cov.age", "cov.education", "cov.female"]

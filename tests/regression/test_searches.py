@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 import warner
 from regression_cases import FORCED
 from warner import RandomizedResponse, regress
-from warner.regression.ascent import climbed
+from warner.regression.newton import climbed
 
 SURVEY = warner.RandomizedResponse(["low", "mid", "high"], truth="2/3")
 

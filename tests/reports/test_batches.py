@@ -18,8 +18,8 @@ from numpy.testing import assert_array_equal
 from engines import ENGINES, Table, in_engine
 from warner import LocalHashing, SubsetSelection, Tally, UnaryEncoding, memory, tally
 from warner.reports import batches, subtotals
-from warner.reports.engines import Columns
-from warner.reports.streams import randomize_file
+from warner.reports.queries import Columns
+from warner.reports.randomizing_files import randomize_file
 
 every_engine = pytest.mark.parametrize("engine", ENGINES)
 

@@ -14,8 +14,8 @@ from numpy.testing import assert_array_equal
 from engines import ENGINES, Table, in_engine
 from warner import RandomizedResponse, tally
 from warner.designs import SubsetSelection
-from warner.reports import engines
-from warner.reports.streams import randomize_file
+from warner.reports import queries as engines
+from warner.reports.randomizing_files import randomize_file
 
 if TYPE_CHECKING:
     from pathlib import Path

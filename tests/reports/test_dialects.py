@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 from engines import ENGINES, Table, in_engine
 from warner import RandomizedResponse, Tally, UnaryEncoding, tally
 from warner.reports.dialects import dialect
-from warner.reports.streams import randomize_file
+from warner.reports.randomizing_files import randomize_file
 
 if TYPE_CHECKING:
     from pathlib import Path

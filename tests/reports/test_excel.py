@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from warner import RandomizedResponse, SubsetSelection, associate, explain, regress, tally
-from warner.reports.engines import opened
-from warner.reports.streams import randomize_file
+from warner.reports.queries import opened
+from warner.reports.randomizing_files import randomize_file
 from workbooks import CLOCK, DATE, MAIN, MOMENT, cell, row, workbook
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from warner import RandomizedResponse, Tally, UnaryEncoding, associate, estimate, explain, regress, tally
 from warner.reports import labelled, readstat
-from warner.reports.engines import opened
 from warner.reports.formats import KINDS, LABELLED
-from warner.reports.partitions import ENDINGS
-from warner.reports.streams import randomize_file
+from warner.reports.paths import ENDINGS
+from warner.reports.queries import opened
+from warner.reports.randomizing_files import randomize_file
 
 if TYPE_CHECKING:
     from pathlib import Path

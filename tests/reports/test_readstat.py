@@ -16,7 +16,7 @@ import pytest
 
 from warner import RandomizedResponse, Tally, tally
 from warner.reports import labelled, readstat
-from warner.reports.streams import randomize_file
+from warner.reports.randomizing_files import randomize_file
 
 pytest.importorskip("duckdb", reason="reading files is an extra, and not installed")
 pytest.importorskip("pyarrow", reason="reading files is an extra, and not installed")

@@ -2,6 +2,28 @@
 
 No arithmetic lives here. The module of a command is imported when that command is called: `warner --help`, completion
 in the shell and a misspelled command need the table below, and nothing of the library.
+
+Its files::
+
+    designing    design, show
+    mechanisms   a design from the words of a shell
+    randomizing  randomize
+    collecting   collect, invite, close, backup
+    tallying     tally
+    estimating   estimate
+    follow_ups   what estimate may be asked besides the shares
+    comparing    compare
+    regressing   regress
+    checking     check
+    associating  associate
+    planning     plan
+    auditing     audit
+    reproducing  reproduce
+    sources      reports and their design, for tally, estimate and check
+    merging      saved tallies in the place of reports
+    databases    a table of a database
+    messages     what is told besides the result: progress, warnings, files; --quiet
+    options      options that several commands share
 """
 
 from __future__ import annotations
@@ -13,7 +35,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from warner.cli.telling import QUIET_HELP, set_quiet, taking_quiet
+from warner.cli.messages import QUIET_HELP, set_quiet, taking_quiet
 
 
 class Listed(NamedTuple):

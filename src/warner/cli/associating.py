@@ -57,7 +57,7 @@ def associate(
     The file has a row for each person, with a column of reports for each question; each answer was randomized
     independently. Prints a test of independence, the joint shares, and measures of how strong the association is.
     """
-    from warner.regression.associations import associate as associated
+    from warner.association.associations import associate as associated
 
     refuse_other_ending(output)
     files = _files(questions)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from warner import check as checked
+from warner.cli.messages import tell, working
 from warner.cli.options import (
     AsJson,
     Columns,
@@ -21,7 +22,6 @@ from warner.cli.options import (
     taking_groups,
 )
 from warner.cli.sources import NOT_FIXED, DesignGiven, Source
-from warner.cli.telling import tell, working
 
 
 @taking_groups

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from warner.cli.mechanisms import catalogue, designed, known, name_of, pairs, put, refuse_misspelled
+from warner.cli.messages import tell
 from warner.cli.options import DomainFile, Epsilon, Odds, Output, Redraw, Size, Truth, labels_in, refuse_overwriting
-from warner.cli.telling import tell
 from warner.designs import RandomizedResponse, load_design
 from warner.documents import format_of
 

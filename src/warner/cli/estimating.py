@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from warner import estimate as estimated
+from warner.cli.follow_ups import Questions
+from warner.cli.messages import tell, warn, working
 from warner.cli.options import (
     AsJson,
     Columns,
@@ -21,9 +23,7 @@ from warner.cli.options import (
     refuse_overwriting,
     taking_groups,
 )
-from warner.cli.questions import Questions
 from warner.cli.sources import NOT_FIXED, DesignGiven, Source
-from warner.cli.telling import tell, warn, working
 from warner.documents import Document, written_whole
 from warner.estimators import METHODS
 from warner.inference.ranking import answer_columns

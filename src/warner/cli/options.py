@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
 import typer
 from typer.core import TyperCommand
 
-from warner.cli.telling import working
+from warner.cli.messages import working
 from warner.documents import format_of, resolved, save_text
 
 if TYPE_CHECKING:
@@ -270,7 +270,7 @@ def _listed(given: Path | str | Sequence[str] | None) -> Sequence[Path | str]:
         return ()
     if isinstance(given, str | Path):
         return (given,)
-    from warner.reports.partitions import files_of
+    from warner.reports.paths import files_of
 
     try:
         with working("looking for files"):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from warner.cli.messages import is_quiet, tell
 from warner.cli.options import Encoding, Sheet, refuse_overwriting
-from warner.cli.telling import is_quiet, tell
 from warner.designs import Memo, load_design
 from warner.words import counted
 
@@ -61,7 +61,7 @@ def randomize(
 
     The probabilities are exact, and the randomness comes from the operating system: there is no seed.
     """
-    from warner.reports.streams import randomize_file, randomize_lines
+    from warner.reports.randomizing_files import randomize_file, randomize_lines
 
     if lines and (column is not None or keep or memo is not None or encoding is not None or sheet is not None):
         raise ValueError(

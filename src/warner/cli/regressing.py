@@ -12,6 +12,7 @@ import typer
 
 from warner import load_design
 from warner.cli.merging import merged, saved_in
+from warner.cli.messages import warn
 from warner.cli.options import (
     AsJson,
     Columns,
@@ -26,10 +27,9 @@ from warner.cli.options import (
     taking_groups,
 )
 from warner.cli.sources import Source, named_files
-from warner.cli.telling import warn
 from warner.designs.labels import from_text
 from warner.documents import written_whole
-from warner.reports.partitions import are_places, files_of, places_of
+from warner.reports.paths import are_places, files_of, places_of
 from warner.results import as_csv as csv_text
 from warner.results import as_json as json_text
 from warner.results import formulas_in

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from warner.cli.telling import is_quiet
-from warner.cli.telling import tell as say
+from warner.cli.messages import is_quiet
+from warner.cli.messages import tell as say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

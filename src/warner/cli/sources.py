@@ -16,10 +16,10 @@ from warner.cli.options import Columns, DesignFiles, Domain, Epsilon, Odds, Read
 from warner.designs import RandomizedResponse, load_design
 from warner.documents import is_pipe, named_as_given
 from warner.reports.counting import is_survey, tally
-from warner.reports.engines import Source as Table
 from warner.reports.formats import PIPED
-from warner.reports.partitions import REMOTE, are_places, files_of, places_of
-from warner.reports.streams import standard_input
+from warner.reports.paths import REMOTE, are_places, files_of, places_of
+from warner.reports.queries import Source as Table
+from warner.reports.randomizing_files import standard_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,7 +108,7 @@ class Source(NamedTuple):
         """Whether somebody may have chosen the number of reports by what they showed: in a survey that fixes none."""
         if not self.of_survey:
             return False
-        from warner.service.publications import is_fixed
+        from warner.service.published import is_fixed
 
         return not is_fixed(self.files[0])
 

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 
 import typer
 
+from warner.cli.messages import tell, warn, working
 from warner.cli.options import (
     Columns,
     Output,
@@ -15,7 +16,6 @@ from warner.cli.options import (
     taking_groups,
 )
 from warner.cli.sources import NOT_FIXED, DesignGiven, Source
-from warner.cli.telling import tell, warn, working
 
 
 @taking_groups

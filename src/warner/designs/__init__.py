@@ -2,6 +2,32 @@
 
 A new mechanism is a new file, and its name in `MECHANISMS`, which everything else reads: files, the command line,
 plan's advice, simulations and the tests that every mechanism must pass. One's own is added by `register`.
+
+Its files::
+
+    registry     the mechanisms there are: of this package, of others, and registered ones
+    contract     Design: what the rest of the program may ask
+    facts        what a design tells: Symmetry, Readout, Bounds, ChannelOperator
+    symmetric    designs whose reports support sets of answers: counts, likelihood and readouts for all of them
+    support      what designs with packed bits share
+    response     RandomizedResponse
+    channel      Channel: any table of probabilities; then, coarsened, restricted
+    subset       SubsetSelection
+    unary        UnaryEncoding
+    product      Product: several questions at once, each with a device of its own
+    modes        products with the tables of several questions, one after the other
+    traits       channels for a trait that a person has or has not
+    tables       tables of probabilities in whole numbers
+    filed        how a design is written to a file and read back
+    packed       columns of packed bytes, as text or bytes, to rows
+    forms        how a report is written in a column: a label, bits, or a hash
+    labels       labels to positions in the domain, and back
+    exact        numbers as written, odds from epsilon, logarithms rounded up
+    draws        exact draws from random bytes: uniform numbers, bits with a given probability, sets of a given size
+    bits         rows of packed bits: counts by position, sizes, products
+    histograms   histograms of many people in O(K)
+    repeated/    TODO
+    structured/  reports that are whole numbers, each a set of answers: hashing, Hadamard, projective geometry
 """
 
 from __future__ import annotations
@@ -12,14 +38,14 @@ from warner.designs.channel import Channel
 from warner.designs.contract import Design
 from warner.designs.facts import Bounds, ChannelOperator, Readout, Symmetry
 from warner.designs.filed import FORMAT
-from warner.designs.hadamard import HadamardResponse
-from warner.designs.hashing import LocalHashing
-from warner.designs.memoized import REPEATED, Memoized
-from warner.designs.memos import Memo
 from warner.designs.product import Product
-from warner.designs.projective import ProjectiveGeometry
 from warner.designs.registry import Mechanism, Registry
+from warner.designs.repeated.memo import Memo
+from warner.designs.repeated.memoized import REPEATED, Memoized
 from warner.designs.response import RandomizedResponse
+from warner.designs.structured.hadamard import HadamardResponse
+from warner.designs.structured.hashing import LocalHashing
+from warner.designs.structured.projective import ProjectiveGeometry
 from warner.designs.subset import SubsetSelection
 from warner.designs.symmetric import Symmetric
 from warner.designs.unary import UnaryEncoding

@@ -36,6 +36,24 @@ For comparison there are the repairs of the field (`warner.estimators.repairs`):
 `power_ns` and `mle_pooled`, for one collection under a symmetric design. docs/how-close.md has the measurements.
 
 `METHODS` is the one list of them.
+
+Its files::
+
+    methods      METHODS, the registry: how each is computed from checked counts; which is the default
+    lines        the closed forms of symmetric designs, exactly
+    projections  inverting any table; the nearest distribution
+    likelihood   log-likelihood, Certificate, Fit
+    newton       channel_mle: interior point and Newton's method
+    spectral     spectral projected gradients: any reports, block by block
+    ibu          the iterative Bayesian update, and its acceleration
+    separable    the most likely shares of pooled randomized responses
+    repairs      base_cut, norm_cut, power, power_ns, mle_pooled: what the field compares
+    fitting      what cannot be estimated at all, or not by this method
+    shrinkage    the expected shares, averaged over many shapes that they may have
+    priors       the dictionary of these shapes: what a share may be, before any report
+    translation  limited translation: no share further from its count than chance would take it
+    auto         predicted errors, and the choice
+    own          functions of one's own in the place of a method
 """
 
 from __future__ import annotations
@@ -45,12 +63,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.estimators import lines
+from warner.estimators.fitting import refuse_silent
 from warner.estimators.ibu import ibu
-from warner.estimators.least_squares import clipped, least_squares, projected
 from warner.estimators.likelihood import Certificate, Fit, certificate
 from warner.estimators.methods import METHODS, Fitted, Method, Solution, default_method, estimates, fitted, undone
 from warner.estimators.newton import channel_mle, most_likely
-from warner.estimators.refusals import refuse_silent
+from warner.estimators.projections import clipped, least_squares, projected
 from warner.estimators.shrinkage import shrink
 from warner.reports.counts import checked, multinomial
 

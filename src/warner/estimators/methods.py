@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from warner.estimators import lines
+from warner.estimators.fitting import refuse_inapplicable
 from warner.estimators.ibu import updated
-from warner.estimators.least_squares import clipped, least_squares, projected, variance_of_one_report
 from warner.estimators.likelihood import (
     Certificate,
     Evidence,
@@ -21,7 +21,7 @@ from warner.estimators.likelihood import (
 )
 from warner.estimators.newton import most_likely
 from warner.estimators.priors import MANY
-from warner.estimators.refusals import refuse_inapplicable
+from warner.estimators.projections import clipped, least_squares, projected, variance_of_one_report
 from warner.estimators.repairs import REPAIRS
 from warner.estimators.shrinkage import level_shares, refuse_unsymmetric, widened
 from warner.estimators.shrinkage import shares as shrunk

@@ -24,7 +24,7 @@ from scipy.special import ndtri
 
 from warner.arrays import LARGEST_TOTAL, SMALLEST
 from warner.estimators import lines
-from warner.estimators.least_squares import projected
+from warner.estimators.projections import projected
 from warner.reports.counts import Histograms, checked
 
 if TYPE_CHECKING:

@@ -28,11 +28,11 @@ from warner.inference.differences import (
     exact_difference,
     ratio_limits,
 )
-from warner.inference.equality import fisher_test
+from warner.inference.equality_tests import fisher_test
+from warner.inference.exact_differences import MOST_REPORTS, Count, limits_of_answers, limits_of_supports
 from warner.inference.intervals import Confidence, joint, limits, positions_of, spread
 from warner.inference.joining import Sample, joined, joined_test
 from warner.inference.normal import Sampled, normal_ends, normal_test
-from warner.inference.unconditional import MOST_REPORTS, Count, limits_of_answers, limits_of_supports
 from warner.results import Result, plain
 from warner.typesetting import Printed, in_digits, interval_cells, labels, p_value_cells, percent_cells, share_decimals
 from warner.words import group_name, level_text, printable, sentence

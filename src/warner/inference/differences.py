@@ -26,8 +26,8 @@ from warner.inference.binomial import (
     suited,
     wilson_limit,
 )
-from warner.inference.equality import fisher_test, sign_test
-from warner.inference.unconditional import Count, barnard_test, limits_between
+from warner.inference.equality_tests import fisher_test, sign_test
+from warner.inference.exact_differences import Count, barnard_test, limits_between
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Numbers, PerGroup

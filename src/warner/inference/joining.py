@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from warner.inference.binomial import binomial_limits
 
 if TYPE_CHECKING:
+    from warner.inference.exact_differences import Count
     from warner.inference.normal import Sampled
-    from warner.inference.unconditional import Count
 
 SMALLEST_P = 1e-300  # below, a p-value is as good as zero
 STEPS = 44  # halvings of the logarithm of a p-value

@@ -32,7 +32,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from warner.inference.binomial import variance_needed
-from warner.inference.sums import NEGLECTED, binomial_law, in_blocks, terms_of
+from warner.inference.binomial_sums import NEGLECTED, binomial_law, in_blocks, terms_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

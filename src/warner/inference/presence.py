@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import gammaincc, ndtr, ndtri
 
-from warner.inference.absence import Evidence, evidence, observed, own_count, smallest_together
 from warner.inference.binomial import at_each_count, at_least, check_power
 from warner.inference.intervals import check_level, spread
 from warner.inference.normal import ratio_to_error
+from warner.inference.presence_tests import Evidence, evidence, observed, own_count, smallest_together
 from warner.inference.ranking import (
     about_groups,
     answer_columns,

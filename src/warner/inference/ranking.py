@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.inference.binomial import Rates, at_least, at_most
-from warner.inference.equality import sign_tail
+from warner.inference.equality_tests import sign_tail
 from warner.inference.intervals import Confidence, joint, limits
 from warner.results import Result
 from warner.typesetting import Printed, cells, labels

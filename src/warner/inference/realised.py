@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtri
 
-from warner.inference.sums import NEGLECTED, binomial_law, in_blocks, terms_of
+from warner.inference.binomial_sums import NEGLECTED, binomial_law, in_blocks, terms_of
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Mask, Numbers

@@ -13,10 +13,10 @@ import numpy as np
 
 from warner.inference.comparisons import Comparison
 from warner.inference.differences import Difference, agreeing, exact_difference, ratio_limits
+from warner.inference.exact_differences import MOST_REPORTS, Count
 from warner.inference.intervals import Confidence, joint, positions_of
 from warner.inference.joining import Sample, joined, joined_test
 from warner.inference.normal import Sampled
-from warner.inference.unconditional import MOST_REPORTS, Count
 from warner.reports.pools import refuse_uncounted
 
 if TYPE_CHECKING:

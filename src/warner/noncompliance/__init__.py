@@ -7,6 +7,13 @@ answer was asked as well, that share can be estimated: `cheating_detection`, `st
 `anchored_crosswise`. `two_sample_unrelated_question` uses two samples in the same way, to estimate how common the
 unrelated trait is. With covariates: `cheating_detection_regression`, `lie_detector_regression` and
 `unrelated_question_regression`.
+
+Its files::
+
+    cheating           sensitivity: what if some give the safe report regardless
+    prevalence         Share, and the results of two-sample models
+    trait_regressions  these models with covariates
+    two_samples        the models: cheating detection, lie detector, anchored crosswise, unrelated question
 """
 
 from warner.noncompliance.cheating import Sensitivity, sensitivity
@@ -18,7 +25,7 @@ from warner.noncompliance.prevalence import (
     TwoSamples,
     UnrelatedQuestion,
 )
-from warner.noncompliance.regressions import (
+from warner.noncompliance.trait_regressions import (
     TraitRegression,
     cheating_detection_regression,
     lie_detector_regression,

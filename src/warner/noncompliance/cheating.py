@@ -11,8 +11,8 @@ import numpy as np
 from warner.designs.exact import probability
 from warner.designs.labels import positions
 from warner.estimators import inv, mle
-from warner.inference.complements import answers_of_interest, remainder
 from warner.inference.intervals import Confidence, check_level, limits
+from warner.inference.two_answers import answers_of_interest, remainder
 from warner.reports.tallies import Tally
 from warner.results import Result, plain
 from warner.typesetting import Printed, cells, labels, share_columns

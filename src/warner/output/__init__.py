@@ -1,1 +1,13 @@
-"""Words, tables, pictures and pages."""
+"""Words, tables, pictures and pages.
+
+Its files::
+
+    tables             an estimate for a terminal and for a notebook
+    regression_tables  a regression in words: the table, and what it rests on
+    estimate_plots     plots of estimates and plans
+    trend_plots        groups that have an order, along an axis of time or of numbers
+    regression_plots   plots of regressions: coefficients, and shares against a covariate
+    canvas             figures and picture files
+    pages              one self-contained HTML page
+    headlines          what a page says first
+"""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.output.trends import axis_of
+from warner.output.trend_plots import axis_of
 from warner.words import counted, percent_tight
 
 if TYPE_CHECKING:

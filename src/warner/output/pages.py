@@ -16,12 +16,12 @@ from warner.documents import written_whole
 from warner.estimators import METHODS
 from warner.estimators.methods import BIAS
 from warner.estimators.own import UNKNOWN, described
-from warner.inference.complements import unmirrored
+from warner.inference.two_answers import unmirrored
 from warner.output.canvas import NARROW, WIDTH
+from warner.output.estimate_plots import DEFAULT_TITLE, svg
 from warner.output.headlines import headline, warnings
-from warner.output.plots import DEFAULT_TITLE, svg
 from warner.output.tables import totals_of
-from warner.output.trends import axis_of
+from warner.output.trend_plots import axis_of
 from warner.words import (
     TIGHT,
     amount_of,

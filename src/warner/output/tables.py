@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.estimators.auto import COMPARED
-from warner.inference.complements import remainder, unmirrored
 from warner.inference.intervals import Confidence
+from warner.inference.two_answers import remainder, unmirrored
 from warner.typesetting import Printed, amount_cells, count_cells, labels, share_columns
 from warner.words import amount_of, counted, printable, quoted, reports_counted, sentence, told_apart
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from warner.designs.contract import Design
-    from warner.planning.measures import Precision
+    from warner.planning.precision import Precision
 
 WORTH_NAMING = 0.95  # another mechanism is named if it needs less than this part of the people
 FAR_SHORTER = 0.5  # or if its reports are shorter than this part

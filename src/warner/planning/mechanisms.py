@@ -35,7 +35,7 @@ from warner.designs import MECHANISMS
 from warner.designs.exact import exact
 from warner.designs.labels import canonical
 from warner.inference.intervals import Confidence
-from warner.planning.measures import Precision, Question, check_people, check_question, measure_of
+from warner.planning.precision import Precision, Question, check_people, check_question, measure_of
 from warner.planning.solving import fewest_people
 from warner.planning.wording import MEASURES, share_text
 from warner.results import Result, plain
@@ -282,14 +282,14 @@ class Mechanisms(Result):
         )
 
     def plot(self, *, title: str | None = None, ax: Axes | None = None) -> Axes:
-        """Draw what each mechanism needs against epsilon; see `warner.output.plots.plot_mechanisms`."""
-        from warner.output.plots import plot_mechanisms
+        """Draw what each mechanism needs against epsilon; see `warner.output.estimate_plots.plot_mechanisms`."""
+        from warner.output.estimate_plots import plot_mechanisms
 
         return plot_mechanisms(self, title=title, ax=ax)
 
     def save_plot(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
-        """Write the picture to a PNG, SVG or PDF file; see `warner.output.plots.save_mechanisms`."""
-        from warner.output.plots import save_mechanisms
+        """Write the picture to a PNG, SVG or PDF file; see `warner.output.estimate_plots.save_mechanisms`."""
+        from warner.output.estimate_plots import save_mechanisms
 
         save_mechanisms(self, path, title=title)
 

@@ -2,7 +2,7 @@
 
 Three quantities hang together: the number of people, the epsilon of a report, and how sure the answer will be. Any two
 give the third. How sure can be said as the half-width of an interval, or as the root-mean-square error of the unbiased
-shares; `warner.planning.measures` has both, and their formulas.
+shares; `warner.planning.precision` has both, and their formulas.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from warner.designs.contract import Design
 from warner.estimators.auto import COMPARED, SURVEYS, predicted_errors
 from warner.inference.intervals import Confidence, positions_of
 from warner.planning.advice import advice
-from warner.planning.measures import Precision, Question, check_people, check_question, measure_of
 from warner.planning.mechanisms import Mechanisms, candidates
 from warner.planning.populations import population_shares, tally_of
+from warner.planning.precision import Precision, Question, check_people, check_question, measure_of
 from warner.planning.shuffling import shufflable, shuffled
 from warner.planning.solving import LARGEST_EPSILON, fewest_people, follows_epsilon, smallest_epsilon, with_epsilon
 from warner.planning.wording import MEASURES, sentences
@@ -226,14 +226,14 @@ class Plan(Result):
         return "\n".join(lines)
 
     def plot(self, *, title: str | None = None, ax: Axes | None = None) -> Axes:
-        """Draw the half-width (or the error) over people and epsilon; see `warner.output.plots.plot_plan`."""
-        from warner.output.plots import plot_plan
+        """Draw the half-width (or the error) over people and epsilon; see `warner.output.estimate_plots.plot_plan`."""
+        from warner.output.estimate_plots import plot_plan
 
         return plot_plan(self, title=title, ax=ax)
 
     def save_plot(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
-        """Write the picture to a PNG, SVG or PDF file; see `warner.output.plots.save_plan`."""
-        from warner.output.plots import save_plan
+        """Write the picture to a PNG, SVG or PDF file; see `warner.output.estimate_plots.save_plan`."""
+        from warner.output.estimate_plots import save_plan
 
         save_plan(self, path, title=title)
 

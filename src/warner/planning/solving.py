@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.arrays import LARGEST_TOTAL
-from warner.planning.measures import Precision
+from warner.planning.precision import Precision
 from warner.planning.wording import MEASURES, SMALLEST_EPSILON
 from warner.words import points
 
 if TYPE_CHECKING:
     from warner.designs.contract import Design
     from warner.designs.exact import Number
-    from warner.planning.measures import Question
+    from warner.planning.precision import Question
 
 LARGEST_EPSILON = 20.0  # beyond, a report is the truth but for one in some hundred million
 CLOSE = 1e-10  # relative distance at which the search for epsilon ends

@@ -15,7 +15,9 @@ import numpy as np
 from warner.regression.covariates import column, declared
 from warner.reports.amounts import refuse_bad_amounts, summable_counts
 from warner.reports.counts import refuse_amounts, refuse_overflow
-from warner.reports.engines import (
+from warner.reports.labelled import as_asked, order_of
+from warner.reports.paths import are_places
+from warner.reports.queries import (
     ROWS_LIMIT,
     Source,
     chosen,
@@ -26,8 +28,6 @@ from warner.reports.engines import (
     selected,
     with_numbers,
 )
-from warner.reports.labelled import as_asked, order_of
-from warner.reports.partitions import are_places
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Integers
     from warner.designs.contract import Design
     from warner.regression.covariates import Column
-    from warner.reports.engines import Columns
+    from warner.reports.queries import Columns
 
 
 class Roles(NamedTuple):

@@ -16,7 +16,7 @@ import narwhals as nw
 import numpy as np
 
 from warner.designs.labels import is_missing
-from warner.reports.engines import is_text
+from warner.reports.queries import is_text
 from warner.words import counted, enumerated
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from warner.designs.labels import OUTSIDE
 from warner.regression.collapsing import Roles, collapsed, column_names, open_source
 from warner.regression.covariates import numbered, refuse_infinite
 from warner.regression.formulas import factors_of, formula_terms, sides, variables_of
-from warner.regression.readings import People, named_designs, readings, refuse_different_answers
+from warner.regression.reports import People, named_designs, readings, refuse_different_answers
 from warner.regression.rows import Rows
 from warner.regression.tallied import people_of_tally
 from warner.regression.terms import by_name, listed_terms
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from warner.designs.contract import Design
     from warner.regression.covariates import Column, Columns, Values
     from warner.regression.terms import Terms
-    from warner.reports.engines import Source
+    from warner.reports.queries import Source
 
 LARGEST = 500  # coefficients, up to which their information is a matrix of bearable size
 

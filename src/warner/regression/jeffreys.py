@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.regression.ascent import SHORTEST, Peak
-from warner.regression.covariances import inverted
+from warner.regression.newton import SHORTEST, Peak
+from warner.regression.standard_errors import inverted
 
 if TYPE_CHECKING:
     from warner.arrays import Array

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from warner.regression.cluster_robust import ClusterRobust, cluster_robust, clusters_of, information_by_cluster
-from warner.regression.covariances import spread_of_scores
 from warner.regression.debiased import debiased, debiasing
+from warner.regression.standard_errors import spread_of_scores
 from warner.regression.starts import overall_shares
 
 if TYPE_CHECKING:

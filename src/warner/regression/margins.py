@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.inference.complements import answers_of_interest
+from warner.inference.two_answers import answers_of_interest
 from warner.regression.cautions import cautions
-from warner.regression.limits import freedom_column, p_values, taken
+from warner.regression.intervals import freedom_column, p_values, taken
 from warner.regression.means import at_the_boundary, boundary_notes, mean_limits, mean_of_columns, mean_over_people
 from warner.results import Result, plain
 from warner.typesetting import Printed, estimate_columns, labels

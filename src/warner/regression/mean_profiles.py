@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from warner.regression.ascent import climbed
 from warner.regression.likelihood import Likelihood, Place
-from warner.regression.optima import SAME
+from warner.regression.maxima import SAME
+from warner.regression.newton import climbed
 from warner.regression.profiles import FalseOptimumError
 from warner.regression.starts import coefficients_near
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from warner.arrays import Array
-    from warner.regression.limits import Summit
+    from warner.regression.intervals import Summit
     from warner.regression.specifications import Specification
 
 CLOSE = 1e-4  # part of what a tilt should reach by which it may miss: the end is off by the square of that

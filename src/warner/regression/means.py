@@ -19,12 +19,12 @@ import numpy as np
 from scipy.optimize import brentq
 
 from warner.regression.cluster_robust import Accuracy
-from warner.regression.covariances import inverted, spread_of_scores
 from warner.regression.covariates import number_of_rows
-from warner.regression.limits import TRIALS, no_profile, quantile, summit, too_many_maxima, wald_agrees
+from warner.regression.intervals import TRIALS, no_profile, quantile, summit, too_many_maxima, wald_agrees
 from warner.regression.linear import least_squares
 from warner.regression.mean_profiles import MeanProfile, MeanShare
 from warner.regression.profiles import FalseOptimumError
+from warner.regression.standard_errors import inverted, spread_of_scores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array
     from warner.regression.cluster_robust import ClusterRobust
     from warner.regression.covariates import Columns
-    from warner.regression.limits import Summit
+    from warner.regression.intervals import Summit
     from warner.regression.regressions import Regression
     from warner.regression.rows import Rows
 

@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 
-from warner.inference.complements import answers_of_interest, remainder
+from warner.inference.two_answers import answers_of_interest, remainder
 from warner.regression.cautions import cautions
 from warner.regression.cluster_robust import Accuracy
 from warner.regression.covariates import columns_of, number_of_rows
 from warner.regression.families import Binary, Cumulative, Softmax
-from warner.regression.likelihood import Likelihood
-from warner.regression.limits import (
+from warner.regression.intervals import (
     Coordinates,
     ends_of,
     freedom_column,
@@ -34,6 +33,7 @@ from warner.regression.limits import (
     taken,
     wald_agrees,
 )
+from warner.regression.likelihood import Likelihood
 from warner.regression.mean_profiles import MeanShare
 from warner.regression.means import boundary_notes, check_target, mean_ends, mean_limits, mean_over_people
 from warner.regression.profiles import Combination, LogOdds
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Label
     from warner.documents import Document
     from warner.regression.covariates import Columns
-    from warner.regression.limits import Summit
+    from warner.regression.intervals import Summit
     from warner.regression.links import Link
     from warner.regression.profiles import Quantity
     from warner.regression.regressions import Regression

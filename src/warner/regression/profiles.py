@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from warner.regression.ascent import Peak, climbed
 from warner.regression.likelihood import Likelihood, Place
-from warner.regression.optima import SAME
+from warner.regression.maxima import SAME
+from warner.regression.newton import Peak, climbed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.regression.limits import freedom_column, p_values
+from warner.regression.intervals import freedom_column, p_values
 from warner.results import plain
 
 if TYPE_CHECKING:

@@ -14,23 +14,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.regression.cautions import coefficient_names, of_coefficients
-from warner.regression.cells import checked
 from warner.regression.cluster_robust import Accuracy
-from warner.regression.comparisons import compared, criteria, term_tests
-from warner.regression.contaminations import sensitivities
-from warner.regression.covariances import check_errors, clustered, covariance, default_errors
 from warner.regression.data import gathered
-from warner.regression.infinities import infinite
+from warner.regression.identification import refuse_dependent, refuse_exact, refuse_too_few, refuse_unidentified
+from warner.regression.infinite import infinite
+from warner.regression.intervals import limits, warned
 from warner.regression.jeffreys import penalised
 from warner.regression.likelihood import Likelihood
-from warner.regression.limits import limits, warned
 from warner.regression.linear import least_squares
 from warner.regression.margins import marginal_effects
+from warner.regression.model_checks import checked
+from warner.regression.model_tests import compared, criteria, term_tests
 from warner.regression.predictions import predicted
 from warner.regression.records import columns, record
 from warner.regression.searches import searched
-from warner.regression.soundness import refuse_dependent, refuse_exact, refuse_too_few, refuse_unidentified
+from warner.regression.sensitivity import sensitivities
 from warner.regression.specifications import check_options, specified
+from warner.regression.standard_errors import check_errors, clustered, covariance, default_errors
 from warner.regression.starts import Start
 from warner.regression.starts import starts as all_starts
 from warner.results import Result, as_frame
@@ -45,16 +45,16 @@ if TYPE_CHECKING:
     from warner.designs.contract import Design
     from warner.designs.exact import Number
     from warner.documents import Document
-    from warner.regression.cells import ModelCheck
     from warner.regression.cluster_robust import ClusterRobust
-    from warner.regression.comparisons import Criteria, ModelTests
-    from warner.regression.contaminations import Sensitivities
     from warner.regression.data import Gathered
-    from warner.regression.infinities import Infinite
-    from warner.regression.limits import Limits
+    from warner.regression.infinite import Infinite
+    from warner.regression.intervals import Limits
     from warner.regression.margins import Margins
-    from warner.regression.optima import Infinity, Optimum
+    from warner.regression.maxima import Infinity, Optimum
+    from warner.regression.model_checks import ModelCheck
+    from warner.regression.model_tests import Criteria, ModelTests
     from warner.regression.predictions import Prediction
+    from warner.regression.sensitivity import Sensitivities
     from warner.regression.specifications import Specification
     from warner.typesetting import Printed
 
@@ -220,7 +220,7 @@ class Regression(Result):
 
     def printed(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False, **options: Any) -> Printed:
         """Give a table for a paper: coefficients or odds ratios, and what they rest on; options as for `table`."""
-        from warner.output.regressions import regression_printed
+        from warner.output.regression_tables import regression_printed
 
         return regression_printed(self, level=level, interval=interval, odds=odds, **options)
 
@@ -336,12 +336,12 @@ class Regression(Result):
 
     def text(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> str:
         """Say in plain words what was modelled, with the `table` of coefficients and what they rest on."""
-        from warner.output.regressions import regression_text
+        from warner.output.regression_tables import regression_text
 
         return regression_text(self, level=level, interval=interval, odds=odds)
 
     def _repr_html_(self) -> str:
-        from warner.output.regressions import regression_html
+        from warner.output.regression_tables import regression_html
 
         return regression_html(self)
 
@@ -360,13 +360,13 @@ class Regression(Result):
         Shares are means over all people, whose other covariates are as they are: lines with bands if the covariate
         holds numbers, else points. Options are those of `table`; `odds` labels coefficients with odds ratios.
         """
-        from warner.output.effects import plot_regression
+        from warner.output.regression_plots import plot_regression
 
         return plot_regression(self, against, level=level, interval=interval, odds=odds, title=title, ax=ax)
 
     def save_plot(self, path: str | os.PathLike[str], against: str | None = None, **options: Any) -> None:
         """Draw to a PNG, SVG or PDF file, whole or not at all; options are those of `plot`."""
-        from warner.output.effects import save_regression
+        from warner.output.regression_plots import save_regression
 
         save_regression(self, path, against, **options)
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from warner.regression.identification import refuse_unidentified
 from warner.regression.likelihood import Likelihood
-from warner.regression.optima import NoMaximumError, found
-from warner.regression.soundness import refuse_unidentified
+from warner.regression.maxima import NoMaximumError, found
 from warner.regression.specifications import joined
 from warner.regression.starts import starts, steeper
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from warner.regression.optima import Found
+    from warner.regression.maxima import Found
     from warner.regression.rows import Rows
     from warner.regression.specifications import Specification
     from warner.regression.starts import Start

@@ -8,14 +8,14 @@ import numpy as np
 
 from warner.regression.collapsing import Amounts
 from warner.regression.covariates import Column, column
-from warner.regression.readings import People, Readings, numbered_columns, numbered_reports
+from warner.regression.reports import People, Readings, numbered_columns, numbered_reports
 from warner.words import enumerated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from warner.arrays import Counts, Integers
-    from warner.regression.readings import Numbered
+    from warner.regression.reports import Numbered
     from warner.reports.pools import Pool
     from warner.reports.tallies import Tally
 

@@ -3,4 +3,27 @@
 `randomizing` draws a report for each answer, in memory; `streams` does so for a file, a piece at a time. `counting`
 makes a tally of reports, wherever they are: in a sequence, in a data frame or in files, which `engines` queries.
 `tallies` holds the result: counts with their design, which add up, can be pooled, and are all that an estimate needs.
+
+Its files::
+
+    randomizing        randomize: labels in, reports out, from the operating system's randomness
+    randomizing_files  the same for files, a piece at a time
+    counting           tally: reports of any kind to counts
+    batches            columns of sets, read and counted a batch at a time, here or on a cluster
+    subtotals          what some reports add to a tally
+    invalid_values     values that no report can have: which, how often, and which label was meant
+    queries            one query for all data-frame libraries, files and databases
+    dialects           files of other programs: encodings, decimal commas, codes for missing values
+    versions           rows that are chosen by their values, and several designs by the column that names them
+    formats            the kinds of files: their endings, how they are read, and what is not
+    excel              Excel workbooks: the cells of one sheet, a row at a time
+    labelled           files of SPSS, Stata and SAS: value labels or codes, as they are asked for
+    readstat           what pyreadstat reads of them, in another process: damaged files crash it
+    files              the first line of a text file: its columns and delimiter, and nothing guessed
+    paths              files of a folder, a pattern or a list, and the columns that folders such as day=1 stand for
+    amounts            columns of counts or weights: which values are good, and the first that are not
+    counts             counts checked once, and their distinct values
+    tallies            Tally: counts with their design
+    stored             reports that are gone through again, for their likelihood
+    pools              Pool: several tallies of different designs
 """

@@ -14,7 +14,7 @@ from warner.arrays import LARGEST_TOTAL
 from warner.reports.counts import refuse_amounts
 
 if TYPE_CHECKING:
-    from warner.reports.engines import Columns, Frame, Source
+    from warner.reports.queries import Columns, Frame, Source
 
 SHOWN = 3  # bad values in an error
 SPELLED = r"^[0-9]*\.?[0-9]*([eE][+]?[0-9]+)?$"  # a number without a sign, underscores or spaces

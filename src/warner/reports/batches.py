@@ -19,19 +19,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import narwhals as nw
 import numpy as np
 
-from warner.reports.engines import opened, readable, selected
 from warner.reports.formats import kind_of
-from warner.reports.partitions import partition, shown
+from warner.reports.invalid_values import unknown_values
+from warner.reports.paths import partition, shown
+from warner.reports.queries import opened, readable, selected
 from warner.reports.subtotals import NOTHING, Rows, added, grouped, subtotal
-from warner.reports.unknowns import unknown_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from warner.designs import Design
     from warner.designs.forms import Form
-    from warner.reports.engines import Columns, Frame, Source
-    from warner.reports.kept import KeptBlock
+    from warner.reports.queries import Columns, Frame, Source
+    from warner.reports.stored import KeptBlock
     from warner.reports.subtotals import Column, Subtotal
     from warner.reports.tallies import Group
 

@@ -27,7 +27,11 @@ from warner.reports.batches import (
 )
 from warner.reports.counts import refuse_amounts, refuse_overflow
 from warner.reports.dialects import Dialect, dialect
-from warner.reports.engines import (
+from warner.reports.invalid_values import refuse_unknown, unknown_values
+from warner.reports.labelled import as_asked
+from warner.reports.paths import are_places, places_of, shown
+from warner.reports.pools import Pool, pool
+from warner.reports.queries import (
     Source,
     chosen,
     chosen_among,
@@ -38,13 +42,9 @@ from warner.reports.engines import (
     refuse_types,
     with_numbers,
 )
-from warner.reports.kept import Kept
-from warner.reports.labelled import as_asked
-from warner.reports.partitions import are_places, places_of, shown
-from warner.reports.pools import Pool, pool
+from warner.reports.stored import Kept
 from warner.reports.subtotals import NOTHING, Rows, added, grouped, subtotal
 from warner.reports.tallies import Tally, refuse_design
-from warner.reports.unknowns import refuse_unknown, unknown_values
 from warner.reports.versions import only, refuse_other_versions, refuse_strange, rows_where
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Counts, Integers, PerGroup
     from warner.designs import Design
-    from warner.reports.engines import Columns, Frame
+    from warner.reports.queries import Columns, Frame
     from warner.reports.subtotals import Subtotal
 
 GROUP = "group"  # the name of an unnamed grouping array
@@ -284,7 +284,7 @@ def is_survey(place: str) -> bool:
 def _tally_survey(
     place: str, question: str | None, design: Design | None, by: Columnar, others: dict[str, Columnar], *, keep: bool
 ) -> Tally:
-    from warner.service.publications import published_tally
+    from warner.service.published import published_tally
 
     for name, value in others.items():
         if value is not None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Counts, Integers, Mask
     from warner.designs.facts import ChannelOperator
-    from warner.reports.kept import Kept
+    from warner.reports.stored import Kept
 
 LONG_ROW = 2**12  # longer histograms are cheaper by their distinct counts than answer by answer
 SMALL_TABLE = 2**12  # cells that stay in the processor's cache

@@ -18,18 +18,18 @@ import narwhals as nw
 import numpy as np
 
 from warner.documents import named_as_given
-from warner.reports.engines import INSIDE, Source, is_text, opened
+from warner.reports.files import open_text
 from warner.reports.formats import DELIMITED, LABELLED, kind_of
-from warner.reports.headers import open_text
-from warner.reports.partitions import files_of, places_of
+from warner.reports.paths import files_of, places_of
+from warner.reports.queries import INSIDE, Source, is_text, opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from warner.arrays import Dtype
     from warner.designs.forms import Form
-    from warner.reports.engines import Frame
-    from warner.reports.partitions import Place
+    from warner.reports.paths import Place
+    from warner.reports.queries import Frame
 
 WHOLE = re.compile("0|-?[1-9][0-9]*")  # in digits
 WITH_COMMA = r"^[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?$"

@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from xml.parsers import expat
 
-from warner.reports.headers import refuse_duplicates
-from warner.reports.partitions import partition
+from warner.reports.files import refuse_duplicates
+from warner.reports.paths import partition
 from warner.words import enumerated
 
 if TYPE_CHECKING:

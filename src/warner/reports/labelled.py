@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 
 from warner.arrays import LARGEST_TOTAL
-from warner.reports.headers import refuse_duplicates
-from warner.reports.partitions import partition
+from warner.reports.files import refuse_duplicates
+from warner.reports.paths import partition
 from warner.reports.readstat import pieces, schema_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from warner.designs.forms import Form
     from warner.documents import Document
-    from warner.reports.engines import Frame, Source
+    from warner.reports.queries import Frame, Source
     from warner.reports.readstat import Description, Labels
 
 CELLS = 2**20  # values that are read at a time

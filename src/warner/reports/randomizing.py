@@ -19,7 +19,7 @@ from warner.reports.tallies import refuse_design
 if TYPE_CHECKING:
     from warner.arrays import Mask
     from warner.designs import Design
-    from warner.designs.memos import Memo
+    from warner.designs.repeated.memo import Memo
 
 POSITIONS_LISTED = 5  # positions named in an error
 

@@ -16,10 +16,10 @@ from warner.designs.facts import Sums
 from warner.designs.forms import all_reports
 from warner.designs.labels import MISSING, OUTSIDE, is_missing
 from warner.memory import TALLY_BYTES, refuse_beyond_memory
-from warner.reports.engines import INSIDE
-from warner.reports.kept import KeptBlock
+from warner.reports.invalid_values import together
+from warner.reports.queries import INSIDE
+from warner.reports.stored import KeptBlock
 from warner.reports.tallies import Tally, group_order
-from warner.reports.unknowns import together
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

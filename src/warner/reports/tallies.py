@@ -32,7 +32,7 @@ from warner.reports.counts import (
     refuse_other_total,
     refuse_squares,
 )
-from warner.reports.unknowns import left_out, together
+from warner.reports.invalid_values import left_out, together
 from warner.words import amount, counted, group_name, printable, reports_counted
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from warner.designs.facts import Readout
     from warner.designs.labels import Labels
     from warner.reports.counts import Block
-    from warner.reports.kept import Kept
     from warner.reports.pools import Pool
+    from warner.reports.stored import Kept
 
 FORMAT = "warner tally"
 VERSION = 1

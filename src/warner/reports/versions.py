@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 
 from warner.designs.labels import is_missing
-from warner.reports.engines import is_text, refuse_absent
+from warner.reports.queries import is_text, refuse_absent
 from warner.words import counted, enumerated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from warner.reports.engines import Frame, Source
+    from warner.reports.queries import Frame, Source
 
 NAMED = 5  # names in an error
 VALUES_SEEN = 1_000  # different values of the column of versions that are looked at

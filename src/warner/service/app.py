@@ -14,10 +14,10 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route, Router
 
 from warner.service.assets import TYPES, assets, version
-from warner.service.bundles import Bodies, RefusedError
-from warner.service.limits import Rate
 from warner.service.pages import STATES, page, policy
+from warner.service.rate_limit import Rate
 from warner.service.replies import replies
+from warner.service.responses import Bodies, RefusedError
 from warner.service.stores import contract
 from warner.service.stores.contract import Outcome
 from warner.service.writer import NotKeptError
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from warner.service.bundles import Bundle
+    from warner.service.responses import Bundle
     from warner.service.survey import Survey
 
 BUSY = 10  # seconds after which a page may try again

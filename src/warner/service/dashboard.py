@@ -23,8 +23,8 @@ from starlette.routing import Route, Router
 
 from warner.service.app import Guard
 from warner.service.assets import TYPES, assets
+from warner.service.dashboard_data import legible, reading, version
 from warner.service.exports import exported
-from warner.service.readings import legible, reading, version
 from warner.service.writer import StoppedError
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ import numpy as np
 
 from warner.documents import document
 from warner.results import as_csv, as_frame
+from warner.service.dashboard_data import confidence, estimated
 from warner.service.prospects import LEVEL
-from warner.service.readings import confidence, estimated
 
 if TYPE_CHECKING:
     from warner.arrays import Counts

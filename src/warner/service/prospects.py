@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from warner.inference.intervals import Confidence
-from warner.planning.measures import Precision
-from warner.planning.measures import Question as Measure
+from warner.planning.precision import Precision
+from warner.planning.precision import Question as Measure
 from warner.planning.solving import fewest_people
 from warner.words import counted, points
 

@@ -24,8 +24,8 @@ from warner.service.admission import admission
 from warner.service.app import survey_app
 from warner.service.connections import DEADLINE, MOST_CONNECTIONS, Limits, Listener
 from warner.service.dashboard import dashboard_app
-from warner.service.limits import DEFAULT_RATE, Rate
 from warner.service.prospects import doubts, prospects
+from warner.service.rate_limit import DEFAULT_RATE, Rate
 from warner.service.stores import opened, without_password
 from warner.service.stores.contract import closing_words, now
 from warner.service.writer import Writer

@@ -21,7 +21,7 @@ from warner.designs import design_from_dict, load_design
 from warner.designs.exact import double_not_below, log_ratio, shown_up
 from warner.designs.labels import SAFE, first_and_last
 from warner.documents import Document, checked, document, loaded, parsed, refuse_other_fields, resolved, save_text
-from warner.service.cells import Layout
+from warner.service.counters import Layout
 from warner.words import shortened
 
 if TYPE_CHECKING:

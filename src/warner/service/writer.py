@@ -21,7 +21,7 @@ from warner.service.stores import contract
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from warner.service.bundles import Bundle
+    from warner.service.responses import Bundle
     from warner.service.stores.contract import Collected, Outcome, Store
 
 MOST_TOGETHER = 512  # responses in one transaction
@@ -80,7 +80,7 @@ class Writer:
     --------
     >>> import asyncio, os, tempfile
     >>> from warner import RandomizedResponse
-    >>> from warner.service.bundles import Bundle
+    >>> from warner.service.responses import Bundle
     >>> from warner.service.stores import opened
     >>> from warner.service.survey import Question, Survey
     >>> question = Question("q", "Do you?", "device", RandomizedResponse(["yes", "no"], odds=(3, 1)))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Integers
     from warner.reports.tallies import Tally
-    from warner.service.bundles import Bundle
+    from warner.service.responses import Bundle
     from warner.service.survey import Survey
 
 UNSPENT = bytes(16)  # the receipt of an invitation that nobody has used

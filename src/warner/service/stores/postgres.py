@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     import psycopg
 
     from warner.arrays import Integers
-    from warner.service.bundles import Bundle
+    from warner.service.responses import Bundle
     from warner.service.survey import Survey
 
 PATIENCE = 10_000  # milliseconds that closing waits for those who read

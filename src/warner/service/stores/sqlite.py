@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from warner.arrays import Integers
-    from warner.service.bundles import Bundle
+    from warner.service.responses import Bundle
     from warner.service.survey import Survey
 
 APPLICATION_ID = int.from_bytes(b"wrnr")  # says in the header of the file whose database it is

@@ -1,0 +1,442 @@
+r"""Whether the answers to several randomized questions go together.
+
+Three questions, three tools, each the one that suits it:
+
+*Do they go together at all?* The table of reports is tested for independence (`warner.association.independence`):
+exactly, and without any model.
+
+*How many hold each combination?* The joint shares :math:`\theta` are those that make the table of reports most likely
+under the product of the designs (`warner.designs.product`), with proof. (Twice the difference of their log-likelihood
+and that of independent shares equals G of the table of reports where the maximum is interior and the designs have as
+many reports as answers. On the boundary it is smaller and has no chi-square law: it is not used as a test.)
+
+*How strongly?* By the difference of joint shares and products of the marginals, by the correlation of two answers
+(`correlations`), by Cramér's V and by the odds ratio.
+
+**What several questions cost.** A joint share is estimated with the variance :math:`\frac1n (\sum_j \mu_j M_{ij}^2 -
+\theta_i^2)`, and for independent questions the sum is the product of those of the questions: the noise multiplies,
+while the share itself gets smaller. So beyond three questions pairs tell more than the whole table.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warner.association.crosstables import crosstable
+from warner.association.independence import independence
+from warner.association.pairs import costs_of, pair_of, parts_of, with_numbers
+from warner.designs.labels import all_labels
+from warner.designs.product import Product
+from warner.estimation import Estimate, estimate
+from warner.inference.intervals import Confidence
+from warner.results import Result, plain
+from warner.simulate import seeded_by
+from warner.typesetting import Printed, labels, share_columns
+from warner.words import (
+    amount,
+    counted,
+    enumerated,
+    level_text,
+    percent,
+    printable,
+    quoted,
+    rounded_up,
+    tabulated,
+    told_apart,
+    wrapped,
+)
+
+if TYPE_CHECKING:
+    from warner.arrays import Array, Counts
+    from warner.association.correlations import Correlation
+    from warner.association.crosstables import Crosstable
+    from warner.association.independence import Independence
+    from warner.association.pairs import Cost, Pair
+    from warner.designs.contract import Design
+    from warner.documents import Document
+
+ROWS_SHOWN = 12  # joint answers, and pairs, in a text
+WIDEST, NARROWEST = 60, 12  # characters of a joint answer, and of the answer to one question
+COLUMNS = {"reports", "share", "se", "low", "high", "independent", "difference"}  # of the table
+PROVEN = 1e-6  # nats for the whole sample: a smaller gap is not told
+CERTAIN = 1e-3  # nats for the whole sample: a gap above it is worth a warning
+PAIRS_TOLD = 3  # questions, up to which the whole table is looked at first
+SMALL_TABLE = 20  # joint answers of two questions, up to which all correlations are told in the text
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Association(Result):
+    """Whether and how the answers to several questions go together.
+
+    Attributes
+    ----------
+    crosstable : Crosstable
+        How often each combination of reports was given, under which designs, and how many rows were left out.
+    joint : Estimate
+        The most likely joint shares, with their certificate, and intervals.
+    test : Independence
+        Whether all questions are independent of each other.
+    pairs : tuple of Pair
+        All pairs of questions.
+    numeric : tuple of Correlation
+        Of each answer with the numeric column, if one was asked for.
+    costs : tuple of Cost
+        What it costs to ask one question, two, and so on, up to all of them.
+    level : float
+        The confidence level of the intervals.
+    """
+
+    crosstable: Crosstable
+    joint: Estimate
+    test: Independence
+    pairs: tuple[Pair, ...]
+    numeric: tuple[Correlation, ...]
+    costs: tuple[Cost, ...]
+    level: float
+
+    @property
+    def design(self) -> Product:
+        """The questions, and what their answers went through."""
+        return self.crosstable.design
+
+    @property
+    def shares(self) -> Array:
+        """The most likely joint shares, with an axis for each question."""
+        return self.joint.shares.reshape(self.design.sizes)
+
+    @property
+    def marginals(self) -> dict[str, Array]:
+        """The shares of the answers to each question, which the joint shares add up to."""
+        axes = range(self.shares.ndim)
+        return {
+            name: self.shares.sum(axis=tuple(other for other in axes if other != axis))
+            for axis, name in enumerate(self.design.questions)
+        }
+
+    @property
+    def unique(self) -> bool:
+        """Whether the joint shares are known to be the only most likely ones."""
+        return bool(self.joint.certificate is not None and self.joint.certificate.unique)
+
+    @property
+    def approximate(self) -> bool:
+        """Whether the test of independence holds only about at its level."""
+        return not self.test.exact
+
+    def table(self) -> dict[str, Counts]:
+        """Give a row for each joint answer.
+
+        Returns
+        -------
+        dict of str to ndarray
+            A column for each question, with its answers; ``reports``, where reports are named like answers; ``share``
+            (the most likely one), ``se`` (of the unbiased estimate), ``low`` and ``high`` (the interval of the share,
+            approximate), ``independent`` (the product of the marginal shares) and ``difference`` (share minus that).
+        """
+        cells = np.indices(self.design.sizes).reshape(len(self.design.designs), -1)
+        questions = zip(self.design.questions, self.design.designs, cells, strict=True)
+        answers: dict[str, Counts] = {name: all_labels(part.domain)[codes] for name, part, codes in questions}
+        rows = self.joint.table(self.level)
+        independent = self._independent.ravel()
+        known = {name: column for name, column in rows.items() if name in COLUMNS}
+        return {**answers, **known, "independent": independent, "difference": rows["share"] - independent}
+
+    def printed(self, **options: Any) -> Printed:
+        """Give a table for a paper: the joint shares, beside those of independent answers, and the test below."""
+        table = self.table(**options)
+        further = {"se": "se (points)", "independent": "if independent (%)", "difference": "difference (points)"}
+        columns = {name: labels(table[name]) for name in self.design.questions}
+        columns |= share_columns(table, f"approximate {level_text(self.level)} interval", further)
+        names = [quoted(name) for name in self.design.questions]
+        test = f"Independence of the true answers: {self.test.text()}."
+        people = f"N = {amount(self.crosstable.n)} {'weighted ' * self.joint.tally.weighted}people."
+        sizes = [] if len(self.pairs) > 1 else self._sizes()
+        doubts = (f"Warning: {doubt}." for doubt in self.doubts())
+        title = f"Joint shares of the answers to {', '.join(names[:-1])} and {names[-1]}"
+        return Printed(columns, title, (people, test, *sizes, *doubts))
+
+    @property
+    def _independent(self) -> Array:
+        shares = np.ones(())
+        for marginal in self.marginals.values():
+            shares = np.multiply.outer(shares, marginal)
+        return shares
+
+    def doubts(self) -> list[str]:
+        """Say what should be known before the numbers are used."""
+        design, proof = self.design, self.joint.certificate
+        told = self.joint.doubts()
+        if not self.unique:
+            told.append("the most likely joint shares are not known to be unique: others may fit the reports as well")
+        if proof is not None and proof.gap > CERTAIN:
+            told.append(f"the joint shares may lack up to {proof.gap:.2g} nats of log-likelihood")
+        blurred = [name for name, part in parts_of(design) if not part.identified().all()]
+        if blurred:
+            told.append(
+                f"reports to {enumerated(blurred, 5)} do not tell all answers apart: reports that look independent do "
+                "not prove that the answers are"
+            )
+        outside = sum(each.outside for each in self._correlations())
+        if outside:
+            number = counted(outside, "correlation is", "correlations are")
+            told.append(f"{number} estimated outside -1 to 1, by sampling error: there are too few people for this")
+        return told
+
+    def _correlations(self) -> list[Correlation]:
+        return [*(each for pair in self.pairs for each in pair.correlations), *self.numeric]
+
+    def text(self) -> str:
+        """Say it in plain words: the test, the table, the sizes, and what so many questions cost."""
+        paragraphs = [self._heading(), f"Independence of the true answers: {self.test.text()}."]
+        if self.crosstable.effective is not None:
+            effective = f"{self.crosstable.effective:,.1f}"
+            paragraphs.append(f"All tests and intervals are approximate: weights count as {effective} people.")
+        sizes = self._sizes()
+        closing = [self._privacy(), *(f"Warning: {doubt}." for doubt in self.doubts())]
+        pairs = ["", *self._lines_of_pairs()] if len(self.pairs) > 1 else []
+        strength = ["", wrapped(sizes)] if sizes else []
+        return "\n".join(
+            [wrapped(paragraphs), "", *self._rows(), *pairs, *strength, "", *self._cost(), "", wrapped(closing)]
+        )
+
+    def _heading(self) -> str:
+        questions = [quoted(name) for name in self.design.questions]
+        names = f"{', '.join(questions[:-1])} and {questions[-1]}"
+        table = self.crosstable
+        people = f"{amount(table.n)} {'weighted people' if table.squares is not None else 'people'}"
+        left_out = [
+            f"{counted(number, 'row', 'rows')} with {what} left out"
+            for number, what in ((table.missing, "something missing"), (table.unknown, "an unknown report"))
+            if number
+        ]
+        return ", ".join([f"Do the answers to {names} go together? {people}", *left_out]) + "."
+
+    def _rows(self) -> list[str]:
+        """Give the table of joint shares as lines, the largest first, with a column for each question."""
+        table = self.table()
+        order = np.argsort(-table["share"], kind="stable")[:ROWS_SHOWN]
+        widest = max(WIDEST // len(self.design.questions), NARROWEST)
+        heads = told_apart([printable(name) for name in self.design.questions], widest)
+        columns = {
+            head: told_apart([printable(str(answer)) for answer in table[name][order]], widest)
+            for head, name in zip(heads, self.design.questions, strict=True)
+        }
+        columns["share"] = [percent(share) for share in table["share"][order]]
+        columns[f"approximate {level_text(self.level)} interval"] = [
+            f"{100 * low:.2f} to {100 * high:.2f} %"
+            for low, high in zip(table["low"][order], table["high"][order], strict=True)
+        ]
+        columns["if independent"] = [percent(share) for share in table["independent"][order]]
+        lines = tabulated(columns, left=len(heads))
+        more = len(table["share"]) - len(order)
+        proof = self.joint.certificate
+        only = "the only most likely shares" if self.unique else "most likely shares"
+        gap = 0.0 if proof is None else float(proof.gap)
+        gained = "1e-6" if gap <= PROVEN else rounded_up(gap, 2)
+        known = f"{only}: by proof, no others gain more than {gained} nats of log-likelihood"
+        return [*lines, *([f"... and {more:,} more"] if more else []), known]
+
+    def _sizes(self) -> list[str]:
+        """Say how strongly two questions go together, and how answers do with the numeric column."""
+        lines = []
+        if len(self.pairs) == 1:
+            (pair,) = self.pairs
+            lines = [_strength(pair), *(_told(each) for each in pair.correlations if pair.shares.size <= SMALL_TABLE)]
+        return [*lines, *(_told(each) for each in self.numeric)]
+
+    def _lines_of_pairs(self) -> list[str]:
+        """Give a line for each pair of questions, the smallest p-value first."""
+        order = sorted(self.pairs, key=lambda pair: pair.test.p_value)[:ROWS_SHOWN]
+        names = told_apart([printable(f"{pair.first} and {pair.second}") for pair in order], WIDEST)
+        width = max(map(len, [*names, "pair of questions"]))
+        lines = [f"{'pair of questions':{width}}  {'p-value':>8}  {'test':11}  Cramér's V  odds ratio  correlation"]
+        for name, pair in zip(names, order, strict=True):
+            kind = "exact" if pair.test.exact else "approximate"
+            odds = "" if pair.odds_ratio is None else f"{pair.odds_ratio:.3g}"
+            told = pair.correlations[0] if pair.odds_ratio is not None and pair.correlations else None
+            shown = "" if told is None else f"{told.value:.3g} (se {told.se:.2g})"
+            line = f"{name:{width}}  {pair.test.p_value:8.2g}  {kind:11}  {pair.cramers_v:10.2g}  {odds:>10}  {shown}"
+            lines.append(line.rstrip())
+        more = len(self.pairs) - len(order)
+        note = f"each pair by itself: p-values are for one pair, not for all {len(self.pairs)} at once"
+        return [*lines, *([f"... and {more:,} more"] if more else []), note]
+
+    def _cost(self) -> list[str]:
+        """Say what asking one question, two and so on costs, a line each."""
+        lines = [
+            "What several questions cost: the share of the first answer to all of them, if answers were independent",
+            "questions    share  relative error  standard error against a direct survey",
+        ]
+        for cost in self.costs:
+            shown = f"{percent(cost.share):>9}  {f'{100 * cost.relative:.3g} %':>14}  {cost.times:.2f} times"
+            lines.append(f"{cost.questions:<9}{shown}")
+        many = len(self.costs) > PAIRS_TOLD
+        return [*lines, *(["so pairs of questions tell more than the whole table"] if many else [])]
+
+    def _privacy(self) -> str:
+        spent = " + ".join(part.shown_epsilon() for part in self.design.designs[:ROWS_SHOWN])
+        spent += " + ..." * (len(self.design.designs) > ROWS_SHOWN)
+        return (
+            f"Privacy: a person who answers all questions spends epsilon {self.design.shown_epsilon()} in total "
+            f"({spent}), and anybody who holds all reports of a person can combine them."
+        )
+
+    def to_dict(self) -> Document:
+        """Give what JSON can hold."""
+        table, proof = self.crosstable, self.joint.certificate
+        rows = {name: column.tolist() for name, column in self.table().items()}
+        about = {"effective": table.effective} if table.effective is not None else {}
+        return {
+            "format": "warner association",
+            "version": 1,
+            "questions": list(self.design.questions),
+            "design": self.design.to_dict(),
+            "people": table.n,
+            **about,
+            "missing": table.missing,
+            "unknown": table.unknown,
+            "level": self.level,
+            "epsilon": plain(self.design.epsilon),
+            "test": self.test.to_dict(),
+            "log_likelihood": plain(self.joint.log_likelihood),
+            "gap": None if proof is None else plain(proof.gap),
+            "unique": self.unique,
+            "marginals": {name: shares.tolist() for name, shares in self.marginals.items()},
+            "joint": [
+                {name: plain(column[place]) for name, column in rows.items()} for place in range(len(rows["share"]))
+            ],
+            "pairs": [pair.to_dict() for pair in self.pairs],
+            "numeric": [each.to_dict() for each in self.numeric],
+            "costs": [{name: plain(value) for name, value in cost._asdict().items()} for cost in self.costs],
+            "warnings": self.doubts(),
+        }
+
+
+def associate(
+    data: Any,
+    designs: Mapping[str, Design],
+    *,
+    weights: str | None = None,
+    counts: str | None = None,
+    numeric: str | None = None,
+    unknown: str = "error",
+    sheet: str | None = None,
+    level: float = 0.95,
+    simulations: int = 1999,
+    rng: np.random.Generator | None = None,
+) -> Association:
+    """Ask whether the true answers to several randomized questions go together.
+
+    Independence is tested on the table of reports, exactly; joint shares are the most likely ones under the product of
+    the designs. Each person must have used an independent device for each question.
+
+    Parameters
+    ----------
+    data : data frame, path, mapping of columns, or table of counts
+        A row for each person, with a column of reports for each question: a frame or table of any library, or the path
+        or glob of CSV, Parquet, JSON-lines, SPSS, Stata or SAS files, as for `tally`. Or an array of whole numbers with
+        an axis for each question: how many people gave each combination of reports.
+    designs : mapping of str to Design
+        For each question, by the name of its column, what its answers went through. Two at least; reports must name one
+        thing each, as those of `RandomizedResponse`, `Channel` and all of `warner.surveys` do.
+    weights : str, optional
+        A column of survey weights. All tests are then approximate.
+    counts : str, optional
+        A column that holds how many people each row stands for.
+    numeric : str, optional
+        A column of numbers: its correlation with each answer is given as well.
+    unknown : {"error", "drop"}
+        What to do with values that no report can have: refuse them, or leave their rows out and count them.
+    sheet : str, optional
+        The sheet of an Excel file; may be left out where there is only one.
+    level : float
+        Confidence level of the intervals.
+    simulations : int
+        The number of tables to draw where there are too many to go through all of them; 0 for none.
+    rng : numpy.random.Generator, optional
+        The randomness of these; seeded from the counts if not given, so that a result can be repeated.
+
+    Examples
+    --------
+    Two questions by forced response: of 500 people 60 reported yes to both.
+
+    >>> from warner.surveys import forced_response
+    >>> dice = forced_response(truth="2/3", yes="1/6")
+    >>> result = associate([[60, 90], [80, 270]], {"cheated": dice, "copied": dice})
+    >>> round(result.test.p_value, 6), result.test.method
+    (0.000134, "Fisher's exact test")
+    >>> result.shares.round(3)
+    array([[0.115, 0.085],
+           [0.055, 0.745]])
+    >>> result.pairs[0].correlations[0].text()
+    '0.539, standard error 0.14, approximate 95 % interval 0.256 to 0.841'
+    """
+    given: Any = designs
+    if not isinstance(given, Mapping):
+        raise TypeError(
+            'designs must map columns to designs, such as {"cheated": dice, "copied": dice}, but got '
+            f"{type(given).__name__}"
+        )
+    asked = Product(given)
+    _refuse_options(asked, level, simulations, rng)
+    table = crosstable(data, asked, weights=weights, counts=counts, numeric=numeric, unknown=unknown, sheet=sheet)
+    generator = seeded_by(table.counts.ravel()) if rng is None else rng
+    pairs = tuple(
+        pair_of(table.among(places), level, simulations, generator) for places in combinations(range(len(given)), 2)
+    )
+    if len(pairs) == 1:
+        test = pairs[0].test
+    else:
+        test = independence(table.counts, simulations=simulations, rng=generator, effective=table.effective)
+    with warnings.catch_warnings():  # the result says it itself
+        warnings.simplefilter("ignore", UserWarning)
+        joint = estimate(table.tally(), method="mle")
+    marginals = Association(table, joint, test, pairs, (), (), level).marginals
+    costs = costs_of(asked, list(marginals.values()), table.n if table.effective is None else table.effective)
+    return Association(table, joint, test, pairs, with_numbers(table, level), costs, level)
+
+
+def _refuse_options(design: Product, level: float, simulations: object, rng: object) -> None:
+    Confidence(level)  # which refuses a level that is none
+    if not isinstance(simulations, int | np.integer) or isinstance(simulations, bool) or simulations < 0:
+        raise ValueError(f"simulations must be a whole number of at least 0, but got {simulations!r}")
+    if rng is not None and not isinstance(rng, np.random.Generator):
+        raise TypeError(f"rng must be a numpy.random.Generator, such as numpy.random.default_rng(1), but got {rng!r}")
+    if clash := COLUMNS & set(design.questions):
+        raise ValueError(f"a question must not be called {min(clash)!r}, which is a column of the result; rename it")
+    for name, part in parts_of(design):
+        if part.epsilon == 0:
+            raise ValueError(
+                f"the design of {quoted(name)} must have an epsilon above 0: its reports carry no information"
+            )
+
+
+# In words
+
+
+def _strength(pair: Pair) -> str:
+    """Say how strongly two questions go together."""
+    odds = "" if pair.odds_ratio is None else f"odds ratio {pair.odds_ratio:.3g}, "
+    sizes = f"Size of the association, of the most likely shares: {odds}Cramér's V {pair.cramers_v:.2g}."
+    if pair.odds_ratio is None:
+        return sizes
+    given = pair.shares[:, 0] / np.where(pair.shares.sum(axis=1) > 0, pair.shares.sum(axis=1), np.nan)
+    (yes, no), second = pair.domains[0], pair.domains[1][0]
+    shown = ["nobody" if np.isnan(share) else percent(share, 1) for share in given.tolist()]
+    return (
+        f"{sizes} Of those who would answer {quoted(yes)} to {quoted(pair.first)}, {shown[0]} would answer "
+        f"{quoted(second)} to {quoted(pair.second)}; of those who would answer {quoted(no)}, {shown[1]}."
+    )
+
+
+def _told(told: Correlation) -> str:
+    """Say a correlation in a sentence."""
+    what = f"{quoted(told.answers[0])} to {quoted(told.first)}"
+    other = f"{quoted(told.answers[1])} to {quoted(told.second)}" if len(told.answers) > 1 else quoted(told.second)
+    return f"Correlation of {what} and {other}: {told.text()}."

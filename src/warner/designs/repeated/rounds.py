@@ -1,0 +1,441 @@
+r"""Two rounds in a row: what the first draws is kept for ever, the second is drawn at every report.
+
+Somebody who is asked again and again, and randomizes afresh each time, soon gives the answer away: averages undo the
+noise. With two rounds every report starts from the same permanent response, and all reports together tell no more than
+that response does [1]_. The first round sees a *key*: the answer itself, or its hash.
+
+**Answers.** For randomized response among K keys, at odds :math:`a_1 : b_1` and then :math:`a_2 : b_2`, the most
+telling reports are :math:`\tau` equal ones. They are one report at odds :math:`a_2^\tau : b_2^\tau`, so that, with
+:math:`r = (b_2/a_2)^\tau`,
+
+.. math:: \varepsilon_\tau = \ln\frac{a_1 + (K-1)\,b_1 r}{b_1 + (a_1 + (K-2)\,b_1)\,r}
+          \;\to\; \varepsilon_\infty = \ln\frac{a_1}{b_1}.
+
+A worked number: two answers at odds 3 : 1 and again 3 : 1. One report has r = 1/3 and odds 3 + 1/3 : 1 + 3/3 = 5 : 3,
+two equal ones have r = 1/9 and 28 : 12 = 7 : 3, and all that will ever come together 3 : 1.
+
+**Bits.** A unary encoding with probabilities :math:`p_1, q_1`, whose bits are drawn again with :math:`p_2` where they
+are 1 and with :math:`q_2` where they are 0, tells most by :math:`\tau` ones for one answer and :math:`\tau` zeros for
+another. With :math:`r = (q_2/p_2)^\tau` and :math:`s = ((1-p_2)/(1-q_2))^\tau`,
+
+.. math:: \varepsilon_\tau = \ln\frac{p_1 + (1-p_1)\,r}{q_1 + (1-q_1)\,r} \cdot
+                              \frac{1-q_1 + q_1 s}{1-p_1 + p_1 s}
+          \;\to\; \varepsilon_\infty = \ln\frac{p_1 (1-q_1)}{q_1 (1-p_1)}.
+
+**Hashes.** A hash function is drawn once for ever, and its g values are the keys of randomized response [2]_.
+
+**Histories.** Whoever changes the answer, and comes back to it, reports again from the permanent response that it had.
+Let a history have the keys :math:`x_1, \ldots, x_n`, m different ones, and let C be the classes of times with the same
+key. Permanent responses are independent, and given them so are reports, so that reports :math:`y_1, \ldots, y_n` have
+the probability
+
+.. math:: \prod_{c \in C} \sum_r P_1(r \mid x_c) \prod_{t \in c} P_2(y_t \mid r),
+
+in which the keys themselves stand in :math:`P_1(r \mid x_c)` alone. A history with the **same pattern of equal and
+different keys** has the same classes C. Each of its sums is at most :math:`e^{\varepsilon_\infty}` times the other's,
+because each term is; where both have the same key they are equal. Hence reports, however many, tell two such histories
+apart by at most :math:`\varepsilon_\infty` for each class whose keys differ, and :math:`m\,\varepsilon_\infty` in all.
+
+Histories with other classes have no such bound. It is not enough that they change at the same times: ABABAB comes back
+to A and B at other times than ABCABC, and as the noise of the second round wears off, reports show which responses
+recur. There each report adds up to the epsilon of the second round. Under hashing, the classes are those of the hash
+values: A and B may share one that C does not have, so that the *answers* ABAB and ACAC have the same pattern and their
+hashes do not.
+
+References
+----------
+.. [1] Ú. Erlingsson, V. Pihur, A. Korolova, "RAPPOR: randomized aggregatable privacy-preserving ordinal response", ACM
+   CCS 2014, 1054-1067.
+.. [2] H. H. Arcolezi, C. Pinzón, C. Palamidessi, S. Gambs, "Frequency estimation of evolving data under local
+   differential privacy", EDBT 2023, 512-525.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from warner.designs.draws import Compared, bernoulli, uniform
+from warner.designs.exact import TOTAL_LIMIT, epsilon_asked, exponential_not_above, lowest_terms, odds_not_above
+from warner.designs.forms import LabelForm
+from warner.designs.labels import first_and_last
+from warner.designs.response import RandomizedResponse
+from warner.designs.structured.hashing import LocalHashing
+from warner.designs.unary import CELLS, UnaryEncoding
+
+if TYPE_CHECKING:
+    from warner.arrays import Counts, Integers
+    from warner.designs.contract import Design
+    from warner.designs.draws import RandomBytes
+    from warner.designs.exact import Number
+    from warner.designs.forms import BitForm, Form
+    from warner.designs.labels import Labels
+
+EXACT_BITS = 2**14  # binary digits of a power that is still written out
+FINE = 2**512  # beyond, powers are multiples of one part in so many
+
+
+class Rounds(ABC):
+    """How an answer becomes a key, a key a permanent response, and that a report; and what many reports reveal."""
+
+    @property
+    @abstractmethod
+    def once(self) -> Design:
+        """The design of a single round of reports: the chain of both."""
+
+    key: ClassVar[str] = "answer"  # what a key is, in words
+
+    @property
+    def alike(self) -> str:
+        """Say which histories reports tell apart by no more than the epsilon of each key: the neighbouring relation."""
+        return f"any other history with the same pattern of equal and different {self.key}s"
+
+    @property
+    def functions(self) -> int:
+        """How many hash functions there are, of which each person has one for ever: one that changes nothing."""
+        return 1
+
+    @property
+    @abstractmethod
+    def keys(self) -> int:
+        """How many keys there are, each of which has a permanent response of its own."""
+
+    @property
+    @abstractmethod
+    def draws(self) -> tuple[int, ...]:
+        """The whole numbers below which a person's first report is drawn, one after the other."""
+
+    @property
+    @abstractmethod
+    def form(self) -> Form:
+        """How a permanent response is written."""
+
+    def hashes(self, size: int, random_bytes: RandomBytes) -> Integers:
+        """Draw the number of a hash function for each of so many people."""
+        return np.zeros(size, dtype=np.int64)
+
+    def keyed(self, answers: Integers, hashes: Integers) -> Integers:
+        """Give the key of each answer, under the hash function of whoever gives it."""
+        return answers
+
+    @abstractmethod
+    def permanent(self, keys: Integers, random_bytes: RandomBytes) -> Counts:
+        """Draw the permanent response to each key."""
+
+    @abstractmethod
+    def again(self, responses: Counts, hashes: Integers, random_bytes: RandomBytes) -> Counts:
+        """Draw a report from each permanent response; it tells the hash function too, where there are several."""
+
+    def draw(self, answers: Integers, random_bytes: RandomBytes) -> Counts:
+        """Draw the first report of each of these people, both rounds afresh."""
+        hashes = self.hashes(answers.size, random_bytes)
+        responses = self.permanent(self.keyed(answers, hashes), random_bytes)
+        return self.again(responses, hashes, random_bytes)
+
+    @abstractmethod
+    def odds_after(self, reports: int) -> tuple[int, int]:
+        """Give how much likelier so many reports can be after one key than after another, in lowest terms."""
+
+    @abstractmethod
+    def happens(self) -> str:
+        """Say what happens in the two rounds, with their probabilities."""
+
+    @abstractmethod
+    def changes(self) -> str:
+        """Say how well the pattern of equal and different keys is hidden."""
+
+
+@dataclass(frozen=True)
+class AnswerRounds(Rounds):
+    """Randomized response, twice: the key is the answer."""
+
+    first: RandomizedResponse
+    second: RandomizedResponse
+
+    @cached_property
+    def once(self) -> Design:
+        """A randomized response."""
+        return self.first.then(self.second)
+
+    @property
+    def keys(self) -> int:
+        """One key for each answer."""
+        return self.first.k
+
+    @property
+    def draws(self) -> tuple[int, ...]:
+        """One number for each round."""
+        return self.first.draws + self.second.draws
+
+    @property
+    def form(self) -> LabelForm:
+        """A permanent response is the position of an answer."""
+        return LabelForm(range(self.keys))
+
+    def permanent(self, keys: Integers, random_bytes: RandomBytes) -> Counts:
+        """Draw the permanent response to each key."""
+        return self.first.draw(keys, random_bytes)
+
+    def again(self, responses: Counts, hashes: Integers, random_bytes: RandomBytes) -> Counts:
+        """Draw a report from each permanent response."""
+        return self.second.draw(responses, random_bytes)
+
+    def odds_after(self, reports: int) -> tuple[int, int]:
+        """Give the odds of so many equal reports, a1 + (K-1) b1 r : b1 + (a1 + (K-2) b1) r."""
+        (a, b), k = self.first.odds, self.keys
+        r = power_not_above(Fraction(self.second.odds[1], self.second.odds[0]), reports)
+        return lowest_terms(a + (k - 1) * b * r, b + (a + (k - 2) * b) * r)
+
+    def happens(self) -> str:
+        """Say what happens in the two rounds, with their probabilities."""
+        return (
+            "the first time that somebody gives an answer, a permanent response to it is drawn, and kept: with "
+            f"probability {self.first.p:.4g} the answer itself, and each other one with {self.first.q:.4g}. Every "
+            f"report then names the permanent response with probability {self.second.p:.4g}, and each other answer "
+            f"with {self.second.q:.4g}."
+        )
+
+    def changes(self) -> str:
+        """Say how well the pattern of equal and different keys is hidden."""
+        return (
+            "Only the noise of the second round hides it, and that wears off: each report shows it by up to epsilon "
+            f"{self.second.shown_epsilon()}."
+        )
+
+
+@dataclass(frozen=True)
+class BitRounds(Rounds):
+    """Unary encoding, and each of its bits drawn again: the key is the answer."""
+
+    first: UnaryEncoding
+    second: UnaryEncoding
+
+    @cached_property
+    def once(self) -> Design:
+        """A unary encoding."""
+        return self.first.then(self.second)
+
+    @property
+    def keys(self) -> int:
+        """One key for each answer."""
+        return self.first.k
+
+    @property
+    def draws(self) -> tuple[int, ...]:
+        """Those of the first round, and for each bit one if it is 1 and one if it is 0, whatever it is."""
+        again = [Compared(rate.denominator) for rate in (self.second.one, self.second.zero) for _ in range(self.keys)]
+        return (*self.first.draws, *again)
+
+    @property
+    def form(self) -> BitForm:
+        """A permanent response is a row of bits."""
+        return self.first.report_form
+
+    def permanent(self, keys: Integers, random_bytes: RandomBytes) -> Counts:
+        """Draw the permanent response to each key."""
+        return self.first.draw(keys, random_bytes)
+
+    def again(self, responses: Counts, hashes: Integers, random_bytes: RandomBytes) -> Counts:
+        """Draw each bit again; as many draws whatever the bits are."""
+        reports, rates = np.empty_like(responses), (self.second.one, self.second.zero)
+        step = max(1, CELLS // self.keys)
+        for start in range(0, len(responses), step):
+            part = slice(start, start + step)
+            bits = np.unpackbits(responses[part], axis=1, count=self.keys).astype(bool)
+            ones, zeros = (bernoulli(bits.size, rate.numerator, rate.denominator, random_bytes) for rate in rates)
+            reports[part] = np.packbits(np.where(bits, ones.reshape(bits.shape), zeros.reshape(bits.shape)), axis=1)
+        return reports
+
+    def odds_after(self, reports: int) -> tuple[int, int]:
+        """Give the odds of so many ones for one answer and zeros for another."""
+        (p, q), (c, d) = ((stage.one, stage.zero) for stage in (self.first, self.second))
+        r, s = power_not_above(d / c, reports), power_not_above((1 - c) / (1 - d), reports)
+        ones, zeros = (p + (1 - p) * r) / (q + (1 - q) * r), (1 - q + q * s) / (1 - p + p * s)
+        return lowest_terms(ones * zeros, 1)
+
+    def happens(self) -> str:
+        """Say what happens in the two rounds, with their probabilities."""
+        return (
+            "the first time that somebody gives an answer, a permanent response to it is drawn, and kept: a bit for "
+            f"each answer, which is 1 with probability {self.first.p:.4g} for that answer and with {self.first.q:.4g} "
+            f"for each other one. Every report draws each bit again: it is 1 with probability {self.second.p:.4g} "
+            f"where the permanent bit is 1, and with {self.second.q:.4g} where it is 0."
+        )
+
+    def changes(self) -> str:
+        """Say how well the pattern of equal and different keys is hidden."""
+        p, q, k = self.first.p, self.first.q, self.keys
+        differ = 2 * (p * (1 - q) + q * (1 - p)) + (k - 2) * 2 * q * (1 - q)
+        return (
+            f"The permanent responses to two answers differ in about {differ:,.3g} of {k:,} bits, and the noise of the "
+            "second round cannot hide so many for long: a few reports show the change. By their bits, reports of one "
+            "person can be told from those of others."
+        )
+
+
+@dataclass(frozen=True)
+class HashRounds(Rounds):
+    """A hash function for ever, and randomized response, twice, on its values: the key is the hash of the answer."""
+
+    first: LocalHashing
+    second: RandomizedResponse
+
+    key = "hash value"
+
+    @cached_property
+    def values(self) -> AnswerRounds:
+        """The two rounds of the hash values."""
+        return AnswerRounds(RandomizedResponse(self.first.field, odds=self.first.odds), self.second)
+
+    @cached_property
+    def once(self) -> Design:
+        """Local hashing with the same functions."""
+        chain = self.values.once
+        assert isinstance(chain, RandomizedResponse)
+        return self.first.at_odds(*chain.odds)
+
+    @property
+    def keys(self) -> int:
+        """One key for each hash value."""
+        return self.first.field
+
+    @property
+    def functions(self) -> int:
+        """As many as there are directions."""
+        return self.first.blocks.with_one
+
+    @property
+    def draws(self) -> tuple[int, ...]:
+        """One number for the function, and one for each round."""
+        return (self.functions, *self.values.draws)
+
+    @property
+    def form(self) -> LabelForm:
+        """A permanent response is a hash value."""
+        return self.values.form
+
+    def hashes(self, size: int, random_bytes: RandomBytes) -> Integers:
+        """Draw a direction for each person."""
+        return uniform(size, self.functions, random_bytes).astype(np.int64)
+
+    def keyed(self, answers: Integers, hashes: Integers) -> Integers:
+        """Hash each answer."""
+        return self.first.block_with(answers, hashes) % self.first.field
+
+    def permanent(self, keys: Integers, random_bytes: RandomBytes) -> Counts:
+        """Draw the permanent response to each hash value."""
+        return self.values.permanent(keys, random_bytes)
+
+    def again(self, responses: Counts, hashes: Integers, random_bytes: RandomBytes) -> Counts:
+        """Draw a hash value from each permanent response, and tell it with the function."""
+        return hashes * self.first.field + self.values.again(responses, hashes, random_bytes)
+
+    def odds_after(self, reports: int) -> tuple[int, int]:
+        """Give the odds of two answers with different hashes; equal hashes tell nothing apart."""
+        return self.values.odds_after(reports)
+
+    def happens(self) -> str:
+        """Say what happens in the two rounds, with their probabilities."""
+        first, second = self.values.first, self.second
+        return (
+            f"each person has one of {self.functions:,} hash functions for ever, which takes each answer to one of "
+            f"{self.keys:,} values. The first time that a value comes, a permanent response to it is drawn, and kept: "
+            f"with probability {first.p:.4g} the value itself, and each other one with {first.q:.4g}. Every report "
+            f"tells the function, and names the permanent response with probability {second.p:.4g}, and each other "
+            f"value with {second.q:.4g}."
+        )
+
+    def changes(self) -> str:
+        """Say how well the pattern of equal and different keys is hidden."""
+        return (
+            f"{self.values.changes()} Which answers share a hash value depends on the person's function: a change "
+            "between two of them does not show, so that even histories with the same pattern of answers can be told "
+            "apart. By the function, reports of one person can be told from those of others."
+        )
+
+
+def rounds_of(first: Design, second: Design) -> Rounds:
+    """Pair two rounds that fit each other, or say why they do not."""
+    if isinstance(first, RandomizedResponse) and isinstance(second, RandomizedResponse):
+        _refuse_other_answers(first.domain, second)
+        _refuse_odds(first, second)
+        return AnswerRounds(first, second)
+    if isinstance(first, UnaryEncoding) and isinstance(second, UnaryEncoding):
+        _refuse_other_answers(first.domain, second)
+        _refuse_infinite(first)
+        return BitRounds(first, second)
+    if isinstance(first, LocalHashing) and isinstance(second, RandomizedResponse):
+        _refuse_other_answers(range(first.field), second)
+        _refuse_odds(first, second)
+        return HashRounds(first, second)
+    raise TypeError(
+        "first and second must be two randomized responses, two unary encodings, or linear local hashing and a "
+        f"randomized response of its hash values, but got {first!r} and {second!r}"
+    )
+
+
+def _refuse_other_answers(responses: Labels, second: Design) -> None:
+    if second.domain != responses:
+        raise ValueError(
+            "second must take the permanent responses of first for its answers, which are "
+            f"{first_and_last(responses)}, but got {second!r}"
+        )
+
+
+def _refuse_odds(first: RandomizedResponse | LocalHashing, second: RandomizedResponse) -> None:
+    for name, (a, b) in (("first", first.odds), ("second", second.odds)):
+        if not a > b:
+            raise ValueError(f"{name} must be at odds a : b with a > b, but got {a} : {b}")
+    _refuse_infinite(first)
+
+
+def _refuse_infinite(first: Design) -> None:
+    if not first.ratio[0]:
+        raise ValueError(f"first must have a finite epsilon, which all reports together will spend, but got {first!r}")
+
+
+def power_not_above(ratio: Fraction, exponent: int) -> Fraction:
+    """Give a power of a ratio below 1: exactly while it is short, else rounded down, so that epsilon errs upwards."""
+    if exponent * ratio.denominator.bit_length() <= EXACT_BITS:
+        return ratio**exponent
+    power, square = FINE, ratio.numerator * FINE // ratio.denominator
+    while exponent:
+        if exponent % 2:
+            power = power * square // FINE
+        square, exponent = square * square // FINE, exponent // 2
+    return Fraction(power, FINE)
+
+
+def second_odds(first: tuple[int, int], eps_first: Number, keys: int, *, half: bool = False) -> tuple[int, int]:
+    r"""Give the odds of a second round that leaves a single report at most `eps_first`, as much of it as can be.
+
+    The chain of two randomized responses is at most at odds R : 1 if
+
+    .. math:: \frac{a_2}{b_2} \le \frac{R\,(a_1 + (K-2)\,b_1) - (K-1)\,b_1}{a_1 - R\,b_1}.
+
+    With `half`, R is the root of :math:`e^{\varepsilon_1}`: two bits will tell of an answer, each as much.
+
+    >>> a, b = second_odds((3, 1), "0.5108256", 2)  # two answers; ln(5/3) = 0.51082562...
+    >>> round(a / b, 6)
+    3.0
+    """
+    asked = epsilon_asked("eps_first", eps_first)
+    both, (a, b) = exponential_not_above(asked / 2 if half else asked), first
+    if both * b >= a:
+        raise ValueError(
+            "eps_first must be below eps_infinity, because the second round only adds noise to the first, but got "
+            f"{eps_first}; without a second round, a design that is not memoized will do"
+        )
+    ratio = (both * (a + (keys - 2) * b) - (keys - 1) * b) / (a - both * b)
+    c, d = odds_not_above(ratio, lambda a, b: a + (keys - 1) * b)
+    if c <= d or c + (keys - 1) * d >= TOTAL_LIMIT:
+        raise ValueError(
+            f"eps_first must leave the second round odds that can be drawn from 64 bits for {keys:,} keys, but got "
+            f"{eps_first}, which is too {'small' if c <= d else 'near to eps_infinity'}"
+        )
+    return lowest_terms(c, d)

@@ -1,0 +1,268 @@
+r"""Local hashing by affine functions modulo a prime: the form with a seed in every report.
+
+A report is :math:`(\alpha, \beta, s)`: a function :math:`h(x) = ((\alpha x + \beta) \bmod P) \bmod g` for a prime
+P >= K, with :math:`\alpha` from 1 to P - 1 and :math:`\beta` from 0 to P - 1, and a hash value s that is the true one
+with odds a : b against each other one. Such functions take any two answers to any two numbers modulo P equally often,
+so that two answers have the same hash with one probability, whichever they are: with P = m g + rho,
+
+.. math:: c = \frac{\rho (m+1) m + (g-\rho)\, m (m-1)}{P (P-1)} < \frac1g, \qquad
+          p = \frac{a}{a + (g-1) b}, \qquad q = c\, p + (1-c) \frac{b}{a + (g-1) b}.
+
+A worked number: P = 5 and g = 2, at odds 3 : 1. Classes of 3 and 2 numbers: c = (1 * 3 * 2 + 1 * 2 * 1) / 20 = 2/5,
+p = 3/4 and q = 2/5 * 3/4 + 3/5 * 1/4 = 9/20.
+
+The draw: three uniform whole numbers, alpha - 1 below P - 1, beta below P, and one below a + (g-1) b that decides as in
+randomized response: below a the true hash, else number (v - a) // b among the others.
+
+Nearly all reports differ, so that they are counted one by one, in K steps each; `hashing` has a form for which that is
+not so.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warner.designs.contract import revealed
+from warner.designs.draws import CHUNK, uniform
+from warner.designs.exact import odds_as_given, odds_from_epsilon, odds_from_json, whole_number
+from warner.designs.facts import Symmetry
+from warner.designs.forms import HashForm
+from warner.designs.labels import canonical, first_and_last, labels_from_json, labels_to_json, listed
+from warner.designs.structured import deniable, refuse_both, refuse_odds
+from warner.designs.structured.geometry import is_prime, next_prime
+from warner.designs.symmetric import Symmetric
+
+if TYPE_CHECKING:
+    from warner.arrays import Counts, Integers, Mask
+    from warner.designs.draws import RandomBytes
+    from warner.designs.exact import Number, Odds
+    from warner.designs.labels import Domain, Labels
+    from warner.documents import Document
+
+LARGEST_PRIME = 2**32 - 5  # alpha x + beta is then an integer of 64 bits
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class AffineHashing(Symmetric):
+    """Report a random affine hash function, and the hash of the answer under randomized response.
+
+    Made by `LocalHashing.affine`, where its parameters are described.
+
+    Examples
+    --------
+    >>> from warner import LocalHashing
+    >>> survey = LocalHashing.affine(5, odds=(3, 1), values=2)
+    >>> survey.p, round(survey.q, 4)
+    (0.75, 0.45)
+    """
+
+    domain: Labels
+    odds: tuple[int, int]
+    values: int
+    prime: int
+
+    mechanism = "local hashing"
+    field_names = frozenset({"domain", "odds", "hash", "prime", "values"})
+
+    def __init__(
+        self,
+        domain: Domain,
+        *,
+        epsilon: Number | None = None,
+        odds: Odds | None = None,
+        values: Number | None = None,
+        prime: Number | None = None,
+    ) -> None:
+        refuse_both(self.mechanism, epsilon, odds, "values and prime")
+        labels = canonical(domain)
+        if (k := len(labels)) > LARGEST_PRIME:
+            raise ValueError(f"domain must have at most {LARGEST_PRIME:,} answers to be hashed, but got {k:,}")
+        modulus = None if prime is None else whole_number("prime", prime, 3, LARGEST_PRIME)
+        g = None if values is None else whole_number("values", values, 2, (modulus or LARGEST_PRIME) - 1)
+        self._set(labels, *_chosen(k, epsilon, odds, g, modulus))
+
+    def _set(self, labels: Labels, a: int, b: int, values: int, prime: int) -> None:
+        if not is_prime(prime):
+            raise ValueError(f"prime must be a prime number, but got {prime}; the next one is {next_prime(prime)}")
+        if prime < len(labels):
+            raise ValueError(f"prime must be at least the number of answers, {len(labels):,}, but got {prime:,}")
+        refuse_odds(a, b, a + (values - 1) * b)
+        for name, value in {"domain": labels, "odds": (a, b), "values": values, "prime": prime}.items():
+            object.__setattr__(self, name, value)
+
+    @cached_property
+    def symmetry(self) -> Symmetry:
+        """The probabilities that a report supports the answer that is held, and another one, and those of pairs.
+
+        That of two answers of which neither is held depends on which three they are: it is the average over all
+        numbers modulo the prime.
+        """
+        (a, b), total = self.odds, self.odds[0] + (self.values - 1) * self.odds[1]
+        two, three = _collisions(self.prime, self.values)
+        other = two * a + (1 - two) * b
+        whole = total * other.denominator
+        held, others = a * other.denominator, other.numerator
+        divisor = math.gcd(whole, held, others)
+        neither = (three * a + (two - three) * b) / total
+        return Symmetry(held // divisor, others // divisor, whole // divisor, two * a / total, neither)
+
+    @property
+    def supported(self) -> None:
+        """Classes of numbers with the same hash differ in size."""
+
+    @property
+    def most_supported(self) -> int:
+        """The largest class: with alpha = g, it begins with neighbours."""
+        return min(self.k, -(-self.prime // self.values))
+
+    @property
+    def report_form(self) -> HashForm:
+        """Reports are written as alpha:beta:value."""
+        return HashForm(self.prime, self.values)
+
+    @property
+    def draws(self) -> tuple[int, ...]:
+        """One number for each of alpha and beta, and one for the hash."""
+        a, b = self.odds
+        return self.prime - 1, self.prime, a + (self.values - 1) * b
+
+    @classmethod
+    def examples(cls) -> tuple[AffineHashing, ...]:
+        """Give functions with two values and with three, for as many answers as the prime and for fewer."""
+        return (
+            cls(5, odds=(3, 1), values=2, prime=5),
+            cls(["a", "b", "c", "d", "e", "f", "g"], odds=(5, 2), values=3, prime=7),
+            cls(4, odds=(2, 1), values=2, prime=7),
+        )
+
+    def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
+        """Draw one function and one hash for each answer: a row of three whole numbers."""
+        (a, b), reports = self.odds, np.empty((answers.size, 3), dtype=np.int64)
+        for start in range(0, answers.size, CHUNK):
+            rows, truth = reports[start : start + CHUNK], answers[start : start + CHUNK]
+            rows[:, 0] = uniform(truth.size, self.prime - 1, random_bytes) + np.uint64(1)
+            rows[:, 1] = uniform(truth.size, self.prime, random_bytes)
+            drawn = uniform(truth.size, a + (self.values - 1) * b, random_bytes).astype(np.int64)
+            hashes = self._hashed(rows, truth)
+            lies = np.maximum(drawn - a, 0) // max(b, 1)
+            lies += lies >= hashes  # in their order, skipping the true one
+            rows[:, 2] = np.where(drawn < a, hashes, lies)
+        return reports
+
+    def _hashed(self, reports: Integers, answers: Integers) -> Integers:
+        """Hash answers, of a shape that broadcasts with (reports,), by the functions of these reports."""
+        alpha, beta = reports[..., 0].astype(np.uint64), reports[..., 1].astype(np.uint64)
+        number = alpha * answers.astype(np.uint64) + beta
+        number -= number // np.uint64(self.prime) * np.uint64(self.prime)
+        number -= number // np.uint64(self.values) * np.uint64(self.values)
+        return number.astype(np.int64)
+
+    def supports(self, reports: Counts) -> Mask:
+        """Give for each report, a row each, which answers have its hash."""
+        return np.asarray(self._hashed(reports[:, np.newaxis], np.arange(self.k)) == reports[:, [2]])
+
+    def with_epsilon(self, epsilon: Number) -> AffineHashing:
+        """Give the best affine hashing modulo the same prime that spends at most this epsilon."""
+        made = type(self).__new__(type(self))
+        made._set(self.domain, *_chosen(self.k, epsilon, None, None, self.prime))
+        return made
+
+    def sentences(self) -> tuple[str, ...]:
+        """Explain what is done, what a report reveals, and how deniable an answer is."""
+        happens = (
+            f"What happens to an answer: one of {self.prime * (self.prime - 1):,} hash functions is drawn, which takes "
+            f"each answer to one of {self.values:,} values, and reported with such a value, and so with the set of "
+            f"the answers that have it. With probability {self.p:.4g} the true answer is in that set, and any given "
+            f"other answer with {self.q:.4g}."
+        )
+        reveals = (
+            revealed(self)
+            if self.odds[1]
+            else "What a report reveals: that every answer with another hash is not the truth (epsilon inf)."
+        )
+        return listed("answers", self.domain), happens, reveals, deniable(self, self.k / self.values, constant=False)
+
+    def summary(self) -> str:
+        """Name the design in one line, with its epsilon."""
+        return (
+            f"LocalHashing to {self.values} values modulo {self.prime} among {self.k} answers "
+            f"({first_and_last(self.domain)}): truth {self.p:.4g}, each other {self.q:.4g}, epsilon "
+            f"{self.shown_epsilon()}"
+        )
+
+    def fields(self) -> Document:
+        """Give domain, odds, as decimal strings, the kind of hash, the prime and the number of values."""
+        return {
+            "domain": labels_to_json(self.domain),
+            "odds": [str(part) for part in self.odds],
+            "hash": "affine",
+            "prime": self.prime,
+            "values": self.values,
+        }
+
+    @classmethod
+    def from_fields(cls, fields: Document) -> AffineHashing:
+        """Read domain, odds, prime and values."""
+        if fields["hash"] != "affine":
+            raise ValueError('this design is damaged: hash must be "affine"')
+        labels, prime, values = (
+            canonical(labels_from_json("domain", fields["domain"])),
+            fields["prime"],
+            fields["values"],
+        )
+        if type(prime) is not int or not 3 <= prime <= LARGEST_PRIME:
+            raise ValueError(f"this design is damaged: prime must be a whole number from 3 to {LARGEST_PRIME}")
+        if type(values) is not int or not 2 <= values < prime:
+            raise ValueError("this design is damaged: values must be a whole number from 2 to the prime less 1")
+        made = cls.__new__(cls)
+        made._set(labels, *odds_as_given(odds_from_json(fields["odds"])), values, prime)
+        return made
+
+
+def _collisions(prime: int, values: int) -> tuple[Fraction, Fraction]:
+    """Give the probability that two numbers have the same hash, and that three have it, on average over the third."""
+    m, larger = divmod(prime, values)  # so many classes of m + 1 numbers, the others of m
+    two = larger * (m + 1) * m + (values - larger) * m * (m - 1)
+    three = larger * (m + 1) * m * (m - 1) + (values - larger) * m * (m - 1) * (m - 2)
+    pairs = prime * (prime - 1)
+    return Fraction(two, pairs), Fraction(three, pairs * (prime - 2))
+
+
+def _chosen(
+    k: int, epsilon: Number | None, odds: Odds | None, values: int | None, prime: int | None
+) -> tuple[int, int, int, int]:
+    """Give odds, values and prime: those that were given, and the best of the others."""
+    if odds is not None:
+        a, b = odds_as_given(odds)
+        refuse_odds(a, b, 0)
+    else:
+        assert epsilon is not None
+        a, b = odds_from_epsilon(epsilon, k, lambda a, b: a + b)  # as finely as can be, to choose the values by
+    if prime is None:
+        prime = next_prime(max(k, 3, (values or 0) + 1))
+    if values is None:
+        near = a // b + 1 if b else prime
+        values = min(_candidates(prime, near), key=lambda g: _variance(prime, g, a, b))
+    if epsilon is not None:
+        a, b = odds_from_epsilon(epsilon, k, lambda a, b: a + (values - 1) * b)
+    return a, b, values, prime
+
+
+def _candidates(prime: int, near: int) -> list[int]:
+    """Give numbers of values near the ideal one, and those that make classes of about its size as even as can be."""
+    sizes = [size for size in range(prime // near - 1, prime // near + 3) if size > 0]
+    numbers = [near + step for step in (-1, 0, 1, 2)] + [prime // size + more for size in sizes for more in (0, 1)]
+    return sorted({min(max(number, 2), prime - 1) for number in numbers})
+
+
+def _variance(prime: int, values: int, a: int, b: int) -> Fraction:
+    """Give the variance q (1-q) / (p-q)^2, times n, of the unbiased share of an answer that nobody holds."""
+    total, two = a + (values - 1) * b, _collisions(prime, values)[0]
+    p, q = Fraction(a, total), (two * a + (1 - two) * b) / total
+    return q * (1 - q) / (p - q) ** 2

@@ -1,0 +1,234 @@
+r"""Hadamard response: report a row of a Hadamard matrix in which the answer has a plus, more likely than a minus [1]_.
+
+Answer i is the vector v = i + 1 of t bits, a report is any vector y of t bits, from 0 to :math:`2^t - 1`, and stands
+for the answers v that have an even number of ones in common with it:
+
+.. math:: P(y \mid v) = \frac{a}{(a+b)\, 2^{t-1}} \text{ if } \langle v, y\rangle = 0, \quad
+          \frac{b}{(a+b)\, 2^{t-1}} \text{ if } 1, \qquad p = \frac{a}{a+b}, \qquad q = \frac12.
+
+Half of the reports hold a given answer, a quarter two given ones. Counting is a Walsh-Hadamard transform. It is
+projective geometry response over the field of two elements with one report more: 0, which stands for all answers and
+says nothing. For e^epsilon above 1.5 or so `ProjectiveGeometry` is the more precise.
+
+A worked number: t = 2, three answers, at odds 3 : 1: p = 3/4. Report 1 stands for answer 1 (v = 2), report 0 for all.
+
+The draw: a uniform whole number below (a + b) 2^t is w 2^t + y. If y has an odd number of ones in common with v and
+w < a, or an even number and w >= a, the lowest one of v is flipped in y.
+
+This is the response with one block. That with several blocks is less precise than `ProjectiveGeometry` for as many
+bits, and its counts are not binomial.
+
+References
+----------
+.. [1] J. Acharya, Z. Sun, H. Zhang, "Hadamard response: estimating distributions privately, efficiently, and with
+   little communication", Proc. 22nd Int. Conf. Artificial Intelligence and Statistics (2019), 1120-1129.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warner.designs.draws import CHUNK, uniform
+from warner.designs.exact import odds_as_given, odds_from_epsilon, odds_from_json, whole_number
+from warner.designs.labels import canonical, first_and_last, labels_from_json, labels_to_json
+from warner.designs.structured import Blocks, Structured, refuse_both, refuse_odds
+from warner.designs.structured.geometry import walsh_hadamard
+
+if TYPE_CHECKING:
+    from warner.arrays import Counts, Integers, Mask
+    from warner.designs.draws import RandomBytes
+    from warner.designs.exact import Number, Odds
+    from warner.designs.labels import Domain, Labels
+    from warner.documents import Document
+
+MOST_BITS = 60
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class HadamardResponse(Structured):
+    r"""Report a vector of bits that has, more likely than not, an even number of ones in common with the answer.
+
+    Parameters
+    ----------
+    domain : int or sequence of str or of int
+        The possible answers, all distinct, in the order of every result; or their number K.
+    epsilon : number, optional
+        The most that one report may reveal, in nats, from 1e-9 to 40. The design never spends more.
+    odds : pair of numbers or str, optional
+        Instead of epsilon: even against odd, ``(a, b)`` with a > b.
+    bits : int, optional
+        The number t of bits of a report; if not given, the least with :math:`2^t - 1` at least K.
+
+    Attributes
+    ----------
+    domain : tuple or range
+        The labels; consecutive integers are held as a range.
+    odds : tuple of int
+        ``(a, b)`` in lowest terms.
+    bits : int
+        The number of bits of a report.
+
+    Examples
+    --------
+    >>> survey = HadamardResponse(["a", "b", "c"], odds=(3, 1))
+    >>> survey.p, survey.q
+    (0.75, 0.5)
+    >>> HadamardResponse(1000, epsilon=1)
+    <HadamardResponse of 10 bits among 1000 answers (0, 1, 2, ..., 999): truth 0.7311, each other 0.5, epsilon 1>
+    """
+
+    domain: Labels
+    odds: tuple[int, int]
+    bits: int
+
+    mechanism = "Hadamard response"
+    parameters = ("epsilon", "odds", "bits")
+    field_names = frozenset({"domain", "odds", "bits"})
+
+    def __init__(
+        self,
+        domain: Domain,
+        *,
+        epsilon: Number | None = None,
+        odds: Odds | None = None,
+        bits: Number | None = None,
+    ) -> None:
+        refuse_both(self.mechanism, epsilon, odds, "bits")
+        labels = canonical(domain)
+        t = len(labels).bit_length() if bits is None else whole_number("bits", bits, 2, MOST_BITS)
+        if epsilon is not None:
+            a, b = _odds(epsilon, len(labels), t)
+        else:
+            assert odds is not None
+            a, b = odds_as_given(odds)
+        self._set(labels, a, b, t)
+
+    def _set(self, labels: Labels, a: int, b: int, bits: int) -> None:
+        if 2**bits <= len(labels):
+            raise ValueError(
+                f"bits must be large enough that 2^bits is above the number of answers, {len(labels):,}, but got {bits}"
+            )
+        refuse_odds(a, b, (a + b) << bits)
+        for name, value in {"domain": labels, "odds": (a, b), "bits": bits}.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def blocks(self) -> Blocks:
+        """The vectors of t bits, but for 0 which is no point; each with its half of them."""
+        half, points = 2 ** (self.bits - 1), 2**self.bits - 1
+        # Of the blocks with two given points, that of 0 has all points, the others half of all vectors, less 0.
+        third = Fraction(points - 2 + (half // 2 - 1) * (half - 3), points - 2)
+        return Blocks(points, 2 * half, half, half // 2, third)
+
+    @property
+    def supported(self) -> None:
+        """Report 0 stands for all answers, the others do not."""
+
+    @property
+    def draws(self) -> tuple[int, ...]:
+        """One number below (a + b) 2^t."""
+        return (sum(self.odds) << self.bits,)
+
+    @classmethod
+    def examples(cls) -> tuple[HadamardResponse, ...]:
+        """Give designs with as many answers as vectors, and with fewer, and one that tells for certain."""
+        return (
+            cls(["a", "b", "c"], odds=(3, 1)),
+            cls(5, odds=(5, 2)),
+            cls(7, odds=(2, 1)),
+            cls(["yes", "no"], odds=(3, 1), bits=3),
+            cls(3, odds=(1, 0)),
+        )
+
+    def supports(self, reports: Counts) -> Mask:
+        """Give for each report, a row each, which answers have an even number of ones in common with it."""
+        return _even(reports[:, np.newaxis], np.arange(1, self.k + 1))
+
+    def sums_within(self, weights: Counts) -> Counts:
+        """Sum over the points with an even number of ones in common with each report."""
+        return _half_sums(np.concatenate([np.zeros_like(weights[..., :1]), weights], axis=-1))
+
+    def sums_around(self, weights: Counts) -> Counts:
+        """Sum over the reports with an even number of ones in common with each point."""
+        return _half_sums(weights)[..., 1:]
+
+    def block_with(self, answers: Integers, numbers: Integers) -> Integers:
+        """Give the report with these bits beside the answer's lowest one, and an even number in common."""
+        points = answers + 1
+        lowest = points & -points
+        high = numbers & -lowest
+        reports = high + numbers  # bits from the lowest one on move up by one place
+        return np.where(_even(reports, points), reports, reports | lowest)
+
+    def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
+        """Draw one vector for each answer: one whole number below (a + b) 2^t decides."""
+        a = self.odds[0]
+        reports = np.empty_like(answers)
+        for start in range(0, answers.size, CHUNK):
+            points = answers[start : start + CHUNK] + 1
+            drawn = uniform(points.size, self.draws[0], random_bytes).astype(np.int64)
+            vectors = drawn & (2**self.bits - 1)
+            wrong = _even(vectors, points) == (drawn >> self.bits >= a)
+            reports[start : start + CHUNK] = vectors ^ (wrong * (points & -points))
+        return reports
+
+    @classmethod
+    def for_epsilon(cls, domain: Domain, epsilon: Number) -> HadamardResponse:
+        """Give the Hadamard response that spends at most this epsilon."""
+        return cls(domain, epsilon=epsilon)
+
+    def with_epsilon(self, epsilon: Number) -> HadamardResponse:
+        """Give the Hadamard response among the same answers, of as many bits, that spends at most this epsilon."""
+        made = type(self).__new__(type(self))
+        made._set(self.domain, *_odds(epsilon, self.k, self.bits), self.bits)
+        return made
+
+    def summary(self) -> str:
+        """Name the design in one line, with its epsilon."""
+        return (
+            f"HadamardResponse of {self.bits} bits among {self.k} answers ({first_and_last(self.domain)}): truth "
+            f"{self.p:.4g}, each other {self.q:.4g}, epsilon {self.shown_epsilon()}"
+        )
+
+    def fields(self) -> Document:
+        """Give domain, odds, as decimal strings, and the number of bits."""
+        return {
+            "domain": labels_to_json(self.domain),
+            "odds": [str(part) for part in self.odds],
+            "bits": self.bits,
+        }
+
+    @classmethod
+    def from_fields(cls, fields: Document) -> HadamardResponse:
+        """Read domain, odds and bits."""
+        labels, bits = canonical(labels_from_json("domain", fields["domain"])), fields["bits"]
+        if type(bits) is not int or not 2 <= bits <= MOST_BITS:
+            raise ValueError(f"this design is damaged: bits must be a whole number from 2 to {MOST_BITS}")
+        made = cls.__new__(cls)
+        made._set(labels, *odds_as_given(odds_from_json(fields["odds"])), bits)
+        return made
+
+    def _stands_for(self) -> str:
+        return (
+            f"the set of the answers that have an even number of ones in common with it, both written with {self.bits} "
+            "binary digits and answers numbered from 1: about half of them"
+        )
+
+
+def _odds(epsilon: Number, k: int, bits: int) -> tuple[int, int]:
+    return odds_from_epsilon(epsilon, k, lambda a, b: (a + b) << bits)
+
+
+def _even(first: Integers, second: Integers) -> Mask:
+    """Tell which pairs have an even number of ones in common."""
+    return np.asarray(np.bitwise_count(first & second) % 2 == 0)
+
+
+def _half_sums(values: Counts) -> Counts:
+    """Sum over the vectors with an even number of ones in common with each: half of the sum and of the transform."""
+    twice = values.sum(axis=-1, keepdims=True) + walsh_hadamard(values)
+    return np.asarray(twice // 2 if twice.dtype.kind in "iu" else twice / 2)

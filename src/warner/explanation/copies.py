@@ -1,0 +1,93 @@
+"""Copies of all people, one for each answer that they may hold: the columns of the model if they did."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warner.regression.covariates import as_objects
+from warner.regression.formulas import formula_terms
+from warner.regression.identification import refuse_dependent, refuse_too_few
+from warner.regression.terms import listed_terms
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warner.arrays import Array, Integers
+    from warner.explanation.people import Individuals, Question
+    from warner.regression.covariates import Columns
+    from warner.regression.terms import Terms
+
+DEPENDENT = 1e-8  # part of a column that the columns before it must leave over
+
+
+def stacked_copies(
+    right: str, on: Sequence[str] | None, people: Individuals, variables: Sequence[str], questions: Sequence[Question]
+) -> tuple[Terms, Array]:
+    """Give the terms of a model, and their columns for each combination of answers, of shape (k, n, columns)."""
+    stacked = _stacked(people, variables, questions)
+    terms = _terms(right, on, stacked, people, questions)
+    copies = np.ascontiguousarray(terms.evaluate(stacked).reshape(-1, people.n, len(terms.names)))
+    flat = copies.reshape(-1, len(terms.names))
+    rows = people.rows
+    refuse_too_few(rows, len(terms.names))
+    refuse_dependent(replace(rows, x=flat, weight=np.tile(rows.weight, len(copies))), named(terms.names, questions))
+    return terms, copies
+
+
+def _stacked(people: Individuals, variables: Sequence[str], questions: Sequence[Question]) -> Columns:
+    """Give the columns of copies of all people, one for each combination of answers."""
+    sizes = [question.k for question in questions]
+    total = int(np.prod(sizes))
+    stacked = {name: np.tile(people.columns[name], total) for name in variables}
+    for question, place in zip(questions, np.unravel_index(np.arange(total), sizes), strict=True):
+        labels = as_objects([str(label) for label in question.domain])
+        stacked[question.name] = np.repeat(labels[place], people.n)
+    return stacked
+
+
+def _terms(
+    right: str, on: Sequence[str] | None, stacked: Columns, people: Individuals, questions: Sequence[Question]
+) -> Terms:
+    """Make the terms, with the last answer of each question as the reference."""
+    orders = dict(people.orders)
+    for question in questions:
+        labels = [str(label) for label in question.domain]
+        orders[question.name] = (labels[-1], *labels[:-1])
+    if on is not None:
+        return listed_terms([*on, *(question.name for question in questions)], stacked, orders=orders)
+    # What a formula remembers of all people, such as their average, is that of one copy.
+    copies = int(np.prod([question.k for question in questions]))
+    once: Integers = np.repeat([1, *[0] * (copies - 1)], people.n)
+    return formula_terms(right, stacked, people=once, orders=orders)
+
+
+def named(names: Sequence[str], questions: Sequence[Question]) -> tuple[str, ...]:
+    """Name indicators of answers by the answer alone: trait[yes]."""
+    for question in questions:
+        for label in question.domain:
+            names = [name.replace(f"{question.name}[T.{label}]", f"{question.name}[{label}]") for name in names]
+    return tuple(names)
+
+
+def _independent(columns: Array) -> list[int]:
+    """Give the columns, by their numbers, that do not follow from those before them."""
+    basis: list[Array] = []
+    chosen = []
+    for place, column in enumerate(columns.T):
+        size = float(np.linalg.norm(column))
+        left = column
+        for _ in range(2):  # once more, against rounding
+            left = left - sum((direction * (direction @ left) for direction in basis), np.zeros_like(left))
+        if size > 0 and np.linalg.norm(left) > DEPENDENT * size:
+            basis.append(left / np.linalg.norm(left))
+            chosen.append(place)
+    return chosen
+
+
+def share_columns(copies: Array) -> Array:
+    """Give what the shares of the answers may depend on: a constant, and what is left of the terms at the reference."""
+    columns = np.column_stack([np.ones(copies.shape[1]), copies[-1]])
+    return columns[:, _independent(columns)]

@@ -1,0 +1,223 @@
+r"""An outcome that may depend on an answer which was randomized, by equations that need not know the answer.
+
+Each person has a row of the model for every answer that they may hold: with outcome :math:`o_n`, columns :math:`x_{nk}`
+if the answer were k, and coefficients :math:`\gamma`, the linear predictor is :math:`\eta_{nk} = x_{nk}'\gamma`. If
+answers were known, each person would add the score :math:`s_{nk}(\gamma)` of one row. With debiased indicators z of
+the answers (`debiased`), :math:`E[z_{nk} \mid \text{answer}, o_n, x_n]` is one for the answer and zero for the others,
+so that
+
+.. math:: \sum_n w_n \sum_k z_{nk} s_{nk}(\gamma) = 0
+
+has the right answer on average whatever the outcome's law is: a weighted fit on k stacked copies of the data, some of
+whose weights are negative. It needs no model of who holds which answer and no normal errors; only that the device
+depended on nothing but the answer. The errors are those of any estimating equation, :math:`A^{-1} B A^{-T}` with
+
+.. math:: A = \sum_n w_n \sum_k z_{nk} v_{nk} x_{nk} x_{nk}', \qquad B = \sum_n u_n u_n', \quad
+          u_n = w_n \sum_k z_{nk} s_{nk},
+
+:math:`v = 1` for a mean and :math:`\pi(1-\pi)` for a logit. A estimates a positive matrix, but is only that on average:
+where it is not positive, there is too little information for any answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn, TypeAlias
+
+import numpy as np
+from scipy.special import expit
+
+from warner.regression.cluster_robust import Clusters, cluster_robust, clusters_of, information_by_cluster
+from warner.regression.likelihood import Place
+from warner.regression.maxima import infinity
+from warner.regression.newton import DEFINITE, climbed
+from warner.regression.standard_errors import spread_of_scores
+
+if TYPE_CHECKING:
+    from warner.arrays import Array
+    from warner.regression.cluster_robust import ClusterRobust
+    from warner.regression.rows import Rows
+
+Regressed: TypeAlias = Literal["linear", "logit"]
+
+REACH = 5.0  # how far a predictor may move in one step
+LEAST = 1e-6  # share of an answer, for its probability given a report
+NEAR = 8.0  # where a predictor is pulled back to, to see whether it runs away
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """People, one by one: an outcome, and what would predict it after each answer.
+
+    Attributes
+    ----------
+    outcome : array of shape (n,)
+        What is explained; 0 or 1 for a logit.
+    copies : array of shape (k, n, columns)
+        The columns of the model if the answer were each of the k.
+    indicators : array of shape (n, k), or None
+        The debiased indicators of the answers; None where reports do not tell all answers.
+    rows : Rows
+        Each person's report, weight, cluster and stratum, and the columns that the shares of answers may depend on.
+    """
+
+    outcome: Array
+    copies: Array
+    indicators: Array | None
+    rows: Rows
+
+    @property
+    def size(self) -> Array:
+        """The root mean square of each column."""
+        return np.asarray(np.sqrt(np.mean(self.copies**2, axis=(0, 1))))
+
+
+class Corrected(NamedTuple):
+    """A solution of the corrected score.
+
+    `strength` is how many standard errors the information lies above zero in the direction in which it is smallest;
+    `clustered` are the errors where people are clustered.
+    """
+
+    coefficients: Array
+    covariance: Array
+    strength: float
+    clustered: ClusterRobust | None = None
+
+
+def terms_of(family: Regressed, eta: Array, outcome: Array) -> tuple[Array, Array, Array]:
+    """Give the logarithm of the outcome's law, its derivative in eta, and minus the second one.
+
+    Of the mean, half the square of the residual: a normal law with variance one, but for a constant.
+    """
+    if family == "linear":
+        residual = outcome - eta
+        return -(residual**2) / 2, residual, np.ones_like(eta)
+    mean = expit(eta)
+    # log P(o) = o eta - log(1 + e^eta) without overflow, and 1 - expit(eta) = expit(-eta).
+    return outcome * eta - np.logaddexp(0, eta), outcome - mean, mean * expit(-eta)
+
+
+class Score:
+    """The corrected score as the slope of a surface: the stacked copies' log-likelihood, weighted by indicators.
+
+    Weights may be negative, so that the surface need not have a summit.
+    """
+
+    reach = REACH
+
+    def __init__(self, people: Outcomes, indicators: Array, family: Regressed) -> None:
+        self.outcome, self.columns, self.family = people.outcome, people.copies, family
+        self.weight = (people.rows.weight[:, np.newaxis] * indicators).T
+        self.total = float(people.rows.weight.sum())
+        self.scale, self.basis = people.size, np.diag(1 / people.size)
+
+    def predictors(self, b: Array) -> Array:
+        """Give the linear predictors of all copies, (k, n)."""
+        return np.asarray(self.columns @ b)
+
+    movement = predictors
+
+    def value(self, b: Array) -> float:
+        """Give the height."""
+        return float((self.weight * terms_of(self.family, self.predictors(b), self.outcome)[0]).sum())
+
+    def at(self, b: Array) -> Place:
+        """Give the height, the corrected score, and A."""
+        value, slope, curvature = terms_of(self.family, self.predictors(b), self.outcome)
+        return Place(
+            float((self.weight * value).sum()),
+            self.scores(slope).sum(axis=0),
+            self.information(self.weight * curvature),
+        )
+
+    def nearer(self, eta: Array) -> Array:
+        """Give predictors that are nearer, at which the height still has a slope."""
+        return np.clip(eta, -NEAR, NEAR)
+
+    def scores(self, slope: Array) -> Array:
+        """Give each person's score, weighted: (n, columns)."""
+        return np.asarray(np.einsum("kn,knp->np", self.weight * slope, self.columns))
+
+    def information(self, weight: Array) -> Array:
+        """Give the sum of outer products of the columns of all copies with these weights."""
+        flat = self.columns.reshape(-1, self.columns.shape[-1])
+        return np.asarray(flat.T @ (flat * weight.reshape(-1, 1)))
+
+    def strength(self, curvature: Array) -> float:
+        """Give the smallest eigenvalue of A, in units of the columns, in its own standard errors; 0 if not positive."""
+        weight = self.weight * curvature
+        values, vectors = np.linalg.eigh(self.information(weight) / np.outer(self.scale, self.scale) / self.total)
+        if values[0] <= DEFINITE:
+            return 0.0
+        parts = (weight * self.predictors(vectors[:, 0] / self.scale) ** 2).sum(axis=0)
+        error = float(np.sqrt(((parts - parts.mean()) ** 2).sum()))
+        return float(parts.sum()) / error if error > 0 else np.inf
+
+
+def corrected(people: Outcomes, family: Regressed) -> Corrected:
+    """Solve the corrected score: in closed form for a mean, by Newton's method for a logit."""
+    if people.indicators is None:
+        raise ValueError(
+            'method="corrected" needs reports that tell the share of every answer, but these do not; method="ml" may '
+            "still do, by a model of the answers"
+        )
+    score = Score(people, people.indicators, family)
+    gamma: Array = np.zeros(people.copies.shape[-1])
+    start = score.at(gamma)
+    if score.strength(np.ones_like(score.weight)) == 0:
+        _refuse_indefinite()
+    if family == "linear":
+        gamma = np.asarray(np.linalg.solve(start.information, start.gradient))
+    else:
+        peak = climbed(score, gamma)
+        if not peak.reached or infinity(score, peak) is not None:
+            raise ValueError(
+                "the corrected equations of this logit have no finite solution: some group has, after correction, "
+                "hardly anybody with one of the two outcomes; take fewer terms, or collect more reports"
+            )
+        gamma = peak.coefficients
+    _, slope, curvature = terms_of(family, score.predictors(gamma), people.outcome)
+    strength = score.strength(curvature)
+    if strength == 0:
+        _refuse_indefinite()
+    scale = np.outer(score.scale, score.scale)
+    half = np.linalg.inv(score.information(score.weight * curvature) / scale)
+    if people.rows.cluster is not None:
+        inverse = half / scale
+        robust = _clustered(people, score, slope, curvature, (inverse + inverse.T) / 2)
+        return Corrected(gamma, robust.known_covariance, strength, robust)
+    covariance = half @ (_spread(people.rows, score.scores(slope)) / scale) @ half / scale
+    return Corrected(gamma, (covariance + covariance.T) / 2, strength)
+
+
+def _clustered(people: Outcomes, score: Score, slope: Array, curvature: Array, inverse: Array) -> ClusterRobust:
+    """Give the errors where people are clustered.
+
+    A alone may be negative for a single cluster. Its mean given the reports is not: in the place of debiased indicators
+    it has the probabilities of the answers, from their shares overall.
+    """
+    rows, clusters = people.rows, clusters_of(people.rows)
+    assert people.indicators is not None
+    shares = np.maximum(rows.weight @ people.indicators / rows.weight.sum(), LEAST)
+    held = rows.likelihood * shares
+    held /= held.sum(axis=1, keepdims=True)
+    k, n, width = people.copies.shape
+    copied = Clusters(np.tile(clusters.cluster, k), clusters.stratum)
+    weight = (held * rows.weight[:, np.newaxis]).T * curvature
+    information = information_by_cluster(copied, people.copies.reshape(k * n, width), weight.ravel())
+    return cluster_robust(rows, clusters, score.scores(slope) / rows.weight[:, np.newaxis], information, inverse)
+
+
+def _spread(rows: Rows, scores: Array) -> Array:
+    """Give B from weighted scores: as for any likelihood, but without n / (n - 1) where there are no strata."""
+    if rows.stratum is None:
+        return np.asarray(scores.T @ scores)
+    return spread_of_scores(rows, scores / rows.weight[:, np.newaxis])
+
+
+def _refuse_indefinite() -> NoReturn:
+    raise ValueError(
+        "there is too little information to tell this model's coefficients: the corrected equations have no maximum "
+        "for these reports; take fewer terms with the randomized answer, or collect more reports"
+    )

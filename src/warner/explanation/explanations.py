@@ -1,0 +1,441 @@
+"""Does the trait explain an outcome? A randomized answer among the predictors of a regression.
+
+Which method to use: ``"corrected"``, unless there is a reason not to. It assumes no law of the outcome and no model of
+who holds which answer. ``"ml"`` is more precise if its assumptions hold (for a yes-or-no outcome, by a few percent),
+and misleading if they do not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from warner.explanation.copies import named, share_columns, stacked_copies
+from warner.explanation.corrected import Outcomes, Regressed, corrected
+from warner.explanation.joint import joint
+from warner.explanation.people import individuals, questions_of
+from warner.regression.collapsing import column_names, open_source
+from warner.regression.formulas import sides, variables_of
+from warner.regression.intervals import freedom_column, p_values, quantile
+from warner.results import Result, plain
+from warner.typesetting import Printed, estimate_columns, labels
+from warner.words import counted, level_text, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from warner.arrays import Array, Counts, Label
+    from warner.designs import Design
+    from warner.documents import Document
+    from warner.explanation.people import Question
+    from warner.regression.cluster_robust import ClusterRobust
+    from warner.regression.maxima import Optimum
+
+Method: TypeAlias = Literal["corrected", "ml"]
+Shares: TypeAlias = Literal["covariates", "constant"]
+Unknown: TypeAlias = Literal["error", "drop"]
+
+FORMAT, VERSION = "warner explanation", 1
+WEAK = 3.0  # standard errors of the information above zero, below which estimates are unstable
+SHARE_COEFFICIENTS = 500  # of the model of the answers
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(Result):
+    """How an outcome depends on a randomized answer and on what else is known: the result of `explain`.
+
+    Attributes
+    ----------
+    outcome, formula : str
+        What is explained, and by what.
+    family : "linear" or "logit"
+        What the coefficients are differences of: the expected outcome, or its log-odds.
+    method : "corrected" or "ml"
+        How they were estimated.
+    names : tuple of str
+        The names of the coefficients: ``trait[yes]`` compares the answer yes with the last answer of the design.
+    coefficients : array of shape (columns,)
+        The estimates.
+    covariance : array of shape (columns, columns)
+        Their estimated covariance: robust, or for maximum likelihood without weights and clusters the inverse of the
+        observed information.
+    answers : mapping of str to tuple
+        The possible answers to each randomized question; effects are against the last.
+    people, dropped : int
+        How many people the estimates rest on, and how many were left out because something was missing or no report.
+    weighted : bool
+        Whether people were weighted.
+    clustered : ClusterRobust or None
+        Where people are clustered, how errors and degrees of freedom follow from the clusters.
+    strength : float or None
+        Of the corrected score, how many standard errors its information lies above zero where it is smallest. Below 3,
+        estimates are unstable, and intervals rough.
+    log_likelihood, deviation, gap, optima
+        Of maximum likelihood: the log-likelihood, the standard deviation of the errors of a linear model, how much the
+        log-likelihood could still gain here, and the maxima that were found, with the number of starts that ended in
+        each, the best first.
+    shares : Shares or None
+        Of maximum likelihood: what the shares of the answers may depend on.
+    """
+
+    outcome: str
+    formula: str
+    family: Regressed
+    method: Method
+    names: tuple[str, ...]
+    coefficients: Array
+    covariance: Array
+    answers: Mapping[str, tuple[Label, ...]]
+    designs: Mapping[str, tuple[Design, ...]]
+    people: int
+    dropped: int
+    weighted: bool = False
+    clustered: ClusterRobust | None = None
+    stratified: bool = False
+    strength: float | None = None
+    log_likelihood: float | None = None
+    deviation: float | None = None
+    gap: float | None = None
+    optima: tuple[Optimum, ...] = field(default=())
+    shares: Shares | None = None
+
+    @property
+    def clusters(self) -> int | None:
+        """The number of clusters; None if people are not clustered."""
+        return None if self.clustered is None else self.clustered.clusters.number
+
+    @cached_property
+    def freedom(self) -> Array | None:
+        """Degrees of freedom of Student's t of each coefficient; None without clusters, for the normal distribution."""
+        return None if self.clustered is None else self.clustered.accuracy(np.eye(len(self.names))).freedom
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What must be said of intervals and p-values where clusters are few or unequal."""
+        return () if self.clustered is None else self.clustered.notes(self.names)
+
+    @property
+    def errors(self) -> Array:
+        """The standard errors."""
+        return np.asarray(np.sqrt(np.diag(self.covariance)))
+
+    def table(self, level: float = 0.95) -> dict[str, Counts]:
+        """Give a row for each coefficient.
+
+        Parameters
+        ----------
+        level : float
+            Of the confidence intervals.
+
+        Returns
+        -------
+        dict of ndarray
+            ``term``, ``estimate``, ``se``, ``statistic`` (estimate / se), ``p`` (two-sided), ``low``, ``high``, and
+            ``freedom``, the degrees of freedom of Student's t with clusters, else infinite.
+        """
+        times = quantile(level, self.freedom)
+        statistic = self.coefficients / self.errors
+        return {
+            "term": np.array(self.names, dtype=object),
+            "estimate": self.coefficients,
+            "se": self.errors,
+            "statistic": statistic,
+            "p": p_values(statistic, self.freedom),
+            "low": self.coefficients - times * self.errors,
+            "high": self.coefficients + times * self.errors,
+            "freedom": freedom_column(self.freedom, len(self.names)),
+        }
+
+    def to_dict(self) -> Document:
+        """Give what JSON can hold: the table by rows, the covariance, and how it was found."""
+        table = self.table()
+        rows = [{name: plain(values[place]) for name, values in table.items()} for place in range(len(self.names))]
+        found = {
+            "corrected": {"strength": plain(self.strength)},
+            "ml": {
+                "log_likelihood": plain(self.log_likelihood),
+                "deviation": plain(self.deviation),
+                "gap": plain(self.gap),
+                "shares": self.shares,
+                "optima": [{"log_likelihood": value, "starts": starts} for value, starts in self.optima],
+            },
+        }
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "outcome": self.outcome,
+            "formula": self.formula,
+            "family": self.family,
+            "method": self.method,
+            "level": 0.95,
+            "coefficients": rows,
+            "covariance": plain(self.covariance),
+            "answers": {name: list(domain) for name, domain in self.answers.items()},
+            "designs": {name: [design.to_dict() for design in used] for name, used in self.designs.items()},
+            "people": self.people,
+            "dropped": self.dropped,
+            "weighted": self.weighted,
+            "clusters": self.clusters,
+            "notes": list(self.notes),
+            "stratified": self.stratified,
+            **found[self.method],
+        }
+
+    def printed(self, level: float = 0.95, **options: Any) -> Printed:
+        """Give a table for a paper: coefficients, and what they rest on; `level` is that of the intervals."""
+        table = self.table(level, **options)
+        scale = {"linear": "estimate", "logit": "log-odds"}[self.family]
+        columns = {"term": labels(table["term"])} | estimate_columns(table, scale, f"{level_text(level)} interval")
+        return Printed(columns, f"{self._heading()}: {self.formula}", tuple(self._sentences()))
+
+    def _heading(self) -> str:
+        kind = {"linear": "Linear regression", "logit": "Logistic regression"}[self.family]
+        how = {"corrected": "corrected for the randomization", "ml": "by maximum likelihood"}[self.method]
+        return f"{kind} of {self.outcome}, {how}"
+
+    def text(self, level: float = 0.95) -> str:
+        """Write the coefficients as a table, and say what they mean and rest on."""
+        table = self.table(level)
+        width = max(4, *map(len, self.names))
+        lines = [
+            self._heading(),
+            f"{'term':{width}}  {'estimate':>9}  {'se':>9}  {'statistic':>9}  {'p':>8}  {level_text(level)} interval",
+        ]
+        for place, name in enumerate(self.names):
+            _, estimate, error, statistic, p, low, high, _ = (values[place] for values in table.values())
+            if np.isnan(error):  # it rests on one cluster alone
+                lines.append(f"{name:{width}}  {estimate:9.4g}  {'-':>9}  {'-':>9}  {'-':>8}  -")
+                continue
+            chance = f"{p:.2g}" if p > 0 else "<1e-300"
+            lines.append(
+                f"{name:{width}}  {estimate:9.4g}  {error:9.4g}  {statistic:9.2f}  {chance:>8}  {low:.4g} to {high:.4g}"
+            )
+        return "\n".join(lines) + "\n" + wrapped(self._sentences())
+
+    def _sentences(self) -> list[str]:
+        left_out = f", {self.dropped:,} left out because something is missing or no report" if self.dropped else ""
+        sampled = ["weighted"] if self.weighted else []
+        sampled += [f"in {self.clusters:,} clusters"] if self.clusters is not None else []
+        sampled += ["in strata"] if self.stratified else []
+        people = f"{counted(self.people, 'person', 'people')}{left_out}" + "".join(f", {word}" for word in sampled)
+        unit = {"linear": "the expected outcome", "logit": "the log-odds of the outcome"}[self.family]
+        references = ", ".join(f"{domain[-1]!r} ({name})" for name, domain in self.answers.items())
+        sentences = [
+            f"{people}. Effects of an answer are differences of {unit} against the answer {references}.",
+            "Assumed: given the true answer, the report depends on nothing else, and in particular not on the outcome.",
+        ]
+        method = self._of_score() if self.method == "corrected" else self._of_likelihood()
+        clear = (
+            "Epsilon bounds what the report reveals of the answer; the outcome and the other terms are in the clear."
+        )
+        return [*sentences, *method, *self.notes, clear]
+
+    def _of_score(self) -> list[str]:
+        sentences = [
+            "No law of the errors and no model of who holds which answer is assumed; standard errors are robust."
+        ]
+        if self.strength is not None and self.strength < WEAK:
+            sentences.append(
+                f"There is little information on the effects of the answer ({self.strength:.1f} standard errors above "
+                f"none; {WEAK:.0f} would be enough): estimates are unstable, and intervals rough."
+            )
+        return sentences
+
+    def _of_likelihood(self) -> list[str]:
+        depends = {"covariates": "follow a logit model in the other terms", "constant": "are the same for everybody"}
+        sentences = [f"Also assumed: the shares of the answers {depends[self.shares or 'covariates']}."]
+        if self.family == "linear":
+            sentences.append(
+                "And errors are normal, with one variance: the answer is then also learnt from the shape of the "
+                "outcome's distribution, and if errors are skewed, effects are biased. Compare with "
+                'method="corrected", which does not assume it.'
+            )
+        starts = sum(optimum.starts for optimum in self.optima)
+        where = f"{self.optima[0].starts} of {starts} starts ended at this maximum"
+        if len(self.optima) > 1:
+            where += (
+                f"; the next best is {self.optima[0].log_likelihood - self.optima[1].log_likelihood:.3g} nats below"
+            )
+        return [*sentences, f"Log-likelihood {self.log_likelihood:.6g}; {where}."]
+
+
+def explain(
+    formula: str,
+    data: Any,
+    designs: Mapping[str, Design | Mapping[Any, Design]],
+    *,
+    family: Regressed = "linear",
+    method: Method = "corrected",
+    on: Sequence[str] | None = None,
+    by: str | None = None,
+    weights: str | None = None,
+    clusters: str | None = None,
+    strata: str | None = None,
+    shares: Shares = "covariates",
+    unknown: Unknown = "error",
+    sheet: str | None = None,
+) -> Explanation:
+    r"""Explain an outcome by a randomized answer and by what else is known of people.
+
+    Each person is entered once for every possible answer, with debiased weights that are right on average whatever
+    the answer is, and the usual regression is fitted to all these copies. That is consistent for every outcome, and for
+    any number of randomized predictors, with interactions.
+
+    Parameters
+    ----------
+    formula : str
+        ``"outcome ~ age + trait"``; needs formulaic, which the extra ``regress`` brings. With `on`, the outcome alone.
+    data : data frame, mapping of columns, or path
+        One row for each person; of any library that Narwhals knows, or a file.
+    designs : mapping
+        For each randomized predictor, by the name of its column, what its reports went through; or a mapping of the
+        values of the column `by` to designs, if people answered in different ways. Its answers enter as indicators, the
+        last of them is the reference.
+    family : {"linear", "logit"}
+        Whether the expected outcome is linear in the terms, or the log-odds of an outcome of zeros and ones.
+    method : {"corrected", "ml"}
+        The corrected score, or joint maximum likelihood with a multinomial logit for the answers: more precise where
+        its assumptions hold, which for a linear model include normal errors of one variance.
+    on : list of str, optional
+        The other predictors, instead of a formula: numbers as they are, texts as indicators.
+    by : str, optional
+        The column that says which of several designs each person's report went through.
+    weights, clusters, strata : str, optional
+        Columns of sampling weights, and of the clusters and strata that people were sampled in.
+    shares : {"covariates", "constant"}
+        For maximum likelihood: whether the shares of the answers depend on the other terms.
+    unknown : {"error", "drop"}
+        What to do with values that no report can have: refuse them, or leave these people out.
+    sheet : str, optional
+        The sheet of an Excel file; may be left out where there is only one.
+
+    Returns
+    -------
+    Explanation
+
+    Notes
+    -----
+    Standard errors are those of the estimating equations, :math:`A^{-1}BA^{-T}`, without a factor for small samples;
+    for answers that were asked directly they are HC0. With clusters they are bias-reduced (CR2), and intervals and
+    tests are by Student's t with Satterthwaite's degrees of freedom for each coefficient, as in `warner.regress`.
+
+    Examples
+    --------
+    Six of eight people told the truth about a trait that raises the outcome by 2.
+
+    >>> import warner
+    >>> from warner.explanation.explanations import explain
+    >>> survey = warner.RandomizedResponse(["yes", "no"], truth="3/4")
+    >>> people = {"outcome": [3, 3, 3, 3, 1, 1, 1, 1], "trait": ["yes"] * 3 + ["no"] * 4 + ["yes"]}
+    >>> explain("outcome", people, {"trait": survey}, on=[]).coefficients.round(12)
+    array([1., 2.])
+    """
+    _refuse_options(family, method, shares, unknown)
+    questions = questions_of(designs, by)
+    source = open_source(data, sheet)
+    outcome, right, variables = _sides(formula, on, questions, column_names(source))
+    people = individuals(
+        source,
+        [outcome, *variables],
+        questions,
+        weights=weights,
+        clusters=clusters,
+        strata=strata,
+        drop=unknown == "drop",
+    )
+    terms, copies = stacked_copies(right, on, people, variables, questions)
+    answers, rows = people.answers, people.rows
+    if method == "ml" and shares == "covariates":
+        rows = replace(rows, x=share_columns(copies))
+        _refuse_large(copies.shape[0], rows.x.shape[1])
+    explained = Outcomes(_outcome(outcome, people.columns[outcome], family), copies, answers.indicators, rows)
+    found: dict[str, Any]
+    if method == "corrected":
+        fit = corrected(explained, family)
+        found = {"coefficients": fit.coefficients, "covariance": fit.covariance, "strength": fit.strength}
+        found["clustered"] = fit.clustered
+    else:
+        best = joint(explained, answers.shares, family)
+        found = {
+            "coefficients": best.coefficients,
+            "covariance": best.covariance,
+            "log_likelihood": best.log_likelihood,
+            "deviation": best.deviation,
+            "gap": best.gap,
+            "optima": best.optima,
+            "shares": shares,
+            "clustered": best.clustered,
+        }
+    return Explanation(
+        outcome=outcome,
+        formula=terms.formula,
+        family=family,
+        method=method,
+        names=named(terms.names, questions),
+        answers={question.name: tuple(question.domain) for question in questions},
+        designs={question.name: question.designs for question in questions},
+        people=people.n,
+        dropped=people.dropped,
+        weighted=weights is not None,
+        stratified=strata is not None,
+        **found,
+    )
+
+
+def _sides(
+    formula: str, on: Sequence[str] | None, questions: list[Question], names: list[str]
+) -> tuple[str, str, list[str]]:
+    """Give the outcome, the right side of the formula, and the other variables that are used."""
+    outcome, right = sides(formula)
+    randomized = [question.name for question in questions]
+    if on is None and not right:
+        raise ValueError(f'formula must be "outcome ~ " and the terms, or give on=[...], but got {formula!r}')
+    if on is not None and right:
+        raise TypeError(f"give the terms in the formula or in on, not both, but got {formula!r} and on={list(on)!r}")
+    used = [*on, *randomized] if on is not None else list(variables_of(right, names))
+    for name in randomized:
+        if name not in used:
+            raise ValueError(f"formula must have a term with the randomized answer {name!r}, but got {formula!r}")
+    if outcome in randomized:
+        raise ValueError(
+            f"the outcome must be stored in the clear, but {outcome!r} is randomized; to explain a randomized answer, "
+            "use warner.regress"
+        )
+    if outcome in used:
+        raise ValueError(f"the outcome {outcome!r} must not be among its own predictors")
+    return outcome, right, [name for name in dict.fromkeys(used) if name not in randomized]
+
+
+def _outcome(name: str, values: Any, family: Regressed) -> Array:
+    if values.dtype.kind == "O":
+        remedy = "code it as 0 and 1" if family == "logit" else "take numbers"
+        raise TypeError(f"the outcome {name!r} must hold numbers, but holds texts; {remedy}")
+    outcome = values.astype(np.float64)
+    if family == "logit" and not np.isin(outcome, (0, 1)).all():
+        strange = outcome[~np.isin(outcome, (0, 1))][0]
+        raise ValueError(f'the outcome {name!r} must be 0 or 1 for family="logit", but holds {strange:g}')
+    if np.ptp(outcome) == 0:
+        raise ValueError(f"the outcome {name!r} must differ between people, but is {outcome[0]:g} for all of them")
+    return np.asarray(outcome)
+
+
+def _refuse_large(k: int, width: int) -> None:
+    if (k - 1) * width > SHARE_COEFFICIENTS:
+        raise ValueError(
+            f'method="ml" models the shares of the answers with {(k - 1) * width:,} coefficients, but at most '
+            f'{SHARE_COEFFICIENTS:,} are possible; use method="corrected", or shares="constant"'
+        )
+
+
+def _refuse_options(family: str, method: str, shares: str, unknown: str) -> None:
+    for name, value, known in (
+        ("family", family, get_args(Regressed)),
+        ("method", method, get_args(Method)),
+        ("shares", shares, get_args(Shares)),
+        ("unknown", unknown, get_args(Unknown)),
+    ):
+        if value not in known:
+            raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, but got {value!r}")

@@ -1,0 +1,280 @@
+r"""The joint likelihood of a randomized report and an outcome that depends on the answer.
+
+With shares :math:`\theta_{nk}` of the answers, a multinomial logit on columns :math:`q_n`, the chance
+:math:`L_{nk}` of the report after each answer, and the law f of the outcome,
+
+.. math:: \ell = \sum_n w_n \log \sum_k L_{nk}\, \theta_{nk}\, f(o_n \mid x_{nk}), \qquad
+          r_{nk} \propto L_{nk}\, \theta_{nk}\, f(o_n \mid x_{nk}).
+
+Let :math:`s_{nk}` and :math:`H_{nk}` be the score and minus the second derivative of
+:math:`\log\theta_{nk} + \log f_{nk}`. Then the score is :math:`s_n = \sum_k r_{nk} s_{nk}` and the observed
+information, by Louis' formula [1]_,
+
+.. math:: I = \sum_n w_n \Big[\sum_k r_{nk} (H_{nk} - s_{nk} s_{nk}') + s_n s_n'\Big].
+
+Unlike the corrected score it uses, and so depends on, the whole law of the outcome: with normal errors the answer shows
+also in the shape of the outcome's distribution. There can be several maxima, so that it is climbed from several starts.
+
+References
+----------
+.. [1] T. A. Louis, "Finding the observed information matrix when using the EM algorithm", J. R. Stat. Soc. B 44 (1982).
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import logsumexp, softmax
+
+from warner.explanation.corrected import NEAR, REACH, Outcomes, corrected, terms_of
+from warner.regression.cluster_robust import cluster_robust, clusters_of, information_by_cluster
+from warner.regression.likelihood import Place
+from warner.regression.maxima import Optimum, found
+from warner.regression.standard_errors import default_errors, inverted, spread_of_scores
+from warner.regression.starts import Start
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from warner.arrays import Array, Mask
+    from warner.explanation.corrected import Regressed
+    from warner.regression.cluster_robust import ClusterRobust
+    from warner.regression.rows import Rows
+
+STRIDE = 1.0  # of an answer's effect in a start: standard deviations of the outcome, or half so many log-odds
+STEPS = 8  # of a logit from which a start is made
+DEVIATIONS = 4.0  # how far a predictor moves while the deviation moves by the factor e
+
+
+class Joint(NamedTuple):
+    """The best maximum found: coefficients of the outcome, of the shares (k - 1, columns), the errors' deviation."""
+
+    coefficients: Array
+    covariance: Array
+    share_coefficients: Array
+    deviation: float | None
+    log_likelihood: float
+    gap: float
+    optima: tuple[Optimum, ...]
+    clustered: ClusterRobust | None = None
+
+
+class JointLikelihood:
+    """The joint likelihood as a function of one vector: coefficients of shares and of the outcome, log deviation.
+
+    The outcome of a linear model is measured in its own standard deviation, `unit`.
+    """
+
+    reach = REACH
+
+    def __init__(self, people: Outcomes, family: Regressed) -> None:
+        self.people, self.family, self.rows = people, family, people.rows
+        self.columns, self.others = people.copies, people.rows.x
+        self.k, self.n, self.width = self.columns.shape
+        self.shares = (self.k - 1) * self.others.shape[1]
+        self.of_outcome = slice(self.shares, self.shares + self.width)
+        self.total = float(self.rows.weight.sum())
+        self.unit = self._deviation(people.outcome) if family == "linear" else 1.0
+        self.outcome = people.outcome / self.unit
+        with np.errstate(divide="ignore"):
+            self.reports = np.log(self.rows.likelihood).T
+
+    def _deviation(self, values: Array) -> float:
+        mean = np.average(values, weights=self.rows.weight)
+        return float(np.sqrt(np.average((values - mean) ** 2, weights=self.rows.weight)))
+
+    @cached_property
+    def scale(self) -> Array:
+        """The root mean square of each coefficient's column."""
+        of_shares = np.tile(np.sqrt(np.mean(self.others**2, axis=0)), self.k - 1)
+        return np.concatenate([of_shares, self.people.size, [1.0] if self.family == "linear" else []])
+
+    def share_coefficients(self, b: Array) -> Array:
+        """Give the coefficients of the shares, (k - 1, columns)."""
+        return np.asarray(b[: self.shares].reshape(self.k - 1, -1))
+
+    def deviation(self, b: Array) -> float:
+        """Give the standard deviation of the errors, in units; 1 for a logit."""
+        return float(np.exp(b[-1])) if self.family == "linear" else 1.0
+
+    def logits(self, b: Array) -> Array:
+        """Give the linear predictors of the shares, zero for the last answer: (k, n)."""
+        return np.vstack([self.share_coefficients(b) @ self.others.T, np.zeros(self.n)])
+
+    def eta(self, b: Array) -> Array:
+        """Give the linear predictor of the outcome after each answer, (k, n)."""
+        return np.asarray(self.columns @ b[self.of_outcome])
+
+    def predictors(self, b: Array) -> Array:
+        """Give all linear predictors, (2k, n); for a linear model, the logarithm of the deviation among them."""
+        logits = self.logits(b)
+        if self.family == "linear":
+            logits[-1] = DEVIATIONS * b[-1]
+        return np.vstack([logits, self.eta(b)])
+
+    movement = predictors
+
+    def nearer(self, eta: Array) -> Array:
+        """Give predictors that are nearer, at which the height still has a slope."""
+        return np.clip(eta, -NEAR, NEAR)
+
+    @cached_property
+    def basis(self) -> Array:
+        """Directions that each move predictors by about one: the coefficients, in units of their columns."""
+        return np.diag(1 / self.scale)
+
+    def log_terms(self, b: Array) -> Array:
+        """Give log(L theta f) for each answer and person, (k, n)."""
+        logits, deviation = self.logits(b), self.deviation(b)
+        value = terms_of(self.family, self.eta(b) / deviation, self.outcome / deviation)[0]
+        if self.family == "linear":
+            value = value - np.log(deviation * self.unit) - np.log(2 * np.pi) / 2
+        return np.asarray(self.reports + logits - logsumexp(logits, axis=0) + value)
+
+    def value(self, b: Array) -> float:
+        """Give the log-likelihood."""
+        return float(self.rows.weight @ logsumexp(self.log_terms(b), axis=0))
+
+    def at(self, b: Array) -> Place:
+        """Give the log-likelihood, its gradient and the observed information."""
+        scores, information = self.derivatives(b)
+        return Place(self.value(b), self.rows.weight @ scores, information)
+
+    def derivatives(self, b: Array) -> tuple[Array, Array]:
+        """Give the score of each person, (n, d), and the observed information."""
+        posterior, deviation = softmax(self.log_terms(b), axis=0), self.deviation(b)
+        theta = softmax(self.logits(b), axis=0)[:-1]
+        # With residuals in deviations, s = e x / sigma and H = x x' / sigma^2.
+        _, slope, curvature = terms_of(self.family, self.eta(b) / deviation, self.outcome / deviation)
+        scores = np.zeros((self.k, self.n, len(b)))
+        for k in range(self.k):
+            held = (np.arange(self.k - 1) == k)[:, np.newaxis] - theta
+            scores[k, :, : self.shares] = (held[:, np.newaxis] * self.others.T).reshape(-1, self.n).T
+        scores[:, :, self.of_outcome] = (slope / deviation)[:, :, np.newaxis] * self.columns
+        if self.family == "linear":
+            scores[:, :, -1] = slope**2 - 1
+        mean = np.einsum("kn,knd->nd", posterior, scores)
+        flat, columns = scores.reshape(-1, len(b)), self.columns.reshape(-1, self.width)
+        weight = (self.rows.weight * posterior).reshape(-1, 1)
+        information = (mean.T * self.rows.weight) @ mean - flat.T @ (flat * weight)
+        information[: self.shares, : self.shares] += self._of_shares(theta)
+        block = self.of_outcome
+        information[block, block] += columns.T @ (columns * weight * curvature.reshape(-1, 1)) / deviation**2
+        if self.family == "linear":
+            cross = 2 * columns.T @ (weight[:, 0] * slope.ravel()) / deviation
+            information[block, -1] += cross
+            information[-1, block] += cross
+            information[-1, -1] += 2 * float(weight[:, 0] @ slope.ravel() ** 2)
+        return mean, (information + information.T) / 2
+
+    def _of_shares(self, theta: Array) -> Array:
+        """Give the sum of V(theta) (x) q q', V(p) = diag(p) - p p'."""
+        apart = (theta[:, np.newaxis] * self.others.T).reshape(-1, self.n)
+        result = -(apart * self.rows.weight) @ apart.T
+        width = self.others.shape[1]
+        for k, share in enumerate(theta):
+            block = slice(k * width, (k + 1) * width)
+            result[block, block] += (self.others.T * (self.rows.weight * share)) @ self.others
+        return np.asarray(result)
+
+    # Where to begin
+
+    def starts(self, shares: Array) -> Iterator[Start]:
+        """Give where to climb from: the reports alone, the corrected score, and each answer's effect, up and down."""
+        constant = np.linalg.lstsq(self.others, np.ones(self.n), rcond=None)[0]
+        shares = np.maximum(shares, 0.5 / self.n)
+        logits = np.outer(np.log(shares[:-1] / shares[-1]), constant).ravel()
+        posterior = softmax(self.reports + np.log(shares)[:, np.newaxis], axis=0)
+        yield self._start("reports", logits, self._fitted(posterior))
+        with suppress(ValueError):  # too little information for the corrected score
+            yield self._start("corrected score", logits, corrected(self.people, self.family).coefficients / self.unit)
+        moving = (self.columns != self.columns[-1:]).any(axis=(0, 1))
+        plain = self._fitted(posterior, ~moving)
+        stride = STRIDE if self.family == "linear" else 2 * STRIDE
+        for column in np.flatnonzero(moving).tolist():
+            for step in (stride, -stride):
+                moved = plain.copy()
+                moved[column] += step / self.people.size[column]
+                yield self._start(f"effect {column}", logits, moved)
+
+    def _start(self, name: str, logits: Array, gamma: Array) -> Start:
+        if self.family == "logit":
+            return Start(name, np.concatenate([logits, gamma]))
+        deviation = np.clip(self._deviation(self.outcome - self.columns[-1] @ gamma), 0.1, 1)
+        return Start(name, np.concatenate([logits, gamma, [np.log(deviation)]]))
+
+    def _fitted(self, posterior: Array, free: Mask | None = None) -> Array:
+        """Fit the outcome to the copies of people, weighted by how likely each is; only these columns if `free`."""
+        chosen = np.ones(self.width, dtype=bool) if free is None else free
+        columns = self.columns[:, :, chosen].reshape(-1, int(chosen.sum()))
+        weight = (self.rows.weight * posterior).ravel()
+        outcome = np.tile(self.outcome, self.k)
+        gamma = np.zeros(columns.shape[1])
+        for _ in range(1 if self.family == "linear" else STEPS):
+            _, slope, curvature = terms_of(self.family, columns @ gamma, outcome)
+            # Weighted least squares; of dependent columns the shortest solution.
+            root = np.sqrt(np.maximum(weight * curvature, np.finfo(float).tiny))
+            step = np.linalg.lstsq(columns * root[:, np.newaxis], weight * slope / root, rcond=None)[0]
+            far = float(np.abs(columns @ step).max(initial=0)) if self.family == "logit" else 0.0
+            gamma = gamma + step * min(1.0, REACH / max(far, REACH))
+        result = np.zeros(self.width)
+        result[chosen] = gamma
+        return result
+
+
+def joint(people: Outcomes, shares: Array, family: Regressed) -> Joint:
+    """Find the most likely coefficients of the outcome and of the shares of the answers.
+
+    Parameters
+    ----------
+    people : Outcomes
+        Outcomes, copies of the columns and likelihoods of the reports; shares may depend on the columns of their rows.
+    shares : array of shape (k,)
+        About how common each answer is, to start from.
+    family : "linear" or "logit"
+        The law of the outcome: normal, or yes and no.
+    """
+    likelihood = JointLikelihood(people, family)
+    result = found(likelihood, likelihood.starts(shares))
+    b = result.peak.coefficients
+    if result.infinity is not None and result.infinity.mask[likelihood.of_outcome].any():
+        raise ValueError(
+            "the likelihood of this model has its maximum at infinity: some group has hardly anybody with one of the "
+            "answers or outcomes; take fewer terms, or collect more reports"
+        )
+    scores, information = likelihood.derivatives(b)
+    # Shares that run to zero make the information flat in their own coefficients, and leave the outcome's alone.
+    covariance = inverted(information, likelihood, flat=result.infinity is not None)
+    robust = None
+    if people.rows.cluster is not None:
+        robust = _clustered(people.rows, scores, covariance)
+        robust = robust.of(np.eye(len(b))[likelihood.of_outcome] * likelihood.unit)
+    elif default_errors(people.rows) == "robust":
+        covariance = covariance @ spread_of_scores(people.rows, scores) @ covariance
+    if not np.isfinite(covariance).all():
+        raise ValueError(
+            "there is too little information to tell this model's coefficients: its likelihood is flat in some "
+            "direction; take fewer terms, or collect more reports"
+        )
+    return Joint(
+        b[likelihood.of_outcome] * likelihood.unit,
+        covariance[likelihood.of_outcome, likelihood.of_outcome] * likelihood.unit**2
+        if robust is None
+        else robust.known_covariance,
+        likelihood.share_coefficients(b),
+        likelihood.deviation(b) * likelihood.unit if family == "linear" else None,
+        result.peak.value,
+        result.peak.gap,
+        result.optima,
+        robust,
+    )
+
+
+def _clustered(rows: Rows, scores: Array, inverse: Array) -> ClusterRobust:
+    """Give the errors of all coefficients where people are clustered; information is that of outer products."""
+    clusters = clusters_of(rows)
+    information = information_by_cluster(clusters, scores, rows.weight)
+    return cluster_robust(rows, clusters, scores, information, inverse)

@@ -1,0 +1,485 @@
+"""The verdict of a check: a tuple of tests, each with its sentence, and what they say together."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warner.inference.fake_reports import influence_text, moved_by
+from warner.results import Result, plain
+from warner.typesetting import Printed, amount_cells, cells, labels, p_value_cells
+from warner.words import (
+    amount,
+    counted,
+    enumerated,
+    p_value,
+    printable,
+    quoted,
+    reports_counted,
+    rounded_down,
+    told_apart,
+    wrapped,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from warner.arrays import Array, Counts, Mask, PerGroup
+    from warner.designs.contract import Design
+    from warner.documents import Document
+    from warner.reports.pools import Collected
+    from warner.reports.tallies import Tally
+
+NAMED = 10  # answers named in a text, and groups told in full
+GROUPS_SHOWN = 20  # rows of the table of groups
+NAME_WIDTH = 40  # characters of a group
+SHORT_NAMES = {  # heads of the table of groups
+    "rarest answer": "p rarest",
+    "commonest answer": "p commonest",
+    "possible range": "p range",
+    "likelihood ratio": "p G2",
+    "kinds of reports": "p kinds",
+    "known law": "p law",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Test:
+    """One test of one collection.
+
+    Attributes
+    ----------
+    name : str
+        ``rarest answer``, ``commonest answer``, ``possible range``, ``likelihood ratio``, ``kinds of reports`` or
+        ``known law``.
+    p_value : ndarray of shape (groups,)
+        NaN for a group without reports.
+    say : callable
+        Gives the sentence on a group, by its number.
+    statistic : ndarray of shape (groups,) or None
+        G2, of the tests that compare it with simulated surveys.
+    """
+
+    name: str
+    p_value: Array
+    say: Callable[[int], str]
+    statistic: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What the tests say about one collection.
+
+    Attributes
+    ----------
+    tally : Tally
+        The collection.
+    tests : tuple of Test
+        The tests; none of a design without noise, which fits everything.
+    misfits, misfits_alone : ndarray of bool of shape (groups, columns)
+        See `Check`.
+    epsilon_at_least : ndarray of shape (groups,) or None
+        A lower bound on the epsilon that was really spent; None where no such bound is known for the design.
+    misfit_kinds : ndarray of bool of shape (groups, kinds) or None
+        The kinds of reports that are rarer or commoner than the design can explain; None where none are kept apart.
+    together : ndarray of shape (groups,) or None
+        The p-value of the first two tests together, where the simulated surveys of the second also tell that.
+    """
+
+    tally: Tally
+    tests: tuple[Test, ...]
+    misfits: Mask
+    misfits_alone: Mask
+    epsilon_at_least: Array | None
+    misfit_kinds: Mask | None = None
+    together: Array | None = None
+
+    @property
+    def p_values(self) -> list[Array]:
+        """The p-values that are judged: those of the tests, two of which may be judged as one."""
+        values = [test.p_value for test in self.tests]
+        return values if self.together is None else [self.together, *values[2:]]
+
+    def only(self, refused: Mask) -> Findings:
+        """Leave what is said of single answers, kinds and epsilon to the groups whose reports do not fit."""
+        named, spent, kinds = refused[:, np.newaxis], self.epsilon_at_least, self.misfit_kinds
+        return replace(
+            self,
+            misfits=self.misfits & named,
+            epsilon_at_least=None
+            if spent is None
+            else np.where(refused, spent, np.minimum(spent, self.tally.design.epsilon)),
+            misfit_kinds=None if kinds is None else kinds & named,
+        )
+
+    @property
+    def sees_more_noise(self) -> bool:
+        """Whether too much noise would show, as too little does: if the probabilities of all kinds are known."""
+        ancillary = None if self.misfit_kinds is None else self.tally.design.ancillary()
+        return ancillary is not None and ancillary.of_each_kind
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Check(Result):
+    """Whether reports fit their design, and what that says.
+
+    What has a value for each group is an array of shape (groups,), with NaN for a group without reports; without groups
+    it is a number. At the stated level all statements hold at once: it is divided among the tests, the groups with
+    reports and the answers. So an answer is named, or epsilon found to be larger than claimed, only where the verdict
+    is that the reports do not fit.
+
+    Attributes
+    ----------
+    tally : Tally or Pool
+        The counted reports, with their design.
+    level : float
+        Of reports that fit, at least this share pass.
+    simulations : int
+        Number of simulated surveys behind each p-value of G2.
+    fakes : int or None
+        The number of fake reports that was asked about.
+    findings : tuple of Findings
+        The tests of each collection: one, or several of a pool.
+    """
+
+    tally: Collected
+    level: float
+    simulations: int
+    fakes: int | None
+    findings: tuple[Findings, ...]
+
+    @property
+    def tests(self) -> tuple[Test, ...]:
+        """All tests, collection by collection."""
+        return tuple(test for part in self.findings for test in part.tests)
+
+    @property
+    def p_value(self) -> PerGroup:
+        """For each group the smallest p-value that is judged, times their number; at most 1."""
+        return self.tally.squeezed(self._p_values)
+
+    @cached_property
+    def _p_values(self) -> Array:
+        if not self.tests:
+            return np.where(self.tally.answered, 1.0, np.nan)
+        values = np.stack([p_values for part in self.findings for p_values in part.p_values])
+        known = np.isfinite(values)
+        smallest = np.where(known, values, 1.0).min(axis=0)
+        return np.where(known.any(axis=0), np.minimum(1, known.sum(axis=0) * smallest), np.nan)
+
+    @property
+    def overall_p_value(self) -> float:
+        """The smallest p-value times the number of groups with reports, at most 1."""
+        return min(1.0, float(np.nanmin(self._p_values)) * self._answered)
+
+    @property
+    def fits(self) -> bool:
+        """Whether nothing speaks against the design, in any group."""
+        return self.overall_p_value >= 1 - self.level
+
+    @property
+    def group_fits(self) -> PerGroup:
+        """The verdict on each group, with as many chances to fail as there are groups; True where none can be given."""
+        verdict = self.tally.squeezed(~(self._p_values * self._answered < 1 - self.level))
+        return verdict if self.tally.by else bool(verdict)
+
+    @property
+    def misfits(self) -> PerGroup:
+        """The answers below the noise floor, of shape (k,) or (groups, k); of a pool, one array for each collection.
+
+        Reported less often than noise alone explains (with p < q: above the ceiling), even though there are so many
+        answers; of a `Channel`, reports outside of what any answers can explain.
+        """
+        return self._for_each("misfits")
+
+    @property
+    def misfits_alone(self) -> PerGroup:
+        """The same for each answer on its own, as a confidence interval judges it.
+
+        Of many answers that nobody holds, up to ``(1 - level) / 2`` are found here by chance.
+        """
+        return self._for_each("misfits_alone")
+
+    @property
+    def epsilon_at_least(self) -> PerGroup:
+        """A lower bound on the epsilon that was really spent, if these are randomized responses over these answers.
+
+        0 where nothing is known; None for designs of which no such bound is known. Of a pool, one for each collection.
+        """
+        return self._for_each("epsilon_at_least")
+
+    def _for_each(self, name: str) -> PerGroup:
+        values = [getattr(part, name) for part in self.findings]
+        squeezed = [None if value is None else self.tally.squeezed(value) for value in values]
+        return squeezed[0] if len(squeezed) == 1 else squeezed
+
+    @property
+    def _answered(self) -> int:
+        return int(self.tally.answered.sum())
+
+    def moved_by(self, fakes: float) -> PerGroup:
+        r"""Bound how far so many fake reports among those counted can have moved any one share: :math:`m / (N |p-q|)`.
+
+        With weights, m is the weight of the fakes together. Of a pool, the most that fakes in one collection can do to
+        what that collection says. The bound holds for `inv`, `inv_n` and `inv_p`, and with p > q (or two answers) for
+        `mle`; where a report supports several answers for `inv`, and twice of it for `inv_p`.
+
+        >>> from warner import RandomizedResponse, Tally
+        >>> survey = RandomizedResponse(["yes", "no"], truth="3/4")
+        >>> from warner import check
+        >>> check(Tally(survey, [40, 60])).moved_by(5)  # 5 / (100 * (0.75 - 0.25))
+        0.1
+        """
+        return moved_by(self.tally, fakes)
+
+    def table(self) -> dict[str, Counts]:
+        """Give a row for each group: its reports, the p-value of each test, the p-value of all, and the verdict."""
+        names = np.empty(len(self._p_values), dtype=object)
+        names[:] = self.tally.group_names()
+        columns: dict[str, Counts] = {"group": names, "reports": np.atleast_1d(self.tally.n)}
+        for number, part in enumerate(self.findings, 1):
+            where = f" ({number})" if len(self.findings) > 1 else ""
+            columns |= {f"{test.name}{where}": test.p_value for test in part.tests}
+        return columns | {"p_value": self._p_values, "fits": np.atleast_1d(self.group_fits)}
+
+    def printed(self, **options: Any) -> Printed:
+        """Give a table for a paper: the p-values of all tests, and the verdict."""
+        table = self.table(**options)
+        tests = [name for name in table if name not in {"group", "reports", "p_value", "fits"}]
+        names = {", ".join(map(printable, self.tally.by)): labels(table["group"])} if self.tally.by else {}
+        columns = names | {"reports": amount_cells(table["reports"])}
+        columns |= {SHORT_NAMES.get(name, f"p {name}"): p_value_cells(table[name]) for name in tests}
+        columns |= {"p": p_value_cells(table["p_value"]), "fits": cells(table["fits"])}
+        return Printed(columns, "Fit of the reports to their design", (self._verdict(), self._heading()))
+
+    def to_dict(self) -> Document:
+        """Give what JSON can hold: designs, level, the overall verdict, and a list of groups, or a single one.
+
+        Numbers of a group without reports are null, and an infinite bound on epsilon is the text "inf".
+        """
+        tally = self.tally
+        designs = [part.design.to_dict() for part in tally.parts]
+        fits = np.atleast_1d(self.group_fits)
+        all_moved = None if self.fakes is None else np.atleast_1d(self.moved_by(self.fakes))
+        groups = []
+        for row, answered in enumerate(tally.answered.tolist()):
+            name = {"group": dict(zip(tally.by, tally.groups[row], strict=True))} if tally.by else {}
+            moved = all_moved[row] if all_moved is not None and answered else None
+            groups.append(
+                name
+                | {
+                    "reports": np.atleast_1d(tally.n)[row].item(),
+                    "p_value": plain(self._p_values[row]),
+                    "fits": bool(fits[row]) if answered else None,
+                    "collections": [_collection(part, row) for part in self.findings],
+                    "fakes": self.fakes,
+                    "moved_by_fakes": plain(moved),
+                }
+            )
+        return {
+            "format": "warner check",
+            "version": 1,
+            **({"design": designs[0]} if len(designs) == 1 else {"designs": designs}),
+            "missing": int(np.sum(tally.missing)),
+            "unknown": int(np.sum(tally.unknown)),
+            "level": self.level,
+            "simulations": self.simulations,
+            "fits": self.fits,
+            "p_value": self.overall_p_value,
+            "groups": groups,
+        }
+
+    def text(self) -> str:
+        """Say in plain words whether the reports fit, why, and what cannot be seen."""
+        first = [self._verdict(), self._heading(), ""]
+        table = self._table_of_groups() if self.tally.by else []
+        said = [sentence for part in self._numbered() for sentence in part]
+        seen = all(part.sees_more_noise for part in self.findings)
+        causes = CAUSES.replace("less noise", "less or more noise") if seen else CAUSES
+        last = [
+            *self._too_few(),
+            influence_text(self.tally, self.fakes),
+            "",
+            *([] if self.fits else [causes, ""]),
+            SEEN if seen else BLIND,
+        ]
+        pieces = [wrapped(first), *(["\n".join(table)] if table else []), wrapped([*said, *last])]
+        return "\n".join(pieces)
+
+    # Sentences
+
+    def _verdict(self) -> str:
+        p, limit = p_value(self.overall_p_value), 1 - self.level
+        if not self.tests:
+            return "Nothing can be tested: this design adds no noise, and every set of reports fits it."
+        claim = "the design" if len(self.findings) == 1 else "their designs"
+        if not self.tally.by:
+            if self.fits:
+                return f"The reports fit {claim} ({p}; a misfit would have p < {limit:.4g})."
+            return f"The reports do not fit {claim} ({p}, below {limit:.4g})."
+        failed, groups = int((~self.group_fits).sum()), counted(self._answered, "group", "groups")
+        if failed:
+            return f"The reports do not fit {claim} in {failed:,} of {groups}: {p} (corrected for {groups})."
+        every = f"all {groups}" if self._answered > 1 else "the only group with reports"
+        return f"The reports fit {claim} in {every}: {p} (corrected for {groups})."
+
+    def _heading(self) -> str:
+        tally = self.tally
+        weighted = approximate = ""
+        if tally.weighted:
+            weighted = f" (worth {np.sum(tally.effective):,.0f} equally weighted ones)"
+            approximate = " With weights, p is approximate."
+        most = "at most " if len(tally.parts) > 1 else ""
+        claim = f"{reports_counted(tally.n, weighted=tally.weighted)}{weighted} among {tally.k:,} answers"
+        for name in ("missing", "unknown"):
+            left_out = int(np.sum(getattr(tally, name)))
+            claim += f", {left_out:,} {name} left out" if left_out else ""
+        claim += f", claimed epsilon {most}{tally.shown_epsilon()}, level {100 * self.level:g} %."
+        for part in tally.parts:
+            claim += f" {words}." if (words := part.left_out()) else ""
+        if not self.tests:
+            return claim
+        return f"{claim} If the reports fit, data at least this extreme occur with probability at most p.{approximate}"
+
+    def _numbered(self) -> Iterator[list[str]]:
+        """Give the sentences on each collection; of a pool, headed by its number."""
+        several = len(self.findings) > 1
+        for number, part in enumerate(self.findings, 1):
+            head = [f"Collection {number}, {part.tally.design.summary()}:"] if several else []
+            yield [*head, *(self._failed_groups(part) if self.tally.by else self._about(part, 0))]
+
+    def _about(self, part: Findings, group: int) -> list[str]:
+        if not part.tests or not part.tally.answered[group]:
+            return []
+        sentences = [test.say(group) for test in part.tests]
+        if part.together is not None:
+            both = p_value(part.together[group])
+            sentences[1] += (
+                f" The smaller of the two p-values, compared with those of the same simulated surveys: {both}."
+            )
+        if len(part.p_values) > 1:
+            sentences[-1] += " The verdict uses the smallest p-value, multiplied by the number of tests."
+        if part.epsilon_at_least is not None:
+            sentences.append(_spent(float(part.epsilon_at_least[group]), part.tally.design))
+        return [*sentences, self._outside(part, group)]
+
+    def _outside(self, part: Findings, group: int) -> str:
+        columns = part.tally.design.columns
+        labels = [quoted(columns[i]) for i in np.flatnonzero(part.misfits[group])]
+        listed = enumerated(labels, NAMED) or "none"
+        bounds = part.tally.design.bounds()
+        if bounds.least is not None and bounds.most is not None:
+            if part.tally.counts_answers:
+                return f"Answers reported less or more often than the design can explain: {listed}."
+            return f"Reports made less or more often than any answers can explain: {listed}."
+        below = bounds.most is None
+        which, how = ("below the noise floor", "less") if below else ("above the ceiling", "more")
+        text = f"Answers {which} (reported {how} often than the design can explain): {listed}."
+        alone = int(part.misfits_alone[group].sum())
+        if alone > len(labels):
+            text += (
+                f" Judged one by one, {alone:,} of {len(columns):,} are; but up to {50 * (1 - self.level):.3g} % of "
+                "the answers are so by chance alone, so the others are not named."
+            )
+        return text
+
+    def _failed_groups(self, part: Findings) -> list[str]:
+        order = np.argsort(self._p_values, kind="stable")
+        failed = order[~self.group_fits[order] & part.tally.answered[order]]
+        if not part.tests or not failed.size:
+            return []
+        names = self._group_names()
+        return [f"{names[i]}: {self._outside(part, i)}" for i in failed[:NAMED].tolist()]
+
+    def _group_names(self) -> list[str]:
+        return told_apart([printable(name) for name in self.tally.group_names()], NAME_WIDTH)
+
+    def _table_of_groups(self) -> list[str]:
+        """Give a table, the smallest p-values first; a group without reports comes last."""
+        names, reports, fit = self._group_names(), np.atleast_1d(self.tally.n), self.group_fits
+        order = np.argsort(self._p_values, kind="stable")
+        width = max(5, *(len(names[i]) for i in order[:GROUPS_SHOWN]))
+        single = self.findings[0] if len(self.findings) == 1 else None
+        tests = self.tests if single is not None and len(self.tests) > 1 else ()
+        bound = None if single is None else single.epsilon_at_least
+        heads = [f"{SHORT_NAMES[test.name]:>11}" for test in tests] + [f"{'p':>9}"]
+        heads += ["epsilon >="] if bound is not None else []
+        lines = [f"  {'group':{width}}  {'reports':>12}  " + "  ".join(heads)]
+        for i in order[:GROUPS_SHOWN]:
+            start = f"  {names[i]:{width}}  {amount(reports[i]):>12}  "
+            if math.isnan(self._p_values[i]):
+                lines.append(f"{start}no reports")
+                continue
+            cells = [f"{test.p_value[i]:11.2g}" for test in tests] + [f"{self._p_values[i]:9.2g}"]
+            cells += [f"{rounded_down(float(bound[i])):>10}"] if bound is not None else []
+            lines.append(start + "  ".join(cells) + ("" if fit[i] else "  does not fit"))
+        if len(order) > GROUPS_SHOWN:
+            lines.append(f"  ... and {len(order) - GROUPS_SHOWN:,} more groups")
+        return lines
+
+    def _too_few(self) -> list[str]:
+        """Say when a p-value of G2 cannot be small enough, because it is a share of too few simulations."""
+        if not any(test.statistic is not None for test in self.tests):
+            return []
+        judged = sum(len(part.p_values) for part in self.findings)
+        least = math.ceil(judged * self._answered / (1 - self.level))
+        if self.simulations >= least:
+            return []
+        many = f", with {counted(self._answered, 'group', 'groups')}" if self.tally.by else ""
+        few = f"{counted(self.simulations, 'simulation is', 'simulations are')} too few for G2 to show a misfit"
+        return [f"At this level{many}, {few}; at least {least:,} are needed."]
+
+
+CAUSES = (
+    "Possible causes: less noise than claimed was added, so that people gave away more than the epsilon of the "
+    "design; some answers were never offered to respondents; part of the reports is constant or otherwise made "
+    "up; or the design file is the wrong one, or has other answers. The estimates rely on the design: find the "
+    "cause first."
+)
+BLIND = (
+    "No such check can detect more noise than claimed, reports made up uniformly at random, or people who did not "
+    "answer honestly. All of these look like honest answers from another population. A good fit is no proof."
+)
+
+
+SEEN = (
+    "No such check can detect people who did not answer honestly, or reports that were made up by the rules of the "
+    "design. They look like honest answers from another population. A good fit is no proof."
+)
+
+
+def _spent(bound: float, design: Design) -> str:
+    if bound == 0:
+        return "Epsilon spent: these reports set no lower bound; any amount of noise could have produced them."
+    if math.isinf(bound):
+        return "Epsilon spent: no amount of noise, by a design with p < q over these answers, explains the reports."
+    claimed = design.shown_epsilon()
+    than = "is more than" if bound > design.epsilon else "does not contradict"
+    return (
+        f"Epsilon spent: at least {rounded_down(bound)}, if these are randomized responses over these answers. This "
+        f"{than} the {claimed} that the design claims."
+    )
+
+
+def _collection(part: Findings, group: int) -> Document:
+    """Give what JSON can hold of the tests of one collection in one group."""
+    columns = part.tally.design.columns
+    bound = None if part.epsilon_at_least is None else float(part.epsilon_at_least[group])
+    return {
+        "tests": [
+            {
+                "name": test.name,
+                "p_value": plain(test.p_value[group]),
+                **({} if test.statistic is None else {"g2": plain(test.statistic[group])}),
+            }
+            for test in part.tests
+        ],
+        "epsilon_at_least": "inf" if bound == math.inf else plain(bound),
+        "misfits": [columns[i] for i in np.flatnonzero(part.misfits[group])],
+        "misfits_alone": int(part.misfits_alone[group].sum()),
+        **({} if part.misfit_kinds is None else {"misfit_kinds": np.flatnonzero(part.misfit_kinds[group]).tolist()}),
+    }

@@ -1,0 +1,471 @@
+r"""Whether reports fit the design that they claim.
+
+A report names answer i with probability :math:`q + (p-q)\theta_i`. Whatever the true shares are, no answer can be rarer
+than q (with p < q, none commoner), and every distribution of reports that respects this is possible. So that is the
+only claim of a randomized response that reports can refute, and two tests look at it:
+
+- *The rarest answer.* Its count is binomial with a probability of at least q. With K answers to choose the rarest
+  from, :math:`K \cdot P(\text{Bin}(N, q) \le \min_i c_i)` is a p-value for all true shares: exact, and cheap.
+- *All answers together.* :math:`G^2`, twice the log-likelihood that the best true shares leave on the table. It is
+  compared with surveys simulated at a vertex, where everybody holds the same answer and the others lie at q. No true
+  shares are known to give larger values; that is measured, not proven, and the test is called conservative.
+
+The two are near copies of each other, so that twice the smaller p-value would waste half of the level. The verdict
+compares the smaller one with the smaller ones of the same simulated surveys: its rank among them is a p-value. If it is
+beyond all of them, the first test alone, which is exact, may say more. With p < q everything is turned round: the
+commonest answer, and :math:`K \cdot P(\text{Bin}(N, q) \ge \max_i c_i)`.
+
+Where there are only two kinds of reports, one count tells everything, and all of it is exact: it is binomial with a
+probability between l and h, the least and the most that any answer leads to. Counts are the stranger, the smaller
+:math:`\min(P(\text{Bin}(N, l) \le c), P(\text{Bin}(N, h) \ge c))` is; and the probability of one as strange is
+largest at l or at h, because in between it first falls and then rises.
+
+Of any other design the first test looks at both sides of every count, between the least and the most that any answer
+makes it (`Bounds`). Where a tally keeps the kinds of reports apart, they have tests of their own (`kinds`). Of several
+collections each has its tests. The smallest p-value is multiplied by the number of tests.
+
+What no such check can see: more noise than claimed, uniform junk and dishonest answers. They give reports that honest
+answers from a flatter population, or from another one, would give as well. Only where the law of the kinds is known, as
+under a unary encoding, can the first two be seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import logit, xlog1py
+
+from warner.arrays import SMALLEST, Numbers
+from warner.estimators import mle
+from warner.inference.binomial import HAIR, at_each_count, at_least, at_most, binomial_limits
+from warner.inference.check_results import Check, Findings, Test
+from warner.inference.intervals import check_level, spread
+from warner.inference.report_types import kind_evidence, kind_tests, number_of_kind_tests
+from warner.reports.counts import refuse_uninformative
+from warner.reports.pools import refuse_uncounted
+from warner.simulate import of_each_size, seeded_by
+from warner.words import p_value, quoted, reports_counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from warner.arrays import Array, Counts, Integers, Mask
+    from warner.designs.contract import Design
+    from warner.designs.facts import Bounds
+    from warner.designs.symmetric import Symmetric
+    from warner.reports.pools import Collected
+    from warner.reports.tallies import Tally
+
+CELLS = 2**20  # simulated counts held at a time
+ZERO = 1e-9  # a G2 below this is rounding, or as good as none
+TIE = 1 - 1e-9  # equal histograms give G2 that differ in the last digits: they count as equal
+HALVINGS = 50  # of a range in which a probability is searched
+DOUBTFUL = 0.01  # below this p-value of the cheap test, an estimate says so unasked
+
+
+def check(
+    tally: Collected,
+    *,
+    level: float = 0.95,
+    simulations: int = 999,
+    rng: np.random.Generator | None = None,
+    fakes: int | None = None,
+) -> Check:
+    """Check whether reports fit the design that they claim.
+
+    Each group is checked separately. With weights, the effective number of reports takes the place of their number, and
+    the p-values are approximate. A design without noise (p = 1) fits everything.
+
+    Parameters
+    ----------
+    tally : Tally or Pool
+        The reports; of a pool each collection is checked.
+    level : float
+        Reports that fit are found not to with probability at most ``1 - level``, up to the error of the simulation.
+    simulations : int
+        Number of surveys to simulate for the p-value of G2, for each group.
+    rng : numpy.random.Generator, optional
+        Where the randomness of the simulation comes from. If not given, it is seeded from the number of reports, so
+        that the same reports give the same answer. Groups of one size share the simulated surveys.
+    fakes : int, optional
+        Say how far so many fake reports (in each group) could have moved a share.
+
+    Examples
+    --------
+    Truth told with probability 3/4: noise alone says yes in a quarter of the reports, and it did not.
+
+    >>> from warner import RandomizedResponse, Tally
+    >>> survey = RandomizedResponse(["yes", "no"], truth="3/4")
+    >>> result = check(Tally(survey, [10, 90]))
+    >>> result.fits
+    False
+    >>> round(result.epsilon_at_least, 2)  # the design claims ln 3 = 1.10
+    1.63
+    >>> check(Tally(survey, [30, 70])).p_value
+    1.0
+    """
+    refuse_uncounted(tally, "check(Tally(design, counts))")
+    _check_options(level, simulations, rng, fakes)
+    if not tally.answered.any():
+        raise ValueError("the tally must hold at least one report, but there is none")
+    if all(part.design.epsilon == 0 for part in tally.parts):
+        refuse_uninformative(tally.parts[0].design)
+    tests = sum(_number_of_tests(part) for part in tally.parts)
+    chances = (1 - level) / max(tests * int(tally.answered.sum()), 1)
+    findings = tuple(_checked_part(part, level, chances, simulations, rng) for part in tally.parts)
+    result = Check(tally, level, int(simulations), fakes, findings)
+    # What is said of single answers, and of epsilon, is said where the verdict is that the reports do not fit.
+    refused = ~np.atleast_1d(result.group_fits)
+    return replace(result, findings=tuple(part.only(refused) for part in findings))
+
+
+def _number_of_tests(part: Tally) -> int:
+    """Give the number of p-values that are judged; of randomized response, two are judged as one."""
+    return 0 if _silent(part.design.bounds()) or not part.answered.any() else 1 + number_of_kind_tests(part)
+
+
+def _is_response(design: Design) -> bool:
+    """Tell designs of which the least likely true shares are known, for a simulation: everybody holds one answer."""
+    return design.symmetry is not None and design.exclusive and design.epsilon > 0
+
+
+def _has_one_count(design: Design) -> bool:
+    """Tell designs with two kinds of reports, of which one count says it all."""
+    return design.exclusive and len(design.columns) == 2
+
+
+def _silent(bounds: Bounds) -> bool:
+    """Tell a design without noise, under which nothing can be tested."""
+    least, most = (0.0 if bounds.least is None else bounds.least), (1.0 if bounds.most is None else bounds.most)
+    return bool(np.all(np.equal(least, 0)) and np.all(np.equal(most, 1)))
+
+
+def _checked_part(
+    part: Tally, level: float, chances: float, simulations: int, rng: np.random.Generator | None
+) -> Findings:
+    """Test one collection; each test of each group may err with probability `chances`."""
+    design, answered = part.design, part.answered
+    bounds, width = design.bounds(), len(design.columns)
+    nothing = np.zeros((answered.size, width), dtype=bool)
+    if not answered.any():
+        return Findings(part, (), nothing, nothing, None)
+    counts, n = part.scaled()
+    counts, n = counts[answered], n[answered]
+    tails, families = _tails(counts, n, bounds), _families(design)
+    if _silent(bounds):
+        chance = (1 - level) / len(counts)
+        spent = spread(_least_epsilon(counts, n, design, chance), answered) if _is_response(design) else None
+        return Findings(part, (), nothing, nothing, spent)
+    together = None
+    if _has_one_count(design):
+        p_bounds = _one_count_test(counts[:, 0], n[:, 0], *_range_of_one(bounds))
+        outside = (p_bounds < chances)[:, np.newaxis] & (tails * TIE <= tails.min(axis=-1, keepdims=True))
+        tests = [_bounds_test(part, spread(p_bounds, answered), bounds)]
+    else:
+        p_bounds = np.minimum(1, families * tails.min(axis=-1))
+        outside = tails < chances / families
+        tests = [_bounds_test(part, spread(p_bounds, answered), bounds)]
+        if _is_response(design):
+            symmetric: Any = design
+            g2 = likelihood_ratio(counts, n, symmetric)
+            judged = _judged(g2, p_bounds, n[:, 0], symmetric, simulations, rng)
+            p_g2, together = (spread(column, answered) for column in judged)
+            tests.append(_likelihood_test(p_g2, spread(g2, answered), simulations))
+    spent = None
+    if _is_response(design):
+        spent = spread(_least_epsilon(counts, n, design, chances), answered)
+    misfits, alone = nothing.copy(), nothing.copy()
+    misfits[answered], alone[answered] = outside, outside | (tails < (1 - level) / 2)
+    more, misfit_kinds = kind_tests(part, chances, simulations, rng)
+    return Findings(part, (*tests, *more), misfits, alone, spent, misfit_kinds, together)
+
+
+def _bounds_test(part: Tally, p_values: Array, bounds: Bounds) -> Test:
+    if bounds.least is not None and bounds.most is not None:
+        return Test(
+            "possible range", p_values, lambda group: f"Counts outside what is possible: {p_value(p_values[group])}."
+        )
+    below = bounds.most is None
+    name, rule = ("Rarest", "at least") if below else ("Commonest", "at most")
+    floor = bounds.least if below else bounds.most
+
+    def say(group: int) -> str:
+        counts, n = part.rows()
+        extreme = int(counts[group].argmin() if below else counts[group].argmax())
+        reports = reports_counted(counts[group, extreme], weighted=False)
+        return (
+            f"{name} answer: {quoted(part.domain[extreme])} has {reports}. With this noise every answer has {rule} "
+            f"{n[group] * floor:,.1f} on average: {p_value(p_values[group])}."
+        )
+
+    return Test(f"{name.lower()} answer", p_values, say)
+
+
+def _likelihood_test(p_values: Array, g2: Array, simulations: int) -> Test:
+    def say(group: int) -> str:
+        return (
+            f"All answers together: G2 = {g2[group]:.4g}, {p_value(p_values[group])} (against {simulations:,} "
+            "simulated surveys; conservative)."
+        )
+
+    return Test("likelihood ratio", p_values, say, g2)
+
+
+def _check_options(level: float, simulations: object, rng: object, fakes: object) -> None:
+    check_level(level)
+    if isinstance(simulations, bool) or not isinstance(simulations, int | np.integer) or simulations < 1:
+        raise ValueError(f"simulations must be a whole number of at least 1, but got {simulations!r}")
+    if rng is not None and not isinstance(rng, np.random.Generator):
+        raise TypeError(f"rng must be a numpy.random.Generator, such as numpy.random.default_rng(1), but got {rng!r}")
+    if fakes is not None and (not isinstance(fakes, int | np.integer) or fakes < 0):
+        raise ValueError(f"fakes must be a whole number of reports, at least 0, but got {fakes!r}")
+
+
+def doubt(tally: Collected) -> str:
+    """Say it if the rarest answer alone, or the kinds of reports, show that they do not fit; else say nothing.
+
+    The cheap part of `check`, at a level of 99 % for all groups together, for those who did not ask.
+    """
+    found = [piece for part in tally.parts for piece in _evidence(part)]
+    smallest, what = min(found, default=(1.0, ""))
+    p = min(1.0, smallest * max(len(found), 1))
+    if p < DOUBTFUL:
+        where = ", in some group" if tally.by else ""
+        about = "about " if tally.weighted else ""
+        return (
+            f"the reports do not seem to fit the design: {what}{where} ({about}{p_value(p)}); the estimate may be "
+            "wrong, see the check"
+        )
+    return ""
+
+
+def _evidence(part: Tally) -> list[tuple[float, str]]:
+    """Give the p-value of each cheap test of all groups of a collection, with what it says."""
+    bounds, answered = part.design.bounds(), part.answered
+    if not answered.any() or _silent(bounds):
+        return []
+    counts, n = part.scaled()
+    if not answered.all():
+        counts, n = counts[answered], n[answered]
+    tails = _tails(_extremes(counts, bounds), n, bounds)
+    tail = float(tails.min())
+    both = bounds.least is not None and bounds.most is not None
+    rule = "fewer or more" if both else "fewer" if bounds.most is None else "more"
+    what = f"an answer was reported {rule} times than noise alone explains"
+    if _has_one_count(part.design):
+        worst = [int(tails.min(axis=-1).argmin())]
+        p_first = float(_one_count_test(counts[worst, 0], n[worst, 0], *_range_of_one(bounds))[0])
+    else:
+        p_first = min(1.0, _families(part.design) * tail)
+    found = [(p_first, what), *kind_evidence(part)]
+    return [(min(1.0, p * int(answered.sum())), words) for p, words in found]
+
+
+# The range of each count
+
+
+def _families(design: Design) -> int:
+    """Give the number of tails that are looked at: of every column, on one side or on both, where anything is possible.
+
+    Of two columns, what is too few of the one is too many of the other.
+    """
+    width, trivial = len(design.columns), (0.0, 1.0)
+    looked_at = [
+        int(np.count_nonzero(np.broadcast_to(side, width) != end))
+        for side, end in zip(design.bounds(), trivial, strict=True)
+        if side is not None
+    ]
+    return max(sum(looked_at) // (2 if len(looked_at) == 2 and _has_one_count(design) else 1), 1)
+
+
+def _tails(counts: Counts, n: Array, bounds: Bounds) -> Array:
+    """Give for each count the chance of so few where it is the least likely, or so many where it is the most."""
+    least, most = bounds
+
+    def tail(c: Array, total: Numbers) -> Array:
+        few = 1.0 if least is None else at_most(c, total, least)
+        return np.minimum(few, 1.0 if most is None else at_least(c, total, most))
+
+    alike = all(side is None or np.ndim(side) == 0 for side in bounds)
+    return at_each_count(tail, counts, n) if alike else tail(np.asarray(counts, dtype=np.float64), n)
+
+
+def _extremes(counts: Counts, bounds: Bounds) -> Counts:
+    """Give the counts that speak loudest against the design: the smallest and the largest, if all have one range."""
+    sides = {side: np.ndim(value) for side, value in zip(("min", "max"), bounds, strict=True) if value is not None}
+    if any(sides.values()):
+        return counts
+    return np.concatenate([getattr(counts, side)(axis=-1, keepdims=True) for side in sides], axis=-1)
+
+
+# One count
+
+
+def _range_of_one(bounds: Bounds) -> tuple[float, float]:
+    """Give the range of the probability of the first of two columns."""
+    least, most = (None if side is None else np.broadcast_to(side, 2) for side in bounds)
+    if least is None or most is None:  # what is implied: the other column has the rest
+        known = least if least is not None else most
+        assert known is not None
+        ends = sorted((float(known[0]), 1 - float(known[1])))
+        return ends[0], ends[1]
+    return float(least[0]), float(most[0])
+
+
+def _one_count_test(c: Counts, n: Array, low: float, high: float) -> Array:
+    """Give the largest probability of a count as strange, whatever its own probability from low to high; 1 in between.
+
+    >>> _one_count_test(np.array([0]), np.array([4.0]), 0.5, 0.5)  # 0 and 4 of 4 are as strange: 2/16
+    array([0.125])
+    """
+    p_values = np.ones(np.shape(c))
+    outside = (c < n * low * (1 - HAIR)) | (c > n * high * (1 + HAIR))  # 1 - 2/3 is not 1/3: a count on the edge is in
+    c, n = np.asarray(c, dtype=np.float64)[outside], n[outside]
+    if not c.size:
+        return p_values
+    strange, last = np.minimum(at_most(c, n, low), at_least(c, n, high)) / TIE, np.floor(n)
+    none = np.full(c.shape, -1.0)
+    few = _last_whole(lambda x: at_most(x, n, low) <= strange, none, last)
+    many = last - _last_whole(lambda x: at_least(last - x, n, high) <= strange, none, last)
+    all_are = few >= many
+    chances = [np.where(all_are, 1.0, at_most(few, n, phi) + at_least(many, n, phi)) for phi in (low, high)]
+    p_values[outside] = np.minimum(1, np.maximum(*chances))
+    return p_values
+
+
+def _last_whole(holds: Callable[[Array], Mask], low: Array, high: Array) -> Array:
+    """Find the last whole number from low to high up to which something holds; at `low` it does."""
+    while (low < high).any():
+        middle = np.ceil((low + high) / 2)
+        held = holds(middle)
+        low, high = np.where(held, middle, low), np.where(held, high, middle - 1)
+    return low
+
+
+# Randomized response
+
+
+def likelihood_ratio(counts: Counts, n: Numbers, design: Symmetric) -> Array:
+    r"""Give :math:`G^2 = 2 \sum_i c_i \ln\frac{c_i/N}{q + (p-q)\hat\theta_i}` at the maximum-likelihood estimate.
+
+    Where the estimate is positive, observed over expected is one constant. So these answers count as a single one, with
+    s reports of the :math:`N (1 - (K-m) q)` that are expected of m of them together; any other has Nq. Written as a sum
+    of terms :math:`c \ln(c/e) - c + e`, each at least 0, nothing cancels. Counts are of shape (..., k), n of
+    shape (..., 1).
+    """
+    a, b, total = design.symmetry[:3]
+    n = np.asarray(n, dtype=np.float64)
+    if b == 0:
+        return np.zeros(counts.shape[:-1])
+    zero = mle(counts, design) <= 0
+    kept = design.k - np.count_nonzero(zero, axis=-1)
+    apart = at_each_count(lambda c, people: _deviance(c, people * design.q), counts, n)
+    rest = n[..., 0] - np.vecdot(zero, counts)  # n may differ from the sum by rounding only
+    together = n[..., 0] * ((a + (kept - 1.0) * b) / total)
+    g2 = 2 * (np.vecdot(zero, apart) + _deviance(np.maximum(rest, 0), np.maximum(together, SMALLEST)))
+    return np.where(g2 < ZERO, 0.0, g2)
+
+
+def _deviance(observed: Numbers, expected: Numbers) -> Array:
+    """Give c ln(c/e) - c + e, in terms of the relative difference, which keeps its digits where the two are close."""
+    excess = (observed - expected) / expected
+    deviance: Array = expected * (xlog1py(1 + excess, excess) - excess)
+    return deviance
+
+
+def _least_epsilon(counts: Counts, n: Array, design: Design, chance: float) -> Array:
+    """Bound the epsilon that was spent from below, from what q can have been.
+
+    With p > q no answer is rarer than q, so q is at most the upper limit of the rarest, and p/q = 1/q - (K-1) at least
+    what that gives. With p < q no answer is commoner than q, so q is at least the lower limit of the commonest, and
+    q/p = 1/(1/q - (K-1)) at least what that gives; beyond q = 1/(K-1) no p is left, and the bound is infinite. Of two
+    answers one count says it all, and the bound is the smallest epsilon that its own test does not refute.
+    """
+    if design.k == 2:
+        return _least_epsilon_of_two(counts.min(axis=-1).astype(np.float64), n[:, 0], chance)
+    upright = design.bounds().most is None
+    extreme = np.asarray((counts.min if upright else counts.max)(axis=-1, keepdims=True), dtype=np.float64)
+    low, high = binomial_limits(extreme, n, chance / _families(design))
+    with np.errstate(divide="ignore"):
+        odds = np.maximum(1 / (high if upright else low) - (design.k - 1), 0)
+        bound = np.log(odds) if upright else -np.log(odds)
+    return np.maximum(bound, 0)[..., 0]
+
+
+def _least_epsilon_of_two(fewer: Array, n: Array, chance: float) -> Array:
+    """Give the smallest epsilon at which so few reports of one of two answers are not too few.
+
+    With q = 1 / (1 + e^epsilon), the probability of so few, or of as many as the others are, rises with epsilon.
+
+    Examples
+    --------
+    None of 10. At epsilon ln 3 that has the probability (3^10 + 1) / 4^10.
+
+    >>> bound = _least_epsilon_of_two(np.array([0.0]), np.array([10.0]), (3**10 + 1) / 4**10)
+    >>> round(float(np.exp(bound[0])), 9)
+    3.0
+    """
+    # So few alone: q is between what their limits give at the whole chance, and at half of it.
+    low, high = (np.minimum(binomial_limits(fewer, n, part)[1], 0.5) for part in (chance, chance / 2))
+    open_ = np.flatnonzero(at_least(n - fewer, n, high) > ZERO * chance)
+    for _ in range(HALVINGS):
+        q = (low[open_] + high[open_]) / 2
+        refuted = at_most(fewer[open_], n[open_], q) + at_least(n[open_] - fewer[open_], n[open_], q) < chance
+        low[open_], high[open_] = np.where(refuted, low[open_], q), np.where(refuted, q, high[open_])
+    return np.where(low < 0.5 - HAIR, -logit(low), 0.0)
+
+
+def _judged(
+    g2: Array, p_extreme: Array, n: Array, design: Symmetric, simulations: int, rng: np.random.Generator | None
+) -> tuple[Array, Array]:
+    """Give the p-value of G2, and that of both tests together, for each group, from ranks among simulated surveys.
+
+    What is simulated depends on the number of reports alone: groups of one size are compared with the same surveys.
+    """
+    p_values, together = np.ones(len(g2)), np.ones(len(g2))  # a G2 of zero is the smallest: nothing to simulate
+    tested = np.flatnonzero(g2 > 0)
+    sizes = np.maximum(1, np.rint(n[tested])).astype(np.int64)
+    bounds, families = design.bounds(), _families(design)
+    for size, places in of_each_size(sizes):
+        values, extremes = [], []
+        for drawn in _at_a_vertex(size, design, simulations, seeded_by([size]) if rng is None else rng):
+            people = np.full((len(drawn), 1), float(size))
+            values.append(likelihood_ratio(drawn, people, design))
+            extremes.append(families * _tails(_extremes(drawn, bounds), people, bounds)[:, 0])
+        surveys = np.concatenate(values), np.concatenate(extremes)
+        step = max(1, CELLS // simulations)
+        for start in range(0, len(places), step):
+            some = tested[places[start : start + step]]
+            p_values[some], together[some] = _ranked(g2[some], p_extreme[some], *surveys)
+    return p_values, together
+
+
+def _ranked(g2: Array, p_extreme: Array, values: Array, extremes: Array) -> tuple[Array, Array]:
+    """Rank each observed G2 among the simulated values, and the smaller p-value of both tests among those of these.
+
+    The rank of G2 is (1 + the number of simulated ones that are at least as large) / (1 + the number of simulations).
+    The smaller of it and of the p-value of the rarest answer is ranked again. That is exact where surveys are simulated
+    at their true shares. A rank is never below 1 / (1 + simulations); there the exact test goes on.
+    """
+    ordered, every = np.sort(values), values.size + 1  # with the observed one
+
+    def as_large(observed: Array) -> Integers:
+        return np.asarray(values.size - np.searchsorted(ordered, observed * TIE))
+
+    rank = (1 + as_large(g2)) / every
+    simulated = (as_large(values) + (g2[:, np.newaxis] >= values * TIE)) / every
+    smaller = np.minimum(rank, p_extreme)
+    below = np.count_nonzero(np.minimum(simulated, extremes) <= smaller[:, np.newaxis], axis=-1)
+    together = (1 + below) / every
+    return rank, np.where(below == 0, np.minimum(together, p_extreme), together)
+
+
+def _at_a_vertex(n: int, design: Symmetric, simulations: int, rng: np.random.Generator) -> Iterator[Counts]:
+    """Draw surveys of people who all hold the first answer, a block at a time; the blocks make no difference."""
+    everybody = np.zeros(design.k)
+    everybody[0] = 1
+    rows = max(1, CELLS // design.k)
+    for start in range(0, simulations, rows):
+        yield design.simulate(everybody, n, rng=rng, size=min(rows, simulations - start))

@@ -1,0 +1,241 @@
+r"""Evidence that somebody holds an answer: tests of "nobody does" whose level holds for every number of reports.
+
+If nobody holds an answer, a report has the law of some mixture of the other answers' rows, and which one is not known.
+Two kinds of evidence have a tail that is bounded for all of them:
+
+- *A count* (`Counted`) of the reports in a set S. It is binomial, with a probability of at most
+  :math:`b = \max_{j \ne i} C_j(S)`. So :math:`P(\text{Bin}(n, b) \ge c)` is a p-value for every S. Where the answer has
+  a count of its own, that is S. Elsewhere, S is the set with which the smallest share is found: of few kinds of reports
+  all sets are tried, of many those that put the reports in the order of a likelihood ratio.
+- *A sum of scores* (`Summed`), :math:`T = \sum_y c_y w_y`, with the weights of the unbiased share, which is T/n. The
+  moment-generating function of a mixture is the mixture of theirs, so that for every s > 0
+
+  .. math:: P(T \ge t) \le e^{-st} \max_{j \ne i} \Big(\sum_y C_{jy} e^{s w_y}\Big)^n,
+
+  Chernoff's bound, and the least of these bounds is a p-value. It serves where no set of reports tells the answer apart
+  from mixtures of all the others.
+
+Both are chosen by the design and the number of reports alone, before a report is looked at. What share would be found,
+and how surely, is computed for the very test that is used, whatever the others hold.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import gammainccinv, ndtr, ndtri
+
+from warner.arrays import SMALLEST
+from warner.inference.binomial import Rates, at_least, smallest_share
+from warner.inference.equality_tests import log_binomial
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warner.arrays import Array, Counts
+    from warner.designs.contract import Design
+
+ALL_SETS = 10  # kinds of reports up to which every set of them is tried
+CANDIDATES = 8  # sets whose smallest share is computed exactly
+ROUNDS = 12  # mixtures of the other answers that the likelihood ratio is taken against
+MOST_CELLS = 2**24  # answers times the table's cells, up to which tests are looked for
+EXPONENTS = np.geomspace(1e-3, 60, 64)  # s, in units of the largest score
+HALVINGS = 50
+POINTS, WIDE = 400, 9.0  # of the law of one test: numbers, within so many standard deviations
+CLASSES = 2**13  # of evidence, into which the laws of several tests are sorted
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """A count of n reports: each is in it with probability `held` after the answer, `least` to `absent` after others.
+
+    `columns` are the reports that are counted; None where the design has a count of its own for the answer.
+    """
+
+    n: float
+    absent: float
+    least: float
+    held: float
+    columns: Array | None = None
+
+    def p_value(self, count: Array) -> Array:
+        """Give the p-value of "nobody holds it"; 1 where no count could tell."""
+        if self.held <= self.absent:
+            return np.ones(np.shape(count))
+        return at_least(count, self.n, self.absent)
+
+    def smallest(self, alpha: float, power: float) -> float:
+        """Give the share that is found with this probability, whatever the others hold."""
+        if self.held <= self.absent:
+            return math.inf
+        needed = self.absent + smallest_share(self.n, Rates(self.absent, 1.0), alpha, power)
+        return max(needed - self.least, 0.0) / (self.held - self.least)
+
+    def law(self, share: float) -> tuple[Array, Array]:
+        """Give -ln p and its probabilities, for this share and the others' worst answer."""
+        chance = self.least + share * (self.held - self.least)
+        reach = WIDE * math.sqrt(self.n * chance * (1 - chance)) + 10
+        start, end = max(math.floor(self.n * chance - reach), 0), min(math.ceil(self.n * chance + reach), int(self.n))
+        step = max((end - start) // POINTS, 1)
+        lower = np.arange(start, end + 1, step, dtype=np.float64)
+        masses = np.exp(log_binomial(np.arange(start, end + 1, dtype=np.float64), self.n, chance))
+        # Of many counts, neighbours are taken together, with the evidence of the least of them.
+        chances = np.add.reduceat(masses, (lower - start).astype(np.int64))
+        return -np.log(np.maximum(self.p_value(lower), SMALLEST)), chances
+
+
+@dataclass(frozen=True, eq=False)
+class Summed:
+    """A sum of scores of n reports: by its weights, what its exponent costs after each other answer, its variances."""
+
+    n: float
+    columns: Array  # the weights
+    exponents: Array
+    costs: Array  # the largest ln E exp(s w) of all other answers, for each exponent
+    variances: tuple[float, float]  # of one score: after the answer, and the most after another
+
+    def p_value(self, total: Array) -> Array:
+        """Give the p-value of "nobody holds it": the least of Chernoff's bounds."""
+        bounds = self.n * self.costs - np.multiply.outer(np.asarray(total, dtype=np.float64), self.exponents)
+        return np.asarray(np.exp(np.minimum(bounds.min(axis=-1), 0.0)))
+
+    def smallest(self, alpha: float, power: float) -> float:
+        """Give the share that is found with this probability, by the normal law of the sum."""
+        critical = float(((self.n * self.costs - math.log(alpha)) / self.exponents).min())
+        return _crossing(lambda share: float(ndtr((self.n * share - critical) / self._deviation(share))) >= power)
+
+    def law(self, share: float) -> tuple[Array, Array]:
+        """Give -ln p and its probabilities, for this share: by the normal law of the sum."""
+        edges = np.linspace(-WIDE, WIDE, POINTS + 1)
+        totals = self.n * share + self._deviation(share) * edges
+        return -np.log(np.maximum(self.p_value(totals[:-1]), SMALLEST)), np.diff(ndtr(edges))
+
+    def _deviation(self, share: float) -> float:
+        within, without = self.variances
+        mixed = share * within + (1 - share) * without + share * (1 - share)
+        return math.sqrt(self.n * max(mixed, SMALLEST))
+
+
+Evidence = Counted | Summed
+
+
+def evidence(design: Design, places: Sequence[int], n: float, alpha: float, power: float) -> list[Evidence | None]:
+    """Choose a test for each of these answers: that which finds the smallest share with this power.
+
+    None of them where the table is too large to look for one.
+    """
+    matrix = np.asarray(design.operator().forward(np.eye(design.k)))
+    if design.k * matrix.size > MOST_CELLS:
+        return [None] * len(places)
+    inverse, identified = design.inverse(), design.identified()
+    chosen: list[Evidence | None] = []
+    for place in places:
+        own, others = matrix[place], np.delete(matrix, place, axis=0)
+        found: list[Evidence] = [_best_set(own, others, n, alpha, power)]
+        if identified[place] and design.k > 2:
+            found.append(_summed(own, others, inverse[:, place], n))
+        chosen.append(min(found, key=lambda test: test.smallest(alpha, power)))
+    return chosen
+
+
+def _best_set(own: Array, others: Array, n: float, alpha: float, power: float) -> Counted:
+    """Find the set of reports whose count finds the smallest share."""
+    sets = _every_set(own.size) if own.size <= ALL_SETS else _sets_by_ratio(own, others)
+    held, chances = sets @ own, others @ sets.T
+    absent, least = np.clip(chances.max(axis=0), 0, 1), np.clip(chances.min(axis=0), 0, 1)
+    # The share that would be needed, by the normal law; then exactly, for the best ones.
+    noise = np.sqrt(absent * (1 - absent) / n)
+    needed = absent - least + (float(-ndtri(alpha)) + float(ndtri(power))) * noise + 1 / n
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = np.where(held > absent, needed / (held - least), np.inf)
+    best = np.argsort(shares, kind="stable")[:CANDIDATES].tolist()
+    tests = [Counted(n, absent[s], least[s], min(held[s], 1.0), sets[s]) for s in best]
+    # Where no share is sure to be found, the best by its distance from the others
+    return min(tests, key=lambda test: (test.smallest(alpha, power), test.absent - test.held))
+
+
+def _every_set(kinds: int) -> Array:
+    """List all sets of reports but the empty one and all of them."""
+    return np.array(list(itertools.product((0.0, 1.0), repeat=kinds)))[1:-1]
+
+
+def _sets_by_ratio(own: Array, others: Array) -> Array:
+    """List sets of the reports with the largest likelihood ratios, against mixtures of the others.
+
+    The mixture moves towards the answer with which the best set so far is confused.
+    """
+    weights, found = np.full(len(others), 1 / len(others)), []
+    for moved in range(1, ROUNDS + 1):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(own > 0, own / (weights @ others), 0.0)
+        order = np.argsort(-ratio, kind="stable")
+        apart = own[order].cumsum() - others[:, order].cumsum(axis=1).max(axis=0)
+        best = int(apart[:-1].argmax()) + 1
+        for size in {best, *(1 + np.argsort(-apart[:-1])[:CANDIDATES]).tolist()}:
+            members = np.zeros(own.size)
+            members[order[:size]] = 1
+            found.append(members)
+        confused = int(others[:, order[:best]].sum(axis=1).argmax())
+        weights = (1 - 1 / (moved + 1)) * weights
+        weights[confused] += 1 / (moved + 1)
+    return np.unique(found, axis=0)
+
+
+def _summed(own: Array, others: Array, weights: Array, n: float) -> Summed:
+    exponents = EXPONENTS / np.abs(weights).max()
+    costs = np.log(others @ np.exp(np.multiply.outer(weights, exponents))).max(axis=0)
+    variances = [float((rows @ weights**2 - (rows @ weights) ** 2).max()) for rows in (own[np.newaxis], others)]
+    return Summed(n, weights, exponents, costs, (variances[0], variances[1]))
+
+
+def smallest_together(tests: Sequence[Evidence], alpha: float, power: float) -> float:
+    """Give the share that is found by several tests together, whose p-values Fisher's method combines."""
+    if len(tests) == 1:
+        return tests[0].smallest(alpha, power)
+    critical = float(gammainccinv(len(tests), alpha))
+    return _crossing(lambda share: _beyond(tests, share, critical) >= power)
+
+
+def _beyond(tests: Sequence[Evidence], share: float, critical: float) -> float:
+    """Give the probability that the evidence of all tests, which adds up, is at least the critical one."""
+    width = critical / (CLASSES - 1)
+    together = np.ones(1)
+    for test in tests:
+        values, chances = test.law(share)
+        places = np.minimum(np.floor(values / width), CLASSES - 1).astype(np.int64)  # never more than it is
+        one = np.bincount(places, weights=chances, minlength=CLASSES).astype(np.float64)
+        sums = np.convolve(together, one) if together.size == 1 else _convolved(together, one)
+        together = np.append(sums[: CLASSES - 1], sums[CLASSES - 1 :].sum())
+    return float(together[-1])
+
+
+def _convolved(first: Array, second: Array) -> Array:
+    size = 2 * CLASSES
+    return np.asarray(np.fft.irfft(np.fft.rfft(first, size) * np.fft.rfft(second, size), size))
+
+
+def _crossing(holds: object) -> float:
+    """Find the smallest share from which on something holds; infinite where it does not even for everybody."""
+    assert callable(holds)
+    if not holds(1.0):
+        return math.inf
+    low, high = 0.0, 1.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def own_count(n: float, base: float, gain: float) -> Counted:
+    """Give the test of an answer with a count of its own; with p < q it counts the reports that do not name it."""
+    return Counted(n, base, base, base + gain) if gain > 0 else Counted(n, 1 - base, 1 - base, 1 - base - gain)
+
+
+def observed(test: Evidence, counts: Counts) -> Array:
+    """Give the count or the sum that a test looks at, from counts of shape (groups, columns)."""
+    assert test.columns is not None
+    return np.asarray(counts @ test.columns)

@@ -1,0 +1,285 @@
+r"""Whether the kinds of reports fit the design: each value of a report that is a whole number, each size of a set.
+
+The support of each answer forgets most of what a report says. Where a tally keeps kinds of reports apart, there is more
+to refute:
+
+- *The range of each kind.* Whatever the true shares are, a report is of kind y with a probability between the least and
+  the most that any answer gives it (`Design.kind_bounds`). Its count is binomial, so that both tails are exact; with R
+  kinds, 2R times the smallest is a p-value.
+- *What nobody's answer changes* (`Ancillary`): the number of answers that a report of a unary encoding supports, or the
+  hash function that it used. Its law is known, without any unknown share. Two statistics are compared with it. Where
+  the classes are amounts, their sum, whose law is a power of a Fourier transform. And :math:`G^2 = 2 \sum_y n_y
+  \ln(n_y / N \pi_y)`, with surveys that are simulated: (1 + those with one as large) / (1 + their number) is a p-value.
+  Both are exact, and the smaller one counts twice.
+
+If all kinds have a known probability, too much noise shows as well as too little. No other test can see that.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import logsumexp, xlogy
+
+from warner.arrays import SMALLEST
+from warner.inference.binomial import at_least, at_most
+from warner.inference.check_results import NAMED, Test
+from warner.inference.intervals import spread
+from warner.simulate import of_each_size, seeded_by
+from warner.words import amount, enumerated, p_value
+
+if TYPE_CHECKING:
+    from warner.arrays import Array, Counts, Integers, Mask
+    from warner.designs.facts import Ancillary
+    from warner.reports.tallies import Tally
+
+CELLS = 2**20  # simulated counts held at a time
+MOST_CLASSES = 2**12  # that are simulated apart
+TIE = 1 - 1e-9  # equal histograms give statistics that differ in the last digits: they count as equal
+STEPS, CLOSE = 100, 1e-6  # at most so many steps to tilt a law, until its average is that near
+WIDE = 24  # standard deviations that the law of a sum is computed on
+LONGEST, QUICK = 2**22, 2**14  # its Fourier transform, and that for those who did not ask
+
+
+class Kinds(NamedTuple):
+    """The kinds of reports of the groups that have some: counts of shape (groups, kinds), and their range."""
+
+    counts: Counts
+    n: Array
+    least: Array
+    most: Array
+
+    def tails(self) -> Array:
+        """Give for each kind the chance of so few where it is the least likely, or so many where it is the most.
+
+        1 for counts within what is expected, of which the tail is no evidence.
+        """
+        result = np.ones(self.counts.shape)
+        for side, tail, expected in ((-1, at_most, self.least), (1, at_least, self.most)):
+            rows, places = np.nonzero(side * (self.counts - self.n * expected) > 0)
+            chances = tail(self.counts[rows, places].astype(np.float64), self.n[rows, 0], expected[places])
+            result[rows, places] = np.minimum(result[rows, places], chances)
+        return result
+
+
+def kinds_of(part: Tally) -> Kinds | None:
+    """Give the kinds of reports of a tally that keeps them apart."""
+    bounds, counts = part.design.kind_bounds(), part.scaled_kinds()
+    if bounds is None or counts is None:
+        return None
+    width = counts.shape[-1]
+    least = np.broadcast_to(0.0 if bounds.least is None else bounds.least, width)
+    most = np.broadcast_to(1.0 if bounds.most is None else bounds.most, width)
+    return Kinds(counts[part.answered], part.scaled()[1][part.answered], least, most)
+
+
+def number_of_kind_tests(part: Tally) -> int:
+    """Give the number of tests that `kind_tests` makes."""
+    return 0 if kinds_of(part) is None else 1 + (part.design.ancillary() is not None)
+
+
+def kind_tests(
+    part: Tally, chances: float, simulations: int, rng: np.random.Generator | None
+) -> tuple[tuple[Test, ...], Mask | None]:
+    """Test the kinds of reports; also tell which are outside their range, of shape (groups, kinds).
+
+    Each test of each group may err with probability `chances`.
+    """
+    kinds = kinds_of(part)
+    if kinds is None:
+        return (), None
+    tails = kinds.tails()
+    misfits = np.zeros((part.answered.size, tails.shape[-1]), dtype=bool)
+    misfits[part.answered] = 2 * tails.shape[-1] * tails < chances
+    tests = [_range_test(part, kinds, tails, misfits)]
+    if (ancillary := part.design.ancillary()) is not None:
+        tests.append(_law_test(part, kinds, ancillary, simulations, rng))
+    return tuple(tests), misfits
+
+
+def _range_test(part: Tally, kinds: Kinds, tails: Array, misfits: Mask) -> Test:
+    names, counts = part.design.kinds, part.histogram
+    p_values = spread(_smallest(tails), part.answered)
+
+    def say(group: int) -> str:
+        row, n = np.count_nonzero(part.answered[:group]), float(np.atleast_1d(part.n)[group])
+        place = int(tails[row].argmin())
+        low, high = n * kinds.least[place], n * kinds.most[place]
+        expected = f"{low:,.1f}" if low == high else f"{low:,.1f} to {high:,.1f}"
+        assert names is not None
+        made = amount(counts.reshape(-1, len(names))[group, place])
+        times = "once" if made == "1" else f"{made} times"
+        listed = enumerated([f"{names[i]}" for i in np.flatnonzero(misfits[group])], NAMED) or "none"
+        return (
+            f"Each kind of report ({part.design.kinds_are}): {names[place]} came {times}, {expected} are expected "
+            f"whatever people answer: {p_value(p_values[group])}. Rarer or commoner than the design can explain: "
+            f"{listed}."
+        )
+
+    return Test("kinds of reports", p_values, say)
+
+
+def _smallest(tails: Array) -> Array:
+    """Give the p-value of each group, for the two tails of each kind."""
+    return np.asarray(np.minimum(1, 2 * tails.shape[-1] * tails.min(axis=-1)))
+
+
+# What nobody's answer changes
+
+
+def _law_test(
+    part: Tally, kinds: Kinds, ancillary: Ancillary, simulations: int, rng: np.random.Generator | None
+) -> Test:
+    """Test whether what does not depend on the answers has its known law."""
+    counts = _by_class(kinds.counts, ancillary)
+    p, deviances = _law_p_values(counts, kinds.n[:, 0], ancillary, simulations, rng)
+    p_values, g2 = spread(p, part.answered), spread(deviances, part.answered)
+    averages = spread(_average(counts, kinds.n[:, 0]), part.answered)
+
+    def say(group: int) -> str:
+        mean = float(np.arange(len(ancillary.law)) @ ancillary.law)
+        average = f"{averages[group]:.4g} on average, where {mean:.4g} are expected; " if ancillary.ordered else ""
+        sees = (
+            " This is the only test that sees too much noise as well as too little." if ancillary.of_each_kind else ""
+        )
+        return (
+            f"What no answer changes ({ancillary.name}): {average}G2 = {g2[group]:.4g}, {p_value(p_values[group])} "
+            f"(G2 against {simulations:,} simulated surveys; exact).{sees}"
+        )
+
+    return Test("known law", p_values, say, g2)
+
+
+def _by_class(counts: Counts, ancillary: Ancillary) -> Counts:
+    """Add up the counts of kinds that are of one class."""
+    if ancillary.of_each_kind:
+        return counts
+    return np.stack([np.bincount(ancillary.classes, weights=row, minlength=len(ancillary.law)) for row in counts])
+
+
+def _average(counts: Counts, n: Array) -> Array:
+    return np.asarray(counts @ np.arange(counts.shape[-1]) / n)
+
+
+def _whole(n: Array) -> Integers:
+    """Give the numbers of reports; of effective ones, the nearest whole numbers."""
+    return np.maximum(1, np.rint(n)).astype(np.int64)
+
+
+def _law_p_values(
+    counts: Counts, n: Array, ancillary: Ancillary, simulations: int, rng: np.random.Generator | None
+) -> tuple[Array, Array]:
+    """Give the p-value of each group, and its G2; groups of one size are compared with the same simulated surveys."""
+    law = ancillary.law / ancillary.law.sum()
+    # Of very many classes, neighbours are taken together: their law is known as well.
+    first = np.arange(0, law.size, -(-law.size // MOST_CLASSES))
+    chances = np.add.reduceat(law, first)
+    g2 = deviance(np.add.reduceat(counts, first, axis=-1), counts.sum(axis=-1, keepdims=True) * chances)
+    p, step = np.ones(len(g2)), max(1, CELLS // first.size)
+    sizes = _whole(n)
+    for size, places in of_each_size(sizes):
+        generator = seeded_by([size]) if rng is None else rng
+        draws = (
+            generator.multinomial(size, chances, size=min(step, simulations - start))
+            for start in range(0, simulations, step)
+        )
+        simulated = np.sort(np.concatenate([deviance(drawn, size * chances) for drawn in draws]))
+        p[places] = (1 + simulations - np.searchsorted(simulated, g2[places] * TIE)) / (1 + simulations)
+    if ancillary.ordered:
+        averages = [_average_test(row, size, law) for row, size in zip(counts, sizes.tolist(), strict=True)]
+        p = np.minimum(1, 2 * np.minimum(p, averages))
+    return p, g2
+
+
+def _average_test(row: Counts, n: int, law: Array, longest: int = LONGEST) -> float:
+    """Test the average of n reports; of weighted ones, as if it were that of so many."""
+    return sum_test(round(float(_average(row, row.sum())) * n), n, law, longest)
+
+
+def deviance(counts: Counts, expected: Array) -> Array:
+    r"""Give :math:`G^2 = 2 \sum_y n_y \ln(n_y / e_y)`, along the last axis; infinite where what cannot be, was.
+
+    >>> deviance(np.array([5, 15]), np.array([10.0, 10.0])).round(4)  # 2 (5 ln 0.5 + 15 ln 1.5)
+    np.float64(5.2325)
+    """
+    return np.asarray(2 * (xlogy(counts, counts) - xlogy(counts, expected)).sum(axis=-1))[()]
+
+
+# For those who did not ask
+
+
+def kind_evidence(part: Tally) -> list[tuple[float, str]]:
+    """Give the p-value of each cheap test, the smallest of all groups, with what it would say."""
+    kinds = kinds_of(part)
+    if kinds is None:
+        return []
+    what = part.design.kinds_are
+    found = [(float(_smallest(kinds.tails()).min()), f"some {what} are rarer or commoner than the noise makes them")]
+    ancillary = part.design.ancillary()
+    if ancillary is not None and ancillary.ordered:
+        rows, law = _by_class(kinds.counts, ancillary), ancillary.law / ancillary.law.sum()
+        sizes = _whole(kinds.n[:, 0]).tolist()
+        averages = [_average_test(row, size, law, QUICK) for row, size in zip(rows, sizes, strict=True)]
+        found.append((min(averages), f"the {ancillary.name} are smaller or larger than the noise makes them"))
+    return found
+
+
+def sum_test(total: int, n: int, law: Array, longest: int = LONGEST) -> float:
+    """Give the two-sided p-value of a sum of n independent numbers from 0 on that have this law; see `sum_tail`.
+
+    >>> round(sum_test(0, 2, np.array([0.1, 0.2, 0.7])), 6)  # twice 0.1^2
+    0.02
+    """
+    possible = np.flatnonzero(law)
+    first, last = int(possible[0]), int(possible[-1])
+    inside, above = law[first : last + 1], total - n * first
+    upper, lower = (above, inside), (n * (last - first) - above, inside[::-1])
+    return min(1.0, 2 * min(sum_tail(t, n, shape, longest) for t, shape in (upper, lower)))
+
+
+def sum_tail(total: int, n: int, law: Array, longest: int = LONGEST) -> float:
+    r"""Give the chance that a sum of n independent numbers from 0 on with this law is as large; 1 below its mean.
+
+    With the law tilted by :math:`e^{sx}` so that `total` t is what is expected,
+
+    .. math:: P(T \ge t) = M(s)^n e^{-st} \sum_{u \ge t} e^{-s(u-t)} P_s(T = u), \qquad M(s) = E e^{sX},
+
+    where the tilted law of the sum is a power of a Fourier transform, whose digits are kept because nothing in it is
+    small. If it would be longer than `longest`, the factor before the sum alone: Chernoff's bound, never too small.
+    """
+    numbers, most = np.arange(law.size), n * (law.size - 1)
+    if total >= most:
+        return float(law[-1]) ** n if total == most else 0.0
+    if total <= n * float(numbers @ law):
+        return 1.0
+    from scipy.fft import irfft, next_fast_len, rfft  # which takes long to load
+
+    logs = np.log(np.maximum(law, SMALLEST))
+    s, tilted, scale = _tilted(total / n, logs)
+    chance = float(np.exp(n * scale - s * total))
+    variance = n * (float(tilted @ numbers**2) - float(tilted @ numbers) ** 2)
+    length = next_fast_len(min(most + 1, int(WIDE * np.sqrt(variance)) + 20 * law.size), real=True)
+    if length > longest:
+        return chance
+    law_of_sum = irfft(rfft(tilted, length) ** n, length)
+    # Round the circle of the transform: where the whole law does not fit on it, half of it is far enough.
+    beyond = np.arange(min(most - total, length // 2 if length <= most else most) + 1)
+    return chance * float(np.maximum(law_of_sum[(total + beyond) % length], 0) @ np.exp(-s * beyond))
+
+
+def _tilted(average: float, logs: Array) -> tuple[float, Array, float]:
+    """Tilt a law until it has this average: give the exponent, the tilted law, and ln M."""
+    numbers = np.arange(logs.size)
+    low, high, s = 0.0, np.inf, 0.0
+    for _ in range(STEPS):
+        scale = float(logsumexp(logs + s * numbers))
+        tilted = np.exp(logs + s * numbers - scale)
+        mean = float(tilted @ numbers)
+        if abs(mean - average) <= CLOSE * average:
+            break
+        low, high = (s, high) if mean < average else (low, s)
+        step = s + (average - mean) / max(float(tilted @ (numbers - mean) ** 2), SMALLEST)
+        # Newton's method, kept between the two sides that are known.
+        s = step if low < step < high else (low + high) / 2 if high < np.inf else 2 * low + 1
+    return s, tilted, scale

@@ -1,0 +1,381 @@
+r"""People who do not follow the design, and what that depends on: the models of two samples, with covariates.
+
+A model of cheating is a regression with one more kind of people, each with its own row of probabilities in each sample.
+Everything else is as in `warner.regress`: the engine, its starts, its errors and its words. What differs is which
+slopes are free; that is a linear map of coefficients.
+
+- Clark and Desharnais: people with the trait, people without it, and cheaters, who always say no. All slopes are free.
+- The stochastic lie detector: people with the trait who affirm it (a share t of them), who deny it, and people without
+  it. The first two have the same slopes, and intercepts that differ by :math:`\log t - \log(1 - t)`.
+- The unrelated question whose own share is unknown: four kinds of people, with either trait or not; the unrelated one
+  has the same share w everywhere, so that it adds :math:`\log w - \log(1 - w)` to two of the four.
+
+The first two have the same table of probabilities: no data can tell a lying carrier from a cheater who may carry the
+trait or not. Which model it is, is an assumption.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import expit
+
+from warner.designs import Channel
+from warner.designs.exact import probability
+from warner.regression.data import gathered
+from warner.regression.families import Softmax
+from warner.regression.intervals import freedom_column, p_values, quantile
+from warner.regression.regressions import fitted
+from warner.regression.specifications import Coefficient, Specification, multinomial
+from warner.regression.terms import INTERCEPT
+from warner.results import Result, plain
+from warner.typesetting import Printed, estimate_columns, labels
+from warner.words import counted, enumerated, level_text
+
+if TYPE_CHECKING:
+    from warner.arrays import Array, Counts, Label
+    from warner.designs.contract import Design
+    from warner.designs.exact import Number
+    from warner.documents import Document
+    from warner.regression.data import Gathered
+    from warner.regression.regressions import Regression
+
+CHEATERS = ("honest, trait", "honest, no trait", "cheater")
+CARRIERS = ("trait, affirmed", "trait, denied", "no trait")
+UNRELATED = ("both traits", "the trait", "the unrelated trait", "neither trait")
+
+
+def cheating_detection_regression(
+    formula: str,
+    data: Any,
+    forced: Mapping[Any, Number | None],
+    *,
+    by: str,
+    reports: tuple[Label, Label] = ("yes", "no"),
+    **options: Any,
+) -> Regression:
+    """Regress the trait, and cheating, on covariates: Clark and Desharnais' model; see `cheating_detection`.
+
+    Parameters
+    ----------
+    formula, data
+        As for `warner.regress`.
+    forced : mapping of the values of ``by`` to numbers
+        The probability of the forced yes in each sample; None for a sample that was asked directly, where cheaters say
+        no as well.
+    by : str
+        The column that names each person's sample.
+    reports : pair of labels
+        How yes and no are written.
+    **options
+        ``on``, ``X``, ``names``, ``weights``, ``counts``, ``clusters``, ``strata``, ``errors``, ``penalty``, ``starts``
+        and ``unknown`` of `warner.regress`.
+
+    Returns
+    -------
+    Regression
+        A multinomial one of three kinds of people, with honest people without the trait as the reference.
+
+    Examples
+    --------
+    As in `cheating_detection`, without covariates: shares of .15, .60 and .25.
+
+    >>> samples = {"sample": ["a", "a", "b", "b"], "answer": ["yes", "no"] * 2, "n": [300, 700, 600, 400]}
+    >>> fit = cheating_detection_regression(
+    ...     "answer", samples, {"a": "1/4", "b": "3/4"}, by="sample", on=[], counts="n"
+    ... )
+    >>> fit.specification.shares_at(fit.point, np.ones((1, 1))).round(6)
+    array([[0.15, 0.6 , 0.25]])
+    """
+    designs = _designs("forced", forced, CHEATERS, reports, lambda p: [1, p, 0], direct=[1, 0, 0])
+    own, fit_options = _apart(options)
+    people = gathered(formula, data, designs, by=by, **own)
+    return fitted(people, multinomial(people.terms, CHEATERS, CHEATERS[1]), **fit_options)
+
+
+def lie_detector_regression(
+    formula: str,
+    data: Any,
+    p: Mapping[Any, Number | None],
+    *,
+    by: str,
+    reports: tuple[Label, Label] = ("yes", "no"),
+    **options: Any,
+) -> TraitRegression:
+    """Regress the trait on covariates by the stochastic lie detector; see `stochastic_lie_detector`.
+
+    Parameters
+    ----------
+    formula, data, by, reports, **options
+        As for `cheating_detection_regression`.
+    p : mapping of the values of ``by`` to numbers
+        The probability of the plain statement for people without the trait, in each sample; None for a sample that was
+        asked directly, and is taken to be honest.
+
+    Examples
+    --------
+    As in `stochastic_lie_detector`, without covariates: the prevalence is .7, and t is .24/.7.
+
+    >>> samples = {"sample": ["a", "a", "b", "b"], "answer": ["yes", "no"] * 2, "n": [480, 520, 300, 700]}
+    >>> fit = lie_detector_regression("answer", samples, {"a": "0.2", "b": "0.8"}, by="sample", on=[], counts="n")
+    >>> expit(fit.coefficients[0]).round(6), fit.coefficients[-1].round(6)
+    (np.float64(0.7), np.float64(0.342857))
+    """
+    designs = _designs("p", p, CARRIERS, reports, lambda p: [1, 0, 1 - p], direct=[1, 1, 0])
+    own, fit_options = _apart(options)
+    people = gathered(formula, data, designs, by=by, **own)
+    width = _intercept_first(people)
+    # B has a row for those who affirm and one for those who deny: an intercept each, and the same slopes.
+    mapping = np.zeros((2, width, width + 1))
+    mapping[0, 0, 0] = mapping[1, 0, width] = 1
+    slopes = np.arange(1, width)
+    mapping[:, slopes, slopes] = 1
+    names = [f"{INTERCEPT} ({CARRIERS[0]})", *people.terms.names[1:], f"{INTERCEPT} ({CARRIERS[1]})"]
+    fit = fitted(people, _specification(people, CARRIERS, 2, mapping, names), **fit_options)
+    return TraitRegression(fit, "honest", _affirmed, "the share of people with the trait who affirm it")
+
+
+def unrelated_question_regression(
+    formula: str,
+    data: Any,
+    p: Mapping[Any, Number | None],
+    *,
+    by: str,
+    reports: tuple[Label, Label] = ("yes", "no"),
+    **options: Any,
+) -> TraitRegression:
+    """Regress the trait where the unrelated question's own share is unknown; see `two_sample_unrelated_question`.
+
+    The unrelated trait is taken to be independent of the sensitive one, and of the covariates.
+
+    Parameters
+    ----------
+    formula, data, by, reports, **options
+        As for `cheating_detection_regression`.
+    p : mapping of the values of ``by`` to numbers
+        The probability of the sensitive question in each sample; None for a sample that was asked it directly.
+
+    Examples
+    --------
+    As in `two_sample_unrelated_question`: prevalence .233333, and w = .366667.
+
+    >>> samples = {"sample": ["a", "a", "b", "b"], "answer": ["yes", "no"] * 2, "n": [260, 740, 340, 660]}
+    >>> fit = unrelated_question_regression("answer", samples, {"a": "0.8", "b": "0.2"}, by="sample", on=[], counts="n")
+    >>> expit(fit.coefficients[0]).round(6), fit.coefficients[-1].round(6)
+    (np.float64(0.233333), np.float64(0.366667))
+    """
+    designs = _designs("p", p, UNRELATED, reports, lambda p: [1, p, 1 - p, 0], direct=[1, 1, 0, 0])
+    own, fit_options = _apart(options)
+    people = gathered(formula, data, designs, by=by, **own)
+    width = _intercept_first(people)
+    # The trait's log-odds x'b in two rows of B, the unrelated one's log-odds in two.
+    mapping = np.zeros((3, width, width + 1))
+    columns = np.arange(width)
+    mapping[0, columns, columns] = mapping[1, columns, columns] = 1
+    mapping[0, 0, width] = mapping[2, 0, width] = 1
+    specification = _specification(people, UNRELATED, 3, mapping, [*people.terms.names, "unrelated"])
+    fit = fitted(people, specification, **fit_options)
+    return TraitRegression(fit, "unrelated", _unrelated, "the share of people with the unrelated trait")
+
+
+def _designs(
+    name: str,
+    given: Mapping[Any, Number | None],
+    kinds: tuple[str, ...],
+    reports: tuple[Label, Label],
+    yes: Any,
+    direct: list[int],
+) -> dict[Any, Design]:
+    """Give each sample's table: how likely each kind of people says yes."""
+    if not isinstance(given, Mapping) or len(set(given.values()) - {None}) < 2:
+        raise ValueError(
+            f"{name} must be a mapping of the samples to at least two different probabilities, or all say the same, "
+            f"but got {given!r}"
+        )
+    result: dict[Any, Design] = {}
+    for sample, value in given.items():
+        chances = direct if value is None else yes(probability(name, value))
+        result[sample] = Channel([[chance, 1 - chance] for chance in chances], kinds, reports)
+    return result
+
+
+_OF_THE_FIT = {"errors": "errors", "penalty": "penalty", "starts": "at_random"}
+
+
+def _apart(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Tell options of the data from those of the fit."""
+    own = {name: value for name, value in options.items() if name not in _OF_THE_FIT}
+    return own, {_OF_THE_FIT[name]: value for name, value in options.items() if name in _OF_THE_FIT}
+
+
+def _intercept_first(people: Gathered) -> int:
+    if people.terms.names[:1] != (INTERCEPT,):
+        raise ValueError("this model needs an intercept: leave '- 1' or '0 +' out of the formula")
+    return len(people.terms.names)
+
+
+def _specification(
+    people: Gathered, kinds: tuple[str, ...], reference: int, mapping: Array, names: list[str]
+) -> Specification:
+    groups = {term: columns for term, columns in people.terms.groups.items() if columns != (0,)}
+    return Specification(
+        "cheating",
+        "logit",
+        kinds,
+        kinds[reference],
+        Softmax(len(kinds), reference),
+        tuple(Coefficient(None, name) for name in names),
+        groups,
+        mapping.reshape(-1, mapping.shape[2]),
+    )
+
+
+def _affirmed(b: Array) -> tuple[Array, Array]:
+    """Give the trait's coefficients and t, with derivatives: the odds are e^first + e^last, t the first's part."""
+    first, last = b[0], b[-1]
+    with np.errstate(invalid="ignore"):  # infinity less infinity: the share is then read elsewhere
+        t = float(expit(first - last))
+    values = np.concatenate([[np.logaddexp(first, last)], b[1:-1], [t]])
+    slopes = np.eye(len(b))
+    slopes[0, [0, -1]] = t, 1 - t
+    slopes[-1] = 0
+    slopes[-1, [0, -1]] = t * (1 - t), -t * (1 - t)
+    return values, slopes
+
+
+def _unrelated(b: Array) -> tuple[Array, Array]:
+    """Give the trait's coefficients and w, with derivatives."""
+    w = float(expit(b[-1]))
+    slopes = np.eye(len(b))
+    slopes[-1, -1] = w * (1 - w)
+    return np.concatenate([b[:-1], [w]]), slopes
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TraitRegression(Result):
+    """Coefficients of the trait's log-odds, and one share besides: of honest carriers, or of an unrelated trait.
+
+    Attributes
+    ----------
+    fit : Regression
+        The regression of the kinds of people, with its maxima, tests and predictions.
+    name : str
+        What the share is called: "honest" or "unrelated".
+    """
+
+    fit: Regression
+    name: str
+    read: Any
+    meaning: str
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """The terms of the model, and the share."""
+        return (*self.fit.gathered.terms.names, self.name)
+
+    @property
+    def coefficients(self) -> Array:
+        """The coefficients of the trait's log-odds, infinite where the estimate is, and the share."""
+        share = self.read(self.fit.point)[0][-1]
+        return np.append(self.read(self.fit.coefficients)[0][:-1], share)
+
+    @property
+    def covariance(self) -> Array:
+        """The covariances of these, by the delta method; NaN where an estimate lies at infinity."""
+        slopes = self.read(self.fit.point)[1]
+        inner = np.nan_to_num(self.fit.covariance)
+        spread = slopes @ inner @ slopes.T
+        # A coefficient that runs away takes with it what it moves; and the share, however little that still moves.
+        lost = np.abs(slopes) > np.append(np.full(len(slopes) - 1, 1e-6), 0.0)[:, np.newaxis]
+        lost = (lost & np.isnan(np.diag(self.fit.covariance))).any(axis=1)
+        return np.where(lost[:, np.newaxis] | lost, np.nan, spread)
+
+    @property
+    def freedom(self) -> Array | None:
+        """Degrees of freedom of Student's t of each; None without clusters, for the normal distribution."""
+        return self.fit.accuracy(self.read(self.fit.point)[1]).freedom
+
+    @property
+    def notes(self) -> list[str]:
+        """What must be said of the intervals where clusters are few or unequal."""
+        if self.fit.clustered is None or self.freedom is None:
+            return []
+        return self.fit.clustered.sentences(self.freedom)
+
+    @property
+    def log_likelihood(self) -> float:
+        """At the estimates."""
+        assert self.fit.log_likelihood is not None
+        return self.fit.log_likelihood
+
+    def table(self, level: float = 0.95) -> dict[str, Counts]:
+        """Give the coefficients with standard errors and Wald's intervals, a row for each; the share has the last."""
+        estimate, se = self.coefficients, np.sqrt(np.diag(self.covariance))
+        half = quantile(level, self.freedom) * se
+        low, high = estimate - half, estimate + half
+        low[-1], high[-1] = max(low[-1], 0.0), min(high[-1], 1.0)
+        statistic = np.concatenate([estimate[:-1] / se[:-1], [np.nan]])
+        return {
+            "term": np.array(self.terms, dtype=object),
+            "estimate": estimate,
+            "se": se,
+            "statistic": statistic,
+            "p": p_values(statistic, self.freedom),
+            "low": low,
+            "high": high,
+            "freedom": freedom_column(self.freedom, len(self.terms)),
+        }
+
+    def printed(self, level: float = 0.95, **options: Any) -> Printed:
+        """Give a table for a paper: the coefficients, the share in the last row; `level` is that of the intervals."""
+        table = self.table(level, **options)
+        columns = {"term": labels(table["term"])}
+        columns |= estimate_columns(table, "estimate", f"approximate {level_text(level)} interval")
+        best = f"N = {counted(self.fit.people, 'person', 'people')}; log-likelihood {self.log_likelihood:.3f}."
+        share = f"{self.name} is a share, all others are log-odds: {self.meaning}"
+        against = enumerated([f"{name} = {level}" for name, level in self.fit.gathered.terms.references], 8)
+        notes = [best, *([f"Levels are compared with {against}."] if against else []), share]
+        return Printed(columns, f"Log-odds of the trait: {self.fit.gathered.formula}", (*notes, *self.notes))
+
+    def to_dict(self, level: float = 0.95) -> Document:
+        """Give it as what JSON can hold."""
+        columns = self.table(level)
+        rows = [{name: plain(column[i]) for name, column in columns.items()} for i in range(len(self.terms))]
+        return {
+            "format": "warner trait regression",
+            "version": 1,
+            "formula": self.fit.gathered.formula,
+            "designs": [design.to_dict() for design in self.fit.gathered.rows.designs],
+            "people": self.fit.people,
+            "missing": self.fit.gathered.missing,
+            "unknown": self.fit.gathered.unknown,
+            "log_likelihood": self.log_likelihood,
+            "gap": self.fit.gap,
+            "optima": [optimum._asdict() for optimum in self.fit.optima],
+            "share": {"name": self.name, "meaning": self.meaning},
+            "level": level,
+            "notes": self.notes,
+            "coefficients": rows,
+        }
+
+    def text(self, level: float = 0.95) -> str:
+        """Write it as a table for people."""
+        columns = self.table(level)
+        width = max(len("term"), *map(len, self.terms))
+        lines = [
+            f"Log-odds of the trait, from {self.fit.people:,} people; log-likelihood {self.log_likelihood:.4f}",
+            f"{'term':{width}}  {'estimate':>9} {'se':>8} {'p':>7}  approximate {100 * level:g} % interval",
+        ]
+        for i, term in enumerate(self.terms):
+            estimate, se, p, low, high = (columns[name][i] for name in ("estimate", "se", "p", "low", "high"))
+            shown = "" if np.isnan(p) else f"{p:.4f}"
+            lines.append(f"{term:{width}}  {estimate:9.4f} {se:8.4f} {shown:>7}  {low:9.4f} to {high:9.4f}")
+        best, *others = self.fit.optima
+        lines.append(f"{self.name}: {self.meaning}")
+        lines.append(f"{best.starts} of {self.fit.tried} starts ended at this maximum")
+        if others:
+            lines[-1] += f"; the next best is {best.log_likelihood - others[0].log_likelihood:.4g} below it"
+        return "\n".join([*lines, *self.notes])

@@ -1,0 +1,517 @@
+"""Pictures: the estimated shares with their intervals, beside what was reported.
+
+Up to `rows` answers are bars, the largest share first. More than that are a rank plot, where both axes are logarithmic.
+Groups are coloured points, a row for each answer; groups that have an order (dates, weeks, numbers) are a trend, with a
+band for each of the most common answers (`trends`). Of two answers the first is drawn alone, as the other is the rest:
+a bar, or one for each group. What a picture leaves out, it says under its title.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from warner.estimation import ANSWERS_DRAWN
+from warner.estimators.methods import BIAS
+from warner.inference.intervals import Confidence
+from warner.inference.two_answers import unmirrored
+from warner.output.canvas import (
+    GRID_COLOUR,
+    GROUP_WIDTH,
+    INK,
+    LABEL_WIDTH,
+    LINE_STYLES,
+    MARKERS,
+    PALETTE,
+    REPORTED_POINT,
+    STRIPE,
+    WIDTH,
+    Legend,
+    add_heading,
+    add_legend,
+    fitting,
+    logarithmic,
+    new_axes,
+    save_picture,
+    svg_element,
+)
+from warner.output.trend_plots import axis_of, draw_trend
+from warner.planning.mechanisms import TOLERANCE, bits_text, candidates
+from warner.words import counted, points, printable, quoted, reports_counted, shortened, told_apart
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from warner.arrays import Array, Mask
+    from warner.estimation import Estimate
+    from warner.inference.intervals import Limits
+    from warner.planning.mechanisms import Mechanisms
+    from warner.planning.plans import Plan
+
+    Places = NDArray[np.intp]
+
+REPORTED_BAR = "#a6a6a6"
+PLAN_SIZE, TREND_SIZE = (WIDTH, 5.2), (WIDTH, 5.0)  # inches
+AXIS_WIDTH = 60  # characters below an axis
+MORE_LINES = 1.2  # inches for the headings of a narrow picture, which have more lines
+POINT_ROWS = 64  # rows of points, answers times groups, that still fit on one page
+RANKS = 400  # ranks that are drawn; a line through a million would look the same
+DEEPEST = 1e6  # how many times smaller than the largest share the end of a logarithmic axis may be
+PLAN_SPAN, PLAN_POINTS = 30, 41  # how many times fewer and more people a plan's picture shows, in how many steps
+LABELS_APART = 1.15  # the ratio of two epsilons whose lines can still be labelled
+DEFAULT_TITLE = "What people would have answered"
+MECHANISMS_SIZE = (WIDTH, 6.0)  # inches
+EPSILONS_DRAWN, EPSILON_POINTS = (0.1, 10.0), 81
+LEAST_MORE, MOST_MORE = 0.1, 20_000.0  # percent more people than the best mechanism that can still be seen
+MECHANISMS_TITLE = "What each mechanism needs at the same privacy"
+PLAN_TITLE = "Precision by number of people and epsilon"
+MEASURES = {"half_width": "half-width of the interval", "error": "root-mean-square error"}
+
+
+class Shown(NamedTuple):
+    """What is drawn: percentages, (groups, answers), NaN for groups without reports; and what they are called."""
+
+    share: Array
+    low: Array
+    high: Array
+    outside: Mask
+    reported: Array | None  # where reports do not name answers there are none
+    interval_label: str
+    reports_label: str
+    axis_label: str
+
+    def part(self, groups: Places, answers: Places) -> Shown:
+        """Give these groups and answers."""
+        cut = (None if numbers is None else numbers[np.ix_(groups, answers)] for numbers in self[:5])
+        return Shown._make([*cut, *self[5:]])
+
+
+def plot(
+    estimate: Estimate,
+    *,
+    level: float = 0.95,
+    target: str = "population",
+    simultaneous: bool = False,
+    anytime: bool = False,
+    rows: int = ANSWERS_DRAWN,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the estimated shares with their intervals, beside the shares that were reported.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        What to draw. Of many groups, those with the most reports are drawn; all of them where they have an order.
+    level, target, simultaneous, anytime
+        Of the intervals, as for `Estimate.table`.
+    rows : int
+        Draw at most this many answers by name. If there are more, they are drawn by rank, without names; with groups,
+        the most common ones are drawn. Of two answers the first is drawn, of at most this many groups.
+    title : str, optional
+        The headline, such as the question that was asked. It is shown as it is: a dollar sign starts no formula.
+    ax : matplotlib Axes, optional
+        Where to draw; if not given, a new pyplot figure of a fitting size.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes that were drawn on; its figure is ``.figure``.
+    """
+    confidence = Confidence(level, target, simultaneous, anytime)
+    _check_rows(rows)
+    shown = _shown(estimate, confidence, estimate.limits(confidence))
+    return _drawn(new_axes(_size(estimate, shown, rows)) if ax is None else ax, estimate, shown, rows, title)
+
+
+def save_plot(
+    estimate: Estimate,
+    path: str | os.PathLike[str],
+    *,
+    level: float = 0.95,
+    target: str = "population",
+    simultaneous: bool = False,
+    anytime: bool = False,
+    rows: int = ANSWERS_DRAWN,
+    title: str | None = None,
+) -> None:
+    """Draw the estimate to a file, which is written whole or not at all; no display is needed.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        What to draw.
+    path : path
+        Where to write it; the format follows from its ending: .png, .svg or .pdf.
+    level, target, simultaneous, anytime, rows, title
+        As for `plot`.
+    """
+    confidence = Confidence(level, target, simultaneous, anytime)
+    _check_rows(rows)
+    shown = _shown(estimate, confidence, estimate.limits(confidence))
+    save_picture(lambda ax: _drawn(ax, estimate, shown, rows, title), _size(estimate, shown, rows), path)
+
+
+def svg(
+    estimate: Estimate, confidence: Confidence, ends: Limits, *, title: str | None = None, width: float = WIDTH
+) -> str:
+    """Draw the estimate with these intervals as an SVG element for a web page, so many inches wide."""
+    shown, rows = _shown(estimate, confidence, ends), ANSWERS_DRAWN
+    height = _size(estimate, shown, rows)[1] + (0.0 if width == WIDTH else MORE_LINES)
+    return svg_element(lambda ax: _drawn(ax, estimate, shown, rows, title), (width, height))
+
+
+def plot_plan(plan: Plan, *, title: str | None = None, ax: Axes | None = None) -> Axes:
+    """Draw the half-width (or the error) against the number of people, a line for each epsilon.
+
+    The plan itself is a point, and the goal that it had to reach a dashed line. Both axes are logarithmic.
+
+    Parameters
+    ----------
+    plan : Plan
+        What to draw.
+    title : str, optional
+        The headline.
+    ax : matplotlib Axes, optional
+        Where to draw; if not given, a new pyplot figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes that were drawn on; its figure is ``.figure``.
+    """
+    ax = new_axes(PLAN_SIZE) if ax is None else ax
+    fewest, most = max(1, plan.people / PLAN_SPAN), min(plan.people * PLAN_SPAN, 2**53)
+    people = np.unique(np.geomspace(fewest, most, PLAN_POINTS).round().astype(np.int64))
+    epsilons = plan.grid_epsilons(apart=LABELS_APART)
+    table = plan.table(epsilons, people.tolist())
+    lines = 100 * table[plan.measure].reshape(-1, people.size)
+    for place, (epsilon, line) in enumerate(zip(epsilons, lines, strict=True)):
+        planned = epsilon == plan.design.epsilon
+        name = plan.design.shown_epsilon() if planned else f"{epsilon:g}"
+        ax.plot(
+            people,
+            line,
+            color=PALETTE[place % len(PALETTE)],
+            linewidth=2.4 if planned else 1.3,
+            linestyle="-" if planned else LINE_STYLES[place % len(LINE_STYLES)],
+        )
+        ax.annotate(f"ε = {name}", (people[-1], line[-1]), (5, 0), textcoords="offset points", va="center", fontsize=8)
+    if plan.goal is not None:
+        ax.axhline(100 * plan.goal, color=INK, linestyle="--", linewidth=0.9)
+    reached = getattr(plan, plan.measure)
+    ax.plot([plan.people], [100 * reached], "o", color=INK, markersize=7, zorder=4)
+    logarithmic(ax)
+    ax.yaxis.set_minor_formatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in "25" else "")
+    ax.set_xlabel("people")
+    ax.set_ylabel(f"{MEASURES[plan.measure]} (percentage points)")
+    notes = [f"{plan.design.k:,} answers", *_plan_notes(plan)]
+    notes.append(
+        f"point: {counted(plan.people, 'person', 'people')}, ε = {plan.design.shown_epsilon()}, {points(reached)}"
+    )
+    notes += ["black dashed line: the goal"] * (plan.goal is not None)
+    add_heading(ax, notes, PLAN_TITLE if title is None else title, above=6)
+    return ax
+
+
+def _plan_notes(plan: Plan) -> list[str]:
+    if plan.measure == "error":
+        return ["of the unbiased shares, over all answers"]
+    worst = " (worst case)" if plan.worst_case and plan.population is None else ""
+    answer = "" if plan.answer is None else f" of {quoted(plan.answer)}"
+    interval = str(Confidence(plan.level, simultaneous=plan.simultaneous))
+    return [interval, f"true share{answer} {100 * plan.share:.3g} %{worst}"]
+
+
+def save_plan(plan: Plan, path: str | os.PathLike[str], *, title: str | None = None) -> None:
+    """Draw a plan to a PNG, SVG or PDF file, which is written whole or not at all; no display is needed."""
+    save_picture(lambda ax: plot_plan(plan, title=title, ax=ax), PLAN_SIZE, path)
+
+
+def plot_mechanisms(compared: Mechanisms, *, title: str | None = None, ax: Axes | None = None) -> Axes:
+    """Draw how many more people each mechanism needs than the best, against epsilon, for the same number of answers.
+
+    By the variance of rare answers, in percent; both axes are logarithmic. Below the dashed line a mechanism is precise
+    enough to be recommended, if no other there has shorter reports; the best of all is on the lower edge.
+
+    Parameters
+    ----------
+    compared : Mechanisms
+        What to draw; its own epsilon is a vertical line.
+    title : str, optional
+        The headline.
+    ax : matplotlib Axes, optional
+        Where to draw; if not given, a new pyplot figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes that were drawn on; its figure is ``.figure``.
+    """
+    ax = new_axes(MECHANISMS_SIZE) if ax is None else ax
+    epsilon, k = compared.candidates[0].design.epsilon, len(compared.domain)
+    epsilons = np.geomspace(min(EPSILONS_DRAWN[0], epsilon), max(EPSILONS_DRAWN[1], epsilon), EPSILON_POINTS)
+    more = {candidate.name: np.full(epsilons.size, np.nan) for candidate in compared.candidates}
+    for place, drawn in enumerate(epsilons):
+        offered = candidates(k, float(drawn))
+        for candidate in offered:
+            if candidate.name in more:
+                more[candidate.name][place] = 100 * (candidate.variance / offered[0].variance - 1)
+    lines = []
+    for place, candidate in enumerate(compared.candidates):
+        taken = candidate.name == compared.recommended
+        lines += ax.plot(
+            epsilons,
+            np.maximum(more[candidate.name], LEAST_MORE),
+            color=(*PALETTE, REPORTED_POINT)[place % (len(PALETTE) + 1)],
+            linestyle="-" if taken else LINE_STYLES[place % len(LINE_STYLES)],
+            linewidth=3.0 if taken else 1.4,
+            zorder=2 if taken else 3,
+        )
+    ax.axhline(100 * TOLERANCE, color=INK, linestyle="--", linewidth=0.9)
+    ax.axvline(epsilon, color=INK, linestyle=":", linewidth=1.2)
+    logarithmic(ax)
+    ax.set_xlim(epsilons[0], epsilons[-1])
+    highest = np.nanmax([np.nanmax(line) for line in more.values()])
+    ax.set_ylim(0.93 * LEAST_MORE, min(1.5 * max(highest, 100 * TOLERANCE), MOST_MORE))  # the lowest line is whole
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(lambda value, _: f"{value:,g}")
+    ax.set_xlabel("epsilon")
+    ax.set_ylabel("more people than the best mechanism needs (%)")
+    labels = [f"{candidate.name}: {bits_text(candidate.bits)}" for candidate in compared.candidates]
+    notes = [
+        f"{k:,} answers",
+        f"numbers: bits of a report at ε = {compared.shown_epsilon()} (dotted line)",
+        f"on the lower edge: the best, or within {LEAST_MORE:g} % of it",
+        f"dashed line: {100 * TOLERANCE:.0f} % above the best",
+        f"thick line: recommended at ε = {compared.shown_epsilon()}",
+    ]
+    above = add_legend(ax, Legend(lines, labels, notes))
+    add_heading(ax, notes, MECHANISMS_TITLE if title is None else title, above)
+    return ax
+
+
+def save_mechanisms(compared: Mechanisms, path: str | os.PathLike[str], *, title: str | None = None) -> None:
+    """Draw mechanisms to a PNG, SVG or PDF file, which is written whole or not at all; no display is needed."""
+    save_picture(lambda ax: plot_mechanisms(compared, title=title, ax=ax), MECHANISMS_SIZE, path)
+
+
+# What is drawn
+
+
+def _check_rows(rows: int) -> None:
+    if rows < 1:
+        raise ValueError(f"rows must be at least 1, but got {rows!r}")
+
+
+def _shown(estimate: Estimate, confidence: Confidence, ends: Limits) -> Shown:
+    table, _ = unmirrored(estimate.columns(ends), estimate.tally)
+    groups = len(ends.low)
+    share, low, high = (100 * table[name].reshape(groups, -1) for name in ("share", "low", "high"))
+    reported = None
+    if "reports" in table:
+        n = np.reshape(estimate.tally.n, (groups, 1)).astype(np.float64)
+        reports = table["reports"].reshape(groups, -1)
+        reported = 100 * np.divide(reports, n, out=np.full(reports.shape, np.nan), where=n > 0)
+    about = "approximate " if estimate.approximate(ends) else ""
+    supporting = reported is not None and not estimate.tally.parts[0].design.exclusive
+    # Where rows are groups, nothing else names the answer.
+    named = estimate.tally.by and share.shape[1] == 1
+    answer = f" with the answer {quoted(estimate.tally.domain[0])}" if named else ""
+    return Shown(
+        share,
+        low,
+        high,
+        table["outside"].reshape(groups, -1),
+        reported,
+        interval_label=f"{about}{confidence}",
+        reports_label="supporting reports" if supporting else "reported, as randomized",
+        axis_label="share of people or of reports (%)" if supporting else f"share of people{answer} (%)",
+    )
+
+
+def _size(estimate: Estimate, shown: Shown, rows: int) -> tuple[float, float]:
+    """Give width and height in inches."""
+    answers = shown.share.shape[1]
+    if axis_of(estimate.tally) is not None:
+        return TREND_SIZE
+    if answers == 1:
+        return WIDTH, 1.9 + 0.36 * min(len(shown.share), rows)
+    if estimate.tally.by:
+        groups = len(_largest_groups(estimate, len(PALETTE)))
+        return WIDTH, 2.0 + _number_of_answers(answers, groups, rows) * (0.16 * groups + 0.14)
+    return (WIDTH, 1.9 + 0.36 * answers) if answers <= rows else (WIDTH, 5.0)
+
+
+def _drawn(ax: Axes, estimate: Estimate, shown: Shown, rows: int, title: str | None) -> Axes:
+    tally, answers = estimate.tally, shown.share.shape[1]
+    if (axis := axis_of(tally)) is not None:
+        legend = draw_trend(ax, tally, shown, axis, rows)
+        legend.notes.extend(_bias_note(estimate, shown.outside))
+    elif tally.by:
+        draw = _draw_one_answer if answers == 1 else _draw_groups
+        legend = draw(ax, estimate, shown, rows)
+    elif answers <= rows:
+        order = _by_share(shown)
+        legend = _draw_bars(ax, estimate, shown.part(np.array([0]), order), [tally.domain[i] for i in order])
+    else:
+        legend = _draw_ranks(ax, estimate, shown)
+    ax.spines[["top", "right"]].set_visible(False)
+    most = "at most " if len(tally.parts) > 1 else "= "
+    facts = [reports_counted(tally.n, weighted=tally.weighted), f"ε {most}{tally.shown_epsilon()}"]
+    facts += [f"{len(tally.parts)} designs"] * (len(tally.parts) > 1)
+    facts += [f"method {estimate.name()}"]
+    facts += [f"by {shortened(printable(', '.join(tally.by)), LABEL_WIDTH)}"] * bool(tally.by)
+    above = add_legend(ax, legend)
+    add_heading(ax, [*facts, *legend.notes], DEFAULT_TITLE if title is None else title, above)
+    return ax
+
+
+def _draw_one_answer(ax: Axes, estimate: Estimate, shown: Shown, most_rows: int) -> Legend:
+    groups = _largest_groups(estimate, most_rows)
+    n, names = np.asarray(estimate.tally.n), estimate.tally.group_names()
+    named = [names[group] if n[group] > 0 else f"{names[group]} (no reports)" for group in groups]
+    legend = _draw_bars(ax, estimate, shown.part(groups, np.array([0])), named)
+    return legend._replace(notes=_groups_left_out(groups, n) + legend.notes)
+
+
+def _draw_bars(ax: Axes, estimate: Estimate, shown: Shown, names: Sequence[object]) -> Legend:
+    rows = np.arange(len(names), dtype=np.float64)
+    # Grey below blue, thinner: the reports are what came in, the estimate is the answer.
+    middle = rows if shown.reported is None else rows - 0.12
+    estimated = ax.barh(middle, shown.share.ravel(), height=0.46, color=PALETTE[0])
+    whiskers = _whiskers(ax, shown.low.ravel(), shown.high.ravel(), middle, INK)
+    handles, labels = [estimated, whiskers], ["estimated", shown.interval_label]
+    if shown.reported is not None:
+        handles.append(ax.barh(rows + 0.24, shown.reported.ravel(), height=0.22, color=REPORTED_BAR))
+        labels.append(shown.reports_label)
+    _name_rows(ax, names)
+    _percent_axis(ax, shown, bars=True)
+    return Legend(handles, labels, _bias_note(estimate, shown.outside))
+
+
+def _draw_groups(ax: Axes, estimate: Estimate, shown: Shown, most_rows: int) -> Legend:
+    tally = estimate.tally
+    groups = _largest_groups(estimate, len(PALETTE))
+    n = np.asarray(tally.n, dtype=np.float64)
+    number = _number_of_answers(tally.k, groups.size, most_rows)
+    common = np.argsort(-(n @ np.nan_to_num(shown.share)), kind="stable")
+    order = (np.arange(2) if tally.k == 2 else common)[:number]
+    shown = shown.part(groups, order)
+    rows = np.arange(number, dtype=np.float64)
+    for row in rows[::2]:
+        ax.axhspan(row - 0.5, row + 0.5, color=STRIPE, linewidth=0, zorder=0)
+    names = told_apart([printable(tally.group_names()[group]) for group in groups], GROUP_WIDTH)
+    handles: list[Any] = []
+    raw: list[Any] = []
+    labels = []
+    for place, group in enumerate(groups):
+        y = rows + (place - (groups.size - 1) / 2) * 0.8 / groups.size
+        _whiskers(ax, shown.low[place], shown.high[place], y, PALETTE[place])
+        if shown.reported is not None:
+            reported = shown.reported[place]
+            raw = ax.plot(reported, y, "|", color=REPORTED_POINT, markersize=7, markeredgewidth=1.6, zorder=2)
+        handles += ax.plot(shown.share[place], y, MARKERS[place], color=PALETTE[place], markersize=5.5, zorder=3)
+        labels.append(names[place] if n[group] > 0 else f"{names[place]} (no reports)")
+    _name_rows(ax, [tally.domain[i] for i in order])
+    _percent_axis(ax, shown)
+    notes = [f"lines: {shown.interval_label}", *_groups_left_out(groups, n)]
+    notes += [f"the {number} most common of {tally.k:,} answers"] * (number < tally.k)
+    handles, labels = [*handles, *raw], [*labels, *[shown.reports_label] * len(raw)]
+    return Legend(handles, labels, notes + _bias_note(estimate, shown.outside))
+
+
+def _draw_ranks(ax: Axes, estimate: Estimate, shown: Shown) -> Legend:
+    order = _by_share(shown)
+    ranks = np.unique(np.geomspace(1, order.size, RANKS).round().astype(np.int64))
+    drawn = order[ranks - 1]
+    share, low, high = (part[0, drawn] for part in (shown.share, shown.low, shown.high))
+    reported = None if shown.reported is None else shown.reported[0, drawn]
+    values = np.concatenate([share, high, *([] if reported is None else [reported])])
+    most = values.max()
+    bottom = max(values[values > 0].min() * 0.7, most / DEEPEST)
+    # A logarithmic axis has no zero: the band goes down to the axis, and shares of zero have no point.
+    band = ax.fill_between(
+        ranks, np.maximum(low, bottom), np.maximum(high, bottom), color=PALETTE[0], alpha=0.2, linewidth=0
+    )
+    raw = []
+    if reported is not None:
+        raw = ax.plot(ranks[reported > 0], reported[reported > 0], ".", color=REPORTED_POINT, markersize=3.5)
+    (line,) = ax.plot(ranks[share > 0], share[share > 0], "o-", color=PALETTE[0], markersize=3, linewidth=1.2)
+    logarithmic(ax)
+    ax.set_xlim(0.9, order.size * 1.1)
+    ax.set_ylim(bottom, min(most * 1.5, 130))
+    label = f"rank of the answer, of {order.size:,} (1 = largest estimated share)"
+    ax.set_xlabel(textwrap.fill(label, fitting(ax, AXIS_WIDTH)))
+    ax.set_ylabel(shown.axis_label)
+    leaders = [i for i in order[:3] if shown.share[0, i] > 0]
+    names = ", ".join(shortened(printable(str(estimate.tally.domain[i])), GROUP_WIDTH) for i in leaders)
+    zeros, below = int((shown.share <= 0).sum()), bool((shown.share < 0).any())
+    notes = [f"largest: {names}"] * bool(leaders)
+    notes += [f"{counted(zeros, 'answer', 'answers')} at zero{' or below' * below}, not drawn"] * (zeros > 0)
+    notes += _bias_note(estimate, shown.outside[:, drawn])
+    labels = ["estimated", shown.interval_label, *([shown.reports_label] * len(raw))]
+    return Legend([line, band, *raw], labels, notes)
+
+
+def _by_share(shown: Shown) -> Places:
+    """Sort the answers, the largest share first, and the most reported first among equal ones; two stay as they are."""
+    if shown.share.shape[1] == 2:
+        return np.arange(2)
+    ties = np.zeros_like(shown.share) if shown.reported is None else shown.reported
+    return np.lexsort((-ties[0], -shown.share[0]))
+
+
+def _largest_groups(estimate: Estimate, most: int) -> Places:
+    """Choose at most this many groups, those with the most reports, in their order."""
+    return np.sort(np.argsort(-np.asarray(estimate.tally.n), kind="stable")[:most])
+
+
+def _groups_left_out(groups: Places, n: Array) -> list[str]:
+    return [f"the {groups.size} of {n.size:,} groups with the most reports"] * (groups.size < n.size)
+
+
+def _number_of_answers(k: int, groups: int, rows: int) -> int:
+    return min(k, rows, max(POINT_ROWS // groups, 1))
+
+
+def _bias_note(estimate: Estimate, outside: Mask) -> list[str]:
+    # The unbiased inv is outside only where it leaves 0 to 100 %, which the picture shows well enough.
+    told = outside.any() and estimate.method != "inv"
+    why = f"the bias of {estimate.method}" if estimate.taken.outside == BIAS else estimate.taken.outside
+    return [f"some estimates lie outside their interval: {why}"] * bool(told)
+
+
+# Axes
+
+
+def _whiskers(ax: Axes, low: Array, high: Array, rows: Array, colour: str) -> Any:
+    # Around the middle of the interval, not around the share: a biased share may lie outside.
+    middle, half = (low + high) / 2, (high - low) / 2
+    return ax.errorbar(middle, rows, xerr=half, fmt="none", ecolor=colour, elinewidth=1.3, capsize=2.5, zorder=2.5)
+
+
+def _name_rows(ax: Axes, answers: Sequence[object]) -> None:
+    labels = told_apart([printable(str(answer)) for answer in answers], fitting(ax, LABEL_WIDTH))
+    ax.set_yticks(np.arange(len(labels)), labels, parse_math=False)
+    ax.set_ylim(len(labels) - 0.5, -0.5)
+    ax.tick_params(axis="y", length=0)
+
+
+def _percent_axis(ax: Axes, shown: Shown, *, bars: bool = False) -> None:
+    drawn = np.concatenate([part for part in (shown.share, shown.low, shown.high, shown.reported) if part is not None])
+    least, most = min(np.nanmin(drawn), 0.0), np.nanmax(drawn)
+    room = 0.04 * (most - least)
+    # Bars stand on the zero line; points on it need room to be whole.
+    ax.set_xlim(least - (0.0 if least == 0 and bars else room), most + room)
+    if least < 0:
+        ax.axvline(0, color=INK, linewidth=0.8)
+    ax.grid(axis="x", color=GRID_COLOUR, linewidth=0.6)
+    ax.set_axisbelow(True)
+    ax.set_xlabel(textwrap.fill(shown.axis_label, fitting(ax, AXIS_WIDTH)), parse_math=False)

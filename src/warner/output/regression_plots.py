@@ -1,0 +1,318 @@
+"""Pictures of a regression: its coefficients with their intervals, and predicted shares against a covariate."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from warner.inference.two_answers import answers_of_interest
+from warner.output.canvas import (
+    GRID_COLOUR,
+    GROUP_WIDTH,
+    INK,
+    LABEL_WIDTH,
+    LINE_STYLES,
+    MARKERS,
+    PALETTE,
+    STRIPE,
+    WIDTH,
+    Legend,
+    add_heading,
+    add_legend,
+    new_axes,
+    save_picture,
+)
+from warner.output.regression_tables import abridged, interval_heading, subject
+from warner.regression.terms import INTERCEPT
+from warner.words import counted, enumerated, level_text, printable, quoted, shortened
+
+if TYPE_CHECKING:
+    import os
+
+    from matplotlib.axes import Axes
+
+    from warner.arrays import Array, Integers
+    from warner.regression.regressions import Regression
+
+ROWS = 60  # coefficients that fit on one page
+SHARES_SIZE = (WIDTH, 5.0)  # inches
+POINTS = 31  # of a line
+LEVELS = 24  # levels of a factor that fit beside each other
+FEW_NUMBERS = 5  # different numbers that are drawn as levels
+LEVELS_WIDTH = 70  # characters of their names that do
+ANSWERS = len(PALETTE)  # answers whose lines can be told apart
+MARGIN = 0.06  # of the axis, beside the farthest finite end
+RATIOS = ((1,), (1, 2, 5), (1, 1.5, 2, 3, 5, 7))  # odds ratios in each decade that an axis is labelled with
+
+
+def plot_regression(
+    fit: Regression,
+    against: str | None = None,
+    *,
+    level: float = 0.95,
+    interval: str = "auto",
+    odds: bool = False,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the coefficients, or the predicted shares `against` a covariate, with their intervals.
+
+    Parameters
+    ----------
+    fit : Regression
+        What to draw.
+    against : str, optional
+        A covariate: a line for each answer if it holds numbers, else a point for each level.
+    level, interval
+        Of the intervals, as for `Regression.table`; those of shares have one kind.
+    odds : bool
+        Label the axis of coefficients with odds ratios.
+    title : str, optional
+        The headline.
+    ax : matplotlib Axes, optional
+        Where to draw; if not given, a new pyplot figure of a fitting size.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes that were drawn on; its figure is ``.figure``.
+    """
+    ax = new_axes(_size(fit, against)) if ax is None else ax
+    if against is None:
+        return _draw_coefficients(ax, fit, level, interval, title, odds=odds)
+    return _draw_shares(ax, fit, against, level, title)
+
+
+def save_regression(
+    fit: Regression,
+    path: str | os.PathLike[str],
+    against: str | None = None,
+    *,
+    level: float = 0.95,
+    interval: str = "auto",
+    odds: bool = False,
+    title: str | None = None,
+) -> None:
+    """Draw a regression to a PNG, SVG or PDF file, which is written whole or not at all; no display is needed."""
+
+    def draw(ax: Axes) -> Axes:
+        return plot_regression(fit, against, level=level, interval=interval, odds=odds, title=title, ax=ax)
+
+    save_picture(draw, _size(fit, against), path)
+
+
+def _size(fit: Regression, against: str | None) -> tuple[float, float]:
+    if against is not None:
+        return SHARES_SIZE
+    chosen = _drawn(fit)
+    return WIDTH, 1.9 + 0.3 * (len(chosen) + len(_blocks(fit, chosen)))
+
+
+# Coefficients
+
+
+def _drawn(fit: Regression) -> Integers:
+    """Choose the coefficients to draw: not the intercepts and cutpoints, if there are others."""
+    coefficients = fit.specification.coefficients
+    cuts = len(fit.specification.domain) - 1 if fit.specification.model == "ordered" else 0
+    slopes = [i for i, one in enumerate(coefficients) if i >= cuts and one.term != INTERCEPT]
+    return np.array(slopes or range(len(coefficients)))[:ROWS]
+
+
+def _blocks(fit: Regression, chosen: Integers) -> list[object]:
+    """Give the answers that coefficients belong to, if there are several."""
+    answers = list(dict.fromkeys(fit.specification.coefficients[i].answer for i in chosen.tolist()))
+    return answers if len(answers) > 1 else []
+
+
+def _draw_coefficients(
+    ax: Axes, fit: Regression, level: float, interval: str, title: str | None, *, odds: bool
+) -> Axes:
+    table = fit.table(level=level, interval=interval)
+    chosen = _drawn(fit)
+    rows, labels, heads = _layout(fit, chosen)
+    estimate, low, high = (table[name][chosen].astype(np.float64) for name in ("estimate", "low", "high"))
+    least, most = _span(estimate, low, high)
+    ax.set_xlim(least, most)
+    ax.axvline(0, color=INK, linewidth=0.9)
+    for row, name in heads:
+        ax.axhspan(row - 0.5, row + 0.5, color=STRIPE, linewidth=0, zorder=0)
+        ax.annotate(
+            name, (0, row), (5, 0), xycoords=ax.get_yaxis_transform(), textcoords="offset points", va="center",
+            fontsize=9, fontweight="bold", parse_math=False,
+        )  # fmt: skip
+    for place, row in enumerate(rows):
+        _draw_row(ax, row, float(estimate[place]), float(low[place]), float(high[place]))
+    ax.set_yticks(rows, labels, parse_math=False)
+    ax.set_ylim(max(rows) + 0.6, -0.6)
+    ax.tick_params(axis="y", length=0, pad=8)  # an arrow may reach over the edge
+    ax.grid(axis="x", color=GRID_COLOUR, linewidth=0.6)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+    if odds:
+        _label_ratios(ax, least, most)
+    ax.set_xlabel(_axis_label(fit, odds=odds))
+    lines = "" if fit.penalty else "lines: "
+    notes = [counted(fit.people, "person", "people"), f"{lines}{interval_heading(table, level)}"]
+    notes += ["arrows: to infinity"] * bool(np.isinf(np.concatenate([estimate, low, high])).any())
+    notes += ["no finite estimate where there is no dot"] * bool((~np.isfinite(estimate)).any())
+    total = len(fit.coefficients)
+    left = "cutpoints" if fit.specification.model == "ordered" else "intercepts" if heads else "intercept"
+    notes += [f"{left} not drawn"] * (INTERCEPT in fit.gathered.terms.names and len(chosen) < total)
+    notes += [f"the first {ROWS} coefficients of {total}"] * (len(chosen) == ROWS < total)
+    add_heading(ax, notes, subject(fit, odds=odds) if title is None else title, above=6)
+    return ax
+
+
+def _layout(fit: Regression, chosen: Integers) -> tuple[list[float], list[str], list[tuple[float, str]]]:
+    """Give each coefficient a row, with its name, and a row to the head of each block."""
+    rows: list[float] = []
+    labels: list[str] = []
+    heads: list[tuple[float, str]] = []
+    blocks, before, place = _blocks(fit, chosen), object(), 0
+    for i in chosen.tolist():
+        answer, term = fit.specification.coefficients[i]
+        if blocks and answer != before:
+            heads.append((float(place), shortened(printable(str(answer)), LABEL_WIDTH)))
+            before, place = answer, place + 1
+        rows.append(float(place))
+        labels.append(abridged(term, LABEL_WIDTH))
+        place += 1
+    return rows, labels, heads
+
+
+def _span(*parts: Array) -> tuple[float, float]:
+    """Give the ends of the axis: all that is finite, zero, and room beside them."""
+    values = np.concatenate(parts)
+    finite = np.append(values[np.isfinite(values)], 0.0)
+    least, most = float(finite.min()), float(finite.max())
+    if least == most:
+        return -1.0, 1.0
+    room = MARGIN * (most - least)
+    # An arrow needs more room than a dot.
+    below, above = (2 if np.isinf(values[values * sign > 0]).any() else 1 for sign in (-1, 1))
+    return least - below * room, most + above * room
+
+
+def _draw_row(ax: Axes, row: float, estimate: float, low: float, high: float) -> None:
+    edges = ax.get_xlim()
+    if not (math.isnan(low) or math.isnan(high)):
+        ends = [edges[0] if low == -math.inf else low, edges[1] if high == math.inf else high]
+        ax.plot(ends, [row, row], color=PALETTE[0], linewidth=1.4, zorder=2)
+        for end, edge, marker in ((low, edges[0], "<"), (high, edges[1], ">")):
+            if math.isinf(end):
+                ax.plot([edge], [row], marker, color=PALETTE[0], markersize=7, clip_on=False, zorder=3)
+            else:
+                ax.plot([end], [row], "|", color=PALETTE[0], markersize=6, zorder=2)
+    if math.isfinite(estimate):
+        ax.plot([estimate], [row], "o", color=PALETTE[0], markersize=5.5, zorder=3)
+
+
+def _label_ratios(ax: Axes, least: float, most: float) -> None:
+    for digits in RATIOS:
+        ratios = [digit * 10.0**decade for decade in range(-12, 13) for digit in digits]
+        shown = [ratio for ratio in ratios if least <= math.log(ratio) <= most]
+        if len(shown) > 3:
+            break
+    ax.set_xticks([math.log(ratio) for ratio in shown], [f"{ratio:g}" for ratio in shown])
+
+
+def _axis_label(fit: Regression, *, odds: bool) -> str:
+    specification = fit.specification
+    if specification.model == "linear":
+        return "difference of shares, per unit of the term"
+    if odds:
+        return "odds ratio, per unit of the term"
+    scale = "log-odds" if specification.link == "logit" else f"{specification.link} scale"
+    return f"coefficient ({scale}), per unit of the term"
+
+
+# Shares against a covariate
+
+
+class _Shown(NamedTuple):
+    """Shares in percent with their intervals, (values, answers), for numbers or for names of levels."""
+
+    values: Any
+    share: Array
+    low: Array
+    high: Array
+
+
+def _draw_shares(ax: Axes, fit: Regression, against: str, level: float, title: str | None) -> Axes:
+    domain = fit.specification.domain
+    answers = list(answers_of_interest(len(domain)))[:ANSWERS]
+    shown = _shares(fit, against, level)
+    handles: list[Any] = []
+    for place, answer in enumerate(answers):
+        draw = _draw_levels if isinstance(shown.values, list) else _draw_line
+        handles.append(draw(ax, shown, answer, place, len(answers)))
+    values = np.concatenate([part[:, answers].ravel() for part in shown[1:]])
+    least, most = min(float(np.nanmin(values)), 0.0), max(float(np.nanmax(values)), 0.0)
+    room = MARGIN * (most - least or 1.0)
+    bottom = room if least < 0 or isinstance(shown.values, list) else 0.2 * room  # points at 0 are to be whole
+    ax.set_ylim(least - bottom, most + room)
+    if least < 0:
+        ax.axhline(0, color=INK, linewidth=0.8)
+    ax.grid(axis="y", color=GRID_COLOUR, linewidth=0.6)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.set_xlabel(shortened(printable(against), 2 * LABEL_WIDTH), parse_math=False)
+    ax.set_ylabel("share of people (%)")
+    labels = [shortened(printable(str(domain[answer])), GROUP_WIDTH) for answer in answers]
+    around = "lines" if isinstance(shown.values, list) else "band" if len(answers) == 1 else "bands"
+    notes = [counted(fit.people, "person", "people")]
+    notes += ["no intervals: penalised estimates" if fit.penalty else f"{around}: {level_text(level)} interval"]
+    terms = fit.gathered.terms
+    notes += ["means over all people, with their other covariates"] * (len(terms.variables) > 1)
+    notes += [f"the first {LEVELS} levels"] * (len(terms.levels.get(against, ())) > LEVELS)
+    notes += [f"the first {ANSWERS} of {len(domain):,} answers"] * (2 < len(answers) < len(domain))
+    above = add_legend(ax, Legend(handles, labels, notes)) if len(answers) > 1 else 6.0
+    name = quoted(domain[0]) if len(answers) == 1 else "each answer"
+    add_heading(ax, notes, f"Predicted share of {name}, by {against}" if title is None else title, above)
+    return ax
+
+
+def _shares(fit: Regression, against: str, level: float) -> _Shown:
+    """Predict the shares for values of a covariate: through its range, or for each of its levels."""
+    terms = fit.gathered.terms
+    if against not in terms.kinds:
+        names = enumerated([repr(name) for name in terms.kinds], LEVELS) or "none"
+        raise ValueError(f"against must be one of the model's covariates ({names}), but got {against!r}")
+    observed = fit.gathered.covariates[against]
+    given = np.unique(observed)
+    if terms.kinds[against] == "number" and against not in terms.levels and len(given) > FEW_NUMBERS:
+        values: Any = np.linspace(float(given[0]), float(given[-1]), POINTS)
+    else:
+        values = list(terms.levels.get(against, given.tolist()))[:LEVELS]
+    shares = fit.predict({against: values}, level=level)
+    shown = values if isinstance(values, np.ndarray) else [_named(value) for value in values]
+    return _Shown(shown, 100 * shares.shares, 100 * shares.low, 100 * shares.high)
+
+
+def _named(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _draw_line(ax: Axes, shown: _Shown, answer: int, place: int, _: int) -> Any:
+    colour = PALETTE[place]
+    ax.fill_between(shown.values, shown.low[:, answer], shown.high[:, answer], color=colour, alpha=0.18, linewidth=0)
+    (line,) = ax.plot(
+        shown.values, shown.share[:, answer], color=colour, linestyle=LINE_STYLES[place % len(LINE_STYLES)], linewidth=2
+    )
+    return line
+
+
+def _draw_levels(ax: Axes, shown: _Shown, answer: int, place: int, number: int) -> Any:
+    at = np.arange(len(shown.values)) + (place - (number - 1) / 2) * 0.7 / number
+    low, high, share = (part[:, answer] for part in (shown.low, shown.high, shown.share))
+    ax.vlines(at, low, high, color=PALETTE[place], linewidth=1.4)
+    (points,) = ax.plot(at, share, MARKERS[place], color=PALETTE[place], markersize=6)
+    names = [shortened(printable(name), LABEL_WIDTH) for name in shown.values]
+    ax.set_xticks(range(len(names)), names, parse_math=False)
+    if sum(map(len, names)) > LEVELS_WIDTH:
+        ax.tick_params(axis="x", rotation=40)
+    ax.set_xlim(-0.6, len(names) - 0.4)
+    return points

@@ -1,0 +1,240 @@
+"""Trends: estimates of groups that have an order, along an axis of time or of numbers.
+
+Groups by one column are a trend where all values of that column are numbers, dates, weeks, months or quarters, and
+there are three of them at least. The axis is that of the values themselves: groups that are twice as far apart are
+drawn so. Each of the most common answers is a line, with its intervals as a band. Neither is drawn through groups
+without reports, nor where steps of a regular series are missing.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from warner.output.canvas import (
+    GRID_COLOUR,
+    GROUP_WIDTH,
+    INK,
+    LABEL_WIDTH,
+    LINE_STYLES,
+    MARKERS,
+    PALETTE,
+    REPORTED_POINT,
+    Legend,
+    fitting,
+)
+from warner.words import counted, printable, shortened, told_apart
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from warner.arrays import Array, Mask
+    from warner.output.estimate_plots import Shown
+    from warner.reports.pools import Collected
+
+LEAST_GROUPS = 3  # that make a trend
+MOST_ANSWERS = 5  # whose bands can be told apart
+MARKED = 40  # groups that have a marker each
+AXIS_CHARACTERS = 84  # that fit below an axis
+LARGE = 1e6  # numbers from which on the axis writes all digits
+REGULAR = 0.75  # of the steps between groups must be equal for a missing one to be a gap
+
+EPOCH = date(1970, 1, 1)
+NUMBER = re.compile(r"[-+]?\d{1,15}(\.\d+)?")
+DATE = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d))?(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?")
+WEEK = re.compile(r"(\d{4})-?W(\d\d)", re.IGNORECASE)
+QUARTER = re.compile(r"(\d{4})[- ]?Q([1-4])", re.IGNORECASE)
+
+
+class Axis(NamedTuple):
+    """Where the groups of a tally lie: positions, NaN for those without one; and whether these are days since 1970."""
+
+    positions: Array
+    dates: bool
+
+    @property
+    def order(self) -> NDArray[np.intp]:
+        """The groups that have a position, from left to right."""
+        placed = np.flatnonzero(np.isfinite(self.positions))
+        return placed[np.argsort(self.positions[placed], kind="stable")]
+
+
+def axis_of(tally: Collected) -> Axis | None:
+    """Give the axis of groups that have an order; None where they have none.
+
+    >>> from warner import RandomizedResponse, Tally
+    >>> weeks = (("2026-W01",), ("2026-W02",), ("2026-W10",), (None,))
+    >>> axis_of(Tally(RandomizedResponse(2, epsilon=1), [[5, 5]] * 4, by=("week",), groups=weeks)).positions.tolist()
+    [20451.0, 20458.0, 20514.0, nan]
+    """
+    if len(tally.by) != 1:
+        return None
+    values = [group[0] for group in tally.groups]
+    known = [value for value in values if value is not None]
+    if len(known) < LEAST_GROUPS or any(isinstance(value, bool) for value in known):
+        return None
+    for reads, dates in ((_number, False), (_day, True)):
+        found = [reads(value) for value in known]
+        if None not in found and len(set(found)) == len(found):
+            places = iter(found)
+            positions = [np.nan if value is None else next(places) for value in values]
+            return Axis(np.array(positions, dtype=np.float64), dates)
+    return None
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, int | float):
+        return float(value) if np.isfinite(value) else None
+    return float(value) if isinstance(value, str) and NUMBER.fullmatch(value.strip()) else None
+
+
+def _day(value: object) -> float | None:
+    """Read a date as days since 1970: a day, with or without a time; the first day of a week, a month or a quarter."""
+    if isinstance(value, datetime | date):
+        value = value.isoformat()
+    text = str(value).strip()
+    try:
+        if found := WEEK.fullmatch(text):
+            return float((date.fromisocalendar(int(found[1]), int(found[2]), 1) - EPOCH).days)
+        if found := QUARTER.fullmatch(text):
+            return float((date(int(found[1]), 3 * int(found[2]) - 2, 1) - EPOCH).days)
+        if not (found := DATE.fullmatch(text)):
+            return None
+        year, month, day, hour, minute, second = (int(part) if part else None for part in found.groups())
+        moment = datetime(year or 0, month or 0, day or 1, hour or 0, minute or 0, second or 0, tzinfo=UTC)
+    except ValueError:  # February 30
+        return None
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(days=1)
+
+
+def pieces(positions: Array, known: Mask) -> list[NDArray[np.intp]]:
+    """Cut a series where a group has no reports, and where steps of a regular series are missing.
+
+    >>> weeks = np.array([1.0, 2.0, 3.0, 7.0, 8.0])
+    >>> [piece.tolist() for piece in pieces(weeks, np.array([True, True, True, True, True]))]
+    [[0, 1, 2], [3, 4]]
+    """
+    steps = np.diff(positions)
+    usual = float(np.median(steps)) if steps.size else 0.0
+    regular = usual > 0 and np.isclose(steps, usual, rtol=0.11).mean() >= REGULAR  # months have 28 to 31 days
+    cut = ~known[1:] | ~known[:-1]
+    if regular:
+        cut = cut | (steps > 1.6 * usual)
+    parts = np.split(np.arange(positions.size), np.flatnonzero(cut) + 1)
+    return [part[known[part]] for part in parts if known[part].any()]
+
+
+def draw_trend(ax: Axes, tally: Collected, shown: Shown, axis: Axis, rows: int) -> Legend:
+    """Draw a line with a band for each of the most common answers; of two answers, for the first."""
+    order = axis.order
+    n = np.asarray(tally.n, dtype=np.float64)
+    answers = _answers(shown, n, rows)
+    x: Any = axis.positions[order]
+    if axis.dates:
+        x = np.datetime64("1970-01-01", "s") + np.round(86_400 * x).astype("timedelta64[s]")
+    parts = pieces(axis.positions[order], n[order] > 0)
+    raw: list[Any] = []
+    if len(answers) == 1 and shown.reported is not None:
+        for part in parts:
+            style = ".:" if len(x) <= MARKED or part.size == 1 else ":"
+            raw = ax.plot(
+                x[part], shown.reported[order[part], 0], style, color=REPORTED_POINT, linewidth=1.3, zorder=1.5
+            )
+    handles = [
+        _draw_answer(ax, x, parts, [column[order, answer] for column in shown[:3]], place)
+        for place, answer in enumerate(answers)
+    ]
+    _finish(ax, tally, shown.part(order, np.array(answers)), axis, answers)
+    names = told_apart([printable(str(tally.domain[answer])) for answer in answers], GROUP_WIDTH)
+    around = "band" if len(answers) == 1 else "bands"
+    notes = [f"{around}: {shown.interval_label}"]
+    notes += [f"the {len(answers)} most common of {tally.k:,} answers"] * (1 < len(answers) < tally.k)
+    notes += ["lines end where there are no reports"] * (len(parts) > 1)
+    notes += _left_out(axis, n)
+    return Legend([*handles, *raw[:1]], [*names, *[shown.reports_label] * len(raw[:1])], notes)
+
+
+def _answers(shown: Shown, n: Array, rows: int) -> list[int]:
+    """Choose the answers to draw, the most common first: those with the largest shares of all reports together."""
+    if shown.share.shape[1] <= 2:  # of two answers the first, or two readings of it
+        return list(range(shown.share.shape[1]))
+    common = np.argsort(-(n @ np.nan_to_num(shown.share)), kind="stable")
+    return [int(place) for place in common[: min(rows, MOST_ANSWERS)]]
+
+
+def _draw_answer(ax: Axes, x: Any, parts: list[NDArray[np.intp]], numbers: list[Array], place: int) -> Any:
+    share, low, high = numbers
+    colour, style = PALETTE[place], LINE_STYLES[place % len(LINE_STYLES)]
+    marker = MARKERS[place] if len(x) <= MARKED else ""
+    for part in parts:
+        if part.size > 1:
+            ax.fill_between(x[part], low[part], high[part], color=colour, alpha=0.16, linewidth=0)
+        else:  # a band would have no width
+            ax.vlines(x[part], low[part], high[part], color=colour, alpha=0.45, linewidth=3.5)
+        ax.plot(
+            x[part],
+            share[part],
+            linestyle=style if part.size > 1 else "none",
+            marker=marker or ("" if part.size > 1 else MARKERS[place]),
+            color=colour,
+            linewidth=1.8,
+            markersize=4.5,
+            zorder=3,
+        )
+    (handle,) = ax.plot([], [], linestyle=style, marker=marker, color=colour, linewidth=1.8, markersize=4.5)
+    return handle
+
+
+def _left_out(axis: Axis, n: Array) -> list[str]:
+    without = int((~np.isfinite(axis.positions)).sum())
+    empty = int((n[axis.order] == 0).sum())
+    notes = ["the group without a value is not drawn"] * (without > 0)
+    return notes + [f"{counted(empty, 'group has', 'groups have')} no reports"] * (empty > 0)
+
+
+def _finish(ax: Axes, tally: Collected, shown: Shown, axis: Axis, answers: list[int]) -> None:
+    """Scale and label the axes."""
+    drawn = np.concatenate([part.ravel() for part in (shown.share, shown.low, shown.high)])
+    if len(answers) == 1 and shown.reported is not None:
+        drawn = np.append(drawn, shown.reported)
+    least, most = min(float(np.nanmin(drawn)), 0.0), float(np.nanmax(drawn))
+    room = 0.04 * (most - least or 1.0)
+    ax.set_ylim(least - room, most + room)
+    if least < 0:
+        ax.axhline(0, color=INK, linewidth=0.8)
+    ax.grid(color=GRID_COLOUR, linewidth=0.6)
+    ax.set_axisbelow(True)
+    ax.set_ylabel(shown.axis_label, parse_math=False)
+    ax.set_xlabel(shortened(printable(tally.by[0]), 2 * LABEL_WIDTH), parse_math=False)
+    if len(axis.order) <= MARKED:
+        _label_groups(ax, tally, axis)
+    elif axis.dates:
+        _label_dates(ax)
+    else:
+        ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}" if abs(value) < LARGE else f"{value:.0f}")
+
+
+def _label_groups(ax: Axes, tally: Collected, axis: Axis) -> None:
+    """Name the groups at their places, from left to right, those whose names fit beside each other."""
+    names = told_apart([printable(str(tally.groups[group][0])) for group in axis.order], GROUP_WIDTH)
+    placed = axis.positions[axis.order]
+    room = (placed[-1] - placed[0]) / fitting(ax, AXIS_CHARACTERS)  # of a character
+    shown: list[int] = []
+    for group, name in enumerate(names):
+        if not shown or placed[group] - placed[shown[-1]] >= room * (2 + (len(name) + len(names[shown[-1]])) / 2):
+            shown.append(group)
+    # Matplotlib counts days since 1970 as well.
+    ax.set_xticks([float(placed[group]) for group in shown], [names[group] for group in shown], parse_math=False)
+
+
+def _label_dates(ax: Axes) -> None:
+    from matplotlib import dates
+
+    untyped: Any = dates
+    locator = untyped.AutoDateLocator(minticks=3, maxticks=fitting(ax, 9))
+    ax.xaxis.set_major_locator(locator)
+    ax.xaxis.set_major_formatter(untyped.ConciseDateFormatter(locator))

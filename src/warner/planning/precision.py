@@ -1,0 +1,348 @@
+r"""How sure a survey will be: the formulas of the intervals, with expected counts in the place of observed ones.
+
+Two measures, both in units of a share (0.02 is two percentage points):
+
+- ``half_width``: half the length of the interval of an answer with a given true share, before its ends are cut at 0 and
+  1. Where the design has a binomial count for the answer (`Readout.exact`) it is the exact interval of Clopper and
+  Pearson at the expected count; elsewhere the approximate one (``Sampled``) at the expected counts. Where it is to hold
+  however often one looks, it is the any-time interval at the expected count, or at the expected sum of scores.
+- ``error``: the root-mean-square error of the unbiased shares (`warner.inv`) over the K answers, as an estimate of a
+  population's shares, :math:`\sqrt{\sum_i \mathrm{Var}_i / K}`. Of a design whose answers are alike (`Symmetry`), with
+  :math:`\phi_i = q + (p-q)\theta_i`,
+
+  .. math:: \sum_i \mathrm{Var}_i = \frac{\sum_i \phi_i - \sum_i \phi_i^2}{n (p-q)^2},
+
+  where :math:`\sum_i \phi_i = p + (K-1) q` is the mean number of answers that a report counts for: 1 for randomized
+  response.
+
+**The worst case.** A binomial count leaves the widest interval where its probability is nearest to 1/2. A mean of
+scores, unbiased for the share s of an answer, has the variance :math:`s A + (1-s) B - s^2` per report, where A and B
+are the mean squared scores of those who hold the answer and of the others. It depends on what the others hold through B
+alone, so it is largest if all of them hold the one answer with the largest B, and if s = (A - B)/2. (So is the
+approximate interval, but for a part of its width of the order of 1/n^2.)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from warner.arrays import LARGEST_TOTAL, Numbers
+from warner.inference.anytime import anytime_limits
+from warner.inference.binomial import Rates, binomial_limits, check_power, smallest_share
+from warner.inference.intervals import intervals_apart
+from warner.inference.normal import Sampled
+from warner.inference.presence_tests import evidence
+
+if TYPE_CHECKING:
+    from warner.arrays import Array, Integers, Mask
+    from warner.designs.contract import Design
+    from warner.designs.facts import Symmetry
+    from warner.inference.intervals import Confidence
+
+MANY = float(LARGEST_TOTAL)  # so many people that half a report more of each kind makes no difference
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is to be known, and how surely.
+
+    Attributes
+    ----------
+    measure : str
+        ``"half_width"`` or ``"error"``.
+    goal : float or None
+        What the measure may be at most; None where that is the question.
+    confidence : Confidence
+        The level of the intervals, and whether those of all answers are to hold together.
+    power : float
+        The probability with which an answer as common as the smallest share is to be found.
+    answer : int or None
+        The position of the answer that the half-width is for; None for the one with the widest interval.
+    share : float or None
+        Its true share; None for that in the population or, without one, the share with the widest interval.
+    population : ndarray of shape (k,) or None
+        The expected shares.
+    """
+
+    measure: str
+    goal: float | None
+    confidence: Confidence
+    power: float
+    answer: int | None
+    share: float | None
+    population: Array | None
+
+    @property
+    def worst_case(self) -> bool:
+        """Whether the half-width is for a share that nobody gave, but that has the widest interval."""
+        return self.share is None and (self.answer is None or self.population is None)
+
+
+def measure_of(half_width: float | None, error: float | None) -> tuple[str, float | None]:
+    """Name the measure that a goal is for; that of intervals, if there is no goal."""
+    if half_width is not None and error is not None:
+        raise TypeError("give half_width or error, not both")
+    return ("half_width", half_width) if error is None else ("error", error)
+
+
+def check_question(question: Question) -> None:
+    """Refuse a share, goal or power that cannot be."""
+    check_power(question.power)
+    share, goal = question.share, question.goal
+    if share is not None and not 0 <= share <= 1:
+        raise ValueError(f"share must be from 0 to 1, but got {share!r}")
+    most = 0.5 if question.measure == "half_width" else 1.0
+    if goal is not None and (not isinstance(goal, float | int | np.floating) or not 0 < goal < most):
+        raise ValueError(
+            f"{question.measure} must be above 0 and below {most:g}, as a share (0.02 is two percentage points), but "
+            f"got {goal!r}"
+        )
+
+
+def check_people(people: Numbers) -> None:
+    """Refuse what is no number of people."""
+    if isinstance(people, bool) or not isinstance(people, int | np.integer) or not 1 <= people <= LARGEST_TOTAL:
+        raise ValueError(f"people must be a whole number from 1 to 2^53, but got {people!r}")
+
+
+class Measured(NamedTuple):
+    """What a number of people can tell under a design; see the attributes of `warner.Plan`."""
+
+    answer: str | int | None
+    share: float
+    half_width: float
+    standard_error: float
+    error: float
+    smallest_share: float
+
+
+class Cases(NamedTuple):
+    """Answers among which the one with the widest interval is looked for: arrays of shape (cases,).
+
+    Each has its true share, and shows in a binomial count with these rates where `exact`. Elsewhere the probability of
+    each column matters, of shape (cases, columns): `reported` as expected, `absent` if nobody held the answer.
+    """
+
+    places: Integers
+    shares: Array
+    rates: Rates
+    exact: Mask
+    reported: Array | None = None
+    absent: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Precision:
+    """What a survey under this design can tell, by the number of people who report."""
+
+    design: Design
+    question: Question
+
+    @cached_property
+    def cases(self) -> Cases:
+        """The answers that the half-width may be for: one is enough where all are alike, or where there are two."""
+        design, question = self.design, self.question
+        if design.symmetry is not None:
+            return _alike(design.symmetry, question)
+        told = self._vertices.told
+        if question.answer is not None and not told[question.answer]:
+            raise ValueError(
+                f"answer must be one whose share the reports tell, but they do not tell that of "
+                f"{design.domain[question.answer]!r}: other answers lead to the same reports"
+            )
+        if not told.any():
+            raise ValueError("the design must tell the share of some answer, but others lead to the same reports")
+        places = np.flatnonzero(told) if design.k > 2 else np.array([0])
+        return _unlike(self._vertices, question, places if question.answer is None else np.array([question.answer]))
+
+    @property
+    def untold(self) -> Integers:
+        """The positions of the answers whose shares reports do not tell."""
+        return np.flatnonzero([] if self.design.symmetry is not None else ~self._vertices.told)
+
+    @cached_property
+    def _vertices(self) -> Vertices:
+        return _vertices(self.design)
+
+    def measured(self, n: float) -> float:
+        """Give what the goal is about: the half-width or the error."""
+        return self.half_width(n) if self.question.measure == "half_width" else self.error(n)
+
+    def half_width(self, n: float) -> float:
+        """Give the half-width of the answer with the widest interval."""
+        return float(self._half_widths(n).max())
+
+    def at(self, n: float) -> Measured:
+        """Give everything that n people can tell, of the answer with the widest interval."""
+        question, widths = self.question, self._half_widths(n)
+        case = int(widths.argmax())
+        chosen = question.answer is not None or (question.population is not None and question.share is None)
+        any_answer = self.design.symmetry is not None and not chosen
+        return Measured(
+            answer=None if any_answer else self.design.domain[int(self.cases.places[case])],
+            share=float(self.cases.shares[case]),
+            half_width=float(widths[case]),
+            standard_error=float(self._standard_errors(n)[case]),
+            error=self.error(n),
+            smallest_share=self._smallest_share(n, case),
+        )
+
+    def error(self, n: float) -> float:
+        """Give the root-mean-square error of the unbiased shares, for the population or for the worst one."""
+        symmetry, k, population = self.design.symmetry, self.design.k, self.question.population
+        if symmetry is not None:
+            total = (symmetry.a + (k - 1) * symmetry.b) / symmetry.total  # in whole numbers: 1 where counts sum to n
+            squares = total**2 / k  # of the uniform population, which is the worst
+            if population is not None:
+                squares = float(np.square(symmetry.q + symmetry.gain * population).sum())
+            return math.sqrt(max(total - squares, 0) / (k * n)) / abs(symmetry.gain)
+        errors = _unbiased_errors(self.design, self._populations, n)
+        return float(np.sqrt(np.square(errors).mean(axis=-1)).max())
+
+    @property
+    def _populations(self) -> Array:
+        """The population that the error is for, or those that may be the worst, of shape (populations, k)."""
+        k = self.design.k
+        if self.question.population is not None:
+            return self.question.population[np.newaxis]
+        if k == 2:  # then one share is the whole population
+            share, place = float(self.cases.shares[0]), int(self.cases.places[0])
+            return np.array([[share, 1 - share] if place == 0 else [1 - share, share]])
+        return np.concatenate([np.eye(k), np.full((1, k), 1 / k)])
+
+    def _half_widths(self, n: float) -> Array:
+        base, gain = self.cases.rates
+        confidence = self.question.confidence
+        tail = confidence.tail(intervals_apart([self.design], confidence))
+        reports = np.minimum(n * (base + gain * self.cases.shares), n)
+        low, high = anytime_limits(reports, n, 2 * tail) if confidence.anytime else binomial_limits(reports, n, tail)
+        exact = (high - low) / 2 / np.abs(gain)
+        if confidence.anytime and not self.cases.exact.all():
+            return np.where(self.cases.exact, exact, self._anytime_scores(n, 2 * tail))
+        linear = Sampled(self.cases.shares, self._linear_errors(n, self.cases.reported), n).distances(tail)
+        return np.where(self.cases.exact, exact, sum(linear) / 2)
+
+    def _anytime_scores(self, n: float, alpha: float) -> Array:
+        """Give the half-widths of any-time intervals of shares that show in an average of scores; see `anytime`."""
+        widths = np.zeros(self.cases.places.size)
+        for case in np.flatnonzero(~self.cases.exact).tolist():
+            assert self.cases.reported is not None
+            counts, place = n * self.cases.reported[[case]], int(self.cases.places[case])
+            readout = self.design.readout(counts, np.full((1, 1), n), [[place]])
+            assert readout.scores is not None
+            least, most = (np.asarray(score, dtype=np.float64) for score in readout.scores)
+            score = np.clip((readout.count - n * least) / (most - least), 0, n)
+            low, high = anytime_limits(score, n, alpha)
+            widths[case] = ((high - low) / 2 * (most - least) / np.abs(readout.gain)).item()
+        return widths
+
+    def _standard_errors(self, n: float) -> Array:
+        linear = self._linear_errors(n, self.cases.reported)
+        return np.where(self.cases.exact, _binomial_errors(self.cases.rates, self.cases.shares, n), linear)
+
+    def _linear_errors(self, n: float, probabilities: Array | None) -> Array:
+        """Give the standard errors of the shares that show in no binomial count, at expected counts."""
+        errors = np.zeros(self.cases.places.size)
+        if probabilities is not None:
+            linear = ~self.cases.exact
+            sets = [[place] for place in self.cases.places[linear].tolist()]
+            counts = n * probabilities[linear]
+            readout = self.design.readout(counts, np.full((len(sets), 1), n), sets)
+            assert readout.error is not None
+            errors[linear] = np.diagonal(readout.error)  # each at its own counts
+        return errors
+
+    def _smallest_share(self, n: float, case: int) -> float:
+        """Give the share that an answer must have to be told from noise, at the family-wise error rate 1 - level."""
+        alpha, power = (1 - self.question.confidence.level) / self.design.k, self.question.power
+        if self.cases.exact[case]:
+            base, gain = (float(rate[case]) for rate in self.cases.rates)
+            return smallest_share(n, Rates(base, gain), alpha, power)
+        (test,) = evidence(self.design, [int(self.cases.places[case])], n, alpha, power)
+        if test is not None:
+            return test.smallest(alpha, power)
+        absent = self._linear_errors(n, self.cases.absent)[case]
+        return max(float((ndtri(power) - ndtri(alpha)) * absent), 0.0)
+
+
+def _alike(symmetry: Symmetry, question: Question) -> Cases:
+    """Give the one case that is needed where all answers are alike."""
+    base, gain = symmetry.q, symmetry.gain
+    place = question.answer or 0
+    share: Numbers = _nearest_to_half(base, gain) if question.share is None else question.share
+    if question.share is None and question.population is not None:
+        if question.answer is None:
+            place = int(np.abs(base + gain * question.population - 0.5).argmin())
+        share = question.population[place]
+    rates = Rates(np.array([base]), np.array([gain]))
+    return Cases(np.array([place]), np.array([share], dtype=np.float64), rates, np.array([True]))
+
+
+class Vertices(NamedTuple):
+    """What is known of each answer from populations that all hold one answer: arrays of shape (k,).
+
+    `reported`, of shape (k, columns), has the probability of each column if all hold an answer; `told` says whether
+    reports tell the answer's share, `other` is the worst thing that those may hold who do not hold the answer, and
+    `share` its own worst share.
+    """
+
+    reported: Array
+    rates: Rates
+    exact: Mask
+    told: Mask
+    other: Integers
+    share: Array
+
+
+def _vertices(design: Design) -> Vertices:
+    k = design.k
+    reported = design.operator().forward(np.eye(k))
+    readout = design.readout(MANY * reported, np.full((k, 1), MANY))
+    base, gain, exact = (np.broadcast_to(part, k) for part in (readout.base, readout.gain, readout.exact))
+    error = np.zeros((k, k)) if readout.error is None else np.broadcast_to(readout.error, (k, k))
+    told = exact | np.isfinite(error).all(axis=0)
+    # The variance per report, for each answer (column) if all hold one answer (row): A - 1 on the diagonal, else B.
+    variance = np.where(told, MANY * np.square(np.where(told, error, 0)), 0)
+    within = np.diagonal(variance) + 1
+    without = np.where(np.eye(k, dtype=bool), -np.inf, variance)
+    worst = np.clip((within - without.max(axis=0)) / 2, 0, 1)
+    share = np.where(exact, _nearest_to_half(base, gain), worst)
+    return Vertices(reported, Rates(base, gain), exact, told, without.argmax(axis=0), share)
+
+
+def _unlike(vertices: Vertices, question: Question, places: Integers) -> Cases:
+    """Give the cases of these answers; what those hold who do not hold the answer is the worst, if it is not known."""
+    exact, rates = vertices.exact[places], Rates(*(rate[places] for rate in vertices.rates))
+    absent = vertices.reported[vertices.other[places]]
+    if question.share is None and question.population is not None:
+        shares = question.population[places]
+        reported = np.broadcast_to(question.population @ vertices.reported, absent.shape)
+    else:
+        shares = vertices.share[places] if question.share is None else np.full(places.size, float(question.share))
+        held = shares[:, np.newaxis]
+        reported = held * vertices.reported[places] + (1 - held) * absent
+    return Cases(places, shares, rates, exact, None if exact.all() else reported, None if exact.all() else absent)
+
+
+def _nearest_to_half(base: Numbers, gain: Numbers) -> Any:
+    """Give the share with which an answer is reported as nearly as can be with probability 1/2."""
+    return np.clip((0.5 - base) / gain, 0.0, 1.0) + 0.0  # no minus zero
+
+
+def _binomial_errors(rates: Rates, shares: Array, n: float) -> Array:
+    reported = rates.base + rates.gain * shares
+    return np.asarray(np.sqrt(np.maximum(reported * (1 - reported), 0) / n) / np.abs(rates.gain))
+
+
+def _unbiased_errors(design: Design, populations: Array, n: float) -> Array:
+    """Give the standard errors of all unbiased shares, of shape (populations, k), at expected counts."""
+    reported = design.operator().forward(populations)
+    readout = design.readout(n * reported, np.full((len(populations), 1), n))
+    binomial = _binomial_errors(Rates(readout.base, readout.gain), populations, n)
+    return binomial if readout.error is None else np.where(readout.exact, binomial, readout.error)

@@ -1,0 +1,361 @@
+r"""Models against smaller ones: likelihood ratios where they are valid, Wald's test elsewhere.
+
+Twice the difference of two maximal log-likelihoods is chi-square with as many degrees of freedom as coefficients were
+left out. A smaller model that was climbed less thoroughly than the larger one makes it too large, so the smaller one
+gets all starts and, besides, the larger optimum with the tested coefficients at zero; and if it then beats the larger
+one, that was a false optimum and is climbed again from there.
+
+With sampling weights, clusters or strata twice a log-likelihood is not chi-square. There, for linear shares, and where
+robust errors were asked for, it is Wald's test: :math:`(C'b)'(C'VC)^{-1}(C'b)`, of :math:`C'b = 0`. With clusters it is
+compared with F, whose degrees of freedom are those of V in these contrasts (`cluster_robust`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.special import chdtrc, fdtrc
+
+from warner.designs.facts import ChannelOperator
+from warner.estimators import channel_mle
+from warner.regression.cautions import of_coefficients
+from warner.regression.cluster_robust import FEW, ROUGH
+from warner.regression.likelihood import Likelihood
+from warner.regression.maxima import SAME, found
+from warner.regression.newton import climbed
+from warner.regression.standard_errors import sampled
+from warner.regression.starts import Start, starts, steeper
+from warner.regression.terms import INTERCEPT
+from warner.results import Result, plain
+from warner.typesetting import Printed, cells, labels, p_value_cells
+from warner.words import counted, enumerated, tabulated
+
+if TYPE_CHECKING:
+    from warner.arrays import Array, Counts, Mask
+    from warner.documents import Document
+    from warner.regression.cluster_robust import ClusterRobust
+    from warner.regression.regressions import Regression
+    from warner.regression.rows import Rows
+
+RATIO, WALD = "likelihood ratio", "Wald"
+INSIDE = 1e-8  # part of a column that may be left after those of the larger model
+AGREE = 1e-9  # part of a log-likelihood by which the same people may differ
+LISTED = 8
+
+
+class ModelTest(NamedTuple):
+    """A test: which, its statistic, degrees of freedom, p-value, and what must be said about it.
+
+    `denominator` are the second degrees of freedom where the p-value is that of an F distribution, else None.
+    """
+
+    test: str
+    statistic: float
+    freedom: int
+    p: float
+    note: str = ""
+    denominator: float | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelTests(Result):
+    """Tests of parts of a model.
+
+    Attributes
+    ----------
+    formula : str
+        The larger model.
+    names : tuple of str
+        What each test is of: a term, or the smaller model.
+    tests : tuple of ModelTest
+        What was found.
+    people : int
+        The number of people whose reports were used.
+    notes : tuple of str
+        What must be said of all p-values: that the reports tell little.
+    """
+
+    formula: str
+    names: tuple[str, ...]
+    tests: tuple[ModelTest, ...]
+    people: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def statistic(self) -> float:
+        """The statistic of the first test."""
+        return self.tests[0].statistic
+
+    @property
+    def freedom(self) -> int:
+        """The degrees of freedom of the first test."""
+        return self.tests[0].freedom
+
+    @property
+    def p_value(self) -> float:
+        """The p-value of the first test."""
+        return self.tests[0].p
+
+    def table(self) -> dict[str, Counts]:
+        """Give columns as arrays: ``term``, ``statistic``, ``freedom``, ``p``, ``test``, ``denominator``.
+
+        The last are the second degrees of freedom where p is that of an F distribution, else infinite.
+        """
+        return {
+            "term": np.array(self.names, dtype=object),
+            "statistic": np.array([test.statistic for test in self.tests]),
+            "freedom": np.array([test.freedom for test in self.tests]),
+            "p": np.array([test.p for test in self.tests]),
+            "test": np.array([test.test for test in self.tests], dtype=object),
+            "denominator": np.array([test.denominator or np.inf for test in self.tests]),
+        }
+
+    def to_dict(self) -> Document:
+        """Give what JSON can hold."""
+        return {
+            "formula": self.formula,
+            "people": self.people,
+            "notes": list(self.notes),
+            "tests": [
+                {"term": name, **{field: plain(value) for field, value in test._asdict().items()}}
+                for name, test in zip(self.names, self.tests, strict=True)
+            ],
+        }
+
+    def printed(self, **options: Any) -> Printed:
+        """Give a table for a paper."""
+        table = self.table(**options)
+        statistics = ["" if np.isnan(value) else f"{value:.2f}" for value in table["statistic"]]
+        columns = {"left out": labels(table["term"]), "test": labels(table["test"]), "statistic": statistics}
+        columns |= {"df": cells(table["freedom"]), "p": p_value_cells(table["p"])}
+        people = f"N = {counted(self.people, 'person', 'people')}."
+        return Printed(columns, f"Tests in {self.formula}", (people, *self._said()))
+
+    def text(self) -> str:
+        """Write the tests as a table for people."""
+        columns = {
+            "left out": list(self.names),
+            "test": [test.test for test in self.tests],
+            "statistic": ["-" if np.isnan(test.statistic) else f"{test.statistic:.3f}" for test in self.tests],
+            "freedom": [str(test.freedom) for test in self.tests],
+            "p": ["-" if np.isnan(test.p) else f"{test.p:.3g}" for test in self.tests],
+        }
+        return "\n".join([f"Tests in {self.formula}", *tabulated(columns, left=2), *self._said()])
+
+    def _said(self) -> list[str]:
+        """Give all that must be said, once."""
+        return list(dict.fromkeys([*(test.note for test in self.tests if test.note), *self.notes]))
+
+
+def term_tests(fit: Regression) -> ModelTests:
+    """Test each term, all its coefficients at once, with all others in the model; see `Regression.terms`."""
+    groups = {term: group for term, group in fit.specification.groups.items() if term != INTERCEPT}
+    if not groups:
+        raise ValueError(f"the model must have terms besides the intercept, but is {fit.gathered.formula!r}")
+    every = np.arange(len(fit.coefficients))
+    results = [_tested(fit, np.eye(len(every))[:, np.delete(every, group)]) for group in groups.values()]
+    tested = sorted(place for group in groups.values() for place in group)
+    return ModelTests(
+        fit.gathered.formula, tuple(groups), tuple(results), fit.people, tuple(of_coefficients(fit, tested))
+    )
+
+
+def compared(fit: Regression, smaller: Regression) -> ModelTests:
+    """Test a smaller model within a larger one; see `Regression.compare`."""
+    inside = _embedding(fit, smaller)
+    name = f"to {smaller.gathered.formula}"
+    result = _tested(fit, inside, None if smaller.log_likelihood is None else smaller.point)
+    return ModelTests(fit.gathered.formula, (name,), (result,), fit.people, tuple(of_coefficients(fit)))
+
+
+def _tested(fit: Regression, inside: Array, known: Array | None = None) -> ModelTest:
+    """Test whether the coefficients are of the form T a; `known` is an a that was found before."""
+    if fit.penalty is not None:
+        raise ValueError("models must be fitted without a penalty to be compared: it has point estimates only")
+    if _needs_wald(fit):
+        return _wald(fit, inside)
+    return _likelihood_ratio(fit, inside, known)
+
+
+def _needs_wald(fit: Regression) -> bool:
+    return fit.log_likelihood is None or sampled(fit.gathered.rows) or fit.errors == "robust"
+
+
+def _likelihood_ratio(fit: Regression, inside: Array, known: Array | None) -> ModelTest:
+    assert fit.log_likelihood is not None
+    full = fit.likelihood
+    mapping = inside if full.mapping is None else full.mapping @ inside
+    small = Likelihood(full.rows, full.family, mapping)
+    # The larger optimum with the tested coefficients at zero: of T a, the a that is nearest.
+    further = [Start("larger model", np.linalg.lstsq(inside, fit.point, rcond=None)[0].astype(np.float64))]
+    if known is not None:
+        further.append(Start("smaller model", known))
+    null = found(small, [*starts(small), *further], partial(steeper, small)).peak
+    top, note = fit.log_likelihood, ""
+    if null.value > top + SAME:
+        top = climbed(full, inside @ null.coefficients).value
+        note = (
+            "A smaller model has a higher likelihood than the larger one: its estimate is a false optimum, and was "
+            f"climbed again from there, to a log-likelihood of {top:.6f}; fit with more starts."
+        )
+    elif fit.infinity is not None:
+        note = "An estimate lies at infinity: p-values should not be relied on."
+    statistic = max(0.0, 2 * (top - null.value))
+    freedom = len(fit.coefficients) - inside.shape[1]
+    return ModelTest(RATIO, statistic, freedom, float(chdtrc(freedom, statistic)), note)
+
+
+def _wald(fit: Regression, inside: Array) -> ModelTest:
+    size, kept = inside.shape
+    scale = 1 / np.maximum(np.sqrt(np.diag(fit.spread)), np.finfo(float).tiny)
+    # C is orthogonal to T, in coefficients of like size.
+    across = np.linalg.qr(inside * scale[:, np.newaxis], mode="complete")[0][:, kept:] * scale[:, np.newaxis]
+    freedom = size - kept
+    if not np.isfinite(fit.coefficients).all():
+        note = "An estimate lies at infinity, and Wald's test needs finite ones."
+        return ModelTest(WALD, np.nan, freedom, np.nan, note)
+    if fit.clustered is not None and fit.clustered.unknown(across.T).any():
+        return ModelTest(WALD, np.nan, freedom, np.nan, "What is tested rests on one cluster alone.")
+    contrast = across.T @ fit.coefficients
+    statistic = float(contrast @ np.linalg.solve(across.T @ fit.spread @ across, contrast))
+    if fit.clustered is None:
+        return ModelTest(WALD, statistic, freedom, float(chdtrc(freedom, statistic)))
+    return _of_clusters(fit.clustered, across, statistic)
+
+
+def _of_clusters(robust: ClusterRobust, contrasts: Array, statistic: float) -> ModelTest:
+    r"""Compare Wald's W with F: :math:`(\eta - q + 1) W / (\eta q)` has q and :math:`\eta - q + 1` degrees."""
+    q, eta = contrasts.shape[1], robust.freedom(contrasts)
+    left = eta - q + 1
+    if not left > 0:
+        return ModelTest(WALD, statistic, q, np.nan, "There are too few clusters for this test.")
+    p = float(fdtrc(q, left, left * statistic / (eta * q)))
+    said = [f"The p-value is that of F with {q} and {left:.1f} degrees of freedom."] if left < FEW else []
+    if left < ROUGH:
+        said.append(f"With fewer than {ROUGH:.0f}, p-values are rough: they rest on very few clusters.")
+    said += robust.dominance
+    return ModelTest(WALD, statistic, q, p, " ".join(said), left)
+
+
+# Whether one model is within another
+
+
+def _embedding(fit: Regression, smaller: Regression) -> Array:
+    """Give T with T a the coefficients of the larger model that are those of the smaller; refuse if there is none."""
+    if not hasattr(smaller, "gathered"):
+        raise TypeError(f"smaller must be a regression, but got {type(smaller).__name__}")
+    _refuse_different_models(fit, smaller)
+    _refuse_different_people(fit.gathered.rows, smaller.gathered.rows)
+    large, small = fit.gathered, smaller.gathered
+    strange = [name for name in small.terms.variables if name not in large.terms.variables]
+    if strange:
+        raise _not_nested(fit, smaller, f"{enumerated(strange, LISTED)} is not in the larger one")
+    x = small.terms.matrix(large.covariates) if large.covariates else np.ones((1, len(small.terms.names)))
+    x = x[large.pattern]
+    columns, left = _solved(large.rows.x, x)
+    if left.any():
+        outside = [name for name, part in zip(small.terms.names, left, strict=True) if part]
+        raise _not_nested(fit, smaller, f"{enumerated(outside, LISTED)} does not follow from the larger one's columns")
+    full = np.asarray(np.kron(np.eye(fit.specification.shares.predictors), columns), dtype=np.float64)
+    mapping = full if smaller.specification.mapping is None else full @ smaller.specification.mapping
+    inside = mapping
+    if fit.specification.mapping is not None:
+        inside, left = _solved(fit.specification.mapping, mapping)
+        if left.any():
+            raise _not_nested(fit, smaller, "its coefficients enter in another way")
+    if inside.shape[1] >= inside.shape[0]:
+        raise _not_nested(fit, smaller, "it has as many coefficients")
+    if smaller.log_likelihood is not None:
+        again = Likelihood(large.rows, smaller.specification.family, mapping).value(smaller.point)
+        if abs(again - smaller.log_likelihood) > 1e-6 + AGREE * abs(again):
+            raise ValueError(
+                "both models must be fitted to the same people, but the reports do not agree; leave out people with "
+                "missing values first"
+            )
+    return np.asarray(inside)
+
+
+def _solved(basis: Array, columns: Array) -> tuple[Array, Mask]:
+    """Write columns as sums of multiples of others, and tell which cannot be."""
+    solution = np.asarray(np.linalg.lstsq(basis, columns, rcond=None)[0], dtype=np.float64)
+    left = np.abs(columns - basis @ solution).max(axis=0)
+    return solution, left > INSIDE * np.maximum(np.abs(columns).max(axis=0), np.finfo(float).tiny)
+
+
+def _not_nested(fit: Regression, smaller: Regression, why: str) -> ValueError:
+    return ValueError(
+        f"smaller must be a part of the model, but {smaller.gathered.formula!r} is none of "
+        f"{fit.gathered.formula!r}: {why}"
+    )
+
+
+def _refuse_different_models(fit: Regression, smaller: Regression) -> None:
+    for name in ("model", "link", "reference"):
+        one, other = getattr(fit.specification, name), getattr(smaller.specification, name)
+        if one != other:
+            raise ValueError(f"both models must have the same {name}, but got {one!r} and {other!r}")
+    if fit.penalty != smaller.penalty:
+        raise ValueError("both models must be fitted without a penalty to be compared")
+
+
+def _refuse_different_people(rows: Rows, others: Rows) -> None:
+    if rows.designs != others.designs:
+        raise ValueError("both models must be fitted to reports under the same designs, but theirs differ")
+    if rows.n != others.n:
+        raise ValueError(
+            f"both models must be fitted to the same people, but there are {rows.n:,} and {others.n:,}; leave out "
+            "people with missing values first"
+        )
+    same = rows.weighted == others.weighted and np.isclose(rows.square.sum(), others.square.sum(), rtol=AGREE)
+    clustered = (rows.cluster is None, rows.stratum is None) == (others.cluster is None, others.stratum is None)
+    if not same or not clustered or not np.isclose(rows.weight.sum(), others.weight.sum(), rtol=AGREE):
+        raise ValueError("both models must be fitted with the same weights, clusters and strata, but theirs differ")
+    if not all(
+        np.allclose(one, other, rtol=AGREE) for one, other in zip(rows.patterns(), others.patterns(), strict=True)
+    ):
+        raise ValueError("both models must be fitted to the same people, but their reports differ")
+
+
+# Measures of a whole model
+
+
+class Criteria(NamedTuple):
+    """Measures of a whole model; None where there is no likelihood, or none of a sample.
+
+    `aic` and `bic`, with the number of people; `mcfadden`, 1 less the ratio of the log-likelihood to that of the same
+    shares for everybody; and that log-likelihood itself, under the same designs.
+    """
+
+    aic: float | None
+    bic: float | None
+    mcfadden: float | None
+    null_log_likelihood: float
+
+
+def criteria(fit: Regression) -> Criteria:
+    """Measure a whole model."""
+    null, size = null_log_likelihood(fit.gathered.rows), len(fit.coefficients)
+    if fit.log_likelihood is None or fit.penalty is not None:
+        return Criteria(None, None, None, null)
+    mcfadden = 1 - fit.log_likelihood / null
+    if sampled(fit.gathered.rows):
+        return Criteria(None, None, mcfadden, null)
+    twice = -2 * fit.log_likelihood
+    return Criteria(twice + 2 * size, twice + float(np.log(fit.people)) * size, mcfadden, null)
+
+
+def null_log_likelihood(rows: Rows) -> float:
+    """Give the largest log-likelihood of shares that are the same for everybody, whatever the link."""
+    return most_likely(*rows.patterns())[0]
+
+
+def most_likely(likelihoods: Array, weights: Array) -> tuple[float, Array]:
+    """Give the largest log-likelihood of people who are alike, from their distinct likelihoods; and the shares."""
+    if len(likelihoods) == 1:
+        best = likelihoods[0].argmax()
+        return float(weights[0] * np.log(likelihoods[0, best])), np.eye(likelihoods.shape[1])[best]
+    shares = channel_mle(weights, ChannelOperator.of_matrix(likelihoods.T)).shares
+    return float(weights @ np.log(likelihoods @ shares)), shares

@@ -1,0 +1,220 @@
+r"""What reports say: each one's row of the likelihood, under the design that it went through.
+
+A report under a design with few possible reports is a number, that of its column in the design's table. Sets of answers
+and hashes are too many for a table: those that were made are numbered, and their likelihood is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from warner.designs.contract import Design
+from warner.designs.labels import MISSING, OUTSIDE, first_and_last
+from warner.reports.counts import refuse_uninformative
+from warner.reports.invalid_values import refuse_unknown, unknown_values
+from warner.reports.queries import INSIDE
+from warner.words import counted, enumerated
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warner.arrays import Array, Counts, Integers, Mask
+    from warner.regression.collapsing import Amounts
+    from warner.regression.covariates import Column
+
+NAMED = 5  # names in an error
+
+
+class Readings(NamedTuple):
+    """Reports of some rows, with their likelihood.
+
+    `design` is the number of each row's design and `report` that of its report among the rows of that design's
+    `likelihoods`, of shape (reports, k); `status` is 0 for a report, or `MISSING`, or `OUTSIDE`. `tables` are those of
+    the designs that have one: then reports are numbered by its columns.
+    """
+
+    design: Integers
+    report: Integers
+    status: Integers
+    likelihoods: tuple[Array, ...]
+    tables: tuple[Array | None, ...]
+
+    def likelihood(self, some: Any) -> Array:
+        """Give how likely the reports of some rows are after each answer, of shape (rows, k)."""
+        design, report = self.design[some], self.report[some]
+        rows = np.empty((len(design), self.likelihoods[0].shape[1]))
+        for number, likelihoods in enumerate(self.likelihoods):
+            mine = design == number
+            rows[mine] = likelihoods[report[mine]]
+        return rows
+
+
+class People(NamedTuple):
+    """Rows that need not be distinct: what was reported, what is known, and how many people that are.
+
+    `others` are the clusters and strata, by these words.
+    """
+
+    readings: Readings
+    covariates: dict[str, Column]
+    others: dict[str, Column]
+    amounts: Amounts
+
+    def complete(self) -> Mask:
+        """Tell in which rows nothing is missing, and somebody is."""
+        complete: Mask = (self.readings.status == INSIDE) & (self.amounts.people > 0)
+        for values in (*self.covariates.values(), *self.others.values()):
+            complete &= ~values.missing
+        return complete
+
+
+class Numbered(NamedTuple):
+    """Reports of one design as numbers, the likelihood of each number, and the design's table, if it has one."""
+
+    report: Integers
+    likelihood: Array
+    table: Array | None
+
+
+def numbered_reports(design: Design, reports: Counts) -> Numbered:
+    """Give reports, which are in codes, a number and a likelihood each: the column of the design's table, if any."""
+    matrix = None if design.sufficient is None else design.operator().matrix
+    if not len(reports):
+        nothing = np.zeros((0, design.k))
+        return Numbered(np.zeros(0, dtype=np.int64), nothing, None if matrix is None else matrix())
+    distinct, place = np.unique(reports, axis=0, return_inverse=True)
+    place = place.ravel()
+    if matrix is None:
+        operator = design.operator(distinct)
+        rows = operator.forward(np.eye(design.k)) if operator.matrix is None else operator.matrix()
+        return Numbered(place, rows.T, None)
+    columns = distinct
+    if design.sufficient == "counts":  # each report is counted in one column, which need not have its number
+        every = np.arange(len(distinct))
+        columns = design.counted(distinct, group=every, groups=len(every)).counts.argmax(axis=1)
+    table = matrix()
+    return Numbered(columns[place], table.T, table)
+
+
+def numbered_columns(design: Design, columns: Integers) -> Numbered:
+    """Give the same for reports of a tally, which are numbered by the columns of the design's table already."""
+    matrix = design.operator().matrix
+    table = design.operator().forward(np.eye(design.k)) if matrix is None else matrix()
+    return Numbered(columns, table.T, table)
+
+
+def readings(
+    values: Any,
+    designs: Sequence[Design],
+    labels: Sequence[str],
+    which: Column | None,
+    *,
+    text: bool,
+    people: Integers,
+    drop: bool,
+) -> Readings:
+    """Read a column of reports, each under the design that `which` names; `labels` are the names of the designs.
+
+    `people` is how many each row stands for. Unless `drop`, values that no report can have are an error.
+    """
+    size = len(people)
+    place, named = _design_of_each(which, labels, people)
+    report = np.zeros(size, dtype=np.int64)
+    status = np.where(named, np.int64(INSIDE), np.int64(MISSING))
+    parts = []
+    for number, design in enumerate(designs):
+        mine = np.flatnonzero(named & (place == number))
+        part = values if mine.size == size else _taken(values, mine)
+        codes, state = design.report_form.read(part, text=text)
+        state = np.broadcast_to(state, mine.shape)
+        status[mine] = state
+        if not drop:
+            outside = int(people[mine[state == OUTSIDE]].sum())
+            refuse_unknown(outside, unknown_values(part, state), design.report_form)
+        inside = state == INSIDE
+        parts.append(numbered_reports(design, codes[inside]))
+        report[mine[inside]] = parts[-1].report
+    found = Readings(place, report, status, tuple(p.likelihood for p in parts), tuple(p.table for p in parts))
+    refuse_impossible(found, people)
+    return found
+
+
+def _taken(values: Any, some: Integers) -> Any:
+    if isinstance(values, np.ndarray):
+        return values[some]
+    return [values[place] for place in some.tolist()]
+
+
+def _design_of_each(which: Column | None, labels: Sequence[str], people: Integers) -> tuple[Integers, Any]:
+    """Give the number of each row's design, and whether it is named at all."""
+    if which is None:
+        return np.zeros(len(people), dtype=np.int64), np.ones(len(people), dtype=bool)
+    numbers = {label: number for number, label in enumerate(labels)}
+    written = [_as_label(value) for value in which.values.tolist()]
+    place = np.array([numbers.get(label, -1) for label in written], dtype=np.int64)
+    strange = (place < 0) & ~which.missing
+    if strange.any():
+        found = sorted({repr(written[row]) for row in np.flatnonzero(strange).tolist()})
+        rows = counted(int(people[strange].sum()), "row has", "rows have")
+        raise ValueError(
+            f"by must be a column of the names of designs ({enumerated([repr(label) for label in labels], NAMED)}), "
+            f"but {rows} {enumerated(found, NAMED)}"
+        )
+    return np.where(place < 0, 0, place), ~which.missing
+
+
+def _as_label(value: Any) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def named_designs(design: Any, by: str | None) -> tuple[tuple[Design, ...], tuple[str, ...]]:
+    """Check designs, one or several by name: they must have the same answers, in the same order."""
+    if isinstance(design, Design):
+        if by is not None:
+            raise TypeError(
+                f"by names the design of each row, but there is one design for all; leave by={by!r} out, or give "
+                'designs by name: {"dice": ..., "direct": ...}'
+            )
+        refuse_uninformative(design)
+        return (design,), ("",)
+    several = isinstance(design, Mapping) and all(isinstance(one, Design) for one in design.values())
+    if not several or not design:
+        raise TypeError(f"design must be a Design, or a mapping of names to designs, but got {design!r}")
+    if by is None:
+        raise TypeError('by must name the column that says which of the designs each row went through: by="version"')
+    labels = tuple(map(str, design))
+    if len(set(labels)) < len(labels):
+        raise ValueError(f"designs must have different names, but got {list(design)!r}")
+    refuse_different_answers(tuple(design.values()), labels)
+    if all(one.epsilon == 0 for one in design.values()):
+        refuse_uninformative(next(iter(design.values())))
+    return tuple(design.values()), labels
+
+
+def refuse_different_answers(designs: Sequence[Design], labels: Sequence[str]) -> None:
+    """Refuse designs whose answers differ, or stand in another order."""
+    first = designs[0]
+    for label, other in zip(labels, designs, strict=True):
+        if other.domain != first.domain:
+            raise ValueError(
+                f"designs must have the same answers in the same order, but {labels[0]!r} has "
+                f"{first_and_last(first.domain)} and {label!r} has {first_and_last(other.domain)}"
+            )
+
+
+def refuse_impossible(found: Readings, people: Integers) -> None:
+    """Refuse reports that no answer leads to."""
+    for number, likelihood in enumerate(found.likelihoods):
+        impossible = (likelihood == 0).all(axis=1)
+        if impossible.any():
+            mine = (found.design == number) & (found.status == INSIDE)
+            made = mine & impossible[np.where(mine, found.report, 0)]
+            if made.any():
+                raise ValueError(
+                    "reports must be ones that the design can give, but "
+                    f"{counted(int(people[made].sum()), 'report is', 'reports are')} impossible under it: no answer "
+                    "leads to them"
+                )

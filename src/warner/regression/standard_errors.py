@@ -1,0 +1,120 @@
+r"""How far coefficients may be off: kinds of information, and sums of scores where people are weighted or clustered.
+
+`observed` is the inverse of I, minus the second derivative; `expected` that of F, its mean; `opg` that of G, the sum of
+outer products of the scores. `robust` is :math:`I^{-1} B I^{-1}` with :math:`B = \frac{n}{n-1}\sum_n w_n^2 s_n s_n'`;
+with strata, the same about the mean within each stratum, added up. Clusters are in `cluster_robust`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from warner.regression.cluster_robust import cluster_robust, clusters_of, information_by_cluster
+from warner.regression.newton import FLAT, eigen
+
+if TYPE_CHECKING:
+    from warner.arrays import Array
+    from warner.regression.cluster_robust import ClusterRobust
+    from warner.regression.likelihood import Likelihood
+    from warner.regression.newton import Surface
+    from warner.regression.rows import Rows
+
+Errors: TypeAlias = Literal["observed", "expected", "opg", "robust"]
+ERRORS: tuple[str, ...] = get_args(Errors)
+
+
+def default_errors(rows: Rows) -> str:
+    """Name the kind of errors to take unless another is asked for: robust with sampling weights, clusters or strata."""
+    return "robust" if sampled(rows) else "observed"
+
+
+def sampled(rows: Rows) -> bool:
+    """Tell whether people have sampling weights, clusters or strata, so that the likelihood is not that of a sample."""
+    return rows.weighted or rows.cluster is not None or rows.stratum is not None
+
+
+def check_errors(errors: str, rows: Rows) -> None:
+    """Refuse a kind of errors that does not exist, or that would ignore how people were sampled."""
+    if errors not in ERRORS:
+        raise ValueError(f"errors must be one of {', '.join(ERRORS)}, but got {errors!r}")
+    if errors != "robust" and sampled(rows):
+        raise ValueError(
+            "errors must be 'robust' with sampling weights, clusters or strata, which the others ignore, "
+            f"but got {errors!r}"
+        )
+
+
+def covariance(likelihood: Likelihood, b: Array, errors: str, *, flat: bool = False) -> Array:
+    """Give the covariances of the coefficients at a maximum; NaN where the information is singular.
+
+    With `flat`, directions in which the likelihood is flat are left out: what they do not touch keeps its covariances.
+    People must not be clustered; for clusters see `clustered`.
+    """
+    if errors == "expected":
+        return inverted(likelihood.expected(b), likelihood, flat=flat)
+    if errors == "opg":
+        return inverted(likelihood.outer(b), likelihood, flat=flat)
+    observed = inverted(likelihood.at(b).information, likelihood, flat=flat)
+    if errors == "observed":
+        return observed
+    return np.asarray(observed @ spread_of_scores(likelihood.rows, likelihood.scores(b)) @ observed)
+
+
+def clustered(likelihood: Likelihood, b: Array, *, flat: bool = False) -> ClusterRobust | None:
+    """Give the errors of coefficients at a maximum where people are clustered; None where they are not.
+
+    A cluster's information is the expected one; where reports cannot be listed, that of the outer products.
+    """
+    rows = likelihood.rows
+    if rows.cluster is None:
+        return None
+    clusters = clusters_of(rows)
+    listed = all(table is not None for table in rows.tables)
+    curvature = likelihood.expected_curvature(b) if listed else likelihood.outer_curvature(b)
+    information = information_by_cluster(clusters, rows.x, rows.weight * curvature, likelihood.mapping)
+    inverse = inverted(likelihood.at(b).information, likelihood, flat=flat)
+    return cluster_robust(rows, clusters, likelihood.scores(b), information, inverse)
+
+
+def inverted(information: Array, likelihood: Surface, *, flat: bool = False) -> Array:
+    """Invert an information, in units of the columns; NaN where it cannot be done."""
+    scale = np.outer(likelihood.scale, likelihood.scale)
+    if flat:
+        weight = likelihood.total
+        values, vectors = eigen(information, likelihood)
+        told = values > FLAT
+        return np.asarray((vectors[told].T / values[told]) @ vectors[told] / weight)
+    try:
+        root = np.linalg.cholesky(information / scale)
+    except np.linalg.LinAlgError:
+        return np.full_like(information, np.nan)
+    half = np.linalg.solve(root, np.eye(len(root)))
+    return np.asarray(half.T @ half / scale)
+
+
+def spread_of_scores(rows: Rows, scores: Array) -> Array:
+    """Give B: the covariances of the sum of weighted scores, from a person's of each row, (n, coefficients).
+
+    People must not be clustered.
+    """
+    if rows.stratum is not None:
+        return _within_strata(rows, scores)
+    n = rows.n
+    return np.asarray(n / (n - 1) * (scores.T * rows.square) @ scores)
+
+
+def _within_strata(rows: Rows, scores: Array) -> Array:
+    """Add up the strata where each person is a cluster: a row stands for several people with the same score."""
+    assert rows.stratum is not None
+    total = np.zeros((scores.shape[1], scores.shape[1]))
+    for which in np.unique(rows.stratum):
+        chosen = rows.stratum == which
+        n = float(rows.people[chosen].sum())
+        if n < 2:
+            raise ValueError("every stratum must have at least two people, but one has only one; join it to another")
+        part = scores[chosen]
+        mean = rows.weight[chosen] @ part / n
+        total += n / (n - 1) * ((part.T * rows.square[chosen]) @ part - n * np.outer(mean, mean))
+    return total

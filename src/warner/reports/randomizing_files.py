@@ -1,0 +1,374 @@
+"""Files of answers to files of reports, a piece at a time.
+
+True answers pass through memory in pieces of bounded size and are written nowhere: what reaches the output is the
+randomized column, and only those other columns that are asked for by name.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import itertools
+import json
+import os
+import sys
+from collections.abc import Callable
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeAlias
+
+import numpy as np
+
+from warner.designs.forms import LabelForm
+from warner.documents import Document, csv_writer, written_whole
+from warner.reports.dialects import dialect
+from warner.reports.files import delimiter_of, first_record, open_text, refuse_duplicates
+from warner.reports.formats import DELIMITED, LABELLED, kind_of
+from warner.reports.labelled import as_asked
+from warner.reports.queries import chosen, opened, readable, refuse_headless
+from warner.reports.randomizing import randomize
+from warner.reports.tallies import refuse_design
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from warner.designs import Design
+    from warner.designs.repeated.memo import Memo
+    from warner.reports.dialects import Dialect
+
+PIECE_ROWS = 2**16  # rows in memory at a time
+csv.field_size_limit(2**27)  # a label or a kept text may be long
+
+Piece: TypeAlias = dict[str, list[Any]]  # some rows, by column
+Write: TypeAlias = Callable[[Piece], None]
+
+
+def randomize_file(
+    source: str | os.PathLike[str],
+    design: Design,
+    target: str | os.PathLike[str],
+    *,
+    column: str | None = None,
+    keep: Sequence[str] = (),
+    memo: Memo | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+    progress: Callable[[int], None] = lambda rows: None,
+) -> int:
+    """Randomize a column of a file into another file, and give the number of rows.
+
+    Parameters
+    ----------
+    source : path
+        A CSV, Excel, Parquet, JSON-lines, SPSS, Stata or SAS file of true answers; ``-`` for CSV on standard input.
+    design : Design
+        What every answer goes through.
+    target : path
+        Where the reports go, as CSV, Parquet or JSON lines by its ending; written whole or not at all. ``-`` for CSV on
+        standard output. Reports that are sets of answers are written in hexadecimal; into Parquet, as bytes. Those that
+        are three numbers are written with colons; into JSON lines and Parquet, as lists.
+    column : str, optional
+        The column of answers; may be left out where the file has only one.
+    keep : sequence of str
+        Other columns to carry along. The true answers never are.
+    memo : Memo, optional
+        Of a memoized design, what one person's device keeps: all answers of the file are then that person's.
+    encoding : str, optional
+        The encoding of a text file that is not in UTF-8, such as ``"cp1252"``, or of an SPSS, Stata or SAS file that
+        does not tell it.
+    sheet : str, optional
+        The sheet of an Excel file; may be left out where there is only one.
+    progress : callable
+        Told the number of rows done, now and then.
+
+    Raises
+    ------
+    ValueError
+        For an answer outside the domain, or a missing one: it names the row, not the answer.
+    """
+    refuse_design(design, "randomize_file(source, design, target)")
+    if Path(target).exists() and Path(source).exists() and Path(target).samefile(source):
+        raise ValueError(
+            f"{os.fspath(target)} holds the true answers, which would be lost; write the reports to another file"
+        )
+    pieces, types, text = _pieces(source, design, column, keep, dialect(encoding, sheet=sheet))
+    first = next(pieces, None)
+    if first is None:
+        raise ValueError(f"{os.fspath(source)} holds no answers")
+    name = next(iter(first))
+    answered, reported = LabelForm(design.domain), design.report_form
+    done = 0
+    undone = "what was printed is not to be used" if os.fspath(target) == "-" else "nothing was written"
+    with _writer(target, types) as write:
+        for piece in itertools.chain([first], pieces):
+            codes, status = answered.read(piece.pop(name), text=text)
+            if status.any():
+                row = done + int(np.flatnonzero(status)[0]) + 1
+                raise ValueError(
+                    f"column {name!r} must hold answers of the domain, but in row {row:,} it is missing or not in it; "
+                    f"{undone}. Leave such rows out, or add the answer to the domain"
+                )
+            drawn = randomize(codes, design, codes=True, memo=memo)
+            reports = reported.written(drawn, like=np.dtype(object), into=kind_of(os.fspath(target)))
+            write({name: reports.tolist()} | piece)
+            done += len(reports)
+            progress(done)
+    return done
+
+
+def randomize_lines(
+    source: str | os.PathLike[str],
+    design: Design,
+    target: str | os.PathLike[str],
+    *,
+    progress: Callable[[int], None] = lambda rows: None,
+) -> int:
+    """Randomize one answer per line into one report per line, without a header, and give the number of lines.
+
+    For programs that talk to each other: `warner audit` runs clients of this form.
+
+    Parameters
+    ----------
+    source : path
+        A text file of true answers; ``-`` for standard input.
+    design : Design
+        What every answer goes through.
+    target : path
+        Where the reports go, written whole or not at all; ``-`` for standard output.
+    progress : callable
+        Told the number of lines done, now and then.
+
+    Raises
+    ------
+    ValueError
+        For a line that is no answer of the domain: it names the line, not the answer.
+    """
+    refuse_design(design, "randomize_lines(source, design, target)")
+    answered, reported = LabelForm(design.domain), design.report_form
+    done = 0
+    undone = "what was printed is not to be used" if os.fspath(target) == "-" else "nothing was written"
+    with _opened_lines(source) as lines, _written_lines(target) as file:
+        while given := list(itertools.islice(lines, PIECE_ROWS)):
+            codes, status = answered.read([line.removesuffix("\n").removesuffix("\r") for line in given], text=True)
+            if status.any():
+                line = done + int(np.flatnonzero(status)[0]) + 1
+                raise ValueError(f"every line must be an answer of the domain, but line {line:,} is not; {undone}")
+            reports = reported.written(randomize(codes, design, codes=True), like=np.dtype(object)).tolist()
+            file.writelines(f"{report}\n" for report in reports)
+            done += len(reports)
+            progress(done)
+    return done
+
+
+def standard_input() -> BinaryIO:
+    """Give the bytes of standard input, which somebody may have closed."""
+    if sys.stdin is None:
+        raise ValueError("standard input is closed; give a file instead of -, or send it something")
+    return sys.stdin.buffer
+
+
+@contextmanager
+def _opened_lines(source: str | os.PathLike[str]) -> Iterator[Iterator[str]]:
+    name = "standard input" if os.fspath(source) == "-" else os.fspath(source)
+    with (
+        io.TextIOWrapper(standard_input(), encoding="utf-8-sig", newline="\n")
+        if os.fspath(source) == "-"
+        else Path(source).open(encoding="utf-8-sig", newline="\n") as lines
+    ):
+        try:
+            yield lines
+        except UnicodeDecodeError:
+            raise ValueError(f"{name} cannot be read as lines: not UTF-8") from None
+
+
+@contextmanager
+def _written_lines(target: str | os.PathLike[str]) -> Iterator[TextIO]:
+    if os.fspath(target) == "-":
+        standard_output = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n", write_through=True)
+        try:
+            yield standard_output
+        finally:
+            standard_output.detach()
+        return
+    with written_whole(target) as part, part.open("w", encoding="utf-8", newline="\n") as file:
+        yield file
+
+
+def _pieces(
+    source: str | os.PathLike[str], design: Design, column: str | None, keep: Sequence[str], wrote: Dialect
+) -> tuple[Iterator[Piece], Document, bool]:
+    """Read the wanted columns, the answers first; also the Arrow types of the others, and whether all is text."""
+    name, encoding = os.fspath(source), wrote.encoding
+    coded = "utf-8-sig" if encoding == "utf-8" else encoding
+    if wrote.sheet is not None and kind_of(name) != "Excel":
+        raise ValueError(f"sheet must be left out for {name}, which is not an Excel file, but got {wrote.sheet!r}")
+    if name == "-":
+        text = io.TextIOWrapper(standard_input(), encoding=coded, newline="")
+        return _csv_pieces(text, "standard input", design, column, keep), {}, True
+    if encoding != "utf-8" and kind_of(name) not in LABELLED:  # no copy in UTF-8 is made, for these are true answers
+        if kind_of(name) not in DELIMITED:
+            raise ValueError(f"encoding must be left out for {name}, which is not a CSV file, but got {encoding!r}")
+        return _csv_pieces(open_text(name, coded), name, design, column, keep), {}, True
+    file = opened(source, secret=True, encoding=None if encoding == "utf-8" else encoding, sheet=wrote.sheet)
+    if file.text:
+        refuse_headless(list(file.frame.collect_schema()), LabelForm(design.domain))
+    column = _only(list(file.frame.collect_schema())) if column is None else column
+    wanted = [chosen(file, column, list(keep) or None, None, None, secret=True).value, *keep]
+    _refuse_kept(wanted)
+    file = as_asked(file, {wanted[0]: (LabelForm(design.domain),)}, keep)
+    relation = file.frame.select(*wanted).to_native()
+    with readable(name, secret=True):
+        schema = relation.limit(0).to_arrow_table().schema
+    types = {kept: schema.field(kept).type for kept in keep}
+
+    def batches() -> Iterator[Piece]:
+        with readable(name, secret=True):
+            for batch in relation.to_arrow_reader(PIECE_ROWS):
+                if batch.num_rows:
+                    yield dict(zip(wanted, (batch.column(i).to_pylist() for i in range(len(wanted))), strict=True))
+
+    return batches(), types, file.text
+
+
+def _only(names: list[str]) -> str:
+    """Give the only column; kept ones count, for one of them may hold the answers of which another has the name."""
+    if len(names) != 1:
+        raise ValueError(
+            f"column must be given, that of the answers, unless the file has just one, but there are {len(names)}"
+        )
+    return names[0]
+
+
+def _refuse_kept(wanted: list[str]) -> None:
+    """Refuse to carry along the column of answers, the first of these, or any column twice."""
+    column, *kept = wanted
+    if column in kept:
+        raise ValueError(
+            f"keep must not name the column of answers, {column!r}: the true answers would stand beside the reports"
+        )
+    if len(set(kept)) < len(kept):
+        raise ValueError(f"keep must name each column once, but got {', '.join(map(repr, kept))}")
+
+
+def _csv_pieces(lines: TextIO, name: str, design: Design, column: str | None, keep: Sequence[str]) -> Iterator[Piece]:
+    with lines:
+        try:
+            yield from _csv_rows(lines, name, design, column, keep)
+        except (csv.Error, UnicodeError) as error:
+            # What was read is not told: it may be somebody's answer.
+            coded = lines.encoding.upper().removesuffix("-SIG")
+            what = f"not {coded}" if isinstance(error, UnicodeError) else str(error)
+            raise ValueError(f"{name} cannot be read as CSV: {what}") from None
+
+
+def _csv_rows(lines: TextIO, source: str, design: Design, column: str | None, keep: Sequence[str]) -> Iterator[Piece]:
+    first = first_record(lines)
+    if not first.strip():
+        raise ValueError(f"{source} is empty: there is not even a header")
+    reader = csv.reader(itertools.chain(io.StringIO(first, newline=""), lines), delimiter=delimiter_of(first))
+    header = next(reader)
+    refuse_headless(header, LabelForm(design.domain))
+    refuse_duplicates(header, secret=True)
+    wanted = [_only(header) if column is None else column, *keep]
+    _refuse_kept(wanted)
+    for name in wanted:
+        if name not in header:
+            raise ValueError(f"there is no column {name!r} among the {len(header)} columns")
+    places = [header.index(name) for name in wanted]
+    filled = (row for row in reader if row or len(header) == 1)  # a blank line is no row, but of a single column
+    done = 0
+    while rows := list(itertools.islice(filled, PIECE_ROWS)):
+        if long := [place for place, row in enumerate(rows, 1) if len(row) > len(header)]:
+            raise ValueError(f"row {done + long[0]:,} of {source} has more values than the header has names")
+        done += len(rows)
+        # A short row has no answer: it is missing, and will be refused by its number.
+        yield {
+            name: [row[place] if place < len(row) and row[place] else None for row in rows]
+            for name, place in zip(wanted, places, strict=True)
+        }
+
+
+@contextmanager
+def _writer(target: str | os.PathLike[str], types: Document) -> Iterator[Write]:
+    name = os.fspath(target)
+    if name == "-":
+        standard_output = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="", write_through=True)
+        try:
+            with _csv_writer(standard_output) as write:
+                yield write
+        finally:
+            standard_output.detach()
+        return
+    ending = Path(name.removesuffix(".gz")).suffix.lower()
+    with written_whole(target) as part:
+        if ending in {".parquet", ".pq"}:
+            with _parquet_writer(part, types) as write:
+                yield write
+            return
+        with (
+            gzip.open(part, "wt", encoding="utf-8", newline="")
+            if name.endswith(".gz")
+            else part.open("w", encoding="utf-8", newline="") as file
+        ):
+            if ending in {".json", ".jsonl", ".ndjson"}:
+                yield lambda piece: file.writelines(
+                    json.dumps(dict(zip(piece, row, strict=True)), ensure_ascii=False, default=str) + "\n"
+                    for row in zip(*piece.values(), strict=True)
+                )
+            elif ending in {".csv", ".tsv", ".txt", ""}:
+                with _csv_writer(file, "\t" if ending == ".tsv" else ",") as write:
+                    yield write
+            else:
+                raise ValueError(
+                    f"the output must end in .csv, .tsv, .parquet or .jsonl (.gz may follow), but got {name}"
+                )
+
+
+@contextmanager
+def _csv_writer(file: Any, delimiter: str = ",") -> Iterator[Write]:
+    writer = csv_writer(file, delimiter)
+    started = False
+
+    def write(piece: Piece) -> None:
+        nonlocal started
+        if not started:
+            writer.writerow(piece)
+            started = True
+        writer.writerows(zip(*piece.values(), strict=True))
+
+    yield write
+
+
+@contextmanager
+def _parquet_writer(path: Path, types: Document) -> Iterator[Write]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    writer: Any = None
+
+    def write(piece: Piece) -> None:
+        nonlocal writer
+        if writer is None:
+            # The kept columns are of the source's own types, not of what the first piece happens to hold.
+            name, reports = next(iter(piece.items()))
+            kinds = {kept: types.get(kept, pa.string()) for kept in piece} | {name: _arrow_type(reports[0])}
+            writer = pq.ParquetWriter(path, pa.schema(list(kinds.items())))
+        writer.write_table(pa.table(piece, schema=writer.schema))
+
+    try:
+        yield write
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+def _arrow_type(report: str | int | bytes | list[int]) -> Any:
+    """Give the type of a column of reports: labels of one kind, bytes of one length, or lists of one length."""
+    import pyarrow as pa
+
+    if isinstance(report, list):
+        return pa.list_(pa.int64(), len(report))
+    if isinstance(report, bytes):
+        return pa.binary(len(report))
+    return pa.int64() if isinstance(report, int) else pa.string()

@@ -1,0 +1,276 @@
+"""What the dashboard shows: published counts to numbers and words, by the library's own functions.
+
+While a survey is open, everybody who watches it looks again and again. So its intervals are those that hold however
+often one looks, and its reports are not tested at all: a test that is repeated raises a false alarm sooner or later.
+Whoever closes it has watched it, and may close it because of what was seen; so these intervals stay. Only if the survey
+file fixes the number of responses (``stop``), and it is reached, do the exact intervals for one look take their place:
+nobody has then chosen the moment. The check is made once, when the survey is closed.
+
+Groups are compared only then, too. A step has at least ``batch`` responses, but those of a small group within it may be
+one person's: the difference of two steps would show this person's report.
+"""
+
+from __future__ import annotations
+
+import threading
+import unicodedata
+import warnings
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warner.estimation import Estimate, estimate
+from warner.inference.checking import check
+from warner.inference.fake_reports import influence_text
+from warner.inference.intervals import Confidence
+from warner.inference.two_answers import mirrored
+from warner.output.pages import INTERVAL_METHODS
+from warner.results import plain
+from warner.service.prospects import LEVEL, anytime, doubts, needed, prospects, unkept
+from warner.words import level_text, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from warner.arrays import Counts, Label
+    from warner.designs import Design
+    from warner.documents import Document
+    from warner.inference.intervals import Limits
+    from warner.reports.tallies import Tally
+    from warner.service.stores.contract import Collected
+    from warner.service.survey import Group, Question
+
+HALF_WIDTHS = (0.1, 0.05, 0.03, 0.02, 0.01)  # that one may wish for
+ANSWERS_SHOWN = 30  # more have their largest shares shown
+DAYS_SHOWN = 92
+OVERRIDES = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # they turn the direction of a text
+
+_quietly = threading.Lock()  # filters of warnings belong to the whole process
+
+
+def version(collected: Collected) -> str:
+    """Name what was published: every step has more responses, and closing changes the state."""
+    return f"{collected.state}-{collected.responses}-{collected.invited}-{collected.revoked}"
+
+
+def confidence(collected: Collected) -> Confidence:
+    """Say which intervals are shown: those for any number of looks, unless nobody chose the number of responses."""
+    return Confidence(LEVEL, anytime=not collected.fixed)
+
+
+def estimated(tally: Tally) -> Estimate:
+    """Estimate the shares, without a warning about reports that do not fit: that is the check's to say."""
+    with _quietly, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "the reports do not seem to fit", UserWarning)
+        return estimate(tally)
+
+
+def reading(collected: Collected) -> Document:
+    """Give all that the dashboard shows, as what JSON can hold."""
+    survey = collected.survey
+    return {
+        "id": survey.id,
+        "title": legible(survey.title),
+        "language": survey.language,
+        "fingerprint": survey.fingerprint,
+        "state": collected.state,
+        "batch": survey.batch,
+        "stop": survey.stop,
+        "fixed": collected.fixed,
+        "opens": survey.opens,
+        "closes": survey.closes,
+        "responses": collected.responses,
+        "invited": collected.invited if survey.invited else None,
+        "revoked": collected.revoked,
+        "doubts": doubts(survey, collected.invited) if collected.state == "open" else [],
+        "epsilon": _shown_epsilon(survey.shown_epsilon),
+        "days": list(_days(collected.days)),
+        "half_widths": list(HALF_WIDTHS),
+        "questions": [_question(collected, question) for question in survey.questions],
+    }
+
+
+def legible(text: str) -> str:
+    r"""Show control characters and overrides of the direction of a text as escapes: nothing in it is to be hidden.
+
+    >>> legible("one\ntwo\x1b[0m")
+    'one\ntwo\\x1b[0m'
+    """
+    return "".join(
+        character.encode("unicode_escape").decode()
+        if character in OVERRIDES or (unicodedata.category(character) == "Cc" and character not in "\n\t")
+        else character
+        for character in text
+    )
+
+
+def _shown_epsilon(epsilon: str) -> str:
+    return "infinite" if epsilon == "inf" else epsilon
+
+
+def _days(days: dict[str, int]) -> Iterator[Document]:
+    """Give every day from the first to the last, those without responses as well; the last of them, if many."""
+    if not days:
+        return
+    first, last = date.fromisoformat(min(days)), date.fromisoformat(max(days))
+    first = max(first, last - timedelta(DAYS_SHOWN - 1))
+    for number in range((last - first).days + 1):
+        day = (first + timedelta(number)).isoformat()
+        yield {"day": day, "responses": days.get(day, 0)}
+
+
+# A question
+
+
+def _question(collected: Collected, question: Question) -> Document:
+    tally = collected.tally(question.id)
+    design, reports = question.design, int(tally.n)
+    fields: Document = {
+        "id": question.id,
+        "text": legible(question.text),
+        "help": legible(question.help or ""),
+        "mode": question.mode,
+        "design": [legible(sentence) for sentence in (*design.sentences(), *_not_here(design))],
+        "epsilon": _shown_epsilon(design.shown_epsilon()),
+        "reports": reports,
+        "skipped": int(tally.missing) if question.optional else None,
+        "prospect": prospects(collected.survey, collected.invited)[question.id],
+        "needed": [_still_needed(collected, design, width, reports) for width in HALF_WIDTHS],
+        "refused": "",
+        "answers": [],
+        "left_out": 0,
+        "rest": "",
+        "made": None if tally.counts_answers else _made(question, tally),
+        "supporting": tally.counts_answers and not design.exclusive,
+        "interval": None,
+        "influence": "",
+        "check": None,
+        "groups": [],
+    }
+    if not reports:
+        return fields
+    try:
+        return fields | _evidence(collected, question, tally)
+    except ValueError as error:  # such as: the reports say nothing
+        return fields | {"refused": legible(str(error))}
+
+
+def _not_here(design: Design) -> Iterator[str]:
+    """Take back what a design promises, and the page does not keep."""
+    if words := unkept(design):
+        yield f"What does not hold here: all that is said above of several reports, because {words}."
+
+
+def _still_needed(collected: Collected, design: Design, half_width: float, reports: int) -> list[int] | None:
+    """Give the reports that are needed for a half-width, in all and still, of the intervals at the survey's end."""
+    people = needed(design, half_width, anytime=anytime(collected.survey, collected.invited))
+    return None if people is None else [people, max(people - reports, 0)]
+
+
+def _made(question: Question, tally: Tally) -> list[Document]:
+    """Count the reports themselves, where they are not answers."""
+    counts = tally.counts.tolist()
+    order = sorted(range(len(counts)), key=lambda place: -counts[place])[:ANSWERS_SHOWN]
+    places = sorted(order) if len(counts) <= ANSWERS_SHOWN else order
+    columns, person = tally.design.columns, question.mode == "person"
+    labels = [question.shown(columns[place]) if person else str(columns[place]) for place in places]
+    return [{"label": legible(label), "reports": counts[place]} for label, place in zip(labels, places, strict=True)]
+
+
+def _evidence(collected: Collected, question: Question, tally: Tally) -> Document:
+    """Give what is known of a question that was answered."""
+    closed, wanted = collected.state == "closed", confidence(collected)
+    result = estimated(tally)
+    ends = result.limits(wanted)
+    table = result.columns(ends)
+    one = mirrored(table, tally.k)
+    rows = np.arange(1) if one else _rows_shown(table["share"])
+    groups = collected.survey.groups if closed else ()
+    return {
+        "answers": [_answer(question, table, row) for row in rows],
+        "left_out": 0 if one else tally.k - len(rows),
+        "rest": _answer(question, table, 1)["label"] if one else "",
+        "interval": _interval(collected, result, ends, wanted),
+        "influence": influence_text(tally, 1, result.method),
+        "check": _checked(tally, collected) if closed else None,
+        "groups": [_group(collected, question, group, wanted, rows) for group in groups],
+    }
+
+
+def _rows_shown(shares: Counts) -> NDArray[np.intp]:
+    """Choose the answers that are shown: all in the domain's order, or the largest shares if there are many."""
+    if shares.size <= ANSWERS_SHOWN:
+        return np.arange(shares.size)
+    return np.argsort(-shares, kind="stable")[:ANSWERS_SHOWN]
+
+
+def _answer(question: Question, table: dict[str, Counts], row: int) -> Document:
+    label: Label = table["value"][row].item() if isinstance(table["value"][row], np.generic) else table["value"][row]
+    numbers = {name: plain(table[name][row]) for name in ("share", "low", "high", "outside")}
+    shown = {name: _percent(numbers[name]) for name in ("share", "low", "high")}
+    text = question.shown(label) if question.mode == "device" else str(label)
+    reports = plain(table["reports"][row]) if "reports" in table else None
+    return {"label": legible(text), "reports": reports, **numbers, "shown": shown}
+
+
+def _percent(share: float | None) -> str:
+    if share is None:
+        return ""
+    return percent(share, 0 if share in {0, 1} else 1 if share >= 0.01 else 2)
+
+
+def _interval(collected: Collected, result: Estimate, ends: Limits, wanted: Confidence) -> Document:
+    """Name the kind of the intervals, and say what it promises."""
+    miss = level_text(1 - wanted.level)
+    if wanted.anytime:
+        promise = (
+            "It holds however often you look, and whenever the survey is closed: the probability that it ever misses "
+            f"the true share is at most {miss}. {_why_anytime(collected)}"
+        )
+    else:
+        about = "about" if result.approximate(ends) else "at most"
+        promise = (
+            f"The survey file fixed the number of responses, {collected.responses:,}, before the first of them: at "
+            f"that number, it misses the true share with a probability of {about} {miss}."
+        )
+    kind = "" if wanted.anytime else "approximate " if result.approximate(ends) else "exact "
+    how = "; ".join(INTERVAL_METHODS[method] for method in ends.methods if method in INTERVAL_METHODS)
+    return {"name": f"{kind}{wanted}", "promise": promise, "how": how}
+
+
+def _why_anytime(collected: Collected) -> str:
+    """Say when the narrower interval for one look is right, or why it is not."""
+    stop = collected.survey.stop
+    if stop is None:
+        return (
+            "The narrower interval for one look is right only where the survey file fixes the number of responses "
+            "beforehand (stop)."
+        )
+    if collected.state == "open":
+        return f"The narrower interval for one look is shown once all {stop:,} responses are there."
+    return (
+        f"The narrower interval for one look would be right only at the {stop:,} responses that the survey file fixes; "
+        "the survey was closed before."
+    )
+
+
+def _checked(tally: Tally, collected: Collected) -> Document:
+    """Give the verdict of the check, its first line; and what it rests on, if somebody chose when to stop."""
+    result = check(tally, level=LEVEL)
+    rests = "" if collected.fixed else "Its p-values are for a number of responses that was fixed beforehand."
+    return {"fits": result.fits, "verdict": legible(result.text().splitlines()[0]), "rests": rests}
+
+
+def _group(collected: Collected, question: Question, group: Group, wanted: Confidence, rows: Any) -> Document:
+    """Give the shares in each value of a group."""
+    tally = collected.tally(question.id, by=(group.id,))
+    result = estimated(tally)
+    table = result.columns(result.limits(wanted))
+    values = []
+    for place, value in enumerate(group.values):
+        answers = [_answer(question, table, place * tally.k + row) for row in rows]
+        values.append({"value": legible(value), "reports": plain(tally.n[place]), "answers": answers})
+    return {"id": group.id, "text": legible(group.text), "values": values}

@@ -1,0 +1,256 @@
+"""Intervals of coefficients: profiles against the reference and by another way, and when which is taken."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from scipy.stats import chi2, t
+
+from regression_cases import FORCED, REFERENCE, THREE, fit_of, people_of
+from warner.regression.intervals import Coordinates, infinite_in, limits, summit
+from warner.regression.likelihood import Likelihood
+from warner.regression.maxima import Optimum
+from warner.regression.newton import climbed
+from warner.regression.profiles import Combination, Held, LogOdds
+from warner.regression.regressions import Regression, regress
+
+COLUMNS = ["term", "answer", "estimate", "se", "statistic", "p", "low", "high"]
+QUANTILE = chi2.ppf(0.95, 1)
+
+
+def loss(fit: Any, i: int, value: float) -> Any:
+    """Give twice the loss with a coefficient held, by an offset."""
+    plain = fit.likelihood
+    mapping = np.eye(plain.size) if plain.mapping is None else plain.mapping
+    held = Likelihood(
+        plain.rows, plain.family, np.delete(mapping, i, axis=1), value * plain.movement(np.eye(plain.size)[i])
+    )
+    return 2 * (fit.log_likelihood - climbed(held, np.delete(fit.point, i)).value)
+
+
+def test_the_profile_of_a_coefficient_to_the_reference() -> None:
+    case = REFERENCE["A_binary_forced_response"]
+    table = fit_of("A").table()
+    assert table["interval"][1] == "profile"
+    np.testing.assert_allclose([table["low"][1], table["high"][1]], case["profile_interval_x"], atol=1e-9)
+
+
+@pytest.mark.parametrize("letter", ["A", "B"])
+@pytest.mark.parametrize("model", ["multinomial", "ordered"])
+def test_profiles_are_those_of_a_held_coefficient(letter: Any, model: Any) -> None:
+    fit = fit_of(letter, model=model)
+    ends = limits(fit)
+    for i in range(len(fit.coefficients)):
+        for low, high, end in ((-5, 0, ends.low[i]), (0, 5, ends.high[i])):
+            estimate = fit.coefficients[i]
+            other = brentq(lambda value, i=i: loss(fit, i, value) - QUANTILE, estimate + low, estimate + high)
+            assert end == pytest.approx(other, abs=1e-7)
+
+
+def test_an_estimate_at_infinity_has_one_infinite_end() -> None:
+    table = fit_of("D").table()
+    assert table["estimate"][1] == table["low"][1] == -np.inf
+    assert np.isnan(table["se"][1])
+    assert table["high"][1] == pytest.approx(REFERENCE["D_infinite"]["profile_upper_g_95"], abs=1e-7)
+    # The statistic is the signed root of the likelihood ratio against g = 0: 95 of 400 reports of yes.
+    apart = 70 * np.log(0.35) + 130 * np.log(0.65) + 25 * np.log(1 / 6) + 175 * np.log(5 / 6)
+    together = 95 * np.log(95 / 400) + 305 * np.log(305 / 400)
+    assert table["statistic"][1] == pytest.approx(-np.sqrt(2 * (apart - together)), abs=1e-6)
+
+
+def test_an_infinite_end_of_a_finite_estimate() -> None:
+    # 35 of 200 is a little above the floor of 1/6: the loss of a share of 0 is that of a binomial, below the quantile.
+    people = {"answer": ["yes", "no"] * 2, "g": [0, 0, 1, 1], "n": [70, 130, 35, 165]}
+    fit = regress("answer ~ g", people, FORCED, counts="n")
+    lost = 2 * (35 * np.log(35 / 200 * 6) + 165 * np.log(165 / 200 * 6 / 5))
+    assert 0 < lost < QUANTILE
+    ends = limits(fit)
+    assert ends.low[1] == -np.inf
+    assert fit.coefficients[1] < ends.high[1] < np.inf
+
+
+def test_why_an_estimate_is_infinite() -> None:
+    (found,) = fit_of("D").infinite
+    assert (found.answer, found.term, found.estimate) == ("yes", "g", -np.inf)
+    assert found.reason == (
+        "the 200 people with g = 1 reported 'yes' in 12.5 %, less than the 16.7 % of people whose answer is 'no'"
+    )
+    # The other way round: the group of the intercept is below the floor, and g makes up for it.
+    people = {"answer": ["yes", "no"] * 2, "g": [1, 1, 0, 0], "n": [70, 130, 25, 175]}
+    fit = regress("answer ~ g", people, FORCED, counts="n")
+    assert fit.coefficients.tolist() == [-np.inf, np.inf]
+    assert {found.reason.split(" reported")[0] for found in fit.infinite} == {"the 200 people with g = 0"}
+    # And above the ceiling.
+    people = {"answer": ["yes", "no"] * 2, "g": ["a", "a", "b", "b"], "n": [70, 130, 190, 10]}
+    (found,) = regress("answer", people, FORCED, on=["g"], counts="n").infinite
+    assert found.reason == (
+        "the 200 people with g = b reported 'yes' in 95.0 %, more than the 83.3 % of people whose answer is 'yes'"
+    )
+    assert fit_of("A").infinite == ()
+
+
+def test_intervals_hold_their_estimate_on_random_tables() -> None:
+    rng = np.random.default_rng(6)
+    for _ in range(15):
+        n = rng.integers(10, 60, 3)
+        counts = rng.binomial(n, 1 / 6 + 2 / 3 * np.maximum(0, rng.uniform(-0.1, 0.6, 3)))
+        people = {
+            "answer": ["yes"] * 3 + ["no"] * 3,
+            "g": ["a", "b", "c"] * 2,
+            "x": [0.3, 1.0, -0.4] * 2,
+            "n": np.concatenate([counts, n - counts]),
+        }
+        fit = regress("answer", people, FORCED, on=[["g"], ["x"]][int(rng.integers(2))], counts="n")
+        ends = limits(fit, interval="profile")
+        known = ~np.isnan(fit.coefficients)
+        assert (ends.low <= fit.coefficients)[known].all()
+        assert (fit.coefficients <= ends.high)[known].all()
+        assert (ends.low < ends.high).all()
+
+
+def test_the_log_odds_of_an_answer_among_several() -> None:
+    fit = fit_of("B")
+    x, b = np.array([1.0, 1.0, 1.0]), fit.coefficients
+    quantity = LogOdds(x, 1, 2)
+    share = fit.specification.shares_at(b, x[np.newaxis])[0, 2]
+    assert quantity.value(b) == pytest.approx(np.log(share / (1 - share)), abs=1e-12)
+    held = Held(fit.likelihood, quantity)
+    held.target = quantity.value(b) + 0.3
+    free = b[held.free] + 0.1
+    assert quantity.value(held.whole(free)) == pytest.approx(held.target, abs=1e-12)
+    place, h = held.at(free), 1e-6
+    for i, step in enumerate(h * np.eye(len(free))):
+        assert (held.value(free + step) - held.value(free - step)) / (2 * h) == pytest.approx(
+            place.gradient[i], abs=1e-4
+        )
+        bend = (held.at(free - step).gradient - held.at(free + step).gradient) / (2 * h)
+        np.testing.assert_allclose(bend, place.information[i], atol=1e-3)
+    # The largest likelihood with the share held, by a search over all coefficients with a penalty on it.
+    profile = summit(fit, QUANTILE).profile(quantity)
+    end = profile.end(QUANTILE, 1)
+    assert profile.loss(end) == pytest.approx(QUANTILE, abs=1e-7)
+    assert infinite_in(fit, quantity, Coordinates(fit.likelihood, np.eye(6))) == 0
+    fit = fit_of("D")
+    assert infinite_in(fit, Combination(np.array([1.0, 1.0])), Coordinates(fit.likelihood, np.eye(2))) == -np.inf
+
+
+def test_which_interval_is_taken() -> None:
+    people = {"answer": ["yes", "no"] * 2, "x": [0, 0, 1, 1], "n": [3000, 7000, 3500, 6500], "w": [1.0, 1.0, 2.0, 1.0]}
+    large: Any = regress("answer ~ x", people, FORCED, counts="n")
+    assert large.effective > 2000
+    ends = limits(large)
+    assert ends.method == ("wald", "wald")
+    np.testing.assert_allclose(ends.high, large.coefficients + 1.959963984540054 * large.standard_errors, rtol=1e-12)
+    np.testing.assert_allclose(limits(large, interval="profile").high, ends.high, rtol=0.05)
+    robust = fit_of("A", errors="robust")
+    assert set(limits(robust).method) == {"wald"}
+    with pytest.raises(ValueError, match="robust errors"):
+        limits(robust, interval="profile")
+    with pytest.raises(ValueError, match="linear model"):
+        limits(fit_of("A", model="linear"), interval="profile")
+    with pytest.raises(ValueError, match="interval must be one of auto, profile, wald, but got 'exact'"):
+        limits(robust, interval="exact")
+    with pytest.raises(ValueError, match="level must be between 0 and 1"):
+        limits(robust, 95)
+    penalised = fit_of("A", penalty="jeffreys")
+    assert set(penalised.table()["interval"]) == {"none"}
+    assert np.isnan(penalised.table()["low"]).all()
+    with pytest.raises(ValueError, match="point estimates only"):
+        penalised.table(interval="wald")
+
+
+def test_what_reports_tell_where_they_cannot_be_listed() -> None:
+    # The outer product of the score has the expected information as its mean: here over 4,800 people.
+    fit = regress("answer ~ x + d", _four_times("B_three_answers"), THREE, counts="people")
+    rows = fit.gathered.rows
+    without = Likelihood(replace(rows, tables=(None,)), fit.specification.family)
+    assert without.effective(fit.point) == pytest.approx(fit.effective, rel=0.1)
+
+
+def _four_times(name: str) -> dict[str, list[Any]]:
+    people = people_of(name)
+    return people | {"people": [4 * number for number in people["people"]]}
+
+
+def test_few_clusters_have_t_with_degrees_of_freedom_of_their_own() -> None:
+    rng = np.random.default_rng(7)
+    people = {
+        "answer": rng.choice(["yes", "no"], 400),
+        "x": rng.normal(size=400),
+        "house": np.repeat(np.arange(10), 40),
+    }
+    fit = regress("answer ~ x", people, FORCED, clusters="house")
+    assert fit.freedom is not None
+    assert ((fit.freedom > 7) & (fit.freedom < 9)).all()  # 9 if all clusters were alike in x
+    table = fit.table()
+    np.testing.assert_allclose(table["high"] - table["estimate"], t.ppf(0.975, fit.freedom) * table["se"])
+    np.testing.assert_allclose(table["p"], 2 * t.sf(np.abs(table["statistic"]), fit.freedom))
+    with pytest.raises(ValueError, match="clusters"):
+        fit.table(interval="profile")
+
+
+def test_a_false_optimum_is_met_on_a_profile_and_said() -> None:
+    # Case H from the null start alone, which ends in the false optimum.
+    case, best = REFERENCE["H_false_optimum"], fit_of("H")
+    false = best.likelihood
+    peak = climbed(false, np.array(case["false"]["coef"]))
+    fit = Regression(
+        best.gathered,
+        best.specification,
+        peak.coefficients,
+        peak.coefficients,
+        np.asarray(np.linalg.inv(false.at(peak.coefficients).information), dtype=np.float64),
+        "observed",
+        None,
+        peak.value,
+        peak.gap,
+        (Optimum(peak.value, 2), Optimum(peak.value - 5, 1)),
+        3,
+    )
+    with pytest.warns(UserWarning, match=r"higher by 3.03 were found.*fit.better\(\)"):
+        table = fit.table(level=0.9999)
+    assert (table["low"] <= peak.coefficients).all()
+    assert (table["high"] >= peak.coefficients).all()
+    assert (table["low"] <= best.coefficients).all()
+    assert (table["high"] >= best.coefficients).all()
+    np.testing.assert_allclose(fit.better(level=0.9999).coefficients, best.coefficients, atol=1e-9)
+    assert best.better() is best
+
+
+def test_the_table_has_its_columns_and_order() -> None:
+    table = fit_of("B", reference="once").table()
+    assert list(table)[:8] == COLUMNS
+    assert table["answer"].tolist() == ["never"] * 3 + ["often"] * 3
+    assert table["term"].tolist() == ["Intercept", "x", "d"] * 2
+    ordered = fit_of("B", model="ordered").table()
+    assert ordered["term"].tolist() == ["never | once", "once | often", "x", "d"]
+    assert ordered["answer"].tolist() == [None] * 4
+
+
+def test_odds_ratios() -> None:
+    fit = fit_of("A")
+    plain, odds = fit.table(), fit.table(odds=True)
+    for name, of in (("odds_ratio", "estimate"), ("low", "low"), ("high", "high")):
+        np.testing.assert_allclose(odds[name], np.exp(plain[of]))
+    np.testing.assert_allclose(odds["se"], np.exp(plain["estimate"]) * plain["se"])
+    with pytest.raises(ValueError, match="link 'probit'"):
+        fit_of("A", link="probit").table(odds=True)
+
+
+def test_json_and_frame() -> None:
+    fit = fit_of("D")
+    fields = json.loads(fit.to_json())
+    assert (fields["format"], fields["version"]) == ("warner regression", 1)
+    assert fields["formula"] == "answer ~ g"
+    assert fields["people"] == 400
+    assert fields["infinite"][0]["sign"] == -1
+    assert [row["term"] for row in fields["coefficients"]] == ["Intercept", "g"]
+    assert fields["coefficients"][1]["estimate"] is None
+    assert fields["coefficients"][0]["se"] == fit.table()["se"][0]
+    frame = fit.to_frame("pandas")
+    assert list(frame.columns)[:8] == COLUMNS

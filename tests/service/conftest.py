@@ -1,0 +1,48 @@
+"""New databases of both kinds."""
+
+from __future__ import annotations
+
+import tempfile
+from itertools import count
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.databases import MEMORY, Place, postgres
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+NUMBERS = count()
+
+
+@pytest.fixture(scope="session")
+def database() -> Callable[[], str]:
+    urls: list[str] = []
+
+    def url() -> str:
+        if not urls:
+            urls.append(postgres().database())
+        return urls[0]
+
+    return url
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def places(request: pytest.FixtureRequest, database: Callable[[], str]) -> Iterator[Callable[[], Place]]:
+    """Give new places of one kind."""
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
+
+        def fresh() -> Place:
+            name = f"survey-{next(NUMBERS)}"
+            if request.param == "sqlite":
+                return Place("sqlite", f"{folder}/{name}.db", name)
+            return Place("postgres", f"{database()}#{name}", name)
+
+        fresh()  # skipped here if there is no such database
+        yield fresh
+
+
+@pytest.fixture
+def place(places: Callable[[], Place]) -> Place:
+    return places()
