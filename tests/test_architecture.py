@@ -133,6 +133,26 @@ def test_nobody_asks_a_design_what_kind_it_is(module: str) -> None:
             pytest.fail(f"{module}:{node.lineno} asks a design for its name")
 
 
+def undocumented(text: str) -> list[str]:
+    """Name the public methods without a docstring that no base class in the tree can have documented."""
+    inherited = {"Exception", "Protocol", "NamedTuple", "object"}
+    return [
+        f"{owner.name}.{method.name}"
+        for owner in ast.walk(ast.parse(text))
+        if isinstance(owner, ast.ClassDef)
+        and owner.name[0] != "_"
+        and all(ast.unparse(base) in inherited for base in owner.bases)
+        for method in owner.body
+        if isinstance(method, ast.FunctionDef) and not method.name.startswith("_") and not ast.get_docstring(method)
+    ]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_method_that_overrides_nothing_says_what_it_does(module: str) -> None:
+    """An override needs no docstring: the class that it inherits from says what it is."""
+    assert not undocumented(MODULES[module].read_text(encoding="utf-8"))
+
+
 LINES_OF_CODE = 400
 
 

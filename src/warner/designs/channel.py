@@ -409,7 +409,6 @@ class Channel(Design):
         return Channel.of_weights(self.domain, self.outputs, weights, self.total * share.denominator)
 
     def summary(self) -> str:
-        """Name the design in one line, with its epsilon."""
         return (
             f"Channel from {self.k} answers ({first_and_last(self.domain)}) to {len(self.outputs)} reports "
             f"({first_and_last(self.outputs)}): epsilon {self.shown_epsilon()}"

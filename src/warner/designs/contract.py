@@ -337,7 +337,6 @@ class Design(Filed):
         return np.asarray(np.abs(self._matrix @ self._inverse - np.eye(self.k)).max(axis=0) <= IDENTIFIED)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the design to a file, whole or not at all."""
         for labels in (self.domain, self.columns):
             refuse_rounded(labels)
         super().save(path)

@@ -208,7 +208,6 @@ class Product(Design):
         return np.asarray(reduce(np.logical_and.outer, [design.identified() for design in self.designs]).ravel())
 
     def leverage(self) -> float:
-        """Give the most that one unbiased share moves if all reports are exchanged."""
         low, high = np.ones(1), np.ones(1)
         for design in self.designs:
             ends = design.inverse().min(axis=0), design.inverse().max(axis=0)
@@ -395,7 +394,6 @@ class Product(Design):
         )
 
     def summary(self) -> str:
-        """Name the design in one line, with its epsilon."""
         return (
             f"Product of {len(self.designs)} questions ({enumerated(self.questions, 4)}): {self.k:,} joint answers, "
             f"epsilon {self.shown_epsilon()}"

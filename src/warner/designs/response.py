@@ -276,7 +276,6 @@ class RandomizedResponse(Symmetric):
         return cls(domain, epsilon=epsilon)
 
     def as_channel(self) -> Channel:
-        """Write the design as a table of whole numbers."""
         if self.k > CHANNEL_LIMIT:
             raise ValueError(
                 f"the design must have at most {CHANNEL_LIMIT} answers to be written as a matrix, but got {self.k:,}"
@@ -312,7 +311,6 @@ class RandomizedResponse(Symmetric):
     @overload
     def randomize(self, answers: np.ndarray[Any, Any], *, codes: bool = False) -> np.ndarray[Any, Any]: ...
     def randomize(self, answers: Any, *, codes: bool = False) -> Any:
-        """Randomize true answers into reports; see `warner.reports.randomizing.randomize`."""
         return super().randomize(answers, codes=codes)
 
     def sentences(self) -> tuple[str, ...]:
@@ -338,7 +336,6 @@ class RandomizedResponse(Symmetric):
         return listed("answers", self.domain), happens, reveals, deniable
 
     def summary(self) -> str:
-        """Name the design in one line, with its epsilon."""
         return (
             f"RandomizedResponse among {self.k} answers ({first_and_last(self.domain)}): truth {self.p:.4g}, "
             f"each lie {self.q:.4g}, epsilon {self.shown_epsilon()}"

@@ -220,7 +220,6 @@ class SubsetSelection(PackedSupport):
         return listed("answers", self.domain), happens, reveals, deniable
 
     def summary(self) -> str:
-        """Name the design in one line, with its epsilon."""
         return (
             f"SubsetSelection of {self.size} among {self.k} answers ({first_and_last(self.domain)}): truth "
             f"{self.p:.4g}, each other {self.q:.4g}, epsilon {self.shown_epsilon()}"

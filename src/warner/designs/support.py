@@ -38,7 +38,6 @@ class PackedSupport(Symmetric):
         return n * self.report_form.width
 
     def supports(self, reports: Counts) -> Mask:
-        """Give for each report, a row each, which answers it supports."""
         return np.unpackbits(reports, axis=1, count=self.k).astype(bool)
 
     def kind_of(self, reports: Counts) -> Integers | None:

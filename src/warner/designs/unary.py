@@ -306,7 +306,6 @@ class UnaryEncoding(PackedSupport):
         return listed("answers", self.domain), happens, reveals, deniable
 
     def summary(self) -> str:
-        """Name the design in one line, with its epsilon."""
         return (
             f"UnaryEncoding of {self.k} answers ({first_and_last(self.domain)}): truth {self.p:.4g}, each other "
             f"{self.q:.4g}, epsilon {self.shown_epsilon()}"

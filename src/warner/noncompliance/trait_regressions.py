@@ -341,7 +341,6 @@ class TraitRegression(Result):
         return Printed(columns, f"Log-odds of the trait: {self.fit.gathered.formula}", (*notes, *self.notes))
 
     def to_dict(self, level: float = 0.95) -> Document:
-        """Give it as what JSON can hold."""
         columns = self.table(level)
         rows = [{name: plain(column[i]) for name, column in columns.items()} for i in range(len(self.terms))]
         return {

@@ -381,7 +381,6 @@ class Memoized(Design):
         )
 
     def repetition(self) -> str:
-        """Say what somebody spends who reports again on the same question."""
         return (
             f"All reports of a person whose answer stays the same spend at most epsilon {self.first.shown_epsilon()} "
             "together, if the permanent response is kept."

@@ -178,7 +178,6 @@ class AnswerRounds(Rounds):
         return LabelForm(range(self.keys))
 
     def permanent(self, keys: Integers, random_bytes: RandomBytes) -> Counts:
-        """Draw the permanent response to each key."""
         return self.first.draw(keys, random_bytes)
 
     def again(self, responses: Counts, hashes: Integers, random_bytes: RandomBytes) -> Counts:
@@ -192,7 +191,6 @@ class AnswerRounds(Rounds):
         return lowest_terms(a + (k - 1) * b * r, b + (a + (k - 2) * b) * r)
 
     def happens(self) -> str:
-        """Say what happens in the two rounds, with their probabilities."""
         return (
             "the first time that somebody gives an answer, a permanent response to it is drawn, and kept: with "
             f"probability {self.first.p:.4g} the answer itself, and each other one with {self.first.q:.4g}. Every "
@@ -201,7 +199,6 @@ class AnswerRounds(Rounds):
         )
 
     def changes(self) -> str:
-        """Say how well the pattern of equal and different keys is hidden."""
         return (
             "Only the noise of the second round hides it, and that wears off: each report shows it by up to epsilon "
             f"{self.second.shown_epsilon()}."
@@ -237,7 +234,6 @@ class BitRounds(Rounds):
         return self.first.report_form
 
     def permanent(self, keys: Integers, random_bytes: RandomBytes) -> Counts:
-        """Draw the permanent response to each key."""
         return self.first.draw(keys, random_bytes)
 
     def again(self, responses: Counts, hashes: Integers, random_bytes: RandomBytes) -> Counts:
@@ -259,7 +255,6 @@ class BitRounds(Rounds):
         return lowest_terms(ones * zeros, 1)
 
     def happens(self) -> str:
-        """Say what happens in the two rounds, with their probabilities."""
         return (
             "the first time that somebody gives an answer, a permanent response to it is drawn, and kept: a bit for "
             f"each answer, which is 1 with probability {self.first.p:.4g} for that answer and with {self.first.q:.4g} "
@@ -268,7 +263,6 @@ class BitRounds(Rounds):
         )
 
     def changes(self) -> str:
-        """Say how well the pattern of equal and different keys is hidden."""
         p, q, k = self.first.p, self.first.q, self.keys
         differ = 2 * (p * (1 - q) + q * (1 - p)) + (k - 2) * 2 * q * (1 - q)
         return (
@@ -340,7 +334,6 @@ class HashRounds(Rounds):
         return self.values.odds_after(reports)
 
     def happens(self) -> str:
-        """Say what happens in the two rounds, with their probabilities."""
         first, second = self.values.first, self.second
         return (
             f"each person has one of {self.functions:,} hash functions for ever, which takes each answer to one of "
@@ -351,7 +344,6 @@ class HashRounds(Rounds):
         )
 
     def changes(self) -> str:
-        """Say how well the pattern of equal and different keys is hidden."""
         return (
             f"{self.values.changes()} Which answers share a hash value depends on the person's function: a change "
             "between two of them does not show, so that even histories with the same pattern of answers can be told "

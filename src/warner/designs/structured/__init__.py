@@ -231,7 +231,6 @@ class Structured(Symmetric):
         return max(self.k, self.blocks.number) <= CHANNEL_LIMIT
 
     def as_channel(self) -> Channel:
-        """Write the design as a table of whole numbers."""
         if not self._small:
             raise ValueError(
                 f"the design must have at most {CHANNEL_LIMIT} answers and possible reports to be written as a table, "

@@ -189,7 +189,6 @@ class AffineHashing(Symmetric):
         return listed("answers", self.domain), happens, reveals, deniable(self, self.k / self.values, constant=False)
 
     def summary(self) -> str:
-        """Name the design in one line, with its epsilon."""
         return (
             f"LocalHashing to {self.values} values modulo {self.prime} among {self.k} answers "
             f"({first_and_last(self.domain)}): truth {self.p:.4g}, each other {self.q:.4g}, epsilon "

@@ -188,7 +188,6 @@ class HadamardResponse(Structured):
         return made
 
     def summary(self) -> str:
-        """Name the design in one line, with its epsilon."""
         return (
             f"HadamardResponse of {self.bits} bits among {self.k} answers ({first_and_last(self.domain)}): truth "
             f"{self.p:.4g}, each other {self.q:.4g}, epsilon {self.shown_epsilon()}"

@@ -83,7 +83,6 @@ class OverField(Structured):
 
     @cached_property
     def blocks(self) -> Blocks:
-        """The numbers of points and blocks."""
         return self._blocks(self.field, self.dimension)
 
     # Which field to take
@@ -181,7 +180,6 @@ class OverField(Structured):
         return made
 
     def summary(self) -> str:
-        """Name the design in one line, with its epsilon."""
         return (
             f"{type(self).__name__} {self._space()} among {self.k} answers ({first_and_last(self.domain)}): truth "
             f"{self.p:.4g}, each other {self.q:.4g}, epsilon {self.shown_epsilon()}"

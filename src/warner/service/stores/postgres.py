@@ -256,14 +256,12 @@ class PostgresStore(Store):
             )
 
     def close(self) -> None:
-        """Close the survey for good: no response is taken any more, and what was pending is published in one step."""
         with self._transaction(mode=ALONE, wait=PATIENCE) as connection:
             self.published = _shut(connection)
             _rewrite(connection)
         self._spent = False
 
     def invite(self, tokens: Sequence[bytes]) -> None:
-        """Add invitations, of which only hashes are kept."""
         with self._transaction(mode=ALONE, wait=PATIENCE) as connection:
             refuse_invitations(self.survey, _survey(connection)[2], tokens)
             hashes = [hashed("token", token) for token in tokens]
@@ -271,7 +269,6 @@ class PostgresStore(Store):
             _rewrite(connection)
 
     def revoke(self, tokens: Sequence[bytes]) -> int:
-        """Revoke invitations, all or none, and give the number of those that were used before, which stay counted."""
         with self._transaction(mode=ALONE, wait=PATIENCE) as connection:
             hashes = sorted(hashed("token", token) for token in tokens)
             known = self._known(connection, hashes)
@@ -291,12 +288,10 @@ class PostgresStore(Store):
         return standing(self.survey, row[0] if row else None, entrance)
 
     def collected(self) -> Collected:
-        """Tell what was published."""
         with self._transaction(snapshot=True) as connection:
             return _collected(connection, self.survey, self._schema)
 
     def healthy(self) -> bool:
-        """Tell whether a write transaction works, by making one that changes nothing."""
         try:
             with self._transaction(mode="row exclusive") as connection:
                 connection.execute("update survey set state = state")

@@ -124,7 +124,6 @@ class SqliteStore(Store):
 
     @classmethod
     def opened(cls, place: str, survey: Survey) -> Self:
-        """Open or make the database; refuse one of another survey, or one that another process holds."""
         path = resolved(place)
         if path.exists():
             _refuse_foreign(path)
@@ -228,7 +227,6 @@ class SqliteStore(Store):
             )
 
     def close(self) -> None:
-        """Close the survey for good: no response is taken any more, and what was pending is published in one step."""
         with self._transaction():
             self.published = self._shut()
         with _worded(self.path):
@@ -242,14 +240,12 @@ class SqliteStore(Store):
         return self._days()[1]
 
     def invite(self, tokens: Sequence[bytes]) -> None:
-        """Add invitations, of which only hashes are kept."""
         refuse_invitations(self.survey, self._state(), tokens)
         with self._transaction():
             rows = ((token, UNSPENT) for token in sorted(hashed("token", token) for token in tokens))
             self._connection.executemany("insert into invitations values(?, ?)", rows)
 
     def revoke(self, tokens: Sequence[bytes]) -> int:
-        """Revoke invitations, all or none, and give the number of those that were used before, which stay counted."""
         with self._transaction():
             hashes = sorted(hashed("token", token) for token in tokens)
             known = self._known(hashes)
@@ -267,11 +263,9 @@ class SqliteStore(Store):
         return standing(self.survey, receipt, entrance)
 
     def collected(self) -> Collected:
-        """Tell what was published."""
         return _collected(self._connection, self.survey, self.path)
 
     def healthy(self) -> bool:
-        """Tell whether a write transaction works, by making one that changes nothing."""
         try:
             with self._transaction():  # SQLite does not write a page for an update that changes nothing
                 self._connection.execute("insert into survey values(x'', '', '', '')")
