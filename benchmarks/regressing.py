@@ -14,12 +14,12 @@ import statsmodels.api as sm
 
 from measuring import Line, slower
 from warner import RandomizedResponse, tally
+from warner.regression.data import Observations
 from warner.regression.families import Binary, Softmax
 from warner.regression.likelihood import Likelihood
 from warner.regression.links import LINKS
 from warner.regression.maxima import found
 from warner.regression.regressions import regress
-from warner.regression.rows import Rows
 from warner.regression.standard_errors import covariance
 from warner.regression.starts import starts, steeper
 
@@ -37,7 +37,7 @@ def regressing() -> Iterator[Line]:
     yield collapsing()
 
 
-def made_up(n: int, columns: int, k: int) -> tuple[Rows, NDArray[np.int64], Binary | Softmax]:
+def made_up(n: int, columns: int, k: int) -> tuple[Observations, NDArray[np.int64], Binary | Softmax]:
     """Draw normal covariates, answers by a multinomial logit, and reports that are true in three of four cases."""
     rng = np.random.default_rng(1)
     x = np.column_stack([np.ones(n), rng.standard_normal((n, columns - 1))])
@@ -50,7 +50,9 @@ def made_up(n: int, columns: int, k: int) -> tuple[Rows, NDArray[np.int64], Bina
     matrix = table()
     reports = design.draw(answers, rng.bytes)
     ones = np.ones(n)
-    rows = Rows(x, matrix.T[reports], ones, ones, ones, (design,), np.zeros(n, dtype=np.int64), reports, (matrix,))
+    rows = Observations(
+        x, matrix.T[reports], ones, ones, ones, (design,), np.zeros(n, dtype=np.int64), reports, (matrix,)
+    )
     return rows, answers, family
 
 

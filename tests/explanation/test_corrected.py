@@ -13,7 +13,7 @@ from scipy.optimize import approx_fprime
 
 from warner.explanation.corrected import Outcomes, corrected
 from warner.explanation.joint import JointLikelihood, joint
-from warner.regression.rows import Rows
+from warner.regression.data import Observations
 
 ArrayT = np.ndarray[Any, Any]
 
@@ -41,7 +41,7 @@ def made_up(table: ArrayT, n: int, family: str, seed: int, errors: str = "normal
     inverse = table.T @ np.linalg.inv(table @ table.T) if table.shape[0] < table.shape[1] else np.linalg.inv(table)
     columns = [np.column_stack([np.ones(n), x, np.tile(np.eye(k)[a, :-1], (n, 1))]) for a in range(k)]
     weight = options.pop("weight", np.ones(n))
-    rows = Rows(
+    rows = Observations(
         columns[0][:, :2], table[:, report].T, weight, weight**2, np.ones(n), (), report, report, (), **options
     )  # fmt: skip
     return Outcomes(outcome, np.array(columns), inverse[report], rows)

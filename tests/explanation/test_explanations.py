@@ -19,8 +19,8 @@ from scipy.stats import t as student
 
 from warner import Channel, RandomizedResponse, UnaryEncoding, surveys
 from warner.explanation.explanations import explain
+from warner.regression.data import Observations
 from warner.regression.debiased import debiased
-from warner.regression.rows import Rows
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "regression.json").read_text())["F_predictor"]
 PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "regression"
@@ -212,7 +212,7 @@ def test_reports_that_are_sets_and_designs_that_differ_enter_by_their_debiased_i
     fit = explain("score", data, {"q": {"bits": bits, "dice": COLOURS}}, on=[], by="version")
     matrix: Any = bits.operator(reports[:200]).matrix
     one = np.ones(200)
-    rows = Rows(one[:, None], matrix().T, one, one, one, (bits,), np.zeros(200, int), np.full(200, -1), (None,))
+    rows = Observations(one[:, None], matrix().T, one, one, one, (bits,), np.zeros(200, int), np.full(200, -1), (None,))
     first: Any = debiased(rows, np.full(3, 1 / 3))
     second = np.linalg.inv(COLOURS.channel())[[COLOURS.domain.index(report) for report in dice[200:]]]
     z = np.vstack([first, second])

@@ -81,7 +81,7 @@ def test_a_small_level_is_warned_about_at_every_result() -> None:
 
 
 def _people(fit: Any) -> dict[str, Any]:
-    rows = fit.gathered.rows
+    rows = fit.model_data.observations
     return {"r": [("yes", "no")[report] for report in rows.report.tolist()], "n": rows.people.astype(int).tolist()}
 
 

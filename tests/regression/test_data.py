@@ -18,14 +18,14 @@ from engines import ENGINES, in_engine
 from warner import Channel, RandomizedResponse, associate, pool, regress, tally
 from warner.designs import MECHANISMS
 from warner.regression.collapsing import _all_differ
-from warner.regression.data import gathered
+from warner.regression.data import model_data
 from warner.surveys import crosswise
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from warner.designs.contract import Design
-    from warner.regression.data import Gathered
+    from warner.regression.data import ModelData
 
 DICE = RandomizedResponse(["yes", "no"], truth="3/4")
 DIRECT = RandomizedResponse(["yes", "no"], truth=1)
@@ -68,8 +68,8 @@ def by_hand(table: dict[str, list[Any]], *, by: str | None = None, amount: str |
     return Counter({key: number for key, number in total.items() if number})
 
 
-def as_counter(found: Gathered, amount: str = "people") -> Counter[Any]:
-    rows = found.rows
+def as_counter(found: ModelData, amount: str = "people") -> Counter[Any]:
+    rows = found.observations
     labels = found.labels if found.labels != ("",) else ("dice",)
     covariates = {name: values.tolist() for name, values in found.covariates.items()}
     keys = [
@@ -80,11 +80,11 @@ def as_counter(found: Gathered, amount: str = "people") -> Counter[Any]:
     return Counter(dict(zip(keys, getattr(rows, amount).tolist(), strict=True)))
 
 
-def same(first: Gathered, second: Gathered) -> None:
+def same(first: ModelData, second: ModelData) -> None:
     assert first.terms.names == second.terms.names
     assert (first.missing, first.unknown, first.weightless) == (second.missing, second.unknown, second.weightless)
     for name in ("x", "likelihood", "weight", "square", "people", "design", "report", "cluster", "stratum"):
-        one, other = getattr(first.rows, name), getattr(second.rows, name)
+        one, other = getattr(first.observations, name), getattr(second.observations, name)
         assert (one is None) == (other is None), name
         if one is not None:
             assert_allclose(one, other, rtol=1e-12, atol=0, err_msg=name)
@@ -92,11 +92,11 @@ def same(first: Gathered, second: Gathered) -> None:
 
 @every_engine
 def test_every_engine_gives_the_rows_that_plain_python_finds(engine: str, tmp_path: Path) -> None:
-    found = gathered(FORMULA, in_engine(engine, TABLE, tmp_path), DESIGNS, by="version")
+    found = model_data(FORMULA, in_engine(engine, TABLE, tmp_path), DESIGNS, by="version")
     assert as_counter(found) == by_hand(TABLE, by="version")
     lost = sum(None in row for row in zip(*(TABLE[n] for n in ("answer", "age", "height", "region")), strict=True))
     assert (found.missing, found.unknown, found.weightless) == (lost, 0, 0)
-    assert found.rows.n == 300 - lost
+    assert found.observations.n == 300 - lost
     assert found.terms.names == ("Intercept", "age", "height", "C(region)[T.ost]", "C(region)[T.süd]")
     assert found.formula == FORMULA
 
@@ -105,23 +105,23 @@ def test_every_engine_gives_the_rows_that_plain_python_finds(engine: str, tmp_pa
 def test_every_engine_gives_the_same_weights_clusters_and_strata(engine: str, tmp_path: Path) -> None:
     table = TABLE | {"part": ["a" if house < "h5" else "b" for house in TABLE["house"]]}
     options: dict[str, Any] = {"weights": "weight", "clusters": "house", "strata": "part"}
-    found = gathered("answer", in_engine(engine, table, tmp_path), DICE, on=["age", "region"], **options)
-    plain = gathered("answer", table, DICE, on=["age", "region"], **options)
+    found = model_data("answer", in_engine(engine, table, tmp_path), DICE, on=["age", "region"], **options)
+    plain = model_data("answer", table, DICE, on=["age", "region"], **options)
     same(found, plain)
     light = sum(weight == 0 for weight in TABLE["weight"])
     assert found.weightless == light > 0
-    assert found.rows.n + found.missing + light == 300
-    assert found.rows.weighted
-    assert found.rows.cluster is not None
-    assert found.rows.cluster.max() == 8
-    assert found.rows.stratum is not None
-    assert set(zip(found.rows.cluster.tolist(), found.rows.stratum.tolist(), strict=True)) == {
+    assert found.observations.n + found.missing + light == 300
+    assert found.observations.weighted
+    assert found.observations.cluster is not None
+    assert found.observations.cluster.max() == 8
+    assert found.observations.stratum is not None
+    assert set(zip(found.observations.cluster.tolist(), found.observations.stratum.tolist(), strict=True)) == {
         (house, int(house >= 5)) for house in range(9)
     }
 
 
 def test_weights_are_summed_with_their_squares() -> None:
-    found = gathered(FORMULA, pl.DataFrame(TABLE), DICE, weights="weight")
+    found = model_data(FORMULA, pl.DataFrame(TABLE), DICE, weights="weight")
     squares = TABLE | {"square": [weight**2 for weight in TABLE["weight"]]}
     heavy = TABLE | {"heavy": [int(weight > 0) for weight in TABLE["weight"]]}
     assert as_counter(found, "weight") == by_hand(TABLE, amount="weight")
@@ -132,15 +132,15 @@ def test_weights_are_summed_with_their_squares() -> None:
 @pytest.mark.parametrize("library", [dict, pl.DataFrame, pd.DataFrame])
 def test_counts_of_people_are_the_same_as_so_many_rows(library: Any) -> None:
     repeated = {name: [v for v, n in zip(TABLE[name], TABLE["times"], strict=True) for _ in range(n)] for name in TABLE}
-    found = gathered(FORMULA, library(TABLE), DICE, counts="times")
-    same(found, gathered(FORMULA, library(repeated), DICE))
-    assert not found.rows.weighted
-    assert_array_equal(found.rows.weight, found.rows.people)
+    found = model_data(FORMULA, library(TABLE), DICE, counts="times")
+    same(found, model_data(FORMULA, library(repeated), DICE))
+    assert not found.observations.weighted
+    assert_array_equal(found.observations.weight, found.observations.people)
     # The same people in two lots are the same people.
     split = {name: [*values, *values] for name, values in TABLE.items()}
     split["times"] = [0 if i % 3 else n for i, n in enumerate(TABLE["times"])]
     split["times"] += [n - m for n, m in zip(TABLE["times"], split["times"], strict=True)]
-    same(found, gathered(FORMULA, library(split), DICE, counts="times"))
+    same(found, model_data(FORMULA, library(split), DICE, counts="times"))
 
 
 @given(st.permutations(range(60)))
@@ -148,18 +148,18 @@ def test_the_order_of_the_rows_does_not_matter(order: list[int]) -> None:
     table = {name: [values[place] for place in order] for name, values in TABLE.items()}
     first = {name: values[:60] for name, values in TABLE.items()}
     options: dict[str, Any] = {"by": "version", "on": ["age", "region"], "weights": "weight", "clusters": "house"}
-    same(gathered("answer", table, DESIGNS, **options), gathered("answer", first, DESIGNS, **options))
+    same(model_data("answer", table, DESIGNS, **options), model_data("answer", first, DESIGNS, **options))
 
 
 def test_a_formula_a_list_and_an_array_are_three_ways_to_say_the_same() -> None:
     whole = {name: [v for i, v in enumerate(TABLE[name]) if TABLE["age"][i] is not None] for name in TABLE}
     frame = pl.DataFrame(whole)
-    written = gathered("answer ~ age + height", frame, DICE)
+    written = model_data("answer ~ age + height", frame, DICE)
     matrix = np.column_stack([whole["age"], whole["height"]])
     for other in (
-        gathered("answer", frame, DICE, on=["age", "height"]),
-        gathered("answer", frame.drop("age", "height"), DICE, X=matrix, names=["age", "height"]),
-        gathered(
+        model_data("answer", frame, DICE, on=["age", "height"]),
+        model_data("answer", frame.drop("age", "height"), DICE, X=matrix, names=["age", "height"]),
+        model_data(
             "answer",
             {"answer": whole["answer"]},
             DICE,
@@ -168,8 +168,8 @@ def test_a_formula_a_list_and_an_array_are_three_ways_to_say_the_same() -> None:
     ):
         same(written, other)
         assert other.formula == "answer ~ age + height"
-    assert gathered("answer", frame, DICE, X=matrix).terms.names == ("Intercept", "x1", "x2")
-    assert_array_equal(written.terms.matrix(written.covariates)[written.pattern], written.rows.x)
+    assert model_data("answer", frame, DICE, X=matrix).terms.names == ("Intercept", "x1", "x2")
+    assert_array_equal(written.terms.matrix(written.covariates)[written.pattern], written.observations.x)
     new = np.array([[20.0, 1.5]])
     assert_array_equal(written.terms.matrix(new), [[1, 20, 1.5]])
 
@@ -177,10 +177,10 @@ def test_a_formula_a_list_and_an_array_are_three_ways_to_say_the_same() -> None:
 def test_what_a_formula_remembers_is_of_all_people_however_they_were_collapsed() -> None:
     complete = [i for i in range(300) if None not in (TABLE["answer"][i], TABLE["age"][i])]
     ages = np.array([TABLE["age"][i] for i in complete], dtype=float)
-    found = gathered("answer ~ scale(age)", pl.DataFrame(TABLE), DICE)
+    found = model_data("answer ~ scale(age)", pl.DataFrame(TABLE), DICE)
     scaled = (found.covariates["age"] - ages.mean()) / ages.std(ddof=1)
     assert_allclose(found.terms.matrix(found.covariates)[:, 1], scaled, rtol=1e-12)
-    counted = gathered("answer ~ scale(age)", pl.DataFrame(TABLE), DICE, counts="times")
+    counted = model_data("answer ~ scale(age)", pl.DataFrame(TABLE), DICE, counts="times")
     often = np.repeat(ages, [TABLE["times"][i] for i in complete])
     assert_allclose(counted.terms.matrix({"age": [50]})[0, 1], (50 - often.mean()) / often.std(ddof=1), rtol=1e-12)
 
@@ -188,17 +188,17 @@ def test_what_a_formula_remembers_is_of_all_people_however_they_were_collapsed()
 def test_each_row_has_the_likelihood_of_its_own_design() -> None:
     secret = crosswise("1/3")
     table = {"answer": ["same", "no", "yes", "differ"], "kind": [1, 2, 2, 1], "age": [1, 2, 3, 4]}
-    found = gathered("answer ~ age", table, {1: secret, 2: DIRECT}, by="kind")
-    assert_allclose(found.rows.likelihood, np.array([[1, 2], [0, 3], [3, 0], [2, 1]]) / 3)
+    found = model_data("answer ~ age", table, {1: secret, 2: DIRECT}, by="kind")
+    assert_allclose(found.observations.likelihood, np.array([[1, 2], [0, 3], [3, 0], [2, 1]]) / 3)
     assert found.labels == ("1", "2")
-    assert found.rows.design.tolist() == [0, 1, 1, 0]
-    for table_of, design in zip(found.rows.tables, (secret, DIRECT), strict=True):
+    assert found.observations.design.tolist() == [0, 1, 1, 0]
+    for table_of, design in zip(found.observations.tables, (secret, DIRECT), strict=True):
         matrix = design.operator().matrix
         assert table_of is not None
         assert matrix is not None
         assert_allclose(table_of, matrix())
     floats = pd.DataFrame(table | {"kind": [1.0, 2.0, 2.0, 1.0]})
-    same(found, gathered("answer ~ age", floats, {1: secret, 2: DIRECT}, by="kind"))
+    same(found, model_data("answer ~ age", floats, {1: secret, 2: DIRECT}, by="kind"))
 
 
 def test_a_design_may_be_a_covariate_and_people_without_one_or_without_a_cluster_are_missing() -> None:
@@ -209,14 +209,14 @@ def test_a_design_may_be_a_covariate_and_people_without_one_or_without_a_cluster
         "house": [7, 7, 8, 8, 9, None],
     }
     for data in (table, pl.DataFrame(table), pd.DataFrame(table)):
-        found = gathered(
+        found = model_data(
             "answer ~ age * kind", data, {"rr": crosswise("1/3"), "dq": DIRECT}, by="kind", clusters="house"
         )
         assert found.terms.names == ("Intercept", "age", "kind[T.rr]", "age:kind[T.rr]")
-        assert (found.rows.n, found.missing, found.unknown) == (4, 2, 0)
-        assert_array_equal(found.rows.x[:, 2], found.rows.design == 0)
-        assert found.rows.cluster is not None
-        assert found.rows.cluster.tolist() == [0, 0, 1, 1]
+        assert (found.observations.n, found.missing, found.unknown) == (4, 2, 0)
+        assert_array_equal(found.observations.x[:, 2], found.observations.design == 0)
+        assert found.observations.cluster is not None
+        assert found.observations.cluster.tolist() == [0, 0, 1, 1]
 
 
 def test_rows_are_grouped_where_they_are_unless_that_would_be_in_vain() -> None:
@@ -239,25 +239,25 @@ def test_rows_have_the_likelihood_of_any_design(design: Design) -> None:
     x = rng.integers(0, 2, 40)
     table = {"report": written, "x": x.tolist()}
     for data in (table, pl.DataFrame(table)):
-        found = gathered("report ~ x", data, design, unknown="drop")
-        assert found.rows.n == 40
+        found = model_data("report ~ x", data, design, unknown="drop")
+        assert found.observations.n == 40
         # Every person's likelihood, up to a factor, in the order of their rows; sums tell whether any is lost.
         matrix = design.operator(codes).matrix
         assert matrix is not None
         likelihood = matrix().T / matrix().T.max(axis=1, keepdims=True)
-        rows = found.rows.likelihood / found.rows.likelihood.max(axis=1, keepdims=True)
+        rows = found.observations.likelihood / found.observations.likelihood.max(axis=1, keepdims=True)
         for value in (0, 1):
-            mine, theirs = found.rows.x[:, 1] == value, x == value
-            assert_allclose(found.rows.people[mine] @ rows[mine], likelihood[theirs].sum(axis=0), rtol=1e-12)
+            mine, theirs = found.observations.x[:, 1] == value, x == value
+            assert_allclose(found.observations.people[mine] @ rows[mine], likelihood[theirs].sum(axis=0), rtol=1e-12)
             assert_allclose(
-                found.rows.people[mine] @ rows[mine] ** 2, (likelihood[theirs] ** 2).sum(axis=0), rtol=1e-12
+                found.observations.people[mine] @ rows[mine] ** 2, (likelihood[theirs] ** 2).sum(axis=0), rtol=1e-12
             )
-    for number, one in enumerate(found.rows.tables):
-        reports = found.rows.report[found.rows.design == number]
+    for number, one in enumerate(found.observations.tables):
+        reports = found.observations.report[found.observations.design == number]
         if one is None:
             assert (reports == -1).all()
         else:
-            assert_allclose(one[:, reports].T, found.rows.likelihood)
+            assert_allclose(one[:, reports].T, found.observations.likelihood)
 
 
 @pytest.mark.parametrize("design", EXAMPLES, ids=lambda design: f"{design.mechanism} {design.k}")
@@ -266,7 +266,7 @@ def test_a_grouped_tally_gives_the_same_rows_as_the_data(design: Design) -> None
     codes = design.draw(rng.integers(0, design.k, 50), rng.bytes)
     table = pl.DataFrame({"report": design.report_form.written(codes).tolist(), "x": rng.integers(0, 3, 50)})
     counts = tally(table, design, column="report", by="x", keep=True)
-    found, plain = gathered("~ x", counts), gathered("report ~ x", table, design)
+    found, plain = model_data("~ x", counts), model_data("report ~ x", table, design)
     assert found.response == ""
     assert found.backend == "polars"
     same(found, plain)
@@ -274,8 +274,8 @@ def test_a_grouped_tally_gives_the_same_rows_as_the_data(design: Design) -> None
 
 def test_a_tally_may_have_more_groups_and_missing_ones() -> None:
     counts = tally(pl.DataFrame(TABLE), DICE, column="answer", by=["age", "region", "house"])
-    found = gathered("~ age + C(region)", counts, clusters="house")
-    plain = gathered("answer ~ age + C(region)", pl.DataFrame(TABLE), DICE, clusters="house")
+    found = model_data("~ age + C(region)", counts, clusters="house")
+    plain = model_data("answer ~ age + C(region)", pl.DataFrame(TABLE), DICE, clusters="house")
     same(found, plain)
     assert found.missing > 0
 
@@ -283,10 +283,10 @@ def test_a_tally_may_have_more_groups_and_missing_ones() -> None:
 def test_a_tally_of_a_text_file_has_numbers_where_the_file_has(tmp_path: Path) -> None:
     path = in_engine("csv", TABLE, tmp_path)
     counts = tally(path, DICE, column="answer", by=["age", "height", "region"])
-    same(gathered("~ age + height + C(region)", counts), gathered(FORMULA, path, DICE))
-    everybody = gathered("~ 1", tally(path, DICE, column="answer"))
-    assert_array_equal(everybody.rows.x, [[1], [1]])
-    assert everybody.rows.people.tolist() == [TABLE["answer"].count("yes"), TABLE["answer"].count("no")]
+    same(model_data("~ age + height + C(region)", counts), model_data(FORMULA, path, DICE))
+    everybody = model_data("~ 1", tally(path, DICE, column="answer"))
+    assert_array_equal(everybody.observations.x, [[1], [1]])
+    assert everybody.observations.people.tolist() == [TABLE["answer"].count("yes"), TABLE["answer"].count("no")]
 
 
 def test_a_pool_has_a_design_for_each_part() -> None:
@@ -295,8 +295,8 @@ def test_a_pool_has_a_design_for_each_part() -> None:
         tally(frame.filter(pl.col("version") == name), DESIGNS[name], column="answer", by=["age", "region"])
         for name in ("dice", "direct")
     ]
-    found = gathered("~ age + C(region)", pool(parts))
-    same(found, gathered("answer ~ age + C(region)", frame, DESIGNS, by="version"))
+    found = model_data("~ age + C(region)", pool(parts))
+    same(found, model_data("answer ~ age + C(region)", frame, DESIGNS, by="version"))
     assert found.labels == ("1", "2")
 
 
@@ -307,7 +307,7 @@ def test_levels_keep_the_order_that_a_column_declares() -> None:
         pl.DataFrame(TABLE).with_columns(pl.col("region").cast(pl.Enum(order))).lazy(),
         pd.DataFrame(TABLE | {"region": pd.Categorical(TABLE["region"], order)}),
     ):
-        names = gathered("answer ~ region", frame, DICE).terms.names
+        names = model_data("answer ~ region", frame, DICE).terms.names
         assert names == ("Intercept", "region[T.ost]", "region[T.nörd]")
 
 
@@ -316,9 +316,9 @@ def test_unknown_reports_are_refused_or_counted() -> None:
     for data in (table, pl.DataFrame(table), pd.DataFrame(table)):
         message = r"reports must be in the domain, but 5 are not: .*'Yes' \(which differs from 'yes' only in case\)"
         with pytest.raises(ValueError, match=message):
-            gathered("answer ~ x", data, DICE, counts="n")
-        found = gathered("answer ~ x", data, DICE, counts="n", unknown="drop")
-        assert (found.rows.n, found.unknown, found.missing) == (2, 5, 4)
+            model_data("answer ~ x", data, DICE, counts="n")
+        found = model_data("answer ~ x", data, DICE, counts="n", unknown="drop")
+        assert (found.observations.n, found.unknown, found.missing) == (2, 5, 4)
 
 
 GOOD: dict[str, Any] = {
@@ -364,7 +364,7 @@ def test_bad_input_is_one_clear_error(
     if library == "csv" and "inf" in str(change):
         pytest.skip("inf is a text in a text file")
     with pytest.raises(ValueError, match=message):
-        gathered(**{"formula": "answer ~ age", "data": data, "design": DICE, **options})
+        model_data(**{"formula": "answer ~ age", "data": data, "design": DICE, **options})
 
 
 @pytest.mark.parametrize(
@@ -391,7 +391,7 @@ def test_bad_input_is_one_clear_error(
 )
 def test_arguments_that_contradict_each_other_are_one_clear_error(options: dict[str, Any], message: str) -> None:
     with pytest.raises(TypeError, match=message):
-        gathered(**{"formula": "answer ~ age", "data": GOOD, "design": DICE, **options})
+        model_data(**{"formula": "answer ~ age", "data": GOOD, "design": DICE, **options})
 
 
 @pytest.mark.parametrize(
@@ -419,30 +419,30 @@ def test_arguments_that_contradict_each_other_are_one_clear_error(options: dict[
 )
 def test_values_that_cannot_be_right_are_one_clear_error(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        gathered(**{"formula": "answer ~ age", "data": GOOD, "design": DICE, **options})
+        model_data(**{"formula": "answer ~ age", "data": GOOD, "design": DICE, **options})
 
 
 def test_tallies_that_cannot_be_used_are_one_clear_error() -> None:
     frame = pl.DataFrame(GOOD)
     counts = tally(frame, DICE, column="answer", by="g")
     with pytest.raises(ValueError, match=r"the tally must be grouped by 'age', .* but is grouped by 'g': tally\("):
-        gathered("~ age", counts)
+        model_data("~ age", counts)
     with pytest.raises(TypeError, match="weights must be left out for a tally"):
-        gathered("~ g", counts, weights="w")
+        model_data("~ g", counts, weights="w")
     with pytest.raises(ValueError, match="design must be that of the tally, or be left out"):
-        gathered("~ g", counts, DIRECT)
+        model_data("~ g", counts, DIRECT)
     with pytest.raises(TypeError, match="data must not be a tally of weights"):
-        gathered("~ g", tally(frame, DICE, column="answer", by="g", weights="w"))
+        model_data("~ g", tally(frame, DICE, column="answer", by="g", weights="w"))
     bits = MECHANISMS["unary encoding"].examples()[0]
     sets = tally(pl.DataFrame({"r": ["80", "40"], "g": ["a", "b"]}), bits, column="r", by="g")
     with pytest.raises(TypeError, match=r"the tally must keep its reports, .*: tally\(\.\.\., keep=True\)"):
-        gathered("~ g", sets)
+        model_data("~ g", sets)
 
 
 def test_a_report_that_no_answer_leads_to_is_refused() -> None:
     never = Channel([["1/2", "1/2", "0"], ["1/4", "3/4", "0"]], ["yes", "no"], ["a", "b", "c"])
     with pytest.raises(ValueError, match="but 2 reports are impossible under it: no answer leads to them"):
-        gathered("r ~ x", {"r": ["a", "c", "c"], "x": [1, 2, 3]}, never)
+        model_data("r ~ x", {"r": ["a", "c", "c"], "x": [1, 2, 3]}, never)
 
 
 def test_models_that_are_too_large_are_refused_with_their_size() -> None:
@@ -451,25 +451,25 @@ def test_models_that_are_too_large_are_refused_with_their_size() -> None:
     message = "at most 500 coefficients, but column '{}' alone has 1,200 levels, for 2 answers: 1,199 coefficients"
     for options in ({"formula": "answer ~ id"}, {"formula": "answer", "on": ["id"]}):
         with pytest.raises(ValueError, match=message.format("id")):
-            gathered(data=table, design=DICE, **options)
+            model_data(data=table, design=DICE, **options)
     with pytest.raises(ValueError, match=message.format("number")):
-        gathered("answer ~ C(number)", table, DICE)
+        model_data("answer ~ C(number)", table, DICE)
     wide = np.random.default_rng(0).normal(size=(n, 300))
     three = RandomizedResponse(["yes", "no", "so"], truth="3/4")
     with pytest.raises(ValueError, match="but has 602, for 3 answers and 301 columns; leave out terms, or put answers"):
-        gathered("answer", table, three, X=wide)
-    assert gathered("answer", table, three, X=wide, intercept=False).rows.x.shape == (n, 300)
+        model_data("answer", table, three, X=wide)
+    assert model_data("answer", table, three, X=wide, intercept=False).observations.x.shape == (n, 300)
 
 
 def test_objects_of_any_kind_are_read_as_they_are() -> None:
     table = {"answer": ["yes", "no", None], "age": [1, None, 2], "ok": [True, None, False]}
     frame = pd.DataFrame(table, dtype=object)
-    same(gathered("answer ~ age + ok", frame, DICE), gathered("answer ~ age + ok", table, DICE))
+    same(model_data("answer ~ age + ok", frame, DICE), model_data("answer ~ age + ok", table, DICE))
     mixed = pd.DataFrame({"answer": ["yes", "no"], "age": pd.Series([1, "x"], dtype=object)})
     with pytest.raises(
         TypeError, match="'age' must hold numbers, texts or truth values, all of one kind, but holds int and"
     ):
-        gathered("answer ~ age", mixed, DICE)
+        model_data("answer ~ age", mixed, DICE)
 
 
 @pytest.mark.parametrize(("count", "people"), [(2**62, 4), (2**53, 2**11)])
@@ -479,7 +479,7 @@ def test_counts_whose_sum_has_no_place_in_64_bits_are_refused(count: int, people
     data = pl.DataFrame(rows)  # whose sum, 2^64, is 0 in 64 bits
     message = r"counts must (be whole numbers from 0 to 2\^53, but 4 are not|sum to at most 2\^53, but sum to)"
     with pytest.raises(ValueError, match=message):
-        gathered(formula="answer ~ age", data=data, design=design, counts="n")
+        model_data(formula="answer ~ age", data=data, design=design, counts="n")
     with pytest.raises(ValueError, match=message):
         associate(data, {"answer": design, "other": design}, counts="n")
 

@@ -13,14 +13,14 @@ from numpy.testing import assert_allclose
 from designs.test_contract import DESIGNS, law
 from tables import random_channel
 from warner import Channel, RandomizedResponse, UnaryEncoding
+from warner.regression.data import Observations
 from warner.regression.debiased import debiased, debiasing
-from warner.regression.rows import Rows
 
 if TYPE_CHECKING:
     from warner.designs import Design
 
 
-def rows_of(design: Design, *, in_table: bool) -> tuple[Rows, np.ndarray[Any, Any]]:
+def rows_of(design: Design, *, in_table: bool) -> tuple[Observations, np.ndarray[Any, Any]]:
     """Give a row for each possible report, and the exact probability of each after each answer, (k, reports)."""
     reports, exact = law(design)
     probabilities = np.array(exact, dtype=float)
@@ -31,7 +31,9 @@ def rows_of(design: Design, *, in_table: bool) -> tuple[Rows, np.ndarray[Any, An
     one = np.ones(n)
     number = np.arange(n) if in_table else np.full(n, -1)
     table = probabilities if in_table else None
-    rows = Rows(one[:, None], likelihood, one, one, one, (design,), np.zeros(n, dtype=np.int64), number, (table,))
+    rows = Observations(
+        one[:, None], likelihood, one, one, one, (design,), np.zeros(n, dtype=np.int64), number, (table,)
+    )
     return rows, probabilities
 
 
@@ -94,7 +96,7 @@ def test_each_row_is_debiased_by_its_own_design() -> None:
     likelihood = np.array([[1, 0], [0.25, 0.75], [2, 1.0], [1, 1]])
     one = np.ones(4)
     tables = (direct.channel(), dice.channel(), None)
-    rows = Rows(
+    rows = Observations(
         one[:, None], likelihood, one, one, one, (direct, dice, bits), np.array([0, 1, 2, 2]),
         np.array([0, 1, -1, -1]), tables,
     )  # fmt: skip
@@ -111,8 +113,8 @@ def test_a_design_that_does_not_tell_the_answers_has_none_but_only_if_somebody_u
     tables = (dice.channel(), coin.channel())
     likelihood = dice.channel().T
 
-    def rows(design: Any) -> Rows:
-        return Rows(one[:, None], likelihood, one, one, one, (dice, coin), np.array(design), report, tables)
+    def rows(design: Any) -> Observations:
+        return Observations(one[:, None], likelihood, one, one, one, (dice, coin), np.array(design), report, tables)
 
     shares = np.array([0.5, 0.5])
     assert debiasing(coin.channel(), shares) is None

@@ -12,6 +12,7 @@ import pytest
 import warner
 from warner import surveys
 from warner.regression import maxima as optima
+from warner.regression.data import Observations
 from warner.regression.families import Binary, Cumulative, Family, Softmax
 from warner.regression.jeffreys import penalised
 from warner.regression.likelihood import Likelihood
@@ -19,7 +20,6 @@ from warner.regression.links import LINKS
 from warner.regression.maxima import found
 from warner.regression.newton import climbed
 from warner.regression.regressions import regress
-from warner.regression.rows import Rows
 from warner.regression.standard_errors import covariance
 from warner.regression.starts import Start, starts
 
@@ -28,14 +28,14 @@ FORCED = surveys.forced_response(truth="2/3", yes="1/6")
 THREE = warner.RandomizedResponse(["never", "once", "often"], odds=(3, 1))
 
 
-def rows_of(design: Any, x: Any, counts: Any) -> Rows:
+def rows_of(design: Any, x: Any, counts: Any) -> Observations:
     """Give the rows of a table: a line of covariates, with the count of each report."""
     table = design.operator().matrix()
     counts = np.asarray(counts, dtype=float)
     report = np.tile(np.arange(counts.shape[1]), len(counts))
     weight = counts.ravel()
     x = np.repeat(np.asarray(x, dtype=float), counts.shape[1], axis=0)
-    return Rows(x, table.T[report], weight, weight, weight, (design,), np.zeros_like(report), report, (table,))
+    return Observations(x, table.T[report], weight, weight, weight, (design,), np.zeros_like(report), report, (table,))
 
 
 def table_of(name: str, covariates: int) -> tuple[Any, Any]:
@@ -92,7 +92,7 @@ def test_expected_information_is_the_mean_of_the_observed_one() -> None:
     shares = likelihood.family.shares(likelihood.predictors(b))
     probability = (shares * likelihood.reports).sum(axis=0)
     sizes = MULTINOMIAL.weight.reshape(-1, 3).sum(axis=1).repeat(3)
-    rows = Rows(**{**vars(MULTINOMIAL), "weight": probability * sizes})
+    rows = Observations(**{**vars(MULTINOMIAL), "weight": probability * sizes})
     np.testing.assert_allclose(Likelihood(rows, Softmax(3, 1)).at(b).information, likelihood.expected(b), rtol=1e-10)
 
 

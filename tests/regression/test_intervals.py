@@ -167,7 +167,7 @@ def test_which_interval_is_taken() -> None:
 def test_what_reports_tell_where_they_cannot_be_listed() -> None:
     # The outer product of the score has the expected information as its mean: here over 4,800 people.
     fit = regress("answer ~ x + d", _four_times("B_three_answers"), THREE, counts="people")
-    rows = fit.gathered.rows
+    rows = fit.model_data.observations
     without = Likelihood(replace(rows, tables=(None,)), fit.specification.family)
     assert without.effective(fit.point) == pytest.approx(fit.effective, rel=0.1)
 
@@ -200,7 +200,7 @@ def test_a_false_optimum_is_met_on_a_profile_and_said() -> None:
     false = best.likelihood
     peak = climbed(false, np.array(case["false"]["coef"]))
     fit = Regression(
-        best.gathered,
+        best.model_data,
         best.specification,
         peak.coefficients,
         peak.coefficients,

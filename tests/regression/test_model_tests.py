@@ -142,7 +142,7 @@ def test_a_smaller_model_that_beats_the_larger_one() -> None:
     peak = climbed(best.likelihood, np.array([*case["false"]["coef"], 0.0]))
     assert peak.value < best.log_likelihood - 2
     false = Regression(
-        best.gathered,
+        best.model_data,
         best.specification,
         peak.coefficients,
         peak.coefficients,

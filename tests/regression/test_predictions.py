@@ -62,7 +62,9 @@ def test_the_mean_share_of_a_population_has_the_spread_of_people_besides() -> No
 def test_influences_add_up_to_the_robust_errors(model: Any) -> None:
     fit = fit_of("A", model=model, errors="robust")
     factor = (fit.people - 1) / (fit.people - 3) if model == "linear" else 1.0  # HC1
-    np.testing.assert_allclose(factor * spread_of_scores(fit.gathered.rows, influence(fit)), fit.covariance, rtol=1e-10)
+    np.testing.assert_allclose(
+        factor * spread_of_scores(fit.model_data.observations, influence(fit)), fit.covariance, rtol=1e-10
+    )
 
 
 @pytest.mark.parametrize("letter", ["A", "B"])
@@ -219,12 +221,12 @@ def test_marginal_effects_to_the_reference() -> None:
 def test_marginal_effects_move_squares_and_interactions_along() -> None:
     fit = regress("answer ~ x * d + I(x**2)", people_of("A_binary_forced_response"), FORCED, counts="people")
     (effect,) = fit.margins(["x"]).changes[:, 0]
-    columns = fit.gathered.covariates
+    columns = fit.model_data.covariates
     b = fit.coefficients
-    names = list(fit.gathered.terms.names)
-    share = fit.specification.shares_at(b, fit.gathered.terms.matrix(columns))[:, 0]
+    names = list(fit.model_data.terms.names)
+    share = fit.specification.shares_at(b, fit.model_data.terms.matrix(columns))[:, 0]
     slope = b[names.index("x")] + b[names.index("x:d")] * columns["d"] + 2 * b[names.index("I(x ** 2)")] * columns["x"]
-    weight = np.bincount(fit.gathered.pattern, fit.gathered.rows.weight)
+    weight = np.bincount(fit.model_data.pattern, fit.model_data.observations.weight)
     assert effect == pytest.approx(weight @ (share * (1 - share) * slope) / weight.sum(), abs=1e-9)
 
 
@@ -257,6 +259,6 @@ def test_marginal_effects_of_steep_slopes() -> None:
     direct = warner.Channel([[1, 0], [0, 1]], ["yes", "no"], ["yes", "no"])
     yes = rng.random(800) < expit(1500 * (y - x) - 0.5)
     fit = regress("answer ~ x + y", {"answer": np.where(yes, "yes", "no"), "x": x, "y": y}, direct)
-    share = fit.specification.shares_at(fit.point, fit.gathered.rows.x)[:, 0]
-    slope = fit.coefficients[1] * np.average(share * (1 - share), weights=fit.gathered.rows.weight)
+    share = fit.specification.shares_at(fit.point, fit.model_data.observations.x)[:, 0]
+    slope = fit.coefficients[1] * np.average(share * (1 - share), weights=fit.model_data.observations.weight)
     assert fit.margins(["x"]).changes[0, 0] == pytest.approx(slope, rel=1e-9)

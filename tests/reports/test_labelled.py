@@ -261,7 +261,7 @@ def test_a_regression_compares_with_the_level_of_the_lowest_code(tmp_path: Path)
     path = written(tmp_path / "x.sav", many())
     survey = RandomizedResponse(["yes", "no, don't know"], truth="3/4")
     fit = regress("answer", path, survey, on=["school", "age"], penalty="jeffreys")
-    assert fit.gathered.terms.names == ("Intercept", "school[T.some]", "school[T.a degree]", "age")
+    assert fit.model_data.terms.names == ("Intercept", "school[T.some]", "school[T.a degree]", "age")
     codes = regress("answer", path, RandomizedResponse([1, 2], truth="3/4"), on=["school", "age"], penalty="jeffreys")
     assert_array_equal(fit.coefficients, codes.coefficients)
 
@@ -269,7 +269,7 @@ def test_a_regression_compares_with_the_level_of_the_lowest_code(tmp_path: Path)
 def test_the_design_of_each_row_may_be_named_by_labels(tmp_path: Path) -> None:
     designs = {name: RandomizedResponse([1, 2], truth="3/4") for name in ("none", "some", "a degree")}
     fit = regress("answer", written(tmp_path / "x.dta", many()), designs, by="school", on=["age"], penalty="jeffreys")
-    assert fit.gathered.labels == ("none", "some", "a degree")
+    assert fit.model_data.labels == ("none", "some", "a degree")
 
 
 def test_associations_read_each_question_as_its_design_has_it(tmp_path: Path) -> None:

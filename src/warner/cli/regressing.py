@@ -253,7 +253,7 @@ def _profiles(fit: Regression, given: list[str]) -> dict[str, list[Any]]:
 
 def _value(fit: Regression, name: str, text: str) -> Any:
     """Read a value as what the covariate holds."""
-    kinds = fit.gathered.terms.kinds
+    kinds = fit.model_data.terms.kinds
     if name not in kinds:
         raise ValueError(f"--predict must name covariates of the model ({', '.join(kinds)}), but got {name!r}")
     if kinds[name] == "text":

@@ -36,7 +36,7 @@ from warner.regression.standard_errors import spread_of_scores
 if TYPE_CHECKING:
     from warner.arrays import Array
     from warner.regression.cluster_robust import ClusterRobust
-    from warner.regression.rows import Rows
+    from warner.regression.data import Observations
 
 Regressed: TypeAlias = Literal["linear", "logit"]
 
@@ -57,14 +57,14 @@ class Outcomes:
         The columns of the model if the answer were each of the k.
     indicators : array of shape (n, k), or None
         The debiased indicators of the answers; None where reports do not tell all answers.
-    rows : Rows
+    rows : Observations
         Each person's report, weight, cluster and stratum, and the columns that the shares of answers may depend on.
     """
 
     outcome: Array
     copies: Array
     indicators: Array | None
-    rows: Rows
+    rows: Observations
 
     @property
     def size(self) -> Array:
@@ -209,7 +209,7 @@ def _clustered(people: Outcomes, score: Score, slope: Array, curvature: Array, i
     return cluster_robust(rows, clusters, score.scores(slope) / rows.weight[:, np.newaxis], information, inverse)
 
 
-def _spread(rows: Rows, scores: Array) -> Array:
+def _spread(rows: Observations, scores: Array) -> Array:
     """Give B from weighted scores: as for any likelihood, but without n / (n - 1) where there are no strata."""
     if rows.stratum is None:
         return np.asarray(scores.T @ scores)

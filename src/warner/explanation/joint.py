@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Mask
     from warner.explanation.corrected import Regressed
     from warner.regression.cluster_robust import ClusterRobust
-    from warner.regression.rows import Rows
+    from warner.regression.data import Observations
 
 STRIDE = 1.0  # of an answer's effect in a start: standard deviations of the outcome, or half so many log-odds
 STEPS = 8  # of a logit from which a start is made
@@ -273,7 +273,7 @@ def joint(people: Outcomes, shares: Array, family: Regressed) -> Joint:
     )
 
 
-def _clustered(rows: Rows, scores: Array, inverse: Array) -> ClusterRobust:
+def _clustered(rows: Observations, scores: Array, inverse: Array) -> ClusterRobust:
     """Give the errors of all coefficients where people are clustered; information is that of outer products."""
     clusters = clusters_of(rows)
     information = information_by_cluster(clusters, scores, rows.weight)

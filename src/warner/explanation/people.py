@@ -15,9 +15,9 @@ import numpy as np
 
 from warner.regression.collapsing import column_names
 from warner.regression.covariates import column, numbered, refuse_infinite
+from warner.regression.data import Observations
 from warner.regression.debiased import debiased
 from warner.regression.reports import named_designs, readings
-from warner.regression.rows import Rows
 from warner.regression.starts import overall_shares
 from warner.reports.counts import refuse_amounts
 from warner.reports.labelled import as_asked, order_of
@@ -89,7 +89,7 @@ class Individuals:
     columns: Columns
     orders: Mapping[str, tuple[str, ...] | None]
     answers: Answers
-    rows: Rows
+    rows: Observations
     dropped: int
 
     @property
@@ -185,10 +185,10 @@ def _answers(question: Question, told: Readings, kept: Mask, weight: Array) -> A
     return Answers(rows.likelihood, debiased(rows, shares), shares)
 
 
-def _rows(likelihood: Array, weight: Array) -> Rows:
+def _rows(likelihood: Array, weight: Array) -> Observations:
     """Give a row for each person."""
     one, none = np.ones(len(weight)), np.full(len(weight), -1)
-    return Rows(one[:, np.newaxis], likelihood, weight, weight**2, one, (), none, none, ())
+    return Observations(one[:, np.newaxis], likelihood, weight, weight**2, one, (), none, none, ())
 
 
 def _together(first: Answers, second: Answers) -> Answers:

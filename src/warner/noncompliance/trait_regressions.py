@@ -25,7 +25,7 @@ from scipy.special import expit
 
 from warner.designs import Channel
 from warner.designs.exact import probability
-from warner.regression.data import gathered
+from warner.regression.data import model_data
 from warner.regression.families import Softmax
 from warner.regression.intervals import freedom_column, p_values, quantile
 from warner.regression.regressions import fitted
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from warner.designs.contract import Design
     from warner.designs.exact import Number
     from warner.documents import Document
-    from warner.regression.data import Gathered
+    from warner.regression.data import ModelData
     from warner.regression.regressions import Regression
 
 CHEATERS = ("honest, trait", "honest, no trait", "cheater")
@@ -92,7 +92,7 @@ def cheating_detection_regression(
     """
     designs = _designs("forced", forced, CHEATERS, reports, lambda p: [1, p, 0], direct=[1, 0, 0])
     own, fit_options = _apart(options)
-    people = gathered(formula, data, designs, by=by, **own)
+    people = model_data(formula, data, designs, by=by, **own)
     return fitted(people, multinomial(people.terms, CHEATERS, CHEATERS[1]), **fit_options)
 
 
@@ -126,7 +126,7 @@ def lie_detector_regression(
     """
     designs = _designs("p", p, CARRIERS, reports, lambda p: [1, 0, 1 - p], direct=[1, 1, 0])
     own, fit_options = _apart(options)
-    people = gathered(formula, data, designs, by=by, **own)
+    people = model_data(formula, data, designs, by=by, **own)
     width = _intercept_first(people)
     # B has a row for those who affirm and one for those who deny: an intercept each, and the same slopes.
     mapping = np.zeros((2, width, width + 1))
@@ -169,7 +169,7 @@ def unrelated_question_regression(
     """
     designs = _designs("p", p, UNRELATED, reports, lambda p: [1, p, 1 - p, 0], direct=[1, 1, 0, 0])
     own, fit_options = _apart(options)
-    people = gathered(formula, data, designs, by=by, **own)
+    people = model_data(formula, data, designs, by=by, **own)
     width = _intercept_first(people)
     # The trait's log-odds x'b in two rows of B, the unrelated one's log-odds in two.
     mapping = np.zeros((3, width, width + 1))
@@ -211,14 +211,14 @@ def _apart(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     return own, {_OF_THE_FIT[name]: value for name, value in options.items() if name in _OF_THE_FIT}
 
 
-def _intercept_first(people: Gathered) -> int:
+def _intercept_first(people: ModelData) -> int:
     if people.terms.names[:1] != (INTERCEPT,):
         raise ValueError("this model needs an intercept: leave '- 1' or '0 +' out of the formula")
     return len(people.terms.names)
 
 
 def _specification(
-    people: Gathered, kinds: tuple[str, ...], reference: int, mapping: Array, names: list[str]
+    people: ModelData, kinds: tuple[str, ...], reference: int, mapping: Array, names: list[str]
 ) -> Specification:
     groups = {term: columns for term, columns in people.terms.groups.items() if columns != (0,)}
     return Specification(
@@ -274,7 +274,7 @@ class TraitRegression(Result):
     @property
     def terms(self) -> tuple[str, ...]:
         """The terms of the model, and the share."""
-        return (*self.fit.gathered.terms.names, self.name)
+        return (*self.fit.model_data.terms.names, self.name)
 
     @property
     def coefficients(self) -> Array:
@@ -336,9 +336,9 @@ class TraitRegression(Result):
         columns |= estimate_columns(table, "estimate", f"approximate {level_text(level)} interval")
         best = f"N = {counted(self.fit.people, 'person', 'people')}; log-likelihood {self.log_likelihood:.3f}."
         share = f"{self.name} is a share, all others are log-odds: {self.meaning}"
-        against = enumerated([f"{name} = {level}" for name, level in self.fit.gathered.terms.references], 8)
+        against = enumerated([f"{name} = {level}" for name, level in self.fit.model_data.terms.references], 8)
         notes = [best, *([f"Levels are compared with {against}."] if against else []), share]
-        return Printed(columns, f"Log-odds of the trait: {self.fit.gathered.formula}", (*notes, *self.notes))
+        return Printed(columns, f"Log-odds of the trait: {self.fit.model_data.formula}", (*notes, *self.notes))
 
     def to_dict(self, level: float = 0.95) -> Document:
         columns = self.table(level)
@@ -346,11 +346,11 @@ class TraitRegression(Result):
         return {
             "format": "warner trait regression",
             "version": 1,
-            "formula": self.fit.gathered.formula,
-            "designs": [design.to_dict() for design in self.fit.gathered.rows.designs],
+            "formula": self.fit.model_data.formula,
+            "designs": [design.to_dict() for design in self.fit.model_data.observations.designs],
             "people": self.fit.people,
-            "missing": self.fit.gathered.missing,
-            "unknown": self.fit.gathered.unknown,
+            "missing": self.fit.model_data.missing,
+            "unknown": self.fit.model_data.unknown,
             "log_likelihood": self.log_likelihood,
             "gap": self.fit.gap,
             "optima": [optimum._asdict() for optimum in self.fit.optima],

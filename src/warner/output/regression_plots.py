@@ -160,7 +160,7 @@ def _draw_coefficients(
     notes += ["no finite estimate where there is no dot"] * bool((~np.isfinite(estimate)).any())
     total = len(fit.coefficients)
     left = "cutpoints" if fit.specification.model == "ordered" else "intercepts" if heads else "intercept"
-    notes += [f"{left} not drawn"] * (INTERCEPT in fit.gathered.terms.names and len(chosen) < total)
+    notes += [f"{left} not drawn"] * (INTERCEPT in fit.model_data.terms.names and len(chosen) < total)
     notes += [f"the first {ROWS} coefficients of {total}"] * (len(chosen) == ROWS < total)
     add_heading(ax, notes, subject(fit, odds=odds) if title is None else title, above=6)
     return ax
@@ -265,7 +265,7 @@ def _draw_shares(ax: Axes, fit: Regression, against: str, level: float, title: s
     around = "lines" if isinstance(shown.values, list) else "band" if len(answers) == 1 else "bands"
     notes = [counted(fit.people, "person", "people")]
     notes += ["no intervals: penalised estimates" if fit.penalty else f"{around}: {level_text(level)} interval"]
-    terms = fit.gathered.terms
+    terms = fit.model_data.terms
     notes += ["means over all people, with their other covariates"] * (len(terms.variables) > 1)
     notes += [f"the first {LEVELS} levels"] * (len(terms.levels.get(against, ())) > LEVELS)
     notes += [f"the first {ANSWERS} of {len(domain):,} answers"] * (2 < len(answers) < len(domain))
@@ -277,11 +277,11 @@ def _draw_shares(ax: Axes, fit: Regression, against: str, level: float, title: s
 
 def _shares(fit: Regression, against: str, level: float) -> _Shown:
     """Predict the shares for values of a covariate: through its range, or for each of its levels."""
-    terms = fit.gathered.terms
+    terms = fit.model_data.terms
     if against not in terms.kinds:
         names = enumerated([repr(name) for name in terms.kinds], LEVELS) or "none"
         raise ValueError(f"against must be one of the model's covariates ({names}), but got {against!r}")
-    observed = fit.gathered.covariates[against]
+    observed = fit.model_data.covariates[against]
     given = np.unique(observed)
     if terms.kinds[against] == "number" and against not in terms.levels and len(given) > FEW_NUMBERS:
         values: Any = np.linspace(float(given[0]), float(given[-1]), POINTS)

@@ -99,7 +99,7 @@ def _criteria(fit: Regression) -> list[str]:
     """Give the measures of the whole model that papers report."""
     if fit.log_likelihood is None:
         return []
-    kind = "Weighted log-likelihood" if fit.gathered.rows.weighted else "Log-likelihood"
+    kind = "Weighted log-likelihood" if fit.model_data.observations.weighted else "Log-likelihood"
     measures = [f"{kind} {fit.log_likelihood:,.2f}"]
     found = fit.criteria
     named = (("AIC", found.aic), ("BIC", found.bic))
@@ -116,7 +116,7 @@ def _ratios(fit: Regression, *, odds: bool) -> list[str]:
     said = "Standard errors are those of the odds ratios, by the delta method; tests are those of their logarithms."
     if fit.specification.model == "ordered":
         return [f"{said} Cutpoints are shown as the odds of the answers up to there, where all terms are zero."]
-    if INTERCEPT in fit.gathered.terms.names:
+    if INTERCEPT in fit.model_data.terms.names:
         said += f" {INTERCEPT} is shown as the odds themselves, where all terms are zero."
     return [said]
 
@@ -126,7 +126,7 @@ def _ratios(fit: Regression, *, odds: bool) -> list[str]:
 
 def heading(fit: Regression, *, odds: bool = False) -> str:
     """Say in one line what was modelled."""
-    return f"{subject(fit, odds=odds)}: {printable(fit.gathered.formula)}"
+    return f"{subject(fit, odds=odds)}: {printable(fit.model_data.formula)}"
 
 
 def subject(fit: Regression, *, odds: bool = False) -> str:
@@ -295,7 +295,7 @@ def _infinite(fit: Regression) -> list[str]:
 
 
 def _meaning(fit: Regression) -> list[str]:
-    specification, terms = fit.specification, fit.gathered.terms
+    specification, terms = fit.specification, fit.model_data.terms
     said = []
     if specification.model == "ordered":
         last = quoted(specification.domain[-1])
@@ -318,13 +318,13 @@ def _meaning(fit: Regression) -> list[str]:
 
 
 def _people(fit: Regression) -> str:
-    gathered = fit.gathered
+    model_data = fit.model_data
     left = [
         f"{number:,} {why}"
         for number, why in (
-            (gathered.missing, "with a missing value"),
-            (gathered.unknown, "with a report that the design cannot give"),
-            (gathered.weightless, "with a weight of zero"),
+            (model_data.missing, "with a missing value"),
+            (model_data.unknown, "with a report that the design cannot give"),
+            (model_data.weightless, "with a weight of zero"),
         )
         if number
     ]
@@ -341,7 +341,8 @@ def _information(fit: Regression) -> list[str]:
 def _optimum(fit: Regression) -> list[str]:
     if fit.log_likelihood is None:
         return []
-    said = f"{'Weighted log-likelihood' if fit.gathered.rows.weighted else 'Log-likelihood'} {fit.log_likelihood:.3f}."
+    kind = "Weighted log-likelihood" if fit.model_data.observations.weighted else "Log-likelihood"
+    said = f"{kind} {fit.log_likelihood:.3f}."
     if not fit.optima:
         return [said]
     best, *others = fit.optima
@@ -361,7 +362,7 @@ def _optimum(fit: Regression) -> list[str]:
 
 
 def _errors(fit: Regression) -> str:
-    rows = fit.gathered.rows
+    rows = fit.model_data.observations
     said = f"Standard errors: {KINDS[fit.errors]}"
     if rows.cluster is not None:
         said += f"; people of one cluster ({len(np.unique(rows.cluster)):,} of them) may be alike"
@@ -380,7 +381,7 @@ def _penalty(fit: Regression) -> list[str]:
 
 
 def _assumptions(fit: Regression) -> str:
-    independent = "clusters are" if fit.gathered.rows.cluster is not None else "people are"
+    independent = "clusters are" if fit.model_data.observations.cluster is not None else "people are"
     return (
         "Assumed: given the true answer, a report depends on nothing else, in particular not on these covariates; "
         f"{independent} independent of each other."
@@ -388,7 +389,7 @@ def _assumptions(fit: Regression) -> str:
 
 
 def _privacy(fit: Regression) -> str:
-    designs, labels = fit.gathered.rows.designs, fit.gathered.labels
+    designs, labels = fit.model_data.observations.designs, fit.model_data.labels
     if len(designs) == 1:
         spent = designs[0].shown_epsilon()
     else:

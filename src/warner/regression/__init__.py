@@ -2,7 +2,6 @@
 
 Its files::
 
-    rows             what a likelihood with covariates is made of: identical people once
     families         shares from linear predictors: multinomial, two answers, ordered
     links            logit, probit, cloglog, cauchit
     likelihood       log-likelihood of coefficients, and three kinds of information
@@ -32,7 +31,7 @@ Its files::
     covariates       columns of numbers, texts and truth values, from any library
     terms            Terms: columns of data to the columns of a matrix, for new data as well
     formulas         formulas, by formulaic, and the terms that they stand for
-    data             data of any kind to the distinct rows of a likelihood
+    data             Observations: identical people once; ModelData: data of any kind as a model takes them
     collapsing       people who are alike are one row, grouped where the data are
     reports          reports to rows of the likelihood, each under its own design
     tallied          the same from a grouped tally

@@ -36,7 +36,7 @@ DOUBTFUL = "intervals may hold their level less often than they say, and p-value
 
 def own_answers(fit: Regression, slopes: Array) -> Array:
     """Give how many direct answers would tell as much about what has these derivatives, (..., coefficients)."""
-    rows, likelihood = fit.gathered.rows, fit.likelihood
+    rows, likelihood = fit.model_data.observations, fit.likelihood
     direct, report = likelihood.told(fit.point)  # (n, f, f)
     flat = slopes.reshape(-1, slopes.shape[-1])
     result = np.zeros(len(flat))
@@ -62,7 +62,7 @@ def cautions(fit: Regression, names: Sequence[str] = (), slopes: Array | None = 
         return [
             f"The reports tell as much as {fit.effective:,.0f} direct answers would, fewer than {ENOUGH}: {DOUBTFUL}."
         ]
-    if slopes is None or not len(names) or len(names) * len(fit.gathered.rows.x) > MANY:
+    if slopes is None or not len(names) or len(names) * len(fit.model_data.observations.x) > MANY:
         return []
     few = own_answers(fit, slopes) < ENOUGH_OF_ONE
     if not few.any():
@@ -73,7 +73,7 @@ def cautions(fit: Regression, names: Sequence[str] = (), slopes: Array | None = 
 
 def _of_linear(fit: Regression, names: Sequence[str], slopes: Array | None) -> list[str]:
     """Say the same of linear shares, by the number of people who speak about each quantity."""
-    rows = fit.gathered.rows
+    rows = fit.model_data.observations
     if slopes is None or not len(names) or len(names) * len(rows.x) > MANY:
         return []
     inverse = np.linalg.inv((rows.x.T * rows.weight) @ rows.x)

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from warner.arrays import Array, Integers, Mask
-    from warner.regression.rows import Rows
+    from warner.regression.data import Observations
 
 ALONE = 1e-6  # of the information of a direction: if other clusters have less, one cluster alone determines it
 SEEN = 1e-10  # part of the information of a direction below which there is none
@@ -78,7 +78,7 @@ class Clusters(NamedTuple):
         return self.number - int(self.stratum.max()) - 1
 
 
-def clusters_of(rows: Rows) -> Clusters:
+def clusters_of(rows: Observations) -> Clusters:
     """Give the clusters and strata of some rows; refuse a stratum of one cluster, which shows no variation."""
     assert rows.cluster is not None
     _, first, cluster = np.unique(rows.cluster, return_index=True, return_inverse=True)
@@ -348,13 +348,13 @@ class ClusterRobust:
 
 
 def cluster_robust(
-    rows: Rows, clusters: Clusters, scores: Array, information: Array | None, inverse: Array
+    rows: Observations, clusters: Clusters, scores: Array, information: Array | None, inverse: Array
 ) -> ClusterRobust:
     """Make the errors of an estimate.
 
     Parameters
     ----------
-    rows : Rows
+    rows : Observations
         Whose weights are taken.
     clusters : Clusters
         Those of the rows.

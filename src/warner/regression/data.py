@@ -1,8 +1,10 @@
-r"""Data to the rows of a likelihood: who reported what, under which design, and what is known of them.
+r"""Data of a model: observations, their likelihood and the terms, from whatever data come in.
 
-Whatever data come in, they become distinct rows of covariates, design and report, each with the number of people who
-are alike in all that (`Rows`). The likelihood of a row, :math:`L_{nk} = P(\text{report of } n \mid \text{answer } k)`,
-comes from the design alone. Rows in which anything is missing that is used are left out, and counted.
+With :math:`L_{nk} = P(\text{report of } n \mid \text{answer } k)`, which comes from the design alone, and
+:math:`\theta_{nk}` the modelled share of answer k among people like n, the report of n has probability
+:math:`\mu_n = \sum_k L_{nk}\theta_{nk}`. Any design, a different one for each person, and direct questions are only
+different rows of L. People who are alike in covariates, design and report are one row, with their number
+(`Observations`). Rows in which anything is missing that is used are left out, and counted.
 """
 
 from __future__ import annotations
@@ -19,7 +21,6 @@ from warner.regression.collapsing import Roles, collapsed, column_names, open_so
 from warner.regression.covariates import numbered, refuse_infinite
 from warner.regression.formulas import factors_of, formula_terms, sides, variables_of
 from warner.regression.reports import People, named_designs, readings, refuse_different_answers
-from warner.regression.rows import Rows
 from warner.regression.tallied import people_of_tally
 from warner.regression.terms import by_name, listed_terms
 from warner.reports.pools import Pool
@@ -39,12 +40,79 @@ LARGEST = 500  # coefficients, up to which their information is a matrix of bear
 
 
 @dataclass(frozen=True, eq=False)
-class Gathered:
+class Observations:
+    """Distinct rows: what is known of people, what they reported under which design, and how many they are.
+
+    Attributes
+    ----------
+    x : array of shape (n, columns)
+        The columns of the model, the intercept among them.
+    likelihood : array of shape (n, k)
+        How likely the report is after each answer, up to one positive factor a row.
+    weight, square : arrays of shape (n,)
+        The sum of the weights of the people in each row, and of their squares; both the number of people where nobody
+        is weighted.
+    people : array of shape (n,)
+        How many people each row stands for.
+    designs : tuple of Design
+        What reports went through; all have the same answers, in the same order.
+    design, report : arrays of shape (n,)
+        Which of the designs each row's report went through, and the number of the report: its column in the table of
+        that design, -1 where there are too many possible reports for a table.
+    tables : tuple of arrays of shape (k, reports), or None
+        The probability of each report after each answer, for each design that has such a table.
+    cluster, stratum : arrays of shape (n,), optional
+        Numbers of the clusters and strata that people were sampled in.
+    weighted : bool
+        Whether weights are sampling weights, and not only counts of people.
+    """
+
+    x: Array
+    likelihood: Array
+    weight: Array
+    square: Array
+    people: Array
+    designs: tuple[Design, ...]
+    design: Integers
+    report: Integers
+    tables: tuple[Array | None, ...]
+    cluster: Integers | None = None
+    stratum: Integers | None = None
+    weighted: bool = False
+
+    @property
+    def k(self) -> int:
+        """The number of possible answers."""
+        return int(self.likelihood.shape[1])
+
+    @property
+    def n(self) -> int:
+        """The number of people."""
+        return int(self.people.sum())
+
+    def patterns(self) -> tuple[Array, Array]:
+        """Give the distinct rows of the likelihood, (m, k), and the sum of weights of each.
+
+        All that is left of the rows if nothing but the answers is modelled.
+        """
+        if (self.report >= 0).all():  # all that the likelihood depends on is the design and the report
+            code = self.design * (int(self.report.max()) + 1) + self.report
+            weights = np.bincount(code, self.weight)
+            first = np.empty(len(weights), dtype=np.int64)
+            first[code] = np.arange(len(code))
+            seen = np.bincount(code) > 0
+            return self.likelihood[first[seen]], weights[seen].astype(np.float64)
+        distinct, place = np.unique(self.likelihood, axis=0, return_inverse=True)
+        return distinct, np.bincount(place.ravel(), self.weight, minlength=len(distinct)).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class ModelData:
     """Data as a model takes them.
 
     Attributes
     ----------
-    rows : Rows
+    observations : Observations
         The distinct rows, sorted by covariates, design and report.
     terms : Terms
         The columns of the model, and how they follow from new data.
@@ -63,7 +131,7 @@ class Gathered:
         The data-frame library that the data came in, for results to go back to.
     """
 
-    rows: Rows
+    observations: Observations
     terms: Terms
     response: str
     labels: tuple[str, ...]
@@ -80,7 +148,7 @@ class Gathered:
         return f"{self.response} ~ {self.terms.formula}".strip()
 
 
-def gathered(
+def model_data(
     formula: str | None,
     data: Any,
     design: Design | Mapping[Any, Design] | None = None,
@@ -96,8 +164,8 @@ def gathered(
     intercept: bool = True,
     unknown: str = "error",
     sheet: str | None = None,
-) -> Gathered:
-    """Gather data for a model of the answers.
+) -> ModelData:
+    """Give data as a model of the answers takes them.
 
     Parameters
     ----------
@@ -134,8 +202,8 @@ def gathered(
     >>> from warner import RandomizedResponse
     >>> survey = RandomizedResponse(["yes", "no"], truth="3/4")
     >>> people = {"answer": ["yes", "no", "no", "yes", None], "age": [30, 40, 40, 30, 30]}
-    >>> found = gathered("answer", people, survey, on=["age"])
-    >>> found.rows.x, found.rows.people, found.missing
+    >>> found = model_data("answer", people, survey, on=["age"])
+    >>> found.observations.x, found.observations.people, found.missing
     (array([[ 1., 30.],
            [ 1., 40.]]), array([2., 2.]), 1)
     """
@@ -174,7 +242,7 @@ class _Origin(NamedTuple):
     backend: str | None
 
 
-def _finished(origin: _Origin, right: str, on: Sequence[str] | None, *, intercept: bool) -> Gathered:
+def _finished(origin: _Origin, right: str, on: Sequence[str] | None, *, intercept: bool) -> ModelData:
     """Leave out whom too little is known of, and make the terms and the rows of all others."""
     people, designs = origin.people, origin.designs
     number, outside, keep = people.amounts.people, people.readings.status == OUTSIDE, people.complete()
@@ -195,7 +263,7 @@ def _finished(origin: _Origin, right: str, on: Sequence[str] | None, *, intercep
     x = terms.evaluate(covariates)[pattern[first]]
     rows = replace(_rows(people, keep, place, first, designs, x), weighted=origin.weighted)
     names = origin.response, origin.labels
-    return Gathered(rows, terms, *names, covariates, pattern[first], *left_out, origin.backend)
+    return ModelData(rows, terms, *names, covariates, pattern[first], *left_out, origin.backend)
 
 
 # Data
@@ -338,7 +406,9 @@ def _distinct(people: People, keep: Mask, pattern: Integers) -> tuple[Integers, 
     return _alike(pattern, (read.design[keep], read.report[keep], *others))
 
 
-def _rows(people: People, keep: Mask, place: Integers, first: Integers, designs: tuple[Design, ...], x: Array) -> Rows:
+def _rows(
+    people: People, keep: Mask, place: Integers, first: Integers, designs: tuple[Design, ...], x: Array
+) -> Observations:
     amounts = people.amounts.where(keep).added(place, len(first))
     some = np.flatnonzero(keep)[first]
     read = people.readings
@@ -346,7 +416,7 @@ def _rows(people: People, keep: Mask, place: Integers, first: Integers, designs:
     tabled = np.array([table is not None for table in read.tables])
     others = {role: numbered(values.values[keep])[0][first] for role, values in people.others.items()}
     _refuse_split_clusters(people, keep, others)
-    return Rows(
+    return Observations(
         x=x,
         likelihood=read.likelihood(some),
         weight=amounts.weight,

@@ -25,7 +25,7 @@ from warner.designs.tables import pseudo_inverse
 if TYPE_CHECKING:
     from warner.arrays import Array
     from warner.designs.facts import Symmetry
-    from warner.regression.rows import Rows
+    from warner.regression.data import Observations
 
 STIRRED = 1e-3  # of equal shares, mixed into shares under which a possible report would never be made
 
@@ -63,14 +63,14 @@ def debiasing(table: Array, shares: Array) -> Array | None:
     return matrix if np.abs(table @ matrix - np.eye(len(table))).max() <= IDENTIFIED else None
 
 
-def debiased(rows: Rows, shares: Array) -> Array | None:
+def debiased(rows: Observations, shares: Array) -> Array | None:
     """Give for each row the debiased indicators of the answers, of shape (n, k); they sum to one in each row.
 
     None where some design that was used does not tell all answers.
 
     Parameters
     ----------
-    rows : Rows
+    rows : Observations
         Reports, each under its design.
     shares : array of shape (k,)
         About how common each answer is; see `debiasing`.
@@ -80,10 +80,10 @@ def debiased(rows: Rows, shares: Array) -> Array | None:
     Of four people who told the truth with probability 3/4, the first and the last reported yes.
 
     >>> from warner import RandomizedResponse
-    >>> from warner.regression.rows import Rows
+    >>> from warner.regression.data import Observations
     >>> survey = RandomizedResponse(["yes", "no"], truth="3/4")
     >>> table, report, one = survey.channel(), np.array([0, 1, 1, 0]), np.ones(4)
-    >>> rows = Rows(one[:, None], table.T[report], one, one, one, (survey,), 0 * report, report, (table,))
+    >>> rows = Observations(one[:, None], table.T[report], one, one, one, (survey,), 0 * report, report, (table,))
     >>> debiased(rows, np.array([0.5, 0.5])).round(12)
     array([[ 1.5, -0.5],
            [-0.5,  1.5],

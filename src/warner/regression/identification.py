@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from warner.arrays import Array
+    from warner.regression.data import Observations
     from warner.regression.likelihood import Likelihood
-    from warner.regression.rows import Rows
 
 DEPENDENT = 1e-9  # part of a column that is left after the others, below which it depends on them
 NAMED = 5  # names in a sentence
 NOTICED = 1e-3  # part of a direction that is worth naming
 
 
-def refuse_too_few(rows: Rows, coefficients: int) -> None:
+def refuse_too_few(rows: Observations, coefficients: int) -> None:
     """Refuse more coefficients than people."""
     if rows.n < coefficients:
         raise ValueError(
@@ -30,7 +30,7 @@ def refuse_too_few(rows: Rows, coefficients: int) -> None:
         )
 
 
-def refuse_exact(rows: Rows, columns: int) -> None:
+def refuse_exact(rows: Observations, columns: int) -> None:
     """Refuse a linear model with as many columns as people: it fits them exactly, and shows no variation."""
     if rows.n <= columns:
         raise ValueError(
@@ -39,7 +39,7 @@ def refuse_exact(rows: Rows, columns: int) -> None:
         )
 
 
-def refuse_dependent(rows: Rows, names: Sequence[str]) -> None:
+def refuse_dependent(rows: Observations, names: Sequence[str]) -> None:
     """Refuse columns that are sums of multiples of others, and name them."""
     from scipy.linalg import qr, solve_triangular
 

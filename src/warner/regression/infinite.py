@@ -52,7 +52,7 @@ def infinite(fit: Regression) -> tuple[Infinite, ...]:
 def reason(fit: Regression, people: Mask) -> str:
     """Say what is special about the reports of some people, whose most likely share of an answer is 0 or 1."""
     assert fit.infinity is not None
-    rows, domain = fit.gathered.rows, fit.specification.domain
+    rows, domain = fit.model_data.observations, fit.specification.domain
     b = fit.point + OUT * fit.infinity.direction
     weight = rows.weight[people]
     shares = fit.specification.shares_at(b, rows.x[people])
@@ -71,7 +71,7 @@ def reason(fit: Regression, people: Mask) -> str:
 
 def _against_noise(fit: Regression, people: Mask, weight: Array, vanished: int) -> str:
     """Compare the reports of people with those of people without an answer, under one design with a table."""
-    rows = fit.gathered.rows
+    rows = fit.model_data.observations
     numbers = np.unique(rows.design[people])
     table = rows.tables[numbers[0]]
     if len(numbers) > 1 or table is None:
@@ -94,8 +94,8 @@ def described(fit: Regression, people: Mask) -> str:
     """Say by values of covariates who some rows are: " with region = 'north'"; nothing if no few words do."""
     if people.all():
         return ""
-    gathered = fit.gathered
-    columns = {name: values[gathered.pattern] for name, values in gathered.covariates.items()}
+    model_data = fit.model_data
+    columns = {name: values[model_data.pattern] for name, values in model_data.covariates.items()}
     conditions = {name: values == values[people][0] for name, values in columns.items()}
     for name, same in conditions.items():
         if (same == people).all():
@@ -104,7 +104,7 @@ def described(fit: Regression, people: Mask) -> str:
     if constant and (np.logical_and.reduce(list(constant.values())) == people).all():
         return " with " + " and ".join(f"{name} = {columns[name][people][0]!s}" for name in constant)
     for name, values in columns.items():
-        if gathered.terms.kinds[name] == "number":
+        if model_data.terms.kinds[name] == "number":
             if ((values >= values[people].min()) == people).all():
                 return f" with {name} of at least {values[people].min()!s}"
             if ((values <= values[people].max()) == people).all():

@@ -114,7 +114,7 @@ def no_profile(fit: Regression) -> str:
     """Say why there are no profiles; nothing if there are."""
     if fit.log_likelihood is None:
         return "for a linear model, which has no likelihood"
-    if sampled(fit.gathered.rows):
+    if sampled(fit.model_data.observations):
         return "with sampling weights, clusters or strata, which a likelihood ignores"
     return "with robust errors, which do not trust the likelihood" if fit.errors == "robust" else ""
 

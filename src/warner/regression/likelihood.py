@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from warner.arrays import Array, Integers
+    from warner.regression.data import Observations
     from warner.regression.families import Family, Point
-    from warner.regression.rows import Rows
 
 
 SILENT = 1e-100  # information below which there is none
@@ -38,7 +38,7 @@ class Likelihood:
 
     Parameters
     ----------
-    rows : Rows
+    rows : Observations
         Covariates, likelihoods and weights.
     family : Family
         How shares follow from predictors.
@@ -48,7 +48,9 @@ class Likelihood:
         What is added to the predictors.
     """
 
-    def __init__(self, rows: Rows, family: Family, mapping: Array | None = None, offset: Array | None = None) -> None:
+    def __init__(
+        self, rows: Observations, family: Family, mapping: Array | None = None, offset: Array | None = None
+    ) -> None:
         self.rows, self.family, self.mapping, self.offset = rows, family, mapping, offset
         # Transposed and contiguous: sums over rows are then products of matrices, and steps along memory.
         self.columns = np.ascontiguousarray(rows.x.T)

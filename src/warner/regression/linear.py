@@ -22,7 +22,7 @@ from warner.regression.starts import overall_shares
 
 if TYPE_CHECKING:
     from warner.arrays import Array
-    from warner.regression.rows import Rows
+    from warner.regression.data import Observations
 
 SEEN = 1e-12  # part of the largest variance below which there is none
 
@@ -40,7 +40,7 @@ class LeastSquares(NamedTuple):
     clustered: ClusterRobust | None = None
 
 
-def least_squares(rows: Rows, reference: int) -> LeastSquares:
+def least_squares(rows: Observations, reference: int) -> LeastSquares:
     """Regress debiased indicators on the columns, with robust errors: HC1, or of clusters and strata.
 
     Without clusters, errors are at least those that randomization alone makes.
@@ -75,7 +75,7 @@ def least_squares(rows: Rows, reference: int) -> LeastSquares:
     return LeastSquares(matrix.T.ravel(), larger(covariance, least), influence)
 
 
-def _spread_by_randomization(rows: Rows, shares: Array, fitted: Array, reference: int) -> Array:
+def _spread_by_randomization(rows: Observations, shares: Array, fitted: Array, reference: int) -> Array:
     """Give the covariances of the sum of weighted scores if only reports varied, for people with these fitted shares.
 
     Designs whose reports cannot be listed add nothing.

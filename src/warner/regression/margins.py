@@ -166,7 +166,7 @@ def marginal_effects(
     interval: str = "auto",
 ) -> Margins:
     """Give the average marginal effects of some variables; see `Regression.margins`."""
-    known = fit.gathered.terms.variables
+    known = fit.model_data.terms.variables
     if isinstance(variables, str):
         raise TypeError(f"variables must be a list of names, but got the text {variables!r}; write [{variables!r}]")
     wanted = known if variables is None else tuple(variables)
@@ -214,10 +214,10 @@ def _around(changes: Array, errors: Array, reach: Array) -> tuple[Array, Array]:
 
 def _effects(fit: Regression, name: str) -> Iterator[tuple[str, Mean]]:
     """Give the effects of a variable: one of numbers, one for each further level of a factor."""
-    gathered = fit.gathered
-    values = gathered.covariates[name]
-    levels = gathered.terms.levels.get(name)
-    if levels is None and gathered.terms.kinds[name] != "number":
+    model_data = fit.model_data
+    values = model_data.covariates[name]
+    levels = model_data.terms.levels.get(name)
+    if levels is None and model_data.terms.kinds[name] != "number":
         levels = tuple(np.unique(values).tolist())
     if levels is None and np.isin(values, (0, 1)).all():
         levels = (0, 1)
@@ -231,11 +231,11 @@ def _effects(fit: Regression, name: str) -> Iterator[tuple[str, Mean]]:
 
 def _derivative(fit: Regression, name: str) -> Mean:
     """Differentiate the mean share in a column of numbers."""
-    columns = dict(fit.gathered.covariates)
+    columns = dict(fit.model_data.covariates)
     values = columns[name].astype(np.float64)
     stride = STRIDE * (float(values.std()) or 1.0)
     # Where slopes are steep, shorter ones: no predictor moves by more than that.
-    ahead, here = (fit.gathered.terms.matrix(columns | {name: values + step}) for step in (stride, 0.0))
+    ahead, here = (fit.model_data.terms.matrix(columns | {name: values + step}) for step in (stride, 0.0))
     moved = float(np.abs(fit.specification.matrix(fit.point) @ (ahead - here).T).max())
     stride *= min(1.0, FARTHEST / moved) if moved > 0 else 1.0
     total = None

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from warner.arrays import Array
     from warner.regression.cluster_robust import ClusterRobust
     from warner.regression.covariates import Columns
+    from warner.regression.data import Observations
     from warner.regression.intervals import Summit
     from warner.regression.regressions import Regression
-    from warner.regression.rows import Rows
 
 TARGETS = ("realised", "population")
 MOVES = 1e-3  # of a predictor, along a direction of length one, beyond which a share goes along to 0 or 1
@@ -71,26 +71,27 @@ class Mean(NamedTuple):
 
 def mean_over_people(fit: Regression, given: Mapping[str, Any]) -> Mean:
     """Average the shares over the people of the sample, some variables of whom are set to other values."""
-    gathered = fit.gathered
-    count = number_of_rows(gathered.covariates)
-    columns = dict(gathered.covariates) | {name: np.full(count, value) for name, value in given.items()}
+    model_data = fit.model_data
+    count = number_of_rows(model_data.covariates)
+    columns = dict(model_data.covariates) | {name: np.full(count, value) for name, value in given.items()}
     return mean_of_columns(fit, columns)
 
 
 def mean_of_columns(fit: Regression, columns: Columns) -> Mean:
     """Average the shares over people with these covariates, a row for each pattern of the data."""
-    gathered = fit.gathered
-    x = gathered.terms.matrix(columns) if columns else np.ones((1, len(gathered.terms.names)))
-    weight = np.bincount(gathered.pattern, gathered.rows.weight, minlength=len(x)) / gathered.rows.weight.sum()
+    model_data = fit.model_data
+    x = model_data.terms.matrix(columns) if columns else np.ones((1, len(model_data.terms.names)))
+    weights = model_data.observations.weight
+    weight = np.bincount(model_data.pattern, weights, minlength=len(x)) / weights.sum()
     shares = fit.specification.shares_at(fit.point, x)
     slopes = np.tensordot(weight, fit.specification.slopes_at(fit.point, x), axes=1)
-    return Mean(weight @ shares, slopes, shares[gathered.pattern], x, weight)
+    return Mean(weight @ shares, slopes, shares[model_data.pattern], x, weight)
 
 
 def influence(fit: Regression) -> Array:
     """Give what one person of each row adds to the errors of the coefficients, (n, coefficients)."""
     if fit.log_likelihood is None:
-        return least_squares(fit.gathered.rows, fit.specification.reference_place).influence
+        return least_squares(fit.model_data.observations, fit.specification.reference_place).influence
     information = fit.likelihood.at(fit.point).information
     bread = inverted(information, fit.likelihood, flat=fit.infinity is not None)
     return np.asarray(fit.likelihood.scores(fit.point) @ bread)
@@ -107,7 +108,7 @@ def accuracy_of(fit: Regression, mean: Mean, target: str) -> Accuracy:
     check_target(target)
     if target == "realised":
         return fit.accuracy(mean.slopes)
-    rows = fit.gathered.rows
+    rows = fit.model_data.observations
     own = (mean.each - mean.shares) / rows.weight.sum()
     if fit.clustered is not None:
         return _of_clusters(fit.clustered, rows, mean.slopes, own)
@@ -117,7 +118,7 @@ def accuracy_of(fit: Regression, mean: Mean, target: str) -> Accuracy:
     return Accuracy(np.maximum(np.sqrt(np.maximum(variance, 0.0)), least), None)
 
 
-def _of_clusters(robust: ClusterRobust, rows: Rows, slopes: Array, own: Array) -> Accuracy:
+def _of_clusters(robust: ClusterRobust, rows: Observations, slopes: Array, own: Array) -> Accuracy:
     """Add to the errors of the coefficients those of a mean over clusters of people: `own`, (n, k), of each person."""
     sums = np.zeros((robust.clusters.number, own.shape[1]))
     np.add.at(sums, robust.clusters.cluster, own * rows.weight[:, np.newaxis])
@@ -212,7 +213,7 @@ def boundary_notes(fit: Regression) -> list[str]:
 
 def _variance_of_people(fit: Regression, mean: Mean) -> Array:
     """Give what a sample of people adds to the variance for these people: that of their shares."""
-    rows = fit.gathered.rows
+    rows = fit.model_data.observations
     return np.asarray(np.diagonal(spread_of_scores(rows, (mean.each - mean.shares) / rows.weight.sum())))
 
 

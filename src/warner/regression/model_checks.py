@@ -49,7 +49,7 @@ class Cells(NamedTuple):
 
 def cells_of(fit: Regression) -> Cells:
     """Find the people who have all columns in common."""
-    rows = fit.gathered.rows
+    rows = fit.model_data.observations
     _, first, place = np.unique(rows.x, axis=0, return_index=True, return_inverse=True)
     place = place.ravel().astype(np.int64)
     return Cells(place, np.bincount(place, rows.people).astype(np.float64), first.astype(np.int64))
@@ -60,7 +60,7 @@ def saturated_log_likelihood(fit: Regression, cells: Cells) -> tuple[float, int]
 
     It is that of the most likely shares of each cell.
     """
-    rows = fit.gathered.rows
+    rows = fit.model_data.observations
     order = np.argsort(cells.of_row, kind="stable")
     ends = np.searchsorted(cells.of_row[order], np.arange(1, len(cells.people)))
     total, boundary = 0.0, 0
@@ -250,7 +250,7 @@ def checked(fit: Regression) -> ModelCheck:
     deviance = _deviance(fit, cells)
     groups = _why_no_groups(fit, deviance) or _grouped(fit, cells)
     return ModelCheck(
-        fit.gathered.formula,
+        fit.model_data.formula,
         len(cells.people),
         fit.people,
         small,
@@ -262,8 +262,8 @@ def checked(fit: Regression) -> ModelCheck:
 
 def _named(fit: Regression, cells: Cells, cell: int) -> str:
     """Name a cell by the covariates of its first row."""
-    pattern = fit.gathered.pattern[cells.first[cell]]
-    values = (f"{name} = {shortened(str(column[pattern]))}" for name, column in fit.gathered.covariates.items())
+    pattern = fit.model_data.pattern[cells.first[cell]]
+    values = (f"{name} = {shortened(str(column[pattern]))}" for name, column in fit.model_data.covariates.items())
     return enumerated(list(values), NAMED)
 
 
@@ -273,7 +273,7 @@ def _deviance(fit: Regression, cells: Cells) -> Deviance | None:
     saturated, boundary = saturated_log_likelihood(fit, cells)
     deviance = max(0.0, 2 * (saturated - fit.log_likelihood))
     freedom = len(cells.people) * (len(fit.specification.domain) - 1) - len(fit.coefficients)
-    if sampled(fit.gathered.rows):
+    if sampled(fit.model_data.observations):
         reason = "no test with sampling weights, clusters or strata, which a likelihood ignores"
         return Deviance(saturated, deviance, None, None, boundary, reason)
     if fit.people <= LARGE * len(cells.people):
@@ -283,7 +283,7 @@ def _deviance(fit: Regression, cells: Cells) -> Deviance | None:
 
 
 def _why_no_groups(fit: Regression, deviance: Deviance | None) -> str:
-    rows = fit.gathered.rows
+    rows = fit.model_data.observations
     if deviance is not None and deviance.p is not None:
         return "not needed, as cells are large"
     if sampled(rows) or fit.log_likelihood is None or fit.penalty is not None:
@@ -295,7 +295,7 @@ def _why_no_groups(fit: Regression, deviance: Deviance | None) -> str:
 
 def _grouped(fit: Regression, cells: Cells) -> Grouped | str:
     """Put cells together by what is predicted of them: share of all answers but the last, or the reference."""
-    rows, specification = fit.gathered.rows, fit.specification
+    rows, specification = fit.model_data.observations, fit.specification
     table = rows.tables[0]
     assert table is not None
     x = rows.x[cells.first]

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Mask
     from warner.documents import Document
     from warner.regression.cluster_robust import ClusterRobust
+    from warner.regression.data import Observations
     from warner.regression.regressions import Regression
-    from warner.regression.rows import Rows
 
 RATIO, WALD = "likelihood ratio", "Wald"
 INSIDE = 1e-8  # part of a column that may be left after those of the larger model
@@ -154,21 +154,21 @@ def term_tests(fit: Regression) -> ModelTests:
     """Test each term, all its coefficients at once, with all others in the model; see `Regression.terms`."""
     groups = {term: group for term, group in fit.specification.groups.items() if term != INTERCEPT}
     if not groups:
-        raise ValueError(f"the model must have terms besides the intercept, but is {fit.gathered.formula!r}")
+        raise ValueError(f"the model must have terms besides the intercept, but is {fit.model_data.formula!r}")
     every = np.arange(len(fit.coefficients))
     results = [_tested(fit, np.eye(len(every))[:, np.delete(every, group)]) for group in groups.values()]
     tested = sorted(place for group in groups.values() for place in group)
     return ModelTests(
-        fit.gathered.formula, tuple(groups), tuple(results), fit.people, tuple(of_coefficients(fit, tested))
+        fit.model_data.formula, tuple(groups), tuple(results), fit.people, tuple(of_coefficients(fit, tested))
     )
 
 
 def compared(fit: Regression, smaller: Regression) -> ModelTests:
     """Test a smaller model within a larger one; see `Regression.compare`."""
     inside = _embedding(fit, smaller)
-    name = f"to {smaller.gathered.formula}"
+    name = f"to {smaller.model_data.formula}"
     result = _tested(fit, inside, None if smaller.log_likelihood is None else smaller.point)
-    return ModelTests(fit.gathered.formula, (name,), (result,), fit.people, tuple(of_coefficients(fit)))
+    return ModelTests(fit.model_data.formula, (name,), (result,), fit.people, tuple(of_coefficients(fit)))
 
 
 def _tested(fit: Regression, inside: Array, known: Array | None = None) -> ModelTest:
@@ -181,7 +181,7 @@ def _tested(fit: Regression, inside: Array, known: Array | None = None) -> Model
 
 
 def _needs_wald(fit: Regression) -> bool:
-    return fit.log_likelihood is None or sampled(fit.gathered.rows) or fit.errors == "robust"
+    return fit.log_likelihood is None or sampled(fit.model_data.observations) or fit.errors == "robust"
 
 
 def _likelihood_ratio(fit: Regression, inside: Array, known: Array | None) -> ModelTest:
@@ -245,17 +245,17 @@ def _of_clusters(robust: ClusterRobust, contrasts: Array, statistic: float) -> M
 
 def _embedding(fit: Regression, smaller: Regression) -> Array:
     """Give T with T a the coefficients of the larger model that are those of the smaller; refuse if there is none."""
-    if not hasattr(smaller, "gathered"):
+    if not hasattr(smaller, "model_data"):
         raise TypeError(f"smaller must be a regression, but got {type(smaller).__name__}")
     _refuse_different_models(fit, smaller)
-    _refuse_different_people(fit.gathered.rows, smaller.gathered.rows)
-    large, small = fit.gathered, smaller.gathered
+    _refuse_different_people(fit.model_data.observations, smaller.model_data.observations)
+    large, small = fit.model_data, smaller.model_data
     strange = [name for name in small.terms.variables if name not in large.terms.variables]
     if strange:
         raise _not_nested(fit, smaller, f"{enumerated(strange, LISTED)} is not in the larger one")
     x = small.terms.matrix(large.covariates) if large.covariates else np.ones((1, len(small.terms.names)))
     x = x[large.pattern]
-    columns, left = _solved(large.rows.x, x)
+    columns, left = _solved(large.observations.x, x)
     if left.any():
         outside = [name for name, part in zip(small.terms.names, left, strict=True) if part]
         raise _not_nested(fit, smaller, f"{enumerated(outside, LISTED)} does not follow from the larger one's columns")
@@ -269,7 +269,7 @@ def _embedding(fit: Regression, smaller: Regression) -> Array:
     if inside.shape[1] >= inside.shape[0]:
         raise _not_nested(fit, smaller, "it has as many coefficients")
     if smaller.log_likelihood is not None:
-        again = Likelihood(large.rows, smaller.specification.family, mapping).value(smaller.point)
+        again = Likelihood(large.observations, smaller.specification.family, mapping).value(smaller.point)
         if abs(again - smaller.log_likelihood) > 1e-6 + AGREE * abs(again):
             raise ValueError(
                 "both models must be fitted to the same people, but the reports do not agree; leave out people with "
@@ -287,8 +287,8 @@ def _solved(basis: Array, columns: Array) -> tuple[Array, Mask]:
 
 def _not_nested(fit: Regression, smaller: Regression, why: str) -> ValueError:
     return ValueError(
-        f"smaller must be a part of the model, but {smaller.gathered.formula!r} is none of "
-        f"{fit.gathered.formula!r}: {why}"
+        f"smaller must be a part of the model, but {smaller.model_data.formula!r} is none of "
+        f"{fit.model_data.formula!r}: {why}"
     )
 
 
@@ -301,7 +301,7 @@ def _refuse_different_models(fit: Regression, smaller: Regression) -> None:
         raise ValueError("both models must be fitted without a penalty to be compared")
 
 
-def _refuse_different_people(rows: Rows, others: Rows) -> None:
+def _refuse_different_people(rows: Observations, others: Observations) -> None:
     if rows.designs != others.designs:
         raise ValueError("both models must be fitted to reports under the same designs, but theirs differ")
     if rows.n != others.n:
@@ -337,17 +337,17 @@ class Criteria(NamedTuple):
 
 def criteria(fit: Regression) -> Criteria:
     """Measure a whole model."""
-    null, size = null_log_likelihood(fit.gathered.rows), len(fit.coefficients)
+    null, size = null_log_likelihood(fit.model_data.observations), len(fit.coefficients)
     if fit.log_likelihood is None or fit.penalty is not None:
         return Criteria(None, None, None, null)
     mcfadden = 1 - fit.log_likelihood / null
-    if sampled(fit.gathered.rows):
+    if sampled(fit.model_data.observations):
         return Criteria(None, None, mcfadden, null)
     twice = -2 * fit.log_likelihood
     return Criteria(twice + 2 * size, twice + float(np.log(fit.people)) * size, mcfadden, null)
 
 
-def null_log_likelihood(rows: Rows) -> float:
+def null_log_likelihood(rows: Observations) -> float:
     """Give the largest log-likelihood of shares that are the same for everybody, whatever the link."""
     return most_likely(*rows.patterns())[0]
 

@@ -195,11 +195,11 @@ def predicted(
     """Predict shares; see `Regression.predict`."""
     method = taken(fit, interval)
     check_target(target)
-    variables = fit.gathered.terms.variables
+    variables = fit.model_data.terms.variables
     given = {} if profiles is None else _given(profiles, variables)
     averaged = tuple(name for name in variables if name not in given)
     if profiles is not None and not averaged:
-        found = _of_profiles(fit, fit.gathered.terms.matrix(given), level, method)
+        found = _of_profiles(fit, fit.model_data.terms.matrix(given), level, method)
     else:
         found = _of_means(fit, given, target, level, interval if method != "none" else "none")
     low, high, methods = zip(*found.ends, strict=True)
@@ -381,9 +381,9 @@ def _weights(fit: Regression, x: Array, predictor: int) -> Array:
 def _referenced(fit: Regression, family: Softmax, answer: int) -> tuple[Coordinates, int]:
     """Compare the answers with another reference, so that the present one has a predictor, and give its number."""
     other = 0 if answer else 1
-    columns = len(fit.gathered.terms.names)
+    columns = len(fit.model_data.terms.names)
     # Rows of B: those of all answers, less that of the new reference.
     every = np.insert(np.eye(family.predictors), family.reference, 0.0, axis=0)
     turn = np.delete(every - every[other], other, axis=0)
-    likelihood = Likelihood(fit.gathered.rows, Softmax(family.k, other))
+    likelihood = Likelihood(fit.model_data.observations, Softmax(family.k, other))
     return Coordinates(likelihood, np.kron(turn, np.eye(columns))), answer - (answer > other)

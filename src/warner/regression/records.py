@@ -49,7 +49,7 @@ def record(fit: Regression, level: float, interval: str, *, odds: bool = False) 
     Numbers that are not finite are None; "infinite" says why.
     """
     table = {name: column.tolist() for name, column in columns(fit, level, interval, odds=odds).items()}
-    data, specification = fit.gathered, fit.specification
+    data, specification = fit.model_data, fit.specification
     return {
         "format": KIND,
         "version": VERSION,
@@ -59,7 +59,7 @@ def record(fit: Regression, level: float, interval: str, *, odds: bool = False) 
         "reference": specification.reference,
         "designs": [
             {"name": name, "design": design.to_dict()}
-            for name, design in zip(data.labels, data.rows.designs, strict=True)
+            for name, design in zip(data.labels, data.observations.designs, strict=True)
         ],
         "people": fit.people,
         "missing": data.missing,

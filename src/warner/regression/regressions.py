@@ -15,7 +15,7 @@ import numpy as np
 
 from warner.regression.cautions import coefficient_names, of_coefficients
 from warner.regression.cluster_robust import Accuracy
-from warner.regression.data import gathered
+from warner.regression.data import model_data
 from warner.regression.identification import refuse_dependent, refuse_exact, refuse_too_few, refuse_unidentified
 from warner.regression.infinite import infinite
 from warner.regression.intervals import limits, warned
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from warner.designs.exact import Number
     from warner.documents import Document
     from warner.regression.cluster_robust import ClusterRobust
-    from warner.regression.data import Gathered
+    from warner.regression.data import ModelData
     from warner.regression.infinite import Infinite
     from warner.regression.intervals import Limits
     from warner.regression.margins import Margins
@@ -65,7 +65,7 @@ class Regression(Result):
 
     Attributes
     ----------
-    gathered : Gathered
+    model_data : ModelData
         The data: distinct rows, the terms of the model, and who was left out.
     specification : Specification
         Which coefficients there are, and how shares follow from them.
@@ -93,7 +93,7 @@ class Regression(Result):
         Where people are clustered, how errors and degrees of freedom follow from the clusters.
     """
 
-    gathered: Gathered
+    model_data: ModelData
     specification: Specification
     coefficients: Array
     point: Array
@@ -110,22 +110,22 @@ class Regression(Result):
     @property
     def people(self) -> int:
         """The number of people whose reports were used."""
-        return self.gathered.rows.n
+        return self.model_data.observations.n
 
     @property
     def dropped(self) -> int:
         """The number of people who were left out: something missing, a report that is none, or no weight."""
-        return self.gathered.missing + self.gathered.unknown + self.gathered.weightless
+        return self.model_data.missing + self.model_data.unknown + self.model_data.weightless
 
     @cached_property
     def likelihood(self) -> Likelihood:
         """The likelihood of the coefficients."""
-        return Likelihood(self.gathered.rows, self.specification.family, self.specification.mapping)
+        return Likelihood(self.model_data.observations, self.specification.family, self.specification.mapping)
 
     @cached_property
     def effective(self) -> float | None:
         """The number of direct answers that would tell as much; None for linear shares."""
-        rows = self.gathered.rows
+        rows = self.model_data.observations
         if self.log_likelihood is None:
             return None
         weights = float(rows.weight.sum() ** 2 / rows.square.sum()) / float(rows.weight.sum())
@@ -187,7 +187,7 @@ class Regression(Result):
         if ends.better is None:
             return self
         more = [Start("profile", ends.better)]
-        return fitted(self.gathered, self.specification, errors=self.errors, more=more)
+        return fitted(self.model_data, self.specification, errors=self.errors, more=more)
 
     def table(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> dict[str, Counts]:
         """Give columns as arrays, a row for each coefficient.
@@ -228,7 +228,7 @@ class Regression(Result):
         self, backend: str | None = None, *, level: float = 0.95, interval: str = "auto", odds: bool = False
     ) -> Any:
         """Give the table as a data frame of the library that the data came in, or of `backend`."""
-        return as_frame(self.table(level, interval, odds=odds), backend, self.gathered.backend)
+        return as_frame(self.table(level, interval, odds=odds), backend, self.model_data.backend)
 
     def to_dict(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> Document:
         """Give what JSON can hold; numbers that are not finite as None, with reasons under "infinite"."""
@@ -443,7 +443,7 @@ def regress(
     array([-0.8473,  1.2528])
     """
     check_options(model, link, penalty, errors, starts)
-    data = gathered(
+    data = model_data(
         formula,
         data,
         design,
@@ -458,25 +458,25 @@ def regress(
         unknown=unknown,
         sheet=sheet,
     )
-    specification = specified(data.terms, data.rows.designs[0].domain, model, link, reference)
+    specification = specified(data.terms, data.observations.designs[0].domain, model, link, reference)
     if model == "linear":
         return fitted_linear(data, specification)
     return fitted(data, specification, errors=errors, penalty=penalty, at_random=starts)
 
 
-def fitted_linear(data: Gathered, specification: Specification) -> Regression:
-    """Fit shares that are linear in the columns to gathered data."""
-    refuse_too_few(data.rows, len(specification.coefficients))
-    refuse_dependent(data.rows, data.terms.names)
-    refuse_exact(data.rows, len(data.terms.names))
-    result = least_squares(data.rows, specification.reference_place)
+def fitted_linear(data: ModelData, specification: Specification) -> Regression:
+    """Fit shares that are linear in the columns to model data."""
+    refuse_too_few(data.observations, len(specification.coefficients))
+    refuse_dependent(data.observations, data.terms.names)
+    refuse_exact(data.observations, len(data.terms.names))
+    result = least_squares(data.observations, specification.reference_place)
     b, robust = result.coefficients, result.clustered
     spread = result.covariance if robust is None else robust.known_covariance
     return Regression(data, specification, b, b, spread, "robust", clustered=robust)
 
 
 def fitted(
-    data: Gathered,
+    data: ModelData,
     specification: Specification,
     *,
     errors: str | None = None,
@@ -484,8 +484,8 @@ def fitted(
     at_random: int | None = None,
     more: Sequence[Start] = (),
 ) -> Regression:
-    """Fit a model to gathered data: from all starts, and from some more."""
-    rows = data.rows
+    """Fit a model to model data: from all starts, and from some more."""
+    rows = data.observations
     kind = default_errors(rows) if errors is None else errors
     check_errors(kind, rows)
     refuse_too_few(rows, len(specification.coefficients))

@@ -18,8 +18,8 @@ from warner.regression.starts import starts, steeper
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from warner.regression.data import Observations
     from warner.regression.maxima import Found
-    from warner.regression.rows import Rows
     from warner.regression.specifications import Specification
     from warner.regression.starts import Start
 
@@ -33,7 +33,7 @@ class Search(NamedTuple):
 
 
 def searched(
-    rows: Rows, specification: Specification, at_random: int | None = None, more: Sequence[Start] = ()
+    rows: Observations, specification: Specification, at_random: int | None = None, more: Sequence[Start] = ()
 ) -> Search:
     """Climb from all starts, and from some more; where ordered answers made climbs end nowhere, also without each."""
     likelihood = Likelihood(rows, specification.family, specification.mapping)

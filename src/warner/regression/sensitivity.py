@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Label
     from warner.designs.exact import Number
     from warner.documents import Document
+    from warner.regression.data import Observations
     from warner.regression.regressions import Regression
-    from warner.regression.rows import Rows
 
 LISTED = 10
 MEAN_SHARE = "mean share"
@@ -104,7 +104,7 @@ class Sensitivities(Result):
         """Give what JSON can hold."""
         columns = {name: column.tolist() for name, column in self.table().items()}
         return {
-            "formula": self.fits[0].gathered.formula,
+            "formula": self.fits[0].model_data.formula,
             "safe": self.safe,
             "level": self.level,
             "notes": list(self.notes),
@@ -122,7 +122,7 @@ class Sensitivities(Result):
         answers = ["" if answer is None else str(answer) for answer in table["answer"].tolist()]
         columns = {"cheating (%)": assumed, "answer": answers, "term": labels(table["term"])}
         columns |= estimate_columns(table, "estimate", f"{level_text(self.level)} interval")
-        head = f"{self.fits[0].gathered.formula}, if some people reported {self.safe!r} regardless of the design"
+        head = f"{self.fits[0].model_data.formula}, if some people reported {self.safe!r} regardless of the design"
         people = f"N = {counted(self.fits[0].people, 'person', 'people')}."
         return Printed(columns, head, (people, INDEPENDENT, *self.notes))
 
@@ -143,7 +143,7 @@ class Sensitivities(Result):
                 )
             ]
         about = f"regardless of the design, with {level_text(self.level)} intervals"
-        head = f"{self.fits[0].gathered.formula}, if this part of the people reported {self.safe!r} {about}"
+        head = f"{self.fits[0].model_data.formula}, if this part of the people reported {self.safe!r} {about}"
         return "\n".join([head, *tabulated(columns, left=2), INDEPENDENT, *self.notes])
 
 
@@ -154,21 +154,21 @@ def sensitivities(fit: Regression, safe: Label, shares: Sequence[Number], *, lev
     assumed = [probability("shares", share) for share in shares]
     if not assumed or 1 in assumed:
         raise ValueError(f"shares must be at least 0 and below 1, but got {shares!r}: if all cheat, nothing is known")
-    fits = tuple(_refitted(fit, _contaminated(fit.gathered.rows, safe, share)) for share in assumed)
+    fits = tuple(_refitted(fit, _contaminated(fit.model_data.observations, safe, share)) for share in assumed)
     return Sensitivities(safe, np.array([float(share) for share in assumed]), fits, level)
 
 
-def _refitted(fit: Regression, rows: Rows) -> Regression:
+def _refitted(fit: Regression, rows: Observations) -> Regression:
     from warner.regression.regressions import fitted, fitted_linear
 
-    data = replace(fit.gathered, rows=rows)
+    data = replace(fit.model_data, observations=rows)
     if fit.log_likelihood is None:
         return fitted_linear(data, fit.specification)
     more = [Start("as before", fit.point)]
     return fitted(data, fit.specification, errors=fit.errors, penalty=fit.penalty, more=more)
 
 
-def _contaminated(rows: Rows, safe: Label, cheating: Fraction) -> Rows:
+def _contaminated(rows: Observations, safe: Label, cheating: Fraction) -> Observations:
     """Give the rows under the designs in which this share of people gives the safe report regardless."""
     designs, tables, possible = list(rows.designs), list(rows.tables), []
     likelihood = rows.likelihood.copy()

@@ -17,25 +17,25 @@ from warner.regression.newton import FLAT, eigen
 if TYPE_CHECKING:
     from warner.arrays import Array
     from warner.regression.cluster_robust import ClusterRobust
+    from warner.regression.data import Observations
     from warner.regression.likelihood import Likelihood
     from warner.regression.newton import Surface
-    from warner.regression.rows import Rows
 
 Errors: TypeAlias = Literal["observed", "expected", "opg", "robust"]
 ERRORS: tuple[str, ...] = get_args(Errors)
 
 
-def default_errors(rows: Rows) -> str:
+def default_errors(rows: Observations) -> str:
     """Name the kind of errors to take unless another is asked for: robust with sampling weights, clusters or strata."""
     return "robust" if sampled(rows) else "observed"
 
 
-def sampled(rows: Rows) -> bool:
+def sampled(rows: Observations) -> bool:
     """Tell whether people have sampling weights, clusters or strata, so that the likelihood is not that of a sample."""
     return rows.weighted or rows.cluster is not None or rows.stratum is not None
 
 
-def check_errors(errors: str, rows: Rows) -> None:
+def check_errors(errors: str, rows: Observations) -> None:
     """Refuse a kind of errors that does not exist, or that would ignore how people were sampled."""
     if errors not in ERRORS:
         raise ValueError(f"errors must be one of {', '.join(ERRORS)}, but got {errors!r}")
@@ -94,7 +94,7 @@ def inverted(information: Array, likelihood: Surface, *, flat: bool = False) -> 
     return np.asarray(half.T @ half / scale)
 
 
-def spread_of_scores(rows: Rows, scores: Array) -> Array:
+def spread_of_scores(rows: Observations, scores: Array) -> Array:
     """Give B: the covariances of the sum of weighted scores, from a person's of each row, (n, coefficients).
 
     People must not be clustered.
@@ -105,7 +105,7 @@ def spread_of_scores(rows: Rows, scores: Array) -> Array:
     return np.asarray(n / (n - 1) * (scores.T * rows.square) @ scores)
 
 
-def _within_strata(rows: Rows, scores: Array) -> Array:
+def _within_strata(rows: Observations, scores: Array) -> Array:
     """Add up the strata where each person is a cluster: a row stands for several people with the same score."""
     assert rows.stratum is not None
     total = np.zeros((scores.shape[1], scores.shape[1]))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from warner.arrays import Array
-    from warner.regression.rows import Rows
+    from warner.regression.data import Observations
 
 STEEP = 4.0  # slope of a standardized column, in logits
 MANY = 10**6  # rows times coefficients beyond which only two steep starts, and none at random, are tried
@@ -46,7 +46,7 @@ class Start(NamedTuple):
     coefficients: Array
 
 
-def overall_shares(rows: Rows) -> Array:
+def overall_shares(rows: Observations) -> Array:
     """Give the most likely shares of all people together, none of them nothing: at least half a person."""
     likelihoods, weights = rows.patterns()
     shares = channel_mle(weights, ChannelOperator.of_matrix(likelihoods.T)).shares
