@@ -1,8 +1,8 @@
-"""The types of the arrays that everything passes around."""
+"""Arrays: the types that everything passes around, and arrays of Python objects."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,3 +21,12 @@ Size: TypeAlias = int | tuple[int, ...] | None  # how many independent draws, as
 
 SMALLEST = 2.0**-1022  # the smallest normal double: what a divisor is raised to that must not be zero
 LARGEST_TOTAL = 2**53  # beyond, a double cannot hold every count
+
+
+def objects(values: Iterable[Any]) -> Counts:
+    """Give an array of Python objects, each as it is: no number becomes a text, and no tuple a row.
+
+    >>> objects([1, "a", None, (2, 3)])
+    array([1, 'a', None, (2, 3)], dtype=object)
+    """
+    return np.fromiter(values, dtype=object)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from warner.arrays import objects
 from warner.designs.labels import all_labels
 from warner.estimators import Certificate, Method, fitted, refuse_silent
 from warner.estimators.auto import Choice, choices
@@ -20,7 +21,7 @@ from warner.inference.intervals import Confidence, interval, limits
 from warner.inference.presence import presence
 from warner.inference.ranking import ranking
 from warner.reports.pools import Pool, refuse_uncounted
-from warner.results import Result, as_frame, as_json, plain
+from warner.results import Result, as_frame, as_json, rows
 from warner.words import counted
 
 if TYPE_CHECKING:
@@ -134,11 +135,9 @@ class Estimate(Result):
         groups = len(ends.low)
         shares = self.shares.reshape(groups, -1)
         values = all_labels(tally.domain)
-        names: dict[str, Counts] = {}
-        for place, name in enumerate(tally.by):
-            group = np.empty(groups, dtype=object)
-            group[:] = [key[place] for key in tally.groups]
-            names[name] = np.repeat(group, tally.k)
+        names: dict[str, Counts] = {
+            name: np.repeat(objects(key[place] for key in tally.groups), tally.k) for place, name in enumerate(tally.by)
+        }
         reports = {"reports": tally.parts[0].counts.ravel()} if tally.counts_answers else {}
         return names | {
             "value": np.tile(values, groups) if groups > 1 else values,
@@ -305,12 +304,10 @@ class Estimate(Result):
         """Give the estimate as what JSON can hold; options as for `table`."""
         tally = self.tally
         ends = self.limits(Confidence(level, target, simultaneous, anytime))
-        table = {name: column.tolist() for name, column in self.columns(ends).items()}
-        shown = [name for name in table if name not in tally.by]
-        rows = []
-        for i in range(len(table["value"])):
-            group = {"group": {name: table[name][i] for name in tally.by}} if tally.by else {}
-            rows.append(group | {name: plain(table[name][i]) for name in shown})
+        values = rows({name: column for name, column in self.columns(ends).items() if name not in tally.by})
+        if tally.by:
+            groups = (dict(zip(tally.by, key, strict=True)) for key in tally.groups for _ in range(tally.k))
+            values = [{"group": group} | row for group, row in zip(groups, values, strict=True)]
         designs = [part.design.to_dict() for part in tally.parts]
         return {
             "format": "warner estimate",
@@ -329,7 +326,7 @@ class Estimate(Result):
             "interval": ends.method,
             "approximate": self.approximate(ends),
             "warnings": self.doubts(),
-            "values": rows,
+            "values": values,
         }
 
     def text(

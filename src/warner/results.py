@@ -7,6 +7,7 @@ import io
 import json
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -113,8 +114,20 @@ def as_frame(table: dict[str, Counts], backend: str | None, preferred: str | Non
     return nw.from_dict(columns, backend=chosen).to_native()
 
 
+def rows(table: Mapping[str, Counts]) -> list[Document]:
+    """Give a table as JSON has it: a dictionary for each row, what is not finite as None.
+
+    >>> rows({"value": np.array(["yes", "no"]), "share": np.array([0.5, np.nan])})
+    [{'value': 'yes', 'share': 0.5}, {'value': 'no', 'share': None}]
+    """
+    columns = (column.tolist() for column in table.values())
+    return [dict(zip(table, map(plain, row), strict=True)) for row in zip(*columns, strict=True)]
+
+
 def plain(value: Any) -> Any:
-    """Give a number, or an array of them, as JSON can hold it: what is not finite as None."""
+    """Give a number, an array or a mapping of them as JSON can hold it: what is not finite as None."""
+    if isinstance(value, Mapping):
+        return {name: plain(part) for name, part in value.items()}
     if isinstance(value, np.ndarray) and value.ndim:
         return [plain(part) for part in value]
     number = value.item() if isinstance(value, np.generic | np.ndarray) else value

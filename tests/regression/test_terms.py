@@ -13,7 +13,8 @@ import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from warner.regression.covariates import as_objects, column, columns_of
+from warner.arrays import objects
+from warner.regression.covariates import column, columns_of
 from warner.regression.formulas import factors_of, formula_terms, sides, variables_of
 from warner.regression.terms import listed_terms
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 PEOPLE = {
     "age": np.array([20.0, 31.0, 44.0, 58.0, 63.0]),
     "children": np.array([0, 1, 2, 3, 1]),
-    "region": as_objects(["south", "north", "east", "north", "south"]),
+    "region": objects(["south", "north", "east", "north", "south"]),
     "member": np.array([True, False, True, True, False]),
 }
 
@@ -216,11 +217,11 @@ def test_an_unseen_level_is_an_error_wherever_it_hides() -> None:
         with pytest.raises(ValueError, match="new data must hold none that was not there"):
             doubled.matrix({"children": [7]})
         with pytest.raises(ValueError, match="'region' has levels that were not there"):
-            formula_terms("region", PEOPLE).evaluate({"region": as_objects(["west"])})
+            formula_terms("region", PEOPLE).evaluate({"region": objects(["west"])})
 
 
 def test_a_factor_with_one_level_is_refused() -> None:
-    same = {"region": as_objects(["north", "north"]), "age": np.array([1, 2])}
+    same = {"region": objects(["north", "north"]), "age": np.array([1, 2])}
     message = r"'region' must have at least two levels .* but has 'north'; leave it out"
     with pytest.raises(ValueError, match=message):
         listed_terms(["region"], same)

@@ -35,7 +35,7 @@ from warner.designs.labels import all_labels
 from warner.designs.product import Product
 from warner.estimation import Estimate, estimate
 from warner.inference.intervals import Confidence
-from warner.results import Result, plain
+from warner.results import Result, plain, rows
 from warner.simulate import seeded_by
 from warner.typesetting import Printed, labels, share_columns
 from warner.words import (
@@ -290,7 +290,6 @@ class Association(Result):
     def to_dict(self) -> Document:
         """Give what JSON can hold."""
         table, proof = self.crosstable, self.joint.certificate
-        rows = {name: column.tolist() for name, column in self.table().items()}
         about = {"effective": table.effective} if table.effective is not None else {}
         return {
             "format": "warner association",
@@ -308,12 +307,10 @@ class Association(Result):
             "gap": None if proof is None else plain(proof.gap),
             "unique": self.unique,
             "marginals": {name: shares.tolist() for name, shares in self.marginals.items()},
-            "joint": [
-                {name: plain(column[place]) for name, column in rows.items()} for place in range(len(rows["share"]))
-            ],
+            "joint": rows(self.table()),
             "pairs": [pair.to_dict() for pair in self.pairs],
             "numeric": [each.to_dict() for each in self.numeric],
-            "costs": [{name: plain(value) for name, value in cost._asdict().items()} for cost in self.costs],
+            "costs": [plain(cost._asdict()) for cost in self.costs],
             "warnings": self.doubts(),
         }
 

@@ -169,7 +169,7 @@ class Audit(Result):
             "p_value": None if self.raw else self.p_value,
             "tests": self.tests,
             "pairs": [pair._asdict() for pair in self.pairs],
-            "misfits": [{name: plain(value) for name, value in m._asdict().items()} for m in self.misfits],
+            "misfits": [plain(misfit._asdict()) for misfit in self.misfits],
             "design": self.design.to_dict(),
         }
 

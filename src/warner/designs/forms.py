@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
+from warner.arrays import objects
 from warner.designs.bits import sizes
 from warner.designs.exact import TOTAL_LIMIT
 from warner.designs.labels import MISSING, OUTSIDE, from_text, is_missing, labelled, positions
@@ -187,7 +188,7 @@ class BitForm:
         """Give hexadecimal strings for rows of packed bytes; into a Parquet file, bytes."""
         rows = [row.tobytes() for row in reports]
         if into == "parquet":
-            return _objects(rows)
+            return objects(rows)
         return np.array([row.hex() for row in rows], dtype=_strings_like(like))
 
     digits: ClassVar[int] = 0  # a set has a length of its own, in hexadecimal
@@ -271,7 +272,7 @@ class HashForm:
     def written(self, reports: Counts, *, like: Dtype | None = None, into: str = "csv") -> Counts:
         """Give strings for rows of three numbers; into JSON or a Parquet file, lists."""
         if into in {"json", "parquet"}:
-            return _objects(reports.tolist())
+            return objects(reports.tolist())
         return np.array([":".join(map(str, row)) for row in reports.tolist()], dtype=_strings_like(like))
 
     digits: ClassVar[int] = 0  # its numbers have digits of their own
@@ -305,12 +306,6 @@ def _only(read: Read) -> Counts | None:
 def _strings_like(like: Dtype | None) -> Any:
     """Give the type of an array of strings: that of another one, where it can hold strings of any length."""
     return like if like is not None and like.kind in "OT" else np.str_
-
-
-def _objects(values: list[Any]) -> Counts:
-    whole = np.empty(len(values), dtype=object)
-    whole[:] = values
-    return whole
 
 
 def _three_numbers(value: object) -> tuple[int, ...] | None:

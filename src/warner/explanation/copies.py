@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.regression.covariates import as_objects
+from warner.arrays import objects
 from warner.regression.formulas import formula_terms
 from warner.regression.identification import refuse_dependent, refuse_too_few
 from warner.regression.terms import listed_terms
@@ -43,7 +43,7 @@ def _stacked(people: Individuals, variables: Sequence[str], questions: Sequence[
     total = int(np.prod(sizes))
     stacked = {name: np.tile(people.columns[name], total) for name in variables}
     for question, place in zip(questions, np.unravel_index(np.arange(total), sizes), strict=True):
-        labels = as_objects([str(label) for label in question.domain])
+        labels = objects([str(label) for label in question.domain])
         stacked[question.name] = np.repeat(labels[place], people.n)
     return stacked
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from warner.arrays import objects
 from warner.explanation.copies import named, share_columns, stacked_copies
 from warner.explanation.corrected import Outcomes, Regressed, corrected
 from warner.explanation.joint import joint
@@ -20,7 +21,7 @@ from warner.explanation.people import individuals, questions_of
 from warner.regression.collapsing import column_names, open_source
 from warner.regression.formulas import sides, variables_of
 from warner.regression.intervals import freedom_column, p_values, quantile
-from warner.results import Result, plain
+from warner.results import Result, plain, rows
 from warner.typesetting import Printed, estimate_columns, labels
 from warner.words import counted, level_text, wrapped
 
@@ -139,7 +140,7 @@ class Explanation(Result):
         times = quantile(level, self.freedom)
         statistic = self.coefficients / self.errors
         return {
-            "term": np.array(self.names, dtype=object),
+            "term": objects(self.names),
             "estimate": self.coefficients,
             "se": self.errors,
             "statistic": statistic,
@@ -151,8 +152,6 @@ class Explanation(Result):
 
     def to_dict(self) -> Document:
         """Give what JSON can hold: the table by rows, the covariance, and how it was found."""
-        table = self.table()
-        rows = [{name: plain(values[place]) for name, values in table.items()} for place in range(len(self.names))]
         found = {
             "corrected": {"strength": plain(self.strength)},
             "ml": {
@@ -171,7 +170,7 @@ class Explanation(Result):
             "family": self.family,
             "method": self.method,
             "level": 0.95,
-            "coefficients": rows,
+            "coefficients": rows(self.table()),
             "covariance": plain(self.covariance),
             "answers": {name: list(domain) for name, domain in self.answers.items()},
             "designs": {name: [design.to_dict() for design in used] for name, used in self.designs.items()},

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from warner.arrays import objects
 from warner.inference.fake_reports import influence_text, moved_by
 from warner.results import Result, plain
 from warner.typesetting import Printed, amount_cells, cells, labels, p_value_cells
@@ -238,9 +239,7 @@ class Check(Result):
 
     def table(self) -> dict[str, Counts]:
         """Give a row for each group: its reports, the p-value of each test, the p-value of all, and the verdict."""
-        names = np.empty(len(self._p_values), dtype=object)
-        names[:] = self.tally.group_names()
-        columns: dict[str, Counts] = {"group": names, "reports": np.atleast_1d(self.tally.n)}
+        columns = {"group": objects(self.tally.group_names()), "reports": np.atleast_1d(self.tally.n)}
         for number, part in enumerate(self.findings, 1):
             where = f" ({number})" if len(self.findings) > 1 else ""
             columns |= {f"{test.name}{where}": test.p_value for test in part.tests}

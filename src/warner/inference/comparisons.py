@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from warner.arrays import objects
 from warner.inference.binomial import Rates, at_least, at_most
 from warner.inference.differences import (
     Difference,
@@ -97,9 +98,7 @@ class Comparison(Result):
 
     def table(self) -> dict[str, Counts]:
         """Give the numbers as columns, a row for each group."""
-        names = np.empty(max(len(self.groups), 1), dtype=object)
-        names[:] = [shown_name(group) for group in self.groups] or [""]
-        grouped = {"group": names} if self.groups else {}
+        grouped = {"group": objects(map(shown_name, self.groups))} if self.groups else {}
         return grouped | {name: np.atleast_1d(getattr(self, name)) for name in _COLUMNS}
 
     def printed(self, **options: Any) -> Printed:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from warner.arrays import objects
 from warner.inference.binomial import Rates, at_least, at_most
 from warner.inference.equality_tests import sign_tail
 from warner.inference.intervals import Confidence, joint, limits
@@ -213,15 +214,10 @@ def certain_ranks(low: Array, high: Array, count: int) -> tuple[Mask, Mask]:
 
 def answer_columns(tally: Collected) -> dict[str, Counts]:
     """Give the names of the groups and answers as columns, a row for each answer (and group)."""
-    groups = len(tally.answered)
-    values = np.empty(tally.k, dtype=object)
-    values[:] = list(tally.domain)
-    columns: dict[str, Counts] = {}
-    for place, name in enumerate(tally.by):
-        names = np.empty(groups, dtype=object)
-        names[:] = [key[place] for key in tally.groups]
-        columns[name] = np.repeat(names, tally.k)
-    return columns | {"value": np.tile(values, groups)}
+    columns = {
+        name: np.repeat(objects(key[place] for key in tally.groups), tally.k) for place, name in enumerate(tally.by)
+    }
+    return columns | {"value": np.tile(objects(tally.domain), len(tally.answered))}
 
 
 def reports_in_papers(tally: Collected) -> str:

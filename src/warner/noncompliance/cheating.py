@@ -14,7 +14,7 @@ from warner.estimators import inv, mle
 from warner.inference.intervals import Confidence, check_level, limits
 from warner.inference.two_answers import answers_of_interest, remainder
 from warner.reports.tallies import Tally
-from warner.results import Result, plain
+from warner.results import Result, rows
 from warner.typesetting import Printed, cells, labels, share_columns
 from warner.words import reports_counted, sentence
 
@@ -83,16 +83,12 @@ class Sensitivity(Result):
 
     def to_dict(self) -> Document:
         """Give what JSON can hold: the design, what was assumed, and a list of values."""
-        columns = {name: column.tolist() for name, column in self.table().items()}
         return {
             "design": self.tally.design.to_dict(),
             "safe": self.safe,
             "level": self.level,
             "approximate": self.approximate,
-            "values": [
-                {name: plain(value) for name, value in zip(columns, row, strict=True)}
-                for row in zip(*columns.values(), strict=True)
-            ],
+            "values": rows(self.table()),
         }
 
     def printed(self, **options: Any) -> Printed:

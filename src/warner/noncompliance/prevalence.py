@@ -94,7 +94,7 @@ class TwoSamples(Result):
     def to_dict(self) -> Document:
         """Give what JSON can hold: the model, and both shares by name."""
         shares = {
-            name: {key: plain(value) for key, value in asdict(share).items() if key != "level"}
+            name: plain({key: value for key, value in asdict(share).items() if key != "level"})
             for name, share in self.shares().items()
         }
         return {"model": self.model, "level": self.prevalence.level, "approximate": True, **shares}

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit
 
+from warner.arrays import objects
 from warner.designs import Channel
 from warner.designs.exact import probability
 from warner.regression.data import model_data
@@ -31,7 +32,7 @@ from warner.regression.intervals import freedom_column, p_values, quantile
 from warner.regression.regressions import fitted
 from warner.regression.specifications import Coefficient, Specification, multinomial
 from warner.regression.terms import INTERCEPT
-from warner.results import Result, plain
+from warner.results import Result, rows
 from warner.typesetting import Printed, estimate_columns, labels
 from warner.words import counted, enumerated, level_text
 
@@ -319,7 +320,7 @@ class TraitRegression(Result):
         low[-1], high[-1] = max(low[-1], 0.0), min(high[-1], 1.0)
         statistic = np.concatenate([estimate[:-1] / se[:-1], [np.nan]])
         return {
-            "term": np.array(self.terms, dtype=object),
+            "term": objects(self.terms),
             "estimate": estimate,
             "se": se,
             "statistic": statistic,
@@ -341,8 +342,6 @@ class TraitRegression(Result):
         return Printed(columns, f"Log-odds of the trait: {self.fit.model_data.formula}", (*notes, *self.notes))
 
     def to_dict(self, level: float = 0.95) -> Document:
-        columns = self.table(level)
-        rows = [{name: plain(column[i]) for name, column in columns.items()} for i in range(len(self.terms))]
         return {
             "format": "warner trait regression",
             "version": 1,
@@ -357,7 +356,7 @@ class TraitRegression(Result):
             "share": {"name": self.name, "meaning": self.meaning},
             "level": level,
             "notes": self.notes,
-            "coefficients": rows,
+            "coefficients": rows(self.table(level)),
         }
 
     def text(self, level: float = 0.95) -> str:

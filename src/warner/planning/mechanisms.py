@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from warner.arrays import objects
 from warner.designs import MECHANISMS
 from warner.designs.exact import exact
 from warner.designs.labels import canonical
@@ -38,7 +39,7 @@ from warner.inference.intervals import Confidence
 from warner.planning.precision import Precision, Question, check_people, check_question, measure_of
 from warner.planning.solving import fewest_people
 from warner.planning.wording import MEASURES, share_text
-from warner.results import Result, plain
+from warner.results import Result, plain, rows
 from warner.typesetting import Printed, in_digits
 from warner.words import counted, points, rounded_up, wrapped
 
@@ -180,7 +181,7 @@ class Mechanisms(Result):
             the error that they reach, and ``decoding``, the steps from their reports to counts.
         """
         columns = {
-            "mechanism": np.array([candidate.name for candidate in self.candidates], dtype=object),
+            "mechanism": objects(candidate.name for candidate in self.candidates),
             "variance": np.array([candidate.variance for candidate in self.candidates]),
             "bits": np.array([candidate.bits for candidate in self.candidates]),
             "recommended": np.array([candidate.name == self.recommended for candidate in self.candidates]),
@@ -192,7 +193,7 @@ class Mechanisms(Result):
             np.nan if n is None else Precision(design, self.question).measured(float(n)) for design, n in designs
         ]
         return columns | {
-            "people": np.array(self.needed, dtype=object),
+            "people": objects(self.needed),
             self.question.measure: np.array(reached),
             "decoding": np.array([np.nan if n is None else design.decoding(float(n)) for design, n in designs]),
         }
@@ -213,13 +214,11 @@ class Mechanisms(Result):
 
     def to_dict(self) -> Document:
         """Give the table, row by row, and the mechanism that is recommended, as what JSON can hold."""
-        table = self.table()
-        rows = zip(*(column.tolist() for column in table.values()), strict=True)
         return {
             "answers": len(self.domain),
             "epsilon": float(exact("epsilon", self.epsilon)),
             "goal": plain(self.question.goal),
-            "mechanisms": [dict(zip(table, map(plain, row), strict=True)) for row in rows],
+            "mechanisms": rows(self.table()),
             "recommended": self.recommended,
             "reason": self.reason,
         }

@@ -247,7 +247,7 @@ class Plan(Result):
             "design": self.design.to_dict(),
             **{name: plain(getattr(self, name)) for name in (*asked, *told, "shuffled_epsilon")},
             "population": None if self.population is None else self.population.tolist(),
-            "errors": {name: plain(error) for name, error in self.errors.items()},
+            "errors": plain(self.errors),
             "advice": list(self.advice),
             "mechanisms": None if self.mechanisms is None else self.mechanisms.to_dict(),
         }

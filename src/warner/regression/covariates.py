@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import narwhals as nw
 import numpy as np
 
+from warner.arrays import objects
 from warner.designs.labels import is_missing
 from warner.reports.queries import is_text
 from warner.words import counted, enumerated
@@ -61,8 +62,8 @@ def column(name: str, values: Any, *, text: bool = False) -> Column:
         native = None
     if native is not None:
         return _of_series(name, native, text=text)
-    objects = values.tolist() if hasattr(values, "tolist") else list(values)
-    return _of_texts(objects) if text else _of_objects(name, objects)
+    listed = values.tolist() if hasattr(values, "tolist") else list(values)
+    return _of_texts(listed) if text else _of_objects(name, listed)
 
 
 def columns_of(frame: Any, names: Iterable[str]) -> Columns:
@@ -138,7 +139,7 @@ def numbered(values: Values) -> tuple[Integers, Values]:
     levels = sorted(set(listed))
     index = {level: number for number, level in enumerate(levels)}
     place = np.fromiter((index[value] for value in listed), dtype=np.int64, count=len(listed))
-    return place, as_objects(levels)
+    return place, objects(levels)
 
 
 def refuse_infinite(name: str, values: Values) -> None:
@@ -192,11 +193,11 @@ def _of_numbers(values: Values) -> Column:
     return Column(numbers, np.isnan(numbers))
 
 
-def _of_objects(name: str, objects: list[Any]) -> Column:
-    missing = np.fromiter((is_missing(value) for value in objects), dtype=bool, count=len(objects))
-    kinds = {type(value) for value, lost in zip(objects, missing.tolist(), strict=True) if not lost}
+def _of_objects(name: str, values: list[Any]) -> Column:
+    missing = np.fromiter((is_missing(value) for value in values), dtype=bool, count=len(values))
+    kinds = {type(value) for value, lost in zip(values, missing.tolist(), strict=True) if not lost}
     if not kinds:
-        return Column(np.zeros(len(objects)), missing)
+        return Column(np.zeros(len(values)), missing)
     for types, dtype, filler in (
         ((str,), object, ""),
         ((bool, np.bool_), np.bool_, False),
@@ -205,11 +206,11 @@ def _of_objects(name: str, objects: list[Any]) -> Column:
     ):
         if all(issubclass(one, types) and (one is not bool or bool in types) for one in kinds):
             filled: list[Any] = [
-                filler if lost else value for value, lost in zip(objects, missing.tolist(), strict=True)
+                filler if lost else value for value, lost in zip(values, missing.tolist(), strict=True)
             ]
             if dtype is np.int64 and any(not -(2**63) <= value < 2**63 for value in filled):
                 continue
-            return Column(as_objects(filled) if dtype is object else np.array(filled, dtype=dtype), missing)
+            return Column(objects(filled) if dtype is object else np.array(filled, dtype=dtype), missing)
     names = " and ".join(sorted(one.__name__ for one in kinds))
     raise TypeError(
         f"column {name!r} must hold {KINDS}, all of one kind, but holds {names}; make it one of these first"
@@ -225,11 +226,4 @@ def _of_texts(texts: list[str | None]) -> Column:
         table = {text: number(text) for text in given}
         return Column(np.array([table.get(text or "", 0) for text in texts]), np.array(lost, dtype=bool))
     missing = np.array([text is None for text in texts], dtype=bool)
-    return Column(as_objects(["" if text is None else text for text in texts]), missing)
-
-
-def as_objects(values: Sequence[Any]) -> Values:
-    """Give an array of Python objects."""
-    whole = np.empty(len(values), dtype=object)
-    whole[:] = values
-    return whole
+    return Column(objects(["" if text is None else text for text in texts]), missing)

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from warner.arrays import objects
 from warner.inference.two_answers import answers_of_interest
 from warner.regression.cautions import cautions
 from warner.regression.intervals import freedom_column, p_values, taken
 from warner.regression.means import at_the_boundary, boundary_notes, mean_limits, mean_of_columns, mean_over_people
-from warner.results import Result, plain
+from warner.results import Result, rows
 from warner.typesetting import Printed, estimate_columns, labels
 from warner.words import counted, enumerated, level_text, quoted, sentence, tabulated
 
@@ -86,35 +87,28 @@ class Margins(Result):
             these were found. The standard error is NaN where some of the shares are estimated as 0 or 1.
         """
         rows, k = self.changes.shape
-        terms, answers = np.empty(rows * k, dtype=object), np.empty(rows * k, dtype=object)
-        terms[:] = [effect for effect in self.effects for _ in range(k)]
-        answers[:] = list(self.domain) * rows
         statistic = self.statistic.ravel()
         return {
-            "term": terms,
-            "answer": answers,
+            "term": objects(effect for effect in self.effects for _ in range(k)),
+            "answer": objects(list(self.domain) * rows),
             "estimate": self.changes.ravel(),
             "se": self.errors.ravel(),
             "statistic": statistic,
             "p": p_values(statistic, None if self.freedom is None else self.freedom.ravel()),
             "low": self.low.ravel(),
             "high": self.high.ravel(),
-            "interval": np.array([method for row in self.methods for method in row], dtype=object),
+            "interval": objects(method for row in self.methods for method in row),
             "freedom": freedom_column(self.freedom, rows * k),
         }
 
     def to_dict(self) -> Document:
         """Give what JSON can hold."""
-        columns = {name: column.tolist() for name, column in self.table().items()}
         return {
             "level": self.level,
             "target": self.target,
             "people": self.people,
             "notes": list(self.notes),
-            "effects": [
-                {name: plain(value) for name, value in zip(columns, row, strict=True)}
-                for row in zip(*columns.values(), strict=True)
-            ],
+            "effects": rows(self.table()),
         }
 
     def of_interest(self) -> dict[str, Counts]:

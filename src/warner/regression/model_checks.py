@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import chdtrc
 
+from warner.arrays import objects
 from warner.regression.model_tests import most_likely
 from warner.regression.standard_errors import sampled
-from warner.results import Result, plain
+from warner.results import Result, plain, rows
 from warner.typesetting import Printed, p_value_cells
 from warner.words import counted, enumerated, p_value, shortened, tabulated
 
@@ -142,13 +143,11 @@ class ModelCheck(Result):
         if self.groups is None:
             return {name: np.empty(0) for name in names}
         count, reports = self.groups.observed.shape
-        labels = np.empty(count * reports, dtype=object)
-        labels[:] = list(self.groups.reports) * count
         columns = (
             np.repeat(np.arange(1, count + 1), reports),
             np.repeat(self.groups.people, reports),
             np.repeat(self.groups.predicted, reports),
-            labels,
+            objects(list(self.groups.reports) * count),
             self.groups.observed.ravel(),
             self.groups.expected.ravel(),
         )
@@ -184,26 +183,19 @@ class ModelCheck(Result):
 
     def to_dict(self) -> Document:
         """Give what JSON can hold."""
-        columns = {name: column.tolist() for name, column in self.table().items()}
         tested = None
         if self.groups is not None:
             tested = {name: plain(getattr(self.groups, name)) for name in ("statistic", "freedom", "p")}
-        deviance = None
-        if self.deviance is not None:
-            deviance = {name: plain(value) for name, value in self.deviance._asdict().items()}
         return {
             "formula": self.formula,
             "people": self.people,
             "cells": self.cells,
             "small_cells": list(self.small),
             "notes": self._bounds(),
-            "deviance": deviance,
+            "deviance": None if self.deviance is None else plain(self.deviance._asdict()),
             "groups_test": tested,
             "reason": self.reason,
-            "groups": [
-                {name: plain(value) for name, value in zip(columns, row, strict=True)}
-                for row in zip(*columns.values(), strict=True)
-            ],
+            "groups": rows(self.table()),
         }
 
     def text(self) -> str:

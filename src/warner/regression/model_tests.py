@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import chdtrc, fdtrc
 
+from warner.arrays import objects
 from warner.designs.facts import ChannelOperator
 from warner.estimators import channel_mle
 from warner.regression.cautions import of_coefficients
@@ -105,11 +106,11 @@ class ModelTests(Result):
         The last are the second degrees of freedom where p is that of an F distribution, else infinite.
         """
         return {
-            "term": np.array(self.names, dtype=object),
+            "term": objects(self.names),
             "statistic": np.array([test.statistic for test in self.tests]),
             "freedom": np.array([test.freedom for test in self.tests]),
             "p": np.array([test.p for test in self.tests]),
-            "test": np.array([test.test for test in self.tests], dtype=object),
+            "test": objects(test.test for test in self.tests),
             "denominator": np.array([test.denominator or np.inf for test in self.tests]),
         }
 
@@ -120,8 +121,7 @@ class ModelTests(Result):
             "people": self.people,
             "notes": list(self.notes),
             "tests": [
-                {"term": name, **{field: plain(value) for field, value in test._asdict().items()}}
-                for name, test in zip(self.names, self.tests, strict=True)
+                {"term": name, **plain(test._asdict())} for name, test in zip(self.names, self.tests, strict=True)
             ],
         }
 

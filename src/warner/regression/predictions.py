@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 
+from warner.arrays import objects
 from warner.inference.two_answers import answers_of_interest, remainder
 from warner.regression.cautions import cautions
 from warner.regression.cluster_robust import Accuracy
@@ -38,7 +39,7 @@ from warner.regression.mean_profiles import MeanShare
 from warner.regression.means import boundary_notes, check_target, mean_ends, mean_limits, mean_over_people
 from warner.regression.profiles import Combination, LogOdds
 from warner.regression.terms import by_name
-from warner.results import Result, plain
+from warner.results import Result, rows
 from warner.typesetting import Printed, in_digits, labels, share_columns
 from warner.words import counted, enumerated, level_text, percent, sentence, tabulated
 
@@ -110,31 +111,25 @@ class Prediction(Result):
             the degrees of freedom of Student's t with clusters, else infinite.
         """
         rows, k = self.shares.shape
-        answers = np.empty(rows * k, dtype=object)
-        answers[:] = list(self.domain) * rows
         return {name: np.repeat(np.asarray(column), k) for name, column in self.profiles.items()} | {
-            "answer": answers,
+            "answer": objects(list(self.domain) * rows),
             "share": self.shares.ravel(),
             "se": self.errors.ravel(),
             "low": self.low.ravel(),
             "high": self.high.ravel(),
-            "interval": np.array([method for row in self.methods for method in row], dtype=object),
+            "interval": objects(method for row in self.methods for method in row),
             "freedom": freedom_column(self.freedom, rows * k),
         }
 
     def to_dict(self) -> Document:
         """Give what JSON can hold."""
-        columns = {name: column.tolist() for name, column in self.table().items()}
         return {
             "level": self.level,
             "target": self.target,
             "averaged": list(self.averaged),
             "people": self.people,
             "notes": list(self.notes),
-            "shares": [
-                {name: plain(value) for name, value in zip(columns, row, strict=True)}
-                for row in zip(*columns.values(), strict=True)
-            ],
+            "shares": rows(self.table()),
         }
 
     def of_interest(self) -> dict[str, Counts]:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from warner.arrays import objects
 from warner.regression.intervals import freedom_column, p_values
-from warner.results import plain
+from warner.results import plain, rows
 
 if TYPE_CHECKING:
     from warner.arrays import Counts
@@ -26,19 +27,17 @@ def columns(fit: Regression, level: float, interval: str, *, odds: bool = False)
     if odds and fit.specification.link != "logit":
         raise ValueError(f"odds must be left out for the link {fit.specification.link!r}: it has no odds ratios")
     ends, names, b = fit.limits(level, interval), fit.specification.coefficients, fit.coefficients
-    answers = np.empty(len(names), dtype=object)
-    answers[:] = [name.answer for name in names]
     shown = np.exp if odds else np.asarray
     return {
-        "term": np.array([name.term for name in names], dtype=object),
-        "answer": answers,
+        "term": objects(name.term for name in names),
+        "answer": objects(name.answer for name in names),
         "odds_ratio" if odds else "estimate": shown(b),
         "se": np.where(np.isfinite(b), np.exp(b), np.nan) * fit.standard_errors if odds else fit.standard_errors,
         "statistic": ends.statistic,
         "p": p_values(ends.statistic, fit.freedom),
         "low": shown(ends.low),
         "high": shown(ends.high),
-        "interval": np.array(ends.method, dtype=object),
+        "interval": objects(ends.method),
         "freedom": freedom_column(fit.freedom, len(names)),
     }
 
@@ -48,7 +47,6 @@ def record(fit: Regression, level: float, interval: str, *, odds: bool = False) 
 
     Numbers that are not finite are None; "infinite" says why.
     """
-    table = {name: column.tolist() for name, column in columns(fit, level, interval, odds=odds).items()}
     data, specification = fit.model_data, fit.specification
     return {
         "format": KIND,
@@ -81,8 +79,5 @@ def record(fit: Regression, level: float, interval: str, *, odds: bool = False) 
             for answer, term, estimate, why in fit.infinite
         ],
         "odds": odds,
-        "coefficients": [
-            {name: plain(value) for name, value in zip(table, row, strict=True)}
-            for row in zip(*table.values(), strict=True)
-        ],
+        "coefficients": rows(columns(fit, level, interval, odds=odds)),
     }

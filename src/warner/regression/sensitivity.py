@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from warner.arrays import objects
 from warner.designs.exact import probability
 from warner.designs.labels import positions
 from warner.regression.starts import Start
-from warner.results import Result, plain
+from warner.results import Result, rows
 from warner.typesetting import Printed, estimate_columns, in_digits, labels
 from warner.words import counted, enumerated, level_text, tabulated
 
@@ -71,11 +72,9 @@ class Sensitivities(Result):
         ends, shares = fit.limits(self.level), fit.predict(level=self.level)
         names = [(name.term, name.answer) for name in fit.specification.coefficients]
         names += [(MEAN_SHARE, answer) for answer in fit.specification.domain]
-        terms, answers = np.empty(len(names), dtype=object), np.empty(len(names), dtype=object)
-        terms[:], answers[:] = [term for term, _ in names], [answer for _, answer in names]
         return {
-            "term": terms,
-            "answer": answers,
+            "term": objects(term for term, _ in names),
+            "answer": objects(answer for _, answer in names),
             "estimate": np.append(fit.coefficients, shares.shares[0]),
             "se": np.append(fit.standard_errors, shares.errors[0]),
             "low": np.append(ends.low, shares.low[0]),
@@ -102,16 +101,12 @@ class Sensitivities(Result):
 
     def to_dict(self) -> Document:
         """Give what JSON can hold."""
-        columns = {name: column.tolist() for name, column in self.table().items()}
         return {
             "formula": self.fits[0].model_data.formula,
             "safe": self.safe,
             "level": self.level,
             "notes": list(self.notes),
-            "values": [
-                {name: plain(value) for name, value in zip(columns, row, strict=True)}
-                for row in zip(*columns.values(), strict=True)
-            ],
+            "values": rows(self.table()),
         }
 
     def printed(self, **options: Any) -> Printed:
