@@ -41,7 +41,7 @@ from warner.noncompliance import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SURVEYS = json.loads((Path(__file__).parent / "reference" / "surveys.json").read_text())
+SURVEYS = json.loads((Path(__file__).parents[1] / "reference" / "surveys.json").read_text())
 CASES = {case["id"]: case for case in SURVEYS["cases"]}
 PEERS = {case["id"]: case for case in SURVEYS["peer_outputs"]["cases"]}
 MANY = 10**16  # times as many people: their chance errors are nothing beside those of the other sample
