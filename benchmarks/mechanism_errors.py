@@ -22,7 +22,7 @@ from warner.inference.intervals import Confidence
 from warner.metrics import squared_error_sum
 from warner.planning.mechanisms import candidates
 from warner.planning.precision import Precision, Question
-from warner.reports.stored import Kept, KeptBlock
+from warner.reports.stored import ReportBlock, StoredReports
 from warner.simulate import zipf
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def surveyed(design: Design, truth: Array, n: int, rng: np.random.Generator) -> 
     people = np.repeat(np.arange(design.k), rng.multinomial(n, truth))
     reports = design.draw(people, rng.bytes)
     counts, number, histogram = design.counted(reports)
-    return Tally(design, counts, n=number, histogram=histogram, kept=Kept.held(KeptBlock(reports)))
+    return Tally(design, counts, n=number, histogram=histogram, kept=StoredReports.in_memory(ReportBlock(reports)))
 
 
 def geometric(values: list[float]) -> float:

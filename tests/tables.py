@@ -10,7 +10,7 @@ import numpy as np
 
 from warner import Channel, RandomizedResponse, Tally, metrics
 from warner.inference.binomial import Rates, share_interval
-from warner.reports.stored import Kept, KeptBlock
+from warner.reports.stored import ReportBlock, StoredReports
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,5 +51,5 @@ def whole(design: Any, reports: Any, group: Any = None, **options: Any) -> Tally
     named: dict[str, Any] = (
         {} if group is None else {"by": ("g",), "groups": tuple((place,) for place in range(groups))}
     )
-    kept = Kept.held(KeptBlock(reports, group=group))
+    kept = StoredReports.in_memory(ReportBlock(reports, group=group))
     return Tally(design, counts, n=n, histogram=histogram, kept=kept, **named, **options)

@@ -36,7 +36,7 @@ from warner.inference.comparisons import compare, compare_groups
 from warner.inference.differences import difference, difference_between
 from warner.inference.exact_differences import barnard_test
 from warner.inference.intervals import Confidence
-from warner.reports.stored import Kept, KeptBlock
+from warner.reports.stored import ReportBlock, StoredReports
 
 YES = ["yes", "no"]
 FORCED = Channel([["11/12", "1/12"], ["1/6", "5/6"]], YES, YES)
@@ -249,7 +249,7 @@ def test_weights_make_a_test_on_whole_reports_approximate() -> None:
     reports = np.packbits([[1, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 0, 1]], axis=1)
     weights = np.array([1.0, 2.0, 1.5, 0.5])
     counts, n, _ = SETS.counted(reports, weights)
-    kept = Kept.held(KeptBlock(reports, weights))
+    kept = StoredReports.in_memory(ReportBlock(reports, weights))
     found = compare(Tally(SETS, counts, n=n, squares=float(weights @ weights), kept=kept), "a", "b", Confidence())
     assert found.test == "approximate"
     effective = 25 / (weights @ weights)  # that many equal reports; of these 2.5/5 are {a, not b}, 1.5/5 the reverse

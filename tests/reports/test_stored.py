@@ -24,7 +24,7 @@ from warner import (
 )
 from warner.reports import batches, counting
 from warner.reports import stored as kept_reports
-from warner.reports.stored import Kept, KeptBlock
+from warner.reports.stored import ReportBlock, StoredReports
 
 BITS = UnaryEncoding(list("abcdefghijk"), odds=(3, 1))
 LONG = SubsetSelection(70, odds=(3, 1), size=20)  # more than 64 bits
@@ -54,7 +54,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counting, "HELD_BYTES", 0)
 
 
-def blocks_of(counted: Tally, group: int | None = None) -> list[KeptBlock]:
+def blocks_of(counted: Tally, group: int | None = None) -> list[ReportBlock]:
     assert counted.kept is not None
     return list(counted.kept.blocks(group))
 
@@ -152,9 +152,9 @@ def test_equal_reports_are_kept_once_where_that_pays() -> None:
 
 def test_pieces_in_memory_are_of_bounded_size() -> None:
     rows = np.random.default_rng(1).integers(0, 256, (100, 9), dtype=np.uint8)
-    sizes = [len(block.reports) for block in Kept.held(KeptBlock(rows)).blocks()]
+    sizes = [len(block.reports) for block in StoredReports.in_memory(ReportBlock(rows)).blocks()]
     assert sizes == [16] * 6 + [4]
-    assert np.shares_memory(next(Kept.held(KeptBlock(rows)).blocks()).reports, rows)
+    assert np.shares_memory(next(StoredReports.in_memory(ReportBlock(rows)).blocks()).reports, rows)
 
 
 @pytest.mark.parametrize("engine", ["polars", "csv"])

@@ -290,7 +290,7 @@ def _largest_growth(
 
 def _evidence_by_count(share: Array, histogram: Histograms, symmetry: Symmetry, *, valid: bool) -> Evidence:
     """Give log-likelihood and certificate from the shares of the distinct counts: equal counts have equal shares."""
-    values, repeats = histogram.levels.values, histogram.levels.repeats
+    values, repeats = histogram.distinct.values, histogram.distinct.repeats
     n = repeats @ values
     fit = np.nan
     if share.min() >= 0:

@@ -71,7 +71,7 @@ def shares(
     rows, sums, k = flat.counts, flat.n, flat.counts.shape[-1]
     if flat.whole and flat.single:
         exact = level_shares(histograms, symmetry, line, cut=cut, exclusive=exclusive)
-        return histograms.levels.spread(exact).reshape(histograms.counts.shape)
+        return histograms.distinct.for_each_column(exact).reshape(histograms.counts.shape)
     result = np.empty(rows.shape)
     doubtful = np.ones(len(rows), dtype=bool)
     if not (flat.whole and (k > LONG_ROW or not exclusive)):
@@ -85,7 +85,7 @@ def shares(
         for place in np.flatnonzero(doubtful).tolist():
             row = flat.row(place)
             exact = level_shares(row, symmetry, line, cut=cut, exclusive=exclusive)
-            result[place] = row.levels.spread(exact)
+            result[place] = row.distinct.for_each_column(exact)
     return result.reshape(histograms.counts.shape)
 
 
@@ -93,7 +93,7 @@ def level_shares(
     histogram: Histograms, symmetry: Symmetry, line: Line, *, cut: bool = True, exclusive: bool = True
 ) -> Array:
     """Evaluate a line at the distinct counts of one histogram, in whole numbers: at most about sqrt(2 N) of them."""
-    levels = histogram.levels
+    levels = histogram.distinct
     k, n = levels.counts.size, int(histogram.n.item())
     a, b = symmetry[:2]
     upright = a > b

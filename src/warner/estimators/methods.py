@@ -149,7 +149,7 @@ def _by_line(histograms: Histograms, design: Design, line: lines.Line, *, cut: b
     if not (histograms.whole and histograms.single):
         return Solution(lines.shares(histograms, design.symmetry, line, cut=cut, exclusive=design.exclusive))
     by_level = lines.level_shares(histograms, design.symmetry, line, cut=cut, exclusive=design.exclusive)
-    return Solution(histograms.levels.spread(by_level)[np.newaxis], by_level=by_level)
+    return Solution(histograms.distinct.for_each_column(by_level)[np.newaxis], by_level=by_level)
 
 
 def _inverted(parts: Parts) -> Solution:
@@ -203,7 +203,7 @@ def _shrunk(parts: Parts) -> Solution:
     if not (histograms.whole and histograms.single):
         return Solution(shrunk(histograms, design))
     by_level = level_shares(histograms, design)
-    return Solution(histograms.levels.spread(by_level)[np.newaxis], by_level=by_level)
+    return Solution(histograms.distinct.for_each_column(by_level)[np.newaxis], by_level=by_level)
 
 
 def _group_by_group(parts: Parts, solver: Callable[[Parts], Fit]) -> Solution:

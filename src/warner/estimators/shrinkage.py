@@ -186,14 +186,14 @@ def _keep_freed_memory() -> None:
 
 def _of_some(histograms: Histograms, design: Design, target: str, beliefs: Beliefs) -> Array:
     if histograms.whole and histograms.single:
-        return histograms.levels.spread(level_shares(histograms, design, target, beliefs))
+        return histograms.distinct.for_each_column(level_shares(histograms, design, target, beliefs))
     values, repeats, which = _distinct(histograms.counts)
     return np.take_along_axis(_solved(values, repeats, histograms, design, target, beliefs), which, axis=-1)
 
 
 def level_shares(histogram: Histograms, design: Design, target: str = "realised", beliefs: Beliefs = BELIEFS) -> Array:
     """Estimate the shares of the distinct counts of one histogram of whole numbers."""
-    levels = histogram.levels
+    levels = histogram.distinct
     values, repeats = levels.values[np.newaxis], levels.repeats[np.newaxis].astype(np.float64)
     return np.asarray(_solved(values, repeats, histogram, design, target, beliefs)[0])
 

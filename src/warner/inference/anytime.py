@@ -36,7 +36,7 @@ from warner.inference.binomial import Rates, all_at_each_count, standard_error
 if TYPE_CHECKING:
     from warner.arrays import Array, Mask, Numbers
     from warner.designs.facts import Readout
-    from warner.reports.counts import Levels
+    from warner.reports.counts import DistinctCounts
     from warner.reports.pools import Collected
 
 NEWTON_STEPS = 60
@@ -57,7 +57,9 @@ def refuse_anytime(tally: Collected, method: str | None) -> None:
         )
 
 
-def anytime_interval(readout: Readout, alpha: float, levels: Levels | None = None) -> tuple[Array, Array, Array]:
+def anytime_interval(
+    readout: Readout, alpha: float, levels: DistinctCounts | None = None
+) -> tuple[Array, Array, Array]:
     """Give intervals of shares that ever miss with probability at most alpha, and standard errors: low, high, error.
 
     They are from 0 to 1 where reports do not tell a share.

@@ -20,13 +20,13 @@ from scipy.special import betainc, betaincc, betainccinv, betaincinv, ndtri
 
 from warner.arrays import SMALLEST, Numbers
 from warner.inference.realised import MOST_VARIANCE, fewest_holders, summable
-from warner.reports.counts import LONG_ROW, distinct
+from warner.reports.counts import LONG_ROW, distinct_counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from warner.arrays import Array, Counts, Mask
-    from warner.reports.counts import Levels
+    from warner.reports.counts import DistinctCounts
 
 TARGETS = {"population": "share in the population", "realised": "share among these people"}
 HAIR = 1e-12
@@ -95,7 +95,7 @@ def interval_and_error(
     tail: float,
     target: str,
     method: str | None = None,
-    levels: Levels | None = None,
+    levels: DistinctCounts | None = None,
 ) -> tuple[Array, Array, Array]:
     """Give `share_interval` and `standard_error` in one pass: low, high and error."""
 
@@ -107,7 +107,7 @@ def interval_and_error(
 
 
 def at_each_count(
-    function: Callable[[Array, Numbers], Array], counts: Counts, n: Numbers, levels: Levels | None = None
+    function: Callable[[Array, Numbers], Array], counts: Counts, n: Numbers, levels: DistinctCounts | None = None
 ) -> Array:
     """Evaluate a function of counts and their total; with many answers, once for each distinct count.
 
@@ -118,7 +118,10 @@ def at_each_count(
 
 
 def all_at_each_count(
-    function: Callable[[Array, Numbers], tuple[Array, ...]], counts: Counts, n: Numbers, levels: Levels | None = None
+    function: Callable[[Array, Numbers], tuple[Array, ...]],
+    counts: Counts,
+    n: Numbers,
+    levels: DistinctCounts | None = None,
 ) -> tuple[Array, ...]:
     """Evaluate several functions in one go; see `at_each_count`."""
     k = counts.shape[-1]
@@ -127,8 +130,8 @@ def all_at_each_count(
     rows, totals = counts.reshape(-1, k), np.broadcast_to(n, (*counts.shape[:-1], 1)).reshape(-1)
     results = []
     for row, total in zip(rows, totals, strict=True):
-        known = distinct(row, int(row.max())) if levels is None else levels
-        results.append([known.spread(values) for values in function(known.values.astype(np.float64), total)])
+        known = distinct_counts(row, int(row.max())) if levels is None else levels
+        results.append([known.for_each_column(values) for values in function(known.values.astype(np.float64), total)])
     if len(results) == 1:
         return tuple(values.reshape(counts.shape) for values in results[0])
     return tuple(np.stack(values).reshape(counts.shape) for values in zip(*results, strict=True))

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from warner.designs.contract import Design
     from warner.designs.labels import Labels
     from warner.documents import Document
-    from warner.reports.counts import Levels
+    from warner.reports.counts import DistinctCounts
     from warner.reports.pools import Collected
     from warner.reports.tallies import Tally
 
@@ -212,7 +212,7 @@ def limits(tally: Collected, confidence: Confidence, *, sets: Sets | None = None
         readout = part.readout(None if answered.all() else answered, sets, target=confidence.target)
         # Equal counts have equal intervals: the distinct ones are known from the estimate.
         one_by_one = sets is None and part.design.symmetry is not None and part.one_long_row and answered.all()
-        levels = part.histograms(None).levels if one_by_one else None
+        levels = part.histograms(None).distinct if one_by_one else None
         methods: tuple[str, ...] = ("anytime",)
         if confidence.anytime:
             low, high, error = anytime_interval(readout, 2 * tail, levels)
@@ -284,7 +284,9 @@ def _all_names(names: Iterable[Iterable[str]]) -> tuple[str, ...]:
 # One collection
 
 
-def _single(readout: Readout, tail: float, target: str, method: str | None, levels: Levels | None = None) -> Limits:
+def _single(
+    readout: Readout, tail: float, target: str, method: str | None, levels: DistinctCounts | None = None
+) -> Limits:
     if readout.exact.all():
         rate = Rates(readout.base, readout.gain)
         low, high, error = interval_and_error(readout.count, readout.trials, rate, tail, target, method, levels)

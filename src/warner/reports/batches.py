@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from warner.designs import Design
     from warner.designs.forms import Form
     from warner.reports.queries import Columns, Frame, Source
-    from warner.reports.stored import KeptBlock
+    from warner.reports.stored import ReportBlock
     from warner.reports.subtotals import Column, Subtotal
     from warner.reports.tallies import Group
 
@@ -254,7 +254,7 @@ class FileReports:
     stamps: tuple[Stamp, ...]
     rows: int
 
-    def __call__(self) -> Iterator[KeptBlock]:
+    def __call__(self) -> Iterator[ReportBlock]:
         """Go through the reports once."""
         rows = 0
         with readable(shown(self.places)):

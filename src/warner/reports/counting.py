@@ -42,7 +42,7 @@ from warner.reports.queries import (
     refuse_types,
     with_numbers,
 )
-from warner.reports.stored import Kept
+from warner.reports.stored import StoredReports
 from warner.reports.subtotals import NOTHING, Rows, added, grouped, subtotal
 from warner.reports.tallies import Tally, refuse_design
 from warner.reports.versions import only, refuse_other_versions, refuse_strange, rows_where
@@ -314,7 +314,7 @@ class _Options(NamedTuple):
 
 
 def _finished(
-    total: Subtotal, design: Design, by: tuple[str, ...], options: _Options, kept: Kept | None = None
+    total: Subtotal, design: Design, by: tuple[str, ...], options: _Options, kept: StoredReports | None = None
 ) -> Tally:
     """Make the tally of all that was counted, unless something in it must be refused."""
     refuse_amounts("counts" if options.weights is None else "weights", total.bad)
@@ -447,13 +447,13 @@ def _tally_batches(source: Source, design: Design, columns: Columns, options: _O
     if options.keep and not fits:
         places = tuple(str(Path(place).absolute()) for place in source.places)
         again = FileReports(places, columns, form, total.numbers(), stamps, total.rows)
-        reports = Kept((again,), (None,))
+        reports = StoredReports((again,), (None,))
     return _finished(total, design, columns.by, options, reports)
 
 
-def _held(parts: list[Rows], total: Subtotal, options: _Options) -> Kept | None:
+def _held(parts: list[Rows], total: Subtotal, options: _Options) -> StoredReports | None:
     """Keep reports in memory, if they are to be kept."""
-    return Kept.held(*(rows.kept(total.numbers()) for rows in parts)) if options.keep else None
+    return StoredReports.in_memory(*(rows.kept(total.numbers()) for rows in parts)) if options.keep else None
 
 
 def _tally_objects(frame: Frame, design: Design, columns: Columns, options: _Options) -> Tally:

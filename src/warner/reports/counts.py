@@ -2,7 +2,7 @@
 
 Counts are whole numbers (int64) or sums of weights (float64), of shape (..., columns): one for each column of the
 design. Among many answers only a few counts are distinct (at most about sqrt(2 N) of N reports), and equal counts have
-equal shares, intervals and p-values: `Histograms.levels` finds them once, for all who work on them.
+equal shares, intervals and p-values: `Histograms.distinct` finds them once, for all who work on them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Counts, Integers, Mask
     from warner.designs.facts import ChannelOperator
-    from warner.reports.stored import Kept
+    from warner.reports.stored import StoredReports
 
 LONG_ROW = 2**12  # longer histograms are cheaper by their distinct counts than answer by answer
 SMALL_TABLE = 2**12  # cells that stay in the processor's cache
@@ -66,7 +66,7 @@ class Block(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Levels:
+class DistinctCounts:
     """The distinct counts of one histogram, in rising order, and how often each occurs.
 
     A table with a cell for each count from the smallest on tells what was computed for it; the few counts beyond its
@@ -91,18 +91,18 @@ class Levels:
         """How many columns have a count as small as each or smaller, and their sum; the smallest first."""
         return np.cumsum(self.repeats), np.cumsum(self.repeats * self.values)
 
-    def spread(self, results: Array) -> Array:
+    def for_each_column(self, results: Array) -> Array:
         """Give every column what was computed for its count."""
         light = self.values[: self.values.searchsorted(self.smallest + self.cells)]
         table = np.zeros(self.cells + 1, dtype=results.dtype)
         table[light - self.smallest] = results[: light.size]
         if not self.smallest and not self.heavy.size:
             return table.take(self.counts)
-        spread = np.empty(self.counts.size, dtype=results.dtype)
+        columns = np.empty(self.counts.size, dtype=results.dtype)
         for part, cells in _in_cells(self.counts, self.smallest, self.cells):
-            table.take(cells, out=spread[part], mode="clip")
-        spread[self.heavy] = results[self.rank]
-        return spread
+            table.take(cells, out=columns[part], mode="clip")
+        columns[self.heavy] = results[self.rank]
+        return columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +117,7 @@ class Histograms:
     n: Counts
     largest: float
     kinds: Counts | None = None
-    kept: Kept | None = None
+    kept: StoredReports | None = None
     groups: Integers | None = None
     effective: Array | None = None
 
@@ -132,9 +132,9 @@ class Histograms:
         return self.n.size == 1
 
     @cached_property
-    def levels(self) -> Levels:
+    def distinct(self) -> DistinctCounts:
         """The distinct counts, of one histogram of whole numbers."""
-        return distinct(self.counts.reshape(-1), int(self.largest))
+        return distinct_counts(self.counts.reshape(-1), int(self.largest))
 
     def rows(self) -> Histograms:
         """Give the same counts with a single leading axis."""
@@ -379,14 +379,14 @@ def refuse_empty(totals: Counts) -> None:
         raise ValueError(f"counts must hold at least one report, but all are zero{where}")
 
 
-def distinct(counts: Integers, largest: int) -> Levels:
+def distinct_counts(counts: Integers, largest: int) -> DistinctCounts:
     """Find the distinct counts of a histogram, in two passes and a table that is not longer than it."""
     longest = max(counts.size, LONG_ROW)
     nobody = np.zeros(0, dtype=np.int64)
     if largest < longest:
         tally = np.bincount(counts)
         values = np.flatnonzero(tally)
-        return Levels(values, tally[values], counts, 0, largest + 1, nobody, nobody)
+        return DistinctCounts(values, tally[values], counts, 0, largest + 1, nobody, nobody)
     smallest = int(counts.min())
     cells = min(longest, SMALL_TABLE, largest - smallest + 1)
     tally, heavy = _tallied(counts, smallest, cells)
@@ -395,7 +395,7 @@ def distinct(counts: Integers, largest: int) -> Levels:
         tally, heavy = _tallied(counts, smallest, cells)
     light = np.flatnonzero(tally[:cells])
     large, rank, times = np.unique(counts[heavy], return_inverse=True, return_counts=True)
-    return Levels(
+    return DistinctCounts(
         np.concatenate([light + smallest, large]),
         np.concatenate([tally[light], times]),
         counts,

@@ -17,38 +17,38 @@ if TYPE_CHECKING:
 PIECE = 2**15  # reports in a block: whoever goes through it needs some memory for each of them
 
 
-class KeptBlock(NamedTuple):
+class ReportBlock(NamedTuple):
     """Some reports, in codes, how often each was made or how much it weighs (once if None), and the group of each."""
 
     reports: Counts
     amounts: Counts | None = None
     group: Integers | None = None
 
-    def where(self, chosen: Counts | slice) -> KeptBlock:
+    def where(self, chosen: Counts | slice) -> ReportBlock:
         """Give some of them."""
-        return KeptBlock(*(None if values is None else values[chosen] for values in self))  # type: ignore[arg-type]
+        return ReportBlock(*(None if values is None else values[chosen] for values in self))  # type: ignore[arg-type]
 
-    def pieces(self) -> Iterator[KeptBlock]:
+    def pieces(self) -> Iterator[ReportBlock]:
         """Give all of them, in blocks of bounded size."""
         return (self.where(slice(start, start + PIECE)) for start in range(0, len(self.reports), PIECE))
 
 
-Source: TypeAlias = Callable[[], Iterator[KeptBlock]]
+Source: TypeAlias = Callable[[], Iterator[ReportBlock]]
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class InMemory:
     """Reports in memory."""
 
-    blocks: tuple[KeptBlock, ...]
+    blocks: tuple[ReportBlock, ...]
 
-    def __call__(self) -> Iterator[KeptBlock]:
+    def __call__(self) -> Iterator[ReportBlock]:
         """Go through the reports once."""
         return iter(self.blocks)
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredReports:
     """Reports from one source or several, each of which gives its blocks anew whenever it is called.
 
     `places` holds for each source the number that its groups have among all groups; None where they are the same.
@@ -60,14 +60,14 @@ class Kept:
     streamed: bool = True
 
     @classmethod
-    def held(cls, *blocks: KeptBlock) -> Kept:
+    def in_memory(cls, *blocks: ReportBlock) -> StoredReports:
         """Keep reports in memory, in pieces of bounded size, those of each group together."""
         filled = [block for block in blocks if len(block.reports)]
         if filled and (filled[0].group is not None or _short(filled[0])):
             filled = [_collapsed(part) for part in _by_group(_joined(filled))]
-        return cls((Held(tuple(piece for block in filled for piece in block.pieces())),), (None,), streamed=False)
+        return cls((InMemory(tuple(piece for block in filled for piece in block.pieces())),), (None,), streamed=False)
 
-    def blocks(self, group: int | None = None) -> Iterator[KeptBlock]:
+    def blocks(self, group: int | None = None) -> Iterator[ReportBlock]:
         """Go through the reports of one group, or through all of them."""
         for source, places in zip(self.sources, self.places, strict=True):
             for block in source():
@@ -81,23 +81,23 @@ class Kept:
                 elif chosen.any():
                     yield block.where(chosen)
 
-    def renumbered(self, places: list[int]) -> Kept:
+    def renumbered(self, places: list[int]) -> StoredReports:
         """Give the same reports with their groups at other places."""
         renumbered = tuple(
             tuple(places) if before is None else tuple(places[place] for place in before) for before in self.places
         )
-        return Kept(self.sources, renumbered, self.streamed)
+        return StoredReports(self.sources, renumbered, self.streamed)
 
-    def __add__(self, other: Kept) -> Kept:
-        return Kept(self.sources + other.sources, self.places + other.places, self.streamed or other.streamed)
+    def __add__(self, other: StoredReports) -> StoredReports:
+        return StoredReports(self.sources + other.sources, self.places + other.places, self.streamed or other.streamed)
 
 
-def _joined(blocks: list[KeptBlock]) -> KeptBlock:
+def _joined(blocks: list[ReportBlock]) -> ReportBlock:
     fields = zip(*blocks, strict=True)
-    return KeptBlock(*(None if values[0] is None else np.concatenate(values) for values in fields))  # type: ignore[arg-type]
+    return ReportBlock(*(None if values[0] is None else np.concatenate(values) for values in fields))  # type: ignore[arg-type]
 
 
-def _by_group(block: KeptBlock) -> list[KeptBlock]:
+def _by_group(block: ReportBlock) -> list[ReportBlock]:
     if block.group is None:
         return [block]
     order = np.argsort(block.group, kind="stable")
@@ -105,12 +105,12 @@ def _by_group(block: KeptBlock) -> list[KeptBlock]:
     return [block.where(part) for part in np.split(order, first[1:])]
 
 
-def _short(block: KeptBlock) -> bool:
+def _short(block: ReportBlock) -> bool:
     """Tell whether reports are sets that fit into one number of 64 bits."""
     return block.reports.dtype == np.uint8 and block.reports.shape[1] <= 8
 
 
-def _collapsed(block: KeptBlock) -> KeptBlock:
+def _collapsed(block: ReportBlock) -> ReportBlock:
     """Keep equal reports of one group once, where there are so many that it pays."""
     if not _short(block):
         return block

@@ -18,7 +18,7 @@ from warner.designs.labels import MISSING, OUTSIDE, is_missing
 from warner.memory import TALLY_BYTES, refuse_beyond_memory
 from warner.reports.invalid_values import together
 from warner.reports.queries import INSIDE
-from warner.reports.stored import KeptBlock
+from warner.reports.stored import ReportBlock
 from warner.reports.tallies import Tally, group_order
 
 if TYPE_CHECKING:
@@ -73,14 +73,14 @@ class Rows(NamedTuple):
         np.add.at(total, self.place, amounts)
         return total
 
-    def kept(self, numbers: dict[Group, int]) -> KeptBlock:
+    def kept(self, numbers: dict[Group, int]) -> ReportBlock:
         """Give the reports to be kept, with the number that each one's group has there."""
         known = self.known()
         place = None
         if self.groups != EVERYBODY:
             place = np.array([numbers[group] for group in self.groups], dtype=np.int64)
             place = np.repeat(place, len(known.status)) if known.place is None else place[known.place]
-        return KeptBlock(known.reports, known.amounts, place)
+        return ReportBlock(known.reports, known.amounts, place)
 
 
 class Subtotal(NamedTuple):

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from warner.designs.labels import Labels
     from warner.reports.counts import Block
     from warner.reports.pools import Pool
-    from warner.reports.stored import Kept
+    from warner.reports.stored import StoredReports
 
 FORMAT = "warner tally"
 VERSION = 1
@@ -86,7 +86,7 @@ class Tally:
         With weights, the sum of their squares.
     backend : str or None
         The data-frame library that the reports came from, for results to go back to.
-    kept : Kept or None
+    kept : StoredReports or None
         The reports themselves, where they were kept for the likelihood; they are not written to files.
     dropped : mapping of str to int
         Of the unknown values, those that are known, as they are shown, and how often each was left out; they are not
@@ -110,7 +110,7 @@ class Tally:
     groups: tuple[Group, ...] = field(default=(), kw_only=True)
     squares: PerGroup = field(default=None, kw_only=True)
     backend: str | None = field(default=None, kw_only=True)
-    kept: Kept | None = field(default=None, kw_only=True)
+    kept: StoredReports | None = field(default=None, kw_only=True)
     dropped: Mapping[str, int] = field(default_factory=dict, kw_only=True)
     _largest: float = field(default=0.0, init=False, repr=False)
 
