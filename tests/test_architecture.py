@@ -11,6 +11,7 @@ import pytest
 import warner
 from warner.designs import MECHANISMS
 from warner.designs.contract import Design
+from warner.estimators import METHODS
 
 SOURCE = Path(warner.__file__).parent
 ROOT = SOURCE.parents[1]
@@ -131,6 +132,38 @@ def test_nobody_asks_a_design_what_kind_it_is(module: str) -> None:
             assert not named & kinds_of_design(), f"{module}:{node.lineno} asks for a kind of design"
         if isinstance(node, ast.Attribute) and node.attr == "mechanism" and room(module) in {"estimators", "inference"}:
             pytest.fail(f"{module}:{node.lineno} asks a design for its name")
+
+
+# Names that can be nothing else than a method's: power is also that of a test.
+METHOD_NAMES = set(METHODS) - {"power"}
+
+
+def method_names(text: str) -> list[int]:
+    """Give the lines that spell a method's name, but for defaults in the signature of a function."""
+    tree = ast.parse(text)
+    defaults = {
+        id(default)
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef)
+        for default in [*function.args.defaults, *function.args.kw_defaults]
+    }
+    return [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and node.value in METHOD_NAMES and id(node) not in defaults
+    ]
+
+
+# The papers compare methods by name, and the public names include functions that are called like them.
+@pytest.mark.parametrize(
+    "module", [module for module in MODULES if room(module) not in {"estimators", "papers", "names"}]
+)
+def test_what_is_known_of_a_method_stands_in_the_registry(module: str) -> None:
+    assert not method_names(MODULES[module].read_text(encoding="utf-8")), f"{module} spells the name of a method"
+
+
+def test_the_name_of_a_method_would_be_seen() -> None:
+    assert method_names('def f(method="mle"):\n    """Estimate by mle."""\n    return method == "inv_p"\n') == [3]
 
 
 def undocumented(text: str) -> list[str]:

@@ -10,11 +10,11 @@ import numpy as np
 
 from warner.arrays import objects
 from warner.designs.labels import all_labels
-from warner.estimators import Certificate, Method, fitted, refuse_silent
+from warner.estimators import UNBIASED, Certificate, Method, fitted, refuse_silent
 from warner.estimators.auto import Choice, choices
-from warner.estimators.likelihood import missed
-from warner.estimators.methods import SUM_ROUNDING
-from warner.estimators.own import described, method_asked
+from warner.estimators.fitting import SUM_ROUNDING
+from warner.estimators.likelihood import PROOF, shortfall
+from warner.estimators.own import AUTO, described, method_asked
 from warner.inference.checking import doubt
 from warner.inference.comparisons import compare, compare_groups
 from warner.inference.intervals import Confidence, interval, limits
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 ANSWERS_DRAWN = 30  # with a name each
 ROUNDING = 1e-28  # a squared error below this is that of rounding
-_PROOF = ("excess", "gap", "unique")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -429,13 +428,13 @@ class Estimate(Result):
         rows = np.atleast_2d(self.shares)
         silent = (rows == rows[:, :1]).all(axis=-1)  # because people are alike, or because no support exceeds the noise
         symmetric = all(part.design.symmetry is not None for part in self.tally.parts)
-        silent &= symmetric and silent.any() and fitted(self.tally, "inv")[0].max(axis=-1) < ROUNDING**0.5
+        silent &= symmetric and silent.any() and fitted(self.tally, UNBIASED)[0].max(axis=-1) < ROUNDING**0.5
         where = f" in {counted(int(silent.sum()), 'group', 'groups')}" if self.tally.by else ""
         nothing = f"no answer was supported more often than by noise alone{where}, so that all shares are the same"
         total = f"the shares do not sum to 100 %, because {self.method} gives no distribution"
         partly = not described(self.method).valid and (np.abs(rows.sum(axis=-1) - 1) > SUM_ROUNDING).any()
         told = [*(part.left_out() for part in self.tally.parts), doubt(self.tally)]
-        told += [missed(self.method, self.certificate), self._caution()]
+        told += [shortfall(self.certificate) if described(self.method).maximises_likelihood else "", self._caution()]
         return [*filter(None, [*told, nothing if silent.any() else "", total if partly else ""])]
 
     def _caution(self) -> str:
@@ -484,7 +483,7 @@ def estimate(tally: Collected, *, method: MethodAsked = None, rng: np.random.Gen
     refuse_uncounted(tally, "estimate(Tally(design, counts))")
     chosen, own = method_asked(method, tally)
     refuse_silent(tally)
-    result = _auto(tally, rng) if chosen == "auto" else _estimated(tally, chosen, own)
+    result = _auto(tally, rng) if chosen == AUTO else _estimated(tally, chosen, own)
     result = replace(result, by_default=method is None)
     if warning := doubt(tally):
         warnings.warn(warning, stacklevel=2)
@@ -494,7 +493,7 @@ def estimate(tally: Collected, *, method: MethodAsked = None, rng: np.random.Gen
 def _estimated(tally: Collected, method: str, own: Method | None = None) -> Estimate:
     shares, fits, proof = fitted(tally, method, own)
     if proof is not None and not tally.by:
-        proof = Certificate(*(tally.squeezed(getattr(proof, name)) for name in _PROOF))
+        proof = Certificate(*(tally.squeezed(getattr(proof, name)) for name in PROOF))
     return Estimate(tally, method, tally.squeezed(shares), tally.squeezed(fits), proof)
 
 
@@ -504,13 +503,13 @@ def _auto(tally: Collected, rng: np.random.Generator | None) -> Estimate:
     estimates = {name: _estimated(tally, name) for name in dict.fromkeys(option.method for option in options)}
     first = next(iter(estimates.values()))
     if len(estimates) == 1:
-        return replace(first, method="auto", choices=options)
+        return replace(first, method=AUTO, choices=options)
     shares, fits = first.shares.copy(), first.log_likelihood.copy()
-    proofs = [getattr(first.certificate, name).copy() for name in _PROOF] if first.certificate is not None else None
+    proofs = [getattr(first.certificate, name).copy() for name in PROOF] if first.certificate is not None else None
     groups, taken_by = np.flatnonzero(tally.answered), np.array([option.method for option in options])
     for name, taken in estimates.items():
         mine = groups[taken_by == name]
         shares[mine], fits[mine] = taken.shares[mine], taken.log_likelihood[mine]
-        for proof, fact in zip(proofs or (), _PROOF, strict=False):
+        for proof, fact in zip(proofs or (), PROOF, strict=False):
             proof[mine] = getattr(taken.certificate, fact)[mine]
-    return Estimate(tally, "auto", shares, fits, None if proofs is None else Certificate(*proofs), options)
+    return Estimate(tally, AUTO, shares, fits, None if proofs is None else Certificate(*proofs), options)

@@ -164,6 +164,15 @@ def quoted(label: object) -> str:
     return shortened(repr(label))
 
 
+def conjoined(names: Sequence[str]) -> str:
+    """List names as a sentence does.
+
+    >>> conjoined(["inv", "inv_n", "mle"])
+    'inv, inv_n and mle'
+    """
+    return " and ".join([", ".join(names[:-1])] * (len(names) > 1) + [*names[-1:]])
+
+
 def enumerated(names: Sequence[str], most: int) -> str:
     """List names with commas, and how many more there are than `most`."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""

@@ -34,12 +34,14 @@ from warner.association.pairs import costs_of, pair_of, parts_of, with_numbers
 from warner.designs.labels import all_labels
 from warner.designs.product import Product
 from warner.estimation import Estimate, estimate
+from warner.estimators import MOST_LIKELY
 from warner.inference.intervals import Confidence
 from warner.results import Result, plain, rows
 from warner.simulate import seeded_by
 from warner.typesetting import Printed, labels, share_columns
 from warner.words import (
     amount,
+    conjoined,
     counted,
     enumerated,
     level_text,
@@ -158,7 +160,7 @@ class Association(Result):
         people = f"N = {amount(self.crosstable.n)} {'weighted ' * self.joint.tally.weighted}people."
         sizes = [] if len(self.pairs) > 1 else self._sizes()
         doubts = (f"Warning: {doubt}." for doubt in self.doubts())
-        title = f"Joint shares of the answers to {', '.join(names[:-1])} and {names[-1]}"
+        title = f"Joint shares of the answers to {conjoined(names)}"
         return Printed(columns, title, (people, test, *sizes, *doubts))
 
     @property
@@ -207,7 +209,7 @@ class Association(Result):
 
     def _heading(self) -> str:
         questions = [quoted(name) for name in self.design.questions]
-        names = f"{', '.join(questions[:-1])} and {questions[-1]}"
+        names = conjoined(questions)
         table = self.crosstable
         people = f"{amount(table.n)} {'weighted people' if table.squares is not None else 'people'}"
         left_out = [
@@ -393,7 +395,7 @@ def associate(
         test = independence(table.counts, simulations=simulations, rng=generator, effective=table.effective)
     with warnings.catch_warnings():  # the result says it itself
         warnings.simplefilter("ignore", UserWarning)
-        joint = estimate(table.tally(), method="mle")
+        joint = estimate(table.tally(), method=MOST_LIKELY)
     marginals = Association(table, joint, test, pairs, (), (), level).marginals
     costs = costs_of(asked, list(marginals.values()), table.n if table.effective is None else table.effective)
     return Association(table, joint, test, pairs, with_numbers(table, level), costs, level)

@@ -17,6 +17,7 @@ import numpy as np
 from warner.association.correlations import Correlation, Scores, correlation
 from warner.association.independence import Independence, independence
 from warner.estimation import estimate
+from warner.estimators import MOST_LIKELY
 from warner.inference.two_answers import answers_of_interest
 from warner.results import plain
 
@@ -137,7 +138,7 @@ def pair_of(table: Crosstable, level: float, simulations: int, rng: np.random.Ge
     design = table.design
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        fit = estimate(table.tally(), method="mle")
+        fit = estimate(table.tally(), method=MOST_LIKELY)
     assert fit.certificate is not None
     first, second = design.questions
     domains: Any = tuple(tuple(part.domain) for part in design.designs)

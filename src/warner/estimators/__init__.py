@@ -39,7 +39,8 @@ For comparison there are the repairs of the field (`warner.estimators.repairs`):
 
 Its files::
 
-    methods      METHODS, the registry: how each is computed from checked counts; which is the default
+    methods      METHODS, the registry: how each is computed, and all that is known of it; which is the default
+    fitting      a tally to shares with log-likelihood and certificate; what cannot be fitted, and why
     lines        the closed forms of symmetric designs, exactly
     projections  inverting any table; the nearest distribution
     likelihood   log-likelihood, Certificate, Fit
@@ -48,7 +49,6 @@ Its files::
     ibu          the iterative Bayesian update, and its acceleration
     separable    the most likely shares of pooled randomized responses
     repairs      base_cut, norm_cut, power, power_ns, mle_pooled: what the field compares
-    fitting      what cannot be estimated at all, or not by this method
     shrinkage    the expected shares, averaged over many shapes that they may have
     priors       the dictionary of these shapes: what a share may be, before any report
     translation  limited translation: no share further from its count than chance would take it
@@ -63,10 +63,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.estimators import lines
-from warner.estimators.fitting import refuse_silent
+from warner.estimators.fitting import Fitted, estimates, fitted, refuse_silent
 from warner.estimators.ibu import ibu
 from warner.estimators.likelihood import Certificate, Fit, certificate
-from warner.estimators.methods import METHODS, Fitted, Method, Solution, default_method, estimates, fitted, undone
+from warner.estimators.methods import (
+    METHODS,
+    MOST_LIKELY,
+    NEAREST,
+    UNBIASED,
+    Method,
+    Solution,
+    default_method,
+    undone,
+)
 from warner.estimators.newton import channel_mle, most_likely
 from warner.estimators.projections import clipped, least_squares, projected
 from warner.estimators.shrinkage import shrink
@@ -80,6 +89,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "METHODS",
+    "MOST_LIKELY",
+    "NEAREST",
+    "UNBIASED",
     "Certificate",
     "Fit",
     "Fitted",

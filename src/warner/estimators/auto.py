@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from warner.estimators import METHODS
-from warner.estimators.methods import DEFAULTS, many_answers
+from warner.estimators import METHODS, NEAREST
+from warner.estimators.methods import SHRUNK, many_answers
 from warner.metrics import squared_error_sum
 from warner.reports.counts import Histograms, checked
 from warner.simulate import seeded_by
@@ -141,7 +141,7 @@ def choices_for(parts: Parts, people: Sequence[Array], *, rng: np.random.Generat
     rows = np.concatenate([histograms.counts for _, histograms in parts], axis=-1)
     generators = (seeded_by(row) if rng is None else rng for row in rows)
     sizes = [np.maximum(1, np.rint(n)).astype(np.int64) for n in people]
-    truths = METHODS["inv_p"].solve(parts).shares
+    truths = METHODS[NEAREST].solve(parts).shares
     errors = _errors(truths, _surveys(truths, [design for design, _ in parts], sizes, generators, SURVEYS), COMPARED)
     names, table = list(errors), np.stack(list(errors.values()), axis=-1)
     best = table.argmin(axis=-1).tolist()
@@ -151,7 +151,7 @@ def choices_for(parts: Parts, people: Sequence[Array], *, rng: np.random.Generat
 def choices(tally: Collected, rng: np.random.Generator | None) -> tuple[Choice, ...]:
     """Choose an estimator for each group that has reports: by rule, or by simulated surveys."""
     if many_answers(tally):
-        return (Choice(DEFAULTS[0], {}),) * int(tally.answered.sum())
+        return (Choice(SHRUNK, {}),) * int(tally.answered.sum())
     telling = np.stack([part.answered & (part.design.epsilon > 0) for part in tally.parts])
     chosen = [Choice(COMPARED[0], {})] * tally.answered.size
     for pattern in np.unique(telling[:, telling.any(axis=0)], axis=1).T:

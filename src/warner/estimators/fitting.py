@@ -1,16 +1,141 @@
-"""What cannot be estimated at all, or not by this method: said before anything is computed."""
+"""Fitting: a tally to shares by one of `METHODS`, with log-likelihood and certificate; and what cannot be fitted."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from warner.estimators.likelihood import PROOF, Certificate, Evidence, Whole, certified, evidence
+from warner.estimators.methods import METHODS
+from warner.estimators.spectral import Blocks
 from warner.memory import ESTIMATE_BYTES, refuse_beyond_memory
+from warner.metrics import log_likelihood_per_report
+from warner.reports.counts import checked
 
 if TYPE_CHECKING:
-    from warner.estimators import Method
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from warner.arrays import Array, Integers, Mask
+    from warner.designs.contract import Design
+    from warner.estimators.likelihood import Parts
+    from warner.estimators.methods import Method, Solution
     from warner.reports.pools import Collected
+    from warner.reports.tallies import Tally
+
+SUM_ROUNDING = 1e-9  # of a sum of shares
+
+
+class Fitted(NamedTuple):
+    """Estimated shares of shape (groups, k) with their evidence; see `warner.Estimate`."""
+
+    shares: Array
+    log_likelihood: Array
+    certificate: Certificate | None
+
+
+def fitted(tally: Collected, method: str, own: Method | None = None) -> Fitted:
+    """Estimate the shares of every group that has reports; those of the others are NaN.
+
+    Collections that say nothing about a group, having no reports of it or an epsilon of 0, are left out for it.
+    """
+    estimator = own or METHODS[method]
+    refuse_inapplicable(method, estimator, tally)
+    telling = np.stack([part.answered & (part.design.epsilon > 0) for part in tally.parts])
+    if telling.all():
+        everything = [(part.design, part.histograms(None)) for part in tally.parts]
+        return _with_evidence(estimator.solve(everything), everything, valid=estimator.valid)
+    return _fitted_by_pattern(tally, telling, estimator)
+
+
+def _fitted_by_pattern(tally: Collected, telling: Mask, estimator: Method) -> Fitted:
+    """Estimate together the groups for which the same collections tell something."""
+    answered = np.asarray(telling.any(axis=0))
+    size = len(answered)
+    shares, log_likelihood = np.full((size, tally.k), np.nan), np.full(size, np.nan)
+    proof = Certificate(np.full(size, np.nan), np.full(size, np.nan), np.zeros(size, dtype=bool))
+    proven = bool(answered.all())
+    for pattern in np.unique(telling[:, answered], axis=1).T:
+        groups = np.flatnonzero((telling == pattern[:, np.newaxis]).all(axis=0))
+        collections = list(zip(tally.parts, pattern, strict=True))
+        parts = [(part.design, part.histograms(groups)) for part, tells in collections if tells]
+        fit = _with_evidence(estimator.solve(parts), parts, valid=estimator.valid)
+        shares[groups], log_likelihood[groups] = fit.shares, fit.log_likelihood
+        for part in (part for part, tells in collections if not tells and part.design.exclusive):
+            log_likelihood[groups] += _log_likelihood_of_mute(part, groups, fit.shares)
+        if fit.certificate is None:
+            proven = False
+            continue
+        for name in PROOF:
+            getattr(proof, name)[groups] = getattr(fit.certificate, name)
+    return Fitted(shares, log_likelihood, proof if proven else None)
+
+
+def _log_likelihood_of_mute(part: Tally, groups: Integers, shares: Array) -> Array:
+    """Give the log-likelihood of reports that say nothing about the shares: it is the same for all of them."""
+    counts, n = (histograms := part.histograms(groups)).counts, histograms.n
+    return np.where(n > 0, n * log_likelihood_per_report(shares, counts, n, part.design), 0.0)
+
+
+def _with_evidence(solution: Solution, parts: Parts, *, valid: bool) -> Fitted:
+    """Add log-likelihood and certificate, as the iteration found them, or by one forward and one adjoint product."""
+    shares, fits, by_level = solution
+    if fits:
+        proof = Certificate(*(np.array([getattr(fit, name) for fit in fits]) for name in PROOF))
+        return Fitted(shares, np.array([fit.log_likelihood for fit in fits]), proof)
+    if not all(histograms.has_likelihood(design) for design, histograms in parts):
+        return Fitted(shares, np.full(len(shares), np.nan), None)
+    if not all(design.exclusive for design, _ in parts):
+        return Fitted(shares, *_evidence_of_reports(shares, parts, valid=valid))
+    log_likelihood, certificate = evidence(shares, parts, valid=valid, by_level=by_level)
+    if not valid:  # what does not sum to one has no likelihood
+        log_likelihood = np.where(np.abs(shares.sum(axis=-1) - 1) <= SUM_ROUNDING, log_likelihood, np.nan)
+    return Fitted(shares, log_likelihood, certificate)
+
+
+def _evidence_of_reports(shares: Array, parts: Parts, *, valid: bool) -> Evidence:
+    """Give log-likelihood and certificate by going through the whole reports of each group once."""
+    fits, growth = np.full(len(shares), np.nan), np.full(len(shares), np.nan)
+    n = np.sum([histograms.n for _, histograms in parts], axis=0)
+    for group, row in enumerate(shares):
+        if row.min() >= 0:
+            point = Blocks(Whole([(design, histograms.row(group)) for design, histograms in parts])).at(row)
+            fits[group], growth[group] = point.n * point.value, point.growth.max()
+    unknown = np.zeros(len(shares), dtype=bool)
+    return Evidence(fits, certified(growth, n, unknown) if valid else None)
+
+
+def estimates(
+    counts: ArrayLike, design: Design, methods: Sequence[str], *, n: ArrayLike | None = None
+) -> dict[str, Array]:
+    """Estimate by several methods at once: the counts are checked once, and their distinct values found once.
+
+    Parameters
+    ----------
+    counts : array_like of shape (..., k)
+        As for `inv`.
+    design : Design
+        What every respondent's answer went through.
+    methods : sequence of str
+        Names of `METHODS`.
+    n : array_like of shape (...), optional
+        As for `inv`.
+
+    Examples
+    --------
+    >>> from warner import RandomizedResponse
+    >>> estimates([15, 85], RandomizedResponse(["yes", "no"], truth="3/4"), ["inv", "mle"])
+    {'inv': array([-0.2,  1.2]), 'mle': array([0., 1.])}
+    """
+    histograms = checked(counts, design, n)
+    flat = histograms.rows()
+    shape = (*histograms.n.shape, design.k)
+    return {name: METHODS[name].solve([(design, flat)]).shares.reshape(shape) for name in methods}
+
+
+# Refusals: said before anything is computed
 
 
 def refuse_inapplicable(name: str, method: Method, tally: Collected) -> None:

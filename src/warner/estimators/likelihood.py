@@ -45,7 +45,6 @@ Channels: TypeAlias = "Sequence[tuple[Design | ChannelOperator, Histograms]]"  #
 DENSE_LIMIT = 3000  # answers; beyond, a Cholesky factor for each step is slower than many updates
 NEGLIGIBLE = 0.01  # nats of the whole sample, below which a gap is of no statistical consequence
 ROUNDED = 1e-12  # an excess that is rounding
-TO_THE_MAXIMUM = {"mle", "ibu"}  # the methods that are to end there
 FEW_CELLS = 2**22  # of a matrix whose rank costs no more than the fit
 
 
@@ -105,9 +104,12 @@ class Certificate:
     unique: PerGroup
 
 
-def missed(method: str, proof: Certificate | None) -> str:
+PROOF = ("excess", "gap", "unique")  # what a certificate holds of each group
+
+
+def shortfall(proof: Certificate | None) -> str:
     """Say it if shares that were to be the most likely ones are not, by more than is of no consequence."""
-    if proof is None or method not in TO_THE_MAXIMUM:
+    if proof is None:
         return ""
     gaps = np.atleast_1d(proof.gap)[np.atleast_1d(proof.excess) > ROUNDED]  # of very many reports, rounding has a gap
     if not (gaps > NEGLIGIBLE).any():

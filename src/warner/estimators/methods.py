@@ -7,40 +7,25 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from warner.estimators import lines
-from warner.estimators.fitting import refuse_inapplicable
 from warner.estimators.ibu import updated
-from warner.estimators.likelihood import (
-    Certificate,
-    Evidence,
-    Fit,
-    Parts,
-    Whole,
-    certified,
-    closed_form,
-    evidence,
-)
+from warner.estimators.likelihood import Fit, Parts, closed_form
 from warner.estimators.newton import most_likely
 from warner.estimators.priors import MANY
 from warner.estimators.projections import clipped, least_squares, projected, variance_of_one_report
 from warner.estimators.repairs import REPAIRS
 from warner.estimators.shrinkage import level_shares, refuse_unsymmetric, widened
 from warner.estimators.shrinkage import shares as shrunk
-from warner.estimators.spectral import Blocks
-from warner.metrics import log_likelihood_per_report
-from warner.reports.counts import Histograms, checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import ArrayLike
-
     from warner.arrays import Array
     from warner.designs.contract import Design
+    from warner.reports.counts import Histograms
     from warner.reports.pools import Collected
 
-SUM_ROUNDING = 1e-9  # of a sum of shares
 BIAS = "the bias of this estimator"
-NEAREST = {  # why inv_p is the default, by whether there is a likelihood
+WHY_NEAREST = {  # why inv_p is the default, by whether there is a likelihood
     False: "reports support several answers, so that counts alone have no likelihood",
     True: "reports support several answers, and mle can be much further off where one answer dominates",
 }
@@ -51,34 +36,6 @@ def undone(histograms: Histograms, design: Design) -> Array:
     if design.symmetry is not None:
         return lines.shares(histograms, design.symmetry, lines.unbiased, cut=False, exclusive=design.exclusive)
     return least_squares(histograms, design)
-
-
-def estimates(
-    counts: ArrayLike, design: Design, methods: Sequence[str], *, n: ArrayLike | None = None
-) -> dict[str, Array]:
-    """Estimate by several methods at once: the counts are checked once, and their distinct values found once.
-
-    Parameters
-    ----------
-    counts : array_like of shape (..., k)
-        As for `inv`.
-    design : Design
-        What every respondent's answer went through.
-    methods : sequence of str
-        Names of `METHODS`.
-    n : array_like of shape (...), optional
-        As for `inv`.
-
-    Examples
-    --------
-    >>> from warner import RandomizedResponse
-    >>> estimates([15, 85], RandomizedResponse(["yes", "no"], truth="3/4"), ["inv", "mle"])
-    {'inv': array([-0.2,  1.2]), 'mle': array([0., 1.])}
-    """
-    histograms = checked(counts, design, n)
-    flat = histograms.rows()
-    shape = (*histograms.n.shape, design.k)
-    return {name: METHODS[name].solve([(design, flat)]).shares.reshape(shape) for name in methods}
 
 
 # What an estimate is made of
@@ -96,24 +53,38 @@ class Solution(NamedTuple):
     by_level: Array | None = None
 
 
-class Fitted(NamedTuple):
-    """Estimated shares of shape (groups, k) with their evidence; see `warner.Estimate`."""
-
-    shares: Array
-    log_likelihood: Array
-    certificate: Certificate | None
-
-
 Solver: TypeAlias = "Callable[[Parts], Solution]"
 
 
 class Method(NamedTuple):
-    """An estimator: how it is computed from checked counts, whether it gives distributions, and what it is in words.
+    """An estimator, with all that anybody needs to know of it.
 
-    Some need the likelihood; some, the `symmetric` ones, one collection whose answers all have the same p and q. A
-    `caution` says what is to be known about these shares, of these counts. `suits` tells where it is the default,
-    unless one before it in ``DEFAULTS`` is, and `reason` says why, where that is not plain. `outside` says why a share
-    may lie outside its own interval.
+    Attributes
+    ----------
+    solve : function of the collections
+        How it is computed, from checked counts.
+    valid : bool
+        Whether its shares are always a distribution.
+    likelihood : bool
+        Whether it needs the likelihood of the reports.
+    sentence : str
+        What it is, in words.
+    symmetric : bool
+        Whether it is only for one collection whose answers all have the same p and q.
+    unbiased : bool
+        Whether the expected shares are the true ones.
+    maximises_likelihood : bool
+        Whether its shares are to be the most likely ones, so that a certificate with a gap is worth a warning.
+    fake_bound : function of the tally
+        How many times the leverage of the design bounds what a fake report does to a share; None if no bound is known.
+    caution : function of shares and collections
+        What is to be known about these shares, of these counts.
+    suits : function of the tally
+        Whether it is the default there, unless one before it in ``DEFAULTS`` is.
+    reason : function of the tally
+        Why it is the default, where that is not plain.
+    outside : str
+        Why a share may lie outside its own interval.
     """
 
     solve: Solver
@@ -121,6 +92,9 @@ class Method(NamedTuple):
     likelihood: bool
     sentence: str
     symmetric: bool = False
+    unbiased: bool = False
+    maximises_likelihood: bool = False
+    fake_bound: Callable[[Collected], int | None] = lambda tally: None
     caution: Callable[[Array, Parts], str] = lambda shares, parts: ""
     suits: Callable[[Collected], bool] = lambda tally: False
     reason: Callable[[Collected], str] = lambda tally: ""
@@ -212,6 +186,44 @@ def _group_by_group(parts: Parts, solver: Callable[[Parts], Fit]) -> Solution:
     return Solution(np.array([fit.shares for fit in fits]), fits)
 
 
+# What fake reports can do
+
+
+def _has_symmetry(tally: Collected) -> bool:
+    return all(part.design.symmetry is not None for part in tally.parts)
+
+
+def _counts_once(tally: Collected) -> bool:
+    return _has_symmetry(tally) and all(part.design.exclusive for part in tally.parts)
+
+
+def has_turned(tally: Collected) -> bool:
+    """Tell whether the truth is the less likely report, p < q, under some design of more than two answers."""
+    symmetries = [part.design.symmetry for part in tally.parts]
+    return tally.k > 2 and any(symmetry.p < symmetry.q for symmetry in symmetries if symmetry is not None)
+
+
+def _fakes_in_nearest(tally: Collected) -> int | None:
+    # Where a report supports several answers, all shares are lowered by one constant, which may move the other way.
+    return (1 if _counts_once(tally) else 2) if _has_symmetry(tally) else None
+
+
+def _fakes_in_maximum(tally: Collected) -> int | None:
+    if not _has_symmetry(tally):
+        # Two answers and two reports: the most likely share is the unbiased one, cut to what shares can be.
+        return 1 if len(tally.parts) == 1 and tally.k == len(tally.parts[0].design.columns) == 2 else None
+    return 1 if _counts_once(tally) and not has_turned(tally) else None
+
+
+# Which are the defaults
+
+
+def many_answers(tally: Collected) -> bool:
+    """Tell whether `shrink` pays: one symmetric design, and answers enough to learn from what they are like."""
+    designs = [part.design for part in tally.parts]
+    return len(designs) == 1 and designs[0].symmetry is not None and designs[0].k >= MANY
+
+
 def _slow(tally: Collected) -> str:
     """Say why it is not `shrink`, where answers are many."""
     return "for groups, shrink takes about 250 times as long as mle" if many_answers(tally) else ""
@@ -223,6 +235,8 @@ METHODS: dict[str, Method] = {
         valid=True,
         likelihood=True,
         sentence="maximum likelihood: of all distributions, the one that makes these reports the most likely",
+        maximises_likelihood=True,
+        fake_bound=_fakes_in_maximum,
         suits=lambda tally: all(part.design.exclusive for part in tally.parts),
         reason=_slow,
     ),
@@ -231,6 +245,8 @@ METHODS: dict[str, Method] = {
         valid=False,
         likelihood=False,
         sentence="inversion of the randomization: unbiased, but shares can be below zero",
+        unbiased=True,
+        fake_bound=lambda tally: 1,
         outside="a negative share, which no interval holds",
     ),
     "inv_n": Method(
@@ -238,16 +254,18 @@ METHODS: dict[str, Method] = {
         valid=True,
         likelihood=False,
         sentence="inversion, with negative shares set to zero and the rest scaled to sum to one",
+        fake_bound=lambda tally: 1 if _counts_once(tally) else None,
     ),
     "inv_p": Method(
         _nearest,
         valid=True,
         likelihood=False,
         sentence="inversion, moved to the nearest distribution",
+        fake_bound=_fakes_in_nearest,
         suits=lambda tally: True,
         reason=lambda tally: (
             (f"{slow}, and " if (slow := _slow(tally)) else "")
-            + NEAREST[all(part.has_likelihood for part in tally.parts)]
+            + WHY_NEAREST[all(part.has_likelihood for part in tally.parts)]
         ),
     ),
     "ibu": Method(
@@ -255,6 +273,7 @@ METHODS: dict[str, Method] = {
         valid=True,
         likelihood=True,
         sentence="iterative Bayesian update, which climbs to the maximum of the likelihood step by step",
+        maximises_likelihood=True,
     ),
     "shrink": Method(
         _shrunk,
@@ -276,12 +295,8 @@ METHODS: dict[str, Method] = {
 
 
 DEFAULTS = ("shrink", "mle", "inv_p")  # the first that suits is taken
-
-
-def many_answers(tally: Collected) -> bool:
-    """Tell whether `shrink` pays: one symmetric design, and answers enough to learn from what they are like."""
-    designs = [part.design for part in tally.parts]
-    return len(designs) == 1 and designs[0].symmetry is not None and designs[0].k >= MANY
+SHRUNK, MOST_LIKELY, NEAREST = DEFAULTS
+UNBIASED = next(name for name, method in METHODS.items() if method.unbiased)
 
 
 def default_method(tally: Collected) -> str:
@@ -293,70 +308,3 @@ def default_method(tally: Collected) -> str:
     there are thousands of them.
     """
     return next(name for name in DEFAULTS if METHODS[name].suits(tally))
-
-
-def fitted(tally: Collected, method: str, own: Method | None = None) -> Fitted:
-    """Estimate the shares of every group that has reports; those of the others are NaN.
-
-    Collections that say nothing about a group, having no reports of it or an epsilon of 0, are left out for it.
-    """
-    estimator = own or METHODS[method]
-    refuse_inapplicable(method, estimator, tally)
-    telling = np.stack([part.answered & (part.design.epsilon > 0) for part in tally.parts])
-    answered = np.asarray(telling.any(axis=0))
-    groups = len(answered)
-    if telling.all():
-        everything = [(part.design, part.histograms(None)) for part in tally.parts]
-        return _with_evidence(estimator.solve(everything), everything, valid=estimator.valid)
-    shares, fits = np.full((groups, tally.k), np.nan), np.full(groups, np.nan)
-    proofs = [np.full(groups, np.nan), np.full(groups, np.nan), np.zeros(groups, dtype=bool)]
-    proven = answered.all()
-    for pattern in np.unique(telling[:, answered], axis=1).T:
-        chosen = np.flatnonzero((telling == pattern[:, np.newaxis]).all(axis=0))
-        parts = [
-            (part.design, part.histograms(chosen)) for part, tells in zip(tally.parts, pattern, strict=True) if tells
-        ]
-        solved = _with_evidence(estimator.solve(parts), parts, valid=estimator.valid)
-        shares[chosen], fits[chosen] = solved.shares, solved.log_likelihood
-        for part, tells in zip(tally.parts, pattern, strict=True):
-            if not tells and part.design.exclusive:  # says nothing about the shares, but has a likelihood
-                silent = part.histograms(chosen)
-                fits[chosen] += np.where(
-                    silent.n > 0,
-                    silent.n * log_likelihood_per_report(shares[chosen], silent.counts, silent.n, part.design),
-                    0.0,
-                )
-        if solved.certificate is None:
-            proven = np.False_
-            continue
-        for proof, name in zip(proofs, ("excess", "gap", "unique"), strict=True):
-            proof[chosen] = getattr(solved.certificate, name)
-    return Fitted(shares, fits, Certificate(*proofs) if proven else None)
-
-
-def _with_evidence(solution: Solution, parts: Parts, *, valid: bool) -> Fitted:
-    """Add log-likelihood and certificate, as the iteration found them, or by one forward and one adjoint product."""
-    shares, fits, by_level = solution
-    if fits:
-        proof = Certificate(*(np.array([getattr(fit, name) for fit in fits]) for name in ("excess", "gap", "unique")))
-        return Fitted(shares, np.array([fit.log_likelihood for fit in fits]), proof)
-    if not all(histograms.has_likelihood(design) for design, histograms in parts):
-        return Fitted(shares, np.full(len(shares), np.nan), None)
-    if not all(design.exclusive for design, _ in parts):
-        return Fitted(shares, *_evidence_of_reports(shares, parts, valid=valid))
-    fit, told = evidence(shares, parts, valid=valid, by_level=by_level)
-    if not valid:  # what does not sum to one has no likelihood
-        fit = np.where(np.abs(shares.sum(axis=-1) - 1) <= SUM_ROUNDING, fit, np.nan)
-    return Fitted(shares, fit, told)
-
-
-def _evidence_of_reports(shares: Array, parts: Parts, *, valid: bool) -> Evidence:
-    """Give log-likelihood and certificate by going through the whole reports of each group once."""
-    fits, growth = np.full(len(shares), np.nan), np.full(len(shares), np.nan)
-    n = np.sum([histograms.n for _, histograms in parts], axis=0)
-    for group, row in enumerate(shares):
-        if row.min() >= 0:
-            point = Blocks(Whole([(design, histograms.row(group)) for design, histograms in parts])).at(row)
-            fits[group], growth[group] = point.n * point.value, point.growth.max()
-    unknown = np.zeros(len(shares), dtype=bool)
-    return Evidence(fits, certified(growth, n, unknown) if valid else None)

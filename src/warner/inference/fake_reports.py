@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.estimators.methods import many_answers
-from warner.words import counted
+from warner.estimators.auto import COMPARED
+from warner.estimators.methods import METHODS, SHRUNK, UNBIASED, has_turned, many_answers
+from warner.estimators.own import described
+from warner.words import conjoined, counted
 
 if TYPE_CHECKING:
     from warner.arrays import PerGroup
@@ -72,19 +74,10 @@ def influence_text(tally: Collected, fakes: int | None = None, method: str | Non
 
 def _of_method(tally: Collected, method: str) -> tuple[int, str]:
     """Give how many times the bound holds for an estimator, and a word where none is known for it."""
-    unbiased = " This bound is for the unbiased estimate; none is known for the shares that are shown."
-    symmetries = [part.design.symmetry for part in tally.parts]
-    if method == "inv":
-        return 1, ""
-    if None in symmetries:
-        # Two answers and two reports: the most likely share is the unbiased one, cut to what shares can be.
-        cut = len(tally.parts) == 1 and tally.k == len(tally.parts[0].design.columns) == 2
-        return 1, "" if cut and method == "mle" else unbiased
-    if not all(part.design.exclusive for part in tally.parts):
-        return (2, "") if method == "inv_p" else (1, unbiased)
-    flipped = tally.k > 2 and any(symmetry.p < symmetry.q for symmetry in symmetries if symmetry is not None)
-    known = method in {"inv_n", "inv_p"} or (method == "mle" and not flipped)
-    return 1, "" if known else unbiased
+    times = described(method).fake_bound(tally)
+    if times is None:
+        return 1, " This bound is for the unbiased estimate; none is known for the shares that are shown."
+    return times, ""
 
 
 def _at_once(tally: Collected) -> str:
@@ -98,21 +91,18 @@ def _at_once(tally: Collected) -> str:
 
 
 def _for_whom(tally: Collected) -> str:
-    """Say for which estimators the bound on fakes holds."""
-    symmetries = [part.design.symmetry for part in tally.parts]
-    if None in symmetries:
-        return " This bound holds for the estimator inv."
-    if not all(part.design.exclusive for part in tally.parts):
-        return (
-            " This bound holds for the estimator inv, and twice it for inv_p; "
-            "for inv_n, mle and shrink no such bound is known."
-        )
-    flipped = tally.k > 2 and any(symmetry.p < symmetry.q for symmetry in symmetries if symmetry is not None)
-    if many_answers(tally):
-        bounded, others = "inv, inv_n, inv_p and mle", "shrink"
-        if flipped:
-            bounded, others = "inv, inv_n and inv_p", "mle and shrink"
-        return f" This bound holds for the estimators {bounded}; for {others} no such bound is known."
-    if flipped:
-        return " This bound holds for the estimators inv, inv_n and inv_p; mle has none for a design with p < q."
-    return ""
+    """Say for which estimators the bound on fakes holds, where that is not all of the closed forms."""
+    designs = [part.design for part in tally.parts]
+    if any(design.symmetry is None for design in designs):
+        return f" This bound holds for the estimator {UNBIASED}."
+    exclusive = all(design.exclusive for design in designs)
+    names = sorted({UNBIASED, *COMPARED}) + [SHRUNK] * (many_answers(tally) or not exclusive)
+    bounds = {name: METHODS[name].fake_bound(tally) for name in names}
+    once, twice, without = ([name for name in names if bounds[name] == times] for times in (1, 2, None))
+    if not without:
+        return ""
+    holds = f" This bound holds for the {'estimators' if len(once) > 1 else 'estimator'} {conjoined(once)}"
+    holds += f", and twice it for {conjoined(twice)}" if twice else ""
+    if has_turned(tally) and SHRUNK not in without:
+        return f"{holds}; {conjoined(without)} has none for a design with p < q."
+    return f"{holds}; for {conjoined(without)} no such bound is known."

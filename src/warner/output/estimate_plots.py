@@ -482,8 +482,8 @@ def _number_of_answers(k: int, groups: int, rows: int) -> int:
 
 
 def _bias_note(estimate: Estimate, outside: Mask) -> list[str]:
-    # The unbiased inv is outside only where it leaves 0 to 100 %, which the picture shows well enough.
-    told = outside.any() and estimate.method != "inv"
+    # Unbiased shares are outside only where they leave 0 to 100 %, which the picture shows well enough.
+    told = outside.any() and not estimate.taken.unbiased
     why = f"the bias of {estimate.method}" if estimate.taken.outside == BIAS else estimate.taken.outside
     return [f"some estimates lie outside their interval: {why}"] * bool(told)
 

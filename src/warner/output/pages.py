@@ -366,8 +366,8 @@ def _direction(symmetry: Symmetry | None) -> str:
 
 
 def _outside_explained(estimate: Estimate) -> str:
-    if estimate.method == "inv":
-        return "That is not a mistake: inv can leave the range from 0 to 100 %, and an interval cannot."
+    if estimate.taken.unbiased:
+        return f"That is not a mistake: {estimate.method} can leave the range from 0 to 100 %, and an interval cannot."
     if estimate.taken.outside != BIAS:
         return f"That is not a mistake in the numbers: {escape(estimate.taken.outside)}. Rely on the interval there."
     often = ", which is common for frequent answers among many rare ones" * (estimate.tally.k > 2)

@@ -12,7 +12,7 @@ import numpy as np
 
 from warner.designs.labels import from_text, positions
 from warner.estimation import Estimate
-from warner.estimators import fitted
+from warner.estimators import NEAREST, fitted
 from warner.reports.pools import Pool
 from warner.reports.tallies import Tally
 from warner.simulate import uniform, zipf
@@ -87,7 +87,7 @@ def _shares_of_pilot(reports: Collected, design: Design) -> Array:
     if reports.domain != design.domain:
         raise ValueError(f"pilot must be about the same {design.k:,} answers as the plan, but is about others")
     parts = tuple(_without_groups(part) for part in reports.parts)
-    return np.asarray(fitted(parts[0] if len(parts) == 1 else Pool(parts), "inv_p").shares[0])
+    return np.asarray(fitted(parts[0] if len(parts) == 1 else Pool(parts), NEAREST).shares[0])
 
 
 def _without_groups(tally: Tally) -> Tally:

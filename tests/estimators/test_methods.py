@@ -1,4 +1,4 @@
-"""Counts to shares: what every estimator refuses, which of them apply, and what several collections say together."""
+"""The registry of estimators (`methods`): what they all refuse, where they apply, and what is known of each."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
+from scipy.stats import multinomial
 
 import warner
 from warner import Channel, RandomizedResponse, SubsetSelection, Tally, inv, inv_n, inv_p, mle, pool
-from warner.estimators import METHODS, default_method, fitted, refuse_silent
+from warner.estimators import METHODS, MOST_LIKELY, NEAREST, UNBIASED, default_method, fitted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -152,47 +153,70 @@ def test_an_estimator_applies_where_counts_are_enough_for_it() -> None:
                 fitted(tally, name)
 
 
-@pytest.mark.parametrize("method", [name for name, method in METHODS.items() if not method.symmetric])
-@pytest.mark.parametrize("design", [RandomizedResponse(["a", "b", "c"], odds=(3, 1)), KUK])
-def test_fitted_gives_what_the_bare_functions_give(method: str, design: Any) -> None:
-    if METHODS[method].symmetric and design.symmetry is None:
-        with pytest.raises(TypeError, match=f"{method} needs a symmetric design"):
-            fitted(Tally(design, [40, 30, 30]), method)
+# What is known of each
+
+TURNED = RandomizedResponse(3, odds=(1, 4))
+FORCED = Channel([["11/12", "1/12"], ["1/6", "5/6"]], YES, YES)
+every_method = pytest.mark.parametrize("name", METHODS)
+
+
+def histograms(n: int, k: int) -> list[list[int]]:
+    """Give all ways to divide n reports among k."""
+    return [[n]] if k == 1 else [[first, *rest] for first in range(n + 1) for rest in histograms(n - first, k - 1)]
+
+
+@every_method
+def test_a_method_is_unbiased_if_it_says_so(name: str) -> None:
+    truth, design = np.array([0.7, 0.3, 0.0]), RandomizedResponse(3, odds=(2, 1))
+    chances = multinomial(4, design.operator().forward(truth))
+    shares = [fitted(Tally(design, counts), name).shares[0] for counts in histograms(4, 3)]
+    mean = sum(chances.pmf(counts) * row for counts, row in zip(histograms(4, 3), shares, strict=True))
+    assert (np.abs(mean - truth).max() < 1e-12) == METHODS[name].unbiased
+
+
+@every_method
+def test_a_method_ends_at_the_maximum_if_it_says_so(name: str) -> None:
+    shares, counts = fitted(Tally(SURVEY, [1, 6, 8]), name).shares[0], [1, 6, 8]
+    if METHODS[name].valid:
+        assert (warner.certificate(shares, counts, SURVEY).gap <= 1e-6) == METHODS[name].maximises_likelihood
+    else:
+        assert not METHODS[name].maximises_likelihood
+
+
+def test_the_methods_that_others_ask_for_by_what_they_are() -> None:
+    assert (UNBIASED, MOST_LIKELY, NEAREST) == ("inv", "mle", "inv_p")
+    assert [name for name, method in METHODS.items() if method.unbiased] == [UNBIASED]
+
+
+@every_method
+@pytest.mark.parametrize("design", [SURVEY, TURNED, FORCED, KUK])
+def test_no_fake_report_moves_a_share_beyond_the_bound_of_its_method(name: str, design: Any) -> None:
+    """Every way to replace one of five reports by another."""
+    tally = Tally(design, [1] * len(design.columns))
+    method = METHODS[name]
+    if method.symmetric and design.symmetry is None:
+        assert method.fake_bound(tally) is None
         return
-    rows = np.array([[40, 30, 30], [0, 0, 0], [5, 9, 1]])
-    found = fitted(Tally(design, rows, by=("g",), groups=((1,), (2,), (3,))), method)
-    assert np.isnan(found.shares[1]).all()
-    assert np.isnan(found.log_likelihood[1])
-    assert found.certificate is None  # not of all groups
-    bare: Callable[..., Any] = ESTIMATORS.get(method, lambda counts, design: warner.ibu(counts, design).shares)
-    for place in (0, 2):
-        assert_allclose(found.shares[place], bare(rows[place], design), atol=1e-12)
-        if (found.shares[place] >= 0).all():
-            fit = -rows[place].sum() * warner.metrics.negative_log_likelihood(found.shares[place], rows[place], design)
-            assert_allclose(found.log_likelihood[place], fit, rtol=1e-12)
-    proof = fitted(Tally(design, rows[0]), method).certificate
-    if not METHODS[method].valid:
-        assert proof is None
+    if (times := method.fake_bound(tally)) is None:
         return
-    assert proof is not None
-    told = warner.certificate(bare(rows[0], design), rows[0], design)
-    for name in ("excess", "gap", "unique"):
-        assert_allclose(getattr(proof, name), [getattr(told, name)], atol=1e-9)
+    shares = {
+        tuple(counts): fitted(Tally(design, counts), name).shares[0] for counts in histograms(5, len(design.columns))
+    }
+    moved = [
+        np.abs(before - after).max()
+        for one, before in shares.items()
+        for other, after in shares.items()
+        if np.abs(np.subtract(one, other)).sum() == 2
+    ]
+    assert max(moved) <= times * design.leverage() / 5 * (1 + 1e-9)
 
 
-def test_support_has_no_evidence() -> None:
-    found = fitted(SUPPORT, "inv_p")
-    assert_array_equal(found.shares, [inv_p([23, 15, 13, 6, 5], SETS, n=31)])
-    assert np.isnan(found.log_likelihood).all()
-    assert found.certificate is None
+def test_which_methods_have_a_bound_on_fakes() -> None:
+    def bounds(tally: Any) -> dict[str, int]:
+        return {name: times for name, method in METHODS.items() if (times := method.fake_bound(tally)) is not None}
 
-
-def test_what_is_silent_is_refused() -> None:
-    nothing = RandomizedResponse(YES, odds=(1, 1))
-    refuse_silent(pool([Tally(nothing, [5, 5]), Tally(KUK, [1, 2, 3])]))
-    for tally in (Tally(nothing, [5, 5]), pool([Tally(nothing, [5, 5]), Tally(KUK, [0, 0, 0])])):
-        with pytest.raises(ValueError, match=r"must have .* epsilon above 0"):
-            refuse_silent(tally)
-    empty = pool([Tally(nothing, [0, 0], missing=3), Tally(KUK, [0, 0, 0], unknown=2)])
-    with pytest.raises(ValueError, match=r"at least one report, but there is none \(3 were missing, 2 unknown\)"):
-        refuse_silent(empty)
+    assert bounds(Tally(SURVEY, [1, 2, 3])) == {"mle": 1, "inv": 1, "inv_n": 1, "inv_p": 1}
+    assert bounds(Tally(TURNED, [1, 2, 3])) == {"inv": 1, "inv_n": 1, "inv_p": 1}
+    assert bounds(SUPPORT) == {"inv": 1, "inv_p": 2}
+    assert bounds(Tally(FORCED, [1, 2])) == {"mle": 1, "inv": 1}
+    assert bounds(Tally(KUK, [1, 2, 3])) == {"inv": 1}

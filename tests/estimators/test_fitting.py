@@ -1,0 +1,68 @@
+"""A tally to shares with their evidence (`fitting`), and tallies of which nothing can be estimated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import warner
+from warner import Channel, RandomizedResponse, SubsetSelection, Tally, inv, inv_n, inv_p, mle, pool
+from warner.estimators import METHODS, fitted, refuse_silent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BARE: dict[str, Callable[..., Any]] = {"inv": inv, "inv_n": inv_n, "inv_p": inv_p, "mle": mle}
+YES = ["yes", "no"]
+KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], YES, 3)
+SETS = SubsetSelection(["a", "b", "c", "d", "e"], odds=(3, 1), size=2)
+SUPPORT = Tally(SETS, [23, 15, 13, 6, 5], n=31)
+
+
+@pytest.mark.parametrize("method", [name for name, method in METHODS.items() if not method.symmetric])
+@pytest.mark.parametrize("design", [RandomizedResponse(["a", "b", "c"], odds=(3, 1)), KUK])
+def test_fitted_gives_what_the_bare_functions_give(method: str, design: Any) -> None:
+    if METHODS[method].symmetric and design.symmetry is None:
+        with pytest.raises(TypeError, match=f"{method} needs a symmetric design"):
+            fitted(Tally(design, [40, 30, 30]), method)
+        return
+    rows = np.array([[40, 30, 30], [0, 0, 0], [5, 9, 1]])
+    result = fitted(Tally(design, rows, by=("g",), groups=((1,), (2,), (3,))), method)
+    assert np.isnan(result.shares[1]).all()
+    assert np.isnan(result.log_likelihood[1])
+    assert result.certificate is None  # not of all groups
+    bare: Callable[..., Any] = BARE.get(method, lambda counts, design: warner.ibu(counts, design).shares)
+    for place in (0, 2):
+        assert_allclose(result.shares[place], bare(rows[place], design), atol=1e-12)
+        if (result.shares[place] >= 0).all():
+            fit = -rows[place].sum() * warner.metrics.negative_log_likelihood(result.shares[place], rows[place], design)
+            assert_allclose(result.log_likelihood[place], fit, rtol=1e-12)
+    proof = fitted(Tally(design, rows[0]), method).certificate
+    if not METHODS[method].valid:
+        assert proof is None
+        return
+    assert proof is not None
+    told = warner.certificate(bare(rows[0], design), rows[0], design)
+    for name in ("excess", "gap", "unique"):
+        assert_allclose(getattr(proof, name), [getattr(told, name)], atol=1e-9)
+
+
+def test_support_has_no_evidence() -> None:
+    result = fitted(SUPPORT, "inv_p")
+    assert_array_equal(result.shares, [inv_p([23, 15, 13, 6, 5], SETS, n=31)])
+    assert np.isnan(result.log_likelihood).all()
+    assert result.certificate is None
+
+
+def test_what_is_silent_is_refused() -> None:
+    nothing = RandomizedResponse(YES, odds=(1, 1))
+    refuse_silent(pool([Tally(nothing, [5, 5]), Tally(KUK, [1, 2, 3])]))
+    for tally in (Tally(nothing, [5, 5]), pool([Tally(nothing, [5, 5]), Tally(KUK, [0, 0, 0])])):
+        with pytest.raises(ValueError, match=r"must have .* epsilon above 0"):
+            refuse_silent(tally)
+    empty = pool([Tally(nothing, [0, 0], missing=3), Tally(KUK, [0, 0, 0], unknown=2)])
+    with pytest.raises(ValueError, match=r"at least one report, but there is none \(3 were missing, 2 unknown\)"):
+        refuse_silent(empty)
