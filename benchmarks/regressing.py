@@ -18,7 +18,7 @@ from warner.regression.data import Observations
 from warner.regression.families import Binary, Softmax
 from warner.regression.likelihood import Likelihood
 from warner.regression.links import LINKS
-from warner.regression.maxima import found
+from warner.regression.maxima import maximise
 from warner.regression.regressions import regress
 from warner.regression.standard_errors import covariance
 from warner.regression.starts import starts, steeper
@@ -67,7 +67,7 @@ def against_statsmodels(n: int, columns: int, k: int) -> Iterator[Line]:
     def ours(at_random: int | None) -> Any:
         likelihood = Likelihood(rows, family)
         further = partial(steeper, likelihood, at_random=at_random)
-        peak = found(likelihood, starts(likelihood, at_random=at_random), further).peak
+        peak = maximise(likelihood, starts(likelihood, at_random=at_random), further).best
         return covariance(likelihood, peak.coefficients, "observed")
 
     name = f"regression, n = {n:,}, {columns} columns, K = {k}"

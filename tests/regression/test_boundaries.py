@@ -14,7 +14,7 @@ from regression_cases import FORCED, fit_of
 from warner import RandomizedResponse
 from warner.regression.intervals import summit
 from warner.regression.mean_profiles import MeanProfile, MeanShare
-from warner.regression.means import mean_over_people
+from warner.regression.mean_shares import mean_over_people
 from warner.regression.regressions import regress
 
 QUANTILE = float(chi2.ppf(0.95, 1))

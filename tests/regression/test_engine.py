@@ -11,14 +11,14 @@ import pytest
 
 import warner
 from warner import surveys
-from warner.regression import maxima as optima
+from warner.regression import maxima
 from warner.regression.data import Observations
 from warner.regression.families import Binary, Cumulative, Family, Softmax
 from warner.regression.jeffreys import penalised
 from warner.regression.likelihood import Likelihood
 from warner.regression.links import LINKS
-from warner.regression.maxima import found
-from warner.regression.newton import climbed
+from warner.regression.maxima import maximise
+from warner.regression.newton import newton_ascent
 from warner.regression.regressions import regress
 from warner.regression.standard_errors import covariance
 from warner.regression.starts import Start, starts
@@ -100,7 +100,7 @@ def test_expected_information_is_the_mean_of_the_observed_one() -> None:
 def test_two_answers_to_the_reference(link: str) -> None:
     case = REFERENCE["A_binary_forced_response"][link]
     likelihood = LIKELIHOODS[link]
-    peak = found(likelihood, starts(likelihood)).peak
+    peak = maximise(likelihood, starts(likelihood)).best
     np.testing.assert_allclose(peak.coefficients, case["coef"], atol=1e-9)
     assert peak.value == pytest.approx(case["log_likelihood"], abs=1e-9)
     for errors in ("observed", "expected", "opg"):
@@ -114,12 +114,12 @@ def test_two_answers_to_the_reference(link: str) -> None:
 def test_three_answers_to_the_reference() -> None:
     case = REFERENCE["B_three_answers"]
     likelihood = Likelihood(MULTINOMIAL, Softmax(3, 0))
-    result = found(likelihood, starts(likelihood))
-    np.testing.assert_allclose(result.peak.coefficients, np.ravel(case["coef"]), atol=1e-9)
-    assert result.peak.value == pytest.approx(case["log_likelihood"], abs=1e-9)
+    result = maximise(likelihood, starts(likelihood))
+    np.testing.assert_allclose(result.best.coefficients, np.ravel(case["coef"]), atol=1e-9)
+    assert result.best.value == pytest.approx(case["log_likelihood"], abs=1e-9)
     assert [optimum.starts for optimum in result.optima] == [result.tried]
     for errors in ("observed", "expected", "opg"):
-        found_errors = np.sqrt(np.diag(covariance(likelihood, result.peak.coefficients, errors)))
+        found_errors = np.sqrt(np.diag(covariance(likelihood, result.best.coefficients, errors)))
         np.testing.assert_allclose(found_errors, np.ravel(case[f"se_{errors}"]), atol=1e-9)
 
 
@@ -127,7 +127,7 @@ def test_three_answers_to_the_reference() -> None:
 def test_ordered_answers_to_the_reference(link: str) -> None:
     case = REFERENCE["B_three_answers"][f"ordered_{link}"]
     likelihood = LIKELIHOODS[f"ordered {link}"]
-    peak = found(likelihood, starts(likelihood)).peak
+    peak = maximise(likelihood, starts(likelihood)).best
     np.testing.assert_allclose(peak.coefficients, [*case["cutpoints"], *case["coef"]], atol=1e-9)
     assert peak.value == pytest.approx(case["log_likelihood"], abs=1e-9)
     if "se_observed" in case:
@@ -138,20 +138,20 @@ def test_ordered_answers_to_the_reference(link: str) -> None:
 def test_a_false_optimum_is_found_and_left() -> None:
     case = REFERENCE["H_false_optimum"]
     likelihood = Likelihood(rows_of(surveys.warner("3/4"), *table_of("H_false_optimum", 1)), Binary(LINKS["logit"]))
-    result = found(likelihood, starts(likelihood))
-    np.testing.assert_allclose(result.peak.coefficients, case["best"]["coef"], atol=1e-9)
+    result = maximise(likelihood, starts(likelihood))
+    np.testing.assert_allclose(result.best.coefficients, case["best"]["coef"], atol=1e-9)
     assert result.optima[1].log_likelihood == pytest.approx(case["false"]["log_likelihood"], abs=1e-9)
     # The null start and the corrected score end in the false one: seen to fail without the others.
     first_two = [start for start in starts(likelihood) if start.name in ("null", "corrected score")]
-    assert found(likelihood, first_two).peak.value == pytest.approx(case["false"]["log_likelihood"], abs=1e-9)
+    assert maximise(likelihood, first_two).best.value == pytest.approx(case["false"]["log_likelihood"], abs=1e-9)
 
 
 def test_an_estimate_at_infinity_is_named() -> None:
     likelihood = Likelihood(rows_of(FORCED, *table_of("D_infinite", 1)), Binary(LINKS["logit"]))
-    result = found(likelihood, starts(likelihood))
+    result = maximise(likelihood, starts(likelihood))
     case = REFERENCE["D_infinite"]
-    assert result.peak.value == pytest.approx(case["log_likelihood_supremum"], abs=1e-6)
-    assert result.peak.coefficients[0] == pytest.approx(case["intercept"], abs=1e-6)
+    assert result.best.value == pytest.approx(case["log_likelihood_supremum"], abs=1e-6)
+    assert result.best.coefficients[0] == pytest.approx(case["intercept"], abs=1e-6)
     assert result.infinity is not None
     assert result.infinity.signs.tolist() == [0, -np.inf]
 
@@ -172,18 +172,18 @@ def test_infinity_is_flagged_exactly_where_a_share_is_on_the_boundary() -> None:
         counts = rng.binomial(n, 1 / 6 + 2 / 3 * np.maximum(0, rng.uniform(-0.1, 0.6, groups)))
         x = np.column_stack([np.ones(groups), np.eye(groups)[:, 1:]])
         likelihood = Likelihood(rows_of(FORCED, x, np.column_stack([counts, n - counts])), Binary(LINKS["logit"]))
-        result = found(likelihood, starts(likelihood))
+        result = maximise(likelihood, starts(likelihood))
         shares, at_the_end = boundary(counts, n)
         seen += bool(at_the_end.any())
         probability = 1 / 6 + 2 / 3 * shares
         most = counts @ np.log(probability) + (n - counts) @ np.log(1 - probability)
-        assert result.peak.value == pytest.approx(most, abs=1e-6)
+        assert result.best.value == pytest.approx(most, abs=1e-6)
         with np.errstate(divide="ignore", invalid="ignore"):
             logits = np.where(at_the_end, np.where(shares > 0.5, np.inf, -np.inf), np.log(shares / (1 - shares)))
             coefficients = np.concatenate([logits[:1], logits[1:] - logits[0]])
         if not at_the_end.any():
             assert result.infinity is None
-            np.testing.assert_allclose(result.peak.coefficients, coefficients, atol=1e-5)
+            np.testing.assert_allclose(result.best.coefficients, coefficients, atol=1e-5)
         else:
             assert result.infinity is not None
             np.testing.assert_array_equal(result.infinity.signs, np.where(np.isfinite(coefficients), 0, coefficients))
@@ -206,7 +206,7 @@ def test_jeffreys_penalty_to_the_reference() -> None:
 @pytest.mark.parametrize("name", ["multinomial", "ordered cloglog", "first as reference"])
 def test_jeffreys_penalty_is_at_its_maximum(name: str) -> None:
     likelihood = LIKELIHOODS[name]
-    start = found(likelihood, starts(likelihood)).peak.coefficients
+    start = maximise(likelihood, starts(likelihood)).best.coefficients
     b = penalised(likelihood, start).coefficients
 
     def height(b: Any) -> float:
@@ -278,12 +278,12 @@ def test_a_climb_to_infinity_of_a_continuous_column_ends() -> None:
 def test_flat_ground_below_a_start_is_no_maximum(monkeypatch: pytest.MonkeyPatch) -> None:
     """A climb that ends lower than another one began is no answer, even if the other one got stuck."""
     likelihood = Likelihood(rows_of(FORCED, [[1.0]], [[70, 130]]), Binary(LINKS["logit"]))
-    climb = climbed
+    ascent = newton_ascent
 
     def stuck(surface: Any, b: Any, **known: Any) -> Any:
-        return climb(surface, b, **known)._replace(reached=bool(b[0] < -30))
+        return ascent(surface, b, **known)._replace(converged=bool(b[0] < -30))
 
-    monkeypatch.setattr(optima, "climbed", stuck)
+    monkeypatch.setattr(maxima, "newton_ascent", stuck)
     places = [Start("good", np.array([-1.0])), Start("flat", np.array([-50.0]))]
     with pytest.raises(ValueError, match="no maximum of the likelihood was found from 2 starts"):
-        found(likelihood, places)
+        maximise(likelihood, places)

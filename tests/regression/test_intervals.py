@@ -15,7 +15,7 @@ from regression_cases import FORCED, REFERENCE, THREE, fit_of, people_of
 from warner.regression.intervals import Coordinates, infinite_in, limits, summit
 from warner.regression.likelihood import Likelihood
 from warner.regression.maxima import Optimum
-from warner.regression.newton import climbed
+from warner.regression.newton import newton_ascent
 from warner.regression.profiles import Combination, Held, LogOdds
 from warner.regression.regressions import Regression, regress
 
@@ -28,9 +28,9 @@ def loss(fit: Any, i: int, value: float) -> Any:
     plain = fit.likelihood
     mapping = np.eye(plain.size) if plain.mapping is None else plain.mapping
     held = Likelihood(
-        plain.rows, plain.family, np.delete(mapping, i, axis=1), value * plain.movement(np.eye(plain.size)[i])
+        plain.rows, plain.family, np.delete(mapping, i, axis=1), value * plain.predictor_change(np.eye(plain.size)[i])
     )
-    return 2 * (fit.log_likelihood - climbed(held, np.delete(fit.point, i)).value)
+    return 2 * (fit.log_likelihood - newton_ascent(held, np.delete(fit.point, i)).value)
 
 
 def test_the_profile_of_a_coefficient_to_the_reference() -> None:
@@ -198,7 +198,7 @@ def test_a_false_optimum_is_met_on_a_profile_and_said() -> None:
     # Case H from the null start alone, which ends in the false optimum.
     case, best = REFERENCE["H_false_optimum"], fit_of("H")
     false = best.likelihood
-    peak = climbed(false, np.array(case["false"]["coef"]))
+    peak = newton_ascent(false, np.array(case["false"]["coef"]))
     fit = Regression(
         best.model_data,
         best.specification,

@@ -14,7 +14,7 @@ from regression_cases import FORCED, REFERENCE, fit_of, people_of
 from warner.regression.maxima import Optimum
 from warner.regression.model_checks import cells_of, saturated_log_likelihood
 from warner.regression.model_tests import term_tests
-from warner.regression.newton import climbed
+from warner.regression.newton import newton_ascent
 from warner.regression.regressions import Regression, regress
 
 CASE = REFERENCE["A_binary_forced_response"]
@@ -139,7 +139,7 @@ def test_a_smaller_model_that_beats_the_larger_one() -> None:
     people = people_of("H_false_optimum")
     people["z"] = [0.1 * (i % 3) for i in range(len(people["x"]))]
     best: Any = regress("answer ~ x + z", people, warner.surveys.warner("3/4"), counts="people")
-    peak = climbed(best.likelihood, np.array([*case["false"]["coef"], 0.0]))
+    peak = newton_ascent(best.likelihood, np.array([*case["false"]["coef"], 0.0]))
     assert peak.value < best.log_likelihood - 2
     false = Regression(
         best.model_data,

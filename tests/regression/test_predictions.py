@@ -12,8 +12,8 @@ from scipy.stats import chi2
 
 import warner
 from regression_cases import FORCED, REFERENCE, THREE, fit_of, people_of
-from warner.regression.means import influence, mean_over_people
-from warner.regression.newton import climbed
+from warner.regression.mean_shares import influence, mean_over_people
+from warner.regression.newton import newton_ascent
 from warner.regression.regressions import regress
 from warner.regression.standard_errors import spread_of_scores
 
@@ -95,8 +95,13 @@ def _loss(fit: Any, answer: int, share: float) -> float:
 
     class Pulled:
         strength = 1.0
-        total, reach, scale, basis = likelihood.total, likelihood.reach, likelihood.scale, likelihood.basis
-        predictors, movement = likelihood.predictors, likelihood.movement
+        total_weight, longest_step, scale, basis = (
+            likelihood.total_weight,
+            likelihood.longest_step,
+            likelihood.scale,
+            likelihood.basis,
+        )
+        predictors, predictor_change = likelihood.predictors, likelihood.predictor_change
 
         def value(self, b: Any) -> Any:
             return likelihood.value(b) - self.strength * self.distance(b)[0] ** 2 / 2
@@ -117,7 +122,7 @@ def _loss(fit: Any, answer: int, share: float) -> float:
     pulled: Any = Pulled()
     for strength in (1e3, 1e5, 1e7, 1e9):
         pulled.strength = strength
-        b = climbed(pulled, b).coefficients
+        b = newton_ascent(pulled, b).coefficients
     return float(2 * (fit.log_likelihood - likelihood.value(b)))
 
 

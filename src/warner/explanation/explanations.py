@@ -15,8 +15,8 @@ import numpy as np
 
 from warner.arrays import objects
 from warner.explanation.copies import named, share_columns, stacked_copies
-from warner.explanation.corrected import Outcomes, Regressed, corrected
-from warner.explanation.joint import joint
+from warner.explanation.corrected_score import Outcomes, Regressed, corrected
+from warner.explanation.joint_likelihood import joint
 from warner.explanation.people import individuals, questions_of
 from warner.regression.collapsing import column_names, open_source
 from warner.regression.formulas import sides, variables_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.regression.cautions import ENOUGH
+from warner.regression.small_samples import ENOUGH
 from warner.regression.terms import INTERCEPT
 from warner.typesetting import Printed, estimate_columns
 from warner.words import counted, enumerated, level_text, printable, quoted, shortened, wrapped

@@ -1,39 +1,37 @@
-"""Who says yes: how answers depend on what else is known of people, from reports that were randomized.
+"""Regression: how true answers depend on covariates, from reports that were randomized.
 
 Its files::
 
-    families         shares from linear predictors: multinomial, two answers, ordered
-    links            logit, probit, cloglog, cauchit
-    likelihood       log-likelihood of coefficients, and three kinds of information
-    newton           Newton's method to a maximum
-    starts           where climbs begin
-    maxima           the maxima that were found, and estimates at infinity
-    searches         the search for the best maximum, of ordered answers also where cutpoints meet
-    standard_errors  standard errors: observed, expected, outer products, robust
-    cluster_robust   standard errors and degrees of freedom with few and unequal clusters: CR2, Satterthwaite
-    jeffreys         Jeffreys' penalty
-    linear           linear shares, by least squares of debiased numbers
-    identification   enough people, columns that differ, coefficients that reports can tell apart
-    specifications   which coefficients a model has
-    regressions      regress, Regression
-    records          a regression as JSON
-    profiles         profile likelihood of coefficients and of log-odds
-    intervals        intervals of coefficients: by profile, or by standard errors
-    infinite         why an estimate lies at infinity, in words
-    means            means of shares over people, and their differences: errors and intervals
-    mean_profiles    profile likelihood of such means, by tilting the likelihood
-    cautions         what must be said where reports tell little, of all people or of one term
-    predictions      Prediction: shares of profiles, and means over people
-    margins          Margins: average marginal effects
-    model_tests      ModelTests: of terms and smaller models; AIC, BIC, McFadden
-    model_checks     ModelCheck: a model against its cells, and groups of like predictions
-    sensitivity      Sensitivities: a model if some give the safe report regardless
-    covariates       columns of numbers, texts and truth values, from any library
-    terms            Terms: columns of data to the columns of a matrix, for new data as well
-    formulas         formulas, by formulaic, and the terms that they stand for
-    data             Observations: identical people once; ModelData: data of any kind as a model takes them
-    collapsing       people who are alike are one row, grouped where the data are
-    reports          reports to rows of the likelihood, each under its own design
-    tallied          the same from a grouped tally
-    debiased         numbers that are right on average, whatever the answer is
+    regressions         regress, Regression: coefficients with their evidence, as table, text and JSON
+    specifications      which coefficients a model has: multinomial, ordered, linear
+    families            shares from linear predictors: multinomial logit, two answers, cumulative link
+    links               logit, probit, cloglog, cauchit
+    likelihood          log-likelihood of coefficients; observed and expected information, outer products
+    newton              Newton's method to a local maximum
+    starts              starting values
+    maxima              the global maximum from several starts; of ordered answers also where cutpoints meet
+    infinite_estimates  estimates at infinity (separation): which, and why, in words
+    identification      identification: enough people, columns of full rank, coefficients that reports tell apart
+    jeffreys            Jeffreys' penalty
+    linear_probability  linear probability model: least squares of debiased indicators
+    debiased            debiased indicators of the answers
+    standard_errors     standard errors: observed, expected, outer products, robust (sandwich)
+    cluster_robust      cluster-robust covariance (CR2), Satterthwaite's degrees of freedom, Hotelling's T^2
+    small_samples       effective sample size of a coefficient or share, and notes where it is too small
+    profiles            profile likelihood of coefficients and of log-odds
+    intervals           confidence intervals of coefficients: profile likelihood or Wald
+    mean_shares         means of shares over people, and their differences: delta method and intervals
+    mean_profiles       profile likelihood of mean shares, by Lagrange duality
+    predictions         Prediction: predicted shares of profiles, and means over people
+    margins             Margins: average marginal effects
+    model_tests         ModelTests: likelihood-ratio and Wald tests of terms and of smaller models
+    model_checks        ModelCheck: goodness of fit by deviance and by Hosmer and Lemeshow's groups
+    sensitivity         RegressionSensitivity: a model if some people give the safe report regardless
+    covariates          columns of numbers, texts and truth values, from any library
+    terms               Terms: columns of data to the columns of a matrix, for new data as well
+    formulas            formulas, by formulaic, and the terms that they stand for
+    data                Observations: identical people once; ModelData: data of any kind as a model takes them
+    collapsing          people who are alike are one row, grouped where the data are
+    reports             reports to rows of the likelihood, each under its own design
+    tallied             the same from a grouped tally
 """

@@ -55,11 +55,11 @@ class Family(Shares):
 
     Attributes
     ----------
-    reach : float
+    longest_step : float
         How far a predictor may move in one step of Newton's method.
     """
 
-    reach: float
+    longest_step: float
 
     @abstractmethod
     def at(self, eta: Array, likelihood: Array) -> Point:
@@ -118,7 +118,7 @@ class Softmax(Family):
 
     k: int
     reference: int
-    reach: float = 3.0
+    longest_step: float = 3.0
 
     @property
     def predictors(self) -> int:
@@ -221,7 +221,7 @@ class Binary(Family):
     link: Link
     reference: int = 1
     k: int = 2
-    reach: float = 5.0
+    longest_step: float = 5.0
 
     @property
     def predictors(self) -> int:
@@ -272,7 +272,7 @@ class Cumulative(Family):
 
     k: int
     link: Link
-    reach: float = 3.0
+    longest_step: float = 3.0
 
     @property
     def predictors(self) -> int:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.regression.newton import DEFINITE, eigen
+from warner.regression.newton import POSITIVE_EIGENVALUE, eigensystem
 from warner.words import enumerated
 
 if TYPE_CHECKING:
@@ -67,8 +67,8 @@ def refuse_unidentified(likelihood: Likelihood, start: Array, names: Sequence[st
     """Refuse a model whose coefficients the reports cannot tell apart, however many there are, and name them."""
     if any(table is None for table in likelihood.rows.tables):
         return  # a set of answers tells all shares
-    values, vectors = eigen(likelihood.expected(start), likelihood)
-    flat = vectors[values < DEFINITE * max(float(values[-1]), DEFINITE)] * likelihood.scale
+    values, vectors = eigensystem(likelihood.expected(start), likelihood)
+    flat = vectors[values < POSITIVE_EIGENVALUE * max(float(values[-1]), POSITIVE_EIGENVALUE)] * likelihood.scale
     if not len(flat):
         return
     involved = [name for name, part in zip(names, np.abs(flat).max(axis=0), strict=True) if part > NOTICED]

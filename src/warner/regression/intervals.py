@@ -16,17 +16,15 @@ what a further one would gain is half its decrement.
 from __future__ import annotations
 
 import warnings
-from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from warner.inference.intervals import check_level
-from warner.regression.newton import climbed
+from warner.regression.newton import newton_ascent
 from warner.regression.profiles import Combination, FalseOptimumError, Profile
 from warner.regression.standard_errors import covariance, sampled
-from warner.regression.starts import starts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -81,10 +79,10 @@ def summit(fit: Regression, threshold: float, better: Array | None = None) -> Su
     likelihood = fit.likelihood
     rivals = [one for one in fit.optima[1:] if fit.log_likelihood - one.log_likelihood < threshold / 2]
     count = None if rivals or better is not None else FEW_STARTS
-    others = tuple(start.coefficients for start in islice(starts(likelihood), count))
+    others = fit.profile_starts[:count]
     if better is None:
         return Summit(likelihood, fit.point, fit.log_likelihood, fit.spread, others)
-    peak = climbed(likelihood, better)
+    peak = newton_ascent(likelihood, better)
     spread = covariance(likelihood, peak.coefficients, fit.errors, flat=True)
     return Summit(likelihood, peak.coefficients, peak.value, spread, (*others, fit.point))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.regression.newton import SHORTEST, Peak
+from warner.regression.newton import SHORTEST_STEP, LocalMaximum
 from warner.regression.standard_errors import inverted
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ POLISH = 4
 STRIDE = 1e-5  # of a predictor, for differences of the gradient
 
 
-def penalised(likelihood: Likelihood, start: Array) -> Peak:
+def penalised(likelihood: Likelihood, start: Array) -> LocalMaximum:
     """Climb from a start to the maximum of the penalised likelihood; `value` is that of the plain one there."""
     b, height = start, _height(likelihood, start)
     for _ in range(STEPS):
@@ -35,16 +35,18 @@ def penalised(likelihood: Likelihood, start: Array) -> Peak:
         left = float(gradient @ step) / 2
         if not left > CLOSE:
             break
-        length = min(1.0, likelihood.family.reach / max(float(np.abs(likelihood.movement(step)).max()), 1e-300))
-        while length > SHORTEST and not (there := _height(likelihood, b + length * step)) > height:
+        length = min(
+            1.0, likelihood.family.longest_step / max(float(np.abs(likelihood.predictor_change(step)).max()), 1e-300)
+        )
+        while length > SHORTEST_STEP and not (there := _height(likelihood, b + length * step)) > height:
             length /= 2
-        if length <= SHORTEST:
+        if length <= SHORTEST_STEP:
             break
         b, height = b + length * step, there
     return _polished(likelihood, b)
 
 
-def _polished(likelihood: Likelihood, b: Array) -> Peak:
+def _polished(likelihood: Likelihood, b: Array) -> LocalMaximum:
     """Finish by Newton's method, with differences of the gradient for the second derivative."""
     left = np.inf
     for _ in range(POLISH):
@@ -55,7 +57,7 @@ def _polished(likelihood: Likelihood, b: Array) -> Peak:
         step = np.linalg.solve((curvature + curvature.T) / 2, gradient)
         left = float(gradient @ step) / 2
         b = b + step
-    return Peak(b, likelihood.value(b), abs(left), reached=abs(left) < CLOSE)
+    return LocalMaximum(b, likelihood.value(b), abs(left), converged=abs(left) < CLOSE)
 
 
 def _slope(likelihood: Likelihood, b: Array) -> tuple[Array, Array]:

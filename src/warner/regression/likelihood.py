@@ -25,7 +25,7 @@ CACHED = 2**16  # numbers of the columns that are worked on at a time
 LEAST = 0.04  # the share, times the number of answers, below which the likelihood may have no slope
 
 
-class Place(NamedTuple):
+class Expansion(NamedTuple):
     """Where a climb is: the log-likelihood, its gradient, and the observed information, minus the second derivative."""
 
     value: float
@@ -62,14 +62,14 @@ class Likelihood:
         return self.family.predictors * len(self.columns) if self.mapping is None else int(self.mapping.shape[1])
 
     @property
-    def total(self) -> float:
+    def total_weight(self) -> float:
         """The sum of the weights of all people."""
         return float(self.rows.weight.sum())
 
     @property
-    def reach(self) -> float:
+    def longest_step(self) -> float:
         """How far a predictor may move in one step of Newton's method."""
-        return self.family.reach
+        return self.family.longest_step
 
     @cached_property
     def scale(self) -> Array:
@@ -82,7 +82,7 @@ class Likelihood:
     @cached_property
     def basis(self) -> Array:
         r"""Unit directions: :math:`R^{-1}`, with :math:`R'R` the mean squares and products of the columns."""
-        weight = self.rows.weight / self.total
+        weight = self.rows.weight / self.total_weight
         size = np.sqrt(self.columns**2 @ weight)
         columns = self.columns / size[:, np.newaxis]
         full = np.tile(size, self.family.predictors)
@@ -95,7 +95,7 @@ class Likelihood:
             return np.diag(1 / lengths)
         return np.asarray(np.linalg.inv(root).T / lengths[:, np.newaxis])
 
-    def nearer(self, eta: Array) -> Array:
+    def pulled_back(self, eta: Array) -> Array:
         """Give predictors whose shares are none of them near 0."""
         shares = np.maximum(self.family.shares(eta), LEAST / self.family.k)
         return self.family.predictors_of(shares / shares.sum(axis=0))
@@ -116,7 +116,7 @@ class Likelihood:
         eta = self.matrix(b) @ self.columns
         return eta if self.offset is None else eta + self.offset
 
-    def movement(self, direction: Array) -> Array:
+    def predictor_change(self, direction: Array) -> Array:
         """Give by how much predictors move along a direction, (f, n)."""
         return np.asarray(self.matrix(direction) @ self.columns)
 
@@ -124,7 +124,7 @@ class Likelihood:
         """Give the log-likelihood."""
         return float(self.rows.weight @ self.family.log_likelihood(self.predictors(b), self.reports))
 
-    def at(self, b: Array) -> Place:
+    def at(self, b: Array) -> Expansion:
         """Give the log-likelihood, its gradient and the observed information: some rows at a time, within the cache."""
         f, size = self.family.predictors, len(self.columns)
         value, gradient, information = 0.0, np.zeros((f, size)), np.zeros((f, size, f, size))
@@ -138,7 +138,7 @@ class Likelihood:
             value += float(weight @ point.log_likelihood)
             gradient += (weight * point.score) @ self.rows.x[part]
             self._add(information, weight * point.curvature, part)
-        return Place(value, self.reduced(gradient), self._squared(information))
+        return Expansion(value, self.reduced(gradient), self._squared(information))
 
     def _pieces(self) -> list[slice]:
         step = max(256, CACHED // len(self.columns))

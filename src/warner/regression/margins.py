@@ -14,9 +14,15 @@ import numpy as np
 
 from warner.arrays import objects
 from warner.inference.two_answers import answers_of_interest
-from warner.regression.cautions import cautions
 from warner.regression.intervals import freedom_column, p_values, taken
-from warner.regression.means import at_the_boundary, boundary_notes, mean_limits, mean_of_columns, mean_over_people
+from warner.regression.mean_shares import (
+    at_the_boundary,
+    boundary_notes,
+    mean_limits,
+    mean_of_columns,
+    mean_over_people,
+)
+from warner.regression.small_samples import cautions
 from warner.results import Result, rows
 from warner.typesetting import Printed, estimate_columns, labels
 from warner.words import counted, enumerated, level_text, quoted, sentence, tabulated
@@ -26,7 +32,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Counts, Label
     from warner.documents import Document
-    from warner.regression.means import Mean
+    from warner.regression.mean_shares import Mean
     from warner.regression.regressions import Regression
 
 STRIDE = 1e-3  # of the spread of a column

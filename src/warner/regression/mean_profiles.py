@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from warner.regression.likelihood import Likelihood, Place
-from warner.regression.maxima import SAME
-from warner.regression.newton import climbed
+from warner.regression.likelihood import Expansion, Likelihood
+from warner.regression.newton import SAME_MAXIMUM_NATS, newton_ascent
 from warner.regression.profiles import FalseOptimumError
 from warner.regression.starts import coefficients_near
 
@@ -95,10 +94,10 @@ class Tilted(Likelihood):
         """Give the height."""
         return super().value(b) + self.tilt * self.quantity.value(b)
 
-    def at(self, b: Array) -> Place:
+    def at(self, b: Array) -> Expansion:
         """Give the height, its gradient and minus its second derivative."""
         plain, extra = super().at(b), self.quantity.at(b)
-        return Place(
+        return Expansion(
             plain.value + self.tilt * extra.value,
             plain.gradient + self.tilt * extra.gradient,
             plain.information - self.tilt * extra.curvature,
@@ -124,7 +123,7 @@ class MeanProfile:
         variance = float(start.gradient @ top.spread @ start.gradient)
         known = np.isfinite(variance) and variance > 0
         # It says how far to tilt first; on the boundary, where nothing is known of it, the number of people does.
-        self.error = float(np.sqrt(variance if known else 1 / top.likelihood.total))
+        self.error = float(np.sqrt(variance if known else 1 / top.likelihood.total_weight))
         self._origin = _Solution(top.point, top.top, start.value, 0.0)
 
     def end(self, quantile: float, side: int) -> float:
@@ -168,14 +167,14 @@ class MeanProfile:
         eta = likelihood.predictors(here.coefficients)
         if likelihood.family.shares(eta).min() > GROUND:
             return here
-        nearer = self._climbed_from(coefficients_near(likelihood, likelihood.nearer(eta)))
+        nearer = self._climbed_from(coefficients_near(likelihood, likelihood.pulled_back(eta)))
         return max(here, nearer, key=lambda one: one.height)
 
     def _climbed_from(self, start: Array) -> _Solution:
-        peak = climbed(self.tilted, start, gap=GAP)
+        peak = newton_ascent(self.tilted, start, gap=GAP)
         value = self.tilted.quantity.value(peak.coefficients)
         loss = 2 * (self.top.top - (peak.value - self.tilted.tilt * value))
-        if loss < -2 * SAME - 1e-12 * abs(self.top.top):
+        if loss < -2 * SAME_MAXIMUM_NATS - 1e-12 * abs(self.top.top):
             raise FalseOptimumError(peak.coefficients, -loss / 2)
         return _Solution(peak.coefficients, peak.value, value, loss)
 
@@ -185,7 +184,7 @@ class MeanProfile:
         for start in self.top.others:
             if np.isfinite(self.tilted.value(start)):
                 other = self._climbed_from(start)
-                if other.height > here.height + SAME:
+                if other.height > here.height + SAME_MAXIMUM_NATS:
                     here = other
         return here
 

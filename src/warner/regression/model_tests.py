@@ -22,11 +22,11 @@ from scipy.special import chdtrc, fdtrc
 from warner.arrays import objects
 from warner.designs.facts import ChannelOperator
 from warner.estimators import channel_mle
-from warner.regression.cautions import of_coefficients
 from warner.regression.cluster_robust import FEW, ROUGH
 from warner.regression.likelihood import Likelihood
-from warner.regression.maxima import SAME, found
-from warner.regression.newton import climbed
+from warner.regression.maxima import maximise
+from warner.regression.newton import SAME_MAXIMUM_NATS, newton_ascent
+from warner.regression.small_samples import of_coefficients
 from warner.regression.standard_errors import sampled
 from warner.regression.starts import Start, starts, steeper
 from warner.regression.terms import INTERCEPT
@@ -193,10 +193,10 @@ def _likelihood_ratio(fit: Regression, inside: Array, known: Array | None) -> Mo
     further = [Start("larger model", np.linalg.lstsq(inside, fit.point, rcond=None)[0].astype(np.float64))]
     if known is not None:
         further.append(Start("smaller model", known))
-    null = found(small, [*starts(small), *further], partial(steeper, small)).peak
+    null = maximise(small, [*starts(small), *further], partial(steeper, small)).best
     top, note = fit.log_likelihood, ""
-    if null.value > top + SAME:
-        top = climbed(full, inside @ null.coefficients).value
+    if null.value > top + SAME_MAXIMUM_NATS:
+        top = newton_ascent(full, inside @ null.coefficients).value
         note = (
             "A smaller model has a higher likelihood than the larger one: its estimate is a false optimum, and was "
             f"climbed again from there, to a log-likelihood of {top:.6f}; fit with more starts."

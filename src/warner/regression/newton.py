@@ -1,8 +1,8 @@
-r"""Newton's method on the observed information, to a maximum near the start.
+r"""Newton's method on the observed information, to a maximum of the log-likelihood near the start.
 
 The log-likelihood of randomized answers is not concave. Where the information has negative eigenvalues, their absolute
-values are taken, which turns a step that would run to a saddle into one that climbs. At a maximum, half the Newton
-decrement, :math:`g'I^{-1}g/2`, is how much the log-likelihood can still gain there.
+values are taken, which turns a step towards a saddle into an ascent. At a maximum, half the Newton decrement,
+:math:`g'I^{-1}g/2`, is how much the log-likelihood can still gain there.
 """
 
 from __future__ import annotations
@@ -15,31 +15,32 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from warner.arrays import Array
-    from warner.regression.likelihood import Place
+    from warner.regression.likelihood import Expansion
 
-STEPS = 200
-GAP = 1e-10  # nats that a climb may leave
-ENDLESS_GAP = 1e-8  # the same on ground that becomes flat, where a climb would walk outwards for ever
-ENDLESS = 1e-8  # eigenvalue of the information of one person, below which ground is flat
-FLOOR = 1e-14  # of an eigenvalue in a step
-FLAT = 1e-5  # eigenvalue below which the ground may be flat
-DEFINITE = 1e-10  # an eigenvalue above this is positive
-AT_THE_FOOT = 0.01  # nats below a known maximum, with nothing but the way up in between
-NEAR = 0.01  # movement of a predictor
-SIMILAR = 0.2  # part of a step by which the next may differ to be the same
-PROMISED = 1e-4  # part of the promised gain that a step must keep
-SHORTEST = 1e-10  # part of a step
+NEWTON_STEPS = 200
+CONVERGED_GAIN = 1e-10  # nats that the log-likelihood may still gain when an ascent ends
+CONVERGED_GAIN_IF_FLAT = 1e-8  # the same where it becomes flat, and an ascent would walk outwards for ever
+VANISHING_EIGENVALUE = 1e-8  # of the information of one person, below which the log-likelihood is flat
+SMALLEST_EIGENVALUE = 1e-14  # that a step divides by
+FLAT_EIGENVALUE = 1e-5  # below which the log-likelihood may be flat
+POSITIVE_EIGENVALUE = 1e-10  # above which an eigenvalue is positive
+KNOWN_MAXIMUM_NATS = 0.01  # to a known maximum, within which an ascent is sure to end there
+KNOWN_MAXIMUM_DISTANCE = 0.01  # the same in predictors
+REPEATED_STEP = 0.2  # part of a step by which the next may differ to count as the same
+ARMIJO_FRACTION = 1e-4  # part of the gain to first order that a step must reach
+SHORTEST_STEP = 1e-10  # part of a Newton step
+SAME_MAXIMUM_NATS = 1e-6  # within which two ascents have reached one maximum
 
 
-class Surface(Protocol):
-    """What can be climbed: a function of coefficients, which enter by linear predictors."""
+class Objective(Protocol):
+    """What is maximised: a function of coefficients, which enter by linear predictors."""
 
     @property
-    def total(self) -> float:
+    def total_weight(self) -> float:
         """The sum of the weights of all people."""
 
     @property
-    def reach(self) -> float:
+    def longest_step(self) -> float:
         """How far a predictor may move in one step."""
 
     @property
@@ -53,113 +54,119 @@ class Surface(Protocol):
     def predictors(self, b: Array) -> Array:
         """Give the predictors of all rows, (f, n)."""
 
-    def movement(self, direction: Array) -> Array:
-        """Give by how much predictors move along a direction, (f, n)."""
+    def predictor_change(self, direction: Array) -> Array:
+        """Give the change of all predictors along a direction, (f, n)."""
 
-    def nearer(self, eta: Array) -> Array:
-        """Give predictors that are nearer, at which the height still has a slope."""
+    def pulled_back(self, eta: Array) -> Array:
+        """Give predictors that are less extreme, at which the function is not flat."""
 
     def value(self, b: Array) -> float:
-        """Give the height."""
+        """Evaluate the function."""
 
-    def at(self, b: Array) -> Place:
-        """Give the height, its gradient and minus its second derivative."""
+    def at(self, b: Array) -> Expansion:
+        """Evaluate the function with its gradient and minus its second derivative."""
 
 
-class Peak(NamedTuple):
-    """Where a climb ended: coefficients, log-likelihood, what could still be gained, and whether it is a maximum."""
+class LocalMaximum(NamedTuple):
+    """Where an ascent ended: coefficients, log-likelihood, what could still be gained, and whether it converged."""
 
     coefficients: Array
     value: float
     gap: float
-    reached: bool
+    converged: bool
 
 
-class Eigen(NamedTuple):
+class Eigensystem(NamedTuple):
     """The information of one person, in units of predictors: eigenvalues, and eigenvectors as rows in coefficients."""
 
     values: Array
     vectors: Array
 
 
-def eigen(information: Array, likelihood: Surface) -> Eigen:
+def eigensystem(information: Array, likelihood: Objective) -> Eigensystem:
     r"""Give the eigenvalues of the information, each direction measured by how far it moves predictors.
 
     They are those of :math:`U'IU`, U the basis: the same for all columns that span the same space, such as
     years and years since 1900.
     """
     basis = likelihood.basis
-    values, vectors = np.linalg.eigh(basis.T @ (information / likelihood.total) @ basis)
-    return Eigen(values, (basis @ vectors).T)
+    values, vectors = np.linalg.eigh(basis.T @ (information / likelihood.total_weight) @ basis)
+    return Eigensystem(values, (basis @ vectors).T)
 
 
-def climbed(likelihood: Surface, start: Array, *, gap: float = GAP, known: Sequence[Peak] = ()) -> Peak:
-    """Climb from a start to a maximum of the likelihood, or to the foot of one that is known already."""
+def newton_ascent(
+    likelihood: Objective, start: Array, *, gap: float = CONVERGED_GAIN, known: Sequence[LocalMaximum] = ()
+) -> LocalMaximum:
+    """Ascend from a start to a maximum of the likelihood, or to the neighbourhood of one that is known already."""
     b, here = start, likelihood.at(start)
-    left, reach = np.inf, likelihood.reach
-    before, stride = np.zeros_like(b), 1.0
+    gain, longest_step = np.inf, likelihood.longest_step
+    last_step, factor = np.zeros_like(b), 1.0
     if not np.isfinite(here.value):
-        return Peak(b, here.value, left, reached=False)
+        return LocalMaximum(b, here.value, gain, converged=False)
     if not len(b):  # nothing is free, as in the profile of the only coefficient
-        return Peak(b, here.value, 0.0, reached=True)
-    for _ in range(STEPS):
-        values, vectors = eigen(here.information, likelihood)
-        along = vectors @ here.gradient / likelihood.total
-        step = (along / np.maximum(np.abs(values), FLOOR)) @ vectors
-        left = float(here.gradient @ step) / 2
-        enough = left < (max(gap, ENDLESS_GAP) if abs(values[0]) < ENDLESS else gap)
-        if enough and values[0] < -DEFINITE:  # a saddle: leave it along the steepest way
-            step = _off_the_saddle(likelihood, b, vectors[0])
-        elif enough:
-            return _finished(likelihood, b, here.value, step, left)
-        if left < AT_THE_FOOT and values[0] > DEFINITE:
-            for peak in known:
-                if abs(here.value + left - peak.value) < AT_THE_FOOT and _near(likelihood, b + step, peak.coefficients):
-                    return peak
-        # Where a share goes to 0 by a logit, the height is an exponential in its predictor, and all steps are the same:
-        # then ever longer ones are taken.
-        stride = 2 * stride if _repeated(likelihood, step, before) else 1.0
-        longest = min(stride, reach / max(float(np.abs(likelihood.movement(step)).max()), 1e-300))
-        length, there = _along(likelihood, b, here, step, 2 * left, longest)
-        before = step
+        return LocalMaximum(b, here.value, 0.0, converged=True)
+    for _ in range(NEWTON_STEPS):
+        # The Newton step, by absolute eigenvalues, and half its decrement.
+        values, vectors = eigensystem(here.information, likelihood)
+        along = vectors @ here.gradient / likelihood.total_weight
+        step = (along / np.maximum(np.abs(values), SMALLEST_EIGENVALUE)) @ vectors
+        gain = float(here.gradient @ step) / 2
+        # Whether that is the end: at a maximum, at a saddle, which is left along the steepest way, or near a known one.
+        flat = abs(values[0]) < VANISHING_EIGENVALUE
+        stationary = gain < (max(gap, CONVERGED_GAIN_IF_FLAT) if flat else gap)
+        if stationary and values[0] < -POSITIVE_EIGENVALUE:
+            step = _step_off_a_saddle(likelihood, b, vectors[0])
+        elif stationary:
+            return _after_last_step(likelihood, b, here.value, step, gain)
+        if gain < KNOWN_MAXIMUM_NATS and values[0] > POSITIVE_EIGENVALUE:
+            for maximum in known:
+                near = abs(here.value + gain - maximum.value) < KNOWN_MAXIMUM_NATS
+                if near and _close(likelihood, b + step, maximum.coefficients):
+                    return maximum
+        # Where a share goes to 0 by a logit, the log-likelihood is an exponential in its predictor, and all steps are
+        # the same: then ever longer ones are taken.
+        factor = 2 * factor if _repeated(likelihood, step, last_step) else 1.0
+        longest = min(factor, longest_step / max(float(np.abs(likelihood.predictor_change(step)).max()), 1e-300))
+        length, there = _line_search(likelihood, b, here, step, 2 * gain, longest)
+        last_step = step
         # On the way to infinity all steps are as long as allowed: then ever longer ones are.
-        reach = 2 * reach if length == longest < 1 else likelihood.reach
+        longest_step = 2 * longest_step if length == longest < 1 else likelihood.longest_step
         if length == 0:  # rounding: nothing more can be gained
-            return Peak(b, here.value, left, reached=left < max(1e-6, 1e-13 * abs(here.value)))
+            return LocalMaximum(b, here.value, gain, converged=gain < max(1e-6, 1e-13 * abs(here.value)))
         b, here = b + length * step, there
-    return Peak(b, here.value, left, reached=False)
+    return LocalMaximum(b, here.value, gain, converged=False)
 
 
-def _repeated(likelihood: Surface, step: Array, before: Array) -> bool:
+def _repeated(likelihood: Objective, step: Array, last_step: Array) -> bool:
     """Tell whether a step moves predictors as the one before did."""
-    moved, difference = np.abs(likelihood.movement(step)).max(), np.abs(likelihood.movement(step - before)).max()
-    return bool(difference < SIMILAR * moved)
+    moved = np.abs(likelihood.predictor_change(step)).max()
+    return bool(np.abs(likelihood.predictor_change(step - last_step)).max() < REPEATED_STEP * moved)
 
 
-def _near(likelihood: Surface, first: Array, second: Array) -> bool:
-    return bool(np.abs(likelihood.movement(first - second)).max() < NEAR)
+def _close(likelihood: Objective, first: Array, second: Array) -> bool:
+    return bool(np.abs(likelihood.predictor_change(first - second)).max() < KNOWN_MAXIMUM_DISTANCE)
 
 
-def _off_the_saddle(likelihood: Surface, b: Array, direction: Array) -> Array:
-    step = direction / max(float(np.abs(likelihood.movement(direction)).max()), np.finfo(float).tiny)
+def _step_off_a_saddle(likelihood: Objective, b: Array, direction: Array) -> Array:
+    step = direction / max(float(np.abs(likelihood.predictor_change(direction)).max()), np.finfo(float).tiny)
     return max((step, -step), key=lambda way: likelihood.value(b + way))
 
 
-def _along(
-    likelihood: Surface, b: Array, here: Place, step: Array, promise: float, length: float
-) -> tuple[float, Place]:
-    """Shorten a step until the log-likelihood rises by some of what was promised; 0 if it never does."""
-    while length > SHORTEST:
+def _line_search(
+    likelihood: Objective, b: Array, here: Expansion, step: Array, slope: float, length: float
+) -> tuple[float, Expansion]:
+    """Shorten a step until the log-likelihood rises by a part of slope times length; 0 if it never does."""
+    while length > SHORTEST_STEP:
         there = likelihood.at(b + length * step)
-        if there.value - here.value >= PROMISED * length * promise:
+        if there.value - here.value >= ARMIJO_FRACTION * length * slope:
             return length, there
         length /= 2
     return 0.0, here
 
 
-def _finished(likelihood: Surface, b: Array, value: float, step: Array, left: float) -> Peak:
+def _after_last_step(likelihood: Objective, b: Array, value: float, step: Array, gain: float) -> LocalMaximum:
     """Take one last full step, unless rounding makes it a step down."""
     last = likelihood.value(b + step)
     if last >= value - 1e-13 * abs(value):
-        return Peak(b + step, max(last, value), left, reached=True)
-    return Peak(b, value, left, reached=True)
+        return LocalMaximum(b + step, max(last, value), gain, converged=True)
+    return LocalMaximum(b, value, gain, converged=True)

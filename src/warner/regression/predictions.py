@@ -20,7 +20,6 @@ from scipy.special import expit, logit
 
 from warner.arrays import objects
 from warner.inference.two_answers import answers_of_interest, remainder
-from warner.regression.cautions import cautions
 from warner.regression.cluster_robust import Accuracy
 from warner.regression.covariates import columns_of, number_of_rows
 from warner.regression.families import Binary, Cumulative, Softmax
@@ -36,8 +35,9 @@ from warner.regression.intervals import (
 )
 from warner.regression.likelihood import Likelihood
 from warner.regression.mean_profiles import MeanShare
-from warner.regression.means import boundary_notes, check_target, mean_ends, mean_limits, mean_over_people
+from warner.regression.mean_shares import boundary_notes, check_target, mean_ends, mean_limits, mean_over_people
 from warner.regression.profiles import Combination, LogOdds
+from warner.regression.small_samples import cautions
 from warner.regression.terms import by_name
 from warner.results import Result, rows
 from warner.typesetting import Printed, in_digits, labels, share_columns

@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from warner.regression.likelihood import Likelihood, Place
-from warner.regression.maxima import SAME
-from warner.regression.newton import Peak, climbed
+from warner.regression.likelihood import Expansion, Likelihood
+from warner.regression.newton import SAME_MAXIMUM_NATS, LocalMaximum, newton_ascent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -142,7 +141,7 @@ class Held(Likelihood):
         """Give the log-likelihood at free coefficients."""
         return super().value(self.whole(b))
 
-    def at(self, b: Array) -> Place:
+    def at(self, b: Array) -> Expansion:
         """Give the log-likelihood, its gradient and its information in the free coefficients."""
         whole = self.whole(b)
         place = super().at(whole)
@@ -152,11 +151,11 @@ class Held(Likelihood):
         bend = self.quantity.curvature(whole)
         if bend is not None:
             information += place.gradient[pivot] / lift * bend[np.ix_(self.free, self.free)]
-        return Place(place.value, place.gradient @ self._jacobian, information)
+        return Expansion(place.value, place.gradient @ self._jacobian, information)
 
-    def movement(self, direction: Array) -> Array:
+    def predictor_change(self, direction: Array) -> Array:
         """Give by how much predictors move along a direction of the free coefficients, to first order."""
-        return super().movement(self._jacobian @ direction)
+        return super().predictor_change(self._jacobian @ direction)
 
     def slope(self, b: Array) -> float:
         """Give the derivative of the profile in what the quantity is held at, at a maximum."""
@@ -291,10 +290,10 @@ class Profile:
             return [last.free + (target - last.target) * self._tangent, last.free]
         return [last.free]
 
-    def _climbed(self, start: Array, known: Sequence[Peak] = ()) -> _Solution:
-        peak = climbed(self.held, start, known=known)
+    def _climbed(self, start: Array, known: Sequence[LocalMaximum] = ()) -> _Solution:
+        peak = newton_ascent(self.held, start, known=known)
         loss = 2 * (self.top - peak.value)
-        if loss < -2 * SAME - 1e-12 * abs(self.top):
+        if loss < -2 * SAME_MAXIMUM_NATS - 1e-12 * abs(self.top):
             raise FalseOptimumError(self.held.whole(peak.coefficients), -loss / 2)
         return _Solution(self.held.target, peak.coefficients, loss, -2 * self.held.slope(peak.coefficients))
 
@@ -303,7 +302,7 @@ class Profile:
         self.held.target = here.target
         for start in self._others:
             if np.isfinite(self.held.value(start)):
-                other = self._climbed(start, [Peak(here.free, self.top - here.loss / 2, 0.0, reached=True)])
-                if other.loss < here.loss - 2 * SAME:
+                other = self._climbed(start, [LocalMaximum(here.free, self.top - here.loss / 2, 0.0, converged=True)])
+                if other.loss < here.loss - 2 * SAME_MAXIMUM_NATS:
                     here = other
         return here

@@ -13,27 +13,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.regression.cautions import coefficient_names, of_coefficients
+from warner.arrays import objects
 from warner.regression.cluster_robust import Accuracy
 from warner.regression.data import model_data
 from warner.regression.identification import refuse_dependent, refuse_exact, refuse_too_few, refuse_unidentified
-from warner.regression.infinite import infinite
-from warner.regression.intervals import limits, warned
+from warner.regression.infinite_estimates import infinite_estimates
+from warner.regression.intervals import freedom_column, limits, p_values, warned
 from warner.regression.jeffreys import penalised
 from warner.regression.likelihood import Likelihood
-from warner.regression.linear import least_squares
+from warner.regression.linear_probability import least_squares
 from warner.regression.margins import marginal_effects
+from warner.regression.maxima import maximum_likelihood
 from warner.regression.model_checks import checked
 from warner.regression.model_tests import compared, criteria, term_tests
 from warner.regression.predictions import predicted
-from warner.regression.records import columns, record
-from warner.regression.searches import searched
 from warner.regression.sensitivity import sensitivities
+from warner.regression.small_samples import coefficient_names, of_coefficients
 from warner.regression.specifications import check_options, specified
 from warner.regression.standard_errors import check_errors, clustered, covariance, default_errors
 from warner.regression.starts import Start
 from warner.regression.starts import starts as all_starts
-from warner.results import Result, as_frame
+from warner.results import Result, as_frame, plain, rows
 
 if TYPE_CHECKING:
     import os
@@ -47,16 +47,18 @@ if TYPE_CHECKING:
     from warner.documents import Document
     from warner.regression.cluster_robust import ClusterRobust
     from warner.regression.data import ModelData
-    from warner.regression.infinite import Infinite
+    from warner.regression.infinite_estimates import InfiniteEstimate, Infinity
     from warner.regression.intervals import Limits
     from warner.regression.margins import Margins
-    from warner.regression.maxima import Infinity, Optimum
+    from warner.regression.maxima import Optimum
     from warner.regression.model_checks import ModelCheck
     from warner.regression.model_tests import Criteria, ModelTests
     from warner.regression.predictions import Prediction
     from warner.regression.sensitivity import Sensitivities
     from warner.regression.specifications import Specification
     from warner.typesetting import Printed
+
+FORMAT, VERSION = "warner regression", 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,6 +93,8 @@ class Regression(Result):
         Which estimates lie at infinity.
     clustered : ClusterRobust or None
         Where people are clustered, how errors and degrees of freedom follow from the clusters.
+    starts : tuple of array
+        The coefficients that Newton's method began at; empty if other starts than the usual ones were asked for.
     """
 
     model_data: ModelData
@@ -106,6 +110,7 @@ class Regression(Result):
     tried: int = 0
     infinity: Infinity | None = None
     clustered: ClusterRobust | None = None
+    starts: tuple[Array, ...] = ()
 
     @property
     def people(self) -> int:
@@ -125,11 +130,11 @@ class Regression(Result):
     @cached_property
     def effective(self) -> float | None:
         """The number of direct answers that would tell as much; None for linear shares."""
-        rows = self.model_data.observations
         if self.log_likelihood is None:
             return None
-        weights = float(rows.weight.sum() ** 2 / rows.square.sum()) / float(rows.weight.sum())
-        return self.likelihood.effective(self.point) * (weights if rows.weighted else 1.0)
+        people = self.model_data.observations
+        weights = float(people.weight.sum() ** 2 / people.square.sum()) / float(people.weight.sum())
+        return self.likelihood.effective(self.point) * (weights if people.weighted else 1.0)
 
     @property
     def standard_errors(self) -> Array:
@@ -166,9 +171,14 @@ class Regression(Result):
         return covariance(self.likelihood, self.point, self.errors, flat=True)
 
     @cached_property
-    def infinite(self) -> tuple[Infinite, ...]:
+    def infinite(self) -> tuple[InfiniteEstimate, ...]:
         """The coefficients that have no finite estimate, with reasons in words."""
-        return infinite(self)
+        return infinite_estimates(self)
+
+    @cached_property
+    def profile_starts(self) -> tuple[Array, ...]:
+        """The usual starts, from which the ends of profiles are tried."""
+        return self.starts or tuple(start.coefficients for start in all_starts(self.likelihood))
 
     def limits(self, level: float = 0.95, interval: str = "auto") -> Limits:
         """Give the interval of each coefficient; warn if a better optimum was met on the way."""
@@ -216,7 +226,23 @@ class Regression(Result):
             of the profile, so that both agree), ``low``, ``high``, ``interval``: how these were found, and ``freedom``,
             the degrees of freedom of Student's t with clusters, else infinite.
         """
-        return columns(self, level, interval, odds=odds)
+        if odds and self.specification.link != "logit":
+            raise ValueError(f"odds must be left out for the link {self.specification.link!r}: it has no odds ratios")
+        ends, names, b = self.limits(level, interval), self.specification.coefficients, self.coefficients
+        shown = np.exp if odds else np.asarray
+        per_unit = np.where(np.isfinite(b), np.exp(b), np.nan) if odds else 1.0  # the derivative of what is shown
+        return {
+            "term": objects(name.term for name in names),
+            "answer": objects(name.answer for name in names),
+            "odds_ratio" if odds else "estimate": shown(b),
+            "se": per_unit * self.standard_errors,
+            "statistic": ends.statistic,
+            "p": p_values(ends.statistic, self.freedom),
+            "low": shown(ends.low),
+            "high": shown(ends.high),
+            "interval": objects(ends.method),
+            "freedom": freedom_column(self.freedom, len(names)),
+        }
 
     def printed(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False, **options: Any) -> Printed:
         """Give a table for a paper: coefficients or odds ratios, and what they rest on; options as for `table`."""
@@ -232,7 +258,52 @@ class Regression(Result):
 
     def to_dict(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> Document:
         """Give what JSON can hold; numbers that are not finite as None, with reasons under "infinite"."""
-        return record(self, level, interval, odds=odds)
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            **self._model(),
+            **self._people(),
+            **self._evidence(),
+            "level": level,
+            "empty": list(self.specification.empty),
+            "infinite": [
+                {"answer": answer, "term": term, "sign": plain(np.sign(estimate)), "reason": why}
+                for answer, term, estimate, why in self.infinite
+            ],
+            "odds": odds,
+            "coefficients": rows(self.table(level, interval, odds=odds)),
+        }
+
+    def _model(self) -> Document:
+        """Give what was modelled, under which designs."""
+        data, specification = self.model_data, self.specification
+        designs = zip(data.labels, data.observations.designs, strict=True)
+        return {
+            "formula": data.formula,
+            "model": specification.model,
+            "link": specification.link,
+            "reference": specification.reference,
+            "designs": [{"name": name, "design": design.to_dict()} for name, design in designs],
+        }
+
+    def _people(self) -> Document:
+        """Give whom the estimates rest on, and who was left out."""
+        data = self.model_data
+        left_out = {"missing": data.missing, "unknown": data.unknown, "weightless": data.weightless}
+        return {"people": self.people, **left_out, "effective": plain(self.effective)}
+
+    def _evidence(self) -> Document:
+        """Give how the estimates and their errors were found."""
+        return {
+            "log_likelihood": plain(self.log_likelihood),
+            "gap": plain(self.gap),
+            "optima": [optimum._asdict() for optimum in self.optima],
+            "starts": self.tried,
+            "errors": self.errors,
+            "penalty": self.penalty,
+            "clusters": None if self.clustered is None else self.clustered.clusters.number,
+            "notes": list(self.notes),
+        }
 
     def predict(
         self, profiles: Any = None, *, level: float = 0.95, target: str = "realised", interval: str = "auto"
@@ -465,7 +536,7 @@ def regress(
 
 
 def fitted_linear(data: ModelData, specification: Specification) -> Regression:
-    """Fit shares that are linear in the columns to model data."""
+    """Fit shares that are linear in the columns, by least squares."""
     refuse_too_few(data.observations, len(specification.coefficients))
     refuse_dependent(data.observations, data.terms.names)
     refuse_exact(data.observations, len(data.terms.names))
@@ -484,33 +555,21 @@ def fitted(
     at_random: int | None = None,
     more: Sequence[Start] = (),
 ) -> Regression:
-    """Fit a model to model data: from all starts, and from some more."""
-    rows = data.observations
-    kind = default_errors(rows) if errors is None else errors
-    check_errors(kind, rows)
-    refuse_too_few(rows, len(specification.coefficients))
-    refuse_dependent(rows, data.terms.names)
+    """Fit a model by maximum likelihood, from all starts and from some more; or with a penalty."""
+    kind = default_errors(data.observations) if errors is None else errors
+    check_errors(kind, data.observations)
+    refuse_too_few(data.observations, len(specification.coefficients))
+    refuse_dependent(data.observations, data.terms.names)
     if penalty is not None:
-        likelihood = Likelihood(rows, specification.family, specification.mapping)
-        null = next(all_starts(likelihood)).coefficients
-        refuse_unidentified(likelihood, null, [str(name) for name in specification.coefficients])
-        peak = penalised(likelihood, null)
         kind = "expected" if errors is None and kind == "observed" else kind  # the penalty is that of F
-        b, robust = peak.coefficients, clustered(likelihood, peak.coefficients)
-        spread = covariance(likelihood, b, kind) if robust is None else robust.known_covariance
-        return Regression(
-            data, specification, b, b, spread, kind, penalty, peak.value, peak.gap, tried=1, clustered=robust
-        )
-    specification, likelihood, result = searched(rows, specification, at_random, more)
-    b = result.peak.coefficients
-    flat = result.infinity is not None
-    robust = clustered(likelihood, b, flat=flat)
-    spread = covariance(likelihood, b, kind, flat=flat) if robust is None else robust.known_covariance
+        return _fitted_with_penalty(data, specification, kind, penalty)
+    specification, likelihood, maximum, starts = maximum_likelihood(data.observations, specification, at_random, more)
+    b, infinity = maximum.best.coefficients, maximum.infinity
+    spread, robust = _covariance_at(likelihood, b, kind, flat=infinity is not None)
     reported = b
-    if result.infinity is not None:
-        lost = result.infinity.mask
-        reported = np.where(lost, result.infinity.signs, b)
-        spread = np.where(lost[:, np.newaxis] | lost, np.nan, spread)
+    if infinity is not None:
+        reported = np.where(infinity.mask, infinity.signs, b)
+        spread = np.where(infinity.mask[:, np.newaxis] | infinity.mask, np.nan, spread)
     return Regression(
         data,
         specification,
@@ -518,11 +577,31 @@ def fitted(
         b,
         spread,
         kind,
-        None,
-        result.peak.value,
-        result.peak.gap,
-        result.optima,
-        result.tried,
-        result.infinity,
-        robust,
+        log_likelihood=maximum.best.value,
+        gap=maximum.best.gap,
+        optima=maximum.optima,
+        tried=maximum.tried,
+        infinity=infinity,
+        clustered=robust,
+        starts=starts if at_random is None else (),
     )
+
+
+def _fitted_with_penalty(data: ModelData, specification: Specification, kind: str, penalty: str) -> Regression:
+    likelihood = Likelihood(data.observations, specification.family, specification.mapping)
+    null = next(all_starts(likelihood)).coefficients
+    refuse_unidentified(likelihood, null, [str(name) for name in specification.coefficients])
+    best = penalised(likelihood, null)
+    b = best.coefficients
+    spread, robust = _covariance_at(likelihood, b, kind)
+    return Regression(data, specification, b, b, spread, kind, penalty, best.value, best.gap, tried=1, clustered=robust)
+
+
+def _covariance_at(
+    likelihood: Likelihood, b: Array, kind: str, *, flat: bool = False
+) -> tuple[Array, ClusterRobust | None]:
+    """Give the covariances of this kind, and where people are clustered how they follow from the clusters."""
+    robust = clustered(likelihood, b, flat=flat)
+    if robust is not None:
+        return robust.known_covariance, robust
+    return covariance(likelihood, b, kind, flat=flat), None

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 import numpy as np
 
 from warner.regression.cluster_robust import cluster_robust, clusters_of, information_by_cluster
-from warner.regression.newton import FLAT, eigen
+from warner.regression.newton import FLAT_EIGENVALUE, eigensystem
 
 if TYPE_CHECKING:
     from warner.arrays import Array
     from warner.regression.cluster_robust import ClusterRobust
     from warner.regression.data import Observations
     from warner.regression.likelihood import Likelihood
-    from warner.regression.newton import Surface
+    from warner.regression.newton import Objective
 
 Errors: TypeAlias = Literal["observed", "expected", "opg", "robust"]
 ERRORS: tuple[str, ...] = get_args(Errors)
@@ -78,13 +78,13 @@ def clustered(likelihood: Likelihood, b: Array, *, flat: bool = False) -> Cluste
     return cluster_robust(rows, clusters, likelihood.scores(b), information, inverse)
 
 
-def inverted(information: Array, likelihood: Surface, *, flat: bool = False) -> Array:
+def inverted(information: Array, likelihood: Objective, *, flat: bool = False) -> Array:
     """Invert an information, in units of the columns; NaN where it cannot be done."""
     scale = np.outer(likelihood.scale, likelihood.scale)
     if flat:
-        weight = likelihood.total
-        values, vectors = eigen(information, likelihood)
-        told = values > FLAT
+        weight = likelihood.total_weight
+        values, vectors = eigensystem(information, likelihood)
+        told = values > FLAT_EIGENVALUE
         return np.asarray((vectors[told].T / values[told]) @ vectors[told] / weight)
     try:
         root = np.linalg.cholesky(information / scale)

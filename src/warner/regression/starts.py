@@ -20,7 +20,7 @@ from warner.estimators import channel_mle
 from warner.regression.debiased import debiased
 from warner.regression.families import Direct
 from warner.regression.likelihood import Likelihood
-from warner.regression.newton import climbed
+from warner.regression.newton import newton_ascent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,7 +93,9 @@ def steeper(likelihood: Likelihood, peak: Array, *, at_random: int | None = None
     for times in STEEPER:
         yield Start("steeper", times * peak)
     size, part = TURNED
-    mean_square = float(likelihood.rows.weight @ (likelihood.predictors(peak) ** 2).mean(axis=0)) / likelihood.total
+    mean_square = (
+        float(likelihood.rows.weight @ (likelihood.predictors(peak) ** 2).mean(axis=0)) / likelihood.total_weight
+    )
     steep = peak * size / max(np.sqrt(mean_square), np.finfo(float).tiny)
     rng = np.random.default_rng(SEED)
     for _ in range(TURNS if at_random is None else at_random):
@@ -162,8 +164,8 @@ def corrected(likelihood: Likelihood, shares: Array) -> Array | None:
     if z is None or likelihood.offset is not None:
         return None
     direct = Likelihood(replace(likelihood.rows, likelihood=z), Direct(likelihood.rows.k))
-    peak = climbed(direct, _flat(direct, shares).ravel(), gap=NEARLY)
+    peak = newton_ascent(direct, _flat(direct, shares).ravel(), gap=NEARLY)
     eta = direct.predictors(peak.coefficients)
-    if not peak.reached or np.abs(eta).max() > FARTHEST:
+    if not peak.converged or np.abs(eta).max() > FARTHEST:
         return None
     return coefficients_near(likelihood, likelihood.family.predictors_of(direct.family.shares(eta)))

@@ -21,7 +21,7 @@ from scipy.optimize import brentq
 from warner.regression.cluster_robust import Accuracy
 from warner.regression.covariates import number_of_rows
 from warner.regression.intervals import TRIALS, no_profile, quantile, summit, too_many_maxima, wald_agrees
-from warner.regression.linear import least_squares
+from warner.regression.linear_probability import least_squares
 from warner.regression.mean_profiles import MeanProfile, MeanShare
 from warner.regression.profiles import FalseOptimumError
 from warner.regression.standard_errors import inverted, spread_of_scores

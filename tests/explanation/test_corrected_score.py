@@ -11,8 +11,8 @@ import statsmodels.api as sm
 from numpy.testing import assert_allclose
 from scipy.optimize import approx_fprime
 
-from warner.explanation.corrected import Outcomes, corrected
-from warner.explanation.joint import JointLikelihood, joint
+from warner.explanation.corrected_score import Outcomes, corrected
+from warner.explanation.joint_likelihood import JointLikelihood, joint
 from warner.regression.data import Observations
 
 ArrayT = np.ndarray[Any, Any]

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 import warner
 from regression_cases import FORCED
 from warner import RandomizedResponse, regress
-from warner.regression.newton import climbed
+from warner.regression.newton import newton_ascent
 
 SURVEY = warner.RandomizedResponse(["low", "mid", "high"], truth="2/3")
 
@@ -106,7 +106,7 @@ def test_higher_maxima_of_small_samples_are_found_where_a_combination_of_columns
         sample, names = small_sample(seed)
         fit: Any = regress("r", sample, design, on=names)
         rng = np.random.default_rng(1000 + seed)
-        tried = [climbed(fit.likelihood, rng.normal(size=5) * (1, 2, 4, 8)[k % 4]).value for k in range(60)]
+        tried = [newton_ascent(fit.likelihood, rng.normal(size=5) * (1, 2, 4, 8)[k % 4]).value for k in range(60)]
         assert fit.log_likelihood > max(tried) - 1e-3
 
 

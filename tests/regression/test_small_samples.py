@@ -10,8 +10,8 @@ import pytest
 
 from regression_cases import FORCED, fit_of
 from warner import RandomizedResponse
-from warner.regression.cautions import own_answers
 from warner.regression.regressions import regress
+from warner.regression.small_samples import own_answers
 
 NINE = RandomizedResponse(["yes", "no"], odds=(9, 1))
 DOUBT = "p-values should not be relied on"

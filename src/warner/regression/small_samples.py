@@ -41,7 +41,7 @@ def own_answers(fit: Regression, slopes: Array) -> Array:
     flat = slopes.reshape(-1, slopes.shape[-1])
     result = np.zeros(len(flat))
     for place, slope in enumerate(flat):
-        moved = likelihood.movement(fit.spread @ slope)  # (f, n)
+        moved = likelihood.predictor_change(fit.spread @ slope)  # (f, n)
         square = (moved**2).sum(axis=0)
         if not np.isfinite(square).all() or not square.any():
             continue

@@ -29,10 +29,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-from warner.explanation.corrected import NEAR, REACH, Outcomes, corrected, terms_of
+from warner.explanation.corrected_score import LONGEST_STEP, NEAR, Outcomes, corrected, terms_of
 from warner.regression.cluster_robust import cluster_robust, clusters_of, information_by_cluster
-from warner.regression.likelihood import Place
-from warner.regression.maxima import Optimum, found
+from warner.regression.likelihood import Expansion
+from warner.regression.maxima import Optimum, maximise
 from warner.regression.standard_errors import default_errors, inverted, spread_of_scores
 from warner.regression.starts import Start
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from warner.arrays import Array, Mask
-    from warner.explanation.corrected import Regressed
+    from warner.explanation.corrected_score import Regressed
     from warner.regression.cluster_robust import ClusterRobust
     from warner.regression.data import Observations
 
@@ -68,7 +68,7 @@ class JointLikelihood:
     The outcome of a linear model is measured in its own standard deviation, `unit`.
     """
 
-    reach = REACH
+    longest_step = LONGEST_STEP
 
     def __init__(self, people: Outcomes, family: Regressed) -> None:
         self.people, self.family, self.rows = people, family, people.rows
@@ -76,7 +76,7 @@ class JointLikelihood:
         self.k, self.n, self.width = self.columns.shape
         self.shares = (self.k - 1) * self.others.shape[1]
         self.of_outcome = slice(self.shares, self.shares + self.width)
-        self.total = float(self.rows.weight.sum())
+        self.total_weight = float(self.rows.weight.sum())
         self.unit = self._deviation(people.outcome) if family == "linear" else 1.0
         self.outcome = people.outcome / self.unit
         with np.errstate(divide="ignore"):
@@ -115,9 +115,9 @@ class JointLikelihood:
             logits[-1] = DEVIATIONS * b[-1]
         return np.vstack([logits, self.eta(b)])
 
-    movement = predictors
+    predictor_change = predictors
 
-    def nearer(self, eta: Array) -> Array:
+    def pulled_back(self, eta: Array) -> Array:
         """Give predictors that are nearer, at which the height still has a slope."""
         return np.clip(eta, -NEAR, NEAR)
 
@@ -138,10 +138,10 @@ class JointLikelihood:
         """Give the log-likelihood."""
         return float(self.rows.weight @ logsumexp(self.log_terms(b), axis=0))
 
-    def at(self, b: Array) -> Place:
+    def at(self, b: Array) -> Expansion:
         """Give the log-likelihood, its gradient and the observed information."""
         scores, information = self.derivatives(b)
-        return Place(self.value(b), self.rows.weight @ scores, information)
+        return Expansion(self.value(b), self.rows.weight @ scores, information)
 
     def derivatives(self, b: Array) -> tuple[Array, Array]:
         """Give the score of each person, (n, d), and the observed information."""
@@ -219,7 +219,7 @@ class JointLikelihood:
             root = np.sqrt(np.maximum(weight * curvature, np.finfo(float).tiny))
             step = np.linalg.lstsq(columns * root[:, np.newaxis], weight * slope / root, rcond=None)[0]
             far = float(np.abs(columns @ step).max(initial=0)) if self.family == "logit" else 0.0
-            gamma = gamma + step * min(1.0, REACH / max(far, REACH))
+            gamma = gamma + step * min(1.0, LONGEST_STEP / max(far, LONGEST_STEP))
         result = np.zeros(self.width)
         result[chosen] = gamma
         return result
@@ -238,8 +238,8 @@ def joint(people: Outcomes, shares: Array, family: Regressed) -> Joint:
         The law of the outcome: normal, or yes and no.
     """
     likelihood = JointLikelihood(people, family)
-    result = found(likelihood, likelihood.starts(shares))
-    b = result.peak.coefficients
+    result = maximise(likelihood, likelihood.starts(shares))
+    b = result.best.coefficients
     if result.infinity is not None and result.infinity.mask[likelihood.of_outcome].any():
         raise ValueError(
             "the likelihood of this model has its maximum at infinity: some group has hardly anybody with one of the "
@@ -266,8 +266,8 @@ def joint(people: Outcomes, shares: Array, family: Regressed) -> Joint:
         else robust.known_covariance,
         likelihood.share_coefficients(b),
         likelihood.deviation(b) * likelihood.unit if family == "linear" else None,
-        result.peak.value,
-        result.peak.gap,
+        result.best.value,
+        result.best.gap,
         result.optima,
         robust,
     )

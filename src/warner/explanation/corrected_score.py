@@ -28,9 +28,9 @@ import numpy as np
 from scipy.special import expit
 
 from warner.regression.cluster_robust import Clusters, cluster_robust, clusters_of, information_by_cluster
-from warner.regression.likelihood import Place
-from warner.regression.maxima import infinity
-from warner.regression.newton import DEFINITE, climbed
+from warner.regression.infinite_estimates import infinity
+from warner.regression.likelihood import Expansion
+from warner.regression.newton import POSITIVE_EIGENVALUE, newton_ascent
 from warner.regression.standard_errors import spread_of_scores
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 Regressed: TypeAlias = Literal["linear", "logit"]
 
-REACH = 5.0  # how far a predictor may move in one step
+LONGEST_STEP = 5.0  # of a predictor, in one step of Newton's method
 LEAST = 1e-6  # share of an answer, for its probability given a report
 NEAR = 8.0  # where a predictor is pulled back to, to see whether it runs away
 
@@ -104,34 +104,34 @@ class Score:
     Weights may be negative, so that the surface need not have a summit.
     """
 
-    reach = REACH
+    longest_step = LONGEST_STEP
 
     def __init__(self, people: Outcomes, indicators: Array, family: Regressed) -> None:
         self.outcome, self.columns, self.family = people.outcome, people.copies, family
         self.weight = (people.rows.weight[:, np.newaxis] * indicators).T
-        self.total = float(people.rows.weight.sum())
+        self.total_weight = float(people.rows.weight.sum())
         self.scale, self.basis = people.size, np.diag(1 / people.size)
 
     def predictors(self, b: Array) -> Array:
         """Give the linear predictors of all copies, (k, n)."""
         return np.asarray(self.columns @ b)
 
-    movement = predictors
+    predictor_change = predictors
 
     def value(self, b: Array) -> float:
         """Give the height."""
         return float((self.weight * terms_of(self.family, self.predictors(b), self.outcome)[0]).sum())
 
-    def at(self, b: Array) -> Place:
+    def at(self, b: Array) -> Expansion:
         """Give the height, the corrected score, and A."""
         value, slope, curvature = terms_of(self.family, self.predictors(b), self.outcome)
-        return Place(
+        return Expansion(
             float((self.weight * value).sum()),
             self.scores(slope).sum(axis=0),
             self.information(self.weight * curvature),
         )
 
-    def nearer(self, eta: Array) -> Array:
+    def pulled_back(self, eta: Array) -> Array:
         """Give predictors that are nearer, at which the height still has a slope."""
         return np.clip(eta, -NEAR, NEAR)
 
@@ -147,8 +147,10 @@ class Score:
     def strength(self, curvature: Array) -> float:
         """Give the smallest eigenvalue of A, in units of the columns, in its own standard errors; 0 if not positive."""
         weight = self.weight * curvature
-        values, vectors = np.linalg.eigh(self.information(weight) / np.outer(self.scale, self.scale) / self.total)
-        if values[0] <= DEFINITE:
+        values, vectors = np.linalg.eigh(
+            self.information(weight) / np.outer(self.scale, self.scale) / self.total_weight
+        )
+        if values[0] <= POSITIVE_EIGENVALUE:
             return 0.0
         parts = (weight * self.predictors(vectors[:, 0] / self.scale) ** 2).sum(axis=0)
         error = float(np.sqrt(((parts - parts.mean()) ** 2).sum()))
@@ -170,8 +172,8 @@ def corrected(people: Outcomes, family: Regressed) -> Corrected:
     if family == "linear":
         gamma = np.asarray(np.linalg.solve(start.information, start.gradient))
     else:
-        peak = climbed(score, gamma)
-        if not peak.reached or infinity(score, peak) is not None:
+        peak = newton_ascent(score, gamma)
+        if not peak.converged or infinity(score, peak) is not None:
             raise ValueError(
                 "the corrected equations of this logit have no finite solution: some group has, after correction, "
                 "hardly anybody with one of the two outcomes; take fewer terms, or collect more reports"

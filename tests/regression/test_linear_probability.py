@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import binom
 
 from warner import RandomizedResponse
-from warner.regression.linear import larger
+from warner.regression.linear_probability import larger
 from warner.regression.regressions import regress
 
 NINE = RandomizedResponse(["yes", "no"], odds=(9, 1))
