@@ -36,18 +36,22 @@ The table and the formulas follow from the total probability of each report; sou
 from __future__ import annotations
 
 import math
+import reprlib
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from warner.designs.channel import Channel
 from warner.designs.exact import probability, whole_number
-from warner.designs.traits import channel_of_trait, forced_answers, pair_of_labels, refuse_useless, sentence, two_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
+    from warner.arrays import Label
     from warner.designs.exact import Number
-    from warner.designs.traits import Pair
+    from warner.documents import Document
+
+Pair: TypeAlias = Sequence[str] | Sequence[int]  # two labels
 
 YES_NO = ("yes", "no")
 MOST_DRAWS = 300  # exact probabilities of more would not fit in the whole numbers of a design
@@ -84,13 +88,13 @@ def warner(p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Chan
     array([0.3005, 0.6995])
     """
     chance = probability("p", p)
-    answers, reports = two_pairs(answers, reports)
+    answers, reports = _two_pairs(answers, reports)
     does = (
         "draw one of two statements, so that nobody else sees which: with probability "
         f'{chance} "I have the trait", with probability {1 - chance} "I do not have the trait". '
         f"Report '{reports[0]}' if the statement is true for you, '{reports[1]}' if not."
     )
-    return channel_of_trait(chance, 1 - chance, {"p": p}, answers, reports, does)
+    return _channel_of_trait(chance, 1 - chance, {"p": p}, answers, reports, does)
 
 
 def mirrored(p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
@@ -118,12 +122,12 @@ def mirrored(p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Ch
     array([0.45, 0.55])
     """
     chance = probability("p", p)
-    answers, reports = two_pairs(answers, reports)
+    answers, reports = _two_pairs(answers, reports)
     does = (
         f"let chance decide, unseen, which question is yours: with probability {chance} the sensitive one, with "
         f"probability {1 - chance} its opposite. Answer it truthfully, with '{reports[0]}' or '{reports[1]}'."
     )
-    return channel_of_trait(chance, 1 - chance, {"p": p}, answers, reports, does)
+    return _channel_of_trait(chance, 1 - chance, {"p": p}, answers, reports, does)
 
 
 def disguised(p: Number, *, answers: Pair = YES_NO, reports: Pair = ("red", "black")) -> Channel:
@@ -154,13 +158,13 @@ def disguised(p: Number, *, answers: Pair = YES_NO, reports: Pair = ("red", "bla
     array([0.3, 0.7])
     """
     share = probability("p", p)
-    answers, reports = two_pairs(answers, reports)
+    answers, reports = _two_pairs(answers, reports)
     does = (
         f"draw, unseen, a card from each of two stacks: in the {answers[0]}-stack a share of {share} of the cards is "
         f"'{reports[0]}', in the {answers[1]}-stack {1 - share}; all others are '{reports[1]}'. Report only the colour "
         "of the card from the stack of your true answer."
     )
-    return channel_of_trait(share, 1 - share, {"p": p}, answers, reports, does)
+    return _channel_of_trait(share, 1 - share, {"p": p}, answers, reports, does)
 
 
 def crosswise(p: Number, *, answers: Pair = YES_NO, reports: Pair = ("same", "differ")) -> Channel:
@@ -192,13 +196,13 @@ def crosswise(p: Number, *, answers: Pair = YES_NO, reports: Pair = ("same", "di
     array([0.223, 0.777])
     """
     share = probability("p", p)
-    answers, reports = two_pairs(answers, reports)
+    answers, reports = _two_pairs(answers, reports)
     does = (
         f"think of two questions, the sensitive one and an unrelated one that a share of {share} of people would "
         f"answer with yes. Report '{reports[0]}' if your answers to both are the same (twice yes, or twice no), "
         f"'{reports[1]}' if they differ. Tell neither answer."
     )
-    return channel_of_trait(share, 1 - share, {"p": p}, answers, reports, does)
+    return _channel_of_trait(share, 1 - share, {"p": p}, answers, reports, does)
 
 
 def triangular(p: Number, *, answers: Pair = YES_NO, reports: Pair = ("at least one", "neither")) -> Channel:
@@ -228,13 +232,13 @@ def triangular(p: Number, *, answers: Pair = YES_NO, reports: Pair = ("at least 
     array([0.1911, 0.8089])
     """
     share = probability("p", p)
-    answers, reports = two_pairs(answers, reports)
+    answers, reports = _two_pairs(answers, reports)
     does = (
         f"think of two questions, the sensitive one and an unrelated one that a share of {share} of people would "
         f"answer with yes. Report '{reports[0]}' if your answer to one of them or to both is yes, '{reports[1]}' if "
         "both answers are no. Do not tell which."
     )
-    return channel_of_trait(Fraction(1), share, {"p": p}, answers, reports, does)
+    return _channel_of_trait(Fraction(1), share, {"p": p}, answers, reports, does)
 
 
 def forced_response(
@@ -295,8 +299,8 @@ def forced_response(
             raise TypeError(
                 "answers and reports must be left out if every answer has a forced probability, which names it already"
             )
-        return forced_answers(honest, truth, forced)
-    answers, reports = two_pairs(answers or YES_NO, reports or answers or YES_NO)
+        return _forced_answers(honest, truth, forced)
+    answers, reports = _two_pairs(answers or YES_NO, reports or answers or YES_NO)
     says_yes = probability("yes", yes)  # type: ignore[arg-type]
     says_no = 1 - honest - says_yes
     if says_no < 0:
@@ -307,7 +311,7 @@ def forced_response(
         f"let chance decide, unseen, what to do: with probability {honest} answer truthfully, with probability "
         f"{says_yes} report '{reports[0]}', with probability {says_no} report '{reports[1]}', whatever the truth is."
     )
-    return channel_of_trait(honest + says_yes, says_yes, {"truth": truth, "yes": yes}, answers, reports, does)
+    return _channel_of_trait(honest + says_yes, says_yes, {"truth": truth, "yes": yes}, answers, reports, does)
 
 
 def unrelated_question(*, p: Number, prevalence: Number, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
@@ -341,14 +345,14 @@ def unrelated_question(*, p: Number, prevalence: Number, answers: Pair = YES_NO,
     array([0.8406103, 0.1593897])
     """
     chance, common = probability("p", p), probability("prevalence", prevalence)
-    answers, reports = two_pairs(answers, reports)
+    answers, reports = _two_pairs(answers, reports)
     does = (
         f"let chance decide, unseen, which question is yours: with probability {chance} the sensitive one, with "
         f"probability {1 - chance} an unrelated one that a share of {common} of people would answer with yes. Answer "
         f"it truthfully, with '{reports[0]}' or '{reports[1]}'."
     )
     harmless = (1 - chance) * common
-    return channel_of_trait(chance + harmless, harmless, {"p": p, "prevalence": prevalence}, answers, reports, does)
+    return _channel_of_trait(chance + harmless, harmless, {"p": p, "prevalence": prevalence}, answers, reports, does)
 
 
 def mangat_singh(truth: Number, p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
@@ -382,7 +386,7 @@ def mangat_singh(truth: Number, p: Number, *, answers: Pair = YES_NO, reports: P
     array([0.5, 0.5])
     """
     honest, chance = probability("truth", truth), probability("p", p)
-    answers, reports = two_pairs(answers, reports)
+    answers, reports = _two_pairs(answers, reports)
     does = (
         f"let chance decide, unseen: with probability {honest} report truthfully, '{reports[0]}' or '{reports[1]}'. "
         f'Otherwise draw one of two statements, "I have the trait" with probability {chance}, "I do not have the '
@@ -390,7 +394,7 @@ def mangat_singh(truth: Number, p: Number, *, answers: Pair = YES_NO, reports: P
         f"probability {1 - chance}, and report '{reports[0]}' if it is true for you, '{reports[1]}' if not."
     )
     given = {"truth": truth, "p": p}
-    return channel_of_trait(honest + (1 - honest) * chance, (1 - honest) * (1 - chance), given, answers, reports, does)
+    return _channel_of_trait(honest + (1 - honest) * chance, (1 - honest) * (1 - chance), given, answers, reports, does)
 
 
 def mangat(p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
@@ -419,12 +423,12 @@ def mangat(p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Chan
     array([0.1339, 0.8661])
     """
     chance = probability("p", p)
-    answers, reports = two_pairs(answers, reports)
+    answers, reports = _two_pairs(answers, reports)
     does = (
         f"if you have the trait, report '{reports[0]}'. If not, let chance decide, unseen: report '{reports[1]}' with "
         f"probability {chance}, and '{reports[0]}' with probability {1 - chance}."
     )
-    return channel_of_trait(Fraction(1), 1 - chance, {"p": p}, answers, reports, does)
+    return _channel_of_trait(Fraction(1), 1 - chance, {"p": p}, answers, reports, does)
 
 
 def kuk(r1: Number, r2: Number, draws: Number = 1, *, answers: Pair = YES_NO) -> Channel:
@@ -457,19 +461,19 @@ def kuk(r1: Number, r2: Number, draws: Number = 1, *, answers: Pair = YES_NO) ->
     """
     first, second = probability("r1", r1), probability("r2", r2)
     times = whole_number("draws", draws, 1, MOST_DRAWS)
-    refuse_useless(first, second, {"r1": r1, "r2": r2}, "a red card")
+    _refuse_useless(first, second, {"r1": r1, "r2": r2}, "a red card")
     rows = [
         [math.comb(times, red) * share**red * (1 - share) ** (times - red) for red in range(times + 1)]
         for share in (first, second)
     ]
-    answers = pair_of_labels("answers", answers)
+    answers = _pair_of_labels("answers", answers)
     often = "once" if times == 1 else f"{times} times"
     does = (
         f"draw {often}, unseen, from each of two packs of cards, putting each card back: in the {answers[0]}-pack a "
         f"share of {first} of the cards is red, in the {answers[1]}-pack {second}. Report how many red cards came from "
         "the pack of your true answer."
     )
-    return Channel(rows, answers, times + 1, procedure=sentence(does))
+    return Channel(rows, answers, times + 1, procedure=_sentence(does))
 
 
 def direct(*, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
@@ -494,9 +498,88 @@ def direct(*, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
     >>> inv([12, 88], direct(reports=["A", "B"])).round(4)
     array([0.12, 0.88])
     """
-    answers, reports = two_pairs(answers, reports)
+    answers, reports = _two_pairs(answers, reports)
     does = f"answer the question: report '{reports[0]}' for {answers[0]}, '{reports[1]}' for {answers[1]}."
-    return Channel([[1, 0], [0, 1]], answers, reports, procedure=sentence(does))
+    return Channel([[1, 0], [0, 1]], answers, reports, procedure=_sentence(does))
+
+
+# What these designs share: two answers, and reports that say little about either
+
+
+def _channel_of_trait(
+    with_trait: Fraction,
+    without: Fraction,
+    given: Document,
+    answers: Pair,
+    reports: Pair,
+    does: str,
+) -> Channel:
+    """Make the channel of a design with two answers and two reports."""
+    _refuse_useless(with_trait, without, given, f"the report {reports[0]}")
+    rows = [[with_trait, 1 - with_trait], [without, 1 - without]]
+    return Channel(rows, answers, reports, procedure=_sentence(does))
+
+
+def _refuse_useless(with_trait: Fraction, without: Fraction, given: Document, what: str) -> None:
+    """Refuse designs whose reports say nothing, or everything; `given` are the parameters, `what` the report."""
+    names = " and ".join(given)
+    values = ", ".join(f"{name} = {value}" for name, value in given.items())
+    if with_trait == without:
+        raise ValueError(
+            f"{names} must be such that reports carry information, but with {values} {what} has probability {without} "
+            "with the trait and without it: nothing could be estimated"
+        )
+    if {with_trait, without} == {0, 1}:
+        raise ValueError(
+            f"{names} must leave something to chance, but with {values} every report gives the true answer away; the "
+            "design of a question without protection is direct"
+        )
+
+
+def _two_pairs(answers: Pair, reports: Pair) -> tuple[Pair, Pair]:
+    """Check two labels of answers and two of reports."""
+    return _pair_of_labels("answers", answers), _pair_of_labels("reports", reports)
+
+
+def _pair_of_labels(name: str, labels: Pair) -> Pair:
+    """Check that there are two labels."""
+    if isinstance(labels, str) or not isinstance(labels, Sequence) or len(labels) != 2:
+        first = {"answers": "that of having the trait", "reports": "the design's first report"}[name]
+        raise ValueError(f"{name} must be two labels, {first} first, but got {reprlib.repr(labels)}")
+    return labels
+
+
+def _sentence(does: str) -> str:
+    """Begin an instruction with a capital letter."""
+    return does[0].upper() + does[1:]
+
+
+def _forced_answers(honest: Fraction, truth: Number, forced: Mapping[Label, Number]) -> Channel:
+    """Make the channel of forced response among any answers: the truth, or an answer that chance dictates."""
+    if not isinstance(forced, Mapping):
+        raise TypeError(
+            f"forced must map each answer to a probability, such as {{'a': '1/6', 'b': '1/6'}}, but got {forced!r}"
+        )
+    labels = list(forced)
+    shares = [probability(f"forced[{label!r}]", share) for label, share in forced.items()]
+    if sum(shares) != 1 - honest:
+        rounded = any(isinstance(share, float) for share in (truth, *forced.values()))
+        remedy = '; write fractions as strings, such as "1/3"' if rounded else ""
+        raise ValueError(
+            f"the forced probabilities must sum to 1 - truth = {1 - honest}, but they sum to {sum(shares)}{remedy}"
+        )
+    _refuse_useless(honest, Fraction(0), {"truth": truth}, "an honest report")
+    rows = [
+        [share + (honest if row == column else 0) for column, share in enumerate(shares)] for row in range(len(shares))
+    ]
+    forcings = ", ".join(
+        f"report {label} with probability {share}" for label, share in zip(labels, shares, strict=True)
+    )
+    does = (
+        f"let chance decide, unseen, what to do: answer truthfully with probability {honest}, or, whatever the truth "
+        f"is, {forcings}."
+    )
+    return Channel(rows, labels, labels, procedure=_sentence(does))
 
 
 # The survey designs by name: what the command line offers, with the parameters of each function.

@@ -35,7 +35,7 @@ from warner import (
     tally,
 )
 from warner.designs import Product, design_from_dict
-from warner.designs.modes import merged, mode_products
+from warner.designs.product import merged, mode_products
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "associations.json").read_text(encoding="utf-8"))
 COIN = RandomizedResponse(["yes", "no"], truth="3/4")

@@ -15,11 +15,7 @@ Its files::
     subset       SubsetSelection
     unary        UnaryEncoding
     product      Product: several questions at once, each with a device of its own
-    modes        products with the tables of several questions, one after the other
-    traits       channels for a trait that a person has or has not
     tables       tables of probabilities in whole numbers
-    filed        how a design is written to a file and read back
-    packed       columns of packed bytes, as text or bytes, to rows
     forms        how a report is written in a column: a label, bits, or a hash
     labels       labels to positions in the domain, and back
     exact        numbers as written, odds from epsilon, logarithms rounded up
@@ -35,9 +31,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from warner.designs.channel import Channel
-from warner.designs.contract import Design
+from warner.designs.contract import FORMAT, Design
 from warner.designs.facts import Bounds, ChannelOperator, Readout, Symmetry
-from warner.designs.filed import FORMAT
 from warner.designs.product import Product
 from warner.designs.registry import Mechanism, Registry
 from warner.designs.repeated.memo import Memo

@@ -11,9 +11,11 @@ of one member.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import textwrap
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
@@ -21,10 +23,10 @@ import numpy as np
 
 from warner.designs.exact import double_not_below, log_ratio, shown_up
 from warner.designs.facts import Ancillary, Bounds, ChannelOperator, Readout, Sums, Symmetry, added_up
-from warner.designs.filed import Filed
 from warner.designs.forms import LabelForm
 from warner.designs.labels import refuse_rounded
 from warner.designs.tables import pseudo_inverse
+from warner.documents import Document, checked, document, loaded, parsed, save_text
 from warner.words import printable
 
 if TYPE_CHECKING:
@@ -43,12 +45,15 @@ __all__ = ["Ancillary", "Bounds", "ChannelOperator", "Design", "Readout", "Sums"
 
 Sufficient: TypeAlias = Literal["counts", "histogram"]
 
+FORMAT = "warner design"
+VERSION = 1
+
 CHANNEL_LIMIT = 4096  # answers of a design that is written out as a matrix
 IDENTIFIED = 1e-8  # how nearly an inverse must undo a channel
 DRAWN = 2**16  # people drawn at a time in a simulation
 
 
-class Design(Filed):
+class Design(ABC):
     """What every answer goes through: a frozen value, and the one place that probabilities come from.
 
     Attributes
@@ -61,8 +66,13 @@ class Design(Filed):
         What the kinds of reports are that a tally keeps apart, in words.
     parameters : tuple of str
         The keywords that its constructor takes besides the domain, for the command line.
+    field_names, optional_fields : frozenset of str
+        What its JSON document must hold besides format, version and mechanism, and what it may hold.
     """
 
+    mechanism: ClassVar[str]
+    field_names: ClassVar[frozenset[str]]
+    optional_fields: ClassVar[frozenset[str]] = frozenset()
     kinds_are: ClassVar[str] = "report values"
     parameters: ClassVar[tuple[str, ...]] = ()
     repeatable: ClassVar[bool] = False  # whether people can report again without spending epsilon again
@@ -126,6 +136,15 @@ class Design(Filed):
     @abstractmethod
     def summary(self) -> str:
         """Name the design in one line, with its epsilon."""
+
+    @abstractmethod
+    def fields(self) -> Document:
+        """Give what the JSON document holds besides format, version and mechanism."""
+
+    @classmethod
+    @abstractmethod
+    def from_fields(cls, fields: Document) -> Self:
+        """Read what `fields` gave, field by field; what is damaged is an error."""
 
     # What follows from these; a mechanism overrides what it knows a shorter way to
 
@@ -336,10 +355,7 @@ class Design(Filed):
     def _identified(self) -> Mask:
         return np.asarray(np.abs(self._matrix @ self._inverse - np.eye(self.k)).max(axis=0) <= IDENTIFIED)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        for labels in (self.domain, self.columns):
-            refuse_rounded(labels)
-        super().save(path)
+    # Randomizing, and designs made from others
 
     def randomize(self, answers: Any, *, codes: bool = False) -> Any:
         """Randomize true answers into reports; see `warner.reports.randomizing.randomize`."""
@@ -415,6 +431,59 @@ class Design(Filed):
                [1, 1, 3]])
         """
         return self.as_channel().restricted(allowed)
+
+    # In files and in words
+
+    def to_dict(self) -> Document:
+        """Give the design as what JSON can hold."""
+        return {"format": FORMAT, "version": VERSION, "mechanism": self.mechanism, **self.fields()}
+
+    def to_json(self) -> str:
+        """Write the design as a small JSON document; whole numbers are decimal strings, which no reader rounds.
+
+        >>> from warner import RandomizedResponse
+        >>> print(RandomizedResponse(["yes", "no"], truth="3/4").to_json())
+        {
+          "format": "warner design",
+          "version": 1,
+          "mechanism": "randomized response",
+          "domain": ["yes", "no"],
+          "odds": ["3", "1"]
+        }
+        """
+        return document(self.to_dict())
+
+    def fingerprint(self) -> str:
+        """Give the SHA-256 of the JSON document in one spelling, without spaces and by field name, in hexadecimal."""
+        spelled = json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+        return hashlib.sha256(spelled.encode()).hexdigest()
+
+    @classmethod
+    def from_dict(cls, fields: Document) -> Self:
+        """Read what `to_dict` gave; anything else is an error that says what is wrong with it."""
+        checked(fields, FORMAT, VERSION, {"mechanism", *cls.field_names}, cls.optional_fields)
+        if fields["mechanism"] != cls.mechanism:
+            raise ValueError(f"mechanism must be {cls.mechanism!r}, but this design says {fields['mechanism']!r}")
+        try:
+            return cls.from_fields(fields)
+        except TypeError as error:  # labels of other types: in a file that is a wrong value
+            raise ValueError(f"this design is damaged: {error}") from None
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what `to_json` wrote; anything else is an error that says what is wrong with it."""
+        return cls.from_dict(parsed(text, FORMAT))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the design to a file, whole or not at all."""
+        for labels in (self.domain, self.columns):
+            refuse_rounded(labels)
+        save_text(path, self.to_json())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a design that `save` wrote; `warner.load_design` reads designs of every mechanism."""
+        return loaded(path, cls.from_json)
 
     def in_words(self) -> str:
         """Explain what happens to an answer, what a report reveals, and how deniable an answer is.

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 import numpy as np
 
 from warner.arrays import objects
-from warner.designs.bits import sizes
+from warner.designs.bits import packed_column, sizes
 from warner.designs.exact import TOTAL_LIMIT
 from warner.designs.labels import MISSING, OUTSIDE, from_text, is_missing, labelled, positions
-from warner.designs.packed import packed
 from warner.words import counted
 
 if TYPE_CHECKING:
@@ -171,7 +170,7 @@ class BitForm:
                 )
             status = np.broadcast_to(np.int64(0), len(rows))
         else:
-            rows, known, missing = packed(values, self.width)
+            rows, known, missing = packed_column(values, self.width)
             status = np.broadcast_to(np.int64(0), len(rows))
             if not known.all():
                 status = np.where(known, 0, np.where(missing, MISSING, OUTSIDE))
