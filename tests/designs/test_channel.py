@@ -328,17 +328,6 @@ def test_the_json_format_is_as_documented() -> None:
     }
 
 
-def test_files_that_call_the_domain_inputs_are_still_read(tmp_path: Path) -> None:
-    older = {"inputs" if name == "domain" else name: value for name, value in KUK.to_dict().items()}
-    assert "domain" not in older
-    (tmp_path / "older.json").write_text(json.dumps(older))
-    for read in (load_design(tmp_path / "older.json"), Channel.load(tmp_path / "older.json"), Channel.from_dict(older)):
-        assert read == KUK
-        assert "inputs" not in read.to_dict()
-    counted = Tally(KUK, [1, 2, 3]).to_dict() | {"design": older}
-    assert Tally.from_dict(counted) == Tally(KUK, [1, 2, 3])
-
-
 def test_one_loader_tells_designs_apart(tmp_path: Path) -> None:
     survey = RandomizedResponse(["a", "b"], truth="3/4")
     wide = KUK.then(Channel([[0.8, 0.2]] * 3, 3, 2)).then(RandomizedResponse(2, epsilon=1))

@@ -423,13 +423,6 @@ class Channel(Design):
         } | ({"procedure": self.procedure} if self.procedure else {})
 
     @classmethod
-    def from_dict(cls, fields: Document) -> Self:
-        """Read what `to_dict` gave; the domain was once called inputs."""
-        if "inputs" in fields and "domain" not in fields:
-            fields = {"domain" if name == "inputs" else name: value for name, value in fields.items()}
-        return super().from_dict(fields)
-
-    @classmethod
     def from_fields(cls, fields: Document) -> Self:
         """Read domain, outputs, weights and procedure."""
         procedure = fields.get("procedure", "")

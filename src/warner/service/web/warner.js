@@ -104,12 +104,10 @@ export const mechanisms = new Map([
 
 export function design(json) {
   check(json?.format === "warner design" && json.version === 1, "it must be a design of version 1");
-  const { mechanism, inputs, ...rest } = json;
+  const { mechanism } = json;
   const known = mechanisms.has(mechanism);
   if (!known && mechanisms.size < 3) throw new TypeError('mechanism unknown here: import "warner/sets.js" first');
   check(known, "mechanism unknown");
-  // earlier versions
-  if (mechanism === "channel" && inputs && !rest.domain) json = { mechanism, domain: inputs, ...rest };
   const [read, needed, optional] = mechanisms.get(mechanism);
   const names = ["format", "version", "mechanism", ...needed];
   const missing = names.filter((name) => !Object.hasOwn(json, name));
