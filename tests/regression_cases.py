@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import warner
+from references import reference
 from warner import surveys
 from warner.regression.regressions import regress
 
-REFERENCE = json.loads((Path(__file__).parent / "reference" / "regression.json").read_text(encoding="utf-8"))
+REFERENCE = reference("regression")
 FORCED = surveys.forced_response(truth="2/3", yes="1/6")
 THREE = warner.RandomizedResponse(["never", "once", "often"], odds=(3, 1))
 CASES = {

@@ -6,7 +6,6 @@ import inspect
 import json
 import math
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import mpmath
@@ -15,14 +14,16 @@ import pytest
 import scipy.stats
 from numpy.testing import assert_allclose, assert_array_equal
 
+from references import reference
 from tables import exact, scripted
 from warner import Channel, RandomizedResponse, Tally, certificate, channel_mle, inv, load_design, metrics, mle, surveys
 from warner.designs import MECHANISMS, design_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-SURVEYS = json.loads((Path(__file__).parent / "reference" / "surveys.json").read_text())
+SURVEYS = reference("surveys")
 CASES = {case["id"]: case for case in SURVEYS["cases"]}
 PEERS = {case["id"]: case for case in SURVEYS["peer_outputs"]["cases"]}
 

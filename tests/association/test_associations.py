@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import math
 from itertools import permutations, product
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -16,12 +15,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import gammaln, xlogy
 
 from engines import ENGINES, in_engine
+from references import reference
 from warner import Channel, RandomizedResponse, UnaryEncoding, channel_mle, inv, surveys
 from warner.association.associations import Association, associate
 from warner.association.correlations import Scores, _jackknife, correlation
 from warner.designs import Product
 
-REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "associations.json").read_text(encoding="utf-8"))
+if TYPE_CHECKING:
+    from pathlib import Path
+
+REFERENCE = reference("associations")
 COIN = RandomizedResponse(["yes", "no"], truth="3/4")
 DICE = surveys.forced_response(truth="2/3", yes="1/6")
 OFTEN = RandomizedResponse(["never", "once", "often"], odds=(5, 1))

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from references import reference
 from warner.association.independence import Independence, independence
 
-REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "associations.json").read_text(encoding="utf-8"))
+REFERENCE = reference("associations")
 
 counts = st.one_of(st.integers(0, 12), st.integers(0, 300))
 

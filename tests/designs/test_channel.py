@@ -6,7 +6,6 @@ import json
 import math
 import pickle
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from references import reference
 from strategies import channels
 from tables import exact
 from warner import Channel, RandomizedResponse, Tally, load_design, mle, tally
@@ -22,8 +22,9 @@ from warner.designs import design_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "reference_values.json").read_text())["cases"]
+REFERENCE = reference("reference_values")["cases"]
 CHAINS = [case for case in REFERENCE if case["kind"] == "lgrr"]
 FORCED = Channel([["11/12", "1/12"], ["1/6", "5/6"]], ["yes", "no"], ["yes", "no"])
 KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], ["yes", "no"], 3)

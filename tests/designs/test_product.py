@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 from fractions import Fraction
 from functools import reduce
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from references import reference
 from strategies import channels
 from warner import (
     Channel,
@@ -37,7 +36,7 @@ from warner import (
 from warner.designs import Product, design_from_dict
 from warner.designs.product import merged, mode_products
 
-REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "associations.json").read_text(encoding="utf-8"))
+REFERENCE = reference("associations")
 COIN = RandomizedResponse(["yes", "no"], truth="3/4")
 
 several = st.lists(channels(3, 3), min_size=2, max_size=3).map(Product)

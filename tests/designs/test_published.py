@@ -7,21 +7,20 @@ compared is the squared error of a count, averaged over all K answers, in people
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from references import reference
 from warner import ProjectiveGeometry, RandomizedResponse, SubsetSelection, inv, simulate
 
 if TYPE_CHECKING:
     from warner.designs import Design
 
-REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "mechanisms.json").read_text(encoding="utf-8"))
+REFERENCE = reference("mechanisms")
 ROWS = [row for row in REFERENCE["published"]["rows"] if row["proto"] in {"RR", "PGR", "SS"}]
 TRIALS = {"RR": 50, "PGR": 50, "SS": 4}  # sets are drawn person by person
 

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from references import reference
 from strategies import epsilons
 from tables import exact
 from warner import Channel, RandomizedResponse
@@ -24,7 +25,7 @@ from warner import Channel, RandomizedResponse
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "reference_values.json").read_text())["cases"]
+REFERENCE = reference("reference_values")["cases"]
 sizes = st.one_of(st.integers(2, 50), st.sampled_from([2, 10**3, 10**6, 10**7]))
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -16,12 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from references import reference
 from warner import SubsetSelection, Tally, UnaryEncoding, channel_mle, inv, inv_n, inv_p, load_design, tally
 from warner.designs import design_from_dict
 
-FOLDER = Path(__file__).parents[1] / "reference"
-MECHANISMS = json.loads((FOLDER / "mechanisms.json").read_text(encoding="utf-8"))
-ESTIMATES = json.loads((FOLDER / "support.json").read_text(encoding="utf-8"))["estimates"]
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MECHANISMS = reference("mechanisms")
+ESTIMATES = reference("support")["estimates"]
 
 probabilities = st.fractions(0, 1, max_denominator=1000)
 

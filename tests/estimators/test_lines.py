@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
 import warner
+from references import reference
 from strategies import surveys
 from warner import RandomizedResponse, SubsetSelection, certificate, inv, inv_n, inv_p, mle, simulate
 from warner.designs import Symmetry
@@ -25,9 +24,9 @@ from warner.reports.counts import Histograms
 ULP_OF_ONE = 2.0**-52
 ESTIMATORS = {"inv": inv, "inv_n": inv_n, "inv_p": inv_p, "mle": mle}
 VALID = {"inv_n": inv_n, "inv_p": inv_p, "mle": mle}
-REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "reference_values.json").read_text())["cases"]
+REFERENCE = reference("reference_values")["cases"]
 RR_CASES = {case["id"]: case for case in REFERENCE if case["kind"] == "rr"}
-SUPPORT = json.loads((Path(__file__).parents[1] / "reference" / "support.json").read_text())["estimates"]
+SUPPORT = reference("support")["estimates"]
 SUPPORT_CASES = {case["name"]: case for case in SUPPORT}
 
 every_estimator = pytest.mark.parametrize("name", ESTIMATORS)

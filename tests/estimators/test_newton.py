@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from references import reference
 from strategies import surveys
 from tables import log_likelihood, random_channel
 from warner import (
@@ -28,11 +27,8 @@ from warner import (
 )
 from warner.estimators.newton import _polished
 
-FOLDER = Path(__file__).parents[1] / "reference"
-CHANNELS = [
-    case for case in json.loads((FOLDER / "reference_values.json").read_text())["cases"] if case["kind"] == "channel"
-]
-SUPPORT = {case["name"]: case for case in json.loads((FOLDER / "support.json").read_text())["estimates"]}
+CHANNELS = [case for case in reference("reference_values")["cases"] if case["kind"] == "channel"]
+SUPPORT = {case["name"]: case for case in reference("support")["estimates"]}
 
 
 @pytest.mark.parametrize("case", CHANNELS, ids=lambda case: case["id"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from scipy.special import gammainc, logsumexp
 from scipy.stats import binom, dirichlet
 
 import warner
+from references import reference
 from strategies import surveys
 from warner import (
     Channel,
@@ -41,7 +41,7 @@ from warner.estimators.shrinkage import Problem, averaged, nodes_for, ordered, s
 if TYPE_CHECKING:
     from warner.arrays import Array
 
-REFERENCE = json.loads((Path(__file__).parent.parent / "reference" / "shrinkage.json").read_text(encoding="utf-8"))
+REFERENCE = reference("shrinkage")
 TARGETS = ("realised", "population")
 every_target = pytest.mark.parametrize("target", TARGETS)
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import functools
-import json
 import math
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
+from references import reference
 from strategies import counts_of, designs_of
 from warner import (
     Channel,
@@ -43,8 +42,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts
     from warner.designs.contract import Design
 
-FOLDER = Path(__file__).parents[1] / "reference"
-SUPPORT = {case["name"]: case for case in json.loads((FOLDER / "support.json").read_text())["estimates"]}
+SUPPORT = {case["name"]: case for case in reference("support")["estimates"]}
 
 
 def uniform(k: int) -> Array:

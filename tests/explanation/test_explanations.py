@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -17,13 +16,17 @@ import statsmodels.formula.api as smf
 from numpy.testing import assert_allclose
 from scipy.stats import t as student
 
+from outside import data_file, published
+from references import reference
 from warner import Channel, RandomizedResponse, UnaryEncoding, surveys
 from warner.explanation.explanations import explain
 from warner.regression.data import Observations
 from warner.regression.debiased import debiased
 
-REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "regression.json").read_text())["F_predictor"]
-PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "regression"
+if TYPE_CHECKING:
+    from pathlib import Path
+
+REFERENCE = reference("regression")["F_predictor"]
 DIRECT = Channel([[1, 0], [0, 1]], ["yes", "no"], ["yes", "no"])
 DICE = RandomizedResponse(["yes", "no"], truth="5/6")
 COLOURS = RandomizedResponse(["red", "green", "blue"], truth="3/4")
@@ -82,10 +85,8 @@ def test_the_reference_case_is_reached(outcome: str, family: Any, method: Any, e
 
 
 def test_the_published_model_of_the_minarets_is_the_maximum() -> None:
-    if not PUBLISHED.exists():
-        pytest.skip("the data of the minarets survey are not here")
-    published = json.loads((PUBLISHED / "published.json").read_text())["minarets"]["predictor_linear"]
-    with (PUBLISHED / "minarets.csv").open() as file:
+    result = published()["minarets"]["predictor_linear"]
+    with data_file("regression/minarets.csv").open() as file:
         people = [row for row in csv.DictReader(file) if row["condition"] != "0"]
     data = {
         "opinion": [float(row["leftRight"]) for row in people],
@@ -102,10 +103,10 @@ def test_the_published_model_of_the_minarets_is_the_maximum() -> None:
     fit = explain(
         "opinion ~ trait + age", data, {"trait": designs}, by="condition", method="ml", shares="constant"
     )  # fmt: skip
-    assert_allclose(fit.coefficients, published["exact"]["coef"], atol=1e-6)
-    assert_allclose(fit.errors, published["printed"]["se"], atol=2e-5)  # they stopped early
-    assert_allclose(fit.log_likelihood, published["exact"]["log_likelihood"], atol=1e-8)  # type: ignore[arg-type]
-    assert_allclose(fit.deviation, published["exact"]["sigma"], atol=1e-6)  # type: ignore[arg-type]
+    assert_allclose(fit.coefficients, result["exact"]["coef"], atol=1e-6)
+    assert_allclose(fit.errors, result["printed"]["se"], atol=2e-5)  # they stopped early
+    assert_allclose(fit.log_likelihood, result["exact"]["log_likelihood"], atol=1e-8)  # type: ignore[arg-type]
+    assert_allclose(fit.deviation, result["exact"]["sigma"], atol=1e-6)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("formula", ["age + region + q0", "scale(age) * q0", "0 + q0 + age", "q0:age + C(region)"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import beta, binom
 
+from references import reference
 from tables import clopper_pearson, rates
 from warner import RandomizedResponse, Tally, estimate, simulate
 from warner.inference import binomial
@@ -31,7 +30,7 @@ from warner.inference.intervals import Confidence
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "reference_values.json").read_text())["cases"]
+REFERENCE = reference("reference_values")["cases"]
 RR_CASES = {case["id"]: case for case in REFERENCE if case["kind"] == "rr"}
 
 

@@ -6,7 +6,6 @@ import json
 from fractions import Fraction
 from itertools import product
 from math import comb, factorial, log, prod
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import mpmath
@@ -19,6 +18,7 @@ from scipy.stats import beta, binom, multinomial
 
 import oracle
 from oracle import probabilities
+from references import reference
 from strategies import designs_of, surveys
 from warner import (
     Channel,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from warner import Check
 
-REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "reference_values.json").read_text())["cases"]
+REFERENCE = reference("reference_values")["cases"]
 RR_CASES = {case["id"]: case for case in REFERENCE if case["kind"] == "rr"}
 COIN = RandomizedResponse(["yes", "no"], truth="3/4")
 YES = ["yes", "no"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binom, chi2, false_discovery_control, multinomial
 
+from references import reference
 from tables import random_channel
 from warner import (
     Channel,
@@ -32,7 +32,7 @@ from warner.inference.binomial import at_least
 from warner.inference.presence import absence, adjusted, presence
 from warner.inference.presence_tests import observed
 
-REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "reference_values.json").read_text())["cases"]
+REFERENCE = reference("reference_values")["cases"]
 RR_CASES = {case["id"]: case for case in REFERENCE if case["kind"] == "rr"}
 YES = ["yes", "no"]
 FORCED = Channel([["11/12", "1/12"], ["1/6", "5/6"]], YES, YES)

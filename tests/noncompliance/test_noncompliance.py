@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from references import reference
 from test_surveys import printed
 from warner import (
     Channel,
@@ -41,7 +41,7 @@ from warner.noncompliance import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SURVEYS = json.loads((Path(__file__).parents[1] / "reference" / "surveys.json").read_text())
+SURVEYS = reference("surveys")
 CASES = {case["id"]: case for case in SURVEYS["cases"]}
 PEERS = {case["id"]: case for case in SURVEYS["peer_outputs"]["cases"]}
 MANY = 10**16  # times as many people: their chance errors are nothing beside those of the other sample

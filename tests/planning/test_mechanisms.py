@@ -6,7 +6,6 @@ import itertools
 import json
 import math
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,14 +15,17 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import warner
+from references import reference
 from warner import Mechanisms, RandomizedResponse, SubsetSelection, mechanisms, plan, surveys
 from warner.designs import MECHANISMS
 from warner.planning.mechanisms import candidates, preferred
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from warner.designs import Design
 
-REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "mechanisms.json").read_text(encoding="utf-8"))
+REFERENCE = reference("mechanisms")
 # Names here, and in the reference file.
 REFERRED = {
     "randomized response": "RR",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,10 @@ import pytest
 from scipy.special import expit
 
 from outside import columns, published
+from references import reference
 from warner import noncompliance
 
-REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "regression.json").read_text(encoding="utf-8"))
+REFERENCE = reference("regression")
 SAMPLES = {"sample": ["a", "a", "b", "b"], "answer": ["yes", "no"] * 2}
 
 

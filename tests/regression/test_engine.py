@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import warner
+from references import reference
 from warner import surveys
 from warner.regression import maxima
 from warner.regression.data import Observations
@@ -23,7 +22,7 @@ from warner.regression.regressions import regress
 from warner.regression.standard_errors import covariance
 from warner.regression.starts import Start, starts
 
-REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "regression.json").read_text(encoding="utf-8"))
+REFERENCE = reference("regression")
 FORCED = surveys.forced_response(truth="2/3", yes="1/6")
 THREE = warner.RandomizedResponse(["never", "once", "often"], odds=(3, 1))
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from references import reference
 from tables import exact
 from warner import RandomizedResponse, SubsetSelection, Tally, check, estimate, plan, simulate, tally
 from warner.designs import REPEATED, Design, Memoized, design_from_dict, design_from_json
@@ -23,8 +22,9 @@ from warner.designs.unary import UnaryEncoding
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "longitudinal.json").read_text())
+REFERENCE = reference("longitudinal")
 
 Law = dict[Any, Fraction]  # the probability of each outcome
 

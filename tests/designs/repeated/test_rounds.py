@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from references import ROOT
 from tables import exact
 from warner import RandomizedResponse
 from warner.designs import Memo, Memoized
@@ -199,11 +200,8 @@ def test_the_relation_is_the_same_at_every_door(name: str, tmp_path: Path) -> No
 
 
 def test_no_page_promises_more() -> None:
-    from pathlib import Path
-
-    root = Path(__file__).parents[2]
-    texts = [*root.glob("docs/*.md"), *root.glob("src/warner/**/*.py"), *root.glob("src/warner/service/web/*")]
-    for path in [*texts, root / "README.md"]:
+    texts = [*ROOT.glob("docs/*.md"), *ROOT.glob("src/warner/**/*.py"), *ROOT.glob("src/warner/service/web/*")]
+    for path in [*texts, ROOT / "README.md"]:
         text = " ".join(textwrap.dedent(path.read_text("utf-8")).split())
         assert "stays and changes at the same times" not in text, path
         assert "stay and change at the same times" not in text, path

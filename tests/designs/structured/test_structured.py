@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import io
-import json
 import math
 from fractions import Fraction
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from references import reference
 from strategies import epsilons
 from warner import (
     HadamardResponse,
@@ -34,10 +33,9 @@ from warner.designs import design_from_dict
 from warner.designs.structured import Structured
 from warner.designs.structured.affine import AffineHashing
 
-FOLDER = Path(__file__).parents[1] / "reference"
-REFERENCE = json.loads((FOLDER / "structured.json").read_text(encoding="utf-8"))
+REFERENCE = reference("structured")
 DRAWS = REFERENCE["exact_draws"]
-ESTIMATES = {case["name"]: case for case in json.loads((FOLDER / "support.json").read_text())["estimates"]}
+ESTIMATES = {case["name"]: case for case in reference("support")["estimates"]}
 MECHANISMS: list[Any] = [ProjectiveGeometry, LocalHashing, HadamardResponse]
 SMALL = [design for made in MECHANISMS for design in made.examples() if isinstance(design, Structured)]
 

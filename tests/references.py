@@ -1,0 +1,15 @@
+"""Values from outside, in the folder `reference`; its README says where each comes from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "tests" / "reference"
+
+
+def reference(name: str) -> Any:
+    """Give what a file of the folder holds."""
+    return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
