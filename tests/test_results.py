@@ -1,14 +1,16 @@
-"""What all results share: rows for JSON, and numbers that JSON can hold."""
+"""What all results share: rows for JSON, numbers that JSON can hold, and tables of coefficients."""
 
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 from warner.arrays import objects
-from warner.results import plain, rows
+from warner.results import coefficients, critical_value, p_values, plain, rows, wald
 
 
 def test_rows_are_dictionaries_in_the_order_of_the_columns() -> None:
@@ -34,3 +36,67 @@ def test_columns_of_different_lengths_are_no_table() -> None:
 def test_plain_looks_into_arrays_and_mappings() -> None:
     given = {"matrix": np.array([[1.0, np.nan], [-np.inf, 2.0]]), "label": "yes", "one": np.float64(0.5), "none": None}
     assert plain(given) == {"matrix": [[1.0, None], [None, 2.0]], "label": "yes", "one": 0.5, "none": None}
+
+
+# Coefficient tables
+
+
+def test_a_coefficient_table_by_hand() -> None:
+    # 2 / 0.5 = 4 standard errors from 0; 2 -+ 1.959964 * 0.5; and p = 2 * Phi(-4).
+    table = coefficients({"term": ["age"]}, *given(2.0, 0.5, None), freedom=None)
+    assert list(table) == ["term", "estimate", "se", "statistic", "p", "low", "high", "freedom"]
+    assert rows(table)[0] == {
+        "term": "age",
+        "estimate": 2.0,
+        "se": 0.5,
+        "statistic": 4.0,
+        "p": pytest.approx(6.334248e-05, rel=1e-6),
+        "low": pytest.approx(1.0200180, rel=1e-7),
+        "high": pytest.approx(2.9799820, rel=1e-7),
+        "freedom": None,
+    }
+
+
+def given(estimate: float, error: float, freedom: float | None) -> tuple[np.ndarray, ...]:
+    b, se = np.array([estimate]), np.array([error])
+    return b, se, *wald(b, se, 0.95, None if freedom is None else np.array([freedom]))
+
+
+def test_few_degrees_of_freedom_take_students_t() -> None:
+    # The 97.5 % quantile of t with 4 degrees of freedom is 2.776445, and P(|t| > 4) = 0.016130.
+    table = coefficients({"term": ["age"]}, *given(2.0, 0.5, 4.0), freedom=np.array([4.0]))
+    assert_allclose(table["low"], 2 - 2.776445105 * 0.5, rtol=1e-9)
+    assert_allclose(table["p"], 0.016130090, rtol=1e-6)
+    assert_array_equal(table["freedom"], [4.0])
+
+
+def test_many_degrees_of_freedom_are_the_normal_law() -> None:
+    statistic = np.array([-3.0, 0.0, 1.0, 20.0])
+    assert_allclose(p_values(statistic, np.full(4, 1e9)), p_values(statistic, None), rtol=1e-4)
+    assert_allclose(critical_value(0.9, np.array([1e9])), critical_value(0.9), rtol=1e-8)
+
+
+def test_intervals_leave_out_zero_where_p_is_below_one_minus_the_level() -> None:
+    b, freedom = np.linspace(-3, 3, 601), np.full(601, 7.0)
+    tested = wald(b, np.ones(601), 0.9, freedom)
+    assert_array_equal((tested.low > 0) | (tested.high < 0), p_values(tested.statistic, freedom) < 0.1)
+
+
+def test_what_has_no_error_has_no_statistic() -> None:
+    tested = wald(np.array([np.inf, 1.0]), np.array([np.nan, np.nan]), 0.95, None)
+    assert np.isnan(tested).all()
+
+
+def test_how_intervals_were_found_stands_before_the_degrees_of_freedom() -> None:
+    names: dict[str, list[Any]] = {"term": ["a", "b"], "answer": ["yes", None]}
+    one = np.ones(2)
+    table = coefficients(names, one, one, one, one, one, freedom=None, methods=("wald", "profile"))
+    assert list(table)[:2] == ["term", "answer"]
+    assert list(table)[-2:] == ["interval", "freedom"]
+    assert table["interval"].tolist() == ["wald", "profile"]
+
+
+@pytest.mark.parametrize("level", [0, 1, 1.5, "0.95", None])
+def test_a_level_is_between_zero_and_one(level: Any) -> None:
+    with pytest.raises(ValueError, match="level must be between 0 and 1"):
+        critical_value(level)

@@ -8,16 +8,19 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from warner.arrays import objects
 from warner.documents import csv_writer, legible
 from warner.typesetting import Printed, html, latex, like_formula, markdown, printed
 from warner.words import counted, quoted
 
 if TYPE_CHECKING:
-    from warner.arrays import Counts
+    from collections.abc import Iterable
+
+    from warner.arrays import Array, Counts
     from warner.documents import Document
 
 BACKENDS = ("polars", "pandas", "pyarrow")
@@ -112,6 +115,92 @@ def as_frame(table: dict[str, Counts], backend: str | None, preferred: str | Non
     import narwhals as nw
 
     return nw.from_dict(columns, backend=chosen).to_native()
+
+
+class Wald(NamedTuple):
+    """Wald's statistics, estimate over standard error, and the ends of the intervals around the estimates."""
+
+    statistic: Array
+    low: Array
+    high: Array
+
+
+def wald(estimate: Array, errors: Array, level: float, freedom: Array | None) -> Wald:
+    """Test estimates against 0, and give their intervals: by Student's t, or by the normal law if `freedom` is None.
+
+    >>> wald(np.array([2.0]), np.array([0.5]), 0.95, None).low.round(3)
+    array([1.02])
+    """
+    half = critical_value(level, freedom) * errors
+    with np.errstate(invalid="ignore"):
+        return Wald(estimate / errors, estimate - half, estimate + half)
+
+
+def critical_value(level: float, freedom: Array | None = None) -> Array:
+    """Give the two-sided critical value: how many standard errors an interval extends to either side.
+
+    It is that of Student's t, for each number of degrees of freedom, or of the normal law if `freedom` is None.
+    """
+    from scipy.special import ndtri, stdtrit
+
+    check_level(level)
+    return np.asarray(ndtri((1 + level) / 2) if freedom is None else stdtrit(freedom, (1 + level) / 2))
+
+
+def p_values(statistic: Array, freedom: Array | None) -> Array:
+    """Give the two-sided p-values of statistics, by Student's t, or by the normal law if `freedom` is None."""
+    from scipy.special import ndtr, stdtr
+
+    tail = -np.abs(statistic)
+    return np.asarray(2 * (ndtr(tail) if freedom is None else stdtr(freedom, tail)))
+
+
+def check_level(level: float) -> None:
+    """Refuse what is no confidence level."""
+    if not isinstance(level, float | int | np.floating) or not 0 < level < 1:
+        raise ValueError(f"level must be between 0 and 1, such as 0.95, but got {level!r}")
+
+
+def coefficients(
+    names: Mapping[str, Iterable[Any]],
+    estimate: Array,
+    errors: Array,
+    statistic: Array,
+    low: Array,
+    high: Array,
+    *,
+    freedom: Array | None,
+    methods: Iterable[str] | None = None,
+) -> dict[str, Counts]:
+    """Give a table of coefficients, a row for each.
+
+    Parameters
+    ----------
+    names : mapping of str to names
+        The first columns: the term, and what else a coefficient is known by.
+    estimate, errors, statistic, low, high : arrays
+        Estimates with standard errors, statistics and intervals, as `wald` gives them or a profile likelihood.
+    freedom : array or None
+        Degrees of freedom of Student's t; None for the normal law, whose column is infinite.
+    methods : names, optional
+        How each interval was found.
+    """
+    return {
+        **{name: objects(column) for name, column in names.items()},
+        "estimate": estimate,
+        "se": errors,
+        "statistic": statistic,
+        "p": p_values(statistic, freedom),
+        "low": low,
+        "high": high,
+        **({} if methods is None else {"interval": objects(methods)}),
+        "freedom": freedom_column(freedom, len(estimate)),
+    }
+
+
+def freedom_column(freedom: Array | None, rows: int) -> Array:
+    """Give the degrees of freedom of each row of a table: infinite for the normal law."""
+    return np.full(rows, np.inf) if freedom is None else freedom.ravel()
 
 
 def rows(table: Mapping[str, Counts]) -> list[Document]:

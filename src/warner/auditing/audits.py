@@ -33,8 +33,8 @@ from warner.auditing.statistics import raw_statistics, statistics_of
 from warner.designs.exact import whole_number
 from warner.designs.labels import positions
 from warner.inference.binomial import at_least, at_most, binomial_limits
-from warner.inference.intervals import check_level
 from warner.reports.tallies import refuse_design
+from warner.results import check_level
 from warner.words import enumerated, quoted
 
 if TYPE_CHECKING:

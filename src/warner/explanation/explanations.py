@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from warner.arrays import objects
 from warner.explanation.copies import named, share_columns, stacked_copies
 from warner.explanation.corrected_score import Outcomes, Regressed, corrected
 from warner.explanation.joint_likelihood import joint
 from warner.explanation.people import individuals, questions_of
 from warner.regression.collapsing import column_names, open_source
 from warner.regression.formulas import sides, variables_of
-from warner.regression.intervals import freedom_column, p_values, quantile
-from warner.results import Result, plain, rows
+from warner.results import Result, coefficients, plain, rows, wald
 from warner.typesetting import Printed, estimate_columns, labels
 from warner.words import counted, level_text, wrapped
 
@@ -137,18 +135,8 @@ class Explanation(Result):
             ``term``, ``estimate``, ``se``, ``statistic`` (estimate / se), ``p`` (two-sided), ``low``, ``high``, and
             ``freedom``, the degrees of freedom of Student's t with clusters, else infinite.
         """
-        times = quantile(level, self.freedom)
-        statistic = self.coefficients / self.errors
-        return {
-            "term": objects(self.names),
-            "estimate": self.coefficients,
-            "se": self.errors,
-            "statistic": statistic,
-            "p": p_values(statistic, self.freedom),
-            "low": self.coefficients - times * self.errors,
-            "high": self.coefficients + times * self.errors,
-            "freedom": freedom_column(self.freedom, len(self.names)),
-        }
+        tested = wald(self.coefficients, self.errors, level, self.freedom)
+        return coefficients({"term": self.names}, self.coefficients, self.errors, *tested, freedom=self.freedom)
 
     def to_dict(self) -> Document:
         """Give what JSON can hold: the table by rows, the covariance, and how it was found."""

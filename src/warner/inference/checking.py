@@ -41,10 +41,11 @@ from warner.arrays import SMALLEST, Numbers
 from warner.estimators import mle
 from warner.inference.binomial import HAIR, at_each_count, at_least, at_most, binomial_limits
 from warner.inference.check_results import Check, Findings, Test
-from warner.inference.intervals import check_level, spread
+from warner.inference.intervals import spread
 from warner.inference.report_types import kind_evidence, kind_tests, number_of_kind_tests
 from warner.reports.counts import refuse_uninformative
 from warner.reports.pools import refuse_uncounted
+from warner.results import check_level
 from warner.simulate import of_each_size, seeded_by
 from warner.words import p_value, quoted, reports_counted
 

@@ -30,7 +30,7 @@ from warner.inference.binomial import (
 )
 from warner.inference.normal import Sampled, averaged, normal_ends, sampled_together
 from warner.inference.pooled import Counted, pooled_limits
-from warner.results import Result, plain
+from warner.results import Result, check_level, plain
 from warner.words import level_text, percent
 
 if TYPE_CHECKING:
@@ -77,12 +77,6 @@ class Confidence:
         at_once = " simultaneous" if self.simultaneous else ""
         ever = " any-time" if self.anytime else ""
         return f"{level_text(self.level)}{at_once}{ever} interval ({self.target})"
-
-
-def check_level(level: float) -> None:
-    """Refuse what is no confidence level."""
-    if not isinstance(level, float | int | np.floating) or not 0 < level < 1:
-        raise ValueError(f"level must be between 0 and 1, such as 0.95, but got {level!r}")
 
 
 class Limits(NamedTuple):

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import gammaincc, ndtr, ndtri
 
 from warner.inference.binomial import at_each_count, at_least, check_power
-from warner.inference.intervals import check_level, spread
+from warner.inference.intervals import spread
 from warner.inference.normal import ratio_to_error
 from warner.inference.presence_tests import Evidence, evidence, observed, own_count, smallest_together
 from warner.inference.ranking import (
@@ -28,7 +28,7 @@ from warner.inference.ranking import (
     names_of,
     reports_in_papers,
 )
-from warner.results import Result, plain
+from warner.results import Result, check_level, plain
 from warner.typesetting import Printed, cells, labels, p_value_cells
 from warner.words import level_text, percent, sentence
 

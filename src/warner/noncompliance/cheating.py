@@ -11,10 +11,10 @@ import numpy as np
 from warner.designs.exact import probability
 from warner.designs.labels import positions
 from warner.estimators import inv, mle
-from warner.inference.intervals import Confidence, check_level, limits
+from warner.inference.intervals import Confidence, limits
 from warner.inference.two_answers import answers_of_interest, remainder
 from warner.reports.tallies import Tally
-from warner.results import Result, rows
+from warner.results import Result, check_level, rows
 from warner.typesetting import Printed, cells, labels, share_columns
 from warner.words import reports_counted, sentence
 

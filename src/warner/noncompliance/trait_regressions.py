@@ -23,16 +23,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit
 
-from warner.arrays import objects
 from warner.designs import Channel
 from warner.designs.exact import probability
 from warner.regression.data import model_data
 from warner.regression.families import Softmax
-from warner.regression.intervals import freedom_column, p_values, quantile
 from warner.regression.regressions import fitted
 from warner.regression.specifications import Coefficient, Specification, multinomial
 from warner.regression.terms import INTERCEPT
-from warner.results import Result, rows
+from warner.results import Result, coefficients, rows, wald
 from warner.typesetting import Printed, estimate_columns, labels
 from warner.words import counted, enumerated, level_text
 
@@ -315,20 +313,9 @@ class TraitRegression(Result):
     def table(self, level: float = 0.95) -> dict[str, Counts]:
         """Give the coefficients with standard errors and Wald's intervals, a row for each; the share has the last."""
         estimate, se = self.coefficients, np.sqrt(np.diag(self.covariance))
-        half = quantile(level, self.freedom) * se
-        low, high = estimate - half, estimate + half
-        low[-1], high[-1] = max(low[-1], 0.0), min(high[-1], 1.0)
-        statistic = np.concatenate([estimate[:-1] / se[:-1], [np.nan]])
-        return {
-            "term": objects(self.terms),
-            "estimate": estimate,
-            "se": se,
-            "statistic": statistic,
-            "p": p_values(statistic, self.freedom),
-            "low": low,
-            "high": high,
-            "freedom": freedom_column(self.freedom, len(self.terms)),
-        }
+        statistic, low, high = wald(estimate, se, level, self.freedom)
+        statistic[-1], low[-1], high[-1] = np.nan, max(low[-1], 0.0), min(high[-1], 1.0)
+        return coefficients({"term": self.terms}, estimate, se, statistic, low, high, freedom=self.freedom)
 
     def printed(self, level: float = 0.95, **options: Any) -> Printed:
         """Give a table for a paper: the coefficients, the share in the last row; `level` is that of the intervals."""

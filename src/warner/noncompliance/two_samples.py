@@ -40,7 +40,6 @@ from warner.designs import Channel
 from warner.designs.exact import probability
 from warner.estimators import channel_mle
 from warner.inference.binomial import Rates, wilson_limit
-from warner.inference.intervals import check_level
 from warner.noncompliance.prevalence import (
     AnchoredCrosswise,
     CheatingDetection,
@@ -49,6 +48,7 @@ from warner.noncompliance.prevalence import (
     Share,
     UnrelatedQuestion,
 )
+from warner.results import check_level
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,12 +19,11 @@ import warnings
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-from warner.inference.intervals import check_level
 from warner.regression.newton import newton_ascent
 from warner.regression.profiles import Combination, FalseOptimumError, Profile
 from warner.regression.standard_errors import covariance, sampled
+from warner.results import critical_value, wald
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -146,41 +145,20 @@ def wald_agrees(
     return True
 
 
-def quantile(level: float, freedom: Array | None) -> Array:
-    """Give how many standard errors an interval reaches to either side, for each number of degrees of freedom."""
-    check_level(level)
-    return np.asarray(ndtri((1 + level) / 2) if freedom is None else stdtrit(freedom, (1 + level) / 2))
-
-
-def freedom_column(freedom: Array | None, rows: int) -> Array:
-    """Give the degrees of freedom of each row of a table: infinite for the normal distribution."""
-    return np.full(rows, np.inf) if freedom is None else freedom.ravel()
-
-
-def p_values(statistic: Array, freedom: Array | None) -> Array:
-    """Give the probability of a statistic that is at least as far from 0."""
-    tail = -np.abs(statistic)
-    return np.asarray(2 * (ndtr(tail) if freedom is None else stdtr(freedom, tail)))
-
-
 def limits(fit: Regression, level: float = 0.95, interval: str = "auto") -> Limits:
     """Give the interval of each coefficient.
 
     An end is infinite where no value is too far out for the reports. An estimate at infinity has one infinite end; one
     that can be anything has two.
     """
-    reach = quantile(level, fit.freedom)
     method = taken(fit, interval)
-    with np.errstate(invalid="ignore"):
-        statistic = fit.coefficients / fit.standard_errors
+    statistic, low, high = wald(fit.coefficients, fit.standard_errors, level, fit.freedom)
     statistic[~np.isfinite(fit.coefficients)] = np.nan
     count = len(fit.coefficients)
     if method == "none":
         nothing = np.full(count, np.nan)
         return Limits(nothing, nothing.copy(), ("none",) * count, statistic)
-    low = fit.coefficients - reach * fit.standard_errors
-    high = fit.coefficients + reach * fit.standard_errors
-    normal = float(quantile(level, None))
+    normal = float(critical_value(level))
     if method == "either":
         confirmed = [_confirmed(fit, i, (float(low[i]), float(high[i])), normal) for i in range(count)]
         which = np.flatnonzero(~np.array(confirmed))
@@ -191,8 +169,8 @@ def limits(fit: Regression, level: float = 0.95, interval: str = "auto") -> Limi
     high[infinite & (fit.coefficients > 0)] = np.inf
     undetermined = np.isnan(fit.coefficients)
     low[undetermined], high[undetermined] = -np.inf, np.inf
-    wald = Limits(low, high, ("wald",) * count, statistic)
-    return _profiled(fit, normal**2, wald, which.tolist()) if len(which) else wald
+    without = Limits(low, high, ("wald",) * count, statistic)
+    return _profiled(fit, normal**2, without, which.tolist()) if len(which) else without
 
 
 def _confirmed(fit: Regression, i: int, ends: tuple[float, float], reach: float) -> bool:

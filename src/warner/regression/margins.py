@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.arrays import objects
 from warner.inference.two_answers import answers_of_interest
-from warner.regression.intervals import freedom_column, p_values, taken
+from warner.regression.intervals import taken
 from warner.regression.mean_shares import (
     at_the_boundary,
     boundary_notes,
@@ -23,7 +22,7 @@ from warner.regression.mean_shares import (
     mean_over_people,
 )
 from warner.regression.small_samples import cautions
-from warner.results import Result, rows
+from warner.results import Result, coefficients, rows
 from warner.typesetting import Printed, estimate_columns, labels
 from warner.words import counted, enumerated, level_text, quoted, sentence, tabulated
 
@@ -93,19 +92,11 @@ class Margins(Result):
             these were found. The standard error is NaN where some of the shares are estimated as 0 or 1.
         """
         rows, k = self.changes.shape
-        statistic = self.statistic.ravel()
-        return {
-            "term": objects(effect for effect in self.effects for _ in range(k)),
-            "answer": objects(list(self.domain) * rows),
-            "estimate": self.changes.ravel(),
-            "se": self.errors.ravel(),
-            "statistic": statistic,
-            "p": p_values(statistic, None if self.freedom is None else self.freedom.ravel()),
-            "low": self.low.ravel(),
-            "high": self.high.ravel(),
-            "interval": objects(method for row in self.methods for method in row),
-            "freedom": freedom_column(self.freedom, rows * k),
-        }
+        names = {"term": (effect for effect in self.effects for _ in range(k)), "answer": list(self.domain) * rows}
+        numbers = (self.changes, self.errors, self.statistic, self.low, self.high)
+        freedom = None if self.freedom is None else self.freedom.ravel()
+        methods = (method for row in self.methods for method in row)
+        return coefficients(names, *map(np.ravel, numbers), freedom=freedom, methods=methods)
 
     def to_dict(self) -> Document:
         """Give what JSON can hold."""

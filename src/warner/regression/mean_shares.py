@@ -20,11 +20,12 @@ from scipy.optimize import brentq
 
 from warner.regression.cluster_robust import Accuracy
 from warner.regression.covariates import number_of_rows
-from warner.regression.intervals import TRIALS, no_profile, quantile, summit, too_many_maxima, wald_agrees
+from warner.regression.intervals import TRIALS, no_profile, summit, too_many_maxima, wald_agrees
 from warner.regression.linear_probability import least_squares
 from warner.regression.mean_profiles import MeanProfile, MeanShare
 from warner.regression.profiles import FalseOptimumError
 from warner.regression.standard_errors import inverted, spread_of_scores
+from warner.results import critical_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -162,8 +163,8 @@ def mean_limits(
     "auto" these are taken where the profile likelihood confirms them; "none" has none.
     """
     errors, freedom = accuracy_of(fit, mean, target)
-    low, high = around(mean.shares, errors, quantile(level, freedom))
-    k, reach = len(mean.shares), float(quantile(level, None))
+    low, high = around(mean.shares, errors, critical_value(level, freedom))
+    k, reach = len(mean.shares), float(critical_value(level))
     with np.errstate(invalid="ignore", divide="ignore"):
         statistic = mean.shares / errors
     nothing = np.full(k, np.nan)

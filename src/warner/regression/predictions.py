@@ -23,23 +23,14 @@ from warner.inference.two_answers import answers_of_interest, remainder
 from warner.regression.cluster_robust import Accuracy
 from warner.regression.covariates import columns_of, number_of_rows
 from warner.regression.families import Binary, Cumulative, Softmax
-from warner.regression.intervals import (
-    Coordinates,
-    ends_of,
-    freedom_column,
-    infinite_in,
-    quantile,
-    summit,
-    taken,
-    wald_agrees,
-)
+from warner.regression.intervals import Coordinates, ends_of, infinite_in, summit, taken, wald_agrees
 from warner.regression.likelihood import Likelihood
 from warner.regression.mean_profiles import MeanShare
 from warner.regression.mean_shares import boundary_notes, check_target, mean_ends, mean_limits, mean_over_people
 from warner.regression.profiles import Combination, LogOdds
 from warner.regression.small_samples import cautions
 from warner.regression.terms import by_name
-from warner.results import Result, rows
+from warner.results import Result, critical_value, freedom_column, rows
 from warner.typesetting import Printed, in_digits, labels, share_columns
 from warner.words import counted, enumerated, level_text, percent, sentence, tabulated
 
@@ -272,10 +263,10 @@ def _of_profiles(fit: Regression, x: Array, level: float, method: str) -> _Found
     """Give the shares of people with each row of columns."""
     shares, slopes = fit.specification.shares_at(fit.point, x), fit.specification.slopes_at(fit.point, x)
     errors, freedom = fit.accuracy(slopes)
-    reach = np.broadcast_to(quantile(level, freedom), shares.shape)
+    reach = np.broadcast_to(critical_value(level, freedom), shares.shape)
     if fit.infinity is not None or fit.specification.empty:  # on the boundary there is no standard error
         errors[(shares < EMPTY) | (shares > 1 - EMPTY)] = np.nan
-    top = summit(fit, float(quantile(level, None)) ** 2) if method in {"profile", "either"} else None
+    top = summit(fit, float(critical_value(level)) ** 2) if method in {"profile", "either"} else None
     ends = [
         _of_profile(fit, row, share, error, times, method, top)
         for row, share, error, times in zip(x, shares, errors, reach, strict=True)

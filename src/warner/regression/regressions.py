@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.arrays import objects
 from warner.regression.cluster_robust import Accuracy
 from warner.regression.data import model_data
 from warner.regression.identification import refuse_dependent, refuse_exact, refuse_too_few, refuse_unidentified
 from warner.regression.infinite_estimates import infinite_estimates
-from warner.regression.intervals import freedom_column, limits, p_values, warned
+from warner.regression.intervals import limits, warned
 from warner.regression.jeffreys import penalised
 from warner.regression.likelihood import Likelihood
 from warner.regression.linear_probability import least_squares
@@ -33,7 +32,7 @@ from warner.regression.specifications import check_options, specified
 from warner.regression.standard_errors import check_errors, clustered, covariance, default_errors
 from warner.regression.starts import Start
 from warner.regression.starts import starts as all_starts
-from warner.results import Result, as_frame, plain, rows
+from warner.results import Result, as_frame, coefficients, plain, rows
 
 if TYPE_CHECKING:
     import os
@@ -231,18 +230,17 @@ class Regression(Result):
         ends, names, b = self.limits(level, interval), self.specification.coefficients, self.coefficients
         shown = np.exp if odds else np.asarray
         per_unit = np.where(np.isfinite(b), np.exp(b), np.nan) if odds else 1.0  # the derivative of what is shown
-        return {
-            "term": objects(name.term for name in names),
-            "answer": objects(name.answer for name in names),
-            "odds_ratio" if odds else "estimate": shown(b),
-            "se": per_unit * self.standard_errors,
-            "statistic": ends.statistic,
-            "p": p_values(ends.statistic, self.freedom),
-            "low": shown(ends.low),
-            "high": shown(ends.high),
-            "interval": objects(ends.method),
-            "freedom": freedom_column(self.freedom, len(names)),
-        }
+        table = coefficients(
+            {"term": (name.term for name in names), "answer": (name.answer for name in names)},
+            shown(b),
+            per_unit * self.standard_errors,
+            ends.statistic,
+            shown(ends.low),
+            shown(ends.high),
+            freedom=self.freedom,
+            methods=ends.method,
+        )
+        return {"odds_ratio" if odds and name == "estimate" else name: column for name, column in table.items()}
 
     def printed(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False, **options: Any) -> Printed:
         """Give a table for a paper: coefficients or odds ratios, and what they rest on; options as for `table`."""
