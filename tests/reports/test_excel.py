@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from warner import RandomizedResponse, SubsetSelection, associate, explain, regress, tally
-from warner.reports.queries import opened
+from warner.reports.files import open_files
 from warner.reports.randomizing_files import randomize_file
 from workbooks import CLOCK, DATE, MAIN, MOMENT, cell, row, workbook
 
@@ -27,7 +27,7 @@ CODES = RandomizedResponse([1, 2], truth="3/4")
 
 def values(path: Path, **options: Any) -> dict[str, list[str | None]]:
     """Give what is read of a file, by column."""
-    frame = opened(path, **options).frame.collect()
+    frame = open_files(path, **options).frame.collect()
     return {name: frame[name].to_list() for name in frame.columns}
 
 

@@ -13,9 +13,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from warner import RandomizedResponse, Tally, UnaryEncoding, associate, estimate, explain, regress, tally
 from warner.reports import labelled, readstat
+from warner.reports.files import open_files
 from warner.reports.formats import KINDS, LABELLED
 from warner.reports.paths import ENDINGS
-from warner.reports.queries import opened
 from warner.reports.randomizing_files import randomize_file
 
 if TYPE_CHECKING:
@@ -298,7 +298,7 @@ def test_answers_are_randomized_and_columns_kept_with_their_labels(target: str, 
     path = written(tmp_path / "x.sav", many())
     for design in (LABELS, CODES):
         assert randomize_file(path, design, tmp_path / target, column="answer", keep=["school", "age", "weight"]) == 200
-        reports = opened(tmp_path / target).frame.collect()
+        reports = open_files(tmp_path / target).frame.collect()
         assert reports.columns == ["answer", "school", "age", "weight"]
         assert list(map(str, reports["school"].to_list()[:3])) == ["none", "some", "a degree"]
         assert list(map(str, reports["age"].to_list()[:3])) == ["20", "30", "97"]

@@ -22,9 +22,10 @@ from warner.regression.collapsing import column_names, open_source
 from warner.regression.covariates import column, refuse_infinite
 from warner.reports.amounts import refuse_bad_amounts
 from warner.reports.counts import as_histograms, refuse_amounts, refuse_impossible, refuse_overflow
+from warner.reports.files import engine_errors
 from warner.reports.invalid_values import refuse_unknown, unknown_values
-from warner.reports.labelled import as_asked
-from warner.reports.queries import Columns, Source, counted, readable, refuse_absent, refuse_types, with_numbers
+from warner.reports.labelled import with_value_labels
+from warner.reports.queries import Columns, Table, categories_as_numbers, count_rows, refuse_absent, refuse_types
 from warner.reports.tallies import Tally
 
 if TYPE_CHECKING:
@@ -110,11 +111,11 @@ def crosstable(
         raise ValueError(f'unknown must be "error" or "drop", but got {unknown!r}')
     if weights is not None and counts is not None:
         raise TypeError("give weights (how much a row stands for) or counts (how often it occurs), not both")
-    if isinstance(data, list | tuple | np.ndarray) and not isinstance(data, Source):
+    if isinstance(data, list | tuple | np.ndarray):
         if weights is not None or counts is not None or numeric is not None:
             raise TypeError("weights, counts and numeric name columns, and must be left out for a table of counts")
         return _of_counts(data, design)
-    with readable(os.fspath(data) if isinstance(data, str | os.PathLike) else "data"):
+    with engine_errors(os.fspath(data) if isinstance(data, str | os.PathLike) else "data"):
         source = open_source(data, sheet)
         asked = [*design.questions, *(name for name in (numeric, weights, counts) if name is not None)]
         for name in asked:
@@ -191,15 +192,15 @@ def _amounts(name: str, values: Any) -> Counts:
 
 
 def _of_source(
-    source: Source, design: Product, weights: str | None, counts: str | None, numeric: str | None, *, drop: bool
+    source: Table, design: Product, weights: str | None, counts: str | None, numeric: str | None, *, drop: bool
 ) -> CountedRows:
     """Count the distinct rows where they are."""
     first, *others = design.questions
     columns = Columns(first, (*others, *([] if numeric is None else [numeric])), weights, counts)
     forms = {name: (part.report_form,) for name, part in zip(design.questions, design.designs, strict=True)}
-    source = as_asked(source, forms)
+    source = with_value_labels(source, forms)
     for name in design.questions:
-        source = with_numbers(source, name)
+        source = categories_as_numbers(source, name)
     schema = source.frame.collect_schema()
     if isinstance(source.frame, nw.DataFrame) and any(schema[name] == nw.Object for name in design.questions):
         # Python objects are taken one by one: grouping them would turn integers into floats where some are missing.
@@ -207,7 +208,7 @@ def _of_source(
         return _of_mapping(whole, design, weights, counts, numeric)
     for name, part in zip(design.questions, design.designs, strict=True):
         refuse_types(source, columns._replace(value=name), part.report_form, codes=False)
-    rows = counted(source, columns, design.designs[0].report_form, codes=False, drop=drop)
+    rows = count_rows(source, columns, design.designs[0].report_form, codes=False, drop=drop)
     refuse_bad_amounts(source, columns, sum(rows.get("bad", [])))
     number = np.array(rows["number"])
     refuse_overflow(number.sum())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from warner.reports.queries import is_duckdb, is_sqlite
+from warner.reports.files import is_duckdb, is_sqlite
 from warner.words import not_installed
 
 

@@ -8,8 +8,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-import narwhals as nw
-
 from warner.cli.databases import database_table
 from warner.cli.merging import merged, saved_in
 from warner.cli.options import Columns, DesignFiles, Domain, Epsilon, Odds, Reading, Redraw, Truth
@@ -18,7 +16,7 @@ from warner.documents import is_pipe, named_as_given
 from warner.reports.counting import is_survey, tally
 from warner.reports.formats import PIPED
 from warner.reports.paths import REMOTE, are_places, files_of, places_of
-from warner.reports.queries import Source as Table
+from warner.reports.queries import Table
 from warner.reports.randomizing_files import standard_input
 
 if TYPE_CHECKING:
@@ -181,7 +179,7 @@ class Source(NamedTuple):
                 with dialect.opened(reports) as source:
                     yield source
             else:
-                yield dialect.applied(Table(nw.from_native(reports), text=False))
+                yield dialect.applied(Table(reports))
 
     @contextmanager
     def _spooled(self, reports: BinaryIO, name: str) -> Iterator[Path]:

@@ -20,8 +20,9 @@ from warner.regression.debiased import debiased
 from warner.regression.reports import named_designs, readings
 from warner.regression.starts import overall_shares
 from warner.reports.counts import refuse_amounts
-from warner.reports.labelled import as_asked, order_of
-from warner.reports.queries import INSIDE, readable, refuse_absent
+from warner.reports.files import engine_errors
+from warner.reports.labelled import label_order, with_value_labels
+from warner.reports.queries import INSIDE, refuse_absent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from warner.designs import Design
     from warner.regression.covariates import Columns, Values
     from warner.regression.reports import Readings
-    from warner.reports.queries import Source
+    from warner.reports.queries import Table
 
 
 class Question(NamedTuple):
@@ -99,7 +100,7 @@ class Individuals:
 
 
 def individuals(
-    source: Source | Mapping[str, Any],
+    source: Table | Mapping[str, Any],
     variables: Sequence[str],
     questions: Sequence[Question],
     *,
@@ -115,7 +116,7 @@ def individuals(
         refuse_absent(name, column_names(source))
     if not isinstance(source, Mapping):
         forms = {one.name: [design.report_form for design in one.designs] for one in questions}
-        source = as_asked(source, forms, (*variables, *named, *others))
+        source = with_value_labels(source, forms, (*variables, *named, *others))
     given, text = _fetched(source, list(dict.fromkeys([*variables, *named, *others])))
     covariates = [name for name in dict.fromkeys([*variables, *others]) if name not in {q.name for q in questions}]
     # A column of a text file is one of numbers if all are; names of clusters and strata stay as they are written.
@@ -140,7 +141,7 @@ def individuals(
     stratum = None if strata is None else numbered(columns[strata])[0]
     _refuse_few_clusters(cluster, stratum)
     orders = {
-        name: read[name].order if isinstance(source, Mapping) else order_of(source, name) or read[name].order
+        name: read[name].order if isinstance(source, Mapping) else label_order(source, name) or read[name].order
         for name in covariates
     }
     together = reduce(_together, answers)
@@ -149,14 +150,14 @@ def individuals(
     return Individuals(columns, orders, together, rows, dropped)
 
 
-def _fetched(source: Source | Mapping[str, Any], names: list[str]) -> tuple[Mapping[str, Any], bool]:
+def _fetched(source: Table | Mapping[str, Any], names: list[str]) -> tuple[Mapping[str, Any], bool]:
     """Give the columns that are needed, and whether they are texts of a file."""
     if isinstance(source, Mapping):
         lengths = {len(source[name]) for name in names}
         if len(lengths) > 1:
             raise ValueError(f"columns must be as long as each other, but have lengths {sorted(lengths)}")
         return source, False
-    with readable(source.path or "the data"):
+    with engine_errors(source.path or "the data"):
         frame = source.frame.select(names)
         whole = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
     return {name: whole[name] for name in names}, source.text

@@ -15,18 +15,17 @@ import numpy as np
 from warner.regression.covariates import column, declared
 from warner.reports.amounts import refuse_bad_amounts, summable_counts
 from warner.reports.counts import refuse_amounts, refuse_overflow
-from warner.reports.labelled import as_asked, order_of
+from warner.reports.files import engine_errors, open_files
+from warner.reports.labelled import label_order, with_value_labels
 from warner.reports.paths import are_places
 from warner.reports.queries import (
     ROWS_LIMIT,
-    Source,
-    chosen,
-    opened,
-    readable,
+    Table,
+    categories_as_numbers,
     refuse_absent,
     refuse_types,
-    selected,
-    with_numbers,
+    resolve_columns,
+    select_columns,
 )
 
 if TYPE_CHECKING:
@@ -85,16 +84,16 @@ class Collapsed(NamedTuple):
     text: bool
 
 
-def open_source(data: Any, sheet: str | None = None) -> Source | Mapping[str, Any]:
+def open_source(data: Any, sheet: str | None = None) -> Table | Mapping[str, Any]:
     """Open a file, wrap a data frame of any library, or take a mapping of columns, or what is open, as it is."""
     if are_places(data):
-        return opened(data, sheet=sheet)
+        return open_files(data, sheet=sheet)
     if sheet is not None:
         raise TypeError(f"sheet is for Excel files, but data is a {type(data).__name__}")
-    if isinstance(data, Mapping | Source):
+    if isinstance(data, Mapping | Table):
         return data
     try:
-        return Source(nw.from_native(data), text=False)
+        return Table(nw.from_native(data))
     except TypeError:
         raise TypeError(
             "data must be a data frame, a table, a mapping of columns, the path of a file or a tally, but got "
@@ -102,13 +101,13 @@ def open_source(data: Any, sheet: str | None = None) -> Source | Mapping[str, An
         ) from None
 
 
-def column_names(source: Source | Mapping[str, Any]) -> list[str]:
+def column_names(source: Table | Mapping[str, Any]) -> list[str]:
     """Name the columns of data."""
     return list(source if isinstance(source, Mapping) else source.frame.collect_schema())
 
 
 def collapsed(
-    source: Source | Mapping[str, Any], roles: Roles, variables: Sequence[str], designs: Sequence[Design]
+    source: Table | Mapping[str, Any], roles: Roles, variables: Sequence[str], designs: Sequence[Design]
 ) -> Collapsed:
     """Group people who are alike in all columns that are used."""
     if isinstance(source, Mapping):
@@ -116,10 +115,10 @@ def collapsed(
             if name is not None:
                 refuse_absent(name, list(source))
         return _row_by_row(dict(source), roles, variables)
-    with readable(source.path or "the data"):
-        columns = chosen(source, roles.response, (*variables, *roles.others), roles.weights, roles.counts)
-        source = as_asked(source, {columns.value: [design.report_form for design in designs]}, columns.by)
-        source = with_numbers(source, columns.value)
+    with engine_errors(source.path or "the data"):
+        columns = resolve_columns(source, roles.response, (*variables, *roles.others), roles.weights, roles.counts)
+        source = with_value_labels(source, {columns.value: [design.report_form for design in designs]}, columns.by)
+        source = categories_as_numbers(source, columns.value)
         schema = source.frame.collect_schema()
         if schema[columns.value] != nw.Object:
             for design in designs:
@@ -138,7 +137,7 @@ def collapsed(
     # A column of a text file is one of numbers if all are; names of clusters and designs stay as they are written.
     covariates = {
         name: column(name, by[name], text=text)._replace(
-            order=order_of(source, name) or _order(source.frame, schema, name)
+            order=label_order(source, name) or _order(source.frame, schema, name)
         )
         for name in variables
     }
@@ -168,7 +167,7 @@ def _order(frame: Any, schema: Any, name: str) -> tuple[str, ...] | None:
 
 def _grouped(frame: Any, schema: Any, columns: Columns) -> Any:
     """Count the rows that are alike, in the engine that holds them."""
-    rows = selected(frame, schema, columns)
+    rows = select_columns(frame, schema, columns)
     if columns.weights is not None:
         heavy = nw.when(nw.col("weight") > 0).then(nw.lit(1)).otherwise(nw.lit(0))
         rows = rows.with_columns(square=nw.col("weight") * nw.col("weight"), heavy=heavy)

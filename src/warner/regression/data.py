@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from warner.designs.contract import Design
     from warner.regression.covariates import Column, Columns, Values
     from warner.regression.terms import Terms
-    from warner.reports.queries import Source
+    from warner.reports.queries import Table
 
 LARGEST = 500  # coefficients, up to which their information is a matrix of bearable size
 
@@ -270,7 +270,7 @@ def _finished(origin: _Origin, right: str, on: Sequence[str] | None, *, intercep
 
 
 def _from_data(
-    source: Source | Mapping[str, Any],
+    source: Table | Mapping[str, Any],
     design: Any,
     right: str,
     on: Sequence[str] | None,
@@ -293,7 +293,7 @@ def _from_data(
     return _Origin(people, designs, labels, roles.response, 0, 0, alike.weightless, weighted, library(source))
 
 
-def library(source: Source | Mapping[str, Any]) -> str | None:
+def library(source: Table | Mapping[str, Any]) -> str | None:
     """Name the data-frame library that data came in, where results can go back to it."""
     if isinstance(source, Mapping) or source.path:
         return None
@@ -315,7 +315,7 @@ def _one_way(formula: str | None, right: str, on: Iterable[str] | None, X: Any) 
 
 
 def _with_matrix(
-    source: Source | Mapping[str, Any],
+    source: Table | Mapping[str, Any],
     X: Any,
     names: Sequence[str] | None,
 ) -> tuple[Mapping[str, Any], tuple[str, ...]]:

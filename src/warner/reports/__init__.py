@@ -1,7 +1,8 @@
 """Answers to reports to counts.
 
-`randomizing` draws a report for each answer, in memory; `streams` does so for a file, a piece at a time. `counting`
-makes a tally of reports, wherever they are: in a sequence, in a data frame or in files, which `engines` queries.
+`randomizing` draws a report for each answer, in memory; `randomizing_files` does so for a file, a piece at a time.
+`counting` makes a tally of reports, wherever they are: in a sequence, in a data frame or in `files`, which `queries`
+count.
 `tallies` holds the result: counts with their design, which add up, can be pooled, and are all that an estimate needs.
 
 Its files::
@@ -12,14 +13,14 @@ Its files::
     batches            columns of sets, read and counted a batch at a time, here or on a cluster
     subtotals          what some reports add to a tally
     invalid_values     values that no report can have: which, how often, and which label was meant
-    queries            one query for all data-frame libraries, files and databases
+    queries            select, group and count where the data are: one query for all data-frame libraries and files
     dialects           files of other programs: encodings, decimal commas, codes for missing values
     versions           rows that are chosen by their values, and several designs by the column that names them
     formats            the kinds of files: their endings, how they are read, and what is not
     excel              Excel workbooks: the cells of one sheet, a row at a time
     labelled           files of SPSS, Stata and SAS: value labels or codes, as they are asked for
     readstat           what pyreadstat reads of them, in another process: damaged files crash it
-    files              the first line of a text file: its columns and delimiter, and nothing guessed
+    files              open files in DuckDB: CSV, Parquet, JSON; the header of a text file; errors in plain words
     paths              files of a folder, a pattern or a list, and the columns that folders such as day=1 stand for
     amounts            columns of counts or weights: which values are good, and the first that are not
     counts             counts checked once, and their distinct values

@@ -14,7 +14,7 @@ from warner.arrays import LARGEST_TOTAL
 from warner.reports.counts import refuse_amounts
 
 if TYPE_CHECKING:
-    from warner.reports.queries import Columns, Frame, Source
+    from warner.reports.queries import Columns, Frame, Table
 
 SHOWN = 3  # bad values in an error
 SPELLED = r"^[0-9]*\.?[0-9]*([eE][+]?[0-9]+)?$"  # a number without a sign, underscores or spaces
@@ -60,7 +60,7 @@ def summable_counts() -> Frame:
     return nw.col("number").cast(nw.Float64)
 
 
-def refuse_bad_amounts(source: Source, columns: Columns, bad: float) -> None:
+def refuse_bad_amounts(source: Table, columns: Columns, bad: float) -> None:
     """Refuse a column of counts or weights of which some are `bad`, and show the first of these."""
     if not bad or columns.amounts is None:
         return

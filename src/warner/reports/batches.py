@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import narwhals as nw
 import numpy as np
 
+from warner.reports.files import engine_errors, open_files
 from warner.reports.formats import kind_of
 from warner.reports.invalid_values import unknown_values
 from warner.reports.paths import partition, shown
-from warner.reports.queries import opened, readable, selected
+from warner.reports.queries import select_columns
 from warner.reports.subtotals import NOTHING, Rows, added, grouped, subtotal
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from warner.designs import Design
     from warner.designs.forms import Form
-    from warner.reports.queries import Columns, Frame, Source
+    from warner.reports.queries import Columns, Frame, Table
     from warner.reports.stored import ReportBlock
     from warner.reports.subtotals import Column, Subtotal
     from warner.reports.tallies import Group
@@ -48,8 +49,8 @@ def rows_at_a_time(form: Form) -> int:
     return min(max(BATCH_BYTES // form.width, 1), BATCH_ROWS)
 
 
-def batches(source: Source, columns: Columns, form: Form) -> Iterator[Frame]:
-    """Go through a source: frames in memory, with the columns that `selected` gives.
+def batches(source: Table, columns: Columns, form: Form) -> Iterator[Frame]:
+    """Go through a source: frames in memory, with the columns that `select_columns` gives.
 
     One batch is read ahead, so that an engine reads on while the last batch is being counted.
     """
@@ -61,12 +62,12 @@ def batches(source: Source, columns: Columns, form: Form) -> Iterator[Frame]:
             yield frame
 
 
-def _frames(source: Source, columns: Columns, form: Form) -> Iterator[Frame]:
+def _frames(source: Table, columns: Columns, form: Form) -> Iterator[Frame]:
     schema, rows = source.frame.collect_schema(), rows_at_a_time(form)
     if source.files and kind_of(source.files[0]) == "parquet":
-        yield from (selected(batch, schema, columns) for batch in _parquet(source, columns.names, rows))
+        yield from (select_columns(batch, schema, columns) for batch in _parquet(source, columns.names, rows))
         return
-    frame = selected(source.frame, schema, columns)
+    frame = select_columns(source.frame, schema, columns)
     native = frame.to_native()
     if isinstance(frame, nw.DataFrame):
         yield from _slices(frame, rows)
@@ -102,7 +103,7 @@ def _from_arrow(batch: Any) -> Frame:
     return nw.from_native(pa.Table.from_batches([batch]))
 
 
-def _parquet(source: Source, names: list[str], rows: int) -> Iterator[Frame]:
+def _parquet(source: Table, names: list[str], rows: int) -> Iterator[Frame]:
     """Read Parquet files by Arrow, which is ten times as fast here as a database."""
     import pyarrow.parquet as pq
 
@@ -139,7 +140,7 @@ class Batch(NamedTuple):
 
 
 def read_batch(frame: Frame, form: Form) -> Batch:
-    """Read the rows of a batch, which has the columns that `selected` gives."""
+    """Read the rows of a batch, which has the columns that `select_columns` gives."""
     values = _column(frame["value"])
     rows, bad = Rows(*form.read(values)), 0
     if by := [name for name in frame.columns if name.startswith("by")]:
@@ -185,9 +186,9 @@ def _is_dask(frame: Frame) -> bool:
     return bool(frame.implementation.is_dask())
 
 
-def counted_on_cluster(source: Source, columns: Columns, design: Design) -> Subtotal:
+def counted_on_cluster(source: Table, columns: Columns, design: Design) -> Subtotal:
     """Count every partition where it is: only one subtotal comes back."""
-    frame = selected(source.frame, source.frame.collect_schema(), columns)
+    frame = select_columns(source.frame, source.frame.collect_schema(), columns)
     return (_counted_by_dask if _is_dask(frame) else _counted_by_spark)(frame.to_native(), columns, design)
 
 
@@ -257,8 +258,8 @@ class FileReports:
     def __call__(self) -> Iterator[ReportBlock]:
         """Go through the reports once."""
         rows = 0
-        with readable(shown(self.places)):
-            source = opened(self.places, columns_only=True)
+        with engine_errors(shown(self.places)):
+            source = open_files(self.places, columns_only=True)
             self._refuse_changed(stamped(source) != self.stamps)
             for frame in batches(source, self.columns, self.form):
                 batch = read_batch(frame, self.form).rows
@@ -272,7 +273,7 @@ class FileReports:
             raise ValueError(f"{shown(self.places)} has changed since its reports were counted; tally it again")
 
 
-def stamped(source: Source) -> tuple[Stamp, ...]:
+def stamped(source: Table) -> tuple[Stamp, ...]:
     """Give what tells whether files have changed: the name of each, its size and when it was written to."""
     stats = ((file, Path(file).stat()) for file in source.files)
     return tuple((str(Path(file).absolute()), stat.st_size, stat.st_mtime_ns) for file, stat in stats)

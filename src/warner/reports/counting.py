@@ -1,6 +1,6 @@
 """Reports to counts: from an array, any data frame, a file or an engine that has them.
 
-Counting is somebody else's job (`engines`): only counted rows come to Python. What a value means is asked of the
+Counting is somebody else's job (`queries`): only counted rows come to Python. What a value means is asked of the
 design's `report_form`; which counts a report adds to, of the design itself.
 """
 
@@ -27,20 +27,18 @@ from warner.reports.batches import (
 )
 from warner.reports.counts import refuse_amounts, refuse_overflow
 from warner.reports.dialects import Dialect, dialect
+from warner.reports.files import engine_errors, is_sqlite, open_files
 from warner.reports.invalid_values import refuse_unknown, unknown_values
-from warner.reports.labelled import as_asked
+from warner.reports.labelled import with_value_labels
 from warner.reports.paths import are_places, places_of, shown
 from warner.reports.pools import Pool, pool
 from warner.reports.queries import (
-    Source,
-    chosen,
-    chosen_among,
-    counted,
-    is_sqlite,
-    opened,
-    readable,
+    Table,
+    categories_as_numbers,
+    columns_among,
+    count_rows,
     refuse_types,
-    with_numbers,
+    resolve_columns,
 )
 from warner.reports.stored import StoredReports
 from warner.reports.subtotals import NOTHING, Rows, added, grouped, subtotal
@@ -188,11 +186,11 @@ def tally(
     keep, some = keep and design.sufficient is None, dict(where or {})
     asked = _Options(by, weights, counts, codes, unknown == "drop", keep, wrote, some)
     if are_places(reports):
-        with readable(shown(places_of(reports))):
+        with engine_errors(shown(places_of(reports))):
             if not wrote.plain:
                 with wrote.opened(reports, [] if weights is None else [weights]) as source:
                     return _tally_source(source, design, column, asked)
-            source = opened(reports, columns_only=design.report_form.kinds is None and not some)
+            source = open_files(reports, columns_only=design.report_form.kinds is None and not some)
             return _tally_source(source, design, column, asked)
     if wrote != Dialect(missing=wrote.missing):
         raise TypeError(f"encoding, decimal and sheet are for files, but reports is a {type(reports).__name__}")
@@ -204,7 +202,7 @@ def tally(
         return _tally_array(reports, design, asked)
     if isinstance(reports, Mapping):
         return _tally_mapping(rows_where(reports, some) if some else reports, design, column, asked)
-    with readable("the table of reports"):
+    with engine_errors("the table of reports"):
         return _tally_frame(reports, design, column, asked)
 
 
@@ -220,14 +218,14 @@ def _tally_designs(reports: Any, designs: Mapping[str, Design], by: Columnar, op
     where, names = options.get("where") or {}, [str(name) for name in designs]
     if are_places(reports):
         wrote = dialect(options["encoding"], options["decimal"], (), options["sheet"])
-        with readable(shown(places_of(reports))), wrote.opened(reports, []) as source:
-            refuse_other_versions(as_asked(source, {}, [version, *where]), version, where, names)
+        with engine_errors(shown(places_of(reports))), wrote.opened(reports, []) as source:
+            refuse_other_versions(with_value_labels(source, {}, [version, *where]), version, where, names)
     elif isinstance(reports, Mapping):
         refuse_strange(Counter(rows_where(reports, where).get(version, ())), names)
     elif isinstance(reports, list | tuple | range | np.ndarray):
         raise TypeError("with several designs, reports must be a table, one of whose columns names the design")
     else:
-        refuse_other_versions(Source(nw.from_native(reports), text=False), version, where, names)
+        refuse_other_versions(Table(reports), version, where, names)
     parts = []
     for name, design in zip(names, designs.values(), strict=True):
         options |= {"where": {**where, version: name}, "by": groups or None}
@@ -247,7 +245,7 @@ def _tally_mapping(columns: Mapping[str, Any], design: Design, column: str | Non
         )
     values = {name: column.to_list() if hasattr(column, "to_list") else column for name, column in columns.items()}
     groups = [options.by] if isinstance(options.by, str) else list(options.by or ())
-    role = chosen_among(list(values), column, [*groups, *options.where], options.weights, options.counts)
+    role = columns_among(list(values), column, [*groups, *options.where], options.weights, options.counts)
     role = role._replace(by=tuple(groups))
     by = {name: values[name] for name in role.by} if role.by else None
     weights, counts = (None if name is None else values[name] for name in (role.weights, role.counts))
@@ -267,7 +265,7 @@ def _tally_frame(reports: Any, design: Design, column: str | None, options: _Opt
         frame = frame.alias(column or frame.name or "report").to_frame()
     library = {"dask": "pandas"}.get(str(frame.implementation), str(frame.implementation))
     options = options._replace(backend=library if library in {"pandas", "polars", "pyarrow"} else None)
-    source = Source(frame, text=False)
+    source = Table(frame)
     wrote = options.dialect
     return _tally_source(wrote.applied(source) if wrote.missing else source, design, column, options)
 
@@ -379,21 +377,21 @@ def _values(name: str, values: Any, size: int) -> list[object]:
 # Data frames, tables and files
 
 
-def _tally_source(source: Source, design: Design, column: str | None, options: _Options) -> Tally:
+def _tally_source(source: Table, design: Design, column: str | None, options: _Options) -> Tally:
     form = design.report_form
     by = [options.by] if isinstance(options.by, str) else list(options.by or ())
-    columns = chosen(source, column, [*by, *options.where], options.weights, options.counts)
+    columns = resolve_columns(source, column, [*by, *options.where], options.weights, options.counts)
     columns = columns._replace(by=tuple(by))
-    source = as_asked(source, {columns.value: () if options.codes else (form,)}, (*by, *options.where))
+    source = with_value_labels(source, {columns.value: () if options.codes else (form,)}, (*by, *options.where))
     source = only(source, options.where)
-    source = with_numbers(source, columns.value)
+    source = categories_as_numbers(source, columns.value)
     if form.kinds is None:
         refuse_types(source, columns, form, codes=options.codes)
         return _tally_batches(source, design, columns, options)
     if isinstance(source.frame, nw.DataFrame) and source.frame.schema[columns.value] == nw.Object:
         return _tally_objects(source.frame, design, columns, options)
     refuse_types(source, columns, form, codes=options.codes)
-    table = counted(source, columns, form, codes=options.codes, drop=options.drop)
+    table = count_rows(source, columns, form, codes=options.codes, drop=options.drop)
     rows = Rows(*form.read(table["value"], text=source.text, codes=options.codes))
     if "kind" in table:  # values that no report can have were lumped together
         kind = np.asarray(table["kind"], dtype=np.int64)
@@ -415,7 +413,7 @@ def _tally_source(source: Source, design: Design, column: str | None, options: _
     return _finished(total, design, columns.by, options, _held([rows], total, options))
 
 
-def _tally_batches(source: Source, design: Design, columns: Columns, options: _Options) -> Tally:
+def _tally_batches(source: Table, design: Design, columns: Columns, options: _Options) -> Tally:
     """Count reports of which nearly all may differ a batch at a time, where they are."""
     form = design.report_form
     if on_cluster(source.frame):

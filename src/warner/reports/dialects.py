@@ -11,6 +11,7 @@ import re
 import shutil
 import tempfile
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,10 +19,10 @@ import narwhals as nw
 import numpy as np
 
 from warner.documents import named_as_given
-from warner.reports.files import open_text
+from warner.reports.files import open_files, open_text
 from warner.reports.formats import DELIMITED, LABELLED, kind_of
 from warner.reports.paths import files_of, places_of
-from warner.reports.queries import INSIDE, Source, is_text, opened
+from warner.reports.queries import INSIDE, Table, is_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -54,19 +55,19 @@ class Dialect(NamedTuple):
         return self == Dialect()
 
     @contextmanager
-    def opened(self, given: Place | Sequence[Place], numbers: Iterable[str] | None = None) -> Iterator[Source]:
+    def opened(self, given: Place | Sequence[Place], numbers: Iterable[str] | None = None) -> Iterator[Table]:
         """Open files; decimal commas are read in these columns of `numbers`, or in all columns."""
         if self.encoding == "utf-8":
-            yield self.applied(opened(given, sheet=self.sheet), numbers)
+            yield self.applied(open_files(given, sheet=self.sheet), numbers)
             return
         if kind_of(files_of(places_of(given))[0]) in LABELLED:
-            yield self.applied(opened(given, encoding=self.encoding), numbers)
+            yield self.applied(open_files(given, encoding=self.encoding), numbers)
             return
         with tempfile.TemporaryDirectory() as folder:
             files = files_of(places_of(given))
             copies = [self._copied(file, Path(folder) / str(number)) for number, file in enumerate(files)]
             with named_as_given({str(copy): file for copy, file in zip(copies, files, strict=True)}):
-                yield self.applied(opened(copies), numbers)
+                yield self.applied(open_files(copies), numbers)
 
     def _copied(self, name: str, folder: Path) -> Path:
         """Copy a text file into a folder, in UTF-8, and into folders that stand for the same columns."""
@@ -84,10 +85,10 @@ class Dialect(NamedTuple):
             raise ValueError(f"{name} cannot be read in the encoding {self.encoding}: {error}") from None
         return path
 
-    def applied(self, source: Source, numbers: Iterable[str] | None = None) -> Source:
+    def applied(self, source: Table, numbers: Iterable[str] | None = None) -> Table:
         """Give a source as if it had been written with decimal points, and with nothing where a code stands."""
         if self == self._replace(decimal=".", missing=()):
-            return source._replace(files=())
+            return replace(source, files=())
         schema = dict(source.frame.collect_schema())
         if self.decimal == "," and not source.text:
             raise ValueError('decimal="," is for text files; numbers of other files and of data frames are numbers')
@@ -99,7 +100,7 @@ class Dialect(NamedTuple):
         }
         columns = [column for column in changed.values() if column is not None]
         frame = source.frame.with_columns(*columns) if columns else source.frame
-        return source._replace(frame=frame, files=())  # which nobody may read past these changes
+        return source.with_frame(frame, files=())  # which nobody may read past these changes
 
     def _rewritten(self, name: str, dtype: Any, labels: Mapping[Any, str], *, comma: bool) -> Frame | None:
         """Give a column without codes and with decimal points; None if it stays as it is. A label names its code."""

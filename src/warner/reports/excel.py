@@ -58,7 +58,7 @@ class Sheet(NamedTuple):
     visible: bool
 
 
-class Table(NamedTuple):
+class HeaderRow(NamedTuple):
     """The table on a sheet: the number of the row of its header, its first column, and the names of its columns."""
 
     row: int
@@ -124,7 +124,7 @@ class Workbook:
             )
         return filled[0]
 
-    def table(self, sheet: Sheet) -> Table:
+    def table(self, sheet: Sheet) -> HeaderRow:
         """Find the table on a sheet: its header is the first row in which there is anything."""
         header = next(self._rows(sheet), None)
         if header is None:
@@ -132,9 +132,9 @@ class Workbook:
         number, cells = header
         first, last = min(cells), max(cells)
         names = [cells.get(place, "") or f"column{place - first}" for place in range(first, last + 1)]
-        return Table(number, first, names)
+        return HeaderRow(number, first, names)
 
-    def rows(self, sheet: Sheet, table: Table, wanted: Sequence[str]) -> Iterator[list[str | None]]:
+    def rows(self, sheet: Sheet, table: HeaderRow, wanted: Sequence[str]) -> Iterator[list[str | None]]:
         """Give the columns that are wanted of all rows below the header in which there is anything."""
         places = [table.first + table.names.index(name) for name in wanted]
         last = table.first + len(table.names) - 1
@@ -427,7 +427,7 @@ def _letters(number: int) -> str:
     return (_letters((number - 1) // 26) if number > 26 else "") + chr(65 + (number - 1) % 26)
 
 
-def _refuse_merged(file: str, span: str, table: Table, places: Sequence[int]) -> None:
+def _refuse_merged(file: str, span: str, table: HeaderRow, places: Sequence[int]) -> None:
     """Refuse merged cells in columns that are used: only the first of them has the value."""
     ends = [REFERENCE.fullmatch(end) for end in span.split(":")]
     if len(ends) != 2 or ends[0] is None or ends[1] is None:

@@ -1,7 +1,7 @@
 """The kinds of files: by which ending they are known, how they are read, and which of them are written.
 
-Everybody who asks what a file is asks here: `partitions` for the files of a folder, `engines` for the way to read one,
-`streams` for what can be written, and the command line for the names of formats.
+Everybody who asks what a file is asks here: `paths` for the files of a folder, `files` for the way to read one,
+`randomizing_files` for what can be written, and the command line for the names of formats.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 `readstat` reads them, some rows at a time. To DuckDB such files are a data set of Arrow, so that a query reads the
 columns that it uses, and no others. Values that were declared as missing are missing, and so are empty texts.
 
-Whether a column with labels is read as labels or as codes depends on what is asked of it, which `as_asked` is told:
-reports are read as the design has them, and other columns as their labels if every value has one.
+Whether a column with labels is read as labels or as codes depends on what is asked of it (`with_value_labels`): reports
+are read as the design has them, and other columns as their labels if every value has one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from warner.designs.forms import Form
     from warner.documents import Document
-    from warner.reports.queries import Frame, Source
+    from warner.reports.queries import Frame, Table
     from warner.reports.readstat import Description, Labels
 
 CELLS = 2**20  # values that are read at a time
@@ -88,7 +88,7 @@ def scanned(database: Any, schema: Any, batches: Callable[[Sequence[str]], Itera
 # Labels or codes
 
 
-def as_asked(source: Source, reports: Mapping[str, Sequence[Form]], others: Iterable[str] = ()) -> Source:
+def with_value_labels(source: Table, reports: Mapping[str, Sequence[Form]], others: Iterable[str] = ()) -> Table:
     """Give a source whose columns hold what is asked of them: labels or codes.
 
     Columns of `reports` hold what reports of these forms are; all `others` hold their labels if every value has one,
@@ -99,16 +99,17 @@ def as_asked(source: Source, reports: Mapping[str, Sequence[Form]], others: Iter
         return source
     schema = source.frame.collect_schema()
     asked = {name: _reported(name, schema[name], source.labels.get(name, {}), forms) for name, forms in reports.items()}
-    complete, whole = _suited(source, schema, [name for name in dict.fromkeys(others) if name not in reports])
+    rest = [name for name in dict.fromkeys(others) if name not in reports]
+    complete, whole = _columns_fully_labelled(source, schema, rest)
     asked |= {name: nw.col(name).cast(nw.Int64) for name in whole}
     asked |= {name: _replaced(nw.col(name), labels, None) for name, labels in complete.items()}
     changed = [column.alias(name) for name, column in asked.items() if column is not None]
     frame = source.frame.with_columns(*changed) if changed else source.frame
-    return source._replace(frame=frame, labels=complete)
+    return source.with_frame(frame, labels=complete)
 
 
-def order_of(source: Source, name: str) -> tuple[str, ...] | None:
-    """Give the labels that a column holds, as `as_asked` found, in the order of their codes."""
+def label_order(source: Table, name: str) -> tuple[str, ...] | None:
+    """Give the labels that a column holds, as `with_value_labels` found, in the order of their codes."""
     labels = (source.labels or {}).get(name)
     return None if labels is None else tuple(dict.fromkeys(labels.values()))
 
@@ -127,7 +128,7 @@ def _reported(name: str, dtype: Any, labels: Mapping[Any, str], forms: Sequence[
     return _replaced(column, labels, written) if labels else written
 
 
-def _suited(source: Source, schema: Document, names: Sequence[str]) -> tuple[Labels, list[str]]:
+def _columns_fully_labelled(source: Table, schema: Document, names: Sequence[str]) -> tuple[Labels, list[str]]:
     """Name the columns all of whose values have labels, and those of doubles that are whole; one query tells both."""
     labels = {name: source.labels[name] for name in names if source.labels and name in source.labels}
     numbers = [name for name in names if schema[name].is_float()]

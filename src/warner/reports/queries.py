@@ -1,41 +1,28 @@
-"""Counting where the reports are: data frames, tables and files.
+"""Queries: select, group and count where the data are, in data frames, tables and files.
 
-One query, written with Narwhals, serves pandas, Polars, PyArrow, DuckDB, Ibis, Dask and Spark. Files (CSV, Parquet,
-JSON lines, gzipped or globbed; SPSS, Stata and SAS by way of `labelled`, Excel by way of `excel`) are opened by DuckDB,
-which reads them out of core. Group and count first, then look at what the values mean: a filter over the labels would
-be many times slower on every engine, and only counted rows come back.
+One query, written with Narwhals, serves pandas, Polars, PyArrow, DuckDB, Ibis, Dask and Spark; `files` opens files in
+DuckDB, which reads them out of core. Group and count first, then look at what the values mean: a filter over the labels
+would be many times slower on every engine, and only counted rows come back.
 """
 
 from __future__ import annotations
 
 import difflib
-import glob
-import re
-import zlib
-from contextlib import contextmanager
-from functools import partial
-from pathlib import Path
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import narwhals as nw
 import numpy as np
 
 from warner.designs.labels import MISSING, OUTSIDE
-from warner.documents import format_of, is_pipe
-from warner.memory import refuse_small_address_space
-from warner.reports import excel, labelled, readstat
 from warner.reports.amounts import amounts, is_wide, summable_counts
-from warner.reports.files import csv_query, header, open_text, refuse_duplicates, sql_text
-from warner.reports.formats import LABELLED, TEXTS, kind_of, refuse_foreign
-from warner.reports.paths import files_of, partition, partition_columns, places_of, shown
-from warner.words import not_installed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable
 
     from warner.designs.forms import Form
     from warner.documents import Document
-    from warner.reports.paths import Place
     from warner.reports.readstat import Labels
 
 Frame: TypeAlias = Any  # what Narwhals wraps, or an expression of it
@@ -45,31 +32,6 @@ FOREIGN_LIMIT = 1_000  # distinct values outside the domain that are counted bef
 ROWS_LIMIT = 2**25  # counted rows of one query that are fetched at most
 NAMES_LISTED = 20  # column names in an error
 INSIDE = 0  # the kind of a value in the domain, beside MISSING and OUTSIDE
-LOOKS = {"DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "UUID"}  # of text in JSON that DuckDB converts
-LINE = re.compile(r"CSV Error on Line: (\d+)")
-NO_NUMBER = re.compile(r"Could not convert string '(.*?)' to DOUBLE.*?source column ([^\n]*)", re.DOTALL)
-COMMA = re.compile(r"Could not convert string '([\d+-]*,\d*)' to DOUBLE.*?source column ([^\n]*)", re.DOTALL)
-THOUSANDS = re.compile(
-    r"Could not convert string '([+-]?\d{1,3}(?:[.,' ]\d{3})+[.,]?\d*)' to DOUBLE.*?source column ([^\n]*)", re.DOTALL
-)
-ENGINES = {"duckdb", "_duckdb", "narwhals", "pyarrow", "polars", "pyspark", "py4j", "ibis"}  # whose errors are told
-OURS = re.compile(r"cannot be read: ([^\n]*?)\. Detail: Python exception")  # by `readstat` and `excel`, within a query
-TELLING = {  # what DuckDB says of a text file, and what it means
-    COMMA: 'column {1!r} must hold numbers, but has {0!r}; give decimal="," for decimal commas',
-    THOUSANDS: "column {1!r} must hold numbers, but has {0!r}; write them without separators of thousands",
-    NO_NUMBER: "column {1!r} must hold numbers, but has {0!r}",
-    re.compile(
-        r"Expected Number of Columns: (\d+) Found: (\d+)"
-    ): "{place} has another number of values ({1}) than the header ({0})",
-    re.compile("unterminated quote|quote should be followed"): "{place} opens a quotation mark that is not closed; one "
-    "within a value must be doubled",
-    re.compile(r"Maximum line size of (\d+) bytes"): "{place} is longer than {0} bytes",
-    re.compile("unicode|not utf-8", re.IGNORECASE): '{place} is not UTF-8; give its encoding, as encoding="cp1252"',
-    re.compile(r"Expected unique column names, got:\n- '(.*?)'"): "there is more than one column {0!r}",
-    re.compile("state machine"): "its quotation marks, or the ends of its lines, differ from line to line",
-}
-SAVED = {f"warner {what}": ": counts, which Tally.load reads" for what in ("tally", "pool")}
-SQLITE, DUCKDB = b"SQLite format 3\0", b"DUCK"  # how databases begin, that of DuckDB after eight bytes
 
 
 class Columns(NamedTuple):
@@ -91,24 +53,39 @@ class Columns(NamedTuple):
         return list(dict.fromkeys(name for name in (self.value, *self.by, self.amounts) if name is not None))
 
 
-class Source(NamedTuple):
-    """A frame that Narwhals can query; `text` if all its columns are strings, as in a CSV file.
+@dataclass(frozen=True)
+class Table:
+    """A table of any library, or of files that DuckDB reads; `text` if all its columns are texts, as in a CSV file.
 
     `path` names where it was opened from, if from anywhere: the `places`, each a file, a pattern or a folder, which
     hold these `files`. The names of their folders stand for the columns `partitions`. Files of SPSS, Stata and SAS have
     `labels` for the values of some columns.
     """
 
-    frame: Frame
-    text: bool
+    native: Any
+    text: bool = False
     path: str = ""
     files: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
     partitions: tuple[str, ...] = ()
     labels: Labels | None = None
 
+    @cached_property
+    def frame(self) -> Frame:
+        """The table as Narwhals queries it."""
+        return nw.from_native(self.native)
 
-def counted(source: Source, columns: Columns, form: Form, *, codes: bool, drop: bool) -> CountedRows:
+    @property
+    def names(self) -> list[str]:
+        """The columns."""
+        return list(self.frame.collect_schema())
+
+    def with_frame(self, frame: Frame, **changes: Any) -> Table:
+        """Give the table with its rows or columns changed."""
+        return replace(self, native=frame.to_native(), **changes)
+
+
+def count_rows(source: Table, columns: Columns, form: Form, *, codes: bool, drop: bool) -> CountedRows:
     """Count the distinct values of a column, for each group, in the engine that holds it.
 
     With `drop`, too many different values are not an error: those that no report can be are lumped together.
@@ -135,7 +112,9 @@ def counted(source: Source, columns: Columns, form: Form, *, codes: bool, drop: 
     return rows
 
 
-def selected(frame: Frame, schema: Document, columns: Columns, only: Frame = None, *, whole: bool = False) -> Frame:
+def select_columns(
+    frame: Frame, schema: Document, columns: Columns, only: Frame = None, *, whole: bool = False
+) -> Frame:
     """Choose what counting needs: value, by0, by1, ..., and of amounts number or weight, with a flag for bad ones.
 
     With `only`, the values that reports can have, others are replaced and told apart by their kind; these values are
@@ -177,7 +156,7 @@ def _in_range(value: Frame, numbers: range, *, text: bool) -> Frame:
 
 def _query(frame: Frame, schema: Document, columns: Columns, only: Frame = None, *, whole: bool = False) -> Frame:
     """Count the distinct rows of what is selected."""
-    rows = selected(frame, schema, columns, only, whole=whole)
+    rows = select_columns(frame, schema, columns, only, whole=whole)
     sums = [nw.len().alias("number")]
     if columns.weights is not None:
         rows = rows.with_columns(square=nw.col("weight") * nw.col("weight"))
@@ -213,8 +192,8 @@ def _different(values: Any) -> int:
     return len(np.unique(values)) if isinstance(values, np.ndarray) else len(set(values))
 
 
-def chosen(
-    source: Source,
+def resolve_columns(
+    source: Table,
     column: str | None,
     by: str | Iterable[str] | None,
     weights: str | None,
@@ -226,12 +205,10 @@ def chosen(
 
     With `secret` the names are not told in errors: in a file without a header they are somebody's answers.
     """
-    return chosen_among(
-        list(source.frame.collect_schema()), column, by, weights, counts, partitions=source.partitions, secret=secret
-    )
+    return columns_among(source.names, column, by, weights, counts, partitions=source.partitions, secret=secret)
 
 
-def chosen_among(
+def columns_among(
     names: list[str],
     column: str | None,
     by: str | Iterable[str] | None,
@@ -241,7 +218,7 @@ def chosen_among(
     partitions: Iterable[str] = (),
     secret: bool = False,
 ) -> Columns:
-    """Choose from these names; see `chosen`. Those of folders are not counted unless they are asked for."""
+    """Choose from these names; see `resolve_columns`. Those of folders are not counted unless they are asked for."""
     groups = () if by is None else (by,) if isinstance(by, str) else tuple(by)
     named = [name for name in (*groups, weights, counts) if name is not None]
     if column is None:
@@ -277,7 +254,7 @@ def is_text(dtype: Any) -> bool:
     return bool(dtype in {nw.String, nw.Categorical} or dtype == nw.Enum)
 
 
-def with_numbers(source: Source, name: str) -> Source:
+def categories_as_numbers(source: Table, name: str) -> Table:
     """Give categories of pandas that are numbers, as readers of SPSS and Stata files make them, as these numbers."""
     if not source.frame.implementation.is_pandas():
         return source
@@ -286,10 +263,10 @@ def with_numbers(source: Source, name: str) -> Source:
     if categories is None or categories.dtype.kind not in "iuf":
         return source
     kind = "float64" if categories.dtype.kind == "f" else "Int64"  # which may be missing
-    return source._replace(frame=nw.from_native(table.assign(**{name: table[name].astype(kind)})))
+    return replace(source, native=table.assign(**{name: table[name].astype(kind)}))
 
 
-def refuse_types(source: Source, columns: Columns, form: Form, *, codes: bool) -> None:
+def refuse_types(source: Table, columns: Columns, form: Form, *, codes: bool) -> None:
     """Look at the schema before anything is run: engines differ in what they silently convert."""
     if form.kinds is None and codes:
         raise TypeError(f"codes must be left out for a column of sets or hashes, which are {form.rule}")
@@ -317,176 +294,6 @@ def refuse_types(source: Source, columns: Columns, form: Form, *, codes: bool) -
         raise TypeError(
             f"counts must be a column of whole numbers, but {columns.counts!r} holds {schema[columns.counts]}"
         )
-
-
-def opened(
-    given: Place | Sequence[Place],
-    *,
-    secret: bool = False,
-    columns_only: bool = False,
-    encoding: str | None = None,
-    sheet: str | None = None,
-) -> Source:
-    """Open a file, or all files of patterns and folders; with ``secret``, errors tell nothing of what is in them.
-
-    With ``columns_only``, for those who read Parquet files by themselves, the frame of these has no rows. The encoding
-    is for SPSS, Stata and SAS files that do not tell it, the `sheet` for Excel files.
-    """
-    places = places_of(given)
-    name, files = shown(places), list(files_of(places))
-    if is_sqlite(Path(files[0])):
-        raise ValueError(
-            f"{name} is an SQLite database, which has no column of reports to read here: the counts of a survey are "
-            "read by tally, and by the commands estimate and check; a table, through Ibis"
-        )
-    if is_duckdb(Path(files[0])):
-        raise ValueError(f"{name} is a DuckDB database; open it in Python first, or name a table of it with table=")
-    if is_pipe(Path(files[0])):
-        raise ValueError(f"{name} must be a file, but is a pipe or a device, which can be read only once; use -")
-    for file in files:
-        refuse_foreign(file)
-        if kind_of(file) == "json" and (document := format_of(Path(file))) is not None:
-            raise ValueError(f"{file} must hold reports, but is a {document}{SAVED.get(document, '')}")
-    kinds = {kind_of(file) for file in files}
-    if len(kinds) > 1:
-        raise ValueError(
-            f"{name} holds or matches files of different kinds ({', '.join(sorted(kinds))}); give one kind at a time, "
-            "by a pattern such as folder/*.csv"
-        )
-    kind = kinds.pop()
-    if sheet is not None and kind != "Excel":
-        raise ValueError(f"sheet must be left out for {name}, which is not an Excel file, but got {sheet!r}")
-    with readable(name, secret=secret):
-        if columns_only and kind == "parquet":  # without DuckDB, which takes memory
-            frame_of = partial(_without_rows)
-        elif kind in LABELLED:
-            described = readstat.described(kind, files, encoding)
-            frame_of = partial(labelled.relation, _database(), kind, described, encoding=encoding, secret=secret)
-        elif kind == "Excel":
-            frame_of = partial(excel.relation, _database(), sheet=sheet, secret=secret)
-        else:
-            frame_of = partial(_relation, _database(), kind, secret=secret)
-        first = nw.from_native(frame_of(files[:1]))
-        for file in files[1:]:
-            # DuckDB matches the columns of several files by their position: they must be the same, in the same order.
-            other = nw.from_native(frame_of([file]))
-            if list(other.collect_schema().items()) != list(first.collect_schema().items()):
-                raise ValueError(
-                    f"{file} must have the same columns as {files[0]}, in the same order and of the same types"
-                )
-        partitions = partition_columns(files)
-        if partitions.keys() & first.collect_schema().keys():
-            partitions = {}  # what a file holds itself is taken from there
-        whole = first if len(files) == 1 and not partitions else nw.from_native(frame_of(files, bool(partitions)))
-        text = kind in TEXTS
-        numbers = [] if text else [key for key, of_numbers in partitions.items() if of_numbers]
-        whole = whole.with_columns(nw.col(*numbers).cast(nw.Int64)) if numbers else whole
-        if kind in LABELLED:  # which nobody may read past their labels
-            return Source(whole, text, name, (), places, tuple(partitions), described[files[0]].labels)
-        return Source(whole, text, name, tuple(files), places, tuple(partitions))
-
-
-def is_sqlite(path: Path) -> bool:
-    """Tell whether a file is an SQLite database, by its first bytes."""
-    return _begins(path, SQLITE)
-
-
-def is_duckdb(path: Path) -> bool:
-    """Tell whether a file is a database of DuckDB."""
-    return _begins(path, DUCKDB, 8)
-
-
-def _begins(path: Path, mark: bytes, place: int = 0) -> bool:
-    """Tell whether a file has these bytes at a place near its beginning."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(place + len(mark))[place:] == mark
-
-
-def _database() -> Any:
-    refuse_small_address_space()
-    try:
-        import duckdb
-    except ImportError:
-        raise ImportError(not_installed("reading files needs DuckDB", "cli")) from None
-    return duckdb.connect()
-
-
-def _relation(database: Any, kind: str, files: list[str], partitioned: bool = False, *, secret: bool = False) -> Any:
-    exactly = [glob.escape(file) for file in files]  # or DuckDB would take [ and ? in a name for a pattern
-    folders: Document = {"hive_partitioning": partitioned, "hive_types_autocast": False}  # the names, as texts
-    if kind == "parquet":
-        refuse_duplicates(_without_rows(files[:1]).column_names, secret=secret)  # DuckDB would rename them
-        if not partitioned:
-            return database.read_parquet(exactly)
-        listed = ", ".join(map(sql_text, exactly))
-        return database.sql(
-            f"SELECT * FROM read_parquet([{listed}], hive_partitioning = true, hive_types_autocast = false)"
-        )
-    if kind == "json":
-        read = partial(database.read_json, exactly, format=_layout(files), **folders)
-        found = read(sample_size=-1)
-        types = dict(zip(found.columns, map(str, found.types), strict=True))
-        # JSON has no dates, times and identifiers: what looks like one may be a label, and stays text.
-        texts = {name: "VARCHAR" for name, kind in types.items() if kind in LOOKS}
-        return read(columns=types | texts) if texts else found
-    names, mark = header(files[0], "\t" if kind == "tsv" else None, secret=secret)
-    return database.sql(csv_query(exactly, names, mark, **folders))
-
-
-def _layout(files: list[str]) -> str:
-    """Tell whether JSON files are an array of objects each, or have one object per line."""
-    layouts = {"array" if _beginning(file).lstrip().startswith("[") else "newline_delimited" for file in files}
-    if len(layouts) > 1:
-        raise ValueError("JSON files must all be arrays, or all have one object per line, but these differ")
-    return layouts.pop()
-
-
-def _beginning(name: str) -> str:
-    """Read what a file begins with; of a damaged one nothing, which its reader will say."""
-    try:
-        with open_text(name, errors="replace") as file:
-            return file.read(2**10)
-    except (OSError, EOFError, zlib.error):
-        return ""
-
-
-def _without_rows(files: list[str], partitioned: bool = False) -> Any:
-    """Give a table with the columns of Parquet files, which are alike, and none of their rows."""
-    refuse_small_address_space()
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise ImportError(not_installed("reading Parquet files needs PyArrow", "cli")) from None
-    schema = pq.read_schema(files[0])
-    for name in partition(files[0]) if partitioned else ():
-        schema = schema.append(pa.field(name, pa.string()))
-    return pa.Table.from_batches([], schema=schema)
-
-
-@contextmanager
-def readable(name: str, *, secret: bool = False) -> Iterator[None]:
-    """Turn an engine's error on a file into a plain one that names the file; no word of it where that is secret."""
-    try:
-        yield
-    except Exception as error:
-        if type(error).__module__.split(".")[0] not in ENGINES:
-            raise
-        ours = OURS.search(str(error))  # what we say ourselves, within a query, tells no value
-        telling = f": {ours[1]}" if ours else "" if secret else f": {telling_line(str(error))}"
-        raise ValueError(f"{name} cannot be read{telling}") from None
-
-
-def telling_line(error: str) -> str:
-    """Say in one line what DuckDB says in many; never the line of the file, which it shows as well."""
-    place = f"line {found[1]}" if (found := LINE.search(error)) else "a line"
-    for pattern, words in TELLING.items():
-        if found := pattern.search(error):
-            return words.format(*found.groups(), place=place)
-    lines = [line.strip() for line in error.splitlines() if line.strip()]
-    return next((line for line in lines if not LINE.search(line) and "Original Line" not in line), "") or lines[0]
 
 
 def refuse_headless(names: list[str], form: Form) -> None:

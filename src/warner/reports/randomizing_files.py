@@ -23,10 +23,10 @@ import numpy as np
 from warner.designs.forms import LabelForm
 from warner.documents import Document, csv_writer, written_whole
 from warner.reports.dialects import dialect
-from warner.reports.files import delimiter_of, first_record, open_text, refuse_duplicates
+from warner.reports.files import delimiter_of, engine_errors, first_record, open_files, open_text, refuse_duplicates
 from warner.reports.formats import DELIMITED, LABELLED, kind_of
-from warner.reports.labelled import as_asked
-from warner.reports.queries import chosen, opened, readable, refuse_headless
+from warner.reports.labelled import with_value_labels
+from warner.reports.queries import refuse_headless, resolve_columns
 from warner.reports.randomizing import randomize
 from warner.reports.tallies import refuse_design
 
@@ -210,20 +210,20 @@ def _pieces(
         if kind_of(name) not in DELIMITED:
             raise ValueError(f"encoding must be left out for {name}, which is not a CSV file, but got {encoding!r}")
         return _csv_pieces(open_text(name, coded), name, design, column, keep), {}, True
-    file = opened(source, secret=True, encoding=None if encoding == "utf-8" else encoding, sheet=wrote.sheet)
+    file = open_files(source, secret=True, encoding=None if encoding == "utf-8" else encoding, sheet=wrote.sheet)
     if file.text:
         refuse_headless(list(file.frame.collect_schema()), LabelForm(design.domain))
     column = _only(list(file.frame.collect_schema())) if column is None else column
-    wanted = [chosen(file, column, list(keep) or None, None, None, secret=True).value, *keep]
+    wanted = [resolve_columns(file, column, list(keep) or None, None, None, secret=True).value, *keep]
     _refuse_kept(wanted)
-    file = as_asked(file, {wanted[0]: (LabelForm(design.domain),)}, keep)
+    file = with_value_labels(file, {wanted[0]: (LabelForm(design.domain),)}, keep)
     relation = file.frame.select(*wanted).to_native()
-    with readable(name, secret=True):
+    with engine_errors(name, secret=True):
         schema = relation.limit(0).to_arrow_table().schema
     types = {kept: schema.field(kept).type for kept in keep}
 
     def batches() -> Iterator[Piece]:
-        with readable(name, secret=True):
+        with engine_errors(name, secret=True):
             for batch in relation.to_arrow_reader(PIECE_ROWS):
                 if batch.num_rows:
                     yield dict(zip(wanted, (batch.column(i).to_pylist() for i in range(len(wanted))), strict=True))

@@ -17,13 +17,13 @@ from warner.words import counted, enumerated
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from warner.reports.queries import Frame, Source
+    from warner.reports.queries import Frame, Table
 
 NAMED = 5  # names in an error
 VALUES_SEEN = 1_000  # different values of the column of versions that are looked at
 
 
-def only(source: Source, where: Mapping[str, Any]) -> Source:
+def only(source: Table, where: Mapping[str, Any]) -> Table:
     """Give the rows of a source in which these columns have these values; nobody may read past this choice."""
     if not where:
         return source
@@ -32,7 +32,7 @@ def only(source: Source, where: Mapping[str, Any]) -> Source:
     for name, value in where.items():
         refuse_absent(name, list(schema))
         frame = frame.filter(_has(name, value, schema[name]))
-    return source._replace(frame=frame, files=())
+    return source.with_frame(frame, files=())
 
 
 def _has(name: str, value: Any, dtype: Any) -> Frame:
@@ -60,7 +60,7 @@ def rows_where(columns: Mapping[str, Any], where: Mapping[str, Any]) -> dict[str
     return lists
 
 
-def refuse_other_versions(source: Source, column: str, where: Mapping[str, Any], names: Sequence[str]) -> None:
+def refuse_other_versions(source: Table, column: str, where: Mapping[str, Any], names: Sequence[str]) -> None:
     """Refuse rows whose version is none of the names of designs."""
     refuse_absent(column, list(source.frame.collect_schema()))
     rows = only(source, where).frame.select(value=nw.col(column)).group_by("value").agg(nw.len().alias("number"))
