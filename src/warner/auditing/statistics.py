@@ -48,7 +48,7 @@ def statistics_of(design: Design, answers: Integers, learnt: Sequence[Counts]) -
     )
     if design.exclusive:
         return (counted,)
-    kinds = () if design.kinds is None else (_kinds(design),)
+    kinds = () if design.report_types is None else (_report_types(design),)
     parts = () if design.sufficient == "histogram" else _parts(design, learnt)
     return (counted, _comparisons(design, answers), *kinds, *parts)
 
@@ -118,9 +118,9 @@ def _units(k: int, answers: Integers) -> Array:
 # What a design tells apart
 
 
-def _kinds(design: Design) -> Statistic:
-    """Look at the kinds of reports that a tally keeps apart: the reports themselves, or the sizes of their sets."""
-    kinds: Any = design.kinds
+def _report_types(design: Design) -> Statistic:
+    """Look at the types of reports that a tally keeps apart: the reports themselves, or the sizes of their sets."""
+    kinds: Any = design.report_types
 
     def count(reports: Counts) -> Counts:
         histogram = design.counted(reports).histogram
@@ -129,7 +129,7 @@ def _kinds(design: Design) -> Statistic:
 
     if design.sufficient == "histogram":
         return Statistic(count, lambda values: f"are {_listed(kinds, values)}", True, _law(design))
-    least, most = design.kind_bounds() or (None, None)
+    least, most = design.report_type_bounds() or (None, None)
     constant = least is not None and most is not None and np.array_equal(least, most)  # the same after every answer
     law = (lambda answer: np.asarray(most)) if constant else None
     return Statistic(count, lambda values: f"support this number of answers: {_listed(kinds, values)}", True, law)

@@ -62,8 +62,8 @@ class Design(ABC):
         Its name in files and on the command line.
     domain : tuple or range
         The possible answers, in the order of every result; consecutive integers are held as a range.
-    kinds_are : str
-        What the kinds of reports are that a tally keeps apart, in words.
+    report_type_name : str
+        What the types of reports are that a tally keeps apart, in words: values, or sizes of sets.
     parameters : tuple of str
         The keywords that its constructor takes besides the domain, for the command line.
     field_names, optional_fields : frozenset of str
@@ -73,7 +73,7 @@ class Design(ABC):
     mechanism: ClassVar[str]
     field_names: ClassVar[frozenset[str]]
     optional_fields: ClassVar[frozenset[str]] = frozenset()
-    kinds_are: ClassVar[str] = "report values"
+    report_type_name: ClassVar[str] = "report values"
     parameters: ClassVar[tuple[str, ...]] = ()
     repeatable: ClassVar[bool] = False  # whether people can report again without spending epsilon again
     domain: Labels
@@ -106,8 +106,8 @@ class Design(ABC):
     def operator(self, reports: Counts | None = None) -> ChannelOperator:
         """Give the likelihood of each answer under each of these reports; if none are given, under all that there are.
 
-        Those are the columns, or the kinds, as `sufficient` says. As products, and as a matrix where that is small. Of
-        single reports it is known up to one positive factor each, on which no estimate depends.
+        Those are the columns, or the types of reports, as `sufficient` says. As products, and as a matrix where that is
+        small. Of single reports it is known up to one positive factor each, on which no estimate depends.
         """
 
     @abstractmethod
@@ -126,7 +126,7 @@ class Design(ABC):
         With `minus`, the difference of two shares: of each set and of the one at the same place in `minus`. `n` is the
         number of reports, of shape (groups, 1); `target`, for standard errors, whose share is meant: that of the
         "population" which the people are a sample of, or the one "realised" among these very people. `histogram` is
-        that of the kinds of reports, of shape (groups, kinds), where a tally has it.
+        that of the types of reports, of shape (groups, types), where a tally has it.
         """
 
     @abstractmethod
@@ -169,26 +169,26 @@ class Design(ABC):
         return self.domain
 
     @property
-    def kinds(self) -> Labels | None:
-        """The kinds of reports that a tally keeps apart beside the columns; None where columns say it all."""
+    def report_types(self) -> Labels | None:
+        """The types of reports that a tally keeps apart beside the columns; None where columns say it all."""
         return None
 
-    def kind_bounds(self) -> Bounds | None:
-        """Give the range of the probability of each kind over all answers; None where there are no kinds."""
+    def report_type_bounds(self) -> Bounds | None:
+        """Give the range of the probability of each type over all answers; None where there are no types."""
         return None
 
     def ancillary(self) -> Ancillary | None:
-        """Give what a report tells that does not depend on the answer: the kinds, if all have a known probability."""
-        bounds = self.kind_bounds()
+        """Give what a report tells that does not depend on the answer: its type, if the law of types is known."""
+        bounds = self.report_type_bounds()
         law = None if bounds is None else bounds.law
-        return None if law is None else Ancillary(self.kinds_are, np.arange(len(law)), law, ordered=True)
+        return None if law is None else Ancillary(self.report_type_name, np.arange(len(law)), law, ordered=True)
 
     def support_of(self, histogram: Counts) -> Counts | None:
-        """Give the counts that follow from a histogram of kinds, of shape (..., kinds); None where they do not."""
+        """Give the counts that follow from a histogram of types, of shape (..., types); None where they do not."""
         return None
 
     def total_support(self, histogram: Counts) -> Counts | None:
-        """Give the sum of the counts that follows from a histogram of kinds; None where it is not known."""
+        """Give the sum of the counts that follows from a histogram of types; None where it is not known."""
         return None
 
     @property
@@ -212,10 +212,10 @@ class Design(ABC):
         return self.report_form.bits
 
     def decoding(self, n: float) -> float:
-        """Give about how many steps it takes to count n reports: one each, a transform of kinds, or all answers."""
+        """Give about how many steps it takes to count n reports: one each, a transform of types, or all answers."""
         if self.sufficient is None:
             return n * self.k
-        return n if self.kinds is None else n + len(self.kinds) * math.log2(len(self.kinds))
+        return n if self.report_types is None else n + len(self.report_types) * math.log2(len(self.report_types))
 
     @property
     def simulated_at_once(self) -> bool:
@@ -225,7 +225,7 @@ class Design(ABC):
     def counted(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
     ) -> Sums:
-        """Count reports: a number for each column, the number of reports, and one for each kind, if there are kinds.
+        """Count reports: a number for each column, the number of reports, and one for each type, if there are types.
 
         With `amounts`, each report stands for so many, or weighs so much; with `group`, the number of each report's
         group, counts are of shape (groups, columns) and numbers of shape (groups,).

@@ -45,9 +45,9 @@ class Symmetry(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """What a tally adds up: support of each column, the reports, and those of each kind where kinds are kept apart.
+    """What a tally adds up: support of each column, the reports, and those of each type where types are kept apart.
 
-    Of shapes (columns,), () and (kinds,); with groups each has a leading axis.
+    Of shapes (columns,), () and (types,); with groups each has a leading axis.
     """
 
     counts: Counts
@@ -95,7 +95,7 @@ class Bounds(NamedTuple):
 class Ancillary(NamedTuple):
     """What a report tells that has the same law whatever the answer is: nothing about people, all about the noise.
 
-    `classes` holds for each kind of report the number of the class that it belongs to, and `law` the probability of
+    `classes` holds for each type of report the number of the class that it belongs to, and `law` the probability of
     each class. If they are `ordered`, these numbers mean an amount, so that their average does, too.
     """
 
@@ -105,8 +105,8 @@ class Ancillary(NamedTuple):
     ordered: bool
 
     @property
-    def of_each_kind(self) -> bool:
-        """Whether each kind is a class of its own: then it is known how often each must come, with this noise."""
+    def of_each_type(self) -> bool:
+        """Whether each type is a class of its own: then it is known how often each must come, with this noise."""
         return len(self.classes) == len(self.law)
 
 

@@ -40,14 +40,14 @@ class PackedSupport(Symmetric):
     def supports(self, reports: Counts) -> Mask:
         return np.unpackbits(reports, axis=1, count=self.k).astype(bool)
 
-    def kind_of(self, reports: Counts) -> Integers | None:
-        """Give the kind of each report, by its place in `kinds`; None where there are no kinds."""
+    def types_of(self, reports: Counts) -> Integers | None:
+        """Give the type of each report, by its place in `report_types`; None where there are none."""
         return None
 
     def counted(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
     ) -> Sums:
-        """Count how often each answer was supported, the reports, and those of each kind; see `Design.counted`."""
+        """Count how often each answer was supported, the reports, and those of each type; see `Design.counted`."""
         if group is None and amounts is None:
             return self._counted_at_once(reports)
         place = np.zeros(len(reports), dtype=np.int64) if group is None else group
@@ -56,23 +56,23 @@ class PackedSupport(Symmetric):
         for number, which in _members(group, groups):
             part = reports[which]
             counts[number] = _weighted_bits(part, None if amounts is None else amounts[which])[: self.k]
-        histogram, kind = None, self.kind_of(reports)
-        if kind is not None and self.kinds is not None:
-            kinds = len(self.kinds)
-            histogram = added_up(kind if group is None else kind + kinds * group, amounts, groups * kinds)
-            histogram = histogram if group is None else histogram.reshape(groups, kinds)
+        histogram, types = None, self.types_of(reports)
+        if types is not None and self.report_types is not None:
+            number = len(self.report_types)
+            histogram = added_up(types if group is None else types + number * group, amounts, groups * number)
+            histogram = histogram if group is None else histogram.reshape(groups, number)
         return Sums(counts[0], n[0], histogram) if group is None else Sums(counts, n, histogram)
 
     def _counted_at_once(self, reports: Counts) -> Sums:
-        """Count reports once each, a block at a time: its kinds and its bits, while it is in the cache."""
-        counter, kinds = BitCounter(reports.shape[1]), 0 if self.kinds is None else len(self.kinds)
-        histogram = np.zeros(kinds, dtype=np.int64)
+        """Count reports once each, a block at a time: its types and its bits, while it is in the cache."""
+        counter, number = BitCounter(reports.shape[1]), 0 if self.report_types is None else len(self.report_types)
+        histogram = np.zeros(number, dtype=np.int64)
         for start in range(0, len(reports), counter.block):
             block = slice(start, start + counter.block)
-            if (kind := self.kind_of(reports[block])) is not None:
-                histogram += np.bincount(kind, minlength=kinds)
+            if (types := self.types_of(reports[block])) is not None:
+                histogram += np.bincount(types, minlength=number)
             counter.add(reports[block])
-        return Sums(counter.total()[: self.k], np.array(len(reports))[()], histogram if kinds else None)
+        return Sums(counter.total()[: self.k], np.array(len(reports))[()], histogram if number else None)
 
     def operator(self, reports: Counts | None = None) -> ChannelOperator:
         """Give the likelihoods of these reports: b for every answer, and a - b more for those that each supports."""

@@ -108,7 +108,7 @@ class UnaryEncoding(PackedSupport):
     odds: tuple[int, int]
 
     mechanism = "unary encoding"
-    kinds_are = "set sizes"
+    report_type_name = "set sizes"
     parameters = ("epsilon", "odds", "kind", "p", "q")
     field_names = frozenset({"domain", "one", "zero"})
 
@@ -186,11 +186,11 @@ class UnaryEncoding(PackedSupport):
         """Each report supports as many answers as it has bits that are 1, which varies."""
 
     @property
-    def kinds(self) -> range:
+    def report_types(self) -> range:
         """Reports are told apart by the number of bits that are 1."""
         return range(self.k + 1)
 
-    def kind_of(self, reports: Counts) -> Integers:
+    def types_of(self, reports: Counts) -> Integers:
         """Count the bits that are 1."""
         return sizes(reports)
 
@@ -198,7 +198,7 @@ class UnaryEncoding(PackedSupport):
         """Add up the bits that are 1 of all reports."""
         return np.asarray(histogram @ np.arange(self.k + 1))
 
-    def kind_bounds(self) -> Bounds:
+    def report_type_bounds(self) -> Bounds:
         """Give the law of the number of bits that are 1, which is the same after every answer."""
         p, others = float(self.one), _binomial(self.k - 1, self.zero)
         law = p * np.append(0.0, others) + float(1 - self.one) * np.append(others, 0.0)

@@ -20,7 +20,7 @@ Its files::
     presence           answers that somebody holds
     presence_tests     tests of "nobody holds it" for every table, and the share that each would find
     checking           check: whether reports fit their design
-    report_types       the same for the kinds of reports: values of reports, sizes of sets
+    report_types       tests of the types of reports: values of reports, sizes of sets
     check_results      Check: its tests, and what they say together
     fake_reports       how far fake reports can move a share
 """

@@ -121,7 +121,7 @@ class Findings:
     def sees_more_noise(self) -> bool:
         """Whether too much noise would show, as too little does: if the probabilities of all kinds are known."""
         ancillary = None if self.misfit_kinds is None else self.tally.design.ancillary()
-        return ancillary is not None and ancillary.of_each_kind
+        return ancillary is not None and ancillary.of_each_type
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -42,7 +42,7 @@ from warner.estimators import mle
 from warner.inference.binomial import HAIR, at_each_count, at_least, at_most, binomial_limits
 from warner.inference.check_results import Check, Findings, Test
 from warner.inference.intervals import spread
-from warner.inference.report_types import kind_evidence, kind_tests, number_of_kind_tests
+from warner.inference.report_types import number_of_report_type_tests, report_type_evidence, report_type_tests
 from warner.reports.counts import refuse_uninformative
 from warner.reports.pools import refuse_uncounted
 from warner.results import check_level
@@ -124,7 +124,7 @@ def check(
 
 def _number_of_tests(part: Tally) -> int:
     """Give the number of p-values that are judged; of randomized response, two are judged as one."""
-    return 0 if _silent(part.design.bounds()) or not part.answered.any() else 1 + number_of_kind_tests(part)
+    return 0 if _silent(part.design.bounds()) or not part.answered.any() else 1 + number_of_report_type_tests(part)
 
 
 def _is_response(design: Design) -> bool:
@@ -179,7 +179,7 @@ def _checked_part(
         spent = spread(_least_epsilon(counts, n, design, chances), answered)
     misfits, alone = nothing.copy(), nothing.copy()
     misfits[answered], alone[answered] = outside, outside | (tails < (1 - level) / 2)
-    more, misfit_kinds = kind_tests(part, chances, simulations, rng)
+    more, misfit_kinds = report_type_tests(part, chances, simulations, rng)
     return Findings(part, (*tests, *more), misfits, alone, spent, misfit_kinds, together)
 
 
@@ -260,7 +260,7 @@ def _evidence(part: Tally) -> list[tuple[float, str]]:
         p_first = float(_one_count_test(counts[worst, 0], n[worst, 0], *_range_of_one(bounds))[0])
     else:
         p_first = min(1.0, _families(part.design) * tail)
-    found = [(p_first, what), *kind_evidence(part)]
+    found = [(p_first, what), *report_type_evidence(part)]
     return [(min(1.0, p * int(answered.sum())), words) for p, words in found]
 
 

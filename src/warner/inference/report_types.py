@@ -1,18 +1,18 @@
-r"""Whether the kinds of reports fit the design: each value of a report that is a whole number, each size of a set.
+r"""Tests of the types of reports: whether each value of a report, or each size of a set, is as frequent as it must be.
 
-The support of each answer forgets most of what a report says. Where a tally keeps kinds of reports apart, there is more
+The support of each answer forgets most of what a report says. Where a tally keeps types of reports apart, there is more
 to refute:
 
-- *The range of each kind.* Whatever the true shares are, a report is of kind y with a probability between the least and
-  the most that any answer gives it (`Design.kind_bounds`). Its count is binomial, so that both tails are exact; with R
-  kinds, 2R times the smallest is a p-value.
+- *The range of each type.* Whatever the true shares are, a report is of type y with a probability between the least and
+  the most that any answer gives it (`Design.report_type_bounds`). Its count is binomial, so that both tails are exact;
+  with R types, 2R times the smallest is a p-value.
 - *What nobody's answer changes* (`Ancillary`): the number of answers that a report of a unary encoding supports, or the
   hash function that it used. Its law is known, without any unknown share. Two statistics are compared with it. Where
   the classes are amounts, their sum, whose law is a power of a Fourier transform. And :math:`G^2 = 2 \sum_y n_y
   \ln(n_y / N \pi_y)`, with surveys that are simulated: (1 + those with one as large) / (1 + their number) is a p-value.
   Both are exact, and the smaller one counts twice.
 
-If all kinds have a known probability, too much noise shows as well as too little. No other test can see that.
+If all types have a known probability, too much noise shows as well as too little. No other test can see that.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ WIDE = 24  # standard deviations that the law of a sum is computed on
 LONGEST, QUICK = 2**22, 2**14  # its Fourier transform, and that for those who did not ask
 
 
-class Kinds(NamedTuple):
-    """The kinds of reports of the groups that have some: counts of shape (groups, kinds), and their range."""
+class ReportTypes(NamedTuple):
+    """The types of reports of the groups that have some: counts of shape (groups, types), and their range."""
 
     counts: Counts
     n: Array
@@ -51,7 +51,7 @@ class Kinds(NamedTuple):
     most: Array
 
     def tails(self) -> Array:
-        """Give for each kind the chance of so few where it is the least likely, or so many where it is the most.
+        """Give for each type the chance of so few where it is the least likely, or so many where it is the most.
 
         1 for counts within what is expected, of which the tail is no evidence.
         """
@@ -63,65 +63,65 @@ class Kinds(NamedTuple):
         return result
 
 
-def kinds_of(part: Tally) -> Kinds | None:
-    """Give the kinds of reports of a tally that keeps them apart."""
-    bounds, counts = part.design.kind_bounds(), part.scaled_kinds()
+def types_in(part: Tally) -> ReportTypes | None:
+    """Give the types of reports of a tally that keeps them apart."""
+    bounds, counts = part.design.report_type_bounds(), part.scaled_histogram()
     if bounds is None or counts is None:
         return None
     width = counts.shape[-1]
     least = np.broadcast_to(0.0 if bounds.least is None else bounds.least, width)
     most = np.broadcast_to(1.0 if bounds.most is None else bounds.most, width)
-    return Kinds(counts[part.answered], part.scaled()[1][part.answered], least, most)
+    return ReportTypes(counts[part.answered], part.scaled()[1][part.answered], least, most)
 
 
-def number_of_kind_tests(part: Tally) -> int:
-    """Give the number of tests that `kind_tests` makes."""
-    return 0 if kinds_of(part) is None else 1 + (part.design.ancillary() is not None)
+def number_of_report_type_tests(part: Tally) -> int:
+    """Give the number of tests that `report_type_tests` makes."""
+    return 0 if types_in(part) is None else 1 + (part.design.ancillary() is not None)
 
 
-def kind_tests(
+def report_type_tests(
     part: Tally, chances: float, simulations: int, rng: np.random.Generator | None
 ) -> tuple[tuple[Test, ...], Mask | None]:
-    """Test the kinds of reports; also tell which are outside their range, of shape (groups, kinds).
+    """Test the types of reports; also tell which are outside their range, of shape (groups, types).
 
     Each test of each group may err with probability `chances`.
     """
-    kinds = kinds_of(part)
-    if kinds is None:
+    types = types_in(part)
+    if types is None:
         return (), None
-    tails = kinds.tails()
+    tails = types.tails()
     misfits = np.zeros((part.answered.size, tails.shape[-1]), dtype=bool)
     misfits[part.answered] = 2 * tails.shape[-1] * tails < chances
-    tests = [_range_test(part, kinds, tails, misfits)]
+    tests = [_range_test(part, types, tails, misfits)]
     if (ancillary := part.design.ancillary()) is not None:
-        tests.append(_law_test(part, kinds, ancillary, simulations, rng))
+        tests.append(_law_test(part, types, ancillary, simulations, rng))
     return tuple(tests), misfits
 
 
-def _range_test(part: Tally, kinds: Kinds, tails: Array, misfits: Mask) -> Test:
-    names, counts = part.design.kinds, part.histogram
+def _range_test(part: Tally, types: ReportTypes, tails: Array, misfits: Mask) -> Test:
+    names, counts = part.design.report_types, part.histogram
     p_values = spread(_smallest(tails), part.answered)
 
     def say(group: int) -> str:
         row, n = np.count_nonzero(part.answered[:group]), float(np.atleast_1d(part.n)[group])
         place = int(tails[row].argmin())
-        low, high = n * kinds.least[place], n * kinds.most[place]
+        low, high = n * types.least[place], n * types.most[place]
         expected = f"{low:,.1f}" if low == high else f"{low:,.1f} to {high:,.1f}"
         assert names is not None
         made = amount(counts.reshape(-1, len(names))[group, place])
         times = "once" if made == "1" else f"{made} times"
         listed = enumerated([f"{names[i]}" for i in np.flatnonzero(misfits[group])], NAMED) or "none"
         return (
-            f"Each kind of report ({part.design.kinds_are}): {names[place]} came {times}, {expected} are expected "
-            f"whatever people answer: {p_value(p_values[group])}. Rarer or commoner than the design can explain: "
-            f"{listed}."
+            f"Each kind of report ({part.design.report_type_name}): {names[place]} came {times}, {expected} are "
+            f"expected whatever people answer: {p_value(p_values[group])}. Rarer or commoner than the design can "
+            f"explain: {listed}."
         )
 
     return Test("kinds of reports", p_values, say)
 
 
 def _smallest(tails: Array) -> Array:
-    """Give the p-value of each group, for the two tails of each kind."""
+    """Give the p-value of each group, for the two tails of each type."""
     return np.asarray(np.minimum(1, 2 * tails.shape[-1] * tails.min(axis=-1)))
 
 
@@ -129,19 +129,19 @@ def _smallest(tails: Array) -> Array:
 
 
 def _law_test(
-    part: Tally, kinds: Kinds, ancillary: Ancillary, simulations: int, rng: np.random.Generator | None
+    part: Tally, types: ReportTypes, ancillary: Ancillary, simulations: int, rng: np.random.Generator | None
 ) -> Test:
     """Test whether what does not depend on the answers has its known law."""
-    counts = _by_class(kinds.counts, ancillary)
-    p, deviances = _law_p_values(counts, kinds.n[:, 0], ancillary, simulations, rng)
+    counts = _by_class(types.counts, ancillary)
+    p, deviances = _law_p_values(counts, types.n[:, 0], ancillary, simulations, rng)
     p_values, g2 = spread(p, part.answered), spread(deviances, part.answered)
-    averages = spread(_average(counts, kinds.n[:, 0]), part.answered)
+    averages = spread(_average(counts, types.n[:, 0]), part.answered)
 
     def say(group: int) -> str:
         mean = float(np.arange(len(ancillary.law)) @ ancillary.law)
         average = f"{averages[group]:.4g} on average, where {mean:.4g} are expected; " if ancillary.ordered else ""
         sees = (
-            " This is the only test that sees too much noise as well as too little." if ancillary.of_each_kind else ""
+            " This is the only test that sees too much noise as well as too little." if ancillary.of_each_type else ""
         )
         return (
             f"What no answer changes ({ancillary.name}): {average}G2 = {g2[group]:.4g}, {p_value(p_values[group])} "
@@ -152,8 +152,8 @@ def _law_test(
 
 
 def _by_class(counts: Counts, ancillary: Ancillary) -> Counts:
-    """Add up the counts of kinds that are of one class."""
-    if ancillary.of_each_kind:
+    """Add up the counts of types that are of one class."""
+    if ancillary.of_each_type:
         return counts
     return np.stack([np.bincount(ancillary.classes, weights=row, minlength=len(ancillary.law)) for row in counts])
 
@@ -209,17 +209,17 @@ def deviance(counts: Counts, expected: Array) -> Array:
 # For those who did not ask
 
 
-def kind_evidence(part: Tally) -> list[tuple[float, str]]:
+def report_type_evidence(part: Tally) -> list[tuple[float, str]]:
     """Give the p-value of each cheap test, the smallest of all groups, with what it would say."""
-    kinds = kinds_of(part)
-    if kinds is None:
+    types = types_in(part)
+    if types is None:
         return []
-    what = part.design.kinds_are
-    found = [(float(_smallest(kinds.tails()).min()), f"some {what} are rarer or commoner than the noise makes them")]
+    what = part.design.report_type_name
+    found = [(float(_smallest(types.tails()).min()), f"some {what} are rarer or commoner than the noise makes them")]
     ancillary = part.design.ancillary()
     if ancillary is not None and ancillary.ordered:
-        rows, law = _by_class(kinds.counts, ancillary), ancillary.law / ancillary.law.sum()
-        sizes = _whole(kinds.n[:, 0]).tolist()
+        rows, law = _by_class(types.counts, ancillary), ancillary.law / ancillary.law.sum()
+        sizes = _whole(types.n[:, 0]).tolist()
         averages = [_average_test(row, size, law, QUICK) for row, size in zip(rows, sizes, strict=True)]
         found.append((min(averages), f"the {ancillary.name} are smaller or larger than the noise makes them"))
     return found

@@ -109,14 +109,14 @@ class DistinctCounts:
 class Histograms:
     """Checked counts, int64 or float64 of shape (..., columns), with the number of reports, of shape (...).
 
-    Where there is more: numbers of the kinds of reports, of shape (..., kinds), and the reports themselves, with the
-    numbers that the groups have there, of shape (...). Of weights, the number of reports that they are worth.
+    Where there is more: the histogram of the types of reports, of shape (..., types), and the reports themselves, with
+    the numbers that the groups have there, of shape (...). Of weights, the number of reports that they are worth.
     """
 
     counts: Counts
     n: Counts
     largest: float
-    kinds: Counts | None = None
+    histogram: Counts | None = None
     kept: StoredReports | None = None
     groups: Integers | None = None
     effective: Array | None = None
@@ -153,10 +153,10 @@ class Histograms:
     def chosen(self, places: Any) -> Histograms:
         """Give some of the histograms."""
         counts = self.counts[places]
-        kinds = None if self.kinds is None else self.kinds[places]
+        histogram = None if self.histogram is None else self.histogram[places]
         groups = None if self.groups is None else self.groups[places]
         effective = None if self.effective is None else self.effective[places]
-        return Histograms(counts, self.n[places], counts.max(initial=0), kinds, self.kept, groups, effective)
+        return Histograms(counts, self.n[places], counts.max(initial=0), histogram, self.kept, groups, effective)
 
     def in_reports(self) -> tuple[Counts, Counts]:
         """Give counts and numbers of reports; weights scaled to the number of reports that they are worth."""
@@ -165,8 +165,8 @@ class Histograms:
         return self.counts * (self.effective / self.n)[..., np.newaxis], self.effective
 
     def has_likelihood(self, design: Counted) -> bool:
-        """Whether the likelihood can be had: from counts, from kinds, or from reports that were kept."""
-        told = {"counts": self.counts, "histogram": self.kinds, None: None}[design.sufficient]
+        """Whether the likelihood can be had: from counts, from the histogram, or from reports that were kept."""
+        told = {"counts": self.counts, "histogram": self.histogram, None: None}[design.sufficient]
         return told is not None or self.kept is not None
 
     def streamed(self, design: Counted) -> bool:
@@ -175,7 +175,7 @@ class Histograms:
 
     def blocks(self, design: Counted) -> Iterator[Block]:
         """Go through the whole reports of one histogram: their likelihood, and how often each was made."""
-        told = {"counts": self.counts, "histogram": self.kinds, None: None}[design.sufficient]
+        told = {"counts": self.counts, "histogram": self.histogram, None: None}[design.sufficient]
         if told is not None:
             yield Block(design.operator(), told)
             return
@@ -348,11 +348,11 @@ def agree(first: Counts, second: Counts) -> bool:
     return bool(np.allclose(first, second, rtol=1e-9, atol=1e-9 * float(np.abs(second).max(initial=1))))
 
 
-def refuse_other_total(kinds: Counts | None, n: Counts) -> None:
-    """Refuse kinds of reports that do not sum to the number of reports."""
-    if kinds is not None and not agree(kinds.sum(axis=-1), np.asarray(n)):
+def refuse_other_total(histogram: Counts | None, n: Counts) -> None:
+    """Refuse a histogram that does not sum to the number of reports."""
+    if histogram is not None and not agree(histogram.sum(axis=-1), np.asarray(n)):
         raise ValueError(
-            f"histogram must sum to n, the number of reports, but sums to {kinds.sum(axis=-1).tolist()} and n is "
+            f"histogram must sum to n, the number of reports, but sums to {histogram.sum(axis=-1).tolist()} and n is "
             f"{np.asarray(n).tolist()}"
         )
 

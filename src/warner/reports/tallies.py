@@ -73,9 +73,9 @@ class Tally:
     n : int or float, or ndarray of shape (groups,)
         Number of reports, or the sum of their weights. It is the sum of the counts, and need not be given, where each
         report is counted once.
-    histogram : ndarray of shape (kinds,), or (groups, kinds), or None
-        Number of reports of each kind (``design.kinds``), where a design has kinds: of each value of a report that is a
-        whole number, or of each size of a set. Counts and n need not be given where they follow from it.
+    histogram : ndarray of shape (types,), or (groups, types), or None
+        Number of reports of each type (``design.report_types``), where a design has types: of each value of a report
+        that is a whole number, or of each size of a set. Counts and n need not be given where they follow from it.
     missing, unknown : int, or ndarray of shape (groups,)
         Number of rows left out because the value was missing, or was not in the domain.
     by : tuple of str
@@ -158,22 +158,22 @@ class Tally:
         return array.astype(np.float64) if self.squares is not None and array.dtype.kind in "iu" else array
 
     def _take_histogram(self, leading: tuple[int, ...]) -> None:
-        """Check the histogram of kinds, and take from it what was not given."""
-        kinds = self.design.kinds
+        """Check the histogram of the types of reports, and take from it what was not given."""
+        types = self.design.report_types
         if self.histogram is None:
             if self.counts is None:
-                raise TypeError("a tally needs counts" + (", or the histogram of its reports" if kinds else ""))
+                raise TypeError("a tally needs counts" + (", or the histogram of its reports" if types else ""))
             return
-        if kinds is None:
+        if types is None:
             raise TypeError(f"histogram must be left out for a {self.design.mechanism}, which has no kinds of reports")
         array = np.array(self.histogram)
-        if array.shape != (shape := (*leading, len(kinds))):
+        if array.shape != (shape := (*leading, len(types))):
             raise ValueError(
                 f"histogram must have shape {shape}, one for each kind of report (and group), but got {array.shape}"
             )
         if self.squares is None and array.dtype.kind == "f":
             raise ValueError("histogram must be whole numbers, or come with squares, the sum of the squared weights")
-        histogram = as_histograms(self._as_weights(array), len(kinds), "histogram")
+        histogram = as_histograms(self._as_weights(array), len(types), "histogram")
         array = np.array(histogram.counts)
         array.flags.writeable = False
         object.__setattr__(self, "histogram", array)
@@ -260,10 +260,10 @@ class Tally:
 
     @cached_property
     def _histograms(self) -> Histograms:
-        kinds = None if self.histogram is None else self.histogram.reshape(-1, self.histogram.shape[-1])
+        histogram = None if self.histogram is None else self.histogram.reshape(-1, self.histogram.shape[-1])
         counts, n = self.rows()
         effective = np.atleast_1d(self.effective).astype(np.float64) if self.weighted else None
-        return Histograms(counts, n, self._largest, kinds, self.kept, np.arange(len(n)), effective)
+        return Histograms(counts, n, self._largest, histogram, self.kept, np.arange(len(n)), effective)
 
     def readout(
         self,
@@ -275,10 +275,11 @@ class Tally:
     ) -> Readout:
         """Say how shares show in the reports of these groups, of all if None; see `Design.readout`."""
         counts, n = self.scaled()
-        kinds = self.scaled_kinds()
+        histogram = self.scaled_histogram()
         if groups is not None:
-            counts, n, kinds = counts[groups], n[groups], None if kinds is None else kinds[groups]
-        return self.design.readout(counts, n, sets, minus=minus, target=target, histogram=kinds)
+            counts, n = counts[groups], n[groups]
+            histogram = None if histogram is None else histogram[groups]
+        return self.design.readout(counts, n, sets, minus=minus, target=target, histogram=histogram)
 
     def scaled(self) -> tuple[Counts, Array]:
         """Give the counts and totals that intervals use, a row for each group: those of the effective reports.
@@ -290,10 +291,10 @@ class Tally:
             return counts, number[:, np.newaxis].astype(np.float64)
         return counts * self._worth, np.reshape(self.effective, (-1, 1))
 
-    def scaled_kinds(self) -> Counts | None:
-        """Give the kinds of reports, scaled alike, of shape (groups, kinds); None where they are not kept apart."""
-        kinds = self._histograms.kinds
-        return kinds if kinds is None or self.squares is None else kinds * self._worth
+    def scaled_histogram(self) -> Counts | None:
+        """Give the histogram, scaled alike, of shape (groups, types); None where types are not kept apart."""
+        histogram = self._histograms.histogram
+        return histogram if histogram is None or self.squares is None else histogram * self._worth
 
     @property
     def _worth(self) -> Array:

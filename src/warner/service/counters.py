@@ -1,8 +1,8 @@
 """The counters of a question: which of them a report adds to, and the tally that they are.
 
 Under a design whose reports are counted once there is a counter for each possible report. Where a report supports
-several answers, the counters are those of a tally: a histogram of the kinds of reports, if all counts follow from it;
-otherwise the support of each answer, the histogram where there are kinds, and else the number of reports. Whoever
+several answers, the counters are those of a tally: a histogram of the types of reports, if all counts follow from it;
+otherwise the support of each answer, the histogram where there are types, and else the number of reports. Whoever
 skips an optional question adds to a counter of its own.
 """
 
@@ -42,24 +42,24 @@ class Layout:
     optional: bool
 
     @cached_property
-    def _kinds(self) -> int:
-        return 0 if self.design.kinds is None else len(self.design.kinds)
+    def _types(self) -> int:
+        return 0 if self.design.report_types is None else len(self.design.report_types)
 
     @cached_property
     def _columns(self) -> int:
-        """Counters of the columns: none where they follow from those of the kinds."""
-        follows = self._kinds and self.design.support_of(np.zeros(self._kinds, dtype=np.int64)) is not None
+        """Counters of the columns: none where they follow from those of the types of reports."""
+        follows = self._types and self.design.support_of(np.zeros(self._types, dtype=np.int64)) is not None
         return 0 if follows else len(self.design.columns)
 
     @cached_property
     def _number(self) -> int:
         """The counter of the reports themselves, where no others add up to it."""
-        return int(not self.design.exclusive and not self._kinds)
+        return int(not self.design.exclusive and not self._types)
 
     @cached_property
     def width(self) -> int:
         """The number of counters."""
-        return self._columns + self._kinds + self._number + self.optional
+        return self._columns + self._types + self._number + self.optional
 
     def of_report(self, report: Counts | int) -> tuple[int, ...]:
         """Give the counters that a report in code adds one to; `SKIPPED` stands for none."""
@@ -86,19 +86,19 @@ class Layout:
         if self.design.exclusive:
             reports = cells[..., : self._columns].sum(axis=-1)
         else:
-            counted = cells[..., self._columns : self._columns + self._kinds + self._number]
+            counted = cells[..., self._columns : self._columns + self._types + self._number]
             reports = counted.sum(axis=-1)
         return np.asarray(reports + skipped)
 
     def tally(self, cells: Counts, by: tuple[str, ...] = (), groups: tuple[Group, ...] = ()) -> Tally:
         """Give the tally of counters of shape (width,), or (groups, width)."""
-        end = self._columns + self._kinds
+        end = self._columns + self._types
         missing = cells[..., -1] if self.optional else np.zeros(cells.shape[:-1], dtype=np.int64)
         return Tally(
             self.design,
             cells[..., : self._columns] if self._columns else None,
-            n=None if self.design.exclusive or self._kinds else cells[..., end],
-            histogram=cells[..., self._columns : end] if self._kinds else None,
+            n=None if self.design.exclusive or self._types else cells[..., end],
+            histogram=cells[..., self._columns : end] if self._types else None,
             missing=missing if by else int(missing),
             by=by,
             groups=groups,

@@ -194,7 +194,7 @@ def test_in_the_least_dimension_it_is_randomized_response(design: Structured) ->
     assert design.symmetry.both == design.symmetry.neither == 0
     assert design.exclusive
     assert design.sufficient == "counts"
-    assert design.kinds is None
+    assert design.report_types is None
     assert design.draws == response.draws
     reports = np.random.default_rng(2).integers(design.k, size=500)
     # Each report names one answer: the counts are those of the answers that are named.
@@ -450,7 +450,7 @@ def test_words_say_what_a_report_stands_for() -> None:
 @pytest.mark.parametrize("mechanism", [LocalHashing, ProjectiveGeometry, HadamardResponse])
 def test_weights_that_no_double_holds_leave_no_support_none(mechanism: Any) -> None:
     design = mechanism(100, epsilon=2)
-    reports = np.array([0, 5, 77 % len(design.kinds)])
+    reports = np.array([0, 5, 77 % len(design.report_types)])
     weights = np.array([1.2, 0.7, 1.9])
     counted = tally(reports, design, weights=weights)
     support = design.supports(reports)

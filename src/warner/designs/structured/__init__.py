@@ -144,7 +144,7 @@ class Structured(Symmetric):
         return int(self._sizes.max())
 
     @property
-    def kinds(self) -> range | None:
+    def report_types(self) -> range | None:
         """The possible reports; None where each supports one answer, so that the counts are their histogram."""
         return None if self.exclusive else range(self.blocks.number)
 
@@ -197,7 +197,7 @@ class Structured(Symmetric):
         more = [(0, 0)] * (weights.ndim - 1) + [(0, self.blocks.points - self.k)]
         return self.sums_within(np.pad(weights, more))
 
-    def kind_bounds(self) -> Bounds | None:
+    def report_type_bounds(self) -> Bounds | None:
         """Give b/M and a/M; of blocks that hold none of the answers, or all of them, the same on both sides."""
         if self.exclusive:
             return None
