@@ -7,14 +7,13 @@ same questions, so that whoever works with either need not ask which it is.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from warner.designs import design_from_dict
 from warner.documents import Document, checked, document, loaded, parsed, save_text
-from warner.reports.tallies import FORMAT, VERSION, Tally, group_order, json_numbers
+from warner.reports.tallies import VERSION, Tally, group_order
 from warner.words import reports_counted
 
 if TYPE_CHECKING:
@@ -129,20 +128,15 @@ class Pool:
         checked(fields, POOL_FORMAT, VERSION, {"parts"})
         parts = fields["parts"]
         read = [Tally.from_dict(part) for part in parts] if isinstance(parts, list) else []
-        pooled = pool(part for part in read if isinstance(part, Tally)) if read else None
+        pooled = pool(read) if read else None
         if not isinstance(pooled, Pool) or len(pooled.parts) < len(read):
             raise ValueError("this pool is damaged: parts must be several tallies of different designs")
         return pooled
 
     @classmethod
     def from_json(cls, text: str) -> Pool:
-        """Read what `to_json` wrote, or a pooled tally of an older warner."""
-        fields = parsed(text, POOL_FORMAT)
-        if fields.get("format") == FORMAT:
-            older = Tally.from_dict(fields)
-            if isinstance(older, Pool):
-                return older
-        return cls.from_dict(fields)
+        """Read what `to_json` wrote; anything else is an error that says what is wrong with it."""
+        return cls.from_dict(parsed(text, POOL_FORMAT))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the pool to a file, whole or not at all."""
@@ -214,19 +208,3 @@ def pool(tallies: Iterable[Tally]) -> Tally | Pool:
         merged[part.design] = merged[part.design] + aligned if part.design in merged else aligned
     parts = tuple(merged.values())
     return parts[0] if len(parts) == 1 else Pool(parts)
-
-
-def older_pool(fields: Document) -> Tally | Pool:
-    """Read a pooled tally of version 1: designs in one list, counts one after the other."""
-    parts = fields["design"].get("parts")
-    designs = [design_from_dict(part) for part in parts] if isinstance(parts, list) else []
-    if not designs:
-        raise ValueError("the designs of a pool must be a list of designs")
-    counts = np.split(
-        np.atleast_1d(json_numbers("counts", fields["counts"])),
-        np.cumsum([len(design.columns) for design in designs])[:-1],
-    )
-    tallies = [Tally(design, part) for design, part in zip(designs, counts, strict=True)]
-    left_out = {name: json_numbers(name, fields[name]) for name in ("missing", "unknown")}
-    tallies[0] = replace(tallies[0], **left_out)
-    return pool(tallies)

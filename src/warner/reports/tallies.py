@@ -390,23 +390,19 @@ class Tally:
         return document(self.to_dict())
 
     @classmethod
-    def from_dict(cls, fields: Document) -> Tally | Pool:
-        """Read what `to_dict` gave; what an older warner wrote of a pool gives a `Pool`."""
-        from warner.reports.pools import older_pool
-
+    def from_dict(cls, fields: Document) -> Tally:
+        """Read what `to_dict` gave; anything else is an error that says what is wrong with it."""
         names = {"design", "counts", "missing", "unknown", "by", "groups", "squares"}
         checked(fields, FORMAT, VERSION, names, frozenset({"n", "histogram"}))
         try:
-            if isinstance(fields["design"], dict) and fields["design"].get("mechanism") == "pooled":
-                return older_pool(fields)
-            numbers: dict[str, Any] = {name: json_numbers(name, fields.get(name)) for name in SUMMED}
+            numbers: dict[str, Any] = {name: _json_numbers(name, fields.get(name)) for name in SUMMED}
             return cls(design_from_dict(fields["design"]), **_grouping(fields), **numbers)
         except (TypeError, ValueError) as error:
             raise ValueError(f"this tally is damaged: {error}") from None
 
     @classmethod
     def from_json(cls, text: str) -> Tally | Pool:
-        """Read what `to_json` wrote; anything else is an error that says what is wrong with it."""
+        """Read what `to_json` wrote, or a pool; anything else is an error that says what is wrong with it."""
         from warner.reports.pools import POOL_FORMAT, Pool
 
         fields = parsed(text, FORMAT)
@@ -418,7 +414,7 @@ class Tally:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Tally | Pool:
-        """Read a tally that `save` wrote."""
+        """Read a tally that `save` wrote, or a pool."""
         return loaded(path, cls.from_json)
 
     def __repr__(self) -> str:
@@ -462,7 +458,7 @@ def refuse_grouping(by: tuple[str, ...], groups: tuple[Group, ...]) -> None:
         raise ValueError("groups must be distinct, with one value for each name in by")
 
 
-def json_numbers(name: str, given: object) -> PerGroup:
+def _json_numbers(name: str, given: object) -> PerGroup:
     """Read what JSON has for an array: a number, or lists of numbers, and not all that NumPy would take for these."""
     if given is None and name in {"n", "histogram", "squares"}:
         return None
