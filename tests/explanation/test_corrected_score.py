@@ -14,6 +14,7 @@ from scipy.optimize import approx_fprime
 from warner.explanation.corrected_score import Outcomes, corrected
 from warner.explanation.joint_likelihood import JointLikelihood, joint
 from warner.regression.data import Observations
+from warner.reports.sampling import Sampling
 
 ArrayT = np.ndarray[Any, Any]
 
@@ -40,10 +41,9 @@ def made_up(table: ArrayT, n: int, family: str, seed: int, errors: str = "normal
     report = (rng.random(n)[:, None] > table[answer].cumsum(axis=1)).sum(axis=1).clip(0, table.shape[1] - 1)
     inverse = table.T @ np.linalg.inv(table @ table.T) if table.shape[0] < table.shape[1] else np.linalg.inv(table)
     columns = [np.column_stack([np.ones(n), x, np.tile(np.eye(k)[a, :-1], (n, 1))]) for a in range(k)]
-    weight = options.pop("weight", np.ones(n))
-    rows = Observations(
-        columns[0][:, :2], table[:, report].T, weight, weight**2, np.ones(n), (), report, report, (), **options
-    )  # fmt: skip
+    weight, one = options.pop("weight", np.ones(n)), np.ones(n)
+    given = columns[0][:, :2], table[:, report].T, weight, weight**2, one, (), report, report, ()
+    rows = Observations(*given, Sampling(**options))
     return Outcomes(outcome, np.array(columns), inverse[report], rows)
 
 

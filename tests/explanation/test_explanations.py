@@ -332,7 +332,7 @@ def test_strata_without_clusters_and_with_them() -> None:
     assert "in strata" in fit.text()
     plain = explain("score ~ age + q0", data, {"q0": DICE})
     assert_allclose(fit.errors, plain.errors, rtol=0.05)
-    with pytest.raises(ValueError, match="each cluster must lie in one stratum"):
+    with pytest.raises(ValueError, match="clusters must lie in one stratum each"):
         explain("score ~ age + q0", data, {"q0": DICE}, strata="county", clusters="village")
 
 
@@ -382,7 +382,7 @@ FEW = {name: values[:3] for name, values in DATA.items()}
         ({"weights": "negative"}, "finite numbers of at least 0, but 1 is negative, missing or infinite"),
         ({"weights": "region"}, "weights must be a column of numbers"),
         ({"clusters": "w0"}, "at least two, but all people are in one"),
-        ({"strata": "alone"}, "a single person"),
+        ({"strata": "alone"}, "every stratum must have at least two people, but one has only one"),
         ({"clusters": "no such"}, "there is no column 'no such'"),
         ({"designs": DICE}, "designs must name the column"),
         ({"designs": {"q0": "dice"}}, "must be a Design"),

@@ -16,7 +16,8 @@ from warner import RandomizedResponse, surveys
 from warner.explanation import explanations
 from warner.noncompliance.trait_regressions import lie_detector_regression
 from warner.regression import cluster_robust, regressions
-from warner.regression.cluster_robust import Clusters, information_by_cluster, of_sums
+from warner.regression.cluster_robust import information_by_cluster, of_sums
+from warner.reports.sampling import Clusters
 
 DIRECT = RandomizedResponse(["yes", "no"], odds=(1, 0))
 WARNER = surveys.warner("3/4")

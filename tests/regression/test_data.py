@@ -83,11 +83,12 @@ def as_counter(found: ModelData, amount: str = "people") -> Counter[Any]:
 def same(first: ModelData, second: ModelData) -> None:
     assert first.terms.names == second.terms.names
     assert (first.missing, first.unknown, first.weightless) == (second.missing, second.unknown, second.weightless)
-    for name in ("x", "likelihood", "weight", "square", "people", "design", "report", "cluster", "stratum"):
+    assert first.observations.sampling.features == second.observations.sampling.features
+    for name in ("x", "likelihood", "weight", "square", "people", "design", "report"):
         one, other = getattr(first.observations, name), getattr(second.observations, name)
-        assert (one is None) == (other is None), name
-        if one is not None:
-            assert_allclose(one, other, rtol=1e-12, atol=0, err_msg=name)
+        assert_allclose(one, other, rtol=1e-12, atol=0, err_msg=name)
+    for name in ("cluster", "stratum"):
+        assert_array_equal(getattr(first.observations.sampling, name), getattr(second.observations.sampling, name))
 
 
 @every_engine
@@ -111,13 +112,10 @@ def test_every_engine_gives_the_same_weights_clusters_and_strata(engine: str, tm
     light = sum(weight == 0 for weight in TABLE["weight"])
     assert found.weightless == light > 0
     assert found.observations.n + found.missing + light == 300
-    assert found.observations.weighted
-    assert found.observations.cluster is not None
-    assert found.observations.cluster.max() == 8
-    assert found.observations.stratum is not None
-    assert set(zip(found.observations.cluster.tolist(), found.observations.stratum.tolist(), strict=True)) == {
-        (house, int(house >= 5)) for house in range(9)
-    }
+    sampling = found.observations.sampling
+    assert sampling.weighted
+    assert_array_equal(sampling.clusters.stratum, [0] * 5 + [1] * 4)
+    assert_array_equal(sampling.stratum, np.array(sampling.cluster) >= 5)
 
 
 def test_weights_are_summed_with_their_squares() -> None:
@@ -134,7 +132,7 @@ def test_counts_of_people_are_the_same_as_so_many_rows(library: Any) -> None:
     repeated = {name: [v for v, n in zip(TABLE[name], TABLE["times"], strict=True) for _ in range(n)] for name in TABLE}
     found = model_data(FORMULA, library(TABLE), DICE, counts="times")
     same(found, model_data(FORMULA, library(repeated), DICE))
-    assert not found.observations.weighted
+    assert not found.observations.sampling.weighted
     assert_array_equal(found.observations.weight, found.observations.people)
     # The same people in two lots are the same people.
     split = {name: [*values, *values] for name, values in TABLE.items()}
@@ -215,8 +213,8 @@ def test_a_design_may_be_a_covariate_and_people_without_one_or_without_a_cluster
         assert found.terms.names == ("Intercept", "age", "kind[T.rr]", "age:kind[T.rr]")
         assert (found.observations.n, found.missing, found.unknown) == (4, 2, 0)
         assert_array_equal(found.observations.x[:, 2], found.observations.design == 0)
-        assert found.observations.cluster is not None
-        assert found.observations.cluster.tolist() == [0, 0, 1, 1]
+        assert found.observations.sampling.cluster is not None
+        assert found.observations.sampling.cluster.tolist() == [0, 0, 1, 1]
 
 
 def test_rows_are_grouped_where_they_are_unless_that_would_be_in_vain() -> None:

@@ -26,6 +26,7 @@ from warner.reports.files import engine_errors
 from warner.reports.invalid_values import refuse_unknown, unknown_values
 from warner.reports.labelled import with_value_labels
 from warner.reports.queries import Columns, Table, categories_as_numbers, count_rows, refuse_absent, refuse_types
+from warner.reports.sampling import effective_number
 from warner.reports.tallies import Tally
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class Crosstable:
     @property
     def effective(self) -> float | None:
         """The number of equally weighted people who would say as much; None without weights."""
-        return None if self.squares is None else float(self.n**2 / self.squares.sum())
+        return None if self.squares is None else float(effective_number(self.n, self.squares.sum()))
 
     @property
     def square(self) -> Array:

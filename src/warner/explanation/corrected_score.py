@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn, TypeAlias
 import numpy as np
 from scipy.special import expit
 
-from warner.regression.cluster_robust import Clusters, cluster_robust, clusters_of, information_by_cluster
+from warner.regression.cluster_robust import cluster_robust, information_by_cluster
 from warner.regression.infinite_estimates import infinity
 from warner.regression.likelihood import Expansion
 from warner.regression.newton import POSITIVE_EIGENVALUE, newton_ascent
@@ -185,7 +185,7 @@ def corrected(people: Outcomes, family: Regressed) -> Corrected:
         _refuse_indefinite()
     scale = np.outer(score.scale, score.scale)
     half = np.linalg.inv(score.information(score.weight * curvature) / scale)
-    if people.rows.cluster is not None:
+    if people.rows.sampling.cluster is not None:
         inverse = half / scale
         robust = _clustered(people, score, slope, curvature, (inverse + inverse.T) / 2)
         return Corrected(gamma, robust.known_covariance, strength, robust)
@@ -199,13 +199,13 @@ def _clustered(people: Outcomes, score: Score, slope: Array, curvature: Array, i
     A alone may be negative for a single cluster. Its mean given the reports is not: in the place of debiased indicators
     it has the probabilities of the answers, from their shares overall.
     """
-    rows, clusters = people.rows, clusters_of(people.rows)
+    rows, clusters = people.rows, people.rows.sampling.clusters
     assert people.indicators is not None
     shares = np.maximum(rows.weight @ people.indicators / rows.weight.sum(), LEAST)
     held = rows.likelihood * shares
     held /= held.sum(axis=1, keepdims=True)
     k, n, width = people.copies.shape
-    copied = Clusters(np.tile(clusters.cluster, k), clusters.stratum)
+    copied = clusters._replace(cluster=np.tile(clusters.cluster, k))
     weight = (held * rows.weight[:, np.newaxis]).T * curvature
     information = information_by_cluster(copied, people.copies.reshape(k * n, width), weight.ravel())
     return cluster_robust(rows, clusters, score.scores(slope) / rows.weight[:, np.newaxis], information, inverse)
@@ -213,7 +213,7 @@ def _clustered(people: Outcomes, score: Score, slope: Array, curvature: Array, i
 
 def _spread(rows: Observations, scores: Array) -> Array:
     """Give B from weighted scores: as for any likelihood, but without n / (n - 1) where there are no strata."""
-    if rows.stratum is None:
+    if rows.sampling.stratum is None:
         return np.asarray(scores.T @ scores)
     return spread_of_scores(rows, scores / rows.weight[:, np.newaxis])
 

@@ -30,7 +30,7 @@ import numpy as np
 from scipy.special import logsumexp, softmax
 
 from warner.explanation.corrected_score import LONGEST_STEP, NEAR, Outcomes, corrected, terms_of
-from warner.regression.cluster_robust import cluster_robust, clusters_of, information_by_cluster
+from warner.regression.cluster_robust import cluster_robust, information_by_cluster
 from warner.regression.likelihood import Expansion
 from warner.regression.maxima import Optimum, maximise
 from warner.regression.standard_errors import default_errors, inverted, spread_of_scores
@@ -249,7 +249,7 @@ def joint(people: Outcomes, shares: Array, family: Regressed) -> Joint:
     # Shares that run to zero make the information flat in their own coefficients, and leave the outcome's alone.
     covariance = inverted(information, likelihood, flat=result.infinity is not None)
     robust = None
-    if people.rows.cluster is not None:
+    if people.rows.sampling.cluster is not None:
         robust = _clustered(people.rows, scores, covariance)
         robust = robust.of(np.eye(len(b))[likelihood.of_outcome] * likelihood.unit)
     elif default_errors(people.rows) == "robust":
@@ -275,6 +275,6 @@ def joint(people: Outcomes, shares: Array, family: Regressed) -> Joint:
 
 def _clustered(rows: Observations, scores: Array, inverse: Array) -> ClusterRobust:
     """Give the errors of all coefficients where people are clustered; information is that of outer products."""
-    clusters = clusters_of(rows)
+    clusters = rows.sampling.clusters
     information = information_by_cluster(clusters, scores, rows.weight)
     return cluster_robust(rows, clusters, scores, information, inverse)

@@ -23,11 +23,12 @@ from warner.reports.counts import refuse_amounts
 from warner.reports.files import engine_errors
 from warner.reports.labelled import label_order, with_value_labels
 from warner.reports.queries import INSIDE, refuse_absent
+from warner.reports.sampling import Sampling
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from warner.arrays import Array, Integers, Label, Mask
+    from warner.arrays import Array, Label, Mask
     from warner.designs import Design
     from warner.regression.covariates import Columns, Values
     from warner.regression.reports import Readings
@@ -137,16 +138,15 @@ def individuals(
     for name, values in columns.items():
         refuse_infinite(name, values)
     answers = [_answers(question, part, kept, weight) for question, part in zip(questions, told, strict=True)]
-    cluster = None if clusters is None else numbered(columns[clusters])[0]
-    stratum = None if strata is None else numbered(columns[strata])[0]
-    _refuse_few_clusters(cluster, stratum)
+    cluster, names = (None, None) if clusters is None else numbered(columns[clusters])
+    sampling = Sampling(weights is not None, cluster, None if strata is None else numbered(columns[strata])[0])
+    sampling.refuse_unidentified(np.ones(int(kept.sum())), () if names is None else names.tolist())
     orders = {
         name: read[name].order if isinstance(source, Mapping) else label_order(source, name) or read[name].order
         for name in covariates
     }
     together = reduce(_together, answers)
-    rows = _rows(together.likelihood, weight[kept])
-    rows = replace(rows, cluster=cluster, stratum=stratum, weighted=weights is not None)
+    rows = replace(_rows(together.likelihood, weight[kept]), sampling=sampling)
     return Individuals(columns, orders, together, rows, dropped)
 
 
@@ -209,21 +209,3 @@ def _refuse_weights(name: str, values: Values, missing: Mask) -> None:
         raise TypeError(f"weights must be a column of numbers, but {name!r} holds none")
     bad = int((missing | ~(np.nan_to_num(values.astype(np.float64), nan=0.0) >= 0) | np.isinf(values)).sum())
     refuse_amounts("weights", bad)
-
-
-def _refuse_few_clusters(cluster: Integers | None, stratum: Integers | None) -> None:
-    """Refuse clusters whose spread cannot be seen: one in all, or one in a stratum."""
-    if cluster is not None and cluster.max() == 0:
-        raise ValueError("clusters must be at least two, but all people are in one")
-    if stratum is None:
-        return
-    if cluster is None:
-        sizes = np.bincount(stratum)
-    else:
-        pairs = np.unique(np.column_stack([cluster, stratum]), axis=0)
-        if len(pairs) > cluster.max() + 1:
-            raise ValueError("each cluster must lie in one stratum, but some have people in several")
-        sizes = np.bincount(pairs[:, 1])
-    if sizes.min() < 2:
-        what = "person" if cluster is None else "cluster"
-        raise ValueError(f"each stratum must have at least two {what}s, but one has a single {what}; merge strata")

@@ -99,7 +99,7 @@ def _criteria(fit: Regression) -> list[str]:
     """Give the measures of the whole model that papers report."""
     if fit.log_likelihood is None:
         return []
-    kind = "Weighted log-likelihood" if fit.model_data.observations.weighted else "Log-likelihood"
+    kind = "Weighted log-likelihood" if fit.model_data.observations.sampling.weighted else "Log-likelihood"
     measures = [f"{kind} {fit.log_likelihood:,.2f}"]
     found = fit.criteria
     named = (("AIC", found.aic), ("BIC", found.bic))
@@ -341,7 +341,7 @@ def _information(fit: Regression) -> list[str]:
 def _optimum(fit: Regression) -> list[str]:
     if fit.log_likelihood is None:
         return []
-    kind = "Weighted log-likelihood" if fit.model_data.observations.weighted else "Log-likelihood"
+    kind = "Weighted log-likelihood" if fit.model_data.observations.sampling.weighted else "Log-likelihood"
     said = f"{kind} {fit.log_likelihood:.3f}."
     if not fit.optima:
         return [said]
@@ -362,13 +362,13 @@ def _optimum(fit: Regression) -> list[str]:
 
 
 def _errors(fit: Regression) -> str:
-    rows = fit.model_data.observations
+    sampling = fit.model_data.observations.sampling
     said = f"Standard errors: {KINDS[fit.errors]}"
-    if rows.cluster is not None:
-        said += f"; people of one cluster ({len(np.unique(rows.cluster)):,} of them) may be alike"
-    if rows.stratum is not None:
-        said += f"; {counted(len(np.unique(rows.stratum)), 'stratum', 'strata')}"
-    if rows.weighted:
+    if sampling.cluster is not None:
+        said += f"; people of one cluster ({sampling.clusters.number:,} of them) may be alike"
+    if sampling.stratum is not None:
+        said += f"; {counted(sampling.strata, 'stratum', 'strata')}"
+    if sampling.weighted:
         said += "; people are weighted by their sampling weights, so likelihood ratios say nothing here"
     return f"{said}."
 
@@ -381,7 +381,7 @@ def _penalty(fit: Regression) -> list[str]:
 
 
 def _assumptions(fit: Regression) -> str:
-    independent = "clusters are" if fit.model_data.observations.cluster is not None else "people are"
+    independent = "clusters are" if fit.model_data.observations.sampling.cluster is not None else "people are"
     return (
         "Assumed: given the true answer, a report depends on nothing else, in particular not on these covariates; "
         f"{independent} independent of each other."

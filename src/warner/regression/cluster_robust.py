@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Integers, Mask
     from warner.regression.data import Observations
+    from warner.reports.sampling import Clusters
 
 ALONE = 1e-6  # of the information of a direction: if other clusters have less, one cluster alone determines it
 SEEN = 1e-10  # part of the information of a direction below which there is none
@@ -59,34 +60,6 @@ LARGEST = 2**25  # numbers in the matrices of all clusters; beyond it leverages 
 ROWS = 16  # of a cluster on average, from which on its information is a product of matrices
 CACHED = 2**20  # numbers that are worked on at a time
 LISTED = 8
-
-
-class Clusters(NamedTuple):
-    """Which cluster each row is of, (n,), and which stratum each cluster is of, (clusters,), both counted from 0."""
-
-    cluster: Integers
-    stratum: Integers
-
-    @property
-    def number(self) -> int:
-        """The number of clusters."""
-        return len(self.stratum)
-
-    @property
-    def freedom(self) -> int:
-        """The number of clusters less that of strata: the most degrees of freedom that anything can have."""
-        return self.number - int(self.stratum.max()) - 1
-
-
-def clusters_of(rows: Observations) -> Clusters:
-    """Give the clusters and strata of some rows; refuse a stratum of one cluster, which shows no variation."""
-    assert rows.cluster is not None
-    _, first, cluster = np.unique(rows.cluster, return_index=True, return_inverse=True)
-    stratum = np.zeros(len(first), dtype=np.int64) if rows.stratum is None else rows.stratum[first]
-    stratum = np.unique(stratum, return_inverse=True)[1].ravel()
-    if np.bincount(stratum).min() < 2:
-        raise ValueError("every stratum must have at least two clusters, but one has only one; join it to another")
-    return Clusters(cluster.ravel(), stratum)
 
 
 def information_by_cluster(
@@ -257,7 +230,7 @@ class ClusterRobust:
     def _freedom_of_each(self, along: Array) -> Array:
         """Give the degrees of freedom of each of some contrasts, (contrasts, r), many at a time."""
         length = np.sqrt((along**2).sum(axis=1))
-        result = np.where(np.isfinite(length), float(self.clusters.freedom), np.nan)
+        result = np.where(np.isfinite(length), float(self.clusters.degrees_of_freedom), np.nan)
         if self.leverage is None:
             return result
         usable = np.flatnonzero(np.isfinite(length) & (length > 0))
@@ -301,7 +274,7 @@ class ClusterRobust:
 
     def freedom(self, contrasts: Array) -> float:
         """Give the degrees of freedom of the law of q contrasts at once, the columns of an array (coefficients, q)."""
-        most = float(self.clusters.freedom)
+        most = float(self.clusters.degrees_of_freedom)
         along = self.effect.T @ contrasts
         if not np.isfinite(along).all():
             return np.nan
@@ -412,7 +385,7 @@ class _Squares:
         for part in robust._strata:
             mean[part] = robust._means[robust.clusters.stratum[part[:, :1]]] @ w[part]
         e = (mean / 2 - a) / robust._sizes[:, np.newaxis, np.newaxis]
-        self.q, self.most = w.shape[2], float(robust.clusters.freedom)
+        self.q, self.most = w.shape[2], float(robust.clusters.degrees_of_freedom)
         self.y = a - mean
         self.left, self.right = np.concatenate([w, e], axis=1), np.concatenate([e, w], axis=1)
         self.own = w.swapaxes(1, 2) @ a  # (clusters, q, q)

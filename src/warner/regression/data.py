@@ -10,7 +10,7 @@ different rows of L. People who are alike in covariates, design and report are o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import narwhals as nw
@@ -24,8 +24,8 @@ from warner.regression.reports import People, named_designs, readings, refuse_di
 from warner.regression.tallied import people_of_tally
 from warner.regression.terms import by_name, listed_terms
 from warner.reports.pools import Pool
+from warner.reports.sampling import SIMPLE_RANDOM, Sampling
 from warner.reports.tallies import Tally
-from warner.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -61,10 +61,8 @@ class Observations:
         that design, -1 where there are too many possible reports for a table.
     tables : tuple of arrays of shape (k, reports), or None
         The probability of each report after each answer, for each design that has such a table.
-    cluster, stratum : arrays of shape (n,), optional
-        Numbers of the clusters and strata that people were sampled in.
-    weighted : bool
-        Whether weights are sampling weights, and not only counts of people.
+    sampling : Sampling
+        How people were sampled: with weights, in clusters or strata.
     """
 
     x: Array
@@ -76,9 +74,7 @@ class Observations:
     design: Integers
     report: Integers
     tables: tuple[Array | None, ...]
-    cluster: Integers | None = None
-    stratum: Integers | None = None
-    weighted: bool = False
+    sampling: Sampling = SIMPLE_RANDOM
 
     @property
     def k(self) -> int:
@@ -261,7 +257,7 @@ def _finished(origin: _Origin, right: str, on: Sequence[str] | None, *, intercep
     _refuse_size(designs[0].k, len(terms.names), intercept=intercept)
     place, first = _distinct(people, keep, pattern)
     x = terms.evaluate(covariates)[pattern[first]]
-    rows = replace(_rows(people, keep, place, first, designs, x), weighted=origin.weighted)
+    rows = _rows(people, keep, place, first, designs, x, weighted=origin.weighted)
     names = origin.response, origin.labels
     return ModelData(rows, terms, *names, covariates, pattern[first], *left_out, origin.backend)
 
@@ -407,15 +403,24 @@ def _distinct(people: People, keep: Mask, pattern: Integers) -> tuple[Integers, 
 
 
 def _rows(
-    people: People, keep: Mask, place: Integers, first: Integers, designs: tuple[Design, ...], x: Array
+    people: People,
+    keep: Mask,
+    place: Integers,
+    first: Integers,
+    designs: tuple[Design, ...],
+    x: Array,
+    *,
+    weighted: bool,
 ) -> Observations:
     amounts = people.amounts.where(keep).added(place, len(first))
     some = np.flatnonzero(keep)[first]
     read = people.readings
     design = read.design[some]
     tabled = np.array([table is not None for table in read.tables])
-    others = {role: numbered(values.values[keep])[0][first] for role, values in people.others.items()}
-    _refuse_split_clusters(people, keep, others)
+    codes = {role: numbered(values.values[keep]) for role, values in people.others.items()}
+    numbers = {role: code[first] for role, (code, _) in codes.items()}
+    sampling = Sampling(weighted, numbers.get("clusters"), numbers.get("strata"))
+    sampling.refuse_unidentified(amounts.people, codes["clusters"][1].tolist() if "clusters" in codes else ())
     return Observations(
         x=x,
         likelihood=read.likelihood(some),
@@ -426,28 +431,11 @@ def _rows(
         design=design,
         report=np.where(tabled[design], read.report[some], -1),
         tables=read.tables,
-        cluster=others.get("clusters"),
-        stratum=others.get("strata"),
+        sampling=sampling,
     )
 
 
 # Errors
-
-
-def _refuse_split_clusters(people: People, keep: Mask, others: Mapping[str, Integers]) -> None:
-    """Refuse clusters with people in several strata: two of the same name, or strata that do not hold clusters."""
-    if others.keys() != {"clusters", "strata"}:
-        return
-    pairs = np.unique(np.column_stack([others["clusters"], others["strata"]]), axis=0)
-    clusters, strata = np.unique(pairs[:, 0], return_counts=True)
-    if (strata > 1).any():
-        _, names = numbered(people.others["clusters"].values[keep])
-        name = np.asarray(names)[clusters[strata > 1][0]]
-        name = name.item() if isinstance(name, np.generic) else name
-        raise ValueError(
-            f"clusters must lie in one stratum each, but {counted(int((strata > 1).sum()), 'lies', 'lie')} in several, "
-            f"such as {name!r}; give each cluster a name of its own"
-        )
 
 
 def _refuse_nobody(keep: Mask, missing: int, unknown: int, weightless: int) -> None:

@@ -22,7 +22,7 @@ import numpy as np
 
 from warner.regression.newton import newton_ascent
 from warner.regression.profiles import Combination, FalseOptimumError, Profile
-from warner.regression.standard_errors import covariance, sampled
+from warner.regression.standard_errors import covariance
 from warner.results import critical_value, wald
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def no_profile(fit: Regression) -> str:
     """Say why there are no profiles; nothing if there are."""
     if fit.log_likelihood is None:
         return "for a linear model, which has no likelihood"
-    if sampled(fit.model_data.observations):
+    if not fit.model_data.observations.sampling.simple:
         return "with sampling weights, clusters or strata, which a likelihood ignores"
     return "with robust errors, which do not trust the likelihood" if fit.errors == "robust" else ""
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from warner.regression.cluster_robust import ClusterRobust, cluster_robust, clusters_of, information_by_cluster
+from warner.regression.cluster_robust import ClusterRobust, cluster_robust, information_by_cluster
 from warner.regression.debiased import debiased, debiasing
 from warner.regression.standard_errors import spread_of_scores
 from warner.regression.starts import overall_shares
@@ -60,13 +60,13 @@ def least_squares(rows: Observations, reference: int) -> LeastSquares:
     scores = (residuals[:, :, np.newaxis] * x[:, np.newaxis]).reshape(len(x), -1)
     bread = np.asarray(np.kron(np.eye(z.shape[1]), inverse))
     influence = scores @ bread
-    if rows.cluster is not None:
-        clusters = clusters_of(rows)
+    if rows.sampling.cluster is not None:
+        clusters = rows.sampling.clusters
         information = information_by_cluster(clusters, x, np.eye(z.shape[1])[:, :, np.newaxis] * weight)
         robust = cluster_robust(rows, clusters, scores, information, bread)
         return LeastSquares(matrix.T.ravel(), robust.covariance, influence, robust)
     covariance = spread_of_scores(rows, influence)
-    if rows.stratum is None:  # HC1: n/(n - P) in the place of n/(n - 1)
+    if rows.sampling.stratum is None:  # HC1: n/(n - P) in the place of n/(n - 1)
         covariance = covariance * (rows.n - 1) / (rows.n - x.shape[1])
     fitted = np.insert(x @ matrix, reference, 1 - (x @ matrix).sum(axis=1), axis=1).clip(0)
     least = (

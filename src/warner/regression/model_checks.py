@@ -21,7 +21,6 @@ from scipy.special import chdtrc
 
 from warner.arrays import objects
 from warner.regression.model_tests import most_likely
-from warner.regression.standard_errors import sampled
 from warner.results import Result, plain, rows
 from warner.typesetting import Printed, p_value_cells
 from warner.words import counted, enumerated, p_value, shortened, tabulated
@@ -265,7 +264,7 @@ def _deviance(fit: Regression, cells: Cells) -> Deviance | None:
     saturated, boundary = saturated_log_likelihood(fit, cells)
     deviance = max(0.0, 2 * (saturated - fit.log_likelihood))
     freedom = len(cells.people) * (len(fit.specification.domain) - 1) - len(fit.coefficients)
-    if sampled(fit.model_data.observations):
+    if not fit.model_data.observations.sampling.simple:
         reason = "no test with sampling weights, clusters or strata, which a likelihood ignores"
         return Deviance(saturated, deviance, None, None, boundary, reason)
     if fit.people <= LARGE * len(cells.people):
@@ -278,7 +277,7 @@ def _why_no_groups(fit: Regression, deviance: Deviance | None) -> str:
     rows = fit.model_data.observations
     if deviance is not None and deviance.p is not None:
         return "not needed, as cells are large"
-    if sampled(rows) or fit.log_likelihood is None or fit.penalty is not None:
+    if not rows.sampling.simple or fit.log_likelihood is None or fit.penalty is not None:
         return "no test with weights, clusters, strata or a penalty, nor for linear shares"
     if len(rows.designs) > 1 or rows.tables[0] is None or rows.tables[0].shape[1] != rows.k:
         return "no test unless all reports are under one design, with as many reports as answers"

@@ -27,7 +27,6 @@ from warner.regression.likelihood import Likelihood
 from warner.regression.maxima import maximise
 from warner.regression.newton import SAME_MAXIMUM_NATS, newton_ascent
 from warner.regression.small_samples import of_coefficients
-from warner.regression.standard_errors import sampled
 from warner.regression.starts import Start, starts, steeper
 from warner.regression.terms import INTERCEPT
 from warner.results import Result, plain
@@ -181,7 +180,7 @@ def _tested(fit: Regression, inside: Array, known: Array | None = None) -> Model
 
 
 def _needs_wald(fit: Regression) -> bool:
-    return fit.log_likelihood is None or sampled(fit.model_data.observations) or fit.errors == "robust"
+    return fit.log_likelihood is None or not fit.model_data.observations.sampling.simple or fit.errors == "robust"
 
 
 def _likelihood_ratio(fit: Regression, inside: Array, known: Array | None) -> ModelTest:
@@ -309,9 +308,9 @@ def _refuse_different_people(rows: Observations, others: Observations) -> None:
             f"both models must be fitted to the same people, but there are {rows.n:,} and {others.n:,}; leave out "
             "people with missing values first"
         )
-    same = rows.weighted == others.weighted and np.isclose(rows.square.sum(), others.square.sum(), rtol=AGREE)
-    clustered = (rows.cluster is None, rows.stratum is None) == (others.cluster is None, others.stratum is None)
-    if not same or not clustered or not np.isclose(rows.weight.sum(), others.weight.sum(), rtol=AGREE):
+    sums = zip((rows.weight.sum(), rows.square.sum()), (others.weight.sum(), others.square.sum()), strict=True)
+    same = all(np.isclose(one, other, rtol=AGREE) for one, other in sums)
+    if not same or rows.sampling.features != others.sampling.features:
         raise ValueError("both models must be fitted with the same weights, clusters and strata, but theirs differ")
     if not all(
         np.allclose(one, other, rtol=AGREE) for one, other in zip(rows.patterns(), others.patterns(), strict=True)
@@ -341,7 +340,7 @@ def criteria(fit: Regression) -> Criteria:
     if fit.log_likelihood is None or fit.penalty is not None:
         return Criteria(None, None, None, null)
     mcfadden = 1 - fit.log_likelihood / null
-    if sampled(fit.model_data.observations):
+    if not fit.model_data.observations.sampling.simple:
         return Criteria(None, None, mcfadden, null)
     twice = -2 * fit.log_likelihood
     return Criteria(twice + 2 * size, twice + float(np.log(fit.people)) * size, mcfadden, null)

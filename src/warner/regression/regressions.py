@@ -32,6 +32,7 @@ from warner.regression.specifications import check_options, specified
 from warner.regression.standard_errors import check_errors, clustered, covariance, default_errors
 from warner.regression.starts import Start
 from warner.regression.starts import starts as all_starts
+from warner.reports.sampling import effective_number
 from warner.results import Result, as_frame, coefficients, plain, rows
 
 if TYPE_CHECKING:
@@ -132,8 +133,9 @@ class Regression(Result):
         if self.log_likelihood is None:
             return None
         people = self.model_data.observations
-        weights = float(people.weight.sum() ** 2 / people.square.sum()) / float(people.weight.sum())
-        return self.likelihood.effective(self.point) * (weights if people.weighted else 1.0)
+        total = float(people.weight.sum())
+        worth = float(effective_number(total, people.square.sum())) / total if people.sampling.weighted else 1.0
+        return self.likelihood.effective(self.point) * worth
 
     @property
     def standard_errors(self) -> Array:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from warner.regression.cluster_robust import cluster_robust, clusters_of, information_by_cluster
+from warner.regression.cluster_robust import cluster_robust, information_by_cluster
 from warner.regression.newton import FLAT_EIGENVALUE, eigensystem
 
 if TYPE_CHECKING:
@@ -27,19 +27,14 @@ ERRORS: tuple[str, ...] = get_args(Errors)
 
 def default_errors(rows: Observations) -> str:
     """Name the kind of errors to take unless another is asked for: robust with sampling weights, clusters or strata."""
-    return "robust" if sampled(rows) else "observed"
-
-
-def sampled(rows: Observations) -> bool:
-    """Tell whether people have sampling weights, clusters or strata, so that the likelihood is not that of a sample."""
-    return rows.weighted or rows.cluster is not None or rows.stratum is not None
+    return "observed" if rows.sampling.simple else "robust"
 
 
 def check_errors(errors: str, rows: Observations) -> None:
     """Refuse a kind of errors that does not exist, or that would ignore how people were sampled."""
     if errors not in ERRORS:
         raise ValueError(f"errors must be one of {', '.join(ERRORS)}, but got {errors!r}")
-    if errors != "robust" and sampled(rows):
+    if errors != "robust" and not rows.sampling.simple:
         raise ValueError(
             "errors must be 'robust' with sampling weights, clusters or strata, which the others ignore, "
             f"but got {errors!r}"
@@ -68,9 +63,9 @@ def clustered(likelihood: Likelihood, b: Array, *, flat: bool = False) -> Cluste
     A cluster's information is the expected one; where reports cannot be listed, that of the outer products.
     """
     rows = likelihood.rows
-    if rows.cluster is None:
+    if rows.sampling.cluster is None:
         return None
-    clusters = clusters_of(rows)
+    clusters = rows.sampling.clusters
     listed = all(table is not None for table in rows.tables)
     curvature = likelihood.expected_curvature(b) if listed else likelihood.outer_curvature(b)
     information = information_by_cluster(clusters, rows.x, rows.weight * curvature, likelihood.mapping)
@@ -99,7 +94,7 @@ def spread_of_scores(rows: Observations, scores: Array) -> Array:
 
     People must not be clustered.
     """
-    if rows.stratum is not None:
+    if rows.sampling.stratum is not None:
         return _within_strata(rows, scores)
     n = rows.n
     return np.asarray(n / (n - 1) * (scores.T * rows.square) @ scores)
@@ -107,13 +102,11 @@ def spread_of_scores(rows: Observations, scores: Array) -> Array:
 
 def _within_strata(rows: Observations, scores: Array) -> Array:
     """Add up the strata where each person is a cluster: a row stands for several people with the same score."""
-    assert rows.stratum is not None
+    assert rows.sampling.stratum is not None
     total = np.zeros((scores.shape[1], scores.shape[1]))
-    for which in np.unique(rows.stratum):
-        chosen = rows.stratum == which
+    for which in range(rows.sampling.strata):
+        chosen = rows.sampling.stratum == which
         n = float(rows.people[chosen].sum())
-        if n < 2:
-            raise ValueError("every stratum must have at least two people, but one has only one; join it to another")
         part = scores[chosen]
         mean = rows.weight[chosen] @ part / n
         total += n / (n - 1) * ((part.T * rows.square[chosen]) @ part - n * np.outer(mean, mean))

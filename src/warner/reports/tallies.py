@@ -33,6 +33,7 @@ from warner.reports.counts import (
     refuse_squares,
 )
 from warner.reports.invalid_values import left_out, together
+from warner.reports.sampling import effective_number
 from warner.words import amount, counted, group_name, printable, reports_counted
 
 if TYPE_CHECKING:
@@ -220,10 +221,7 @@ class Tally:
     @property
     def effective(self) -> PerGroup:
         """The number of equally weighted reports that would say as much, Kish's (sum of w)^2 / (sum of w^2)."""
-        if self.squares is None:
-            return self.n
-        squares = np.asarray(self.squares, dtype=np.float64)
-        return np.divide(self.n**2, squares, out=np.zeros_like(squares), where=squares > 0)[()]
+        return self.n if self.squares is None else effective_number(self.n, self.squares)
 
     @cached_property
     def answered(self) -> Mask:

@@ -1,0 +1,121 @@
+r"""How people were sampled: weights, clusters, strata, and the degrees of freedom that follow.
+
+A sample is simple if every person was drawn alike and alone. Else people have sampling weights :math:`w_n`, were drawn
+together in clusters such as schools, or apart in strata such as regions. People of one cluster may be alike, so that
+clusters, not people, vary independently, and only within their stratum: what varies is seen from at least two clusters
+in each stratum, or two people where there are no clusters, and there are as many degrees of freedom as clusters less
+strata. Weights make a sample say as much as :math:`(\sum w_n)^2 / \sum w_n^2` equally weighted people would [1]_.
+
+References
+----------
+.. [1] L. Kish, Survey Sampling, Wiley 1965.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from warner.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warner.arrays import Counts, Integers, PerGroup
+
+
+class Clusters(NamedTuple):
+    """Which cluster each row is of, (n,), and which stratum each cluster is of, (clusters,), both counted from 0."""
+
+    cluster: Integers
+    stratum: Integers
+
+    @property
+    def number(self) -> int:
+        """The number of clusters."""
+        return len(self.stratum)
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        """The number of clusters less that of strata: the most degrees of freedom that anything can have."""
+        return self.number - int(self.stratum.max()) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Sampling:
+    """How the people of some rows were sampled.
+
+    Attributes
+    ----------
+    weighted : bool
+        Whether people have sampling weights, and not only counts.
+    cluster, stratum : arrays of shape (n,), optional
+        The numbers of the cluster and the stratum of each row, counted from 0.
+    """
+
+    weighted: bool = False
+    cluster: Integers | None = None
+    stratum: Integers | None = None
+
+    @property
+    def features(self) -> tuple[bool, bool, bool]:
+        """Whether people are weighted, clustered and stratified."""
+        return self.weighted, self.cluster is not None, self.stratum is not None
+
+    @property
+    def simple(self) -> bool:
+        """Whether people are neither weighted nor clustered nor stratified: the likelihood is that of the sample."""
+        return not any(self.features)
+
+    @property
+    def strata(self) -> int:
+        """The number of strata; without any, all people are in one."""
+        return 1 if self.stratum is None else int(self.stratum.max()) + 1
+
+    @cached_property
+    def clusters(self) -> Clusters:
+        """The clusters, where people are clustered."""
+        assert self.cluster is not None
+        stratum = np.zeros(int(self.cluster.max()) + 1, dtype=np.int64)
+        if self.stratum is not None:
+            stratum[self.cluster] = self.stratum
+        return Clusters(self.cluster, stratum)
+
+    def refuse_unidentified(self, people: Counts, names: Sequence[Any]) -> None:
+        """Refuse a sample that does not show how it varies; `names` are those of the clusters.
+
+        Every stratum must have two clusters, or two people where there are no clusters, and every cluster must lie in
+        one stratum; each row stands for some `people`.
+        """
+        if self.cluster is not None and self.stratum is not None:
+            split = np.flatnonzero(self.clusters.stratum[self.cluster] != self.stratum)
+            if split.size:
+                several = np.unique(self.cluster[split])
+                raise ValueError(
+                    f"clusters must lie in one stratum each, but {counted(len(several), 'lies', 'lie')} in several, "
+                    f"such as {names[int(several[0])]!r}; give each cluster a name of its own"
+                )
+        if self.cluster is not None and self.clusters.number < 2:
+            raise ValueError("clusters must be at least two, but all people are in one")
+        if self.stratum is None:
+            return
+        sizes = np.bincount(self.stratum, people) if self.cluster is None else np.bincount(self.clusters.stratum)
+        if sizes.min() < 2:
+            units = "people" if self.cluster is None else "clusters"
+            raise ValueError(f"every stratum must have at least two {units}, but one has only one; join it to another")
+
+
+SIMPLE_RANDOM = Sampling()
+
+
+def effective_number(total: PerGroup, squares: PerGroup) -> PerGroup:
+    """Give the number of equally weighted people who would say as much: Kish's (sum of w)^2 / (sum of w^2).
+
+    >>> float(effective_number(6.0, 14.0))  # weights 1, 2 and 3
+    2.5714285714285716
+    """
+    squares = np.asarray(squares, dtype=np.float64)
+    return np.divide(total**2, squares, out=np.zeros_like(squares), where=squares > 0)[()]
