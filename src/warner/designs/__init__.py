@@ -22,7 +22,7 @@ Its files::
     draws        exact draws from random bytes: uniform numbers, bits with a given probability, sets of a given size
     bits         rows of packed bits: counts by position, sizes, products
     histograms   histograms of many people in O(K)
-    repeated/    TODO
+    repeated/    the same question again and again, with memoization: RAPPOR, L-GRR, LOLOHA; what a device keeps
     structured/  reports that are whole numbers, each a set of answers: hashing, Hadamard, projective geometry
 """
 

@@ -199,16 +199,6 @@ def test_published_calibrations_of_hashing_waste_what_ours_use(name: str) -> Non
     assert symmetry.q * (1 - symmetry.q) / symmetry.gain**2 <= 1.031 * case["var_best"]
 
 
-def test_basic_rappor_has_the_numbers_of_its_paper() -> None:
-    # Erlingsson, Pihur, Korolova 2014, with two hashes: 1.0743 for one report, 4 ln 3 for ever. Here there is one bit.
-    design = Memoized.rappor(10, f="1/2", p="1/2", q="3/4")
-    chain: Any = design.once
-    assert (chain.one, chain.zero) == (Fraction(11, 16), Fraction(9, 16))
-    assert design.ratio == (45, 77)
-    assert 2 * design.eps_first == pytest.approx(1.0743, abs=5e-5)
-    assert 2 * design.eps_infinity == pytest.approx(4 * math.log(3))
-
-
 @given(st.floats(0.5, 5), st.floats(0.1, 0.9))
 def test_the_second_round_of_bits_is_the_published_one(eps_infinity: float, share: float) -> None:
     # Arcolezi et al. 2022, L-OSUE: p2 = (1 - e^(e1 + einf)) / (e^e1 - e^einf - e^(e1 + einf) + 1).
@@ -410,21 +400,6 @@ def test_every_kind_names_its_epsilons(make: Callable[..., Memoized]) -> None:
     ):
         with pytest.raises(ValueError, match=complaint):
             make(100, eps_infinity=eps_infinity, eps_first=eps_first)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "complaint"),
-    [
-        ({"f": 0, "p": "1/2", "q": "3/4"}, "f must be above 0"),
-        ({"f": 1, "p": "1/2", "q": "3/4"}, "f must be above 0"),
-        ({"f": 2, "p": "1/2", "q": "3/4"}, "f must be a probability"),
-        ({"f": "1/2", "p": "3/4", "q": "1/2"}, "p and q must have 0 < p < q"),
-        ({"f": "1/2", "p": 0, "q": "1/2"}, "p and q must have 0 < p < q"),
-    ],
-)
-def test_parameters_of_rappor_are_its_own(parameters: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(ValueError, match=complaint):
-        Memoized.rappor(4, **parameters)
 
 
 def test_only_rounds_of_a_kind_can_be_paired() -> None:

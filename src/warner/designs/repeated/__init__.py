@@ -1,8 +1,9 @@
-"""The same question again and again: permanent and instantaneous randomization, as in RAPPOR.
+"""The same question again and again, with memoization: permanent and instantaneous randomized response.
 
 Its files::
 
-    memoized  Memoized: the same question again and again
-    rounds    a round that is kept and one that is drawn each time; what many reports reveal
-    memo      Memo: what one person's device keeps
+    memoized  Memoized: designs for repeated questions, by their epsilons (L-GRR, L-SUE, L-OSUE, LOLOHA) or RAPPOR's
+    rounds    the two rounds of answers (L-GRR) and of hash values (LOLOHA); what many reports reveal together
+    rappor    RAPPOR: the two rounds of bits
+    memo      Memo: the permanent responses that one person's device keeps
 """

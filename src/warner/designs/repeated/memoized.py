@@ -1,7 +1,8 @@
-r"""Repeated questions: a permanent response that is drawn once, and reports that are drawn from it (`rounds`).
+r"""Repeated questions with memoization: a permanent response that is drawn once, and reports that are drawn from it.
 
 A single report spends :math:`\varepsilon_1` (`eps_first`), and any number of reports of an unchanged answer together
-at most :math:`\varepsilon_\infty` (`eps_infinity`), which is larger. The literature has names for what is memoized:
+at most :math:`\varepsilon_\infty` (`eps_infinity`), which is larger: see `rounds`. The literature has names for what is
+memoized:
 
 ==========================  ====================================================================================
 `Memoized.response`         randomized response, twice: L-GRR [1]_
@@ -43,12 +44,12 @@ from warner.designs.exact import (
     epsilon_asked,
     log_ratio,
     lowest_terms,
-    probability,
     shown_up,
     whole_number,
 )
 from warner.designs.labels import canonical, first_and_last, listed
-from warner.designs.repeated.rounds import Rounds, rounds_of, second_odds
+from warner.designs.repeated.rappor import BitRounds, basic_rappor
+from warner.designs.repeated.rounds import AnswerRounds, HashRounds, Rounds, second_odds
 from warner.designs.response import RandomizedResponse
 from warner.designs.structured.hashing import LocalHashing
 from warner.designs.unary import OPTIMAL, SYMMETRIC, UnaryEncoding
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
     from warner.arrays import Counts, Integers
     from warner.designs.draws import RandomBytes
     from warner.designs.exact import Number
-    from warner.designs.labels import Domain
+    from warner.designs.labels import Domain, Labels
     from warner.designs.repeated.memo import Memo
     from warner.documents import Document
 
@@ -153,7 +154,7 @@ class Memoized(Design):
     def __init__(self, first: Design, second: Design) -> None:
         object.__setattr__(self, "first", first)
         object.__setattr__(self, "second", second)
-        object.__setattr__(self, "rounds", rounds_of(first, second))
+        object.__setattr__(self, "rounds", _rounds_of(first, second))
 
     # From the two epsilons
 
@@ -224,15 +225,7 @@ class Memoized(Design):
         >>> round(survey.eps_first, 4), round(survey.eps_infinity, 4)
         (0.5371, 2.1972)
         """
-        rate, zero, one = probability("f", f), probability("p", p), probability("q", q)
-        if not 0 < rate < 1:
-            raise ValueError(
-                f"f must be above 0, so that there is noise, and below 1, so that reports say something, but got {f}"
-            )
-        if not 0 < zero < one:
-            raise ValueError(f"p and q must have 0 < p < q, as in RAPPOR's paper, but got {p} and {q}")
-        labels = canonical(domain)
-        return cls(UnaryEncoding(labels, p=1 - rate / 2, q=rate / 2), UnaryEncoding(labels, p=one, q=zero))
+        return cls(*basic_rappor(canonical(domain), f, p, q))
 
     @classmethod
     def hashing(
@@ -430,6 +423,46 @@ def _first(mechanism: Any, domain: Domain, eps_infinity: Number, **parameters: A
         return mechanism(labels, epsilon=eps_infinity, **parameters)
     except ValueError as error:
         raise ValueError(str(error).replace("epsilon", "eps_infinity", 1)) from None
+
+
+def _rounds_of(first: Design, second: Design) -> Rounds:
+    """Pair two rounds that fit each other, or say why they do not."""
+    if isinstance(first, RandomizedResponse) and isinstance(second, RandomizedResponse):
+        _refuse_other_answers(first.domain, second)
+        _refuse_odds(first, second)
+        return AnswerRounds(first, second)
+    if isinstance(first, UnaryEncoding) and isinstance(second, UnaryEncoding):
+        _refuse_other_answers(first.domain, second)
+        _refuse_infinite(first)
+        return BitRounds(first, second)
+    if isinstance(first, LocalHashing) and isinstance(second, RandomizedResponse):
+        _refuse_other_answers(range(first.field), second)
+        _refuse_odds(first, second)
+        return HashRounds(first, second)
+    raise TypeError(
+        "first and second must be two randomized responses, two unary encodings, or linear local hashing and a "
+        f"randomized response of its hash values, but got {first!r} and {second!r}"
+    )
+
+
+def _refuse_other_answers(responses: Labels, second: Design) -> None:
+    if second.domain != responses:
+        raise ValueError(
+            "second must take the permanent responses of first for its answers, which are "
+            f"{first_and_last(responses)}, but got {second!r}"
+        )
+
+
+def _refuse_odds(first: RandomizedResponse | LocalHashing, second: RandomizedResponse) -> None:
+    for name, (a, b) in (("first", first.odds), ("second", second.odds)):
+        if not a > b:
+            raise ValueError(f"{name} must be at odds a : b with a > b, but got {a} : {b}")
+    _refuse_infinite(first)
+
+
+def _refuse_infinite(first: Design) -> None:
+    if not first.ratio[0]:
+        raise ValueError(f"first must have a finite epsilon, which all reports together will spend, but got {first!r}")
 
 
 def _stage(name: str, document: object) -> Design:

@@ -1,12 +1,13 @@
-r"""Two rounds in a row: what the first draws is kept for ever, the second is drawn at every report.
+r"""Memoization: a permanent round, drawn once and kept for ever, and a second round, drawn at every report.
 
 Somebody who is asked again and again, and randomizes afresh each time, soon gives the answer away: averages undo the
 noise. With two rounds every report starts from the same permanent response, and all reports together tell no more than
-that response does [1]_. The first round sees a *key*: the answer itself, or its hash.
+that response does [1]_. The first round sees a *key*: the answer itself, or its hash. Unary encoding, whose bits are
+drawn again, is in `rappor`.
 
-**Answers.** For randomized response among K keys, at odds :math:`a_1 : b_1` and then :math:`a_2 : b_2`, the most
-telling reports are :math:`\tau` equal ones. They are one report at odds :math:`a_2^\tau : b_2^\tau`, so that, with
-:math:`r = (b_2/a_2)^\tau`,
+**Answers** (L-GRR). For randomized response among K keys, at odds :math:`a_1 : b_1` and then :math:`a_2 : b_2`, the
+most telling reports are :math:`\tau` equal ones. They are one report at odds :math:`a_2^\tau : b_2^\tau`, so that,
+with :math:`r = (b_2/a_2)^\tau`,
 
 .. math:: \varepsilon_\tau = \ln\frac{a_1 + (K-1)\,b_1 r}{b_1 + (a_1 + (K-2)\,b_1)\,r}
           \;\to\; \varepsilon_\infty = \ln\frac{a_1}{b_1}.
@@ -14,15 +15,8 @@ telling reports are :math:`\tau` equal ones. They are one report at odds :math:`
 A worked number: two answers at odds 3 : 1 and again 3 : 1. One report has r = 1/3 and odds 3 + 1/3 : 1 + 3/3 = 5 : 3,
 two equal ones have r = 1/9 and 28 : 12 = 7 : 3, and all that will ever come together 3 : 1.
 
-**Bits.** A unary encoding with probabilities :math:`p_1, q_1`, whose bits are drawn again with :math:`p_2` where they
-are 1 and with :math:`q_2` where they are 0, tells most by :math:`\tau` ones for one answer and :math:`\tau` zeros for
-another. With :math:`r = (q_2/p_2)^\tau` and :math:`s = ((1-p_2)/(1-q_2))^\tau`,
-
-.. math:: \varepsilon_\tau = \ln\frac{p_1 + (1-p_1)\,r}{q_1 + (1-q_1)\,r} \cdot
-                              \frac{1-q_1 + q_1 s}{1-p_1 + p_1 s}
-          \;\to\; \varepsilon_\infty = \ln\frac{p_1 (1-q_1)}{q_1 (1-p_1)}.
-
-**Hashes.** A hash function is drawn once for ever, and its g values are the keys of randomized response [2]_.
+**Hash values** (LOLOHA). A hash function is drawn once for ever, and its g values are the keys of randomized response
+[2]_.
 
 **Histories.** Whoever changes the answer, and comes back to it, reports again from the permanent response that it had.
 Let a history have the keys :math:`x_1, \ldots, x_n`, m different ones, and let C be the classes of times with the same
@@ -60,21 +54,18 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from warner.designs.draws import Compared, bernoulli, uniform
+from warner.designs.draws import uniform
 from warner.designs.exact import TOTAL_LIMIT, epsilon_asked, exponential_not_above, lowest_terms, odds_not_above
 from warner.designs.forms import LabelForm
-from warner.designs.labels import first_and_last
 from warner.designs.response import RandomizedResponse
-from warner.designs.structured.hashing import LocalHashing
-from warner.designs.unary import CELLS, UnaryEncoding
 
 if TYPE_CHECKING:
     from warner.arrays import Counts, Integers
     from warner.designs.contract import Design
     from warner.designs.draws import RandomBytes
     from warner.designs.exact import Number
-    from warner.designs.forms import BitForm, Form
-    from warner.designs.labels import Labels
+    from warner.designs.forms import Form
+    from warner.designs.structured.hashing import LocalHashing
 
 EXACT_BITS = 2**14  # binary digits of a power that is still written out
 FINE = 2**512  # beyond, powers are multiples of one part in so many
@@ -206,73 +197,6 @@ class AnswerRounds(Rounds):
 
 
 @dataclass(frozen=True)
-class BitRounds(Rounds):
-    """Unary encoding, and each of its bits drawn again: the key is the answer."""
-
-    first: UnaryEncoding
-    second: UnaryEncoding
-
-    @cached_property
-    def once(self) -> Design:
-        """A unary encoding."""
-        return self.first.then(self.second)
-
-    @property
-    def keys(self) -> int:
-        """One key for each answer."""
-        return self.first.k
-
-    @property
-    def draws(self) -> tuple[int, ...]:
-        """Those of the first round, and for each bit one if it is 1 and one if it is 0, whatever it is."""
-        again = [Compared(rate.denominator) for rate in (self.second.one, self.second.zero) for _ in range(self.keys)]
-        return (*self.first.draws, *again)
-
-    @property
-    def form(self) -> BitForm:
-        """A permanent response is a row of bits."""
-        return self.first.report_form
-
-    def permanent(self, keys: Integers, random_bytes: RandomBytes) -> Counts:
-        return self.first.draw(keys, random_bytes)
-
-    def again(self, responses: Counts, hashes: Integers, random_bytes: RandomBytes) -> Counts:
-        """Draw each bit again; as many draws whatever the bits are."""
-        reports, rates = np.empty_like(responses), (self.second.one, self.second.zero)
-        step = max(1, CELLS // self.keys)
-        for start in range(0, len(responses), step):
-            part = slice(start, start + step)
-            bits = np.unpackbits(responses[part], axis=1, count=self.keys).astype(bool)
-            ones, zeros = (bernoulli(bits.size, rate.numerator, rate.denominator, random_bytes) for rate in rates)
-            reports[part] = np.packbits(np.where(bits, ones.reshape(bits.shape), zeros.reshape(bits.shape)), axis=1)
-        return reports
-
-    def odds_after(self, reports: int) -> tuple[int, int]:
-        """Give the odds of so many ones for one answer and zeros for another."""
-        (p, q), (c, d) = ((stage.one, stage.zero) for stage in (self.first, self.second))
-        r, s = power_not_above(d / c, reports), power_not_above((1 - c) / (1 - d), reports)
-        ones, zeros = (p + (1 - p) * r) / (q + (1 - q) * r), (1 - q + q * s) / (1 - p + p * s)
-        return lowest_terms(ones * zeros, 1)
-
-    def happens(self) -> str:
-        return (
-            "the first time that somebody gives an answer, a permanent response to it is drawn, and kept: a bit for "
-            f"each answer, which is 1 with probability {self.first.p:.4g} for that answer and with {self.first.q:.4g} "
-            f"for each other one. Every report draws each bit again: it is 1 with probability {self.second.p:.4g} "
-            f"where the permanent bit is 1, and with {self.second.q:.4g} where it is 0."
-        )
-
-    def changes(self) -> str:
-        p, q, k = self.first.p, self.first.q, self.keys
-        differ = 2 * (p * (1 - q) + q * (1 - p)) + (k - 2) * 2 * q * (1 - q)
-        return (
-            f"The permanent responses to two answers differ in about {differ:,.3g} of {k:,} bits, and the noise of the "
-            "second round cannot hide so many for long: a few reports show the change. By their bits, reports of one "
-            "person can be told from those of others."
-        )
-
-
-@dataclass(frozen=True)
 class HashRounds(Rounds):
     """A hash function for ever, and randomized response, twice, on its values: the key is the hash of the answer."""
 
@@ -349,46 +273,6 @@ class HashRounds(Rounds):
             "between two of them does not show, so that even histories with the same pattern of answers can be told "
             "apart. By the function, reports of one person can be told from those of others."
         )
-
-
-def rounds_of(first: Design, second: Design) -> Rounds:
-    """Pair two rounds that fit each other, or say why they do not."""
-    if isinstance(first, RandomizedResponse) and isinstance(second, RandomizedResponse):
-        _refuse_other_answers(first.domain, second)
-        _refuse_odds(first, second)
-        return AnswerRounds(first, second)
-    if isinstance(first, UnaryEncoding) and isinstance(second, UnaryEncoding):
-        _refuse_other_answers(first.domain, second)
-        _refuse_infinite(first)
-        return BitRounds(first, second)
-    if isinstance(first, LocalHashing) and isinstance(second, RandomizedResponse):
-        _refuse_other_answers(range(first.field), second)
-        _refuse_odds(first, second)
-        return HashRounds(first, second)
-    raise TypeError(
-        "first and second must be two randomized responses, two unary encodings, or linear local hashing and a "
-        f"randomized response of its hash values, but got {first!r} and {second!r}"
-    )
-
-
-def _refuse_other_answers(responses: Labels, second: Design) -> None:
-    if second.domain != responses:
-        raise ValueError(
-            "second must take the permanent responses of first for its answers, which are "
-            f"{first_and_last(responses)}, but got {second!r}"
-        )
-
-
-def _refuse_odds(first: RandomizedResponse | LocalHashing, second: RandomizedResponse) -> None:
-    for name, (a, b) in (("first", first.odds), ("second", second.odds)):
-        if not a > b:
-            raise ValueError(f"{name} must be at odds a : b with a > b, but got {a} : {b}")
-    _refuse_infinite(first)
-
-
-def _refuse_infinite(first: Design) -> None:
-    if not first.ratio[0]:
-        raise ValueError(f"first must have a finite epsilon, which all reports together will spend, but got {first!r}")
 
 
 def power_not_above(ratio: Fraction, exponent: int) -> Fraction:

@@ -34,7 +34,7 @@ from warner.designs.exact import odds_as_given, odds_from_epsilon, odds_from_jso
 from warner.designs.facts import Symmetry
 from warner.designs.forms import HashForm
 from warner.designs.labels import canonical, first_and_last, labels_from_json, labels_to_json, listed
-from warner.designs.structured import deniable, refuse_both, refuse_odds
+from warner.designs.structured.block_designs import deniable, refuse_both, refuse_odds
 from warner.designs.structured.geometry import is_prime, next_prime
 from warner.designs.symmetric import Symmetric
 

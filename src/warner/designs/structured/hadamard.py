@@ -35,8 +35,8 @@ import numpy as np
 from warner.designs.draws import CHUNK, uniform
 from warner.designs.exact import odds_as_given, odds_from_epsilon, odds_from_json, whole_number
 from warner.designs.labels import canonical, first_and_last, labels_from_json, labels_to_json
-from warner.designs.structured import Blocks, Structured, refuse_both, refuse_odds
-from warner.designs.structured.geometry import walsh_hadamard
+from warner.designs.structured.block_designs import BlockDesign, BlockParameters, refuse_both, refuse_odds
+from warner.designs.structured.transforms import even_sums
 
 if TYPE_CHECKING:
     from warner.arrays import Counts, Integers, Mask
@@ -49,7 +49,7 @@ MOST_BITS = 60
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class HadamardResponse(Structured):
+class HadamardResponse(BlockDesign):
     r"""Report a vector of bits that has, more likely than not, an even number of ones in common with the answer.
 
     Parameters
@@ -117,12 +117,12 @@ class HadamardResponse(Structured):
             object.__setattr__(self, name, value)
 
     @property
-    def blocks(self) -> Blocks:
+    def blocks(self) -> BlockParameters:
         """The vectors of t bits, but for 0 which is no point; each with its half of them."""
         half, points = 2 ** (self.bits - 1), 2**self.bits - 1
         # Of the blocks with two given points, that of 0 has all points, the others half of all vectors, less 0.
         third = Fraction(points - 2 + (half // 2 - 1) * (half - 3), points - 2)
-        return Blocks(points, 2 * half, half, half // 2, third)
+        return BlockParameters(points, 2 * half, half, half // 2, third)
 
     @property
     def supported(self) -> None:
@@ -150,11 +150,11 @@ class HadamardResponse(Structured):
 
     def sums_within(self, weights: Counts) -> Counts:
         """Sum over the points with an even number of ones in common with each report."""
-        return _half_sums(np.concatenate([np.zeros_like(weights[..., :1]), weights], axis=-1))
+        return even_sums(np.concatenate([np.zeros_like(weights[..., :1]), weights], axis=-1))
 
     def sums_around(self, weights: Counts) -> Counts:
         """Sum over the reports with an even number of ones in common with each point."""
-        return _half_sums(weights)[..., 1:]
+        return even_sums(weights)[..., 1:]
 
     def block_with(self, answers: Integers, numbers: Integers) -> Integers:
         """Give the report with these bits beside the answer's lowest one, and an even number in common."""
@@ -225,9 +225,3 @@ def _odds(epsilon: Number, k: int, bits: int) -> tuple[int, int]:
 def _even(first: Integers, second: Integers) -> Mask:
     """Tell which pairs have an even number of ones in common."""
     return np.asarray(np.bitwise_count(first & second) % 2 == 0)
-
-
-def _half_sums(values: Counts) -> Counts:
-    """Sum over the vectors with an even number of ones in common with each: half of the sum and of the transform."""
-    twice = values.sum(axis=-1, keepdims=True) + walsh_hadamard(values)
-    return np.asarray(twice // 2 if twice.dtype.kind in "iu" else twice / 2)

@@ -4,9 +4,9 @@ Here the functions are linear. Answers are the vectors x of :math:`F_g^t`, digit
 is :math:`h(x) = \langle d, x\rangle \bmod g` for a direction d, one of the :math:`D = (g^t-1)/(g-1)` points of
 PG(t-1, g). Function and value s together are one whole number, d g + s, which stands for the answers with that hash: a
 hyperplane. Of the R = g D possible reports r = D hold a given answer, :math:`r_2 = (g^{t-1}-1)/(g-1)` two given ones,
-so that p and q are those of `structured`. The functions of the literature (seeds of any hash) have about the same p and
-q; but their reports are long, hardly two are the same, and each must be compared with every answer. Linear ones are
-counted in O(V log V) for V = g^t, by Fourier transforms (`geometry`). With t = 1 it is randomized response.
+and p and q follow (`block_designs`). The functions of the literature (seeds of any hash) have about the same p and q;
+but their reports are long, hardly two are the same, and each must be compared with every answer. Linear ones are
+counted in O(V log V) for V = g^t, by Fourier transforms (`transforms`). With t = 1 it is randomized response.
 
 A worked number: g = 3 and t = 2, for nine answers, at odds 3 : 1. There are D = 4 directions; M = 4 (3 + 2) = 20,
 p = 4 * 3 / 20 = 3/5 and q = (1 * 4 + 2 * 1) / 20 = 3/10.
@@ -33,18 +33,17 @@ from warner.designs.draws import CHUNK, uniform
 from warner.designs.facts import Ancillary
 from warner.designs.structured.affine import AffineHashing
 from warner.designs.structured.geometry import (
-    FEW,
+    VECTORS_ONE_BY_ONE,
     canonical_number,
     digits,
     few_digits,
-    hyperplane_sums,
     inner_product,
     remainder,
     size,
-    sums_of_hyperplanes,
     vectors,
 )
-from warner.designs.structured.prime_field import OverField
+from warner.designs.structured.prime_field import PrimeFieldDesign
+from warner.designs.structured.transforms import hyperplane_sums, sums_of_hyperplanes
 from warner.words import counted
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class LocalHashing(OverField):
+class LocalHashing(PrimeFieldDesign):
     r"""Report a random linear hash function, and the hash of the answer under randomized response.
 
     A report is one whole number. With two hash values this is binary local hashing, with about
@@ -179,7 +178,7 @@ class LocalHashing(OverField):
         return numbers * self.field + self._hashed(answers, numbers)
 
     def _hashed(self, answers: Integers, directions: Integers) -> Integers:
-        if answers.size <= FEW:
+        if answers.size <= VECTORS_ONE_BY_ONE:
             pairs = zip(answers.tolist(), directions.tolist(), strict=True)
             return np.array([self._hash(answer, direction) for answer, direction in pairs], dtype=np.int64)
         hashes = np.zeros_like(answers)

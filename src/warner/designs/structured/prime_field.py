@@ -14,7 +14,7 @@ import numpy as np
 
 from warner.designs.exact import odds_as_given, odds_from_epsilon, odds_from_json, whole_number
 from warner.designs.labels import canonical, first_and_last, labels_from_json, labels_to_json
-from warner.designs.structured import Blocks, Structured, refuse_both, refuse_odds
+from warner.designs.structured.block_designs import BlockDesign, BlockParameters, refuse_both, refuse_odds
 from warner.designs.structured.geometry import is_prime, next_prime, primes_up_to
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ LARGEST_DIMENSION = 62
 NEARLY = 1e-9  # variances that floats cannot tell apart
 
 
-class OverField(Structured):
+class PrimeFieldDesign(BlockDesign):
     """A design on the points of a space over a prime field."""
 
     domain: Labels
@@ -78,11 +78,11 @@ class OverField(Structured):
         """
 
     @classmethod
-    def _blocks(cls, field: int, dimension: int) -> Blocks:
-        return Blocks.of_size(*cls._numbers(field, dimension))
+    def _blocks(cls, field: int, dimension: int) -> BlockParameters:
+        return BlockParameters.of_size(*cls._numbers(field, dimension))
 
     @cached_property
-    def blocks(self) -> Blocks:
+    def blocks(self) -> BlockParameters:
         return self._blocks(self.field, self.dimension)
 
     # Which field to take
@@ -125,7 +125,7 @@ class OverField(Structured):
         while dimension is None and (short := cls._numbers(fields, dimensions)[0] < k).any():
             dimensions += short
         points, number, with_one, with_two = cls._numbers(fields, dimensions)
-        # The variance of `Blocks`, in floats; the best are then compared exactly.
+        # The variance of `BlockParameters`, in floats; the best are then compared exactly.
         scale = max(a, b)
         other = b / scale * with_one + (a - b) / scale * with_two
         rest = a / scale * with_one + b / scale * (number - with_one) - other

@@ -2,18 +2,18 @@ r"""Projective geometry response: report a hyperplane that holds the true answer
 
 Answers are points of the projective space PG(t-1, q) over a prime field, reports are its hyperplanes, each named by the
 point that it is perpendicular to. Of the :math:`V = (q^t-1)/(q-1)` hyperplanes :math:`r = (q^{t-1}-1)/(q-1)` go through
-a point, :math:`r_2 = (q^{t-2}-1)/(q-1)` through two, and each has r points, so that p and q are those of `structured`.
-With q near :math:`e^\varepsilon + 1` no design is much more precise for so few bits: a report takes log2 V of them. In
-the projective line, t = 2, it is randomized response.
+a point, :math:`r_2 = (q^{t-2}-1)/(q-1)` through two, and each has r points: the blocks of `block_designs`, which has p
+and q. With q near :math:`e^\varepsilon + 1` no design is much more precise for so few bits: a report takes log2 V of
+them. In the projective line, t = 2, it is randomized response.
 
-A worked number: see `structured`; the Fano plane is PG(2, 2).
+A worked number: see `block_designs`; the Fano plane is PG(2, 2).
 
 The draw: a uniform whole number u below M = a r + b (V-r). Let x be the point of the answer and j its first coordinate
 that is not 0, which is 1. If u < a r, the coordinates of the report other than j are point number u // a of PG(t-2, q),
 and coordinate j makes <x, y> = 0. Else they are the digits of (u - a r) // b in base q, and coordinate j makes
 <x, y> = 1. The report is the point on which y lies. Both branches are one to one.
 
-Support is counted in O(V log V), by Fourier transforms (`geometry`).
+Support is counted in O(V log V), by Fourier transforms (`transforms`).
 
 References
 ----------
@@ -30,20 +30,20 @@ import numpy as np
 
 from warner.designs.draws import CHUNK, uniform
 from warner.designs.structured.geometry import (
-    FEW,
+    VECTORS_ONE_BY_ONE,
     canonical_number,
     canonical_numbers,
     digits,
     few_digits,
     inner_product,
-    perpendicular_sums,
     point_of,
     points_of,
     remainder,
     size,
     vectors,
 )
-from warner.designs.structured.prime_field import OverField
+from warner.designs.structured.prime_field import PrimeFieldDesign
+from warner.designs.structured.transforms import perpendicular_sums
 from warner.words import counted
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class ProjectiveGeometry(OverField):
+class ProjectiveGeometry(PrimeFieldDesign):
     r"""Report a hyperplane of a finite geometry, which holds the true answer more likely than any other.
 
     A report is one whole number, and stands for a set of answers, about one in `field` of them. It is nearly as precise
@@ -156,7 +156,7 @@ class ProjectiveGeometry(OverField):
     def _completed(self, answers: Integers, rest: Integers, product: Integers | Mask | int) -> Integers:
         """Give the point on which y lies, with <x, y> as given, and the digits of `rest` beside coordinate j."""
         field, dimension = self.field, self.dimension
-        if answers.size <= FEW:
+        if answers.size <= VECTORS_ONE_BY_ONE:
             products = np.broadcast_to(product, answers.shape).tolist()
             cases = zip(answers.tolist(), rest.tolist(), products, strict=True)
             return np.array([self._completed_one(*case) for case in cases], dtype=np.int64)

@@ -1,4 +1,7 @@
-"""Reports that are one whole number, and affine hashing: draws, parameters and numbers against references."""
+"""Block designs: draws, parameters and numbers against references.
+
+Of `block_designs` and all that are made from it: `prime_field`, `hashing`, `projective`, `hadamard`; and of `affine`.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +33,14 @@ from warner import (
     tally,
 )
 from warner.designs import design_from_dict
-from warner.designs.structured import Structured
 from warner.designs.structured.affine import AffineHashing
+from warner.designs.structured.block_designs import BlockDesign
 
 REFERENCE = reference("structured")
 DRAWS = REFERENCE["exact_draws"]
 ESTIMATES = {case["name"]: case for case in reference("support")["estimates"]}
 MECHANISMS: list[Any] = [ProjectiveGeometry, LocalHashing, HadamardResponse]
-SMALL = [design for made in MECHANISMS for design in made.examples() if isinstance(design, Structured)]
+SMALL = [design for made in MECHANISMS for design in made.examples() if isinstance(design, BlockDesign)]
 
 every_small_design = pytest.mark.parametrize("design", SMALL, ids=lambda design: design.summary())
 
@@ -66,7 +69,7 @@ def p_and_q(design: Any) -> tuple[Fraction, Fraction]:
         (LocalHashing(9, odds=(3, 1), field=3), "lh_linear_g3_t2_odds3_1"),
     ],
 )
-def test_every_draw_gives_the_report_of_the_reference(design: Structured, name: str) -> None:
+def test_every_draw_gives_the_report_of_the_reference(design: BlockDesign, name: str) -> None:
     expected = DRAWS[name]
     assert drawn(design) == expected["report_of_answer_and_draw"]
     if "p" in expected:
@@ -166,7 +169,7 @@ def test_epsilon_is_never_exceeded(mechanism: Any, k: int, epsilon: float) -> No
         (LocalHashing(9, odds=(3, 1), field=3), "lh_linear_g3_t2"),
     ],
 )
-def test_estimates_are_those_of_the_reference(design: Structured, name: str) -> None:
+def test_estimates_are_those_of_the_reference(design: BlockDesign, name: str) -> None:
     case = ESTIMATES[name]
     assert [np.flatnonzero(row).tolist() for row in design.supports(np.arange(design.blocks.number))] == case[
         "supports"
@@ -188,7 +191,7 @@ def test_estimates_are_those_of_the_reference(design: Structured, name: str) -> 
     [ProjectiveGeometry(6, odds=(7, 2), field=5), LocalHashing(5, odds=(7, 2), field=5)],
     ids=lambda design: design.mechanism,
 )
-def test_in_the_least_dimension_it_is_randomized_response(design: Structured) -> None:
+def test_in_the_least_dimension_it_is_randomized_response(design: BlockDesign) -> None:
     response = RandomizedResponse(design.k, odds=(7, 2))
     assert design.symmetry[:3] == response.symmetry[:3]
     assert design.symmetry.both == design.symmetry.neither == 0
@@ -221,7 +224,7 @@ def test_hadamard_response_is_projective_geometry_with_a_report_that_says_nothin
 
 
 @every_small_design
-def test_blocks_are_those_of_the_supports(design: Structured) -> None:
+def test_blocks_are_those_of_the_supports(design: BlockDesign) -> None:
     blocks, everything = design.blocks, type(design).__new__(type(design))
     for name, value in vars(design).items():
         object.__setattr__(everything, name, value)
@@ -243,7 +246,7 @@ def test_blocks_are_those_of_the_supports(design: Structured) -> None:
 
 
 @every_small_design
-def test_the_blocks_with_an_answer_are_numbered(design: Structured) -> None:
+def test_the_blocks_with_an_answer_are_numbered(design: BlockDesign) -> None:
     support = design.supports(np.arange(design.blocks.number))
     for answer in range(design.k):
         numbers = np.arange(design.blocks.with_one)
@@ -252,7 +255,7 @@ def test_the_blocks_with_an_answer_are_numbered(design: Structured) -> None:
 
 
 @every_small_design
-def test_the_average_law_of_pairs_is_that_of_all_points(design: Structured) -> None:
+def test_the_average_law_of_pairs_is_that_of_all_points(design: BlockDesign) -> None:
     if design.blocks.points != design.k:
         return
     (a, b), total = design.odds, design.blocks.total(*design.odds)
@@ -266,7 +269,7 @@ def test_the_average_law_of_pairs_is_that_of_all_points(design: Structured) -> N
 
 
 @every_small_design
-def test_the_most_answers_that_a_report_supports_are_those_of_the_largest_block(design: Structured) -> None:
+def test_the_most_answers_that_a_report_supports_are_those_of_the_largest_block(design: BlockDesign) -> None:
     sizes = design.supports(np.arange(design.blocks.number)).sum(axis=1)
     assert design.most_supported == sizes.max()
     assert design.supported in {None, sizes.max()}
@@ -274,7 +277,7 @@ def test_the_most_answers_that_a_report_supports_are_those_of_the_largest_block(
 
 
 @every_small_design
-def test_a_small_design_is_a_channel(design: Structured) -> None:
+def test_a_small_design_is_a_channel(design: BlockDesign) -> None:
     channel = design.as_channel()
     assert channel.epsilon == design.epsilon
     if not design.exclusive:
@@ -305,7 +308,7 @@ def test_affine_functions_agree_with_the_formula() -> None:
     ],
     ids=lambda design: design.mechanism,
 )
-def test_many_answers_are_decoded_exactly(design: Structured) -> None:
+def test_many_answers_are_decoded_exactly(design: BlockDesign) -> None:
     rng = np.random.default_rng(5)
     reports = design.draw(rng.integers(design.k, size=100), rng.bytes)
     counts, n, histogram = design.counted(reports)
@@ -359,11 +362,11 @@ def test_the_variance_of_very_many_sets_is_the_average_one(monkeypatch: pytest.M
     plain = design.readout(counts, n, sets)
     exact = design.readout(counts, n, sets, histogram=histogram)
     assert not np.allclose(plain.error, exact.error)  # type: ignore[arg-type]
-    monkeypatch.setattr("warner.designs.structured.SETS_CELLS", 10)
+    monkeypatch.setattr("warner.designs.structured.block_designs.SETS_CELLS", 10)
     assert_allclose(design.readout(counts, n, sets, histogram=histogram).error, plain.error)  # type: ignore[arg-type]
     # Some sets at a time is the same as all at once.
-    monkeypatch.setattr("warner.designs.structured.SETS_CELLS", 10**6)
-    monkeypatch.setattr("warner.designs.structured.ROWS_CELLS", 1)
+    monkeypatch.setattr("warner.designs.structured.block_designs.SETS_CELLS", 10**6)
+    monkeypatch.setattr("warner.designs.structured.block_designs.ROWS_CELLS", 1)
     assert_allclose(design.readout(counts, n, sets, histogram=histogram).error, exact.error)  # type: ignore[arg-type]
 
 
