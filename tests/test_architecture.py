@@ -166,6 +166,24 @@ def test_the_name_of_a_method_would_be_seen() -> None:
     assert method_names('def f(method="mle"):\n    """Estimate by mle."""\n    return method == "inv_p"\n') == [3]
 
 
+# What is caught comes from a library, but for one command, which shows each warning in a line.
+WARNINGS_CAUGHT = {
+    "output/canvas": "Glyph .* missing from font",
+    "regression/formulas": "DataMismatchWarning",
+    "reports/batches": "PySpark",
+    "papers/pinzon2026/results": "joblib",
+    "cli/regressing": "record=True",
+}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_no_warning_of_ours_is_silenced(module: str) -> None:
+    # A value does not warn: whoever wants none of its warnings calls `estimated` in the place of `estimate`.
+    text = MODULES[module].read_text(encoding="utf-8")
+    assert ("catch_warnings" in text or "filterwarnings" in text) == (module in WARNINGS_CAUGHT)
+    assert WARNINGS_CAUGHT.get(module, "") in text
+
+
 def undocumented(text: str) -> list[str]:
     """Name the public methods without a docstring that no base class in the tree can have documented."""
     inherited = {"Exception", "Protocol", "NamedTuple", "object"}

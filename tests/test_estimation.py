@@ -29,6 +29,7 @@ from warner import (
     tally,
 )
 from warner.designs import design_from_json
+from warner.estimation import estimated
 from warner.estimators import METHODS
 from warner.estimators.auto import Choice
 
@@ -242,6 +243,17 @@ def test_reports_that_cannot_have_gone_through_the_design_are_warned_of() -> Non
         estimate(grouped)
     with pytest.warns(UserWarning, match="more times"):
         estimate(Tally(RandomizedResponse(3, odds=(1, 4)), [900, 50, 50]))
+
+
+def test_a_value_does_not_warn() -> None:
+    survey = Tally(SURVEY, [900, 90, 10])
+    value = estimated(survey)  # a warning would be an error
+    with pytest.warns(UserWarning, match="do not seem to fit") as caught:
+        warned = estimate(survey)
+    assert value.doubts() == warned.doubts() == [str(caught[0].message)]
+    assert_array_equal(value.shares, warned.shares)
+    assert value.by_default
+    assert warned.by_default
 
 
 def test_reports_that_fit_are_not_warned_of() -> None:

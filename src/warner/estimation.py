@@ -480,17 +480,22 @@ def estimate(tally: Collected, *, method: MethodAsked = None, rng: np.random.Gen
     yes     40 of 100   30.00%   10.66 to  50.56 %   ███████
     the share of 'no' is 100 % minus that of 'yes'
     """
-    refuse_uncounted(tally, "estimate(Tally(design, counts))")
-    chosen, own = method_asked(method, tally)
-    refuse_silent(tally)
-    result = _auto(tally, rng) if chosen == AUTO else _estimated(tally, chosen, own)
-    result = replace(result, by_default=method is None)
+    result = estimated(tally, method=method, rng=rng)
     if warning := doubt(tally):
         warnings.warn(warning, stacklevel=2)
     return result
 
 
-def _estimated(tally: Collected, method: str, own: Method | None = None) -> Estimate:
+def estimated(tally: Collected, *, method: MethodAsked = None, rng: np.random.Generator | None = None) -> Estimate:
+    """Estimate as `estimate` does, without a warning: for whoever passes on what `Estimate.doubts` says."""
+    refuse_uncounted(tally, "estimate(Tally(design, counts))")
+    chosen, own = method_asked(method, tally)
+    refuse_silent(tally)
+    result = _auto(tally, rng) if chosen == AUTO else _by_method(tally, chosen, own)
+    return replace(result, by_default=method is None)
+
+
+def _by_method(tally: Collected, method: str, own: Method | None = None) -> Estimate:
     shares, fits, proof = fitted(tally, method, own)
     if proof is not None and not tally.by:
         proof = Certificate(*(tally.squeezed(getattr(proof, name)) for name in PROOF))
@@ -500,7 +505,7 @@ def _estimated(tally: Collected, method: str, own: Method | None = None) -> Esti
 def _auto(tally: Collected, rng: np.random.Generator | None) -> Estimate:
     """Take for each group the estimator with the smallest predicted error."""
     options = choices(tally, rng)
-    estimates = {name: _estimated(tally, name) for name in dict.fromkeys(option.method for option in options)}
+    estimates = {name: _by_method(tally, name) for name in dict.fromkeys(option.method for option in options)}
     first = next(iter(estimates.values()))
     if len(estimates) == 1:
         return replace(first, method=AUTO, choices=options)

@@ -20,7 +20,6 @@ while the share itself gets smaller. So beyond three questions pairs tell more t
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -33,7 +32,7 @@ from warner.association.independence import independence
 from warner.association.pairs import costs_of, pair_of, parts_of, with_numbers
 from warner.designs.labels import all_labels
 from warner.designs.product import Product
-from warner.estimation import Estimate, estimate
+from warner.estimation import Estimate, estimated
 from warner.estimators import MOST_LIKELY
 from warner.inference.intervals import Confidence
 from warner.results import Result, plain, rows
@@ -393,9 +392,7 @@ def associate(
         test = pairs[0].test
     else:
         test = independence(table.counts, simulations=simulations, rng=generator, effective=table.effective)
-    with warnings.catch_warnings():  # the result says it itself
-        warnings.simplefilter("ignore", UserWarning)
-        joint = estimate(table.tally(), method=MOST_LIKELY)
+    joint = estimated(table.tally(), method=MOST_LIKELY)
     marginals = Association(table, joint, test, pairs, (), (), level).marginals
     costs = costs_of(asked, list(marginals.values()), table.n if table.effective is None else table.effective)
     return Association(table, joint, test, pairs, with_numbers(table, level), costs, level)

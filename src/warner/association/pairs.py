@@ -7,7 +7,6 @@ association see `Pair`; for what several questions cost, `costs_of`.
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,7 +15,7 @@ import numpy as np
 
 from warner.association.correlations import Correlation, Scores, correlation
 from warner.association.independence import Independence, independence
-from warner.estimation import estimate
+from warner.estimation import estimated
 from warner.estimators import MOST_LIKELY
 from warner.inference.two_answers import answers_of_interest
 from warner.results import plain
@@ -136,9 +135,7 @@ def parts_of(design: Product) -> list[tuple[str, Design]]:
 def pair_of(table: Crosstable, level: float, simulations: int, rng: np.random.Generator) -> Pair:
     """Look at two questions."""
     design = table.design
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        fit = estimate(table.tally(), method=MOST_LIKELY)
+    fit = estimated(table.tally(), method=MOST_LIKELY)
     assert fit.certificate is not None
     first, second = design.questions
     domains: Any = tuple(tuple(part.domain) for part in design.designs)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from warner import estimate as estimated
 from warner.cli.follow_ups import Questions
 from warner.cli.messages import tell, warn, working
 from warner.cli.options import (
@@ -25,6 +23,7 @@ from warner.cli.options import (
 )
 from warner.cli.sources import NOT_FIXED, DesignGiven, Source
 from warner.documents import Document, written_whole
+from warner.estimation import estimated
 from warner.estimators import METHODS
 from warner.inference.ranking import answer_columns
 from warner.memory import JSON_BYTES, refuse_beyond_memory
@@ -35,8 +34,6 @@ from warner.typesetting import FORMS
 
 if TYPE_CHECKING:
     from warner.estimation import Estimate
-    from warner.reports.pools import Pool
-    from warner.reports.tallies import Tally
     from warner.results import Result
 
 ANYTIME_TAKEN = f"{NOT_FIXED}, so the intervals are those that hold however often one looks"
@@ -130,7 +127,7 @@ def estimate(
     with working("counting reports"):
         tally = context.with_resource(source.tallied(given, keep=keep))  # until all is written
     with working("estimating"):
-        result = _estimated(tally, method, seed)
+        result = estimated(tally, method=method, rng=generator(seed))
         answers = questions.answered(result, level, target)
         if output is not None:
             _write(result, output, confidence, answers)
@@ -167,12 +164,6 @@ def _refuse_contradictions(questions: Questions, output: Path | None, *, as_json
         raise ValueError("--compare, --commonest and --present are answered in the printed table and in JSON only")
     if questions.between and not questions.compare:
         raise ValueError("--between needs --compare with the answer to compare")
-
-
-def _estimated(tally: Tally | Pool, method: str | None, seed: int | None) -> Estimate:
-    with warnings.catch_warnings():  # every form of the result says it itself
-        warnings.filterwarnings("ignore", "the reports do not seem to fit", UserWarning)
-        return estimated(tally, method=method, rng=generator(seed))
 
 
 def _write(estimate: Estimate, output: Path, confidence: Document, answers: dict[str, list[Result]]) -> None:

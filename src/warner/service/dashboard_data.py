@@ -12,15 +12,13 @@ one person's: the difference of two steps would show this person's report.
 
 from __future__ import annotations
 
-import threading
 import unicodedata
-import warnings
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.estimation import Estimate, estimate
+from warner.estimation import Estimate, estimated
 from warner.inference.checking import check
 from warner.inference.fake_reports import influence_text
 from warner.inference.intervals import Confidence
@@ -48,8 +46,6 @@ ANSWERS_SHOWN = 30  # more have their largest shares shown
 DAYS_SHOWN = 92
 OVERRIDES = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # they turn the direction of a text
 
-_quietly = threading.Lock()  # filters of warnings belong to the whole process
-
 
 def version(collected: Collected) -> str:
     """Name what was published: every step has more responses, and closing changes the state."""
@@ -59,13 +55,6 @@ def version(collected: Collected) -> str:
 def confidence(collected: Collected) -> Confidence:
     """Say which intervals are shown: those for any number of looks, unless nobody chose the number of responses."""
     return Confidence(LEVEL, anytime=not collected.fixed)
-
-
-def estimated(tally: Tally) -> Estimate:
-    """Estimate the shares, without a warning about reports that do not fit: that is the check's to say."""
-    with _quietly, warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "the reports do not seem to fit", UserWarning)
-        return estimate(tally)
 
 
 def reading(collected: Collected) -> Document:

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from warner.documents import document
+from warner.estimation import estimated
 from warner.results import as_csv, as_frame
-from warner.service.dashboard_data import confidence, estimated
+from warner.service.dashboard_data import confidence
 from warner.service.prospects import LEVEL
 
 if TYPE_CHECKING:
