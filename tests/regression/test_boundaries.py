@@ -12,7 +12,7 @@ from scipy.stats import binom, chi2, norm
 
 from regression_cases import FORCED, fit_of
 from warner import RandomizedResponse
-from warner.regression.intervals import summit
+from warner.regression.intervals import profile_start
 from warner.regression.mean_profiles import MeanProfile, MeanShare
 from warner.regression.mean_shares import mean_over_people
 from warner.regression.regressions import regress
@@ -169,12 +169,12 @@ def test_an_effect_is_profiled_by_holding_it(letter: str, model: str, name: str)
     answer = 1 if letter == "B" else 0  # between the others, where answers are ordered
     mean = mean_of(fit, name)
     quantity = MeanShare(fit.specification, mean.x, mean.weight, answer)
-    assert margins.changes[0, answer] == pytest.approx(quantity.value(fit.point), abs=1e-12)
+    assert margins.changes[0, answer] == pytest.approx(quantity.value(fit.finite_coefficients), abs=1e-12)
     allowed = {"type": "ineq", "fun": lambda b: fit.likelihood.value(b) - fit.log_likelihood + QUANTILE / 2}
     for side, end in ((-1, margins.low[0, answer]), (1, margins.high[0, answer])):
         found = minimize(
             lambda b, side=side: -side * quantity.value(b),
-            fit.point,
+            fit.finite_coefficients,
             constraints=allowed,
             method="SLSQP",
             options={"ftol": 1e-13, "maxiter": 500},
@@ -197,11 +197,11 @@ def test_derivatives_of_a_sum_of_shares() -> None:
     for fit in (fit_of("A"), fit_of("B"), fit_of("B", model="ordered"), fit_of("A", link="cloglog")):
         mean = mean_over_people(fit, {"d": 1}).plus(-1.0, mean_over_people(fit, {"d": 0}))
         quantity, h = MeanShare(fit.specification, mean.x, mean.weight, 1), 1e-5
-        here = quantity.at(fit.point)
+        here = quantity.at(fit.finite_coefficients)
         assert here.value == pytest.approx(mean.shares[1], abs=1e-12)
         np.testing.assert_allclose(here.gradient, mean.slopes[1], atol=1e-12)
-        for i, step in enumerate(h * np.eye(len(fit.point))):
-            up, down = quantity.at(fit.point + step), quantity.at(fit.point - step)
+        for i, step in enumerate(h * np.eye(len(fit.finite_coefficients))):
+            up, down = quantity.at(fit.finite_coefficients + step), quantity.at(fit.finite_coefficients - step)
             assert (up.value - down.value) / (2 * h) == pytest.approx(here.gradient[i], abs=1e-8)
             np.testing.assert_allclose((up.gradient - down.gradient) / (2 * h), here.curvature[i], atol=1e-7)
 
@@ -209,7 +209,7 @@ def test_derivatives_of_a_sum_of_shares() -> None:
 def test_a_value_that_no_shares_reach_is_ruled_out() -> None:
     fit = two_groups((4080, 5), (12000, 60))
     mean = mean_over_people(fit, {})
-    profile = MeanProfile(summit(fit, QUANTILE), MeanShare(fit.specification, mean.x, mean.weight, 0))
+    profile = MeanProfile(profile_start(fit, QUANTILE), MeanShare(fit.specification, mean.x, mean.weight, 0))
     assert profile.loss(profile.estimate) == 0
     assert profile.loss(1.5) > 1e4
     assert 0 < profile.loss(profile.estimate + 0.001) < 1

@@ -13,7 +13,7 @@ from warner import surveys
 from warner.regression import maxima
 from warner.regression.data import Observations
 from warner.regression.families import Binary, Cumulative, Family, Softmax
-from warner.regression.jeffreys import penalised
+from warner.regression.jeffreys import penalised_maximum
 from warner.regression.likelihood import Likelihood
 from warner.regression.links import LINKS
 from warner.regression.maxima import maximise
@@ -192,13 +192,13 @@ def test_infinity_is_flagged_exactly_where_a_share_is_on_the_boundary() -> None:
 def test_jeffreys_penalty_to_the_reference() -> None:
     case = REFERENCE["A_binary_forced_response"]["jeffreys"]
     likelihood = LIKELIHOODS["logit"]
-    peak = penalised(likelihood, np.zeros(3))
+    peak = penalised_maximum(likelihood, np.zeros(3))
     np.testing.assert_allclose(peak.coefficients, case["coef"], atol=1e-9)
     errors = np.sqrt(np.diag(covariance(likelihood, peak.coefficients, "expected")))
     np.testing.assert_allclose(errors, case["se_expected"], atol=1e-9)
     # At infinity: one cell each, by 40 digits of mpmath; the reference page has -2.98165213, seven digits of it.
     likelihood = Likelihood(rows_of(FORCED, *table_of("D_infinite", 1)), Binary(LINKS["logit"]))
-    peak = penalised(likelihood, np.zeros(2))
+    peak = penalised_maximum(likelihood, np.zeros(2))
     np.testing.assert_allclose(peak.coefficients, [-0.946826195303917, -2.981652200604154], atol=1e-9)
 
 
@@ -206,7 +206,7 @@ def test_jeffreys_penalty_to_the_reference() -> None:
 def test_jeffreys_penalty_is_at_its_maximum(name: str) -> None:
     likelihood = LIKELIHOODS[name]
     start = maximise(likelihood, starts(likelihood)).best.coefficients
-    b = penalised(likelihood, start).coefficients
+    b = penalised_maximum(likelihood, start).coefficients
 
     def height(b: Any) -> float:
         return float(likelihood.value(b) + np.linalg.slogdet(likelihood.expected(b))[1] / 2)

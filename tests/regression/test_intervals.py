@@ -12,11 +12,11 @@ from scipy.optimize import brentq
 from scipy.stats import chi2, t
 
 from regression_cases import FORCED, REFERENCE, THREE, fit_of, people_of
-from warner.regression.intervals import Coordinates, infinite_in, limits, summit
+from warner.regression.intervals import Coordinates, coefficient_limits, infinite_sign, profile_start
 from warner.regression.likelihood import Likelihood
 from warner.regression.maxima import Optimum
 from warner.regression.newton import newton_ascent
-from warner.regression.profiles import Combination, Held, LogOdds
+from warner.regression.profiles import Combination, ConstrainedLikelihood, LogOdds
 from warner.regression.regressions import Regression, regress
 
 COLUMNS = ["term", "answer", "estimate", "se", "statistic", "p", "low", "high"]
@@ -30,7 +30,7 @@ def loss(fit: Any, i: int, value: float) -> Any:
     held = Likelihood(
         plain.rows, plain.family, np.delete(mapping, i, axis=1), value * plain.predictor_change(np.eye(plain.size)[i])
     )
-    return 2 * (fit.log_likelihood - newton_ascent(held, np.delete(fit.point, i)).value)
+    return 2 * (fit.log_likelihood - newton_ascent(held, np.delete(fit.finite_coefficients, i)).value)
 
 
 def test_the_profile_of_a_coefficient_to_the_reference() -> None:
@@ -44,7 +44,7 @@ def test_the_profile_of_a_coefficient_to_the_reference() -> None:
 @pytest.mark.parametrize("model", ["multinomial", "ordered"])
 def test_profiles_are_those_of_a_held_coefficient(letter: Any, model: Any) -> None:
     fit = fit_of(letter, model=model)
-    ends = limits(fit)
+    ends = coefficient_limits(fit)
     for i in range(len(fit.coefficients)):
         for low, high, end in ((-5, 0, ends.low[i]), (0, 5, ends.high[i])):
             estimate = fit.coefficients[i]
@@ -69,7 +69,7 @@ def test_an_infinite_end_of_a_finite_estimate() -> None:
     fit = regress("answer ~ g", people, FORCED, counts="n")
     lost = 2 * (35 * np.log(35 / 200 * 6) + 165 * np.log(165 / 200 * 6 / 5))
     assert 0 < lost < QUANTILE
-    ends = limits(fit)
+    ends = coefficient_limits(fit)
     assert ends.low[1] == -np.inf
     assert fit.coefficients[1] < ends.high[1] < np.inf
 
@@ -106,7 +106,7 @@ def test_intervals_hold_their_estimate_on_random_tables() -> None:
             "n": np.concatenate([counts, n - counts]),
         }
         fit = regress("answer", people, FORCED, on=[["g"], ["x"]][int(rng.integers(2))], counts="n")
-        ends = limits(fit, interval="profile")
+        ends = coefficient_limits(fit, interval="profile")
         known = ~np.isnan(fit.coefficients)
         assert (ends.low <= fit.coefficients)[known].all()
         assert (fit.coefficients <= ends.high)[known].all()
@@ -119,10 +119,10 @@ def test_the_log_odds_of_an_answer_among_several() -> None:
     quantity = LogOdds(x, 1, 2)
     share = fit.specification.shares_at(b, x[np.newaxis])[0, 2]
     assert quantity.value(b) == pytest.approx(np.log(share / (1 - share)), abs=1e-12)
-    held = Held(fit.likelihood, quantity)
+    held = ConstrainedLikelihood(fit.likelihood, quantity)
     held.target = quantity.value(b) + 0.3
     free = b[held.free] + 0.1
-    assert quantity.value(held.whole(free)) == pytest.approx(held.target, abs=1e-12)
+    assert quantity.value(held.all_coefficients(free)) == pytest.approx(held.target, abs=1e-12)
     place, h = held.at(free), 1e-6
     for i, step in enumerate(h * np.eye(len(free))):
         assert (held.value(free + step) - held.value(free - step)) / (2 * h) == pytest.approx(
@@ -131,32 +131,32 @@ def test_the_log_odds_of_an_answer_among_several() -> None:
         bend = (held.at(free - step).gradient - held.at(free + step).gradient) / (2 * h)
         np.testing.assert_allclose(bend, place.information[i], atol=1e-3)
     # The largest likelihood with the share held, by a search over all coefficients with a penalty on it.
-    profile = summit(fit, QUANTILE).profile(quantity)
-    end = profile.end(QUANTILE, 1)
+    profile = profile_start(fit, QUANTILE).profile(quantity)
+    end = profile.limit(QUANTILE, 1)
     assert profile.loss(end) == pytest.approx(QUANTILE, abs=1e-7)
-    assert infinite_in(fit, quantity, Coordinates(fit.likelihood, np.eye(6))) == 0
+    assert infinite_sign(fit, quantity, Coordinates(fit.likelihood, np.eye(6))) == 0
     fit = fit_of("D")
-    assert infinite_in(fit, Combination(np.array([1.0, 1.0])), Coordinates(fit.likelihood, np.eye(2))) == -np.inf
+    assert infinite_sign(fit, Combination(np.array([1.0, 1.0])), Coordinates(fit.likelihood, np.eye(2))) == -np.inf
 
 
 def test_which_interval_is_taken() -> None:
     people = {"answer": ["yes", "no"] * 2, "x": [0, 0, 1, 1], "n": [3000, 7000, 3500, 6500], "w": [1.0, 1.0, 2.0, 1.0]}
     large: Any = regress("answer ~ x", people, FORCED, counts="n")
     assert large.effective > 2000
-    ends = limits(large)
+    ends = coefficient_limits(large)
     assert ends.method == ("wald", "wald")
     np.testing.assert_allclose(ends.high, large.coefficients + 1.959963984540054 * large.standard_errors, rtol=1e-12)
-    np.testing.assert_allclose(limits(large, interval="profile").high, ends.high, rtol=0.05)
+    np.testing.assert_allclose(coefficient_limits(large, interval="profile").high, ends.high, rtol=0.05)
     robust = fit_of("A", errors="robust")
-    assert set(limits(robust).method) == {"wald"}
+    assert set(coefficient_limits(robust).method) == {"wald"}
     with pytest.raises(ValueError, match="robust errors"):
-        limits(robust, interval="profile")
+        coefficient_limits(robust, interval="profile")
     with pytest.raises(ValueError, match="linear model"):
-        limits(fit_of("A", model="linear"), interval="profile")
+        coefficient_limits(fit_of("A", model="linear"), interval="profile")
     with pytest.raises(ValueError, match="interval must be one of auto, profile, wald, but got 'exact'"):
-        limits(robust, interval="exact")
+        coefficient_limits(robust, interval="exact")
     with pytest.raises(ValueError, match="level must be between 0 and 1"):
-        limits(robust, 95)
+        coefficient_limits(robust, 95)
     penalised = fit_of("A", penalty="jeffreys")
     assert set(penalised.table()["interval"]) == {"none"}
     assert np.isnan(penalised.table()["low"]).all()
@@ -169,7 +169,7 @@ def test_what_reports_tell_where_they_cannot_be_listed() -> None:
     fit = regress("answer ~ x + d", _four_times("B_three_answers"), THREE, counts="people")
     rows = fit.model_data.observations
     without = Likelihood(replace(rows, tables=(None,)), fit.specification.family)
-    assert without.effective(fit.point) == pytest.approx(fit.effective, rel=0.1)
+    assert without.effective(fit.finite_coefficients) == pytest.approx(fit.effective, rel=0.1)
 
 
 def _four_times(name: str) -> dict[str, list[Any]]:

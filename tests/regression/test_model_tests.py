@@ -209,7 +209,7 @@ def test_groups_of_like_predictions_by_hand() -> None:
     people = {"answer": np.where(rng.random(600) < 1 / 6 + 2 / 3 / (1 + np.exp(-x)), "yes", "no"), "x": x}
     fit = regress("answer ~ x", people, FORCED)
     groups: Any = fit.check().groups
-    shares = fit.specification.shares_at(fit.point, np.column_stack([np.ones(600), x]))[:, 0]
+    shares = fit.specification.shares_at(fit.finite_coefficients, np.column_stack([np.ones(600), x]))[:, 0]
     tenth = np.argsort(np.argsort(shares)) // 60
     observed = np.bincount(tenth, people["answer"] == "yes")
     expected = np.bincount(tenth, 1 / 6 + 2 / 3 * shares)

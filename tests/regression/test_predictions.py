@@ -15,7 +15,7 @@ from regression_cases import FORCED, REFERENCE, THREE, fit_of, people_of
 from warner.regression.mean_shares import influence, mean_over_people
 from warner.regression.newton import newton_ascent
 from warner.regression.regressions import regress
-from warner.regression.standard_errors import spread_of_scores
+from warner.regression.standard_errors import score_covariance
 
 CASE = REFERENCE["A_binary_forced_response"]
 
@@ -63,7 +63,7 @@ def test_influences_add_up_to_the_robust_errors(model: Any) -> None:
     fit = fit_of("A", model=model, errors="robust")
     factor = (fit.people - 1) / (fit.people - 3) if model == "linear" else 1.0  # HC1
     np.testing.assert_allclose(
-        factor * spread_of_scores(fit.model_data.observations, influence(fit)), fit.covariance, rtol=1e-10
+        factor * score_covariance(fit.model_data.observations, influence(fit)), fit.covariance, rtol=1e-10
     )
 
 
@@ -91,7 +91,7 @@ def test_the_profile_of_a_share_is_that_of_a_coefficient_of_other_columns(letter
 def _loss(fit: Any, answer: int, share: float) -> float:
     """Give twice the loss with a share held at the columns (1, 0, 0), by a penalty on its distance."""
     likelihood = fit.likelihood
-    b = fit.point.copy()
+    b = fit.finite_coefficients.copy()
 
     class Pulled:
         strength = 1.0
@@ -108,7 +108,7 @@ def _loss(fit: Any, answer: int, share: float) -> float:
 
         def distance(self, b: Any) -> Any:
             x = np.array([[1.0, 0.0, 0.0]])
-            shares, slopes = fit.specification.shares_at(b, x), fit.specification.slopes_at(b, x)
+            shares, slopes = fit.specification.shares_at(b, x), fit.specification.share_gradients(b, x)
             return shares[0, answer] - share, slopes[0, answer]
 
         def at(self, b: Any) -> Any:
@@ -163,7 +163,10 @@ def test_variables_that_are_not_given_are_averaged() -> None:
     h, slopes = 1e-6, mean_over_people(fit, {"x": 3}).slopes[0]
     for i, step in enumerate(h * np.eye(3)):
         x = np.array([[1, 3, 0], [1, 3, 1]])
-        up, down = (fit.specification.shares_at(fit.point + s, x)[:, 0] @ [1 - share, share] for s in (step, -step))
+        up, down = (
+            fit.specification.shares_at(fit.finite_coefficients + s, x)[:, 0] @ [1 - share, share]
+            for s in (step, -step)
+        )
         assert slopes[i] == pytest.approx((up - down) / (2 * h), abs=1e-8)
 
 
@@ -264,6 +267,6 @@ def test_marginal_effects_of_steep_slopes() -> None:
     direct = warner.Channel([[1, 0], [0, 1]], ["yes", "no"], ["yes", "no"])
     yes = rng.random(800) < expit(1500 * (y - x) - 0.5)
     fit = regress("answer ~ x + y", {"answer": np.where(yes, "yes", "no"), "x": x, "y": y}, direct)
-    share = fit.specification.shares_at(fit.point, fit.model_data.observations.x)[:, 0]
+    share = fit.specification.shares_at(fit.finite_coefficients, fit.model_data.observations.x)[:, 0]
     slope = fit.coefficients[1] * np.average(share * (1 - share), weights=fit.model_data.observations.weight)
     assert fit.margins(["x"]).changes[0, 0] == pytest.approx(slope, rel=1e-9)

@@ -11,7 +11,7 @@ import pytest
 from regression_cases import FORCED, fit_of
 from warner import RandomizedResponse
 from warner.regression.regressions import regress
-from warner.regression.small_samples import own_answers
+from warner.regression.small_samples import effective_answers
 
 NINE = RandomizedResponse(["yes", "no"], odds=(9, 1))
 DOUBT = "p-values should not be relied on"
@@ -35,16 +35,18 @@ def test_a_level_tells_what_its_own_people_tell() -> None:
     fit = three_levels(20)
     share = (5 / 20 - 0.1) / 0.8
     part = 0.8**2 * share * (1 - share) / (0.25 * 0.75)
-    own = own_answers(fit, np.eye(3))
+    own = effective_answers(fit, np.eye(3))
     assert own[2] == pytest.approx(20 * part, rel=0.01)  # the others move by 20 / 6,000 at most
     # Of a single share it is all that is told.
     alone: Any = regress("r", {"r": ["yes", "no"], "n": [40, 60]}, NINE, on=[], counts="n")
-    assert own_answers(alone, np.eye(1))[0] == pytest.approx(alone.effective, rel=1e-9)
+    assert effective_answers(alone, np.eye(1))[0] == pytest.approx(alone.effective, rel=1e-9)
     # Of two equal groups, the difference is told by all people.
     halves: Any = regress(
         "r", {"r": ["yes", "no"] * 2, "x": [0, 0, 1, 1], "n": [300, 700] * 2}, NINE, on=["x"], counts="n"
     )
-    np.testing.assert_allclose(own_answers(halves, np.eye(2)), [halves.effective / 2, halves.effective], rtol=1e-6)
+    np.testing.assert_allclose(
+        effective_answers(halves, np.eye(2)), [halves.effective / 2, halves.effective], rtol=1e-6
+    )
 
 
 def test_weights_make_fewer_people_speak() -> None:
@@ -52,7 +54,7 @@ def test_weights_make_fewer_people_speak() -> None:
     data = {"r": ["yes", "no"] * 100, "w": [1.0] * 100 + [3.0] * 100}
     fit = regress("r", data, NINE, on=[], weights="w")
     plain = regress("r", data, NINE, on=[])
-    assert own_answers(fit, np.eye(1))[0] == pytest.approx(0.8 * own_answers(plain, np.eye(1))[0], rel=1e-6)
+    assert effective_answers(fit, np.eye(1))[0] == pytest.approx(0.8 * effective_answers(plain, np.eye(1))[0], rel=1e-6)
 
 
 def test_a_small_level_is_warned_about_at_every_result() -> None:

@@ -31,7 +31,7 @@ from warner.regression.cluster_robust import cluster_robust, information_by_clus
 from warner.regression.infinite_estimates import infinity
 from warner.regression.likelihood import Expansion
 from warner.regression.newton import POSITIVE_EIGENVALUE, newton_ascent
-from warner.regression.standard_errors import spread_of_scores
+from warner.regression.standard_errors import score_covariance
 
 if TYPE_CHECKING:
     from warner.arrays import Array
@@ -215,7 +215,7 @@ def _spread(rows: Observations, scores: Array) -> Array:
     """Give B from weighted scores: as for any likelihood, but without n / (n - 1) where there are no strata."""
     if rows.sampling.stratum is None:
         return np.asarray(scores.T @ scores)
-    return spread_of_scores(rows, scores / rows.weight[:, np.newaxis])
+    return score_covariance(rows, scores / rows.weight[:, np.newaxis])
 
 
 def _refuse_indefinite() -> NoReturn:

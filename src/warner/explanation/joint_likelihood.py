@@ -33,7 +33,7 @@ from warner.explanation.corrected_score import LONGEST_STEP, NEAR, Outcomes, cor
 from warner.regression.cluster_robust import cluster_robust, information_by_cluster
 from warner.regression.likelihood import Expansion
 from warner.regression.maxima import Optimum, maximise
-from warner.regression.standard_errors import default_errors, inverted, spread_of_scores
+from warner.regression.standard_errors import default_errors, inverse_information, score_covariance
 from warner.regression.starts import Start
 
 if TYPE_CHECKING:
@@ -247,13 +247,13 @@ def joint(people: Outcomes, shares: Array, family: Regressed) -> Joint:
         )
     scores, information = likelihood.derivatives(b)
     # Shares that run to zero make the information flat in their own coefficients, and leave the outcome's alone.
-    covariance = inverted(information, likelihood, flat=result.infinity is not None)
+    covariance = inverse_information(information, likelihood, flat=result.infinity is not None)
     robust = None
     if people.rows.sampling.cluster is not None:
         robust = _clustered(people.rows, scores, covariance)
         robust = robust.of(np.eye(len(b))[likelihood.of_outcome] * likelihood.unit)
     elif default_errors(people.rows) == "robust":
-        covariance = covariance @ spread_of_scores(people.rows, scores) @ covariance
+        covariance = covariance @ score_covariance(people.rows, scores) @ covariance
     if not np.isfinite(covariance).all():
         raise ValueError(
             "there is too little information to tell this model's coefficients: its likelihood is flat in some "

@@ -86,7 +86,7 @@ def cheating_detection_regression(
     >>> fit = cheating_detection_regression(
     ...     "answer", samples, {"a": "1/4", "b": "3/4"}, by="sample", on=[], counts="n"
     ... )
-    >>> fit.specification.shares_at(fit.point, np.ones((1, 1))).round(6)
+    >>> fit.specification.shares_at(fit.finite_coefficients, np.ones((1, 1))).round(6)
     array([[0.15, 0.6 , 0.25]])
     """
     designs = _designs("forced", forced, CHEATERS, reports, lambda p: [1, p, 0], direct=[1, 0, 0])
@@ -278,13 +278,13 @@ class TraitRegression(Result):
     @property
     def coefficients(self) -> Array:
         """The coefficients of the trait's log-odds, infinite where the estimate is, and the share."""
-        share = self.read(self.fit.point)[0][-1]
+        share = self.read(self.fit.finite_coefficients)[0][-1]
         return np.append(self.read(self.fit.coefficients)[0][:-1], share)
 
     @property
     def covariance(self) -> Array:
         """The covariances of these, by the delta method; NaN where an estimate lies at infinity."""
-        slopes = self.read(self.fit.point)[1]
+        slopes = self.read(self.fit.finite_coefficients)[1]
         inner = np.nan_to_num(self.fit.covariance)
         spread = slopes @ inner @ slopes.T
         # A coefficient that runs away takes with it what it moves; and the share, however little that still moves.
@@ -295,7 +295,7 @@ class TraitRegression(Result):
     @property
     def freedom(self) -> Array | None:
         """Degrees of freedom of Student's t of each; None without clusters, for the normal distribution."""
-        return self.fit.accuracy(self.read(self.fit.point)[1]).freedom
+        return self.fit.accuracy(self.read(self.fit.finite_coefficients)[1]).freedom
 
     @property
     def notes(self) -> list[str]:

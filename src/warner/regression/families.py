@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from warner.regression.links import Link
 
 
-class Point(NamedTuple):
+class Contributions(NamedTuple):
     """Log-likelihoods of rows, (n,); their derivatives in the predictors, (f, n), and minus the second, (f, f, n)."""
 
     log_likelihood: Array
@@ -62,7 +62,7 @@ class Family(Shares):
     longest_step: float
 
     @abstractmethod
-    def at(self, eta: Array, likelihood: Array) -> Point:
+    def at(self, eta: Array, likelihood: Array) -> Contributions:
         """Evaluate the log-likelihood of reports and its derivatives; `likelihood` is of shape (k, n)."""
 
     @abstractmethod
@@ -161,7 +161,7 @@ class Softmax(Family):
         mass = joint.sum(axis=0)
         return joint / mass, top + np.log(mass) - total - np.log(np.exp(every - total).sum(axis=0))
 
-    def at(self, eta: Array, likelihood: Array) -> Point:
+    def at(self, eta: Array, likelihood: Array) -> Contributions:
         """Evaluate the log-likelihood, r - theta and V(theta) - V(r)."""
         shares = self.shares(eta)
         if likelihood.min() > 0:
@@ -174,7 +174,7 @@ class Softmax(Family):
         curvature = r[:, np.newaxis] * r - theta[:, np.newaxis] * theta
         diagonal = np.arange(self.k - 1)
         curvature[diagonal, diagonal] += theta - r
-        return Point(value, r - theta, curvature)
+        return Contributions(value, r - theta, curvature)
 
     def predictors_of(self, shares: Array) -> Array:
         """Give the log-odds against the reference."""
@@ -196,7 +196,7 @@ class Direct(Softmax):
         """Evaluate the function that is maximised."""
         return self.at(eta, likelihood).log_likelihood
 
-    def at(self, eta: Array, likelihood: Array) -> Point:
+    def at(self, eta: Array, likelihood: Array) -> Contributions:
         """Evaluate it with its derivatives."""
         top = np.maximum(eta.max(axis=0), 0.0)
         odds = np.exp(eta - top)
@@ -207,7 +207,7 @@ class Direct(Softmax):
         diagonal = np.arange(len(theta))
         curvature[diagonal, diagonal] += theta
         value = (indicators * eta).sum(axis=0) - top - np.log(total)
-        return Point(value, indicators - theta, curvature)
+        return Contributions(value, indicators - theta, curvature)
 
 
 @dataclass(frozen=True)
@@ -251,10 +251,10 @@ class Binary(Family):
             other = np.exp(np.log(b) + log_rest - value)
         return value, posterior * over_share - other * over_rest, bend
 
-    def at(self, eta: Array, likelihood: Array) -> Point:
+    def at(self, eta: Array, likelihood: Array) -> Contributions:
         """Evaluate the log-likelihood and its two derivatives."""
         value, score, bend = self._evaluated(eta, likelihood)
-        return Point(value, score[np.newaxis], (score * (score - bend))[np.newaxis, np.newaxis])
+        return Contributions(value, score[np.newaxis], (score * (score - bend))[np.newaxis, np.newaxis])
 
     def predictors_of(self, shares: Array) -> Array:
         """Give the predictor of the share."""
@@ -295,7 +295,7 @@ class Cumulative(Family):
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(rising, np.log(probability), -np.inf)
 
-    def at(self, eta: Array, likelihood: Array) -> Point:
+    def at(self, eta: Array, likelihood: Array) -> Contributions:
         """Evaluate the log-likelihood and its derivatives."""
         plain = self.link.plain(eta)
         value = self.log_likelihood(eta, likelihood)
@@ -304,7 +304,7 @@ class Cumulative(Family):
         curvature = score[:, np.newaxis] * score
         diagonal = np.arange(self.k - 1)
         curvature[diagonal, diagonal] -= score * plain.bend
-        return Point(value, score, curvature)
+        return Contributions(value, score, curvature)
 
     def predictors_of(self, shares: Array) -> Array:
         """Give the predictors of the cumulative shares."""

@@ -125,7 +125,7 @@ def infinite_estimates(fit: Regression) -> tuple[InfiniteEstimate, ...]:
     moving = change > MOVING_PART * change.max()
     result = []
     for i in np.flatnonzero(fit.infinity.mask).tolist():
-        touched = np.abs(fit.likelihood.predictor_change(np.eye(len(fit.point))[i])) > 0
+        touched = np.abs(fit.likelihood.predictor_change(np.eye(len(fit.finite_coefficients))[i])) > 0
         people = (moving & touched).any(axis=0)
         if not people.any():  # it makes up for another one: these people's predictors stay where they are
             people = moving[touched.any(axis=1)].any(axis=0)
@@ -142,7 +142,7 @@ def reason_in_words(fit: Regression, people: Mask) -> str:
     """Say what is special about the reports of some people, whose most likely share of an answer is 0 or 1."""
     assert fit.infinity is not None
     rows, domain = fit.model_data.observations, fit.specification.domain
-    b = fit.point + MOVED_OUT * fit.infinity.direction
+    b = fit.finite_coefficients + MOVED_OUT * fit.infinity.direction
     weight = rows.weight[people]
     shares = fit.specification.shares_at(b, rows.x[people])
     who = f"the {counted(int(rows.people[people].sum()), 'person', 'people')}{people_in_words(fit, people)}"

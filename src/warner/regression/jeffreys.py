@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.regression.newton import SHORTEST_STEP, LocalMaximum
-from warner.regression.standard_errors import inverted
+from warner.regression.standard_errors import inverse_information
 
 if TYPE_CHECKING:
     from warner.arrays import Array
@@ -26,7 +26,7 @@ POLISH = 4
 STRIDE = 1e-5  # of a predictor, for differences of the gradient
 
 
-def penalised(likelihood: Likelihood, start: Array) -> LocalMaximum:
+def penalised_maximum(likelihood: Likelihood, start: Array) -> LocalMaximum:
     """Climb from a start to the maximum of the penalised likelihood; `value` is that of the plain one there."""
     b, height = start, _height(likelihood, start)
     for _ in range(STEPS):
@@ -62,7 +62,7 @@ def _polished(likelihood: Likelihood, b: Array) -> LocalMaximum:
 
 def _slope(likelihood: Likelihood, b: Array) -> tuple[Array, Array]:
     """Give the gradient of the penalised likelihood, and the inverse of the expected information."""
-    covariance = inverted(likelihood.expected(b), likelihood)
+    covariance = inverse_information(likelihood.expected(b), likelihood)
     return likelihood.at(b).gradient + _pull(likelihood, b, covariance), covariance
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Integers
     from warner.regression.data import Observations
-    from warner.regression.families import Family, Point
+    from warner.regression.families import Contributions, Family
 
 
 SILENT = 1e-100  # information below which there is none
@@ -176,7 +176,7 @@ class Likelihood:
         full = (score.T[:, :, np.newaxis] * self.rows.x[:, np.newaxis]).reshape(len(self.rows.x), -1)
         return full if self.mapping is None else np.asarray(full @ self.mapping)
 
-    def of_all_reports(self, eta: Array) -> Iterator[tuple[Integers, Array, Point]]:
+    def of_all_reports(self, eta: Array) -> Iterator[tuple[Integers, Array, Contributions]]:
         """Go through all reports that each row's design can give: rows concerned, probabilities, derivatives."""
         for number, table in enumerate(self.rows.tables):
             chosen = np.flatnonzero(self.rows.design == number)

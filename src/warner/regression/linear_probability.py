@@ -17,7 +17,7 @@ import numpy as np
 
 from warner.regression.cluster_robust import ClusterRobust, cluster_robust, information_by_cluster
 from warner.regression.debiased import debiased, debiasing
-from warner.regression.standard_errors import spread_of_scores
+from warner.regression.standard_errors import score_covariance
 from warner.regression.starts import overall_shares
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def least_squares(rows: Observations, reference: int) -> LeastSquares:
         information = information_by_cluster(clusters, x, np.eye(z.shape[1])[:, :, np.newaxis] * weight)
         robust = cluster_robust(rows, clusters, scores, information, bread)
         return LeastSquares(matrix.T.ravel(), robust.covariance, influence, robust)
-    covariance = spread_of_scores(rows, influence)
+    covariance = score_covariance(rows, influence)
     if rows.sampling.stratum is None:  # HC1: n/(n - P) in the place of n/(n - 1)
         covariance = covariance * (rows.n - 1) / (rows.n - x.shape[1])
     fitted = np.insert(x @ matrix, reference, 1 - (x @ matrix).sum(axis=1), axis=1).clip(0)

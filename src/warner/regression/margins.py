@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.inference.two_answers import answers_of_interest
-from warner.regression.intervals import taken
+from warner.regression.intervals import interval_method
 from warner.regression.mean_shares import (
     at_the_boundary,
     boundary_notes,
@@ -21,7 +21,7 @@ from warner.regression.mean_shares import (
     mean_of_columns,
     mean_over_people,
 )
-from warner.regression.small_samples import cautions
+from warner.regression.small_samples import small_sample_notes
 from warner.results import Result, coefficients, rows
 from warner.typesetting import Printed, estimate_columns, labels
 from warner.words import counted, enumerated, level_text, quoted, sentence, tabulated
@@ -168,7 +168,7 @@ def marginal_effects(
             f"but got {enumerated([repr(name) for name in strange], 8) or 'none'}"
         )
     effects = [effect for name in wanted for effect in _effects(fit, name)]
-    method = interval if taken(fit, interval) != "none" else "none"
+    method = interval if interval_method(fit, interval) != "none" else "none"
     found = [mean_limits(fit, mean, target, method, level, _around, tested=True) for _, mean in effects]
     errors, low, high, methods, statistic, freedoms = zip(*found, strict=True)
     freedom = None if fit.clustered is None else np.array(freedoms)
@@ -193,8 +193,8 @@ def _notes(fit: Regression, effects: Sequence[tuple[str, Mean]], freedom: Array 
     """Say where the reports tell too little, or clusters are few."""
     inside = [(name, mean) for name, mean in effects if not at_the_boundary(fit, mean)]
     said = boundary_notes(fit) if len(inside) < len(effects) else []
-    slopes = np.array([mean.slopes[0] for _, mean in inside]).reshape(-1, len(fit.point))
-    said += cautions(fit, [name for name, _ in inside], slopes)
+    slopes = np.array([mean.slopes[0] for _, mean in inside]).reshape(-1, len(fit.finite_coefficients))
+    said += small_sample_notes(fit, [name for name, _ in inside], slopes)
     return said + ([] if fit.clustered is None or freedom is None else fit.clustered.sentences(freedom))
 
 
@@ -227,7 +227,7 @@ def _derivative(fit: Regression, name: str) -> Mean:
     stride = STRIDE * (float(values.std()) or 1.0)
     # Where slopes are steep, shorter ones: no predictor moves by more than that.
     ahead, here = (fit.model_data.terms.matrix(columns | {name: values + step}) for step in (stride, 0.0))
-    moved = float(np.abs(fit.specification.matrix(fit.point) @ (ahead - here).T).max())
+    moved = float(np.abs(fit.specification.matrix(fit.finite_coefficients) @ (ahead - here).T).max())
     stride *= min(1.0, FARTHEST / moved) if moved > 0 else 1.0
     total = None
     for steps, weight in DIFFERENCES.items():

@@ -1,15 +1,16 @@
-r"""Profile likelihood of means of shares, and of their differences: marginal effects, and predictions on average.
+r"""Profile likelihood of mean shares and their differences, by Lagrange duality: marginal effects, mean predictions.
 
-Standard errors say nothing about a share that is estimated as 0 or 1: on its boundary the likelihood has a slope in it,
-and no curvature in its log-odds. The profile likelihood needs none. With :math:`h(b) = \sum_m w_m\theta_k(x_m; b)`, a
-sum over rows whose weights may be negative, the upper end of the interval is the largest h among the coefficients whose
-log-likelihood is within half of :math:`\chi^2` of the maximum. By Lagrange's duality it is
+Standard errors say nothing about a share that is estimated as 0 or 1: at the boundary the likelihood has a gradient in
+it, and no curvature in its log-odds. The profile likelihood needs none. With
+:math:`h(b) = \sum_m w_m\theta_k(x_m; b)`, a sum over rows whose weights may be negative, the upper limit of the
+interval is the largest h among the coefficients whose log-likelihood is within half of :math:`\chi^2` of the maximum.
+By Lagrange's duality it is
 
 .. math:: \min_{\tau > 0}\; \frac{1}{\tau}\Bigl[\max_b\{\ell(b) + \tau h(b)\} - \ell_{\max} + \chi^2/2\Bigr],
 
-the lower end the same for -h: the likelihood is *tilted* towards larger h until it has lost what it may. Every
-:math:`\tau` gives an end that is no shorter, and near the best one the end is nearly the same: a few climbs will do.
-Where shares are free, as those of groups, the log-likelihood is concave in them, and the end is that of the profile
+the lower limit the same for -h: the likelihood is *tilted* towards larger h until it has lost what it may. Every
+:math:`\tau` gives a limit that is no nearer, and around the best one it hardly changes: a few maximisations will do.
+Where shares are free, as those of groups, the log-likelihood is concave in them, and the limit is that of the profile
 itself; elsewhere it is that of the least concave function above the profile, at worst too wide. The likelihood ratio
 against a value of h comes from the same function, so that interval and p-value agree.
 """
@@ -30,20 +31,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from warner.arrays import Array
-    from warner.regression.intervals import Summit
+    from warner.regression.intervals import ProfileStart
     from warner.regression.specifications import Specification
 
-CLOSE = 1e-4  # part of what a tilt should reach by which it may miss: the end is off by the square of that
-TILTS = 60
-FASTEST = 8.0  # times the tilt before
-STRONGEST = 1e9  # times the tilt of the standard error, beyond which nothing moves any more
-GROUND = 1e-5  # a share below this may be stuck where the likelihood is flat
-NOTHING = 1e-6  # standard errors
-GAP = 1e-7  # nats that a climb may leave
-BRANCHES = 4  # how often a tilt may turn out to have a higher maximum elsewhere
+TILT_TOLERANCE = 1e-4  # part of the loss by which a tilt may miss: the limit is off by the square of that
+TILTS = 60  # for one limit
+FASTEST_TILT = 8.0  # times the tilt before
+STRONGEST_TILT = 1e9  # times the tilt of the standard error, beyond which nothing moves any more
+STUCK_SHARE = 1e-5  # below which an ascent may be stuck where the likelihood is flat
+NO_DISTANCE = 1e-6  # standard errors from the estimate, within which nothing is lost
+TILTED_GAIN = 1e-7  # nats that a tilted log-likelihood may still gain
+MAXIMUM_CHANGES = 4  # how often a tilt may turn out to have a higher maximum elsewhere
 
 
-class Sum(NamedTuple):
+class ShareSum(NamedTuple):
     """A sum of shares, its derivatives in the coefficients, and its second ones."""
 
     value: float
@@ -64,7 +65,7 @@ class MeanShare:
         """Give the sum."""
         return float(self.weight @ self.specification.shares_at(b, self.x)[:, self.answer])
 
-    def at(self, b: Array) -> Sum:
+    def at(self, b: Array) -> ShareSum:
         r"""Give the sum with its derivatives.
 
         With s and c the score and the curvature of a true answer k, the first derivatives of its share are
@@ -76,14 +77,14 @@ class MeanShare:
         point, share = family.at(eta, truth), family.shares(eta)[self.answer]
         weight = self.weight * share
         first = ((weight * point.score) @ self.x).ravel()
-        bends = weight * (point.score[:, np.newaxis] * point.score - point.curvature)
-        second = np.einsum("fgm,mp,mq->fpgq", bends, self.x, self.x, optimize=True).reshape(len(first), -1)
+        curvature = weight * (point.score[:, np.newaxis] * point.score - point.curvature)
+        second = np.einsum("fgm,mp,mq->fpgq", curvature, self.x, self.x, optimize=True).reshape(len(first), -1)
         if mapping is not None:
             first, second = first @ mapping, mapping.T @ second @ mapping
-        return Sum(float(self.weight @ share), first, second)
+        return ShareSum(float(self.weight @ share), first, second)
 
 
-class Tilted(Likelihood):
+class TiltedLikelihood(Likelihood):
     """A likelihood that is tilted towards larger sums of shares: log-likelihood and tilt times sum."""
 
     def __init__(self, likelihood: Likelihood, quantity: MeanShare) -> None:
@@ -91,11 +92,9 @@ class Tilted(Likelihood):
         self.quantity, self.tilt = quantity, 0.0
 
     def value(self, b: Array) -> float:
-        """Give the height."""
         return super().value(b) + self.tilt * self.quantity.value(b)
 
     def at(self, b: Array) -> Expansion:
-        """Give the height, its gradient and minus its second derivative."""
         plain, extra = super().at(b), self.quantity.at(b)
         return Expansion(
             plain.value + self.tilt * extra.value,
@@ -104,11 +103,11 @@ class Tilted(Likelihood):
         )
 
 
-class _Solution(NamedTuple):
-    """The maximum of a tilted likelihood: coefficients, height, sum of shares, and twice the loss of likelihood."""
+class _TiltedMaximum(NamedTuple):
+    """The maximum of a tilted likelihood: coefficients, its value, sum of shares, and twice the loss of likelihood."""
 
     coefficients: Array
-    height: float
+    tilted: float
     value: float
     loss: float
 
@@ -116,80 +115,83 @@ class _Solution(NamedTuple):
 class MeanProfile:
     """The profile of a sum of shares, from the maximum of the likelihood."""
 
-    def __init__(self, top: Summit, quantity: MeanShare) -> None:
-        self.top, self.tilted = top, Tilted(top.likelihood, quantity)
-        start = quantity.at(top.point)
-        self.estimate = start.value
-        variance = float(start.gradient @ top.spread @ start.gradient)
+    def __init__(self, start: ProfileStart, quantity: MeanShare) -> None:
+        self.start, self.tilted = start, TiltedLikelihood(start.likelihood, quantity)
+        here = quantity.at(start.coefficients)
+        self.estimate = here.value
+        variance = float(here.gradient @ start.covariance @ here.gradient)
         known = np.isfinite(variance) and variance > 0
         # It says how far to tilt first; on the boundary, where nothing is known of it, the number of people does.
-        self.error = float(np.sqrt(variance if known else 1 / top.likelihood.total_weight))
-        self._origin = _Solution(top.point, top.top, start.value, 0.0)
+        self.error = float(np.sqrt(variance if known else 1 / start.likelihood.total_weight))
+        self._origin = _TiltedMaximum(start.coefficients, start.log_likelihood, here.value, 0.0)
 
-    def end(self, quantile: float, side: int) -> float:
-        """Give the lower (side -1) or upper (+1) end of the values at which twice the loss is at most the quantile."""
-        tilt, there = self._reached(side, lambda here: np.sqrt(max(here.loss, 0.0) / quantile), np.sqrt(quantile))
+    def limit(self, quantile: float, side: int) -> float:
+        """Give the lower (side -1) or upper (+1) limit of the values that lose at most the quantile, twice the loss."""
+        tilt, there = self._tilted_until(side, lambda here: np.sqrt(max(here.loss, 0.0) / quantile), np.sqrt(quantile))
         return there.value + side * (quantile - there.loss) / (2 * tilt)
 
     def loss(self, target: float) -> float:
-        """Give twice the log-likelihood that is lost where the sum is held at a value."""
+        """Give twice the log-likelihood that is lost where the sum has a value."""
         distance = target - self.estimate
-        if abs(distance) < NOTHING * self.error:
+        if abs(distance) < NO_DISTANCE * self.error:
             return 0.0
         side = 1 if distance > 0 else -1
-        tilt, there = self._reached(
+        tilt, there = self._tilted_until(
             side, lambda here: (here.value - self.estimate) / distance, abs(distance) / self.error
         )
         return max(there.loss + 2 * side * tilt * (target - there.value), 0.0)
 
-    def _reached(self, side: int, progress: Callable[[_Solution], float], errors: float) -> tuple[float, _Solution]:
-        """Tilt, first by so many errors, until the progress is 1, or as far as it goes."""
-        search, branches, here = _Search(errors / self.error), 0, self._origin
+    def _tilted_until(
+        self, side: int, progress: Callable[[_TiltedMaximum], float], errors: float
+    ) -> tuple[float, _TiltedMaximum]:
+        """Tilt, first by this many standard errors, until the progress is 1, or as far as it goes."""
+        search, changes, here = _TiltSearch(errors / self.error), 0, self._origin
         for _ in range(TILTS):
             tilt = search.tilt
-            here = self._climbed(side * tilt, here.coefficients)
-            if abs(progress(here) - 1) < CLOSE or tilt * self.error > STRONGEST or search.narrow:
-                highest = self._highest(side * tilt, here)
-                if highest is here or branches == BRANCHES:
+            here = self._maximised(side * tilt, here.coefficients)
+            close = abs(progress(here) - 1) < TILT_TOLERANCE
+            if close or tilt * self.error > STRONGEST_TILT or search.narrow:
+                best = self._best_of_all_starts(side * tilt, here)
+                if best is here or changes == MAXIMUM_CHANGES:
                     return tilt, here
-                here, branches = highest, branches + 1
-                search = _Search(tilt)
-            search.went(progress(here))
+                here, changes = best, changes + 1
+                search = _TiltSearch(tilt)
+            search.update(progress(here))
         return tilt, here
 
-    def _climbed(self, tilt: float, start: Array) -> _Solution:
-        """Climb the tilted likelihood from where the last one was, and from nearer where shares have come to 0.
+    def _maximised(self, tilt: float, start: Array) -> _TiltedMaximum:
+        """Maximise the tilted likelihood from the last maximum, and from less extreme shares where some have come to 0.
 
-        There the ground is flat in the log-odds, and no climb leaves it.
+        There the likelihood is flat in the log-odds, and no ascent leaves it.
         """
         self.tilted.tilt = tilt
-        here, likelihood = self._climbed_from(start), self.top.likelihood
+        here, likelihood = self._maximised_from(start), self.start.likelihood
         eta = likelihood.predictors(here.coefficients)
-        if likelihood.family.shares(eta).min() > GROUND:
+        if likelihood.family.shares(eta).min() > STUCK_SHARE:
             return here
-        nearer = self._climbed_from(coefficients_near(likelihood, likelihood.pulled_back(eta)))
-        return max(here, nearer, key=lambda one: one.height)
+        again = self._maximised_from(coefficients_near(likelihood, likelihood.pulled_back(eta)))
+        return max(here, again, key=lambda one: one.tilted)
 
-    def _climbed_from(self, start: Array) -> _Solution:
-        peak = newton_ascent(self.tilted, start, gap=GAP)
-        value = self.tilted.quantity.value(peak.coefficients)
-        loss = 2 * (self.top.top - (peak.value - self.tilted.tilt * value))
-        if loss < -2 * SAME_MAXIMUM_NATS - 1e-12 * abs(self.top.top):
-            raise FalseOptimumError(peak.coefficients, -loss / 2)
-        return _Solution(peak.coefficients, peak.value, value, loss)
+    def _maximised_from(self, start: Array) -> _TiltedMaximum:
+        maximum = newton_ascent(self.tilted, start, gap=TILTED_GAIN)
+        value = self.tilted.quantity.value(maximum.coefficients)
+        loss = 2 * (self.start.log_likelihood - (maximum.value - self.tilted.tilt * value))
+        if loss < -2 * SAME_MAXIMUM_NATS - 1e-12 * abs(self.start.log_likelihood):
+            raise FalseOptimumError(maximum.coefficients, -loss / 2)
+        return _TiltedMaximum(maximum.coefficients, maximum.value, value, loss)
 
-    def _highest(self, tilt: float, here: _Solution) -> _Solution:
-        """Try other starts with the same tilt, and give the highest maximum."""
+    def _best_of_all_starts(self, tilt: float, here: _TiltedMaximum) -> _TiltedMaximum:
+        """Maximise from other starts with the same tilt, and give the highest maximum."""
         self.tilted.tilt = tilt
-        for start in self.top.others:
+        for start in self.start.starts:
             if np.isfinite(self.tilted.value(start)):
-                other = self._climbed_from(start)
-                if other.height > here.height + SAME_MAXIMUM_NATS:
+                other = self._maximised_from(start)
+                if other.tilted > here.tilted + SAME_MAXIMUM_NATS:
                     here = other
         return here
 
 
-class _Search:
+class _TiltSearch:
     """The search for the tilt whose progress is 1: by secants, since progress is almost proportional to the tilt."""
 
     def __init__(self, tilt: float) -> None:
@@ -200,9 +202,9 @@ class _Search:
     @property
     def narrow(self) -> bool:
         """Whether the tilts on both sides are the same: between them the maximum jumps."""
-        return self._outside[0] < self._inside[0] * (1 + CLOSE)
+        return self._outside[0] < self._inside[0] * (1 + TILT_TOLERANCE)
 
-    def went(self, progress: float) -> None:
+    def update(self, progress: float) -> None:
         """Take note of the progress, and choose the next tilt."""
         here, before = (self.tilt, progress), self._last
         if progress > 1:
@@ -214,7 +216,7 @@ class _Search:
         target = here[0] + (1 - progress) / slope if slope > 0 else np.inf
         slow = abs(progress - 1) > abs(before[1] - 1) / 2
         if np.isinf(high):
-            target = min(target, FASTEST * low)
+            target = min(target, FASTEST_TILT * low)
         elif slow or not low < target < high:
-            target = np.sqrt(max(low, high / FASTEST**2) * high)
+            target = np.sqrt(max(low, high / FASTEST_TILT**2) * high)
         self.tilt, self._last = float(target), here

@@ -1,14 +1,14 @@
-r"""Means of shares over people, and differences of such means: value, standard error and interval.
+r"""Mean shares: averages of shares over people and their differences, by the delta method and profile likelihood.
 
 A mean over people, :math:`p = \sum_n w_n\theta(x_n)/\sum_n w_n` with gradient g, has the variance :math:`g'Vg` for
 these people (target "realised"). For the population that they are a sample of ("population") people add theirs:
 :math:`\theta(x_n) - p` to what each adds to the errors of the coefficients.
 
-An interval by standard errors is taken where the profile likelihood confirms its ends (`limits.wald_agrees`).
+An interval by standard errors is taken where the profile likelihood confirms it (`intervals.wald_agrees`).
 Elsewhere, and always where an estimate lies at infinity, it is that of the profile likelihood (`mean_profiles`). For
-the population the variance v of the people is added: an end at the distance d from the estimate moves to
+the population the variance v of the people is added: a limit at the distance d from the estimate moves to
 :math:`\sqrt{d^2 + z^2 v}` (G. Y. Zou and A. Donner, Statist. Med. 27, 2008, 1693-1702). Where there is no likelihood
-of a sample (`limits`), there is no interval for shares that are estimated as 0 or 1.
+of a sample (`intervals`), there is no interval for shares that are estimated as 0 or 1.
 """
 
 from __future__ import annotations
@@ -20,11 +20,17 @@ from scipy.optimize import brentq
 
 from warner.regression.cluster_robust import Accuracy
 from warner.regression.covariates import number_of_rows
-from warner.regression.intervals import TRIALS, no_profile, summit, too_many_maxima, wald_agrees
+from warner.regression.intervals import (
+    BETTER_OPTIMA,
+    profile_start,
+    too_many_maxima,
+    wald_agrees,
+    why_no_profile,
+)
 from warner.regression.linear_probability import least_squares
 from warner.regression.mean_profiles import MeanProfile, MeanShare
 from warner.regression.profiles import FalseOptimumError
-from warner.regression.standard_errors import inverted, spread_of_scores
+from warner.regression.standard_errors import inverse_information, score_covariance
 from warner.results import critical_value
 
 if TYPE_CHECKING:
@@ -34,11 +40,11 @@ if TYPE_CHECKING:
     from warner.regression.cluster_robust import ClusterRobust
     from warner.regression.covariates import Columns
     from warner.regression.data import Observations
-    from warner.regression.intervals import Summit
+    from warner.regression.intervals import ProfileStart
     from warner.regression.regressions import Regression
 
 TARGETS = ("realised", "population")
-MOVES = 1e-3  # of a predictor, along a direction of length one, beyond which a share goes along to 0 or 1
+MOVING_PREDICTOR = 1e-3  # along a direction of length one, beyond which a share goes along to 0 or 1
 
 
 class Mean(NamedTuple):
@@ -84,8 +90,8 @@ def mean_of_columns(fit: Regression, columns: Columns) -> Mean:
     x = model_data.terms.matrix(columns) if columns else np.ones((1, len(model_data.terms.names)))
     weights = model_data.observations.weight
     weight = np.bincount(model_data.pattern, weights, minlength=len(x)) / weights.sum()
-    shares = fit.specification.shares_at(fit.point, x)
-    slopes = np.tensordot(weight, fit.specification.slopes_at(fit.point, x), axes=1)
+    shares = fit.specification.shares_at(fit.finite_coefficients, x)
+    slopes = np.tensordot(weight, fit.specification.share_gradients(fit.finite_coefficients, x), axes=1)
     return Mean(weight @ shares, slopes, shares[model_data.pattern], x, weight)
 
 
@@ -93,9 +99,9 @@ def influence(fit: Regression) -> Array:
     """Give what one person of each row adds to the errors of the coefficients, (n, coefficients)."""
     if fit.log_likelihood is None:
         return least_squares(fit.model_data.observations, fit.specification.reference_place).influence
-    information = fit.likelihood.at(fit.point).information
-    bread = inverted(information, fit.likelihood, flat=fit.infinity is not None)
-    return np.asarray(fit.likelihood.scores(fit.point) @ bread)
+    information = fit.likelihood.at(fit.finite_coefficients).information
+    bread = inverse_information(information, fit.likelihood, flat=fit.infinity is not None)
+    return np.asarray(fit.likelihood.scores(fit.finite_coefficients) @ bread)
 
 
 def check_target(target: str) -> None:
@@ -113,7 +119,7 @@ def accuracy_of(fit: Regression, mean: Mean, target: str) -> Accuracy:
     own = (mean.each - mean.shares) / rows.weight.sum()
     if fit.clustered is not None:
         return _of_clusters(fit.clustered, rows, mean.slopes, own)
-    variance = np.diagonal(spread_of_scores(rows, own + influence(fit) @ mean.slopes.T))
+    variance = np.diagonal(score_covariance(rows, own + influence(fit) @ mean.slopes.T))
     # However alike the reports are, a population is never known better than these people are.
     least = fit.accuracy(mean.slopes).errors if fit.log_likelihood is None else 0.0
     return Accuracy(np.maximum(np.sqrt(np.maximum(variance, 0.0)), least), None)
@@ -125,12 +131,12 @@ def _of_clusters(robust: ClusterRobust, rows: Observations, slopes: Array, own: 
     np.add.at(sums, robust.clusters.cluster, own * rows.weight[:, np.newaxis])
     parts = np.bincount(robust.clusters.cluster, rows.weight) / rows.weight.sum()
     variances = (rows.square @ own**2).tolist()
-    found = [
+    each = [
         robust.with_mean(slopes[k], sums[:, k], parts, variance).accuracy(np.ones(1))
         for k, variance in enumerate(variances)
     ]
-    freedom = [one.freedom for one in found if one.freedom is not None]
-    return Accuracy(np.array([float(one.errors) for one in found]), np.array(freedom, dtype=np.float64))
+    freedom = [one.freedom for one in each if one.freedom is not None]
+    return Accuracy(np.array([float(one.errors) for one in each]), np.array(freedom, dtype=np.float64))
 
 
 # Intervals
@@ -159,36 +165,37 @@ def mean_limits(
 ) -> MeanLimits:
     """Give the intervals of a mean, and statistics if it is to be tested.
 
-    `around` gives Wald's intervals from values, errors and how many of these they reach to either side. With the method
-    "auto" these are taken where the profile likelihood confirms them; "none" has none.
+    `around` gives Wald's intervals from values, errors and quantiles. With the method "auto" these are taken where the
+    profile likelihood confirms them; "none" has none.
     """
     errors, freedom = accuracy_of(fit, mean, target)
     low, high = around(mean.shares, errors, critical_value(level, freedom))
-    k, reach = len(mean.shares), float(critical_value(level))
+    k, z = len(mean.shares), float(critical_value(level))
     with np.errstate(invalid="ignore", divide="ignore"):
         statistic = mean.shares / errors
     nothing = np.full(k, np.nan)
     if method == "none":
         return MeanLimits(errors, nothing, nothing.copy(), ("none",) * k, statistic, freedom)
     touched = at_the_boundary(fit, mean)
-    if no_profile(fit) or method == "wald":
+    if why_no_profile(fit) or method == "wald":
         if not touched:
             return MeanLimits(errors, low, high, ("wald",) * k, statistic, freedom)
         return MeanLimits(nothing, nothing.copy(), nothing.copy(), ("none",) * k, nothing.copy(), freedom)
     methods = ["wald"] * k
-    realised = around(mean.shares, fit.accuracy(mean.slopes).errors, np.asarray(reach))
+    realised = around(mean.shares, fit.accuracy(mean.slopes).errors, np.asarray(z))
     people = _variance_of_people(fit, mean) if target == "population" else np.zeros(k)
-    top = summit(fit, reach**2)
+    start = profile_start(fit, z**2)
     for answer in range(1 if k == 2 else k):
         quantity = MeanShare(fit.specification, mean.x, mean.weight, answer)
-        ends = (float(realised[0][answer]), float(realised[1][answer]))
+        wald = (float(realised[0][answer]), float(realised[1][answer]))
         if fit.specification.domain[answer] in fit.specification.empty or (
-            method == "auto" and fit.infinity is None and wald_agrees(fit, quantity.at, ends, reach)
+            method == "auto" and fit.infinity is None and wald_agrees(fit, quantity.at, wald, z)
         ):
             continue
         methods[answer] = "profile"
-        found = _profiled(fit, quantity, reach, float(people[answer]), top, tested=tested)
-        low[answer], high[answer], statistic[answer] = found
+        low[answer], high[answer], statistic[answer] = _profiled(
+            fit, quantity, z, float(people[answer]), start, tested=tested
+        )
     if k == 2 and methods[0] == "profile":  # the other answer has the rest: of a mean 1, of a difference 0
         whole = float(mean.weight.sum())
         low[1], high[1], statistic[1], methods[1] = whole - high[0], whole - low[0], -statistic[0], "profile"
@@ -200,13 +207,13 @@ def at_the_boundary(fit: Regression, mean: Mean) -> bool:
     if fit.infinity is None:
         return False
     moved = np.abs(fit.specification.matrix(fit.infinity.direction) @ mean.x.T).max(axis=0)
-    return bool((moved[mean.weight != 0] > MOVES).any())
+    return bool((moved[mean.weight != 0] > MOVING_PREDICTOR).any())
 
 
 def boundary_notes(fit: Regression) -> list[str]:
     """Say what is known of sums with shares that are estimated as 0 or 1."""
     said = "Some of these shares are estimated as 0 or 100 %, where there are no standard errors"
-    reason = no_profile(fit)
+    reason = why_no_profile(fit)
     if not reason:
         return [f"{said}: intervals and p-values are those of the profile likelihood."]
     return [f"{said}, and there is no profile likelihood {reason}: they have no interval. A linear model has one."]
@@ -215,46 +222,48 @@ def boundary_notes(fit: Regression) -> list[str]:
 def _variance_of_people(fit: Regression, mean: Mean) -> Array:
     """Give what a sample of people adds to the variance for these people: that of their shares."""
     rows = fit.model_data.observations
-    return np.asarray(np.diagonal(spread_of_scores(rows, (mean.each - mean.shares) / rows.weight.sum())))
+    return np.asarray(np.diagonal(score_covariance(rows, (mean.each - mean.shares) / rows.weight.sum())))
 
 
 def _profiled(
-    fit: Regression, quantity: MeanShare, reach: float, people: float, top: Summit, *, tested: bool
+    fit: Regression, quantity: MeanShare, z: float, people: float, start: ProfileStart, *, tested: bool
 ) -> tuple[float, float, float]:
-    """Give both ends, and the signed root of the likelihood ratio against 0."""
+    """Give both limits, and the signed root of the likelihood ratio against 0."""
 
-    def found(profile: MeanProfile) -> tuple[float, float, float]:
-        low, high = (profile.end(reach**2, side) for side in (-1, 1))
+    def limits_and_root(profile: MeanProfile) -> tuple[float, float, float]:
+        low, high = (profile.limit(z**2, side) for side in (-1, 1))
         return low, high, np.sqrt(_loss_at_0(profile, people)) if tested else np.nan
 
-    estimate = quantity.value(fit.point)
-    low, high, root = _followed(fit, quantity, reach**2, top, found)
-    below, above = (np.sqrt((end - estimate) ** 2 + reach**2 * people) for end in (low, high))
+    estimate = quantity.value(fit.finite_coefficients)
+    low, high, root = _from_profile(fit, quantity, z**2, start, limits_and_root)
+    below, above = (np.sqrt((limit - estimate) ** 2 + z**2 * people) for limit in (low, high))
     return estimate - below, estimate + above, float(np.copysign(root, estimate))
 
 
-def mean_ends(fit: Regression, quantity: MeanShare, threshold: float, top: Summit) -> tuple[float, float]:
-    """Find both ends of a sum of shares, from the maximum of the fit; they hold the estimate."""
-    ends = _followed(
-        fit, quantity, threshold, top, lambda profile: tuple(profile.end(threshold, side) for side in (-1, 1))
+def mean_share_limits(
+    fit: Regression, quantity: MeanShare, threshold: float, start: ProfileStart
+) -> tuple[float, float]:
+    """Give both limits of a sum of shares by its profile, from the maximum of the fit; they hold the estimate."""
+    low, high = _from_profile(
+        fit, quantity, threshold, start, lambda profile: tuple(profile.limit(threshold, side) for side in (-1, 1))
     )
-    return ends[0], ends[1]
+    return low, high
 
 
-def _followed(
+def _from_profile(
     fit: Regression,
     quantity: MeanShare,
     threshold: float,
-    top: Summit,
-    found: Callable[[MeanProfile], tuple[float, ...]],
+    start: ProfileStart,
+    limits: Callable[[MeanProfile], tuple[float, ...]],
 ) -> tuple[float, ...]:
-    """Ask a profile for its ends and what follows; from a better optimum, if one is met. The ends hold the estimate."""
-    estimate = quantity.value(fit.point)
-    for _ in range(TRIALS):
+    """Ask a profile for its limits and what follows; from a better optimum, if one is met. They hold the estimate."""
+    estimate = quantity.value(fit.finite_coefficients)
+    for _ in range(BETTER_OPTIMA):
         try:
-            low, high, *rest = found(MeanProfile(top, quantity))
+            low, high, *rest = limits(MeanProfile(start, quantity))
         except FalseOptimumError as error:
-            top = summit(fit, threshold, error.coefficients)
+            start = profile_start(fit, threshold, error.coefficients)
         else:
             return min(low, estimate), max(high, estimate), *rest
     raise too_many_maxima()
@@ -265,14 +274,14 @@ def _loss_at_0(profile: MeanProfile, people: float) -> float:
 
     For the population it is the loss at the t with :math:`(\hat h - t)^2 + v\,\mathrm{loss}(t) = \hat h^2`.
     """
-    end = 0.0
+    limit = 0.0
     if people > 0 and profile.estimate != 0:
         size = abs(profile.estimate)
-        end = float(
+        limit = float(
             brentq(
                 lambda t: (profile.estimate - t) ** 2 + people * profile.loss(t) - size**2,
                 *sorted((0.0, profile.estimate)),
                 xtol=1e-6 * size,
             )
         )
-    return profile.loss(end)
+    return profile.loss(limit)

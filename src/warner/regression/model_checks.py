@@ -234,7 +234,7 @@ class ModelCheck(Result):
         return [f"Groups of like predictions: {said}.", *tabulated(columns, left=0)]
 
 
-def checked(fit: Regression) -> ModelCheck:
+def check_model(fit: Regression) -> ModelCheck:
     """Check a model against its cells; see `Regression.check`."""
     cells = cells_of(fit)
     small = tuple(_named(fit, cells, cell) for cell in np.flatnonzero(cells.people < SMALL).tolist())
@@ -290,7 +290,7 @@ def _grouped(fit: Regression, cells: Cells) -> Grouped | str:
     table = rows.tables[0]
     assert table is not None
     x = rows.x[cells.first]
-    shares = specification.shares_at(fit.point, x)
+    shares = specification.shares_at(fit.finite_coefficients, x)
     predicted = 1 - shares[:, specification.reference_place]
     order = np.argsort(predicted, kind="stable")
     middle = cells.people[order].cumsum() - cells.people[order] / 2

@@ -26,7 +26,7 @@ from warner.regression.cluster_robust import FEW, ROUGH
 from warner.regression.likelihood import Likelihood
 from warner.regression.maxima import maximise
 from warner.regression.newton import SAME_MAXIMUM_NATS, newton_ascent
-from warner.regression.small_samples import of_coefficients
+from warner.regression.small_samples import coefficient_notes
 from warner.regression.starts import Start, starts, steeper
 from warner.regression.terms import INTERCEPT
 from warner.results import Result, plain
@@ -158,16 +158,16 @@ def term_tests(fit: Regression) -> ModelTests:
     results = [_tested(fit, np.eye(len(every))[:, np.delete(every, group)]) for group in groups.values()]
     tested = sorted(place for group in groups.values() for place in group)
     return ModelTests(
-        fit.model_data.formula, tuple(groups), tuple(results), fit.people, tuple(of_coefficients(fit, tested))
+        fit.model_data.formula, tuple(groups), tuple(results), fit.people, tuple(coefficient_notes(fit, tested))
     )
 
 
-def compared(fit: Regression, smaller: Regression) -> ModelTests:
+def nested_model_test(fit: Regression, smaller: Regression) -> ModelTests:
     """Test a smaller model within a larger one; see `Regression.compare`."""
     inside = _embedding(fit, smaller)
     name = f"to {smaller.model_data.formula}"
-    result = _tested(fit, inside, None if smaller.log_likelihood is None else smaller.point)
-    return ModelTests(fit.model_data.formula, (name,), (result,), fit.people, tuple(of_coefficients(fit)))
+    result = _tested(fit, inside, None if smaller.log_likelihood is None else smaller.finite_coefficients)
+    return ModelTests(fit.model_data.formula, (name,), (result,), fit.people, tuple(coefficient_notes(fit)))
 
 
 def _tested(fit: Regression, inside: Array, known: Array | None = None) -> ModelTest:
@@ -189,7 +189,9 @@ def _likelihood_ratio(fit: Regression, inside: Array, known: Array | None) -> Mo
     mapping = inside if full.mapping is None else full.mapping @ inside
     small = Likelihood(full.rows, full.family, mapping)
     # The larger optimum with the tested coefficients at zero: of T a, the a that is nearest.
-    further = [Start("larger model", np.linalg.lstsq(inside, fit.point, rcond=None)[0].astype(np.float64))]
+    further = [
+        Start("larger model", np.linalg.lstsq(inside, fit.finite_coefficients, rcond=None)[0].astype(np.float64))
+    ]
     if known is not None:
         further.append(Start("smaller model", known))
     null = maximise(small, [*starts(small), *further], partial(steeper, small)).best
@@ -209,7 +211,7 @@ def _likelihood_ratio(fit: Regression, inside: Array, known: Array | None) -> Mo
 
 def _wald(fit: Regression, inside: Array) -> ModelTest:
     size, kept = inside.shape
-    scale = 1 / np.maximum(np.sqrt(np.diag(fit.spread)), np.finfo(float).tiny)
+    scale = 1 / np.maximum(np.sqrt(np.diag(fit.finite_covariance)), np.finfo(float).tiny)
     # C is orthogonal to T, in coefficients of like size.
     across = np.linalg.qr(inside * scale[:, np.newaxis], mode="complete")[0][:, kept:] * scale[:, np.newaxis]
     freedom = size - kept
@@ -219,7 +221,7 @@ def _wald(fit: Regression, inside: Array) -> ModelTest:
     if fit.clustered is not None and fit.clustered.unknown(across.T).any():
         return ModelTest(WALD, np.nan, freedom, np.nan, "What is tested rests on one cluster alone.")
     contrast = across.T @ fit.coefficients
-    statistic = float(contrast @ np.linalg.solve(across.T @ fit.spread @ across, contrast))
+    statistic = float(contrast @ np.linalg.solve(across.T @ fit.finite_covariance @ across, contrast))
     if fit.clustered is None:
         return ModelTest(WALD, statistic, freedom, float(chdtrc(freedom, statistic)))
     return _of_clusters(fit.clustered, across, statistic)
@@ -268,7 +270,7 @@ def _embedding(fit: Regression, smaller: Regression) -> Array:
     if inside.shape[1] >= inside.shape[0]:
         raise _not_nested(fit, smaller, "it has as many coefficients")
     if smaller.log_likelihood is not None:
-        again = Likelihood(large.observations, smaller.specification.family, mapping).value(smaller.point)
+        again = Likelihood(large.observations, smaller.specification.family, mapping).value(smaller.finite_coefficients)
         if abs(again - smaller.log_likelihood) > 1e-6 + AGREE * abs(again):
             raise ValueError(
                 "both models must be fitted to the same people, but the reports do not agree; leave out people with "

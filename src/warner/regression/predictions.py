@@ -1,11 +1,11 @@
-r"""Shares that a model predicts: for people with given covariates, or on average over the people of the sample.
+r"""Predicted shares: for people with given covariates, or on average over the people of the sample.
 
 The interval of the share of one profile is that of the profile likelihood of its log-odds (of the share itself for
-answers between others in an order), where that is taken for coefficients (`limits`): near the noise floor nothing else
-keeps its level. Wald's interval is found on the scale of the log-odds, where it is nearly symmetric: for two answers
-:math:`x'b \pm z\,\mathrm{se}`, for more :math:`\operatorname{logit}\theta_k` with the error of the delta method. It is
-taken where the reports tell much and the profile confirms both its ends; for means over people (`means`), where the
-profile confirms them.
+answers between others in an order), where that is taken for coefficients (`intervals`): near the noise floor nothing
+else keeps its level. Wald's interval is found on the scale of the log-odds, where it is nearly symmetric: for two
+answers :math:`x'b \pm z\,\mathrm{se}`, for more :math:`\operatorname{logit}\theta_k` with the error of the delta
+method. It is taken where the reports tell much and the profile confirms it; for means over people (`mean_shares`),
+where the profile confirms it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,19 @@ from warner.inference.two_answers import answers_of_interest, remainder
 from warner.regression.cluster_robust import Accuracy
 from warner.regression.covariates import columns_of, number_of_rows
 from warner.regression.families import Binary, Cumulative, Softmax
-from warner.regression.intervals import Coordinates, ends_of, infinite_in, summit, taken, wald_agrees
+from warner.regression.intervals import (
+    Coordinates,
+    infinite_sign,
+    interval_method,
+    profile_start,
+    quantity_limits,
+    wald_agrees,
+)
 from warner.regression.likelihood import Likelihood
 from warner.regression.mean_profiles import MeanShare
-from warner.regression.mean_shares import boundary_notes, check_target, mean_ends, mean_limits, mean_over_people
+from warner.regression.mean_shares import boundary_notes, check_target, mean_limits, mean_over_people, mean_share_limits
 from warner.regression.profiles import Combination, LogOdds
-from warner.regression.small_samples import cautions
+from warner.regression.small_samples import small_sample_notes
 from warner.regression.terms import by_name
 from warner.results import Result, critical_value, freedom_column, rows
 from warner.typesetting import Printed, in_digits, labels, share_columns
@@ -40,13 +47,13 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Label
     from warner.documents import Document
     from warner.regression.covariates import Columns
-    from warner.regression.intervals import Summit
+    from warner.regression.intervals import ProfileStart
     from warner.regression.links import Link
     from warner.regression.profiles import Quantity
     from warner.regression.regressions import Regression
 
-EMPTY = 1e-6  # a share below this is on the boundary: its log-odds are as good as infinite
-LISTED = 5
+BOUNDARY_SHARE = 1e-6  # below which a share is on the boundary: its log-odds are as good as infinite
+NAMES_LISTED = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -162,7 +169,7 @@ class Prediction(Result):
         """Say whom means are over."""
         if not self.averaged and self.profiles:
             return []
-        over = f", with {enumerated(list(self.averaged), LISTED)} as they are" if self.profiles else ""
+        over = f", with {enumerated(list(self.averaged), NAMES_LISTED)} as they are" if self.profiles else ""
         whom = "these people" if self.target == "realised" else "the population that they are a sample of"
         return [f"Means over {counted(self.people, 'person', 'people')}{over}; intervals are for {whom}."]
 
@@ -175,47 +182,46 @@ def _shown(value: object) -> str:
     return in_digits(value, 6).replace(",", "") if isinstance(value, float) else str(value)
 
 
-def predicted(
+def predict_shares(
     fit: Regression, profiles: Any = None, *, level: float = 0.95, target: str = "realised", interval: str = "auto"
 ) -> Prediction:
     """Predict shares; see `Regression.predict`."""
-    method = taken(fit, interval)
+    method = interval_method(fit, interval)
     check_target(target)
     variables = fit.model_data.terms.variables
     given = {} if profiles is None else _given(profiles, variables)
     averaged = tuple(name for name in variables if name not in given)
     if profiles is not None and not averaged:
-        found = _of_profiles(fit, fit.model_data.terms.matrix(given), level, method)
+        predicted = for_profiles(fit, fit.model_data.terms.matrix(given), level, method)
     else:
-        found = _of_means(fit, given, target, level, interval if method != "none" else "none")
-    low, high, methods = zip(*found.ends, strict=True)
-    errors, freedom = found.accuracy
+        predicted = means(fit, given, target, level, interval if method != "none" else "none")
+    errors, freedom = predicted.accuracy
     return Prediction(
         given,
         averaged,
         fit.specification.domain,
-        found.shares,
+        predicted.shares,
         errors,
-        np.array(low),
-        np.array(high),
-        methods,
+        np.array([row.low for row in predicted.limits]),
+        np.array([row.high for row in predicted.limits]),
+        tuple(row.methods for row in predicted.limits),
         level,
         target,
         fit.people,
         freedom,
-        tuple(_notes(fit, given, found)),
+        tuple(_notes(fit, given, predicted)),
     )
 
 
-def _notes(fit: Regression, given: Columns, found: _Found) -> list[str]:
-    """Say where the reports tell too little, or clusters are few."""
-    errors, freedom = found.accuracy
+def _notes(fit: Regression, given: Columns, predicted: PredictedShares) -> list[str]:
+    """Say where the reports tell too little about a predicted share, or clusters are few."""
+    errors, freedom = predicted.accuracy
     inside = ~np.isnan(errors[:, 0])
     rows = range(number_of_rows(given)) if given else ()
     names = [", ".join(f"{name} = {_shown(column[row])}" for name, column in given.items()) for row in rows]
     named = [name for name, known in zip(names or ["the mean"], inside.tolist(), strict=True) if known]
     said = [] if inside.all() or fit.penalty is not None else boundary_notes(fit)
-    said += cautions(fit, named, found.slopes[inside])
+    said += small_sample_notes(fit, named, predicted.gradients[inside])
     return said + ([] if fit.clustered is None or freedom is None else fit.clustered.sentences(freedom))
 
 
@@ -229,63 +235,112 @@ def _given(profiles: Any, variables: Sequence[str]) -> Columns:
     if strange or not profiles:
         raise ValueError(
             f"profiles must give variables of the model ({enumerated([repr(name) for name in variables], 8)}), "
-            f"but got {enumerated([repr(name) for name in strange], LISTED) or 'none'}"
+            f"but got {enumerated([repr(name) for name in strange], NAMES_LISTED) or 'none'}"
         )
     return columns_of(profiles, list(profiles))
 
 
-# Intervals
-
-Ends = tuple["Array", "Array", tuple[str, ...]]
+# Shares with their intervals
 
 
-class _Found(NamedTuple):
-    """Shares, derivatives of those of the first answer in the coefficients, errors, and intervals."""
+class ShareLimits(NamedTuple):
+    """The intervals of the shares of all answers in one row, (k,), and how each was found."""
+
+    low: Array
+    high: Array
+    methods: tuple[str, ...]
+
+
+class PredictedShares(NamedTuple):
+    """Shares, (rows, k), gradients of those of the first answer in the coefficients, errors, and intervals by row."""
 
     shares: Array
-    slopes: Array
+    gradients: Array
     accuracy: Accuracy
-    ends: list[Ends]
+    limits: list[ShareLimits]
 
 
-def _of_means(fit: Regression, given: Columns, target: str, level: float, method: str) -> _Found:
-    """Give means over people, with some variables set to each row of values in turn."""
+def means(fit: Regression, given: Columns, target: str, level: float, method: str) -> PredictedShares:
+    """Give mean shares over people, with some variables set to each row of values in turn."""
     rows = range(number_of_rows(given))
-    means = [mean_over_people(fit, {name: column[row] for name, column in given.items()}) for row in rows]
-    found = [mean_limits(fit, mean, target, method, level, partial(_around, fit)) for mean in means]
-    freedom = None if fit.clustered is None else np.array([one.freedom for one in found])
-    accuracy = Accuracy(np.array([one.errors for one in found]), freedom)
-    shares, slopes = np.array([mean.shares for mean in means]), np.array([mean.slopes[0] for mean in means])
-    return _Found(shares, slopes, accuracy, [(one.low, one.high, one.methods) for one in found])
+    averages = [mean_over_people(fit, {name: column[row] for name, column in given.items()}) for row in rows]
+    limits = [mean_limits(fit, mean, target, method, level, partial(_wald, fit)) for mean in averages]
+    freedom = None if fit.clustered is None else np.array([one.freedom for one in limits])
+    return PredictedShares(
+        np.array([mean.shares for mean in averages]),
+        np.array([mean.slopes[0] for mean in averages]),
+        Accuracy(np.array([one.errors for one in limits]), freedom),
+        [ShareLimits(one.low, one.high, one.methods) for one in limits],
+    )
 
 
-def _of_profiles(fit: Regression, x: Array, level: float, method: str) -> _Found:
+def for_profiles(fit: Regression, x: Array, level: float, method: str) -> PredictedShares:
     """Give the shares of people with each row of columns."""
-    shares, slopes = fit.specification.shares_at(fit.point, x), fit.specification.slopes_at(fit.point, x)
-    errors, freedom = fit.accuracy(slopes)
-    reach = np.broadcast_to(critical_value(level, freedom), shares.shape)
+    b = fit.finite_coefficients
+    shares, gradients = fit.specification.shares_at(b, x), fit.specification.share_gradients(b, x)
+    errors, freedom = fit.accuracy(gradients)
     if fit.infinity is not None or fit.specification.empty:  # on the boundary there is no standard error
-        errors[(shares < EMPTY) | (shares > 1 - EMPTY)] = np.nan
-    top = summit(fit, float(critical_value(level)) ** 2) if method in {"profile", "either"} else None
-    ends = [
-        _of_profile(fit, row, share, error, times, method, top)
-        for row, share, error, times in zip(x, shares, errors, reach, strict=True)
-    ]
-    return _Found(shares, slopes[:, 0], Accuracy(errors, freedom), ends)
+        errors[(shares < BOUNDARY_SHARE) | (shares > 1 - BOUNDARY_SHARE)] = np.nan
+    quantiles = np.broadcast_to(critical_value(level, freedom), shares.shape)
+    low, high = _wald(fit, shares, errors, quantiles)
+    if method == "none":
+        nothing = np.full(shares.shape[1], np.nan)
+        limits = [ShareLimits(nothing, nothing, ("none",) * len(nothing))] * len(x)
+    else:
+        start = None if method == "wald" else profile_start(fit, float(critical_value(level)) ** 2)
+        intervals = _ProfileIntervals(fit, start, wald_where_confirmed=method == "either")
+        limits = [intervals.limits(*row) for row in zip(x, low, high, quantiles, strict=True)]
+    return PredictedShares(shares, gradients[:, 0], Accuracy(errors, freedom), limits)
 
 
-def _around(fit: Regression, shares: Array, errors: Array, reach: Array) -> tuple[Array, Array]:
+def _wald(fit: Regression, shares: Array, errors: Array, quantiles: Array) -> tuple[Array, Array]:
     """Give Wald's intervals: on the scale of the log-odds, or of the shares themselves where these are linear."""
     if fit.log_likelihood is None:
-        return shares - reach * errors, shares + reach * errors
-    inside = (shares > EMPTY) & (shares < 1 - EMPTY)
+        return shares - quantiles * errors, shares + quantiles * errors
+    inside = (shares > BOUNDARY_SHARE) & (shares < 1 - BOUNDARY_SHARE)
     safe = np.where(inside, shares, 0.5)
-    half = reach * errors / (safe * (1 - safe))
-    low, high = expit(logit(safe) - half), expit(logit(safe) + half)
-    # On the boundary there are no log-odds: one end is known, and the other one is not.
+    half_width = quantiles * errors / (safe * (1 - safe))
+    low, high = expit(logit(safe) - half_width), expit(logit(safe) + half_width)
+    # On the boundary there are no log-odds: one limit is known, and the other one is not.
     low = np.where(inside, low, np.where(shares < 0.5, 0.0, np.nan))
     high = np.where(inside, high, np.where(shares < 0.5, np.nan, 1.0))
     return low, high
+
+
+class _ProfileIntervals(NamedTuple):
+    """How intervals of shares are found: by profile likelihood from `start`, or Wald's."""
+
+    fit: Regression
+    start: ProfileStart | None
+    wald_where_confirmed: bool
+
+    def limits(self, x: Array, low: Array, high: Array, quantiles: Array) -> ShareLimits:
+        """Give the intervals of people with columns x, from Wald's on the scale of the log-odds."""
+        k = len(low)
+        low, high, methods = low.copy(), high.copy(), ["wald"] * k
+        for answer in range(1 if k == 2 else k):
+            wald = low[answer], high[answer]
+            low[answer], high[answer], methods[answer] = self._answer(x, answer, wald, float(quantiles[answer]))
+        if k == 2:  # the other answer has the rest
+            low[1], high[1], methods[1] = 1 - high[0], 1 - low[0], methods[0]
+        return ShareLimits(low, high, tuple(methods))
+
+    def _answer(self, x: Array, answer: int, wald: tuple[float, float], z: float) -> tuple[float, float, str]:
+        """Give the interval of the share of one answer, and its method."""
+        fit, specification = self.fit, self.fit.specification
+        odds = None if fit.log_likelihood is None else _odds(fit, x, answer)
+        two_answers = len(specification.domain) == 2
+        if odds is not None and two_answers and not infinite_sign(fit, odds.quantity, odds.coordinates):
+            wald = _wald_on_link(fit, odds, z)
+        if self.start is None or specification.domain[answer] in specification.empty:
+            return *wald, "wald"
+        share = MeanShare(specification, x[np.newaxis], np.ones(1), answer)
+        if self.wald_where_confirmed and wald_agrees(fit, share.at, wald, z):
+            return *wald, "wald"
+        if odds is None:  # of an answer between others in an order
+            return *mean_share_limits(fit, share, z**2, self.start), "profile"
+        low, high = sorted(map(odds.share, quantity_limits(fit, odds.quantity, z**2, odds.coordinates, self.start)))
+        return low, high, "profile"
 
 
 class _Odds(NamedTuple):
@@ -296,44 +351,18 @@ class _Odds(NamedTuple):
     coordinates: Coordinates
 
 
-def _of_profile(
-    fit: Regression, x: Array, shares: Array, errors: Array, reach: Array, method: str, top: Summit | None
-) -> Ends:
-    """Give the intervals of one profile: by profile likelihood from `top`, or Wald's."""
-    k, empty = len(shares), fit.specification.empty
-    if method == "none":
-        nothing = np.full(k, np.nan)
-        return nothing, nothing, ("none",) * k
-    low, high = _around(fit, shares, errors, reach)
-    methods = ["wald"] * k
-    for answer in range(1 if k == 2 else k):
-        odds = None if fit.log_likelihood is None else _odds(fit, x, answer)
-        if odds is not None and k == 2 and not infinite_in(fit, odds.quantity, odds.coordinates):
-            # On the scale of the link, whichever it is.
-            gradient = odds.quantity.gradient(fit.point)
-            middle, half = odds.quantity.value(fit.point), float(reach[answer] * fit.accuracy(gradient).errors)
-            low[answer], high[answer] = sorted((odds.share(middle - half), odds.share(middle + half)))
-        if top is None or fit.specification.domain[answer] in empty:
-            continue
-        times = float(reach[answer])
-        share, wald = MeanShare(fit.specification, x[np.newaxis], np.ones(1), answer), (low[answer], high[answer])
-        if method == "either" and wald_agrees(fit, share.at, wald, times):
-            continue
-        methods[answer] = "profile"
-        if odds is None:  # of an answer between others in an order
-            low[answer], high[answer] = mean_ends(fit, share, times**2, top)
-        else:
-            ends = ends_of(fit, odds.quantity, times**2, odds.coordinates, top)
-            low[answer], high[answer] = sorted(map(odds.share, ends))
-    if k == 2:  # the other answer has the rest
-        low[1], high[1], methods[1] = 1 - high[0], 1 - low[0], methods[0]
-    return low, high, tuple(methods)
+def _wald_on_link(fit: Regression, odds: _Odds, z: float) -> tuple[float, float]:
+    """Give Wald's interval of one of two answers on the scale of the link, whichever it is."""
+    b = fit.finite_coefficients
+    middle, half_width = odds.quantity.value(b), float(z * fit.accuracy(odds.quantity.gradient(b)).errors)
+    low, high = sorted((odds.share(middle - half_width), odds.share(middle + half_width)))
+    return low, high
 
 
 def _odds(fit: Regression, x: Array, answer: int) -> _Odds | None:
     """Give what the share of an answer is a function of; None for answers between others in an order."""
     specification = fit.specification
-    family, size = specification.family, len(fit.point)
+    family, size = specification.family, len(fit.finite_coefficients)
     same = Coordinates(fit.likelihood, np.eye(size))
     if isinstance(family, Softmax):
         if specification.mapping is not None:

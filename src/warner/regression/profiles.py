@@ -1,10 +1,10 @@
-r"""Profile likelihood: the values of a quantity that the reports do not speak against.
+r"""Profile likelihood: confidence limits of a coefficient, a linear combination, or the log-odds of an answer.
 
-The profile of a quantity h(b) at t is the largest log-likelihood with h held at t. The interval is all t with
+The profile of a quantity h(b) at t is the largest log-likelihood with h fixed at t. The interval is all t with
 :math:`2(\ell_{\max} - \ell_p(t)) \le \chi^2`. It needs no standard error, so it is right near the noise floor, where
-the likelihood is lopsided, and for estimates at infinity, which get one infinite end.
+the likelihood is lopsided, and for estimates at infinity, which get one infinite limit.
 
-What is held is a linear function of the coefficients, or the log-odds of one answer among several at some columns x:
+What is fixed is a linear function of the coefficients, or the log-odds of one answer among several at some columns x:
 
 .. math:: h(b) = c'b - \log\textstyle\sum_{l \ne k} e^{x'b_l}.
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array
 
-CLOSE = 1e-8  # how far twice the log-likelihood may be from its quantile at an end
-EVALUATIONS = 100
-FARTHEST = 60.0  # movement of a predictor beyond which a profile that stays as it is has reached its limit
-ENDLESS = 1e6
-LEVEL_GROUND = 1e-6
-BRANCHES = 4  # how often an end may turn out to lie on a lower branch
+LOSS_TOLERANCE = 1e-8  # how far twice the loss of log-likelihood may be from its quantile at a limit
+PROFILE_EVALUATIONS = 100  # for one limit
+FLAT_FROM_PREDICTOR = 60.0  # change of a predictor beyond which a profile that does not change has no limit
+FARTHEST_PREDICTOR = 1e6  # change of a predictor beyond which it has none in any case
+FLAT_LOSS = 1e-6  # change of twice the loss below which a profile does not change
+BRANCH_CHANGES = 4  # how often a limit may turn out to lie on a lower branch
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +103,8 @@ class LogOdds:
 Quantity = Combination | LogOdds
 
 
-class Held(Likelihood):
-    r"""A likelihood in which a quantity is held, as a function of all coefficients but the pivot.
+class ConstrainedLikelihood(Likelihood):
+    r"""A likelihood in which a quantity is fixed, as a function of all coefficients but the pivot.
 
     With g and I the gradient and the information in all of them, and J the derivatives of all in the free ones, the
     gradient is :math:`J'g`, and the information :math:`J'IJ - g_p\,\partial^2 b_p`.
@@ -127,40 +127,40 @@ class Held(Likelihood):
         root = np.linalg.inv(super().basis)[:, self.free]
         return np.asarray(np.linalg.inv(np.linalg.qr(root, mode="r")))
 
-    def whole(self, free: Array) -> Array:
-        """Give all coefficients: the pivot is what makes the quantity what it is held at."""
+    def all_coefficients(self, free: Array) -> Array:
+        """Give all coefficients: the pivot is what gives the quantity its fixed value."""
         b = np.zeros(len(free) + 1)
         b[self.free] = free
-        b[self.quantity.pivot] = (self.target - self.quantity.value(b)) / self._lift(b)
+        b[self.quantity.pivot] = (self.target - self.quantity.value(b)) / self._gradient_at_pivot(b)
         return b
 
-    def _lift(self, b: Array) -> float:
+    def _gradient_at_pivot(self, b: Array) -> float:
         return float(self.quantity.gradient(b)[self.quantity.pivot])
 
     def value(self, b: Array) -> float:
         """Give the log-likelihood at free coefficients."""
-        return super().value(self.whole(b))
+        return super().value(self.all_coefficients(b))
 
     def at(self, b: Array) -> Expansion:
         """Give the log-likelihood, its gradient and its information in the free coefficients."""
-        whole = self.whole(b)
-        place = super().at(whole)
-        pivot, lift = self.quantity.pivot, self._lift(whole)
-        self._jacobian[pivot] = -self.quantity.gradient(whole)[self.free] / lift
-        information = self._jacobian.T @ place.information @ self._jacobian
-        bend = self.quantity.curvature(whole)
-        if bend is not None:
-            information += place.gradient[pivot] / lift * bend[np.ix_(self.free, self.free)]
-        return Expansion(place.value, place.gradient @ self._jacobian, information)
+        every = self.all_coefficients(b)
+        here = super().at(every)
+        pivot, at_pivot = self.quantity.pivot, self._gradient_at_pivot(every)
+        self._jacobian[pivot] = -self.quantity.gradient(every)[self.free] / at_pivot
+        information = self._jacobian.T @ here.information @ self._jacobian
+        second = self.quantity.curvature(every)
+        if second is not None:
+            information += here.gradient[pivot] / at_pivot * second[np.ix_(self.free, self.free)]
+        return Expansion(here.value, here.gradient @ self._jacobian, information)
 
     def predictor_change(self, direction: Array) -> Array:
-        """Give by how much predictors move along a direction of the free coefficients, to first order."""
+        """Give the change of all predictors along a direction of the free coefficients, to first order."""
         return super().predictor_change(self._jacobian @ direction)
 
-    def slope(self, b: Array) -> float:
-        """Give the derivative of the profile in what the quantity is held at, at a maximum."""
-        whole = self.whole(b)
-        return float(super().at(whole).gradient[self.quantity.pivot]) / self._lift(whole)
+    def profile_derivative(self, b: Array) -> float:
+        """Give the derivative of the profile in the value of the quantity, at a maximum."""
+        every = self.all_coefficients(b)
+        return float(super().at(every).gradient[self.quantity.pivot]) / self._gradient_at_pivot(every)
 
 
 class FalseOptimumError(Exception):
@@ -171,32 +171,32 @@ class FalseOptimumError(Exception):
         self.coefficients, self.gain = coefficients, gain
 
 
-class _Solution(NamedTuple):
-    """A point of the profile: what is held, the free coefficients, twice the loss, and its derivative."""
+class _ProfilePoint(NamedTuple):
+    """A point of the profile: the value of the quantity, the free coefficients, twice the loss, and its derivative."""
 
     target: float
     free: Array
     loss: float
-    slope: float
+    derivative: float
 
 
 class Profile:
-    """The profile of a quantity.
+    """The profile likelihood of a quantity.
 
     Parameters
     ----------
     likelihood : Likelihood
         Of all coefficients.
     quantity : Quantity
-        What is held.
-    point : array
-        The coefficients of the maximum; where it lies at infinity, some that are as good.
-    top : float
+        What is fixed.
+    coefficients : array
+        Those of the maximum; where it lies at infinity, some that are as good.
+    log_likelihood : float
         The log-likelihood there.
     covariance : array
-        Of the coefficients; it says where to look for the ends.
-    others : sequence of array
-        Further coefficients from which each end is tried, lest it lie on a lower branch of the profile.
+        Of the coefficients; it says where to look for the limits.
+    starts : sequence of array
+        Further coefficients from which each limit is tried, lest it lie on a lower branch of the profile.
     unit : float
         How far a predictor moves for one unit of the quantity.
     """
@@ -205,64 +205,67 @@ class Profile:
         self,
         likelihood: Likelihood,
         quantity: Quantity,
-        point: Array,
-        top: float,
+        coefficients: Array,
+        log_likelihood: float,
         covariance: Array,
-        others: Sequence[Array] = (),
+        starts: Sequence[Array] = (),
         unit: float = 1.0,
     ) -> None:
-        self.held = Held(likelihood, quantity)
-        self.top, self.unit = top, unit
-        gradient = quantity.gradient(point)
-        self.estimate = quantity.value(point)
+        self.constrained = ConstrainedLikelihood(likelihood, quantity)
+        self.log_likelihood, self.unit = log_likelihood, unit
+        gradient = quantity.gradient(coefficients)
+        self.estimate = quantity.value(coefficients)
         along = covariance @ gradient
         variance = float(gradient @ along)
-        told = np.isfinite(variance) and variance > 0
-        self.error = float(np.sqrt(variance)) if told else 1 / unit
+        known = np.isfinite(variance) and variance > 0
+        self.error = float(np.sqrt(variance)) if known else 1 / unit
         # Where the free coefficients are expected to go as the quantity moves: a regression on it.
-        self._tangent = along[self.held.free] / variance if told and np.isfinite(along).all() else None
-        self._origin = _Solution(self.estimate, point[self.held.free], 0.0, 0.0)
-        self._others = [b[self.held.free] for b in others]
+        free = self.constrained.free
+        self._tangent = along[free] / variance if known and np.isfinite(along).all() else None
+        self._origin = _ProfilePoint(self.estimate, coefficients[free], 0.0, 0.0)
+        self._starts = [b[free] for b in starts]
 
     def loss(self, target: float) -> float:
-        """Give twice the log-likelihood that is lost where the quantity is held at a value."""
-        solution = self._solved(target, [self._origin])
-        return self._highest(solution).loss
+        """Give twice the log-likelihood that is lost where the quantity has a value."""
+        return self._on_best_branch(self._point(target, [self._origin])).loss
 
-    def end(self, quantile: float, side: int) -> float:
+    def limit(self, quantile: float, side: int) -> float:
         """Give the lower (side -1) or upper (+1) value at which twice the loss is the quantile; infinite if none is."""
         path = [self._origin]
         inside, outside = self._origin, None
         target = self.estimate + side * np.sqrt(quantile) * self.error
-        branches = 0
-        for _ in range(EVALUATIONS):
-            here = self._solved(target, path)
+        changes = 0
+        for _ in range(PROFILE_EVALUATIONS):
+            here = self._point(target, path)
             path = [*path[-1:], here]
-            if abs(here.loss - quantile) < CLOSE:
-                highest = self._highest(here)
-                branches += 1
-                if highest is here or branches > BRANCHES:
+            if abs(here.loss - quantile) < LOSS_TOLERANCE:
+                best = self._on_best_branch(here)
+                changes += 1
+                if best is here or changes > BRANCH_CHANGES:
                     return here.target
-                here, outside = highest, None  # on a higher branch: farther out
+                here, outside = best, None  # on a higher branch the limit is farther out
                 path = [here]
             if here.loss > quantile:
                 outside = here
             else:
-                if outside is None and self._level(inside, here):
+                if outside is None and self._is_flat(inside, here):
                     return float(side * np.inf)
                 inside = here
             target = self._next(inside, outside, here, quantile, side)
         return float(target)
 
-    def _level(self, before: _Solution, here: _Solution) -> bool:
+    def _is_flat(self, before: _ProfilePoint, here: _ProfilePoint) -> bool:
         """Tell whether the profile has become flat, far out."""
         moved = abs(here.target - self.estimate) * self.unit
-        return moved > ENDLESS or (moved > FARTHEST and abs(here.loss - before.loss) < LEVEL_GROUND)
+        unchanged = abs(here.loss - before.loss) < FLAT_LOSS
+        return moved > FARTHEST_PREDICTOR or (moved > FLAT_FROM_PREDICTOR and unchanged)
 
-    def _next(self, inside: _Solution, outside: _Solution | None, here: _Solution, quantile: float, side: int) -> float:
+    def _next(
+        self, inside: _ProfilePoint, outside: _ProfilePoint | None, here: _ProfilePoint, quantile: float, side: int
+    ) -> float:
         """Take a step of Newton's method on the root of the loss, which is almost linear; else halve or double."""
         root = np.sqrt(max(here.loss, 0.0))
-        step = (np.sqrt(quantile) - root) * 2 * root / here.slope if here.slope * side > 0 else np.inf
+        step = (np.sqrt(quantile) - root) * 2 * root / here.derivative if here.derivative * side > 0 else np.inf
         target = here.target + step
         if outside is not None:
             low, high = sorted((inside.target, outside.target))
@@ -270,39 +273,41 @@ class Profile:
         farthest = self.estimate + 2 * (here.target - self.estimate)
         return float(target) if 0 < step * side <= abs(farthest - here.target) else farthest
 
-    def _solved(self, target: float, path: Sequence[_Solution]) -> _Solution:
-        """Climb to the maximum with the quantity held, from where the last ones lead to."""
+    def _point(self, target: float, path: Sequence[_ProfilePoint]) -> _ProfilePoint:
+        """Maximise with the quantity fixed, from where the last points lead to."""
         last = path[-1]
-        for _ in range(EVALUATIONS):
-            self.held.target = target
+        for _ in range(PROFILE_EVALUATIONS):
+            self.constrained.target = target
             for start in self._expected(target, path):
-                if np.isfinite(self.held.value(start)):
-                    return self._climbed(start)
+                if np.isfinite(self.constrained.value(start)):
+                    return self._maximised(start)
             target = (target + last.target) / 2  # out of bounds: nearer to what is known
         raise ValueError("the profile likelihood could not be followed; use interval='wald'")
 
-    def _expected(self, target: float, path: Sequence[_Solution]) -> list[Array]:
+    def _expected(self, target: float, path: Sequence[_ProfilePoint]) -> list[Array]:
+        """Extrapolate the free coefficients: along the last two points, or along the tangent at the estimate."""
         last = path[-1]
         if len(path) > 1 and last.target != path[-2].target:
-            slope = (last.free - path[-2].free) / (last.target - path[-2].target)
-            return [last.free + (target - last.target) * slope, last.free]
+            secant = (last.free - path[-2].free) / (last.target - path[-2].target)
+            return [last.free + (target - last.target) * secant, last.free]
         if self._tangent is not None:
             return [last.free + (target - last.target) * self._tangent, last.free]
         return [last.free]
 
-    def _climbed(self, start: Array, known: Sequence[LocalMaximum] = ()) -> _Solution:
-        peak = newton_ascent(self.held, start, known=known)
-        loss = 2 * (self.top - peak.value)
-        if loss < -2 * SAME_MAXIMUM_NATS - 1e-12 * abs(self.top):
-            raise FalseOptimumError(self.held.whole(peak.coefficients), -loss / 2)
-        return _Solution(self.held.target, peak.coefficients, loss, -2 * self.held.slope(peak.coefficients))
+    def _maximised(self, start: Array, known: Sequence[LocalMaximum] = ()) -> _ProfilePoint:
+        maximum = newton_ascent(self.constrained, start, known=known)
+        loss, b = 2 * (self.log_likelihood - maximum.value), maximum.coefficients
+        if loss < -2 * SAME_MAXIMUM_NATS - 1e-12 * abs(self.log_likelihood):
+            raise FalseOptimumError(self.constrained.all_coefficients(b), -loss / 2)
+        return _ProfilePoint(self.constrained.target, b, loss, -2 * self.constrained.profile_derivative(b))
 
-    def _highest(self, here: _Solution) -> _Solution:
-        """Try other starts at the same place, and give the highest maximum."""
-        self.held.target = here.target
-        for start in self._others:
-            if np.isfinite(self.held.value(start)):
-                other = self._climbed(start, [LocalMaximum(here.free, self.top - here.loss / 2, 0.0, converged=True)])
+    def _on_best_branch(self, here: _ProfilePoint) -> _ProfilePoint:
+        """Maximise from other starts with the same value of the quantity, and give the highest maximum."""
+        self.constrained.target = here.target
+        for start in self._starts:
+            if np.isfinite(self.constrained.value(start)):
+                known = LocalMaximum(here.free, self.log_likelihood - here.loss / 2, 0.0, converged=True)
+                other = self._maximised(start, [known])
                 if other.loss < here.loss - 2 * SAME_MAXIMUM_NATS:
                     here = other
         return here

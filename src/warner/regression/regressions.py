@@ -17,17 +17,17 @@ from warner.regression.cluster_robust import Accuracy
 from warner.regression.data import model_data
 from warner.regression.identification import refuse_dependent, refuse_exact, refuse_too_few, refuse_unidentified
 from warner.regression.infinite_estimates import infinite_estimates
-from warner.regression.intervals import limits, warned
-from warner.regression.jeffreys import penalised
+from warner.regression.intervals import coefficient_limits, warn_of_better_optimum
+from warner.regression.jeffreys import penalised_maximum
 from warner.regression.likelihood import Likelihood
 from warner.regression.linear_probability import least_squares
 from warner.regression.margins import marginal_effects
 from warner.regression.maxima import maximum_likelihood
-from warner.regression.model_checks import checked
-from warner.regression.model_tests import compared, criteria, term_tests
-from warner.regression.predictions import predicted
-from warner.regression.sensitivity import sensitivities
-from warner.regression.small_samples import coefficient_names, of_coefficients
+from warner.regression.model_checks import check_model
+from warner.regression.model_tests import criteria, nested_model_test, term_tests
+from warner.regression.predictions import predict_shares
+from warner.regression.sensitivity import sensitivity_to_cheating
+from warner.regression.small_samples import coefficient_names, coefficient_notes
 from warner.regression.specifications import check_options, specified
 from warner.regression.standard_errors import check_errors, clustered, covariance, default_errors
 from warner.regression.starts import Start
@@ -48,13 +48,13 @@ if TYPE_CHECKING:
     from warner.regression.cluster_robust import ClusterRobust
     from warner.regression.data import ModelData
     from warner.regression.infinite_estimates import InfiniteEstimate, Infinity
-    from warner.regression.intervals import Limits
+    from warner.regression.intervals import CoefficientLimits
     from warner.regression.margins import Margins
     from warner.regression.maxima import Optimum
     from warner.regression.model_checks import ModelCheck
     from warner.regression.model_tests import Criteria, ModelTests
     from warner.regression.predictions import Prediction
-    from warner.regression.sensitivity import Sensitivities
+    from warner.regression.sensitivity import RegressionSensitivity
     from warner.regression.specifications import Specification
     from warner.typesetting import Printed
 
@@ -73,7 +73,7 @@ class Regression(Result):
         Which coefficients there are, and how shares follow from them.
     coefficients : array
         The estimates, in the order of ``specification.coefficients``; infinite, or NaN, where there is no finite one.
-    point : array
+    finite_coefficients : array
         Coefficients that are all finite, and as good as the estimates: shares are evaluated there.
     covariance : array
         Of the estimates; NaN where they are not finite.
@@ -100,7 +100,7 @@ class Regression(Result):
     model_data: ModelData
     specification: Specification
     coefficients: Array
-    point: Array
+    finite_coefficients: Array
     covariance: Array
     errors: str
     penalty: str | None = None
@@ -135,7 +135,7 @@ class Regression(Result):
         people = self.model_data.observations
         total = float(people.weight.sum())
         worth = float(effective_number(total, people.square.sum())) / total if people.sampling.weighted else 1.0
-        return self.likelihood.effective(self.point) * worth
+        return self.likelihood.effective(self.finite_coefficients) * worth
 
     @property
     def standard_errors(self) -> Array:
@@ -145,12 +145,14 @@ class Regression(Result):
     @cached_property
     def freedom(self) -> Array | None:
         """Degrees of freedom of Student's t of each coefficient; None without clusters, for the normal distribution."""
-        return None if self.clustered is None else self.clustered.accuracy(np.eye(len(self.point))).freedom
+        return (
+            None if self.clustered is None else self.clustered.accuracy(np.eye(len(self.finite_coefficients))).freedom
+        )
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What must be said of intervals and p-values where reports tell little, or clusters are few or unequal."""
-        told = tuple(of_coefficients(self))
+        told = tuple(coefficient_notes(self))
         if self.clustered is None:
             return told
         return (*told, *self.clustered.notes(coefficient_names(self), np.isfinite(self.coefficients)))
@@ -159,17 +161,17 @@ class Regression(Result):
         """Give errors and degrees of freedom of what has these derivatives in the coefficients, (..., coefficients)."""
         if self.clustered is not None:
             return self.clustered.accuracy(slopes)
-        variance = np.einsum("...i,ij,...j->...", slopes, self.spread, slopes)
+        variance = np.einsum("...i,ij,...j->...", slopes, self.finite_covariance, slopes)
         return Accuracy(np.sqrt(np.maximum(variance, 0.0)), None)
 
     @cached_property
-    def spread(self) -> Array:
+    def finite_covariance(self) -> Array:
         """The covariances at `point`, without the directions in which the likelihood is flat: for shares."""
         if self.clustered is not None:
             return self.clustered.covariance
         if self.infinity is None:
             return self.covariance
-        return covariance(self.likelihood, self.point, self.errors, flat=True)
+        return covariance(self.likelihood, self.finite_coefficients, self.errors, flat=True)
 
     @cached_property
     def infinite(self) -> tuple[InfiniteEstimate, ...]:
@@ -178,26 +180,27 @@ class Regression(Result):
 
     @cached_property
     def profile_starts(self) -> tuple[Array, ...]:
-        """The usual starts, from which the ends of profiles are tried."""
+        """The usual starts, from which confidence limits by profiles are tried as well."""
         return self.starts or tuple(start.coefficients for start in all_starts(self.likelihood))
 
-    def limits(self, level: float = 0.95, interval: str = "auto") -> Limits:
+    def limits(self, level: float = 0.95, interval: str = "auto") -> CoefficientLimits:
         """Give the interval of each coefficient; warn if a better optimum was met on the way."""
         if (level, interval) not in self._limits:
-            self._limits[level, interval] = limits(self, level, interval)
-        return warned(self, self._limits[level, interval])
+            self._limits[level, interval] = coefficient_limits(self, level, interval)
+        warn_of_better_optimum(self, self._limits[level, interval])
+        return self._limits[level, interval]
 
     @cached_property
-    def _limits(self) -> dict[tuple[float, str], Limits]:
-        """Intervals that were found before."""
+    def _limits(self) -> dict[tuple[float, str], CoefficientLimits]:
+        """Intervals that were computed before."""
         return {}
 
     def better(self, level: float = 0.95) -> Regression:
         """Look for a higher likelihood along the profiles of all coefficients; the fit itself if there is none."""
-        ends = limits(self, level, interval="profile")
-        if ends.better is None:
+        limits = coefficient_limits(self, level, interval="profile")
+        if limits.better is None:
             return self
-        more = [Start("profile", ends.better)]
+        more = [Start("profile", limits.better)]
         return fitted(self.model_data, self.specification, errors=self.errors, more=more)
 
     def table(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> dict[str, Counts]:
@@ -229,18 +232,18 @@ class Regression(Result):
         """
         if odds and self.specification.link != "logit":
             raise ValueError(f"odds must be left out for the link {self.specification.link!r}: it has no odds ratios")
-        ends, names, b = self.limits(level, interval), self.specification.coefficients, self.coefficients
+        limits, names, b = self.limits(level, interval), self.specification.coefficients, self.coefficients
         shown = np.exp if odds else np.asarray
         per_unit = np.where(np.isfinite(b), np.exp(b), np.nan) if odds else 1.0  # the derivative of what is shown
         table = coefficients(
             {"term": (name.term for name in names), "answer": (name.answer for name in names)},
             shown(b),
             per_unit * self.standard_errors,
-            ends.statistic,
-            shown(ends.low),
-            shown(ends.high),
+            limits.statistic,
+            shown(limits.low),
+            shown(limits.high),
             freedom=self.freedom,
-            methods=ends.method,
+            methods=limits.method,
         )
         return {"odds_ratio" if odds and name == "estimate" else name: column for name, column in table.items()}
 
@@ -336,7 +339,7 @@ class Regression(Result):
         1    yes     60.00 %  3.15 %  53.81 % to 66.14 %
         the share of 'no' is 100 % minus that of 'yes'
         """
-        return predicted(self, profiles, level=level, target=target, interval=interval)
+        return predict_shares(self, profiles, level=level, target=target, interval=interval)
 
     def margins(
         self,
@@ -370,7 +373,7 @@ class Regression(Result):
         The likelihood ratio; Wald's test with sampling weights, clusters, strata, robust errors or linear shares. Both
         models must be of the same people, under the same designs.
         """
-        return compared(self, smaller)
+        return nested_model_test(self, smaller)
 
     def terms(self) -> ModelTests:
         """Test each term of the model, all its coefficients at once, with all others in the model."""
@@ -381,11 +384,11 @@ class Regression(Result):
 
         Cells of fewer than 5 people are named: there a model says something about single people.
         """
-        return checked(self)
+        return check_model(self)
 
     def sensitivity(
         self, report: Label, shares: Sequence[Number] = (0, 0.05, 0.1, 0.2), *, level: float = 0.95
-    ) -> Sensitivities:
+    ) -> RegressionSensitivity:
         """Show how the results depend on people who give a safe report regardless of the design.
 
         Parameters
@@ -398,7 +401,7 @@ class Regression(Result):
         level : float
             Confidence level of the intervals.
         """
-        return sensitivities(self, report, shares, level=level)
+        return sensitivity_to_cheating(self, report, shares, level=level)
 
     @cached_property
     def criteria(self) -> Criteria:
@@ -591,7 +594,7 @@ def _fitted_with_penalty(data: ModelData, specification: Specification, kind: st
     likelihood = Likelihood(data.observations, specification.family, specification.mapping)
     null = next(all_starts(likelihood)).coefficients
     refuse_unidentified(likelihood, null, [str(name) for name in specification.coefficients])
-    best = penalised(likelihood, null)
+    best = penalised_maximum(likelihood, null)
     b = best.coefficients
     spread, robust = _covariance_at(likelihood, b, kind)
     return Regression(data, specification, b, b, spread, kind, penalty, best.value, best.gap, tried=1, clustered=robust)

@@ -36,7 +36,7 @@ INDEPENDENT = "Cheating is assumed to be independent of the answer and of the co
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sensitivities(Result):
+class RegressionSensitivity(Result):
     """A regression under several shares of people who give the safe report regardless of the design.
 
     Attributes
@@ -142,7 +142,9 @@ class Sensitivities(Result):
         return "\n".join([head, *tabulated(columns, left=2), INDEPENDENT, *self.notes])
 
 
-def sensitivities(fit: Regression, safe: Label, shares: Sequence[Number], *, level: float) -> Sensitivities:
+def sensitivity_to_cheating(
+    fit: Regression, safe: Label, shares: Sequence[Number], *, level: float
+) -> RegressionSensitivity:
     """Fit a model under several shares of cheaters; see `Regression.sensitivity`."""
     if isinstance(shares, str) or not isinstance(shares, Sequence):
         raise TypeError(f"shares must be a sequence, such as (0, 0.1), but got {shares!r}")
@@ -150,7 +152,7 @@ def sensitivities(fit: Regression, safe: Label, shares: Sequence[Number], *, lev
     if not assumed or 1 in assumed:
         raise ValueError(f"shares must be at least 0 and below 1, but got {shares!r}: if all cheat, nothing is known")
     fits = tuple(_refitted(fit, _contaminated(fit.model_data.observations, safe, share)) for share in assumed)
-    return Sensitivities(safe, np.array([float(share) for share in assumed]), fits, level)
+    return RegressionSensitivity(safe, np.array([float(share) for share in assumed]), fits, level)
 
 
 def _refitted(fit: Regression, rows: Observations) -> Regression:
@@ -159,7 +161,7 @@ def _refitted(fit: Regression, rows: Observations) -> Regression:
     data = replace(fit.model_data, observations=rows)
     if fit.log_likelihood is None:
         return fitted_linear(data, fit.specification)
-    more = [Start("as before", fit.point)]
+    more = [Start("as before", fit.finite_coefficients)]
     return fitted(data, fit.specification, errors=fit.errors, penalty=fit.penalty, more=more)
 
 

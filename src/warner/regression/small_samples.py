@@ -34,14 +34,14 @@ LISTED = 8
 DOUBTFUL = "intervals may hold their level less often than they say, and p-values should not be relied on"
 
 
-def own_answers(fit: Regression, slopes: Array) -> Array:
+def effective_answers(fit: Regression, slopes: Array) -> Array:
     """Give how many direct answers would tell as much about what has these derivatives, (..., coefficients)."""
     rows, likelihood = fit.model_data.observations, fit.likelihood
-    direct, report = likelihood.told(fit.point)  # (n, f, f)
+    direct, report = likelihood.told(fit.finite_coefficients)  # (n, f, f)
     flat = slopes.reshape(-1, slopes.shape[-1])
     result = np.zeros(len(flat))
     for place, slope in enumerate(flat):
-        moved = likelihood.predictor_change(fit.spread @ slope)  # (f, n)
+        moved = likelihood.predictor_change(fit.finite_covariance @ slope)  # (f, n)
         square = (moved**2).sum(axis=0)
         if not np.isfinite(square).all() or not square.any():
             continue
@@ -52,7 +52,7 @@ def own_answers(fit: Regression, slopes: Array) -> Array:
     return result.reshape(slopes.shape[:-1])
 
 
-def cautions(fit: Regression, names: Sequence[str] = (), slopes: Array | None = None) -> list[str]:
+def small_sample_notes(fit: Regression, names: Sequence[str] = (), slopes: Array | None = None) -> list[str]:
     """Say where the reports tell too little: of all, or of the quantities that have these names and derivatives."""
     if fit.penalty is not None:
         return []
@@ -64,7 +64,7 @@ def cautions(fit: Regression, names: Sequence[str] = (), slopes: Array | None = 
         ]
     if slopes is None or not len(names) or len(names) * len(fit.model_data.observations.x) > MANY:
         return []
-    few = own_answers(fit, slopes) < ENOUGH_OF_ONE
+    few = effective_answers(fit, slopes) < ENOUGH_OF_ONE
     if not few.any():
         return []
     about = enumerated([printable(name) for name, lacking in zip(names, few.tolist(), strict=True) if lacking], LISTED)
@@ -89,12 +89,12 @@ def _of_linear(fit: Regression, names: Sequence[str], slopes: Array | None) -> l
     return [f"About {about} fewer than {ENOUGH} people tell anything: there {DOUBTFUL}."]
 
 
-def of_coefficients(fit: Regression, which: Sequence[int] | None = None) -> list[str]:
+def coefficient_notes(fit: Regression, which: Sequence[int] | None = None) -> list[str]:
     """Say the same of some coefficients, or of all; those at infinity have words of their own."""
-    lost = np.zeros(len(fit.point), dtype=bool) if fit.infinity is None else fit.infinity.mask
-    chosen = [i for i in (range(len(fit.point)) if which is None else which) if not lost[i]]
+    lost = np.zeros(len(fit.finite_coefficients), dtype=bool) if fit.infinity is None else fit.infinity.mask
+    chosen = [i for i in (range(len(fit.finite_coefficients)) if which is None else which) if not lost[i]]
     names = coefficient_names(fit)
-    return cautions(fit, [names[i] for i in chosen], np.eye(len(fit.point))[chosen])
+    return small_sample_notes(fit, [names[i] for i in chosen], np.eye(len(fit.finite_coefficients))[chosen])
 
 
 def coefficient_names(fit: Regression) -> list[str]:

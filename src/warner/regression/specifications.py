@@ -91,7 +91,7 @@ class Specification:
         """Give the shares of all answers for rows of columns: (n, k)."""
         return self.shares.shares(self.matrix(b) @ x.T).T
 
-    def slopes_at(self, b: Array, x: Array) -> Array:
+    def share_gradients(self, b: Array, x: Array) -> Array:
         """Give the derivatives of these shares in the coefficients: (n, k, coefficients)."""
         slopes = self.shares.slopes(self.matrix(b) @ x.T)
         full = np.einsum("kfn,np->nkfp", slopes, x).reshape(len(x), self.shares.k, -1)

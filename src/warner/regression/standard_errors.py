@@ -48,13 +48,13 @@ def covariance(likelihood: Likelihood, b: Array, errors: str, *, flat: bool = Fa
     People must not be clustered; for clusters see `clustered`.
     """
     if errors == "expected":
-        return inverted(likelihood.expected(b), likelihood, flat=flat)
+        return inverse_information(likelihood.expected(b), likelihood, flat=flat)
     if errors == "opg":
-        return inverted(likelihood.outer(b), likelihood, flat=flat)
-    observed = inverted(likelihood.at(b).information, likelihood, flat=flat)
+        return inverse_information(likelihood.outer(b), likelihood, flat=flat)
+    observed = inverse_information(likelihood.at(b).information, likelihood, flat=flat)
     if errors == "observed":
         return observed
-    return np.asarray(observed @ spread_of_scores(likelihood.rows, likelihood.scores(b)) @ observed)
+    return np.asarray(observed @ score_covariance(likelihood.rows, likelihood.scores(b)) @ observed)
 
 
 def clustered(likelihood: Likelihood, b: Array, *, flat: bool = False) -> ClusterRobust | None:
@@ -69,11 +69,11 @@ def clustered(likelihood: Likelihood, b: Array, *, flat: bool = False) -> Cluste
     listed = all(table is not None for table in rows.tables)
     curvature = likelihood.expected_curvature(b) if listed else likelihood.outer_curvature(b)
     information = information_by_cluster(clusters, rows.x, rows.weight * curvature, likelihood.mapping)
-    inverse = inverted(likelihood.at(b).information, likelihood, flat=flat)
+    inverse = inverse_information(likelihood.at(b).information, likelihood, flat=flat)
     return cluster_robust(rows, clusters, likelihood.scores(b), information, inverse)
 
 
-def inverted(information: Array, likelihood: Objective, *, flat: bool = False) -> Array:
+def inverse_information(information: Array, likelihood: Objective, *, flat: bool = False) -> Array:
     """Invert an information, in units of the columns; NaN where it cannot be done."""
     scale = np.outer(likelihood.scale, likelihood.scale)
     if flat:
@@ -89,7 +89,7 @@ def inverted(information: Array, likelihood: Objective, *, flat: bool = False) -
     return np.asarray(half.T @ half / scale)
 
 
-def spread_of_scores(rows: Observations, scores: Array) -> Array:
+def score_covariance(rows: Observations, scores: Array) -> Array:
     """Give B: the covariances of the sum of weighted scores, from a person's of each row, (n, coefficients).
 
     People must not be clustered.
