@@ -12,9 +12,9 @@ from warner.arrays import objects
 from warner.designs.labels import all_labels
 from warner.estimators import UNBIASED, Certificate, Method, fitted, refuse_silent
 from warner.estimators.auto import Choice, choices
-from warner.estimators.fitting import SUM_ROUNDING
 from warner.estimators.likelihood import PROOF, shortfall
 from warner.estimators.own import AUTO, described, method_asked
+from warner.estimators.projections import SUM_ROUNDING
 from warner.inference.checking import doubt
 from warner.inference.comparisons import compare, compare_groups
 from warner.inference.intervals import Confidence, interval, limits

@@ -1,4 +1,4 @@
-"""Undoing any table of probabilities, and the distribution nearest to the result."""
+"""Least squares under any table of probabilities, and projection on the simplex (`projections`)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
 from strategies import channels
 from tables import exact
 from warner import Channel, RandomizedResponse, SubsetSelection, inv, inv_n, inv_p, mle, simulate
-from warner.estimators.projections import clipped, projected, variance_of_one_report
+from warner.estimators.projections import clipped, projected, projected_within, variance_of_one_report
 
 FORCED = Channel([["11/12", "1/12"], ["1/6", "5/6"]], ["yes", "no"], ["yes", "no"])
 KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], ["yes", "no"], 3)
@@ -147,3 +147,69 @@ def test_projection_and_clipping_are_those_of_their_definition(parts: list[int])
         for part in (1.0, 0.1):
             other = (1 - part) * projected(shares)[0] + part * vertex
             assert ((projected(shares)[0] - shares[0]) ** 2).sum() <= ((other - shares[0]) ** 2).sum() + 1e-12
+
+
+# Projection on the simplex
+
+
+@given(
+    x=st.lists(st.floats(-3, 3), min_size=1, max_size=6),
+    weights=st.lists(st.floats(1e-3, 1e3), min_size=6, max_size=6),
+)
+def test_the_nearest_distribution_in_a_metric(x: list[float], weights: list[float]) -> None:
+    point, metric = np.array(x), np.array(weights[: len(x)])
+    shares = projected(point, metric=metric)
+    assert shares.min() >= 0
+    assert shares.sum() == pytest.approx(1, abs=1e-14)
+    # D (shares - x) is a constant on the positive answers, and no less elsewhere.
+    pull = metric * (shares - point)
+    level = pull[shares > 0].max()
+    scale = 1e-12 * (1 + np.abs(metric * point).max() + metric.max())
+    assert pull[shares > 0].min() >= level - scale
+    assert (pull >= level - scale).all()
+
+
+def test_the_nearest_distribution_to_a_point_far_away() -> None:
+    assert_array_equal(projected(np.array([1e40, 0.0, -1e40]), metric=np.ones(3)), [1, 0, 0])
+    assert_array_equal(projected(np.array([0.2, 0.3, 0.5]), metric=np.array([1.0, 2, 3])), [0.2, 0.3, 0.5])
+    assert_array_equal(projected(np.array([[0.5, 0.5], [1e40, 1e40], [3.0, 1.0]])), [[0.5, 0.5], [0.5, 0.5], [1, 0]])
+
+
+@given(seed=st.integers(0, 10**6), k=st.integers(1, 7))
+def test_many_points_are_projected_as_each_alone(seed: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    points, metric = rng.normal(size=(2, 5, k)), rng.uniform(0.1, 10, size=k)
+    for options in ({}, {"metric": metric}):
+        alone = [[projected(point, **options) for point in row] for row in points]
+        assert_allclose(projected(points, **options), alone, atol=1e-15)
+
+
+@given(seed=st.integers(0, 10**6), k=st.integers(1, 7))
+def test_the_nearest_distribution_between_limits(seed: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    repeats, shares = rng.integers(1, 5, size=(1, k)).astype(np.float64), rng.normal(size=(1, k))
+    inside = rng.dirichlet(np.ones(k), size=1) / repeats  # some distribution within the limits
+    low, high = inside * rng.uniform(size=(1, k)), inside + rng.uniform(size=(1, k))
+    nearest = projected_within(shares, low, high, repeats)
+    assert np.vecdot(repeats, nearest) == pytest.approx(1, abs=1e-12)
+    assert ((low <= nearest) & (nearest <= high)).all()
+    # What was added is one constant; more only where the lower limit asks for it, less only where the upper one does.
+    added = nearest - shares
+    free = (nearest > low + 1e-12) & (nearest < high - 1e-12)
+    constant = added[free].mean() if free.any() else np.median(added)
+    if free.any():
+        assert_allclose(added[free], constant, atol=1e-12)
+        assert (added[nearest >= high - 1e-12] <= constant + 1e-12).all()
+        assert (added[nearest <= low + 1e-12] >= constant - 1e-12).all()
+    # Without limits that bind, it is the projection on the simplex.
+    wide = projected_within(shares, np.zeros_like(shares), np.full_like(shares, 9.0), repeats)
+    assert_allclose(wide, projected(shares, repeats=repeats), atol=1e-12)
+
+
+@given(seed=st.integers(0, 10**6), k=st.integers(1, 7))
+def test_answers_with_one_share_are_projected_together(seed: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    times, points, metric = rng.integers(1, 5, size=k), rng.normal(size=k), rng.uniform(0.1, 10, size=k)
+    together = projected(points, repeats=times.astype(np.float64), metric=metric)
+    each = projected(np.repeat(points, times), metric=np.repeat(metric, times))
+    assert_allclose(np.repeat(together, times), each, atol=1e-12)

@@ -34,7 +34,7 @@ from warner import (
 )
 from warner.estimators.ibu import extrapolated
 from warner.estimators.newton import newton
-from warner.estimators.spectral import Blocks, Point, climbed, nearest
+from warner.estimators.spectral import Blocks, Point, climbed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -210,31 +210,6 @@ def test_several_designs_are_several_blocks() -> None:
     best = newton(matrix, np.concatenate(counts) / 4500, 4500)
     assert_allclose(fit.shares, best.shares, atol=1e-7)
     assert fit.log_likelihood == pytest.approx(best.log_likelihood, abs=1e-9)
-
-
-# The nearest distribution
-
-
-@given(
-    x=st.lists(st.floats(-3, 3), min_size=1, max_size=6),
-    weights=st.lists(st.floats(1e-3, 1e3), min_size=6, max_size=6),
-)
-def test_the_nearest_distribution_in_a_metric(x: list[float], weights: list[float]) -> None:
-    point, metric = np.array(x), np.array(weights[: len(x)])
-    found = nearest(point, metric)
-    assert found.min() >= 0
-    assert found.sum() == pytest.approx(1, abs=1e-14)
-    # D (found - x) is a constant on the positive answers, and no less elsewhere.
-    pull = metric * (found - point)
-    level = pull[found > 0].max()
-    scale = 1e-12 * (1 + np.abs(metric * point).max() + metric.max())
-    assert pull[found > 0].min() >= level - scale
-    assert (pull >= level - scale).all()
-
-
-def test_the_nearest_distribution_to_a_point_far_away() -> None:
-    assert_array_equal(nearest(np.array([1e40, 0.0, -1e40]), np.ones(3)), [1, 0, 0])
-    assert_array_equal(nearest(np.array([0.2, 0.3, 0.5]), np.array([1.0, 2, 3])), [0.2, 0.3, 0.5])
 
 
 # Laws, and comparison with other solvers

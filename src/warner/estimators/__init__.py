@@ -42,7 +42,7 @@ Its files::
     methods      METHODS, the registry: how each is computed, and all that is known of it; which is the default
     fitting      a tally to shares with log-likelihood and certificate; what cannot be fitted, and why
     lines        the closed forms of symmetric designs, exactly
-    projections  inverting any table; the nearest distribution
+    projections  least squares under any table; projection on the simplex: the nearest distribution
     likelihood   log-likelihood, Certificate, Fit
     newton       channel_mle: interior point and Newton's method
     spectral     spectral projected gradients: any reports, block by block

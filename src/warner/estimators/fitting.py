@@ -8,6 +8,7 @@ import numpy as np
 
 from warner.estimators.likelihood import PROOF, Certificate, Evidence, Whole, certified, evidence
 from warner.estimators.methods import METHODS
+from warner.estimators.projections import SUM_ROUNDING
 from warner.estimators.spectral import Blocks
 from warner.memory import ESTIMATE_BYTES, refuse_beyond_memory
 from warner.metrics import log_likelihood_per_report
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from warner.estimators.methods import Method, Solution
     from warner.reports.pools import Collected
     from warner.reports.tallies import Tally
-
-SUM_ROUNDING = 1e-9  # of a sum of shares
 
 
 class Fitted(NamedTuple):

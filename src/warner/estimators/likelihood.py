@@ -24,6 +24,7 @@ import numpy as np
 
 from warner.arrays import SMALLEST, PerGroup
 from warner.designs.facts import ChannelOperator
+from warner.estimators.projections import SUM_ROUNDING
 from warner.metrics import log_likelihood_per_report
 from warner.reports.counts import LONG_ROW, Histograms, multinomial
 from warner.words import rounded_up
@@ -148,7 +149,7 @@ def certificate(shares: ArrayLike, counts: ArrayLike, design: Design | ChannelOp
     if theta.shape != shape:
         raise ValueError(f"shares must have the shape of counts, {shape}, but got {theta.shape}")
     sums = theta.sum(axis=-1)
-    if not (theta >= 0).all() or not (np.abs(sums - 1) <= 1e-9).all():  # far above rounding
+    if not (theta >= 0).all() or not (np.abs(sums - 1) <= SUM_ROUNDING).all():
         raise ValueError(
             f"shares must be distributions, but the smallest entry is {theta.min():.3g} and a sum is "
             f"{sums.flat[np.abs(sums - 1).argmax()]:.12g}; what inv gives cannot be certified"

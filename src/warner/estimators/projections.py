@@ -1,8 +1,21 @@
-r"""Undoing any table of probabilities: weighted least squares, and the distribution nearest to the result.
+r"""Least squares under any table of probabilities, and projection on the simplex: the nearest distribution.
 
-The shares that minimise :math:`\sum_j (\phi_j - \mu_j)^2 / w_j`, where :math:`w_j` is how often the report j would be
-made if all answers were equally common. That is unbiased, and sums to one, for every design whose shares can be told at
-all; others are an error.
+**Least squares.** The shares that minimise :math:`\sum_j (\phi_j - \mu_j)^2 / w_j`, where :math:`w_j` is how often the
+report j would be made if all answers were equally common. That is unbiased, and sums to one, for every design whose
+shares can be told at all; others are an error.
+
+**Projection.** The distribution nearest to a point x, by the squared distance :math:`\sum_i r_i D_i (x_i - \theta_i)^2`
+where :math:`r_i` answers have the i-th share, is
+
+.. math:: \theta_i = \max(0, x_i - \tau / D_i),
+
+with the one :math:`\tau` for which the shares sum to one. That sum is convex, piecewise linear and decreasing in
+:math:`\tau`, so that Newton's method comes to the root from the left in finitely many steps: what is not positive is
+left out, and the others sum to one, until all of these are positive [1]_. Between limits, the projection is
+:math:`\theta_i = \min(h_i, \max(l_i, x_i + c))`; its sum is not convex in c, and is followed from corner to corner.
+
+.. [1] C. Michelot, "A finite algorithm for finding the projection of a point onto the canonical simplex of R^n", J.
+   Optim. Theory Appl. 50 (1986), 195-200.
 """
 
 from __future__ import annotations
@@ -11,10 +24,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from warner.arrays import SMALLEST
+
 if TYPE_CHECKING:
     from warner.arrays import Array
     from warner.designs.contract import Design
     from warner.reports.counts import Histograms
+
+SUM_ROUNDING = 1e-9  # of a sum of shares
 
 
 def least_squares(histograms: Histograms, design: Design) -> Array:
@@ -47,10 +64,52 @@ def clipped(shares: Array) -> Array:
     return np.asarray(np.divide(positive, total, out=alike, where=total > 0))
 
 
-def projected(shares: Array) -> Array:
-    """Give the distribution nearest to shares that sum to one: lower all by one constant, cut off at zero."""
-    falling = -np.sort(-shares, axis=-1)
-    size = np.arange(1, shares.shape[-1] + 1)
-    constant = (falling.cumsum(axis=-1) - 1) / size
-    kept = np.count_nonzero(falling > constant, axis=-1, keepdims=True)
-    return np.maximum(shares - np.take_along_axis(constant, kept - 1, axis=-1), 0)
+def projected(points: Array, *, repeats: Array | float = 1.0, metric: Array | float = 1.0) -> Array:
+    """Give the distribution nearest to each point, of shape (..., k), in the metric of a diagonal.
+
+    Each entry stands for `repeats` answers, all with that share.
+
+    >>> projected(np.array([0.9, 0.3, -0.2]))  # tau 0.1
+    array([0.8, 0.2, 0. ])
+    >>> projected(np.array([0.8, 0.6, -0.2]), metric=np.array([1.0, 3.0, 1.0]))  # tau 0.3: (0.8 - 0.3, 0.6 - 0.1, 0)
+    array([0.5, 0.5, 0. ])
+    """
+    inverse = np.ones(points.shape[-1]) / metric
+    heights = points * metric  # a share is positive where this is above tau
+    weight = (repeats * inverse).sum()
+    tau = ((repeats * points).sum(axis=-1, keepdims=True) - 1) / weight
+    while True:
+        kept = (heights > tau) * repeats
+        before, weight = weight, (kept @ inverse)[..., np.newaxis]
+        if (weight == before).all():
+            break
+        tau = np.maximum(tau, (np.vecdot(kept, points)[..., np.newaxis] - 1) / np.maximum(weight, SMALLEST))
+    shares = np.asarray(np.maximum(points - tau * inverse, 0))
+    total = (repeats * shares).sum(axis=-1, keepdims=True)
+    if (np.abs(total - 1) <= SUM_ROUNDING).all():
+        return shares
+    # So far away that what is left is rounding, or nothing: then it is the highest.
+    shares = np.where(total > 0, shares, heights == heights.max(axis=-1, keepdims=True))
+    return np.asarray(shares / (repeats * shares).sum(axis=-1, keepdims=True))
+
+
+def projected_within(shares: Array, low: Array, high: Array, repeats: Array) -> Array:
+    """Give the distributions nearest to shares of shape (..., counts), each between its limits.
+
+    Each share is that of `repeats` answers. Some distribution must lie within the limits: the lower ones sum to at most
+    one, and the upper ones to at least one.
+    """
+    corners = np.concatenate([low - shares, high - shares], axis=-1)
+    order = np.argsort(corners, axis=-1)
+    corners = np.take_along_axis(corners, order, axis=-1)
+    slopes = np.cumsum(np.take_along_axis(np.concatenate([repeats, -repeats], axis=-1), order, axis=-1), axis=-1)
+    rises = slopes[..., :-1] * np.diff(corners, axis=-1)
+    start = np.vecdot(repeats, low)[..., np.newaxis]
+    sums = np.concatenate([start, start + np.cumsum(rises, axis=-1)], axis=-1)
+    piece = np.clip(np.sum(sums < 1, axis=-1, keepdims=True) - 1, 0, sums.shape[-1] - 2)
+    at, slope = (np.take_along_axis(part, piece, axis=-1) for part in (corners, slopes))
+    missing = 1 - np.take_along_axis(sums, piece, axis=-1)
+    # A piece on which the sum does not change is one where all are at their limits.
+    step = np.divide(missing, slope, out=np.zeros_like(missing), where=slope > 0.5)
+    longest = np.take_along_axis(corners, piece + 1, axis=-1) - at
+    return np.asarray(np.clip(shares + at + np.clip(step, 0, longest), low, high))

@@ -126,7 +126,7 @@ def power_ns(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -
     >>> power_ns([300, 190, 180, 170, 160], RandomizedResponse(5, epsilon=1)).round(3)
     array([0.603, 0.163, 0.117, 0.072, 0.044])
     """
-    return projected(power(counts, design, n=n))
+    return _by_rule(counts, design, n, lambda survey: projected(_power(survey), repeats=survey.repeats))
 
 
 def mle_pooled(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> Array:

@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from warner.estimators.likelihood import Fit
+from warner.estimators.projections import projected
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -164,7 +165,7 @@ def climbed(likelihood: Likelihood, start: Array, *, gap: float = 1e-6, passes: 
     while gaps[-1] > gap and used < passes and lulls < LULLS:
         taken = len(gaps)  # steps, with this one
         due = taken in RENEWED or taken % EVERY == 0 or stale + 1 >= PATIENCE
-        direction = nearest(theta + length * (point.growth - 1) / metric, metric) - theta
+        direction = projected(theta + length * (point.growth - 1) / metric, metric=metric) - theta
         floor = min(values[-MEMORY:]) - ROUNDED * (1 + abs(point.value))
         tried, ahead, tries = _searched(likelihood, theta, point, direction, floor, squares=due, passes=passes - used)
         used += tries
@@ -219,27 +220,6 @@ def _metric(point: Point) -> Array:
     assert point.squares is not None
     largest = float(point.squares.max())  # zero only where no report tells one answer from another
     return np.maximum(point.squares, FLATTEST * (largest or 1.0))
-
-
-def nearest(x: Array, metric: Array) -> Array:
-    """Give the distribution nearest to x, in the metric of a diagonal D: x - tau / D, cut off at zero.
-
-    >>> nearest(np.array([0.8, 0.6, -0.2]), np.array([1.0, 3.0, 1.0]))  # tau 0.3: (0.8 - 0.3, 0.6 - 0.1, 0)
-    array([0.5, 0.5, 0. ])
-    """
-    inverse = 1 / metric
-    heights = x * metric  # a share is positive where this is above tau
-    kept = np.arange(x.size)
-    while True:
-        tau = (x[kept].sum() - 1) / inverse[kept].sum()
-        above = heights[kept] > tau
-        if above.all() or not above.any():
-            break
-        kept = kept[above]  # without the others tau is larger still
-    shares = np.maximum(x - tau * inverse, 0)
-    if not shares.sum() > 0:  # so far away that only the highest is left, by less than rounding
-        shares[heights.argmax()] = 1.0
-    return np.asarray(shares / shares.sum())
 
 
 def _searched(

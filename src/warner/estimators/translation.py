@@ -32,6 +32,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from warner.arrays import SMALLEST
+from warner.estimators.projections import projected_within
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Integers, Mask
@@ -146,28 +147,7 @@ def limited(shares: Array, counted: Counted, k: int) -> Array:
     if rows.size:  # most often no limit is reached
         some = counted.chosen(rows)
         low, high = some.limits(least_errors(some, k))
-        within = np.clip(shifted(shares[rows], low, high, some.repeats), low, high)
+        within = projected_within(shares[rows], low, high, some.repeats)
         # What is left is rounding; limits that leave no room at all are kept to as well as numbers allow.
         even[rows] = within / np.vecdot(some.repeats, within)[..., np.newaxis]
     return np.asarray(even)
-
-
-def shifted(shares: Array, low: Array, high: Array, repeats: Array) -> Array:
-    """Add the constant for which clip(share + constant, low, high) sums to one.
-
-    That sum is piecewise linear and rises with the constant: it is followed from one corner to the next.
-    """
-    corners = np.concatenate([low - shares, high - shares], axis=-1)
-    order = np.argsort(corners, axis=-1)
-    corners = np.take_along_axis(corners, order, axis=-1)
-    slopes = np.cumsum(np.take_along_axis(np.concatenate([repeats, -repeats], axis=-1), order, axis=-1), axis=-1)
-    rises = slopes[..., :-1] * np.diff(corners, axis=-1)
-    start = np.vecdot(repeats, low)[..., np.newaxis]
-    sums = np.concatenate([start, start + np.cumsum(rises, axis=-1)], axis=-1)
-    piece = np.clip(np.sum(sums < 1, axis=-1, keepdims=True) - 1, 0, sums.shape[-1] - 2)
-    at, slope = (np.take_along_axis(part, piece, axis=-1) for part in (corners, slopes))
-    missing = 1 - np.take_along_axis(sums, piece, axis=-1)
-    # A piece on which the sum does not change is one where all are at their limits.
-    step = np.divide(missing, slope, out=np.zeros_like(missing), where=slope > 0.5)
-    longest = np.take_along_axis(corners, piece + 1, axis=-1) - at
-    return np.asarray(shares + at + np.clip(step, 0, longest))
