@@ -29,6 +29,7 @@ from scipy.special import chdtrc, gammaln, xlogy
 
 from warner.inference.binomial import MANY_REPORTS
 from warner.results import plain
+from warner.searching import first_true
 from warner.words import p_value
 
 if TYPE_CHECKING:
@@ -190,10 +191,7 @@ def _fisher(a: int, b: int, c: int, d: int) -> float:
     observed = float(log_probability(a)) + AS_LIKELY
     if log_probability(mode) <= observed:
         return 1.0
-    first, beyond = mode + 1, min(row, column) + 1
-    while first < beyond:
-        middle = (first + beyond) // 2
-        first, beyond = (first, middle) if log_probability(middle) <= observed else (middle + 1, beyond)
+    first = first_true(lambda cell: log_probability(cell) <= observed, mode + 1, min(row, column) + 1)
     # So many standard deviations further out, nothing is left that a double could hold.
     width = int(FAR * math.sqrt(row * (n - row) * column * (n - column) / (n * n * max(n - 1, 1)))) + 100
     low = np.arange(max(a - width, row + column - n, 0), a + 1)

@@ -12,13 +12,13 @@ same code serves randomized response and reports that support sets.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from warner.arrays import LARGEST_TOTAL, Numbers
 from warner.reports.counts import LONG_ROW
+from warner.searching import first_true
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,7 +106,7 @@ def level_shares(
         return bool((int(values[j]) * x - y) * (1 if upright else -1) <= 0)
 
     # Once one count is cut off, so is every one after it: G of the theory page is monotone.
-    kept = bisect_left(range(len(values)), True, key=cut_off) if cut else len(values)
+    kept = first_true(cut_off, 0, len(values)) if cut else len(values)
     result = np.zeros(len(values))
     if kept:
         x, y, z = line(symmetry, k, n, int(m[kept - 1]), int(s[kept - 1]))

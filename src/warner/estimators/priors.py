@@ -41,6 +41,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from scipy.special import gammainc, gammaln, logsumexp, ndtr
 
+from warner.searching import bisected_each
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -216,12 +218,9 @@ def _low_ends(d: Array, high: Array, mean: Array) -> Array:
         return np.asarray(_integral(d, low, high, 1) / _integral(d, low, high, 0) > mean)
 
     none = (mean >= 0.98 * high) | above(LOWEST * high)
-    left, right = np.log(LOWEST * high), np.log(high * (1 - 1e-9))
-    for _ in range(BISECTIONS):
-        middle = (left + right) / 2
-        too_high = above(np.exp(middle))
-        left, right = np.where(too_high, left, middle), np.where(too_high, middle, right)
-    return np.where(none, np.nan, np.exp(left))
+    least, most = np.log(LOWEST * high), np.log(high * (1 - 1e-9))
+    low, _ = bisected_each(lambda logarithm: above(np.exp(logarithm)), least, most, steps=BISECTIONS)
+    return np.where(none, np.nan, np.exp(low))
 
 
 Families: TypeAlias = tuple[Gammas, LogNormals, Powers]

@@ -26,6 +26,7 @@ from warner.arrays import LARGEST_TOTAL, SMALLEST
 from warner.estimators import lines
 from warner.estimators.projections import projected
 from warner.reports.counts import Histograms, checked
+from warner.searching import bisected
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -320,10 +321,7 @@ def _exponent(average: float, people: int) -> float:
     low, high = 0.0, STEEPEST
     if mean(low) <= average:
         return low
-    while high - low > 1e-12 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if mean(middle) > average else (low, middle)
-    return high
+    return bisected(lambda exponent: mean(exponent) <= average, low, high, close=1e-12)[1]
 
 
 def _sum_of_powers(exponent: float, starts: Array, ends: Array) -> Array:
@@ -381,10 +379,6 @@ def _most_likely_binomials(reported: Array, repeats: Counts, symmetry: Symmetry)
         low *= 2
     while (shares(high) @ repeats > 1) != rising:
         high *= 2
-    for _ in range(200):
-        middle = (low + high) / 2
-        if middle in (low, high):
-            break
-        low, high = (middle, high) if (shares(middle) @ repeats > 1) != rising else (low, middle)
+    _, high = bisected(lambda multiplier: (shares(multiplier) @ repeats > 1) == rising, low, high)
     result = shares(high)
     return result / (result @ repeats)

@@ -33,6 +33,7 @@ from scipy.special import ndtri
 
 from warner.arrays import SMALLEST
 from warner.estimators.projections import projected_within
+from warner.searching import bisected_each
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Integers, Mask
@@ -117,10 +118,7 @@ def least_errors(counted: Counted, k: int) -> Array:
     too_few, enough = errors, errors.copy()
     while not (allowed := counted.allow_a_distribution(enough)).all():
         too_few, enough = np.where(allowed, too_few, enough), np.where(allowed, enough, 2 * enough)
-    for _ in range(BISECTIONS):
-        middle = (too_few + enough) / 2
-        allowed = counted.allow_a_distribution(middle)
-        too_few, enough = np.where(allowed, too_few, middle), np.where(allowed, middle, enough)
+    _, enough = bisected_each(counted.allow_a_distribution, too_few, enough, steps=BISECTIONS)
     return np.where(tight, enough, errors)
 
 

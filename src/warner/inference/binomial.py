@@ -21,11 +21,12 @@ from scipy.special import betainc, betaincc, betainccinv, betaincinv, ndtri
 from warner.arrays import SMALLEST, Numbers
 from warner.inference.realised import MOST_VARIANCE, fewest_holders, summable
 from warner.reports.counts import LONG_ROW, distinct_counts
+from warner.searching import first_true, first_true_each
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from warner.arrays import Array, Counts, Mask
+    from warner.arrays import Array, Counts, Integers, Mask
     from warner.reports.counts import DistinctCounts
 
 TARGETS = {"population": "share in the population", "realised": "share among these people"}
@@ -164,13 +165,13 @@ def _quantile(a: Numbers, b: Numbers, tail: Numbers, *, upper: bool = False) -> 
     if not off.any():
         return root
     a, b, tail = (np.broadcast_to(np.asarray(value, dtype=np.float64), root.shape)[off] for value in (a, b, tail))
-    low, high = np.zeros(a.shape, dtype=np.int64), np.ones(a.shape).view(np.int64)
-    for _ in range(63):
-        middle = low + (high - low) // 2
-        beyond = (tail_at(a, b, middle.view(np.float64)) < tail) == upper
-        low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
+
+    def beyond(bits: Integers) -> Mask:
+        return np.asarray((tail_at(a, b, bits.view(np.float64)) < tail) == upper)
+
+    first = first_true_each(beyond, np.ones(a.shape, dtype=np.int64), np.ones(a.shape).view(np.int64))
     root = root.copy()
-    root[off] = low.view(np.float64)
+    root[off] = (first - 1).view(np.float64)
     return root
 
 
@@ -362,19 +363,11 @@ def smallest_share(n: float, rate: Rates, alpha: float, power: float) -> float:
 
 
 def _smallest_whole(holds: Callable[[int], bool], n: int, start: float) -> int:
-    """Find the smallest whole number from 1 to n from which on something holds, or n + 1."""
-    low, high = 0, min(max(1, math.ceil(start)), n)
-    if n < 1:
-        return 1
-    step = 1
-    while not holds(high):
-        if high >= n:
-            return n + 1
-        low, high, step = high, min(high + step, n), 2 * step
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
+    """Find the smallest whole number from 1 to n from which on something holds, or n + 1; `start` may be near it."""
+    low, high, step = 1, max(1, min(math.ceil(start), n)), 1
+    while high <= n and not holds(high):
+        low, high, step = high + 1, min(high + step, max(n, high + 1)), 2 * step
+    return first_true(holds, low, high)
 
 
 def check_power(power: float) -> None:

@@ -46,11 +46,12 @@ from warner.inference.report_types import number_of_report_type_tests, report_ty
 from warner.reports.counts import refuse_uninformative
 from warner.reports.pools import refuse_uncounted
 from warner.results import check_level
+from warner.searching import bisected_each, first_true_each
 from warner.simulate import of_each_size, seeded_by
 from warner.words import p_value, quoted, reports_counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from warner.arrays import Array, Counts, Integers, Mask
     from warner.designs.contract import Design
@@ -327,22 +328,13 @@ def _one_count_test(c: Counts, n: Array, low: float, high: float) -> Array:
     if not c.size:
         return p_values
     strange, last = np.minimum(at_most(c, n, low), at_least(c, n, high)) / TIE, np.floor(n)
-    none = np.full(c.shape, -1.0)
-    few = _last_whole(lambda x: at_most(x, n, low) <= strange, none, last)
-    many = last - _last_whole(lambda x: at_least(last - x, n, high) <= strange, none, last)
+    none = np.zeros(c.shape)
+    few = first_true_each(lambda x: at_most(x, n, low) > strange, none, last + 1) - 1
+    many = first_true_each(lambda x: at_least(x, n, high) <= strange, none, last + 1)
     all_are = few >= many
     chances = [np.where(all_are, 1.0, at_most(few, n, phi) + at_least(many, n, phi)) for phi in (low, high)]
     p_values[outside] = np.minimum(1, np.maximum(*chances))
     return p_values
-
-
-def _last_whole(holds: Callable[[Array], Mask], low: Array, high: Array) -> Array:
-    """Find the last whole number from low to high up to which something holds; at `low` it does."""
-    while (low < high).any():
-        middle = np.ceil((low + high) / 2)
-        held = holds(middle)
-        low, high = np.where(held, middle, low), np.where(held, high, middle - 1)
-    return low
 
 
 # Randomized response
@@ -411,10 +403,12 @@ def _least_epsilon_of_two(fewer: Array, n: Array, chance: float) -> Array:
     # So few alone: q is between what their limits give at the whole chance, and at half of it.
     low, high = (np.minimum(binomial_limits(fewer, n, part)[1], 0.5) for part in (chance, chance / 2))
     open_ = np.flatnonzero(at_least(n - fewer, n, high) > ZERO * chance)
-    for _ in range(HALVINGS):
-        q = (low[open_] + high[open_]) / 2
-        refuted = at_most(fewer[open_], n[open_], q) + at_least(n[open_] - fewer[open_], n[open_], q) < chance
-        low[open_], high[open_] = np.where(refuted, low[open_], q), np.where(refuted, q, high[open_])
+    few, total = fewer[open_], n[open_]
+
+    def refuted(q: Array) -> Mask:
+        return np.asarray(at_most(few, total, q) + at_least(total - few, total, q) < chance)
+
+    low[open_], _ = bisected_each(refuted, low[open_], high[open_], steps=HALVINGS)
     return np.where(low < 0.5 - HAIR, -logit(low), 0.0)
 
 

@@ -44,6 +44,7 @@ import numpy as np
 from scipy.special import gammaln, ndtri, xlog1py, xlogy
 
 from warner.inference.binomial import HAIR, at_least
+from warner.searching import bisected, first_true_each
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -258,9 +259,7 @@ def refuted_by_score(law: Law, line: Line, tail: float) -> Integers:
         few -= 1 / 4
     while too_many(enough):
         enough += 1 / 4
-    while enough - few > ALIKE:
-        middle = (few + enough) / 2
-        few, enough = (middle, enough) if too_many(middle) else (few, middle)
+    _, enough = bisected(lambda score: not too_many(score), few, enough, close=ALIKE)
     return law.fewest(line, enough)
 
 
@@ -270,14 +269,10 @@ def refuted_by_sign(n: float, tail: float) -> Integers:
 
 
 def _fewest(holds: Callable[[Array, Array], Mask], n: float, second: Array, *, together: bool) -> Integers:
-    """Find the smallest first count from which on something holds, by halving, for each second one; else n + 1."""
+    """Find the smallest first count from which on something holds, for each second one; else n + 1."""
     most = n - second if together else np.full(second.size, n)
-    few, enough = np.zeros(second.size), most + 1
-    while (few < enough).any():
-        middle = np.floor((few + enough) / 2)
-        held = holds(middle, second)
-        few, enough = np.where(held | (few == enough), few, middle + 1), np.where(held, middle, enough)
-    return np.where(enough > most, n + 1, enough).astype(np.int64)
+    fewest = first_true_each(lambda first: holds(first, second), np.zeros(second.size), most + 1)
+    return np.where(fewest > most, n + 1, fewest).astype(np.int64)
 
 
 # Limits
@@ -406,10 +401,7 @@ def _falls_below(function: Callable[[float], float], value: float) -> float:
         return low
     if function(high) >= value:
         return high
-    for _ in range(STEPS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if function(middle) > value else (low, middle)
-    return low
+    return bisected(lambda difference: function(difference) <= value, low, high, steps=STEPS)[0]
 
 
 def _rises_above_zero(function: Callable[[float], float], start: float, error: float) -> float:

@@ -23,6 +23,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from warner.inference.binomial import binomial_limits
+from warner.searching import bisected
 
 if TYPE_CHECKING:
     from warner.inference.exact_differences import Count
@@ -77,7 +78,4 @@ def joined_test(samples: list[Sample]) -> float:
         return SMALLEST_P
     if not refuted(math.exp(large)):
         return 1.0
-    for _ in range(STEPS):
-        middle = (small + large) / 2
-        small, large = (small, middle) if refuted(math.exp(middle)) else (middle, large)
-    return math.exp(large)
+    return math.exp(bisected(lambda logarithm: refuted(math.exp(logarithm)), small, large, steps=STEPS)[1])

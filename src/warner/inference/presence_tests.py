@@ -32,9 +32,10 @@ from scipy.special import gammainccinv, ndtr, ndtri
 from warner.arrays import SMALLEST
 from warner.inference.binomial import Rates, at_least, smallest_share
 from warner.inference.equality_tests import log_binomial
+from warner.searching import bisected
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from warner.arrays import Array, Counts
     from warner.designs.contract import Design
@@ -218,16 +219,11 @@ def _convolved(first: Array, second: Array) -> Array:
     return np.asarray(np.fft.irfft(np.fft.rfft(first, size) * np.fft.rfft(second, size), size))
 
 
-def _crossing(holds: object) -> float:
+def _crossing(holds: Callable[[float], bool]) -> float:
     """Find the smallest share from which on something holds; infinite where it does not even for everybody."""
-    assert callable(holds)
     if not holds(1.0):
         return math.inf
-    low, high = 0.0, 1.0
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
+    return bisected(holds, 0.0, 1.0, steps=HALVINGS)[1]
 
 
 def own_count(n: float, base: float, gain: float) -> Counted:

@@ -26,6 +26,7 @@ from warner.inference.binomial import Rates, at_least, at_most
 from warner.inference.equality_tests import sign_tail
 from warner.inference.intervals import Confidence, joint, limits
 from warner.results import Result
+from warner.searching import first_true
 from warner.typesetting import Printed, cells, labels
 from warner.words import enumerated, level_text, printable, reports_counted
 
@@ -192,11 +193,9 @@ def leading(support: Counts, ceilings: Array, count: int, level: float) -> tuple
     certain = np.zeros(support.size, dtype=bool)
     certain[order[:count]] = shown(support[order[:count]], rival)
     values = np.unique(support[support < weakest])
-    first, beyond = 0, values.size  # the number of values that are shown to be smaller than the weakest leader
-    while first < beyond:
-        middle = (first + beyond) // 2
-        first, beyond = (middle + 1, beyond) if shown(weakest, values[middle]) else (first, middle)
-    return certain, support > values[first - 1] if first else np.ones(support.size, dtype=bool)
+    # How many values are shown to be smaller than the weakest leader
+    out = first_true(lambda place: not shown(weakest, values[place]), 0, values.size)
+    return certain, support > values[out - 1] if out else np.ones(support.size, dtype=bool)
 
 
 def certain_ranks(low: Array, high: Array, count: int) -> tuple[Mask, Mask]:

@@ -49,11 +49,12 @@ from warner.noncompliance.prevalence import (
     UnrelatedQuestion,
 )
 from warner.results import check_level
+from warner.searching import bisected_each
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from warner.arrays import Array, Counts, Numbers
+    from warner.arrays import Array, Counts, Mask, Numbers
     from warner.designs.exact import Number
 
     Equations = Callable[[Counts], tuple[Numbers, ...]]  # two observed shares in, the shares of the model out
@@ -388,12 +389,12 @@ def _profile_interval(without: Array, samples: Samples, level: float) -> tuple[f
 
     def best(t: Array) -> Array:
         """Maximize over c, by where the slope changes its sign."""
-        low, high = np.zeros(t.size), np.ones(t.size)
-        for _ in range(HALVINGS):
-            c = (low + high) / 2
+
+        def falling(c: Array) -> Mask:
             yes = chances(t, c)
-            rising = ((f - yes) * (without - t[:, np.newaxis]) / (yes * (1 - yes))) @ sizes > 0
-            low, high = np.where(rising, c, low), np.where(rising, high, c)
+            return np.asarray(~(((f - yes) * (without - t[:, np.newaxis]) / (yes * (1 - yes))) @ sizes > 0))
+
+        low, high = bisected_each(falling, np.zeros(t.size), np.ones(t.size), steps=HALVINGS)
         reached = [(xlogy(f, yes) + xlog1py(1 - f, -yes)) @ sizes for yes in (chances(t, low), chances(t, high))]
         return np.asarray(np.maximum(*reached))
 

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from warner.inference.binomial import at_least
+from warner.searching import bisected
 
 if TYPE_CHECKING:
     from warner.arrays import Array
@@ -135,11 +136,7 @@ def _smallest_epsilon(pair: _Pair, n: int, delta: float, local: float) -> float:
     high = local
     while high > SMALLEST_SHOWN and proven(high / 2):
         high /= 2
-    low = high / 2
-    for _ in range(STEPS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if proven(middle) else (middle, high)
-    return high
+    return bisected(proven, high / 2, high, steps=STEPS)[1]
 
 
 def _delta(epsilon: float, pair: _Pair, n: int, grid: _Grid) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from warner.arrays import LARGEST_TOTAL
 from warner.planning.precision import Precision
 from warner.planning.wording import MEASURES, SMALLEST_EPSILON
+from warner.searching import bisected, first_true
 from warner.words import points
 
 if TYPE_CHECKING:
@@ -35,11 +36,8 @@ def fewest_people(design: Design, question: Question, goal: float) -> int:
                 "interval"
             )
         high = min(4 * high, LARGEST_TOTAL)
-    low = high // 4  # does not reach it, or is 0
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if precision.measured(float(middle)) <= goal else (middle, high)
-    return high
+    # A quarter of them did not reach it, or is nobody.
+    return first_true(lambda people: precision.measured(float(people)) <= goal, high // 4 + 1, high)
 
 
 def smallest_epsilon(design: Design, people: int, question: Question, goal: float) -> Design:
@@ -67,9 +65,7 @@ def smallest_epsilon(design: Design, people: int, question: Question, goal: floa
         steps = np.linspace(low, high, GRID)
         first = next(place for place, step in enumerate(steps) if reaches(math.exp(step)))
         low, high = float(steps[first - 1]), float(steps[first])
-    while high - low > CLOSE:
-        middle = (low + high) / 2
-        low, high = (low, middle) if reaches(math.exp(middle)) else (middle, high)
+    _, high = bisected(lambda logarithm: reaches(math.exp(logarithm)), low, high, close=CLOSE)
     return with_epsilon(design, math.exp(high))
 
 

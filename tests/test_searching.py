@@ -1,0 +1,81 @@
+"""Bisection: the first number at which a condition holds."""
+
+from __future__ import annotations
+
+import math
+import operator
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from warner.searching import bisected, bisected_each, first_true, first_true_each
+
+WHOLE = st.integers(-(2**53), 2**53)
+
+
+@given(WHOLE, WHOLE, WHOLE)
+def test_the_first_whole_number_is_found_or_there_is_none(threshold: int, one: int, other: int) -> None:
+    low, high = sorted((one, other))
+    assert first_true(lambda x: x >= threshold, low, high) == min(max(threshold, low), high)
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 2**50)] * 3), min_size=1, max_size=6))
+def test_many_whole_numbers_are_found_as_each_alone(rows: list[tuple[int, int, int]]) -> None:
+    thresholds, low, high = (
+        np.array(column) for column in zip(*[(t, *sorted((a, b))) for t, a, b in rows], strict=True)
+    )
+    for dtype in (np.int64, np.float64):
+        found = first_true_each(lambda x: x >= thresholds, low.astype(dtype), high.astype(dtype))
+        assert found.dtype == dtype
+        assert_array_equal(found, np.clip(thresholds, low, high))
+
+
+def test_whole_numbers_near_the_largest_double_do_not_overflow() -> None:
+    # The bits of the doubles from 0 to 1, in whose order quantiles are looked for
+    one = np.ones(1).view(np.int64)
+    found = first_true_each(lambda bits: bits.view(np.float64) >= 1 / 3, np.zeros(1, dtype=np.int64), one)
+    assert found.view(np.float64)[0] == 1 / 3
+
+
+def test_each_search_looks_about_as_often_as_there_are_binary_digits() -> None:
+    asked: list[int] = []
+
+    def holds(x: int) -> bool:
+        asked.append(x)
+        return x >= 777
+
+    assert first_true(holds, 0, 1024) == 777
+    assert len(asked) <= 11
+
+
+@given(st.floats(-1e300, 1e300), st.floats(-1e300, 1e300), st.floats(-1e300, 1e300))
+def test_without_an_end_no_double_is_left_between_the_two(threshold: float, one: float, other: float) -> None:
+    low, threshold, high = sorted((one, threshold, other))
+    if not low < threshold:
+        return
+    below, above = bisected(lambda x: x >= threshold, low, high)
+    assert below < threshold == above
+    assert np.nextafter(below, math.inf) == above
+
+
+def test_an_interval_is_halved_so_many_times_or_until_it_is_short() -> None:
+    def holds(x: float) -> bool:
+        return x >= math.pi
+
+    assert bisected(holds, 0.0, 8.0, steps=0) == (0.0, 8.0)
+    assert bisected(holds, 0.0, 8.0, steps=3) == (3.0, 4.0)
+    assert bisected(holds, 0.0, 8.0, close=1.0) == (3.0, 4.0)
+    assert bisected(holds, 0.0, 8.0, steps=2, close=1.0) == (2.0, 4.0)
+    assert bisected(holds, 5.0, 5.0) == (5.0, 5.0)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 5, 40])
+def test_many_intervals_are_halved_as_each_alone(steps: int) -> None:
+    thresholds, high = np.array([0.1, math.e, 7.9]), np.array([1.0, 4.0, 8.0])
+    lower, upper = bisected_each(lambda x: x >= thresholds, np.zeros(3), high, steps)
+    alone = [bisected(partial(operator.le, t), 0.0, end, steps) for t, end in zip(thresholds, high, strict=True)]
+    assert_array_equal(np.stack([lower, upper], axis=1), alone)
