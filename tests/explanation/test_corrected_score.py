@@ -1,4 +1,4 @@
-"""An outcome explained by a randomized answer: the equations themselves, against brute force and other programs."""
+"""The corrected score and the joint likelihood (`joint_likelihood`), against brute force and other programs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import statsmodels.api as sm
 from numpy.testing import assert_allclose
 from scipy.optimize import approx_fprime
 
-from warner.explanation.corrected_score import Outcomes, corrected
-from warner.explanation.joint_likelihood import JointLikelihood, joint
+from warner.explanation.corrected_score import Outcomes, solve_corrected_score
+from warner.explanation.joint_likelihood import JointLikelihood, maximise_joint_likelihood
 from warner.regression.data import Observations
 from warner.reports.sampling import Sampling
 
@@ -55,7 +55,7 @@ def residual(family: str, outcome: float, eta: float) -> float:
 def test_the_corrected_score_is_solved_and_its_errors_are_the_sandwich(family: Any) -> None:
     rng = np.random.default_rng(1)
     people = made_up(THREE, 300, family, 2, weight=rng.uniform(0.5, 2, 300), weighted=True)
-    fit = corrected(people, family)
+    fit = solve_corrected_score(people, family)
     z: Any = people.indicators
     size = len(fit.coefficients)
     total, bread, meat = np.zeros(size), np.zeros((size, size)), np.zeros((size, size))
@@ -113,7 +113,7 @@ def test_the_joint_likelihood_and_its_derivatives_are_those_of_the_definition(fa
 @pytest.mark.parametrize("family", FAMILIES)
 def test_nothing_near_the_joint_maximum_is_likelier(family: Any) -> None:
     people = made_up(THREE, 400, family, 5)
-    fit = joint(people, np.full(3, 1 / 3), family)
+    fit = maximise_joint_likelihood(people, np.full(3, 1 / 3), family)
     assert fit.gap < 1e-9
     assert fit.optima[0].log_likelihood == fit.log_likelihood
     model = JointLikelihood(people, family)
@@ -132,13 +132,13 @@ def test_direct_answers_give_what_statsmodels_gives(family: Any) -> None:
     people = made_up(np.eye(2), n, family, 7)
     columns = np.where(people.rows.likelihood[:, :1] == 1, people.copies[0], people.copies[1])
     reference = (sm.OLS if family == "linear" else sm.Logit)(people.outcome, columns)
-    fit = corrected(people, family)
+    fit = solve_corrected_score(people, family)
     options = {} if family == "linear" else {"disp": 0, "tol": 1e-14}
     robust = reference.fit(cov_type="HC0", **options)
     assert_allclose(fit.coefficients, robust.params, rtol=1e-8)
     assert_allclose(fit.covariance, robust.cov_params(), rtol=1e-8)
     plain = reference.fit(**options)
-    most_likely = joint(people, np.array([0.5, 0.5]), family)
+    most_likely = maximise_joint_likelihood(people, np.array([0.5, 0.5]), family)
     assert_allclose(most_likely.coefficients, plain.params, rtol=1e-8)
     # Least squares divides the sum of squares by n - 3, the maximum of the likelihood by n.
     assert_allclose(most_likely.covariance * (n / (n - 3) if family == "linear" else 1), plain.cov_params(), rtol=1e-7)
@@ -146,7 +146,7 @@ def test_direct_answers_give_what_statsmodels_gives(family: Any) -> None:
         cov_type="cluster", cov_kwds={"groups": groups, "use_correction": False}, **options
     ).cov_params()
     people = made_up(np.eye(2), n, family, 7, cluster=groups)
-    robust = corrected(people, family).clustered
+    robust = solve_corrected_score(people, family).clustered
     assert robust is not None
     assert_allclose(robust.sandwich, clustered * 75 / 74, rtol=1e-8)
 
@@ -155,9 +155,9 @@ def test_direct_answers_give_what_statsmodels_gives(family: Any) -> None:
 def test_scores_spread_between_clusters_within_each_stratum(family: Any) -> None:
     cluster, stratum = np.arange(120) // 2, np.arange(120) // 40
     weight = np.random.default_rng(8).uniform(0.5, 2, 120)
-    plain = corrected(made_up(FORCED, 120, family, 9, weight=weight, weighted=True), family)
+    plain = solve_corrected_score(made_up(FORCED, 120, family, 9, weight=weight, weighted=True), family)
     people = made_up(FORCED, 120, family, 9, weight=weight, cluster=cluster, stratum=stratum, weighted=True)
-    fit = corrected(people, family)
+    fit = solve_corrected_score(people, family)
     assert_allclose(fit.coefficients, plain.coefficients)
     z: Any = people.indicators
     scores, bread = np.zeros((120, 3)), np.zeros((3, 3))
@@ -178,23 +178,23 @@ def test_too_little_information_is_said_and_not_answered() -> None:
     refused = 0
     for seed in range(20):
         try:
-            corrected(made_up(nearly_a_coin, 40, "linear", seed), "linear")
+            solve_corrected_score(made_up(nearly_a_coin, 40, "linear", seed), "linear")
         except ValueError as error:
             refused += "too little information" in str(error)
     assert refused > 5  # the corrected variance of the trait is as often below zero as above
     separated = made_up(np.eye(2), 40, "logit", 1)
     people = replace(separated, outcome=separated.rows.likelihood[:, 0])
     with pytest.raises(ValueError, match="no finite solution"):
-        corrected(people, "logit")
+        solve_corrected_score(people, "logit")
     with pytest.raises(ValueError, match="at infinity"):
-        joint(people, np.array([0.5, 0.5]), "logit")
+        maximise_joint_likelihood(people, np.array([0.5, 0.5]), "logit")
 
 
 def test_without_debiased_indicators_only_a_model_of_the_answers_is_left() -> None:
     people = made_up(FORCED, 50, "linear", 1)
     nothing = replace(people, indicators=None)
     with pytest.raises(ValueError, match='method="ml"'):
-        corrected(nothing, "linear")
+        solve_corrected_score(nothing, "linear")
 
 
 def simulated(samples: int, n: int, family: Any, fit: Any, errors: str = "normal") -> tuple[ArrayT, ArrayT]:
@@ -208,13 +208,13 @@ def simulated(samples: int, n: int, family: Any, fit: Any, errors: str = "normal
 
 
 def most_likely(people: Outcomes, family: Any) -> Any:
-    return joint(people, np.array([0.5, 0.5]), family)
+    return maximise_joint_likelihood(people, np.array([0.5, 0.5]), family)
 
 
 def test_the_corrected_fit_is_right_where_a_normal_likelihood_is_not() -> None:
     # Exponential errors: the corrected fit is off by less than 4 standard errors of its mean (one false alarm in
     # 16,000), while the normal likelihood takes the skewness for the answer.
-    effects, _ = simulated(120, 1000, "linear", corrected, "skewed")
+    effects, _ = simulated(120, 1000, "linear", solve_corrected_score, "skewed")
     assert abs(effects.mean() - 1) < 4 * effects.std() / np.sqrt(len(effects))
     effects, _ = simulated(30, 1000, "linear", most_likely, "skewed")
     assert effects.mean() - 1 > 5 * effects.std() / np.sqrt(len(effects))
@@ -223,11 +223,16 @@ def test_the_corrected_fit_is_right_where_a_normal_likelihood_is_not() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("family", "fit", "errors"),
-    [("linear", corrected, "normal"), ("linear", corrected, "skewed"), ("logit", corrected, "normal"),
-     ("linear", most_likely, "normal"), ("logit", most_likely, "normal")],
-)  # fmt: skip
+    [
+        ("linear", solve_corrected_score, "normal"),
+        ("linear", solve_corrected_score, "skewed"),
+        ("logit", solve_corrected_score, "normal"),
+        ("linear", most_likely, "normal"),
+        ("logit", most_likely, "normal"),
+    ],
+)
 def test_intervals_cover_and_estimates_are_unbiased(family: Any, fit: Any, errors: str) -> None:
-    samples = 2000 if fit is corrected else 500
+    samples = 2000 if fit is solve_corrected_score else 500
     effects, standard_errors = simulated(samples, 1000, family, fit, errors)
     covered = (np.abs(effects - 1) < 1.959964 * standard_errors).mean()
     margin = 4 * np.sqrt(0.95 * 0.05 / samples)  # four binomial standard errors around .935 to .97

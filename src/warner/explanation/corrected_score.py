@@ -1,4 +1,4 @@
-r"""An outcome that may depend on an answer which was randomized, by equations that need not know the answer.
+r"""The corrected score of a regression on a randomized answer: estimating equations that need not know the answer.
 
 Each person has a row of the model for every answer that they may hold: with outcome :math:`o_n`, columns :math:`x_{nk}`
 if the answer were k, and coefficients :math:`\gamma`, the linear predictor is :math:`\eta_{nk} = x_{nk}'\gamma`. If
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from warner.regression.cluster_robust import ClusterRobust
     from warner.regression.data import Observations
 
-Regressed: TypeAlias = Literal["linear", "logit"]
+OutcomeFamily: TypeAlias = Literal["linear", "logit"]
 
 LONGEST_STEP = 5.0  # of a predictor, in one step of Newton's method
-LEAST = 1e-6  # share of an answer, for its probability given a report
-NEAR = 8.0  # where a predictor is pulled back to, to see whether it runs away
+SMALLEST_SHARE = 1e-6  # of an answer, for its probability given a report
+PULLED_BACK_TO = 8.0  # a predictor, to see whether it runs away
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ class Outcomes:
         return np.asarray(np.sqrt(np.mean(self.copies**2, axis=(0, 1))))
 
 
-class Corrected(NamedTuple):
+class CorrectedFit(NamedTuple):
     """A solution of the corrected score.
 
     `strength` is how many standard errors the information lies above zero in the direction in which it is smallest;
@@ -85,28 +85,36 @@ class Corrected(NamedTuple):
     clustered: ClusterRobust | None = None
 
 
-def terms_of(family: Regressed, eta: Array, outcome: Array) -> tuple[Array, Array, Array]:
-    """Give the logarithm of the outcome's law, its derivative in eta, and minus the second one.
+class OutcomeTerms(NamedTuple):
+    """The log-density of outcomes, its derivative in the linear predictor, and minus the second derivative."""
 
-    Of the mean, half the square of the residual: a normal law with variance one, but for a constant.
+    log_density: Array
+    score: Array
+    curvature: Array
+
+
+def outcome_terms(family: OutcomeFamily, eta: Array, outcome: Array) -> OutcomeTerms:
+    """Evaluate the law of the outcome at linear predictors.
+
+    Of a mean, minus half the square of the residual: a normal law with variance one, up to a constant.
     """
     if family == "linear":
         residual = outcome - eta
-        return -(residual**2) / 2, residual, np.ones_like(eta)
+        return OutcomeTerms(-(residual**2) / 2, residual, np.ones_like(eta))
     mean = expit(eta)
     # log P(o) = o eta - log(1 + e^eta) without overflow, and 1 - expit(eta) = expit(-eta).
-    return outcome * eta - np.logaddexp(0, eta), outcome - mean, mean * expit(-eta)
+    return OutcomeTerms(outcome * eta - np.logaddexp(0, eta), outcome - mean, mean * expit(-eta))
 
 
-class Score:
-    """The corrected score as the slope of a surface: the stacked copies' log-likelihood, weighted by indicators.
+class CorrectedScore:
+    """The function whose gradient is the corrected score: the copies' log-likelihood, weighted by the indicators.
 
-    Weights may be negative, so that the surface need not have a summit.
+    Weights may be negative, so that it need not have a maximum.
     """
 
     longest_step = LONGEST_STEP
 
-    def __init__(self, people: Outcomes, indicators: Array, family: Regressed) -> None:
+    def __init__(self, people: Outcomes, indicators: Array, family: OutcomeFamily) -> None:
         self.outcome, self.columns, self.family = people.outcome, people.copies, family
         self.weight = (people.rows.weight[:, np.newaxis] * indicators).T
         self.total_weight = float(people.rows.weight.sum())
@@ -118,26 +126,30 @@ class Score:
 
     predictor_change = predictors
 
+    def terms(self, b: Array) -> OutcomeTerms:
+        """Evaluate the law of the outcome for all copies, (k, n)."""
+        return outcome_terms(self.family, self.predictors(b), self.outcome)
+
     def value(self, b: Array) -> float:
-        """Give the height."""
-        return float((self.weight * terms_of(self.family, self.predictors(b), self.outcome)[0]).sum())
+        """Give the weighted log-likelihood of all copies."""
+        return float((self.weight * self.terms(b).log_density).sum())
 
     def at(self, b: Array) -> Expansion:
-        """Give the height, the corrected score, and A."""
-        value, slope, curvature = terms_of(self.family, self.predictors(b), self.outcome)
+        """Give the weighted log-likelihood, the corrected score, and A."""
+        value, score, curvature = self.terms(b)
         return Expansion(
             float((self.weight * value).sum()),
-            self.scores(slope).sum(axis=0),
+            self.scores(score).sum(axis=0),
             self.information(self.weight * curvature),
         )
 
     def pulled_back(self, eta: Array) -> Array:
-        """Give predictors that are nearer, at which the height still has a slope."""
-        return np.clip(eta, -NEAR, NEAR)
+        """Limit the predictors of all copies."""
+        return np.clip(eta, -PULLED_BACK_TO, PULLED_BACK_TO)
 
-    def scores(self, slope: Array) -> Array:
-        """Give each person's score, weighted: (n, columns)."""
-        return np.asarray(np.einsum("kn,knp->np", self.weight * slope, self.columns))
+    def scores(self, score: Array) -> Array:
+        """Give each person's score in the coefficients, weighted: (n, columns)."""
+        return np.asarray(np.einsum("kn,knp->np", self.weight * score, self.columns))
 
     def information(self, weight: Array) -> Array:
         """Give the sum of outer products of the columns of all copies with these weights."""
@@ -157,43 +169,48 @@ class Score:
         return float(parts.sum()) / error if error > 0 else np.inf
 
 
-def corrected(people: Outcomes, family: Regressed) -> Corrected:
-    """Solve the corrected score: in closed form for a mean, by Newton's method for a logit."""
+def solve_corrected_score(people: Outcomes, family: OutcomeFamily) -> CorrectedFit:
+    """Solve the corrected score, in closed form for a mean and by Newton's method for a logit; with sandwich errors."""
     if people.indicators is None:
         raise ValueError(
             'method="corrected" needs reports that tell the share of every answer, but these do not; method="ml" may '
             "still do, by a model of the answers"
         )
-    score = Score(people, people.indicators, family)
-    gamma: Array = np.zeros(people.copies.shape[-1])
-    start = score.at(gamma)
+    score = CorrectedScore(people, people.indicators, family)
     if score.strength(np.ones_like(score.weight)) == 0:
         _refuse_indefinite()
-    if family == "linear":
-        gamma = np.asarray(np.linalg.solve(start.information, start.gradient))
-    else:
-        peak = newton_ascent(score, gamma)
-        if not peak.converged or infinity(score, peak) is not None:
-            raise ValueError(
-                "the corrected equations of this logit have no finite solution: some group has, after correction, "
-                "hardly anybody with one of the two outcomes; take fewer terms, or collect more reports"
-            )
-        gamma = peak.coefficients
-    _, slope, curvature = terms_of(family, score.predictors(gamma), people.outcome)
-    strength = score.strength(curvature)
+    gamma = _root(score)
+    terms = score.terms(gamma)
+    strength = score.strength(terms.curvature)
     if strength == 0:
         _refuse_indefinite()
+    # A^-1 in units of the columns, and the sandwich.
     scale = np.outer(score.scale, score.scale)
-    half = np.linalg.inv(score.information(score.weight * curvature) / scale)
+    half = np.linalg.inv(score.information(score.weight * terms.curvature) / scale)
     if people.rows.sampling.cluster is not None:
         inverse = half / scale
-        robust = _clustered(people, score, slope, curvature, (inverse + inverse.T) / 2)
-        return Corrected(gamma, robust.known_covariance, strength, robust)
-    covariance = half @ (_spread(people.rows, score.scores(slope)) / scale) @ half / scale
-    return Corrected(gamma, (covariance + covariance.T) / 2, strength)
+        robust = _clustered(people, score, terms, (inverse + inverse.T) / 2)
+        return CorrectedFit(gamma, robust.known_covariance, strength, robust)
+    covariance = half @ (_score_covariance(people.rows, score.scores(terms.score)) / scale) @ half / scale
+    return CorrectedFit(gamma, (covariance + covariance.T) / 2, strength)
 
 
-def _clustered(people: Outcomes, score: Score, slope: Array, curvature: Array, inverse: Array) -> ClusterRobust:
+def _root(score: CorrectedScore) -> Array:
+    """Give the coefficients at which the corrected score is zero."""
+    start: Array = np.zeros(score.columns.shape[-1])
+    if score.family == "linear":
+        here = score.at(start)
+        return np.asarray(np.linalg.solve(here.information, here.gradient))
+    maximum = newton_ascent(score, start)
+    if not maximum.converged or infinity(score, maximum) is not None:
+        raise ValueError(
+            "the corrected equations of this logit have no finite solution: some group has, after correction, "
+            "hardly anybody with one of the two outcomes; take fewer terms, or collect more reports"
+        )
+    return maximum.coefficients
+
+
+def _clustered(people: Outcomes, score: CorrectedScore, terms: OutcomeTerms, inverse: Array) -> ClusterRobust:
     """Give the errors where people are clustered.
 
     A alone may be negative for a single cluster. Its mean given the reports is not: in the place of debiased indicators
@@ -201,17 +218,17 @@ def _clustered(people: Outcomes, score: Score, slope: Array, curvature: Array, i
     """
     rows, clusters = people.rows, people.rows.sampling.clusters
     assert people.indicators is not None
-    shares = np.maximum(rows.weight @ people.indicators / rows.weight.sum(), LEAST)
-    held = rows.likelihood * shares
-    held /= held.sum(axis=1, keepdims=True)
+    shares = np.maximum(rows.weight @ people.indicators / rows.weight.sum(), SMALLEST_SHARE)
+    posterior = rows.likelihood * shares
+    posterior /= posterior.sum(axis=1, keepdims=True)
     k, n, width = people.copies.shape
     copied = clusters._replace(cluster=np.tile(clusters.cluster, k))
-    weight = (held * rows.weight[:, np.newaxis]).T * curvature
+    weight = (posterior * rows.weight[:, np.newaxis]).T * terms.curvature
     information = information_by_cluster(copied, people.copies.reshape(k * n, width), weight.ravel())
-    return cluster_robust(rows, clusters, score.scores(slope) / rows.weight[:, np.newaxis], information, inverse)
+    return cluster_robust(rows, clusters, score.scores(terms.score) / rows.weight[:, np.newaxis], information, inverse)
 
 
-def _spread(rows: Observations, scores: Array) -> Array:
+def _score_covariance(rows: Observations, scores: Array) -> Array:
     """Give B from weighted scores: as for any likelihood, but without n / (n - 1) where there are no strata."""
     if rows.sampling.stratum is None:
         return np.asarray(scores.T @ scores)

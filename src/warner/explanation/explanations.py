@@ -1,4 +1,4 @@
-"""Does the trait explain an outcome? A randomized answer among the predictors of a regression.
+"""Regression of an outcome on a randomized answer (explain): the corrected score, or joint maximum likelihood.
 
 Which method to use: ``"corrected"``, unless there is a reason not to. It assumes no law of the outcome and no model of
 who holds which answer. ``"ml"`` is more precise if its assumptions hold (for a yes-or-no outcome, by a few percent),
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from warner.explanation.copies import named, share_columns, stacked_copies
-from warner.explanation.corrected_score import Outcomes, Regressed, corrected
-from warner.explanation.joint_likelihood import joint
+from warner.explanation.corrected_score import OutcomeFamily, Outcomes, solve_corrected_score
+from warner.explanation.joint_likelihood import maximise_joint_likelihood
 from warner.explanation.people import individuals, questions_of
 from warner.regression.collapsing import column_names, open_source
 from warner.regression.formulas import sides, variables_of
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Label
     from warner.designs import Design
     from warner.documents import Document
-    from warner.explanation.people import Question
+    from warner.explanation.people import Individuals, Question
     from warner.regression.cluster_robust import ClusterRobust
     from warner.regression.maxima import Optimum
 
@@ -38,8 +38,8 @@ Shares: TypeAlias = Literal["covariates", "constant"]
 Unknown: TypeAlias = Literal["error", "drop"]
 
 FORMAT, VERSION = "warner explanation", 1
-WEAK = 3.0  # standard errors of the information above zero, below which estimates are unstable
-SHARE_COEFFICIENTS = 500  # of the model of the answers
+WEAK_INFORMATION = 3.0  # standard errors of the information above zero, below which estimates are unstable
+MOST_SHARE_COEFFICIENTS = 500  # of the model of the answers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,7 +82,7 @@ class Explanation(Result):
 
     outcome: str
     formula: str
-    family: Regressed
+    family: OutcomeFamily
     method: Method
     names: tuple[str, ...]
     coefficients: Array
@@ -224,10 +224,10 @@ class Explanation(Result):
         sentences = [
             "No law of the errors and no model of who holds which answer is assumed; standard errors are robust."
         ]
-        if self.strength is not None and self.strength < WEAK:
+        if self.strength is not None and self.strength < WEAK_INFORMATION:
             sentences.append(
                 f"There is little information on the effects of the answer ({self.strength:.1f} standard errors above "
-                f"none; {WEAK:.0f} would be enough): estimates are unstable, and intervals rough."
+                f"none; {WEAK_INFORMATION:.0f} would be enough): estimates are unstable, and intervals rough."
             )
         return sentences
 
@@ -254,7 +254,7 @@ def explain(
     data: Any,
     designs: Mapping[str, Design | Mapping[Any, Design]],
     *,
-    family: Regressed = "linear",
+    family: OutcomeFamily = "linear",
     method: Method = "corrected",
     on: Sequence[str] | None = None,
     by: str | None = None,
@@ -334,28 +334,7 @@ def explain(
         drop=unknown == "drop",
     )
     terms, copies = stacked_copies(right, on, people, variables, questions)
-    answers, rows = people.answers, people.rows
-    if method == "ml" and shares == "covariates":
-        rows = replace(rows, x=share_columns(copies))
-        _refuse_large(copies.shape[0], rows.x.shape[1])
-    explained = Outcomes(_outcome(outcome, people.columns[outcome], family), copies, answers.indicators, rows)
-    found: dict[str, Any]
-    if method == "corrected":
-        fit = corrected(explained, family)
-        found = {"coefficients": fit.coefficients, "covariance": fit.covariance, "strength": fit.strength}
-        found["clustered"] = fit.clustered
-    else:
-        best = joint(explained, answers.shares, family)
-        found = {
-            "coefficients": best.coefficients,
-            "covariance": best.covariance,
-            "log_likelihood": best.log_likelihood,
-            "deviation": best.deviation,
-            "gap": best.gap,
-            "optima": best.optima,
-            "shares": shares,
-            "clustered": best.clustered,
-        }
+    explained = _outcomes(outcome, people, copies, family, modelled=method == "ml" and shares == "covariates")
     return Explanation(
         outcome=outcome,
         formula=terms.formula,
@@ -368,8 +347,28 @@ def explain(
         dropped=people.dropped,
         weighted=weights is not None,
         stratified=strata is not None,
-        **found,
+        **_estimates(explained, people.answers.shares, family, method, shares),
     )
+
+
+def _outcomes(name: str, people: Individuals, copies: Array, family: OutcomeFamily, *, modelled: bool) -> Outcomes:
+    """Give outcomes with the copies of all people; if shares are modelled, with the columns that they depend on."""
+    rows = people.rows
+    if modelled:
+        rows = replace(rows, x=share_columns(copies))
+        _refuse_large(copies.shape[0], rows.x.shape[1])
+    return Outcomes(_outcome(name, people.columns[name], family), copies, people.answers.indicators, rows)
+
+
+def _estimates(
+    people: Outcomes, answers: Array, family: OutcomeFamily, method: Method, shares: Shares
+) -> dict[str, Any]:
+    """Give the fields of an explanation that its method tells, with the overall shares of the answers to start from."""
+    if method == "corrected":
+        return solve_corrected_score(people, family)._asdict()
+    fit = maximise_joint_likelihood(people, answers, family)._asdict()
+    del fit["share_coefficients"]  # no part of the result
+    return fit | {"shares": shares}
 
 
 def _sides(
@@ -396,7 +395,7 @@ def _sides(
     return outcome, right, [name for name in dict.fromkeys(used) if name not in randomized]
 
 
-def _outcome(name: str, values: Any, family: Regressed) -> Array:
+def _outcome(name: str, values: Any, family: OutcomeFamily) -> Array:
     if values.dtype.kind == "O":
         remedy = "code it as 0 and 1" if family == "logit" else "take numbers"
         raise TypeError(f"the outcome {name!r} must hold numbers, but holds texts; {remedy}")
@@ -410,16 +409,16 @@ def _outcome(name: str, values: Any, family: Regressed) -> Array:
 
 
 def _refuse_large(k: int, width: int) -> None:
-    if (k - 1) * width > SHARE_COEFFICIENTS:
+    if (k - 1) * width > MOST_SHARE_COEFFICIENTS:
         raise ValueError(
             f'method="ml" models the shares of the answers with {(k - 1) * width:,} coefficients, but at most '
-            f'{SHARE_COEFFICIENTS:,} are possible; use method="corrected", or shares="constant"'
+            f'{MOST_SHARE_COEFFICIENTS:,} are possible; use method="corrected", or shares="constant"'
         )
 
 
 def _refuse_options(family: str, method: str, shares: str, unknown: str) -> None:
     for name, value, known in (
-        ("family", family, get_args(Regressed)),
+        ("family", family, get_args(OutcomeFamily)),
         ("method", method, get_args(Method)),
         ("shares", shares, get_args(Shares)),
         ("unknown", unknown, get_args(Unknown)),

@@ -1,4 +1,4 @@
-r"""The joint likelihood of a randomized report and an outcome that depends on the answer.
+r"""Joint maximum likelihood of a randomized report and an outcome that depends on the answer.
 
 With shares :math:`\theta_{nk}` of the answers, a multinomial logit on columns :math:`q_n`, the chance
 :math:`L_{nk}` of the report after each answer, and the law f of the outcome,
@@ -13,7 +13,7 @@ information, by Louis' formula [1]_,
 .. math:: I = \sum_n w_n \Big[\sum_k r_{nk} (H_{nk} - s_{nk} s_{nk}') + s_n s_n'\Big].
 
 Unlike the corrected score it uses, and so depends on, the whole law of the outcome: with normal errors the answer shows
-also in the shape of the outcome's distribution. There can be several maxima, so that it is climbed from several starts.
+also in the shape of the outcome's distribution. There can be several maxima, so that there are several starts.
 
 References
 ----------
@@ -29,7 +29,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-from warner.explanation.corrected_score import LONGEST_STEP, NEAR, Outcomes, corrected, terms_of
+from warner.explanation.corrected_score import (
+    LONGEST_STEP,
+    PULLED_BACK_TO,
+    Outcomes,
+    outcome_terms,
+    solve_corrected_score,
+)
 from warner.regression.cluster_robust import cluster_robust, information_by_cluster
 from warner.regression.likelihood import Expansion
 from warner.regression.maxima import Optimum, maximise
@@ -40,16 +46,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from warner.arrays import Array, Mask
-    from warner.explanation.corrected_score import Regressed
+    from warner.explanation.corrected_score import OutcomeFamily, OutcomeTerms
     from warner.regression.cluster_robust import ClusterRobust
     from warner.regression.data import Observations
 
-STRIDE = 1.0  # of an answer's effect in a start: standard deviations of the outcome, or half so many log-odds
-STEPS = 8  # of a logit from which a start is made
-DEVIATIONS = 4.0  # how far a predictor moves while the deviation moves by the factor e
+START_EFFECT = 1.0  # of an answer: standard deviations of the outcome; twice that in log-odds
+START_STEPS = 8  # of Newton's method for a logit from which a start is made
+PREDICTOR_OF_DEVIATION = 4.0  # how far a predictor moves while the deviation moves by the factor e
 
 
-class Joint(NamedTuple):
+class JointFit(NamedTuple):
     """The best maximum found: coefficients of the outcome, of the shares (k - 1, columns), the errors' deviation."""
 
     coefficients: Array
@@ -70,12 +76,12 @@ class JointLikelihood:
 
     longest_step = LONGEST_STEP
 
-    def __init__(self, people: Outcomes, family: Regressed) -> None:
+    def __init__(self, people: Outcomes, family: OutcomeFamily) -> None:
         self.people, self.family, self.rows = people, family, people.rows
         self.columns, self.others = people.copies, people.rows.x
         self.k, self.n, self.width = self.columns.shape
-        self.shares = (self.k - 1) * self.others.shape[1]
-        self.of_outcome = slice(self.shares, self.shares + self.width)
+        share_size = (self.k - 1) * self.others.shape[1]
+        self.of_shares, self.of_outcome = slice(share_size), slice(share_size, share_size + self.width)
         self.total_weight = float(self.rows.weight.sum())
         self.unit = self._deviation(people.outcome) if family == "linear" else 1.0
         self.outcome = people.outcome / self.unit
@@ -94,7 +100,7 @@ class JointLikelihood:
 
     def share_coefficients(self, b: Array) -> Array:
         """Give the coefficients of the shares, (k - 1, columns)."""
-        return np.asarray(b[: self.shares].reshape(self.k - 1, -1))
+        return np.asarray(b[self.of_shares].reshape(self.k - 1, -1))
 
     def deviation(self, b: Array) -> float:
         """Give the standard deviation of the errors, in units; 1 for a logit."""
@@ -112,65 +118,74 @@ class JointLikelihood:
         """Give all linear predictors, (2k, n); for a linear model, the logarithm of the deviation among them."""
         logits = self.logits(b)
         if self.family == "linear":
-            logits[-1] = DEVIATIONS * b[-1]
+            logits[-1] = PREDICTOR_OF_DEVIATION * b[-1]
         return np.vstack([logits, self.eta(b)])
 
     predictor_change = predictors
 
     def pulled_back(self, eta: Array) -> Array:
-        """Give predictors that are nearer, at which the height still has a slope."""
-        return np.clip(eta, -NEAR, NEAR)
+        """Limit all predictors."""
+        return np.clip(eta, -PULLED_BACK_TO, PULLED_BACK_TO)
 
     @cached_property
     def basis(self) -> Array:
         """Directions that each move predictors by about one: the coefficients, in units of their columns."""
         return np.diag(1 / self.scale)
 
+    def terms(self, b: Array) -> OutcomeTerms:
+        """Evaluate the law of the outcome after each answer, (k, n), in units of the deviation."""
+        deviation = self.deviation(b)
+        return outcome_terms(self.family, self.eta(b) / deviation, self.outcome / deviation)
+
     def log_terms(self, b: Array) -> Array:
         """Give log(L theta f) for each answer and person, (k, n)."""
-        logits, deviation = self.logits(b), self.deviation(b)
-        value = terms_of(self.family, self.eta(b) / deviation, self.outcome / deviation)[0]
+        logits, log_density = self.logits(b), self.terms(b).log_density
         if self.family == "linear":
-            value = value - np.log(deviation * self.unit) - np.log(2 * np.pi) / 2
-        return np.asarray(self.reports + logits - logsumexp(logits, axis=0) + value)
+            log_density = log_density - np.log(self.deviation(b) * self.unit) - np.log(2 * np.pi) / 2
+        return np.asarray(self.reports + logits - logsumexp(logits, axis=0) + log_density)
 
     def value(self, b: Array) -> float:
-        """Give the log-likelihood."""
+        """Evaluate the log-likelihood."""
         return float(self.rows.weight @ logsumexp(self.log_terms(b), axis=0))
 
     def at(self, b: Array) -> Expansion:
-        """Give the log-likelihood, its gradient and the observed information."""
+        """Evaluate the log-likelihood, its gradient and the observed information."""
         scores, information = self.derivatives(b)
         return Expansion(self.value(b), self.rows.weight @ scores, information)
 
     def derivatives(self, b: Array) -> tuple[Array, Array]:
-        """Give the score of each person, (n, d), and the observed information."""
-        posterior, deviation = softmax(self.log_terms(b), axis=0), self.deviation(b)
+        """Give the score of each person, (n, d), and the observed information, by Louis' formula."""
+        posterior = softmax(self.log_terms(b), axis=0)  # r
         theta = softmax(self.logits(b), axis=0)[:-1]
-        # With residuals in deviations, s = e x / sigma and H = x x' / sigma^2.
-        _, slope, curvature = terms_of(self.family, self.eta(b) / deviation, self.outcome / deviation)
-        scores = np.zeros((self.k, self.n, len(b)))
-        for k in range(self.k):
-            held = (np.arange(self.k - 1) == k)[:, np.newaxis] - theta
-            scores[k, :, : self.shares] = (held[:, np.newaxis] * self.others.T).reshape(-1, self.n).T
-        scores[:, :, self.of_outcome] = (slope / deviation)[:, :, np.newaxis] * self.columns
+        terms, deviation = self.terms(b), self.deviation(b)
+        complete = self._complete_scores(theta, terms, deviation)
+        scores = np.einsum("kn,knd->nd", posterior, complete)
+        weight = self.rows.weight * posterior
+        # Minus the missing information, then H block by block: of the shares, the outcome and the deviation.
+        flat = complete.reshape(self.k * self.n, -1)
+        information = (scores.T * self.rows.weight) @ scores - flat.T @ (flat * weight.reshape(-1, 1))
+        information[self.of_shares, self.of_shares] += self._information_of_shares(theta)
+        information[self.of_outcome, self.of_outcome] += self._information_of_outcome(weight, terms, deviation)
         if self.family == "linear":
-            scores[:, :, -1] = slope**2 - 1
-        mean = np.einsum("kn,knd->nd", posterior, scores)
-        flat, columns = scores.reshape(-1, len(b)), self.columns.reshape(-1, self.width)
-        weight = (self.rows.weight * posterior).reshape(-1, 1)
-        information = (mean.T * self.rows.weight) @ mean - flat.T @ (flat * weight)
-        information[: self.shares, : self.shares] += self._of_shares(theta)
-        block = self.of_outcome
-        information[block, block] += columns.T @ (columns * weight * curvature.reshape(-1, 1)) / deviation**2
-        if self.family == "linear":
-            cross = 2 * columns.T @ (weight[:, 0] * slope.ravel()) / deviation
-            information[block, -1] += cross
-            information[-1, block] += cross
-            information[-1, -1] += 2 * float(weight[:, 0] @ slope.ravel() ** 2)
-        return mean, (information + information.T) / 2
+            cross = self._information_of_outcome_and_deviation(weight, terms, deviation)
+            information[self.of_outcome, -1] += cross
+            information[-1, self.of_outcome] += cross
+            information[-1, -1] += 2 * float(weight.ravel() @ terms.score.ravel() ** 2)
+        return scores, (information + information.T) / 2
 
-    def _of_shares(self, theta: Array) -> Array:
+    def _complete_scores(self, theta: Array, terms: OutcomeTerms, deviation: float) -> Array:
+        """Give the score of each person after each answer, s, of shape (k, n, d)."""
+        scores = np.zeros((self.k, self.n, len(self.scale)))
+        for k in range(self.k):
+            residual = (np.arange(self.k - 1) == k)[:, np.newaxis] - theta
+            scores[k, :, self.of_shares] = (residual[:, np.newaxis] * self.others.T).reshape(-1, self.n).T
+        # With residuals in deviations, s = e x / sigma and H = x x' / sigma^2.
+        scores[:, :, self.of_outcome] = (terms.score / deviation)[:, :, np.newaxis] * self.columns
+        if self.family == "linear":
+            scores[:, :, -1] = terms.score**2 - 1
+        return scores
+
+    def _information_of_shares(self, theta: Array) -> Array:
         """Give the sum of V(theta) (x) q q', V(p) = diag(p) - p p'."""
         apart = (theta[:, np.newaxis] * self.others.T).reshape(-1, self.n)
         result = -(apart * self.rows.weight) @ apart.T
@@ -180,22 +195,35 @@ class JointLikelihood:
             result[block, block] += (self.others.T * (self.rows.weight * share)) @ self.others
         return np.asarray(result)
 
-    # Where to begin
+    def _information_of_outcome(self, weight: Array, terms: OutcomeTerms, deviation: float) -> Array:
+        """Give the sum of x x' / sigma^2 over all copies, (columns, columns)."""
+        columns = self.columns.reshape(-1, self.width)
+        weighted = columns * weight.reshape(-1, 1) * terms.curvature.reshape(-1, 1)
+        return np.asarray(columns.T @ weighted / deviation**2)
+
+    def _information_of_outcome_and_deviation(self, weight: Array, terms: OutcomeTerms, deviation: float) -> Array:
+        """Give the sum of 2 e x / sigma over all copies, (columns,)."""
+        columns = self.columns.reshape(-1, self.width)
+        return np.asarray(2 * columns.T @ (weight * terms.score).ravel() / deviation)
+
+    # Starts
 
     def starts(self, shares: Array) -> Iterator[Start]:
-        """Give where to climb from: the reports alone, the corrected score, and each answer's effect, up and down."""
+        """Give the starts: the reports alone, the corrected score, and each answer's effect, up and down."""
         constant = np.linalg.lstsq(self.others, np.ones(self.n), rcond=None)[0]
         shares = np.maximum(shares, 0.5 / self.n)
         logits = np.outer(np.log(shares[:-1] / shares[-1]), constant).ravel()
         posterior = softmax(self.reports + np.log(shares)[:, np.newaxis], axis=0)
         yield self._start("reports", logits, self._fitted(posterior))
         with suppress(ValueError):  # too little information for the corrected score
-            yield self._start("corrected score", logits, corrected(self.people, self.family).coefficients / self.unit)
+            yield self._start(
+                "corrected score", logits, solve_corrected_score(self.people, self.family).coefficients / self.unit
+            )
         moving = (self.columns != self.columns[-1:]).any(axis=(0, 1))
         plain = self._fitted(posterior, ~moving)
-        stride = STRIDE if self.family == "linear" else 2 * STRIDE
+        effect = START_EFFECT if self.family == "linear" else 2 * START_EFFECT
         for column in np.flatnonzero(moving).tolist():
-            for step in (stride, -stride):
+            for step in (effect, -effect):
                 moved = plain.copy()
                 moved[column] += step / self.people.size[column]
                 yield self._start(f"effect {column}", logits, moved)
@@ -213,11 +241,11 @@ class JointLikelihood:
         weight = (self.rows.weight * posterior).ravel()
         outcome = np.tile(self.outcome, self.k)
         gamma = np.zeros(columns.shape[1])
-        for _ in range(1 if self.family == "linear" else STEPS):
-            _, slope, curvature = terms_of(self.family, columns @ gamma, outcome)
+        for _ in range(1 if self.family == "linear" else START_STEPS):
+            _, score, curvature = outcome_terms(self.family, columns @ gamma, outcome)
             # Weighted least squares; of dependent columns the shortest solution.
             root = np.sqrt(np.maximum(weight * curvature, np.finfo(float).tiny))
-            step = np.linalg.lstsq(columns * root[:, np.newaxis], weight * slope / root, rcond=None)[0]
+            step = np.linalg.lstsq(columns * root[:, np.newaxis], weight * score / root, rcond=None)[0]
             far = float(np.abs(columns @ step).max(initial=0)) if self.family == "logit" else 0.0
             gamma = gamma + step * min(1.0, LONGEST_STEP / max(far, LONGEST_STEP))
         result = np.zeros(self.width)
@@ -225,7 +253,7 @@ class JointLikelihood:
         return result
 
 
-def joint(people: Outcomes, shares: Array, family: Regressed) -> Joint:
+def maximise_joint_likelihood(people: Outcomes, shares: Array, family: OutcomeFamily) -> JointFit:
     """Find the most likely coefficients of the outcome and of the shares of the answers.
 
     Parameters
@@ -259,11 +287,13 @@ def joint(people: Outcomes, shares: Array, family: Regressed) -> Joint:
             "there is too little information to tell this model's coefficients: its likelihood is flat in some "
             "direction; take fewer terms, or collect more reports"
         )
-    return Joint(
+    if robust is None:
+        covariance = covariance[likelihood.of_outcome, likelihood.of_outcome] * likelihood.unit**2
+    else:
+        covariance = robust.known_covariance
+    return JointFit(
         b[likelihood.of_outcome] * likelihood.unit,
-        covariance[likelihood.of_outcome, likelihood.of_outcome] * likelihood.unit**2
-        if robust is None
-        else robust.known_covariance,
+        covariance,
         likelihood.share_coefficients(b),
         likelihood.deviation(b) * likelihood.unit if family == "linear" else None,
         result.best.value,
