@@ -9,6 +9,7 @@ Its files::
     contract     Design: what the rest of the program may ask
     facts        what a design tells: Symmetry, Readout, Bounds, ChannelOperator
     symmetric    designs whose reports support sets of answers: counts, likelihood and readouts for all of them
+    odds         what designs made from odds or epsilon share: constructor, file, summary, the best for an epsilon
     support      what designs with packed bits share
     response     RandomizedResponse
     channel      Channel: any table of probabilities; then, coarsened, restricted

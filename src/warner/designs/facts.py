@@ -43,6 +43,15 @@ class Symmetry(NamedTuple):
         """The difference p - q: what a share adds to the probability of being counted."""
         return self.p - self.q
 
+    @property
+    def variance_of_absent(self) -> Fraction:
+        """The variance q (1-q) / (p-q)^2 that one report leaves in the unbiased share of an answer that nobody holds.
+
+        >>> Symmetry(3, 1, 5).variance_of_absent  # p = 3/5, q = 1/5: (1/5 * 4/5) / (2/5)^2
+        Fraction(1, 1)
+        """
+        return Fraction(self.b * (self.total - self.b), (self.a - self.b) ** 2)
+
 
 class Sums(NamedTuple):
     """What a tally adds up: support of each column, the reports, and those of each type where types are kept apart.

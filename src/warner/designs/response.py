@@ -24,37 +24,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from warner.designs.channel import Channel
 from warner.designs.contract import CHANNEL_LIMIT, Design, revealed
 from warner.designs.draws import CHUNK, uniform
-from warner.designs.exact import (
-    TOTAL_LIMIT,
-    lowest_terms,
-    odds_as_given,
-    odds_from_epsilon,
-    odds_from_json,
-    probability,
-    refuse_wide,
-)
+from warner.designs.exact import TOTAL_LIMIT, lowest_terms, odds_as_given, odds_from_epsilon, probability, refuse_wide
 from warner.designs.facts import Symmetry
 from warner.designs.histograms import LONG, add_uniform, kept, uniform_histograms
-from warner.designs.labels import canonical, first_and_last, labels_from_json, labels_to_json, listed
-from warner.designs.symmetric import Symmetric
+from warner.designs.labels import canonical
+from warner.designs.odds import OddsDesign
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask, Size
     from warner.designs.draws import RandomBytes
     from warner.designs.exact import Number, Odds
     from warner.designs.labels import Domain, Labels
-    from warner.documents import Document
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class RandomizedResponse(Symmetric):
+class RandomizedResponse(OddsDesign):
     r"""Report the truth with probability p, and each of the K - 1 other answers with probability q.
 
     A frozen value: the contract between those who collect answers and those who analyse reports. Give exactly
@@ -109,6 +100,7 @@ class RandomizedResponse(Symmetric):
     mechanism = "randomized response"
     parameters = ("epsilon", "truth", "redraw", "odds")
     field_names = frozenset({"domain", "odds"})
+    each_other = "each lie"
 
     def __init__(
         self,
@@ -127,7 +119,7 @@ class RandomizedResponse(Symmetric):
         labels = canonical(domain)
         k = len(labels)
         if epsilon is not None:
-            a, b = _odds(epsilon, k)
+            a, b = self._best(k, epsilon=epsilon)["odds"]
         elif truth is not None:
             p = probability("truth", truth)
             a, b = lowest_terms(p * (k - 1), 1 - p)
@@ -142,20 +134,16 @@ class RandomizedResponse(Symmetric):
                 f"{named[0]} must give odds a : b with a + (K-1) b below 2^62, so that one 64-bit draw can decide, "
                 f"but got about 10^{len(hex(max(a, b))) * 1.2:.0f}; give fewer digits, or use epsilon="
             )
-        self._set(labels, a, b)
-
-    def _set(self, labels: Labels, a: int, b: int) -> None:
-        object.__setattr__(self, "domain", labels)
-        object.__setattr__(self, "odds", (a, b))
+        self._set(domain=labels, odds=(a, b))
 
     @classmethod
-    def _of_odds(cls, labels: Labels, a: int, b: int) -> Self:
-        """Make a design whose odds may be too large for one 64-bit draw, as those of a chain are."""
-        a, b = odds_as_given((a, b))
-        refuse_wide(a + (len(labels) - 1) * b)
-        made = cls.__new__(cls)
-        made._set(labels, a, b)
-        return made
+    def _best(cls, k: int, *, epsilon: Number) -> dict[str, Any]:
+        return {"odds": odds_from_epsilon(epsilon, k, lambda a, b: a + (k - 1) * b)}
+
+    def _check(self) -> None:
+        """Refuse what cannot be drawn at all; the odds of a file, or of a chain, may be too large for 64 bits."""
+        a, b = self.odds
+        refuse_wide(a + (self.k - 1) * b)
 
     @cached_property
     def symmetry(self) -> Symmetry:
@@ -266,15 +254,6 @@ class RandomizedResponse(Symmetric):
         a, b, total = self.symmetry[:3]
         return (a - b) / total
 
-    def with_epsilon(self, epsilon: Number) -> RandomizedResponse:
-        """Give the randomized response among the same answers that spends at most this epsilon."""
-        return self._of_odds(self.domain, *_odds(epsilon, self.k))
-
-    @classmethod
-    def for_epsilon(cls, domain: Domain, epsilon: Number) -> RandomizedResponse:
-        """Give the randomized response that spends at most this epsilon."""
-        return cls(domain, epsilon=epsilon)
-
     def as_channel(self) -> Channel:
         if self.k > CHANNEL_LIMIT:
             raise ValueError(
@@ -297,7 +276,8 @@ class RandomizedResponse(Symmetric):
         """
         if isinstance(second, RandomizedResponse) and second.domain == self.domain:
             (a, b), (c, d), k = self.odds, second.odds, self.k
-            return self._of_odds(self.domain, a * c + (k - 1) * b * d, a * d + b * c + (k - 2) * b * d)
+            odds = lowest_terms(a * c + (k - 1) * b * d, a * d + b * c + (k - 2) * b * d)
+            return self._of(domain=self.domain, odds=odds)
         return super().then(second)
 
     @overload
@@ -313,44 +293,26 @@ class RandomizedResponse(Symmetric):
     def randomize(self, answers: Any, *, codes: bool = False) -> Any:
         return super().randomize(answers, codes=codes)
 
-    def sentences(self) -> tuple[str, ...]:
-        """Explain what a respondent does, what that reveals, and how deniable an answer is."""
-        a, b = self.odds
-        happens = (
-            f"What happens to an answer: with probability {self.p:.4g} it is reported as it is; otherwise one of the "
-            f"other answers is reported instead, each with probability {self.q:.4g}."
+    def _opening(self) -> str:
+        return "RandomizedResponse among"
+
+    def _happens(self) -> str:
+        if self.odds[1] == 0:
+            return "nothing. Every report is the truth."
+        return (
+            f"with probability {self.p:.4g} it is reported as it is; otherwise one of the other answers is reported "
+            f"instead, each with probability {self.q:.4g}."
         )
+
+    def _reveals(self) -> str:
+        a, b = self.odds
         if b == 0:
-            happens = "What happens to an answer: nothing. Every report is the truth."
-            reveals = "What a report reveals: everything (epsilon inf)."
-        elif a == b:
-            reveals = "What a report reveals: nothing (epsilon 0). Nothing can be estimated from such reports either."
-        elif a == 0:
-            reveals = "What a report reveals: one answer that is certainly not the truth (epsilon inf)."
-        else:
-            reveals = revealed(self)
-        deniable = (
-            "How deniable it is: among people for whom all answers were equally likely, "
+            return "What a report reveals: everything (epsilon inf)."
+        if a == 0:
+            return "What a report reveals: one answer that is certainly not the truth (epsilon inf)."
+        return revealed(self)
+
+    def _deniable(self) -> str:
+        return (
             f"{100 * self.p:.3g} % of those who report an answer really hold it, and {100 - 100 * self.p:.3g} % do not."
         )
-        return listed("answers", self.domain), happens, reveals, deniable
-
-    def summary(self) -> str:
-        return (
-            f"RandomizedResponse among {self.k} answers ({first_and_last(self.domain)}): truth {self.p:.4g}, "
-            f"each lie {self.q:.4g}, epsilon {self.shown_epsilon()}"
-        )
-
-    def fields(self) -> Document:
-        """Give domain and odds, as decimal strings."""
-        return {"domain": labels_to_json(self.domain), "odds": [str(part) for part in self.odds]}
-
-    @classmethod
-    def from_fields(cls, fields: Document) -> RandomizedResponse:
-        """Read domain and odds."""
-        odds = odds_from_json(fields["odds"])
-        return cls._of_odds(canonical(labels_from_json("domain", fields["domain"])), *odds)
-
-
-def _odds(epsilon: Number, k: int) -> tuple[int, int]:
-    return odds_from_epsilon(epsilon, k, lambda a, b: a + (k - 1) * b)

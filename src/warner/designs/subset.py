@@ -28,16 +28,15 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.designs.contract import revealed
 from warner.designs.draws import Compared, bernoulli, selection
-from warner.designs.exact import TOTAL_LIMIT, odds_as_given, odds_from_epsilon, odds_from_json, whole_number
+from warner.designs.exact import TOTAL_LIMIT
 from warner.designs.facts import Symmetry
 from warner.designs.forms import BitForm
-from warner.designs.labels import canonical, first_and_last, labels_from_json, labels_to_json, listed
+from warner.designs.odds import NumberReader, OddsDesign, odds_or_epsilon, refuse_even
 from warner.designs.support import PackedSupport
 
 if TYPE_CHECKING:
@@ -45,13 +44,12 @@ if TYPE_CHECKING:
     from warner.designs.draws import RandomBytes
     from warner.designs.exact import Number, Odds
     from warner.designs.labels import Domain, Labels
-    from warner.documents import Document
 
 ROWS, BYTES = 2**17, 2**24  # reports drawn at a time, and how much they may take
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class SubsetSelection(PackedSupport):
+class SubsetSelection(OddsDesign, PackedSupport):
     r"""Report a set of answers that holds the true one more likely than any other.
 
     Parameters
@@ -91,6 +89,7 @@ class SubsetSelection(PackedSupport):
     mechanism = "subset selection"
     parameters = ("epsilon", "odds", "size")
     field_names = frozenset({"domain", "odds", "size"})
+    certain = "that every answer outside the set is not the truth"
 
     def __init__(
         self,
@@ -100,45 +99,37 @@ class SubsetSelection(PackedSupport):
         odds: Odds | None = None,
         size: Number | None = None,
     ) -> None:
-        if (epsilon is None) == (odds is None):
-            got = "none of them" if epsilon is None else "both"
-            raise TypeError(f"a subset selection needs either epsilon or odds, but got {got}")
-        labels = canonical(domain)
-        k = len(labels)
-        d = None if size is None else whole_number("size", size, 1, k - 1)
-        if epsilon is not None:
-            a, b = _odds(epsilon, k, d)
-        else:
-            assert odds is not None
-            a, b = odds_as_given(odds)
-        _refuse_even(a, b)
-        self._set(labels, a, b, _best_size(k, a, b) if d is None else d)
+        super().__init__(domain, epsilon=epsilon, odds=odds, size=size)
 
-    def _set(self, labels: Labels, a: int, b: int, size: int) -> None:
-        k = len(labels)
-        _refuse_even(a, b)
-        if a * size + b * (k - size) >= TOTAL_LIMIT:
+    @classmethod
+    def _numbers(cls, k: int, number: NumberReader) -> dict[str, Any]:
+        return {"size": number("size", 1, k - 1, "the number of answers less 1")}
+
+    @classmethod
+    def _best(
+        cls, k: int, *, epsilon: Number | None = None, odds: Odds | None = None, size: int | None = None
+    ) -> dict[str, Any]:
+        def total(a: int, b: int) -> int:  # for sets of this size, or of the largest that may be the best
+            d = -(-k * b // (a + b)) if size is None else size
+            return a * d + b * (k - d)
+
+        a, b = odds_or_epsilon(odds, epsilon, k, total)
+        refuse_even(a, b)
+        return {"odds": (a, b), "size": _best_size(k, a, b) if size is None else size}
+
+    def _check(self) -> None:
+        a, b = self.odds
+        refuse_even(a, b)
+        if a * self.size + b * (self.k - self.size) >= TOTAL_LIMIT:
             raise ValueError(
                 "odds must be a : b with a d + b (K-d) below 2^62, so that one 64-bit draw can decide, but got "
                 f"{a} : {b}; give fewer digits, smaller sets or a smaller epsilon"
             )
-        object.__setattr__(self, "domain", labels)
-        object.__setattr__(self, "odds", (a, b))
-        object.__setattr__(self, "size", size)
 
     @cached_property
     def symmetry(self) -> Symmetry:
         """The probabilities that a set holds the true answer and another one, and those of pairs."""
-        (a, b), d, k = self.odds, self.size, self.k
-        among = a * d + b * (k - d)
-        held, other, total = a * d * (k - 1), d * (a * (d - 1) + b * (k - d)), (k - 1) * among
-        divisor = math.gcd(held, other, total)
-        p = Fraction(a * d, among)
-        others = max((k - 1) * (k - 2), 1)  # ordered pairs; with two answers there are none
-        neither = p * Fraction((d - 1) * (d - 2), others) + (1 - p) * Fraction(d * (d - 1), others)
-        return Symmetry(
-            held // divisor, other // divisor, total // divisor, both=p * Fraction(d - 1, k - 1), neither=neither
-        )
+        return _symmetry(self.k, self.size, *self.odds)
 
     @property
     def supported(self) -> int:
@@ -190,60 +181,20 @@ class SubsetSelection(PackedSupport):
             columns[place // 8] |= chosen.view(np.uint8) << np.uint8(7 - place % 8)
         return _with_truth(np.ascontiguousarray(columns.T), truth, holds, k)
 
-    def with_epsilon(self, epsilon: Number) -> SubsetSelection:
-        """Give the best subset selection among the same answers that spends at most this epsilon."""
-        a, b = _odds(epsilon, self.k, None)
-        made = type(self).__new__(type(self))
-        made._set(self.domain, a, b, _best_size(self.k, a, b))
-        return made
+    def _opening(self) -> str:
+        return f"SubsetSelection of {self.size} among"
 
-    @classmethod
-    def for_epsilon(cls, domain: Domain, epsilon: Number) -> SubsetSelection:
-        """Give the best subset selection that spends at most this epsilon."""
-        return cls(domain, epsilon=epsilon)
-
-    def sentences(self) -> tuple[str, ...]:
-        """Explain what is done, what a report reveals, and how deniable an answer is."""
-        happens = (
-            f"What happens to an answer: a set of {self.size:,} of the {self.k:,} answers is drawn and reported. With "
-            f"probability {self.p:.4g} the true answer is in it, and any given other answer with {self.q:.4g}."
-        )
-        deniable = (
-            "How deniable it is: among people for whom all answers were equally likely, an answer in the reported set "
-            f"is really held by {100 * self.p / self.size:.3g} % of those who report the set."
-        )
-        reveals = (
-            revealed(self)
-            if self.odds[1]
-            else "What a report reveals: that every answer outside the set is not the truth (epsilon inf)."
-        )
-        return listed("answers", self.domain), happens, reveals, deniable
-
-    def summary(self) -> str:
+    def _happens(self) -> str:
         return (
-            f"SubsetSelection of {self.size} among {self.k} answers ({first_and_last(self.domain)}): truth "
-            f"{self.p:.4g}, each other {self.q:.4g}, epsilon {self.shown_epsilon()}"
+            f"a set of {self.size:,} of the {self.k:,} answers is drawn and reported. With probability {self.p:.4g} "
+            f"the true answer is in it, and any given other answer with {self.q:.4g}."
         )
 
-    def fields(self) -> Document:
-        """Give domain, odds, as decimal strings, and the size of the sets."""
-        return {
-            "domain": labels_to_json(self.domain),
-            "odds": [str(part) for part in self.odds],
-            "size": self.size,
-        }
-
-    @classmethod
-    def from_fields(cls, fields: Document) -> SubsetSelection:
-        """Read domain, odds and size."""
-        labels, size = canonical(labels_from_json("domain", fields["domain"])), fields["size"]
-        if type(size) is not int or not 1 <= size < len(labels):
-            raise ValueError(
-                "this design is damaged: size must be a whole number from 1 to the number of answers less 1"
-            )
-        made = cls.__new__(cls)
-        made._set(labels, *odds_as_given(odds_from_json(fields["odds"])), size)
-        return made
+    def _deniable(self) -> str:
+        return (
+            f"an answer in the reported set is really held by {100 * self.p / self.size:.3g} % of those who report the "
+            "set."
+        )
 
 
 def _one_set(truth: int, holds: bool, size: int, k: int, random_bytes: RandomBytes) -> Counts:
@@ -265,28 +216,21 @@ def _with_truth(reports: Counts, truth: Integers, holds: Mask, k: int) -> Counts
     return reports
 
 
-def _odds(epsilon: Number, k: int, size: int | None) -> tuple[int, int]:
-    """Give odds whose draws stay below 2^62, for sets of this size, or of the largest that may be the best."""
-
-    def total(a: int, b: int) -> int:
-        d = -(-k * b // (a + b)) if size is None else size
-        return a * d + b * (k - d)
-
-    return odds_from_epsilon(epsilon, k, total)
-
-
-def _refuse_even(a: int, b: int) -> None:
-    if not a > b:
-        raise ValueError(f"odds must be larger for a set with the true answer, a > b, but got {a} : {b}")
+def _symmetry(k: int, d: int, a: int, b: int) -> Symmetry:
+    """Give the two probabilities, and those of pairs, of sets of d among k answers at odds a : b."""
+    among = a * d + b * (k - d)
+    held, other, total = a * d * (k - 1), d * (a * (d - 1) + b * (k - d)), (k - 1) * among
+    divisor = math.gcd(held, other, total)
+    p = Fraction(a * d, among)
+    others = max((k - 1) * (k - 2), 1)  # ordered pairs; with two answers there are none
+    neither = p * Fraction((d - 1) * (d - 2), others) + (1 - p) * Fraction(d * (d - 1), others)
+    return Symmetry(
+        held // divisor, other // divisor, total // divisor, both=p * Fraction(d - 1, k - 1), neither=neither
+    )
 
 
 def _best_size(k: int, a: int, b: int) -> int:
-    """Choose the size whose unbiased share of an absent answer, q (1-q) / (p-q)^2 / n, varies least."""
+    """Choose the size whose unbiased share of an absent answer varies least: one of two."""
     ideal = Fraction(k * b, a + b)
-    return min(sorted({max(1, math.floor(ideal)), max(1, math.ceil(ideal))}), key=lambda size: _variance(k, size, a, b))
-
-
-def _variance(k: int, d: int, a: int, b: int) -> Fraction:
-    among = a * d + b * (k - d)
-    p, q = Fraction(a * d, among), Fraction(d * (a * (d - 1) + b * (k - d)), (k - 1) * among)
-    return q * (1 - q) / (p - q) ** 2
+    sizes = sorted({max(1, math.floor(ideal)), max(1, math.ceil(ideal))})
+    return min(sizes, key=lambda size: _symmetry(k, size, a, b).variance_of_absent)

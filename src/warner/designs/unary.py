@@ -32,12 +32,11 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from warner.designs.bits import sizes
-from warner.designs.contract import revealed
 from warner.designs.draws import Compared, bernoulli
 from warner.designs.exact import (
     TOTAL_LIMIT,
@@ -49,7 +48,8 @@ from warner.designs.exact import (
     refuse_wide,
 )
 from warner.designs.facts import Bounds, Symmetry
-from warner.designs.labels import canonical, first_and_last, labels_from_json, labels_to_json, listed
+from warner.designs.labels import canonical, labels_from_json, labels_to_json
+from warner.designs.odds import OddsDesign
 from warner.designs.support import PackedSupport
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ OPTIMAL, SYMMETRIC = "optimal", "symmetric"
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class UnaryEncoding(PackedSupport):
+class UnaryEncoding(OddsDesign, PackedSupport):
     r"""Report a bit for each answer: 1 with probability p for the true one, with probability q for each other.
 
     Parameters
@@ -111,6 +111,7 @@ class UnaryEncoding(PackedSupport):
     report_type_name = "set sizes"
     parameters = ("epsilon", "odds", "kind", "p", "q")
     field_names = frozenset({"domain", "one", "zero"})
+    certain = "that no answer whose bit is 0 is the truth"
 
     def __init__(
         self,
@@ -136,9 +137,9 @@ class UnaryEncoding(PackedSupport):
         if p is not None and q is not None:
             if kind is not None:
                 raise TypeError(f"kind must be left out where p and q are given, but got {kind!r}")
-            self._set(labels, probability("p", p), probability("q", q))
+            self._set(domain=labels, one=probability("p", p), zero=probability("q", q))
         else:
-            self._set(labels, *_rates(epsilon, odds, len(labels), symmetric=kind == SYMMETRIC))
+            self._set(domain=labels, **self._best(len(labels), epsilon=epsilon, odds=odds, kind=kind))
 
     @classmethod
     def optimal(cls, domain: Domain, *, epsilon: Number | None = None, odds: Odds | None = None) -> UnaryEncoding:
@@ -162,17 +163,36 @@ class UnaryEncoding(PackedSupport):
         """
         return cls(domain, epsilon=epsilon, odds=odds, kind=SYMMETRIC)
 
-    def _set(self, labels: Labels, one: Fraction, zero: Fraction) -> None:
+    @classmethod
+    def _best(
+        cls, k: int, *, epsilon: Number | None = None, odds: Odds | None = None, kind: str | None = None
+    ) -> dict[str, Any]:
+        """Give p and q, optimal or symmetric, for this epsilon or these odds; never more is spent."""
+        symmetric = kind == SYMMETRIC
+        # The common denominator is at most 2 (a + b): below 2^62, so that 64 bits hold all whole numbers of the file.
+        if epsilon is not None:
+            a, b = odds_from_epsilon(epsilon, k, lambda a, b: 2 * (a + b), root=2 if symmetric else 1)
+        else:
+            assert odds is not None
+            a, b = odds_as_given(odds)
+            if not a > b > 0:
+                raise ValueError(f"odds must be larger for an answer whose bit is 1, a > b > 0, but got {a} : {b}")
+            if symmetric:
+                a, b = _root(a, b)
+        return {"one": Fraction(a, a + b) if symmetric else Fraction(1, 2), "zero": Fraction(b, a + b)}
+
+    def _kept(self) -> dict[str, Any]:
+        return {"kind": SYMMETRIC if self.one + self.zero == 1 else OPTIMAL}
+
+    def _set(self, **attributes: Any) -> None:
+        one, zero = attributes["one"], attributes["zero"]
         if not 0 < zero < one <= 1:
             raise ValueError(
                 "p and q must have 0 < q < p <= 1, so that the bit of the true answer is 1 more often than others, "
                 f"which are 1 sometimes, but got p = {one} and q = {zero}"
             )
         refuse_wide(math.lcm(one.denominator, zero.denominator))
-        object.__setattr__(self, "domain", labels)
-        object.__setattr__(self, "one", one)
-        object.__setattr__(self, "zero", zero)
-        object.__setattr__(self, "odds", lowest_terms(one * (1 - zero), zero * (1 - one)))
+        super()._set(**attributes, odds=lowest_terms(one * (1 - zero), zero * (1 - one)))
 
     @cached_property
     def symmetry(self) -> Symmetry:
@@ -253,17 +273,6 @@ class UnaryEncoding(PackedSupport):
         """Counts are sums of binomial ones."""
         return True
 
-    def with_epsilon(self, epsilon: Number) -> UnaryEncoding:
-        """Give the unary encoding of the same answers that spends at most this epsilon: symmetric if this one is."""
-        made = type(self).__new__(type(self))
-        made._set(self.domain, *_rates(epsilon, None, self.k, symmetric=self.one + self.zero == 1))
-        return made
-
-    @classmethod
-    def for_epsilon(cls, domain: Domain, epsilon: Number) -> UnaryEncoding:
-        """Give the optimal unary encoding that spends at most this epsilon."""
-        return cls.optimal(domain, epsilon=epsilon)
-
     @classmethod
     def variants(cls, domain: Domain, epsilon: Number) -> dict[str, Design]:
         """Give the optimal one, and the symmetric one to compare."""
@@ -282,33 +291,22 @@ class UnaryEncoding(PackedSupport):
         if not isinstance(second, UnaryEncoding) or second.domain != self.domain:
             return super().then(second)
         rates = (rate * second.one + (1 - rate) * second.zero for rate in (self.one, self.zero))
-        made = type(self).__new__(type(self))
-        made._set(self.domain, *rates)
-        return made
+        return self._of(domain=self.domain, **dict(zip(("one", "zero"), rates, strict=True)))
 
-    def sentences(self) -> tuple[str, ...]:
-        """Explain what is done, what a report reveals, and how deniable an answer is."""
-        p, q, k = self.p, self.q, self.k
-        happens = (
-            f"What happens to an answer: for each of the {k:,} answers a bit is drawn and reported. The bit of the "
-            f"true answer is 1 with probability {p:.4g}, that of any other answer with {q:.4g}."
-        )
-        reveals = (
-            revealed(self)
-            if self.odds[1]
-            else "What a report reveals: that no answer whose bit is 0 is the truth (epsilon inf)."
-        )
-        deniable = (
-            "How deniable it is: among people for whom all answers were equally likely, an answer whose bit is 1 is "
-            f"really held by {100 * p / (p + (k - 1) * q):.3g} %, and one whose bit is 0 by "
-            f"{100 * (1 - p) / (1 - p + (k - 1) * (1 - q)):.3g} %."
-        )
-        return listed("answers", self.domain), happens, reveals, deniable
+    def _opening(self) -> str:
+        return "UnaryEncoding of"
 
-    def summary(self) -> str:
+    def _happens(self) -> str:
         return (
-            f"UnaryEncoding of {self.k} answers ({first_and_last(self.domain)}): truth {self.p:.4g}, each other "
-            f"{self.q:.4g}, epsilon {self.shown_epsilon()}"
+            f"for each of the {self.k:,} answers a bit is drawn and reported. The bit of the true answer is 1 with "
+            f"probability {self.p:.4g}, that of any other answer with {self.q:.4g}."
+        )
+
+    def _deniable(self) -> str:
+        p, q, others = self.p, self.q, self.k - 1
+        return (
+            f"an answer whose bit is 1 is really held by {100 * p / (p + others * q):.3g} %, and one whose bit is 0 by "
+            f"{100 * (1 - p) / (1 - p + others * (1 - q)):.3g} %."
         )
 
     def fields(self) -> Document:
@@ -321,26 +319,8 @@ class UnaryEncoding(PackedSupport):
 
     @classmethod
     def from_fields(cls, fields: Document) -> UnaryEncoding:
-        """Read domain and probabilities."""
         labels = canonical(labels_from_json("domain", fields["domain"]))
-        made = cls.__new__(cls)
-        made._set(labels, *(_probability_from_json(name, fields[name]) for name in ("one", "zero")))
-        return made
-
-
-def _rates(epsilon: Number | None, odds: Odds | None, k: int, *, symmetric: bool) -> tuple[Fraction, Fraction]:
-    """Give p and q, optimal or symmetric, for this epsilon or these odds; never more is spent."""
-    # The common denominator is at most 2 (a + b): below 2^62, so that 64 bits hold all whole numbers of the file.
-    if epsilon is not None:
-        a, b = odds_from_epsilon(epsilon, k, lambda a, b: 2 * (a + b), root=2 if symmetric else 1)
-    else:
-        assert odds is not None
-        a, b = odds_as_given(odds)
-        if not a > b > 0:
-            raise ValueError(f"odds must be larger for an answer whose bit is 1, a > b > 0, but got {a} : {b}")
-        if symmetric:
-            a, b = _root(a, b)
-    return (Fraction(a, a + b) if symmetric else Fraction(1, 2)), Fraction(b, a + b)
+        return cls._of(domain=labels, **{name: _probability_from_json(name, fields[name]) for name in ("one", "zero")})
 
 
 def _root(a: int, b: int) -> tuple[int, int]:

@@ -24,32 +24,29 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from warner.designs.contract import revealed
 from warner.designs.draws import CHUNK, uniform
-from warner.designs.exact import odds_as_given, odds_from_epsilon, odds_from_json, whole_number
+from warner.designs.exact import odds_from_epsilon
 from warner.designs.facts import Symmetry
 from warner.designs.forms import HashForm
-from warner.designs.labels import canonical, first_and_last, labels_from_json, labels_to_json, listed
-from warner.designs.structured.block_designs import deniable, refuse_both, refuse_odds
+from warner.designs.odds import NumberReader, OddsDesign, odds_or_epsilon, refuse_even, refuse_odds
+from warner.designs.structured.block_designs import deniability
 from warner.designs.structured.geometry import is_prime, next_prime
-from warner.designs.symmetric import Symmetric
 
 if TYPE_CHECKING:
     from warner.arrays import Counts, Integers, Mask
     from warner.designs.draws import RandomBytes
     from warner.designs.exact import Number, Odds
     from warner.designs.labels import Domain, Labels
-    from warner.documents import Document
 
 LARGEST_PRIME = 2**32 - 5  # alpha x + beta is then an integer of 64 bits
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class AffineHashing(Symmetric):
+class AffineHashing(OddsDesign):
     """Report a random affine hash function, and the hash of the answer under randomized response.
 
     Made by `LocalHashing.affine`, where its parameters are described.
@@ -69,6 +66,9 @@ class AffineHashing(Symmetric):
 
     mechanism = "local hashing"
     field_names = frozenset({"domain", "odds", "hash", "prime", "values"})
+    fixed_fields: ClassVar = {"hash": "affine"}
+    needs = "either epsilon or odds (values and prime may be left out)"
+    certain = "that every answer with another hash is not the truth"
 
     def __init__(
         self,
@@ -79,38 +79,52 @@ class AffineHashing(Symmetric):
         values: Number | None = None,
         prime: Number | None = None,
     ) -> None:
-        refuse_both(self.mechanism, epsilon, odds, "values and prime")
-        labels = canonical(domain)
-        if (k := len(labels)) > LARGEST_PRIME:
-            raise ValueError(f"domain must have at most {LARGEST_PRIME:,} answers to be hashed, but got {k:,}")
-        modulus = None if prime is None else whole_number("prime", prime, 3, LARGEST_PRIME)
-        g = None if values is None else whole_number("values", values, 2, (modulus or LARGEST_PRIME) - 1)
-        self._set(labels, *_chosen(k, epsilon, odds, g, modulus))
+        super().__init__(domain, epsilon=epsilon, odds=odds, values=values, prime=prime)
 
-    def _set(self, labels: Labels, a: int, b: int, values: int, prime: int) -> None:
+    @classmethod
+    def _numbers(cls, k: int, number: NumberReader) -> dict[str, Any]:
+        prime = number("prime", 3, LARGEST_PRIME)
+        return {"prime": prime, "values": number("values", 2, (prime or LARGEST_PRIME) - 1, "the prime less 1")}
+
+    @classmethod
+    def _best(
+        cls,
+        k: int,
+        *,
+        epsilon: Number | None = None,
+        odds: Odds | None = None,
+        values: int | None = None,
+        prime: int | None = None,
+    ) -> dict[str, Any]:
+        if k > LARGEST_PRIME:
+            raise ValueError(f"domain must have at most {LARGEST_PRIME:,} answers to be hashed, but got {k:,}")
+        # As finely as can be, to choose the number of values by.
+        a, b = odds_or_epsilon(odds, epsilon, k, lambda a, b: a + b)
+        refuse_even(a, b)
+        if prime is None:
+            prime = next_prime(max(k, 3, (values or 0) + 1))
+        if values is None:
+            near = a // b + 1 if b else prime
+            values = min(_candidates(prime, near), key=lambda g: _symmetry(prime, g, a, b).variance_of_absent)
+        if epsilon is not None:
+            a, b = odds_from_epsilon(epsilon, k, lambda a, b: a + (values - 1) * b)
+        return {"odds": (a, b), "values": values, "prime": prime}
+
+    def _kept(self) -> dict[str, Any]:
+        return {"prime": self.prime}
+
+    def _check(self) -> None:
+        prime = self.prime
         if not is_prime(prime):
             raise ValueError(f"prime must be a prime number, but got {prime}; the next one is {next_prime(prime)}")
-        if prime < len(labels):
-            raise ValueError(f"prime must be at least the number of answers, {len(labels):,}, but got {prime:,}")
-        refuse_odds(a, b, a + (values - 1) * b)
-        for name, value in {"domain": labels, "odds": (a, b), "values": values, "prime": prime}.items():
-            object.__setattr__(self, name, value)
+        if prime < self.k:
+            raise ValueError(f"prime must be at least the number of answers, {self.k:,}, but got {prime:,}")
+        a, b = self.odds
+        refuse_odds(a, b, a + (self.values - 1) * b)
 
     @cached_property
     def symmetry(self) -> Symmetry:
-        """The probabilities that a report supports the answer that is held, and another one, and those of pairs.
-
-        That of two answers of which neither is held depends on which three they are: it is the average over all
-        numbers modulo the prime.
-        """
-        (a, b), total = self.odds, self.odds[0] + (self.values - 1) * self.odds[1]
-        two, three = _collisions(self.prime, self.values)
-        other = two * a + (1 - two) * b
-        whole = total * other.denominator
-        held, others = a * other.denominator, other.numerator
-        divisor = math.gcd(whole, held, others)
-        neither = (three * a + (two - three) * b) / total
-        return Symmetry(held // divisor, others // divisor, whole // divisor, two * a / total, neither)
+        return _symmetry(self.prime, self.values, *self.odds)
 
     @property
     def supported(self) -> None:
@@ -167,61 +181,35 @@ class AffineHashing(Symmetric):
         """Give for each report, a row each, which answers have its hash."""
         return np.asarray(self._hashed(reports[:, np.newaxis], np.arange(self.k)) == reports[:, [2]])
 
-    def with_epsilon(self, epsilon: Number) -> AffineHashing:
-        """Give the best affine hashing modulo the same prime that spends at most this epsilon."""
-        made = type(self).__new__(type(self))
-        made._set(self.domain, *_chosen(self.k, epsilon, None, None, self.prime))
-        return made
+    def _opening(self) -> str:
+        return f"LocalHashing to {self.values} values modulo {self.prime} among"
 
-    def sentences(self) -> tuple[str, ...]:
-        """Explain what is done, what a report reveals, and how deniable an answer is."""
-        happens = (
-            f"What happens to an answer: one of {self.prime * (self.prime - 1):,} hash functions is drawn, which takes "
-            f"each answer to one of {self.values:,} values, and reported with such a value, and so with the set of "
-            f"the answers that have it. With probability {self.p:.4g} the true answer is in that set, and any given "
-            f"other answer with {self.q:.4g}."
-        )
-        reveals = (
-            revealed(self)
-            if self.odds[1]
-            else "What a report reveals: that every answer with another hash is not the truth (epsilon inf)."
-        )
-        return listed("answers", self.domain), happens, reveals, deniable(self, self.k / self.values, constant=False)
-
-    def summary(self) -> str:
+    def _happens(self) -> str:
         return (
-            f"LocalHashing to {self.values} values modulo {self.prime} among {self.k} answers "
-            f"({first_and_last(self.domain)}): truth {self.p:.4g}, each other {self.q:.4g}, epsilon "
-            f"{self.shown_epsilon()}"
+            f"one of {self.prime * (self.prime - 1):,} hash functions is drawn, which takes each answer to one of "
+            f"{self.values:,} values, and reported with such a value, and so with the set of the answers that have it. "
+            f"With probability {self.p:.4g} the true answer is in that set, and any given other answer with "
+            f"{self.q:.4g}."
         )
 
-    def fields(self) -> Document:
-        """Give domain, odds, as decimal strings, the kind of hash, the prime and the number of values."""
-        return {
-            "domain": labels_to_json(self.domain),
-            "odds": [str(part) for part in self.odds],
-            "hash": "affine",
-            "prime": self.prime,
-            "values": self.values,
-        }
+    def _deniable(self) -> str:
+        return deniability(self, self.k / self.values, constant=False)
 
-    @classmethod
-    def from_fields(cls, fields: Document) -> AffineHashing:
-        """Read domain, odds, prime and values."""
-        if fields["hash"] != "affine":
-            raise ValueError('this design is damaged: hash must be "affine"')
-        labels, prime, values = (
-            canonical(labels_from_json("domain", fields["domain"])),
-            fields["prime"],
-            fields["values"],
-        )
-        if type(prime) is not int or not 3 <= prime <= LARGEST_PRIME:
-            raise ValueError(f"this design is damaged: prime must be a whole number from 3 to {LARGEST_PRIME}")
-        if type(values) is not int or not 2 <= values < prime:
-            raise ValueError("this design is damaged: values must be a whole number from 2 to the prime less 1")
-        made = cls.__new__(cls)
-        made._set(labels, *odds_as_given(odds_from_json(fields["odds"])), values, prime)
-        return made
+
+def _symmetry(prime: int, values: int, a: int, b: int) -> Symmetry:
+    """Give the probabilities of a held and of another answer, and of pairs, at odds a : b.
+
+    That of two answers of which neither is held depends on which three they are: it is the average over all numbers
+    modulo the prime.
+    """
+    total = a + (values - 1) * b
+    two, three = _collisions(prime, values)
+    other = two * a + (1 - two) * b
+    whole = total * other.denominator
+    held, others = a * other.denominator, other.numerator
+    divisor = math.gcd(whole, held, others)
+    neither = (three * a + (two - three) * b) / total
+    return Symmetry(held // divisor, others // divisor, whole // divisor, two * a / total, neither)
 
 
 def _collisions(prime: int, values: int) -> tuple[Fraction, Fraction]:
@@ -233,35 +221,8 @@ def _collisions(prime: int, values: int) -> tuple[Fraction, Fraction]:
     return Fraction(two, pairs), Fraction(three, pairs * (prime - 2))
 
 
-def _chosen(
-    k: int, epsilon: Number | None, odds: Odds | None, values: int | None, prime: int | None
-) -> tuple[int, int, int, int]:
-    """Give odds, values and prime: those that were given, and the best of the others."""
-    if odds is not None:
-        a, b = odds_as_given(odds)
-        refuse_odds(a, b, 0)
-    else:
-        assert epsilon is not None
-        a, b = odds_from_epsilon(epsilon, k, lambda a, b: a + b)  # as finely as can be, to choose the values by
-    if prime is None:
-        prime = next_prime(max(k, 3, (values or 0) + 1))
-    if values is None:
-        near = a // b + 1 if b else prime
-        values = min(_candidates(prime, near), key=lambda g: _variance(prime, g, a, b))
-    if epsilon is not None:
-        a, b = odds_from_epsilon(epsilon, k, lambda a, b: a + (values - 1) * b)
-    return a, b, values, prime
-
-
 def _candidates(prime: int, near: int) -> list[int]:
     """Give numbers of values near the ideal one, and those that make classes of about its size as even as can be."""
     sizes = [size for size in range(prime // near - 1, prime // near + 3) if size > 0]
     numbers = [near + step for step in (-1, 0, 1, 2)] + [prime // size + more for size in sizes for more in (0, 1)]
     return sorted({min(max(number, 2), prime - 1) for number in numbers})
-
-
-def _variance(prime: int, values: int, a: int, b: int) -> Fraction:
-    """Give the variance q (1-q) / (p-q)^2, times n, of the unbiased share of an answer that nobody holds."""
-    total, two = a + (values - 1) * b, _collisions(prime, values)[0]
-    p, q = Fraction(a, total), (two * a + (1 - two) * b) / total
-    return q * (1 - q) / (p - q) ** 2

@@ -31,20 +31,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from warner.designs.channel import Channel
-from warner.designs.contract import CHANNEL_LIMIT, revealed
-from warner.designs.exact import TOTAL_LIMIT
+from warner.designs.contract import CHANNEL_LIMIT
 from warner.designs.facts import Bounds, ChannelOperator, Sums, Symmetry
 from warner.designs.forms import LabelForm
 from warner.designs.histograms import uniform_histograms
-from warner.designs.labels import listed
-from warner.designs.symmetric import Symmetric
+from warner.designs.odds import OddsDesign
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from warner.arrays import Array, Counts, Integers, Sets, Size
     from warner.designs.contract import Sufficient
-    from warner.designs.exact import Number, Odds
+    from warner.designs.symmetric import Symmetric
 
 SETS_CELLS = 2**25  # sets of answers times reports, up to which the spread of each set is taken from the reports
 FINEST = 52  # bits to which sums of weights are kept
@@ -74,13 +72,20 @@ class BlockParameters(NamedTuple):
         """Give M, the number of equally likely cases that decide one report."""
         return a * self.with_one + b * (self.number - self.with_one)
 
-    def variance(self, a: int, b: int) -> Fraction:
-        """Give the variance q (1-q) / (p-q)^2, times n, of the unbiased share of an answer that nobody holds."""
-        total, other = self.total(a, b), b * self.with_one + (a - b) * self.with_two
-        return Fraction(other * (total - other), ((a - b) * (self.with_one - self.with_two)) ** 2)
+    def symmetry(self, a: int, b: int) -> Symmetry:
+        """Give the probabilities of a held and of another answer, and of pairs, at odds a : b.
+
+        That of two answers of which neither is held depends on which three they are: it is the average over all points.
+        """
+        total = self.total(a, b)
+        held, other = a * self.with_one, b * self.with_one + (a - b) * self.with_two
+        divisor = math.gcd(held, other, total)
+        neither = (b * self.with_two + (a - b) * self.with_three) / total
+        both = Fraction(a * self.with_two, total)
+        return Symmetry(held // divisor, other // divisor, total // divisor, both, neither)
 
 
-class BlockDesign(Symmetric):
+class BlockDesign(OddsDesign):
     """A design whose reports are the whole numbers from 0 on, each of which stands for a block of points."""
 
     # Facts that a mechanism must tell
@@ -106,17 +111,7 @@ class BlockDesign(Symmetric):
 
     @cached_property
     def symmetry(self) -> Symmetry:
-        """The probabilities that a report supports the answer that is held, and another one, and those of pairs.
-
-        That of two answers of which neither is held depends on which three they are: it is the average over all points.
-        """
-        (a, b), blocks = self.odds, self.blocks
-        total = blocks.total(a, b)
-        held, other = a * blocks.with_one, b * blocks.with_one + (a - b) * blocks.with_two
-        divisor = math.gcd(held, other, total)
-        neither = (b * blocks.with_two + (a - b) * blocks.with_three) / total
-        both = Fraction(a * blocks.with_two, total)
-        return Symmetry(held // divisor, other // divisor, total // divisor, both, neither)
+        return self.blocks.symmetry(*self.odds)
 
     @property
     def draws(self) -> tuple[int, ...]:
@@ -322,50 +317,26 @@ class BlockDesign(Symmetric):
 
     # Words
 
-    def sentences(self) -> tuple[str, ...]:
-        """Explain what is done, what a report reveals, and how deniable an answer is."""
-        blocks = self.blocks
-        happens = (
-            f"What happens to an answer: a number below {blocks.number:,} is drawn and reported. It stands for "
-            f"{self._stands_for()}. With probability {self.p:.4g} the true answer is in that set, and any given other "
-            f"answer with {self.q:.4g}."
+    def _happens(self) -> str:
+        return (
+            f"a number below {self.blocks.number:,} is drawn and reported. It stands for {self._stands_for()}. With "
+            f"probability {self.p:.4g} the true answer is in that set, and any given other answer with {self.q:.4g}."
         )
-        reveals = (
-            revealed(self)
-            if self.odds[1]
-            else "What a report reveals: that every answer outside its set is not the truth (epsilon inf)."
-        )
-        members = self.k * blocks.with_one / blocks.number
-        return listed("answers", self.domain), happens, reveals, deniable(self, members, constant=bool(self.supported))
+
+    def _deniable(self) -> str:
+        members = self.k * self.blocks.with_one / self.blocks.number
+        return deniability(self, members, constant=bool(self.supported))
 
     @abstractmethod
     def _stands_for(self) -> str:
         """Say which set of answers a report stands for."""
 
 
-def deniable(design: Symmetric, members: float, *, constant: bool) -> str:
-    """Say how likely an answer of the reported set is the truth, for sets of so many members on average."""
+def deniability(design: Symmetric, members: float, *, constant: bool) -> str:
+    """Say how likely an answer of the reported set is the truth, for sets with this many members on average."""
     a, b = design.odds
     held = 100 * a / (a * members + b * (design.k - members))
     return (
-        "How deniable it is: among people for whom all answers were equally likely, an answer in the reported set is "
-        f"really held by {'' if constant else 'about '}{held:.3g} % of those who make the report."
+        f"an answer in the reported set is really held by {'' if constant else 'about '}{held:.3g} % of those who make "
+        "the report."
     )
-
-
-def refuse_both(mechanism: str, epsilon: Number | None, odds: Odds | None, others: str) -> None:
-    """Refuse both of epsilon and odds, or none of them; the other parameters may be left out."""
-    if (epsilon is None) == (odds is None):
-        got = "none of them" if epsilon is None else "both"
-        raise TypeError(f"a {mechanism} needs either epsilon or odds ({others} may be left out), but got {got}")
-
-
-def refuse_odds(a: int, b: int, total: int) -> None:
-    """Refuse odds that favour answers outside of the reported set, or that one draw cannot decide."""
-    if not a > b:
-        raise ValueError(f"odds must be larger for a set with the true answer, a > b, but got {a} : {b}")
-    if total >= TOTAL_LIMIT:
-        raise ValueError(
-            "odds must be a : b with few enough digits for one draw below 2^62 to decide a report, but got "
-            f"{a} : {b}, which needs {total:,}; give fewer digits, a smaller epsilon or fewer answers"
-        )

@@ -28,14 +28,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from warner.designs.draws import CHUNK, uniform
-from warner.designs.exact import odds_as_given, odds_from_epsilon, odds_from_json, whole_number
-from warner.designs.labels import canonical, first_and_last, labels_from_json, labels_to_json
-from warner.designs.structured.block_designs import BlockDesign, BlockParameters, refuse_both, refuse_odds
+from warner.designs.odds import NumberReader, odds_or_epsilon, refuse_odds
+from warner.designs.structured.block_designs import BlockDesign, BlockParameters
 from warner.designs.structured.transforms import even_sums
 
 if TYPE_CHECKING:
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from warner.designs.draws import RandomBytes
     from warner.designs.exact import Number, Odds
     from warner.designs.labels import Domain, Labels
-    from warner.documents import Document
 
 MOST_BITS = 60
 
@@ -88,6 +86,7 @@ class HadamardResponse(BlockDesign):
     mechanism = "Hadamard response"
     parameters = ("epsilon", "odds", "bits")
     field_names = frozenset({"domain", "odds", "bits"})
+    needs = "either epsilon or odds (bits may be left out)"
 
     def __init__(
         self,
@@ -97,24 +96,28 @@ class HadamardResponse(BlockDesign):
         odds: Odds | None = None,
         bits: Number | None = None,
     ) -> None:
-        refuse_both(self.mechanism, epsilon, odds, "bits")
-        labels = canonical(domain)
-        t = len(labels).bit_length() if bits is None else whole_number("bits", bits, 2, MOST_BITS)
-        if epsilon is not None:
-            a, b = _odds(epsilon, len(labels), t)
-        else:
-            assert odds is not None
-            a, b = odds_as_given(odds)
-        self._set(labels, a, b, t)
+        super().__init__(domain, epsilon=epsilon, odds=odds, bits=bits)
 
-    def _set(self, labels: Labels, a: int, b: int, bits: int) -> None:
-        if 2**bits <= len(labels):
+    @classmethod
+    def _numbers(cls, k: int, number: NumberReader) -> dict[str, Any]:
+        return {"bits": number("bits", 2, MOST_BITS)}
+
+    @classmethod
+    def _best(
+        cls, k: int, *, epsilon: Number | None = None, odds: Odds | None = None, bits: int | None = None
+    ) -> dict[str, Any]:
+        t = k.bit_length() if bits is None else bits
+        return {"odds": odds_or_epsilon(odds, epsilon, k, lambda a, b: (a + b) << t), "bits": t}
+
+    def _kept(self) -> dict[str, Any]:
+        return {"bits": self.bits}
+
+    def _check(self) -> None:
+        if 2**self.bits <= self.k:
             raise ValueError(
-                f"bits must be large enough that 2^bits is above the number of answers, {len(labels):,}, but got {bits}"
+                f"bits must be large enough that 2^bits is above the number of answers, {self.k:,}, but got {self.bits}"
             )
-        refuse_odds(a, b, (a + b) << bits)
-        for name, value in {"domain": labels, "odds": (a, b), "bits": bits}.items():
-            object.__setattr__(self, name, value)
+        refuse_odds(*self.odds, sum(self.odds) << self.bits)
 
     @property
     def blocks(self) -> BlockParameters:
@@ -176,50 +179,14 @@ class HadamardResponse(BlockDesign):
             reports[start : start + CHUNK] = vectors ^ (wrong * (points & -points))
         return reports
 
-    @classmethod
-    def for_epsilon(cls, domain: Domain, epsilon: Number) -> HadamardResponse:
-        """Give the Hadamard response that spends at most this epsilon."""
-        return cls(domain, epsilon=epsilon)
-
-    def with_epsilon(self, epsilon: Number) -> HadamardResponse:
-        """Give the Hadamard response among the same answers, of as many bits, that spends at most this epsilon."""
-        made = type(self).__new__(type(self))
-        made._set(self.domain, *_odds(epsilon, self.k, self.bits), self.bits)
-        return made
-
-    def summary(self) -> str:
-        return (
-            f"HadamardResponse of {self.bits} bits among {self.k} answers ({first_and_last(self.domain)}): truth "
-            f"{self.p:.4g}, each other {self.q:.4g}, epsilon {self.shown_epsilon()}"
-        )
-
-    def fields(self) -> Document:
-        """Give domain, odds, as decimal strings, and the number of bits."""
-        return {
-            "domain": labels_to_json(self.domain),
-            "odds": [str(part) for part in self.odds],
-            "bits": self.bits,
-        }
-
-    @classmethod
-    def from_fields(cls, fields: Document) -> HadamardResponse:
-        """Read domain, odds and bits."""
-        labels, bits = canonical(labels_from_json("domain", fields["domain"])), fields["bits"]
-        if type(bits) is not int or not 2 <= bits <= MOST_BITS:
-            raise ValueError(f"this design is damaged: bits must be a whole number from 2 to {MOST_BITS}")
-        made = cls.__new__(cls)
-        made._set(labels, *odds_as_given(odds_from_json(fields["odds"])), bits)
-        return made
+    def _opening(self) -> str:
+        return f"HadamardResponse of {self.bits} bits among"
 
     def _stands_for(self) -> str:
         return (
             f"the set of the answers that have an even number of ones in common with it, both written with {self.bits} "
             "binary digits and answers numbered from 1: about half of them"
         )
-
-
-def _odds(epsilon: Number, k: int, bits: int) -> tuple[int, int]:
-    return odds_from_epsilon(epsilon, k, lambda a, b: (a + b) << bits)
 
 
 def _even(first: Integers, second: Integers) -> Mask:

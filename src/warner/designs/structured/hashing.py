@@ -25,7 +25,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -102,6 +102,7 @@ class LocalHashing(PrimeFieldDesign):
     mechanism = "local hashing"
     field_names = frozenset({"domain", "odds", "hash"})
     optional_fields = frozenset({"field", "dimension", "prime", "values"})
+    fixed_fields: ClassVar = {"hash": "linear"}
     least_dimension = 1
 
     @classmethod
@@ -139,7 +140,7 @@ class LocalHashing(PrimeFieldDesign):
         }
 
     @classmethod
-    def _numbers(cls, field: Any, dimension: Any) -> tuple[Any, Any, Any, Any]:
+    def _counts(cls, field: Any, dimension: Any) -> tuple[Any, Any, Any, Any]:
         directions = size(field, dimension)
         return field**dimension, field * directions, directions, size(field, dimension - 1)
 
@@ -221,15 +222,8 @@ class LocalHashing(PrimeFieldDesign):
     def at_odds(self, a: int, b: int) -> LocalHashing:
         """Give the same functions with other odds, which may be too large for one 64-bit draw, as those of a chain."""
         made = type(self).__new__(type(self))
-        for name, value in (("domain", self.domain), ("odds", (a, b)), ("field", self.field)):
-            object.__setattr__(made, name, value)
-        object.__setattr__(made, "dimension", self.dimension)
+        made._set(domain=self.domain, odds=(a, b), field=self.field, dimension=self.dimension)
         return made
-
-    def fields(self) -> Document:
-        """Give domain, odds, as decimal strings, the kind of hash, field and dimension."""
-        domain, odds, *space = super().fields().items()
-        return dict([domain, odds, ("hash", "linear"), *space])
 
     @classmethod
     def from_fields(cls, fields: Document) -> Any:

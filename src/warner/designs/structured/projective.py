@@ -102,7 +102,7 @@ class ProjectiveGeometry(PrimeFieldDesign):
     least_dimension = 2
 
     @classmethod
-    def _numbers(cls, field: Any, dimension: Any) -> tuple[Any, Any, Any, Any]:
+    def _counts(cls, field: Any, dimension: Any) -> tuple[Any, Any, Any, Any]:
         points = size(field, dimension)
         return points, points, size(field, dimension - 1), size(field, dimension - 2)
 
