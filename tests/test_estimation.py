@@ -21,6 +21,7 @@ from warner import (
     Tally,
     UnaryEncoding,
     estimate,
+    estimation,
     ibu,
     inv,
     inv_n,
@@ -29,7 +30,7 @@ from warner import (
     tally,
 )
 from warner.designs import design_from_json
-from warner.estimation import estimated
+from warner.estimation import Estimate, estimated
 from warner.estimators import METHODS
 from warner.estimators.auto import Choice
 
@@ -254,6 +255,45 @@ def test_a_value_does_not_warn() -> None:
     assert_array_equal(value.shares, warned.shares)
     assert value.by_default
     assert warned.by_default
+
+
+def test_limits_columns_and_doubts_are_computed_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    calls: list[str] = []
+
+    def count(owner: Any, name: str) -> None:
+        inner = getattr(owner, name)
+
+        def counting(*given: Any) -> Any:
+            calls.append(name)
+            return inner(*given)
+
+        monkeypatch.setattr(owner, name, counting)
+
+    count(estimation, "limits")
+    count(estimation, "doubt")
+    count(Estimate, "_tabulated")
+    count(Estimate, "_caution")
+    result = estimate(Tally(SURVEY, COUNTS))
+    result.save_page(tmp_path / "page.html")
+    result.save_plot(tmp_path / "plot.svg")
+    assert result.text()
+    assert result.to_json()
+    assert result.to_markdown()
+    assert result._repr_html_()
+    assert sorted(calls) == ["_caution", "_tabulated", "doubt", "limits"]
+    result.text(level=0.9)  # other intervals have other limits and columns, and the doubts are the same
+    assert sorted(calls) == ["_caution", "_tabulated", "_tabulated", "doubt", "limits", "limits"]
+
+
+def test_a_table_is_the_callers_own() -> None:
+    result = estimate(Tally(SURVEY, COUNTS))
+    shares, before = result.shares.copy(), result.table()
+    for column in result.table().values():
+        column[:] = 0
+    assert_array_equal(result.shares, shares)
+    for name, column in result.table().items():
+        assert_array_equal(column, before[name])
 
 
 def test_reports_that_fit_are_not_warned_of() -> None:

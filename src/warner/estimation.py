@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from warner.inference.comparisons import compare, compare_groups
 from warner.inference.intervals import Confidence, interval, limits
 from warner.inference.presence import presence
 from warner.inference.ranking import ranking
+from warner.inference.two_answers import unmirrored
 from warner.reports.pools import Pool, refuse_uncounted
 from warner.results import Result, as_frame, as_json, rows
 from warner.words import counted
@@ -112,7 +114,8 @@ class Estimate(Result):
             lies outside its own interval. That is no error but the bias of the estimator, which draws shares together
             or is common for frequent answers among many rare ones: trust the interval, or use ``method="inv"``.
         """
-        return self.columns(self.limits(Confidence(level, target, simultaneous, anytime)))
+        columns = self.columns(Confidence(level, target, simultaneous, anytime))
+        return {name: column.copy() for name, column in columns.items()}  # the caller's own: they may be written to
 
     def printed(self, **options: Any) -> Printed:
         """Give a table for a paper: shares in percent, the first of two answers alone; options are those of `table`."""
@@ -120,16 +123,37 @@ class Estimate(Result):
 
         return estimate_printed(self, Confidence(**options))
 
+    # What a page, a plot and a text all need is computed once for each `Confidence`, and kept.
+
+    @cached_property
+    def _limits(self) -> dict[Confidence, Limits]:
+        return {}
+
+    @cached_property
+    def _columns(self) -> dict[Confidence, dict[str, Counts]]:
+        return {}
+
     def limits(self, confidence: Confidence) -> Limits:
         """Give ends and standard errors of all shares, and the methods by which they were found."""
-        return limits(self.tally, confidence)
+        if confidence not in self._limits:
+            self._limits[confidence] = limits(self.tally, confidence)
+        return self._limits[confidence]
 
-    def approximate(self, ends: Limits) -> bool:
+    def approximate(self, confidence: Confidence) -> bool:
         """Tell whether intervals hold only about at their level: because of weights, or of how they were found."""
-        return self.tally.weighted or not ends.exact
+        return self.tally.weighted or not self.limits(confidence).exact
 
-    def columns(self, ends: Limits) -> dict[str, Counts]:
-        """Give the table with these intervals."""
+    def columns(self, confidence: Confidence) -> dict[str, Counts]:
+        """Give the table with these intervals, to be read only; `table` gives a copy."""
+        if confidence not in self._columns:
+            self._columns[confidence] = self._tabulated(self.limits(confidence))
+        return self._columns[confidence]
+
+    def of_interest(self, confidence: Confidence) -> dict[str, Counts]:
+        """Give the table as people read it: of two answers that mirror each other, the first alone."""
+        return unmirrored(self.columns(confidence), self.tally.k)
+
+    def _tabulated(self, ends: Limits) -> dict[str, Counts]:
         tally = self.tally
         groups = len(ends.low)
         shares = self.shares.reshape(groups, -1)
@@ -301,9 +325,8 @@ class Estimate(Result):
         self, *, level: float = 0.95, target: str = "population", simultaneous: bool = False, anytime: bool = False
     ) -> Document:
         """Give the estimate as what JSON can hold; options as for `table`."""
-        tally = self.tally
-        ends = self.limits(Confidence(level, target, simultaneous, anytime))
-        values = rows({name: column for name, column in self.columns(ends).items() if name not in tally.by})
+        tally, confidence = self.tally, Confidence(level, target, simultaneous, anytime)
+        values = rows({name: column for name, column in self.columns(confidence).items() if name not in tally.by})
         if tally.by:
             groups = (dict(zip(tally.by, key, strict=True)) for key in tally.groups for _ in range(tally.k))
             values = [{"group": group} | row for group, row in zip(groups, values, strict=True)]
@@ -322,8 +345,8 @@ class Estimate(Result):
             "target": target,
             "simultaneous": simultaneous,
             "anytime": anytime,
-            "interval": ends.method,
-            "approximate": self.approximate(ends),
+            "interval": self.limits(confidence).method,
+            "approximate": self.approximate(confidence),
             "warnings": self.doubts(),
             "values": values,
         }
@@ -358,12 +381,30 @@ class Estimate(Result):
         title: str | None = None,
         ax: Axes | None = None,
     ) -> Axes:
-        """Draw the estimate beside the raw reports; see `warner.output.estimate_plots.plot`."""
+        """Draw the estimated shares with their intervals, beside the shares that were reported.
+
+        Of many groups, those with the most reports are drawn; all of them where they have an order.
+
+        Parameters
+        ----------
+        level, target, simultaneous, anytime
+            Of the intervals, as for `table`.
+        rows : int
+            Draw at most this many answers by name. If there are more, they are drawn by rank, without names; with
+            groups, the most common ones are drawn. Of two answers the first is drawn, of at most this many groups.
+        title : str, optional
+            The headline, such as the question that was asked. It is shown as it is: a dollar sign starts no formula.
+        ax : matplotlib Axes, optional
+            Where to draw; if not given, a new pyplot figure of a fitting size.
+
+        Returns
+        -------
+        matplotlib Axes
+            The axes that were drawn on; its figure is ``.figure``.
+        """
         from warner.output.estimate_plots import plot
 
-        return plot(
-            self, level=level, target=target, simultaneous=simultaneous, anytime=anytime, rows=rows, title=title, ax=ax
-        )
+        return plot(self, Confidence(level, target, simultaneous, anytime), rows=rows, title=title, ax=ax)
 
     def save_plot(
         self,
@@ -376,12 +417,18 @@ class Estimate(Result):
         rows: int = ANSWERS_DRAWN,
         title: str | None = None,
     ) -> None:
-        """Draw the estimate to a PNG, SVG or PDF file, whole or not at all; options as for `plot`."""
+        """Draw the estimate to a PNG, SVG or PDF file, whole or not at all; no display is needed.
+
+        Parameters
+        ----------
+        path : path
+            Where to write it; the format follows from its ending: .png, .svg or .pdf.
+        level, target, simultaneous, anytime, rows, title
+            As for `plot`.
+        """
         from warner.output.estimate_plots import save_plot
 
-        save_plot(
-            self, path, level=level, target=target, simultaneous=simultaneous, anytime=anytime, rows=rows, title=title
-        )
+        save_plot(self, path, Confidence(level, target, simultaneous, anytime), rows=rows, title=title)
 
     def save_page(
         self,
@@ -419,12 +466,21 @@ class Estimate(Result):
         return f"{self.method}: {', '.join(taken)}" if taken else self.method
 
     @property
-    def taken(self) -> Method:
+    def estimator(self) -> Method:
         """What is known of the estimator; for auto, of the one that it chose for the first group."""
         return described(self.choices[0].method if self.choices else self.method)
 
     def doubts(self) -> list[str]:
         """Say what speaks against these shares: values left out, reports that do not fit, shares all equal."""
+        return list(self._doubts)
+
+    @cached_property
+    def misfit(self) -> str:
+        """What speaks against the reports having gone through the design; nothing if they may have."""
+        return doubt(self.tally)
+
+    @cached_property
+    def _doubts(self) -> list[str]:
         rows = np.atleast_2d(self.shares)
         silent = (rows == rows[:, :1]).all(axis=-1)  # because people are alike, or because no support exceeds the noise
         symmetric = all(part.design.symmetry is not None for part in self.tally.parts)
@@ -433,7 +489,7 @@ class Estimate(Result):
         nothing = f"no answer was supported more often than by noise alone{where}, so that all shares are the same"
         total = f"the shares do not sum to 100 %, because {self.method} gives no distribution"
         partly = not described(self.method).valid and (np.abs(rows.sum(axis=-1) - 1) > SUM_ROUNDING).any()
-        told = [*(part.left_out() for part in self.tally.parts), doubt(self.tally)]
+        told = [*(part.left_out() for part in self.tally.parts), self.misfit]
         told += [shortfall(self.certificate) if described(self.method).maximises_likelihood else "", self._caution()]
         return [*filter(None, [*told, nothing if silent.any() else "", total if partly else ""])]
 
@@ -441,11 +497,11 @@ class Estimate(Result):
         """Say what is to be known about shares by this method, of these counts."""
         answered = np.flatnonzero(self.tally.answered)
         parts = [(part.design, part.histograms(answered)) for part in self.tally.parts]
-        return self.taken.caution(np.atleast_2d(self.shares)[answered], parts)
+        return self.estimator.caution(np.atleast_2d(self.shares)[answered], parts)
 
     def reason(self) -> str:
         """Say why this method was taken, where none was asked for; nothing elsewhere."""
-        return self.taken.reason(self.tally) if self.by_default else ""
+        return self.estimator.reason(self.tally) if self.by_default else ""
 
 
 def estimate(tally: Collected, *, method: MethodAsked = None, rng: np.random.Generator | None = None) -> Estimate:
@@ -481,8 +537,8 @@ def estimate(tally: Collected, *, method: MethodAsked = None, rng: np.random.Gen
     the share of 'no' is 100 % minus that of 'yes'
     """
     result = estimated(tally, method=method, rng=rng)
-    if warning := doubt(tally):
-        warnings.warn(warning, stacklevel=2)
+    if result.misfit:
+        warnings.warn(result.misfit, stacklevel=2)
     return result
 
 

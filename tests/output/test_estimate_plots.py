@@ -17,7 +17,7 @@ from numpy.testing import assert_allclose
 from warner import Channel, RandomizedResponse, SubsetSelection, Tally, estimate, plan, pool
 from warner.inference.intervals import Confidence
 from warner.output.canvas import PALETTE
-from warner.output.estimate_plots import plot, plot_plan, save_plan, save_plot, svg
+from warner.output.estimate_plots import plot_plan, save_plan, svg
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +75,7 @@ def axes() -> Axes:
 
 def element(result: Estimate) -> str:
     confidence = Confidence()
-    return svg(result, confidence, result.limits(confidence))
+    return svg(result, confidence)
 
 
 def legend_texts(ax: Axes) -> list[str]:
@@ -96,7 +96,7 @@ def facts(ax: Axes) -> str:
 def test_few_answers_are_bars_sorted_by_share_with_whiskers_from_the_table(k: int) -> None:
     result = of_size(k)
     table = result.table(0.9)
-    ax = plot(result, level=0.9, ax=axes())
+    ax = result.plot(level=0.9, ax=axes())
     order = np.lexsort((-table["reports"], -table["share"]))
     widths = [bar.get_width() for bar in ax.patches if isinstance(bar, Rectangle)]
     estimated, reported = widths[:k], widths[k:]
@@ -112,7 +112,7 @@ def test_few_answers_are_bars_sorted_by_share_with_whiskers_from_the_table(k: in
 
 
 def test_labels_are_shown_literally_and_shortened() -> None:
-    ax = plot(of_size(12), title="What for $5 or $6?", ax=axes())
+    ax = of_size(12).plot(title="What for $5 or $6?", ax=axes())
     labels = tick_labels(ax)
     assert sorted(labels) == sorted([*(label for label in TWELVE if len(label) < 29), "long long long long long ..."])
     assert not any(label.get_parse_math() for label in ax.get_yticklabels())
@@ -127,7 +127,7 @@ def test_labels_are_shown_literally_and_shortened() -> None:
 def test_many_answers_are_a_rank_plot(method: str) -> None:
     result = of_size(10_000, method)
     table = result.table()
-    ax = plot(result, ax=axes())
+    ax = result.plot(ax=axes())
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
     assert ax.get_ylabel() == "share of people (%)"
     assert ax.get_xlabel() == "rank of the answer, of 10,000 (1 = largest estimated share)"
@@ -146,14 +146,14 @@ def test_many_answers_are_a_rank_plot(method: str) -> None:
 def test_why_shares_by_shrink_lie_outside_is_said_in_the_words_of_the_table() -> None:
     result = estimate(Tally(RandomizedResponse(100, epsilon=3), [100] * 99 + [130]))
     assert result.table()["outside"].any()
-    assert "some estimates lie outside their interval: shrink draws every share" in facts(plot(result, ax=axes()))
+    assert "some estimates lie outside their interval: shrink draws every share" in facts(result.plot(ax=axes()))
 
 
 def test_rows_decides_between_bars_and_ranks() -> None:
-    assert plot(of_size(12), rows=11, ax=axes()).get_xscale() == "log"
-    assert plot(of_size(40), rows=40, ax=axes()).get_xscale() == "linear"
+    assert of_size(12).plot(rows=11, ax=axes()).get_xscale() == "log"
+    assert of_size(40).plot(rows=40, ax=axes()).get_xscale() == "linear"
     with pytest.raises(ValueError, match="rows must be at least 1, but got 0"):
-        plot(of_size(2), rows=0)
+        of_size(2).plot(rows=0)
 
 
 @pytest.mark.parametrize("draw", ["plot", "save_plot"])
@@ -165,13 +165,13 @@ def test_a_misspelt_option_is_an_error_of_what_was_called(draw: str, tmp_path: P
 
 def test_shares_below_zero_are_inside_the_axis() -> None:
     result = estimate(Tally(RandomizedResponse(3, epsilon=1), [520, 285, 195]), method="inv")
-    ax = plot(result, ax=axes())
+    ax = result.plot(ax=axes())
     assert ax.get_xlim()[0] < 100 * result.shares.min() < 0
 
 
 def test_groups_are_points_of_one_colour_each() -> None:
     result = in_groups()
-    ax = plot(result, ax=axes())
+    ax = result.plot(ax=axes())
     drawn = [line for line in ax.lines if line.get_color() in PALETTE and line.get_marker() in {"o", "s", "^"}]
     order = np.argsort(-(np.asarray(result.tally.n) @ result.shares), kind="stable")
     assert [line.get_color() for line in drawn] == list(PALETTE[:3])
@@ -183,13 +183,13 @@ def test_groups_are_points_of_one_colour_each() -> None:
 
 
 def test_an_empty_group_is_named_and_has_no_points() -> None:
-    ax = plot(in_groups(empty=True), ax=axes())
+    ax = in_groups(empty=True).plot(ax=axes())
     assert "_g2 $x$ (no reports)" in legend_texts(ax)
     assert element(in_groups(empty=True)).startswith("<svg")
 
 
 def test_what_is_left_out_of_a_grouped_picture_is_said() -> None:
-    ax = plot(in_groups(40, 100), ax=axes())
+    ax = in_groups(40, 100).plot(ax=axes())
     assert "the 7 of 40 groups with the most reports" in facts(ax)
     assert "the 9 most common of 100 answers" in facts(ax)
     assert len(tick_labels(ax)) == 9
@@ -198,7 +198,7 @@ def test_what_is_left_out_of_a_grouped_picture_is_said() -> None:
 
 @pytest.mark.parametrize("result", [of_size(2), of_size(12), of_size(1000), in_groups(), in_groups(9, 30)])
 def test_nothing_above_the_picture_overlaps(result: Estimate) -> None:
-    ax = plot(result, title="A question that is so long that it takes more than one line of the headline, surely")
+    ax = result.plot(title="A question that is so long that it takes more than one line of the headline, surely")
     figure = ax.get_figure(root=True)
     assert isinstance(figure, Figure)
     figure.canvas.draw()
@@ -215,7 +215,7 @@ def test_nothing_above_the_picture_overlaps(result: Estimate) -> None:
 @pytest.mark.parametrize("result", [of_size(2), of_size(12), of_size(10_000), in_groups(empty=True)])
 def test_files_are_what_their_endings_say(result: Estimate, tmp_path: Path) -> None:
     for ending in ("png", "SVG", "pdf"):
-        save_plot(result, tmp_path / f"picture.{ending}", title="$$")
+        result.save_plot(tmp_path / f"picture.{ending}", title="$$")
     pixels = mpimg.imread(tmp_path / "picture.png")
     assert pixels.shape[1] == 1200
     assert pixels[..., :3].std() > 0.01
@@ -226,14 +226,14 @@ def test_files_are_what_their_endings_say(result: Estimate, tmp_path: Path) -> N
 
 def test_equal_estimates_give_equal_files(tmp_path: Path) -> None:
     for ending in ("png", "svg", "pdf"):
-        save_plot(of_size(12), tmp_path / f"first.{ending}")
-        save_plot(of_size(12), tmp_path / f"second.{ending}")
+        of_size(12).save_plot(tmp_path / f"first.{ending}")
+        of_size(12).save_plot(tmp_path / f"second.{ending}")
         assert (tmp_path / f"first.{ending}").read_bytes() == (tmp_path / f"second.{ending}").read_bytes()
 
 
 def test_labels_that_no_font_or_svg_has(tmp_path: Path) -> None:
     design = RandomizedResponse(["多次", "line\nbreak\x01", "\ufffe", " "], epsilon=1)
-    save_plot(estimate(Tally(design, [5, 6, 7, 8])), tmp_path / "picture.svg")
+    estimate(Tally(design, [5, 6, 7, 8])).save_plot(tmp_path / "picture.svg")
     text = (tmp_path / "picture.svg").read_text(encoding="utf-8")
     assert ET.fromstring(text) is not None
     assert "多次" in text
@@ -242,20 +242,20 @@ def test_labels_that_no_font_or_svg_has(tmp_path: Path) -> None:
 
 def test_a_failure_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"must end in \.png, \.svg, \.pdf, but got '.*picture\.gif'"):
-        save_plot(of_size(2), tmp_path / "picture.gif")
+        of_size(2).save_plot(tmp_path / "picture.gif")
     with pytest.raises(ValueError, match="level must be between 0 and 1"):
-        save_plot(of_size(2), tmp_path / "picture.png", level=2)
+        of_size(2).save_plot(tmp_path / "picture.png", level=2)
     with pytest.raises(FileNotFoundError):
-        save_plot(of_size(2), tmp_path / "nowhere" / "picture.png")
+        of_size(2).save_plot(tmp_path / "nowhere" / "picture.png")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_saving_opens_no_figure_of_pyplot(tmp_path: Path) -> None:
     import matplotlib.pyplot as plt
 
-    save_plot(of_size(2), tmp_path / "picture.png")
+    of_size(2).save_plot(tmp_path / "picture.png")
     assert plt.get_fignums() == []
-    plot(of_size(2))
+    of_size(2).plot()
     assert len(plt.get_fignums()) == 1
 
 
@@ -269,7 +269,7 @@ def test_a_missing_matplotlib_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_p
 
     result = of_size(2)
     monkeypatch.setattr(builtins, "__import__", without)
-    for draw in (lambda: plot(result), lambda: save_plot(result, tmp_path / "picture.png")):
+    for draw in (result.plot, lambda: result.save_plot(tmp_path / "picture.png")):
         with pytest.raises(
             ImportError, match=r"^drawing needs Matplotlib, which is not installed; .* its extra \[plot\]$"
         ):
@@ -288,7 +288,7 @@ def test_reports_that_do_not_name_answers_are_not_drawn() -> None:
     kuk = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], ["yes", "no"], 3)
     first, second = (Tally(RandomizedResponse(["yes", "no"], odds=(a, 1)), [400, 600]) for a in (3, 9))
     for tally, about in ((Tally(kuk, [400, 350, 250]), "approximate "), (pool([first, second]), "")):
-        ax = plot(estimate(tally), ax=axes())
+        ax = estimate(tally).plot(ax=axes())
         assert len([bar for bar in ax.patches if isinstance(bar, Rectangle)]) == 1
         assert legend_texts(ax) == ["estimated", f"{about}95 % interval (population)"]
     assert "2,000 reports · ε at most 2.198 · 2 designs · method mle" in facts(ax)
@@ -297,7 +297,7 @@ def test_reports_that_do_not_name_answers_are_not_drawn() -> None:
 def test_reports_that_support_several_answers_are_shown_out_of_all_reports() -> None:
     # Of 1000 reports, 500 hold the first answer: 50 %, though the counts sum to 2000.
     design = SubsetSelection(5, odds=(3, 1), size=2)
-    ax = plot(estimate(Tally(design, [500, 450, 370, 350, 330], n=1000)), ax=axes())
+    ax = estimate(Tally(design, [500, 450, 370, 350, 330], n=1000)).plot(ax=axes())
     widths = [bar.get_width() for bar in ax.patches if isinstance(bar, Rectangle)]
     assert_allclose(widths[5:], [50, 45, 37, 35, 33])
     assert legend_texts(ax)[-1] == "supporting reports"
@@ -308,7 +308,7 @@ def test_a_pool_with_groups_is_drawn() -> None:
     (first,) = in_groups().tally.parts
     second = Tally(RandomizedResponse(4, epsilon=1), [[5, 6, 7, 8]], by=("region",), groups=(("_g1 $x$",),))
     pooled = estimate(pool([first, second]))
-    ax = plot(pooled, ax=axes())
+    ax = pooled.plot(ax=axes())
     assert legend_texts(ax) == ["_g0 $x$", "_g1 $x$", "_g2 $x$"]
     assert "lines: 95 % interval (population)" in facts(ax)
     assert element(pooled).startswith("<svg")

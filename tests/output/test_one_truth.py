@@ -10,7 +10,6 @@ import pytest
 from matplotlib.figure import Figure
 
 from warner import Channel, RandomizedResponse, SubsetSelection, Tally, estimate, pool, surveys
-from warner.output.estimate_plots import plot
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -194,7 +193,7 @@ def test_every_door_tells_the_same_of_the_intervals(
     for method, name in NAMES.items():
         assert (name in page) == (method in methods)
 
-    ax = plot(result, **options, ax=Figure().subplots())
+    ax = result.plot(**options, ax=Figure().subplots())
     legend = ax.get_legend()
     assert legend is not None
     words = " ".join(text.get_text() for text in (*legend.get_texts(), *ax.texts))

@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 
 from warner import RandomizedResponse, Tally, UnaryEncoding, estimate
-from warner.output.estimate_plots import plot, save_plot
 from warner.output.trend_plots import axis_of, pieces
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ def grouped(values: list[Any], design: RandomizedResponse = SEVEN, counts: list[
 
 
 def drawn(result: Estimate, **options: Any) -> Axes:
-    ax = plot(result, ax=Figure(figsize=(8, 5)).subplots(), **options)
+    ax = result.plot(ax=Figure(figsize=(8, 5)).subplots(), **options)
     ax.figure.canvas.draw()
     return ax
 
@@ -169,7 +168,7 @@ def test_two_readings_of_one_share_are_both_drawn() -> None:
 def test_a_thousand_days_are_drawn(tmp_path: Path, ending: str) -> None:
     start = dt.date(2024, 1, 1)
     values = [(start + dt.timedelta(days=day)).isoformat() for day in range(1000)]
-    save_plot(grouped(values, YES_NO, [[40, 60]] * 1000), tmp_path / f"trend.{ending}")
+    grouped(values, YES_NO, [[40, 60]] * 1000).save_plot(tmp_path / f"trend.{ending}")
     assert (tmp_path / f"trend.{ending}").stat().st_size > 5000
 
 

@@ -16,7 +16,6 @@ from numpy.testing import assert_allclose
 
 from warner import RandomizedResponse, Tally, UnaryEncoding, estimate, pool, surveys
 from warner.inference.two_answers import mirrored
-from warner.output.estimate_plots import plot, save_plot
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,7 +100,7 @@ def test_every_door_tells_the_first_answer_once(
         "leading answer|Next comes|tied|overlap|one answer at a time|for all answers|at once|sort by", text
     )
 
-    ax = plot(result, **options, ax=Figure().subplots())
+    ax = result.plot(**options, ax=Figure().subplots())
     assert ticks(ax) == [first]
     assert_allclose(bars(ax)[0], share)
     assert len(bars(ax)) == (2 if "reports" in table else 1)
@@ -162,16 +161,16 @@ def test_groups_have_one_row_each(tmp_path: Path) -> None:
 
 def test_a_picture_of_groups_has_a_bar_for_each(tmp_path: Path) -> None:
     result = grouped()
-    ax = plot(result, ax=Figure().subplots())
+    ax = result.plot(ax=Figure().subplots())
     assert ticks(ax) == ["north", "south", "nowhere (no reports)"]
     assert_allclose(bars(ax)[:2], 100 * result.shares[:2, 0])
     assert_allclose(bars(ax)[3:5], [100 * 74 / 322, 100 * 1088 / 1328])
     assert ax.get_xlabel() == "share of people with the answer 'yes' (%)"
     assert legend_texts(ax) == ["estimated", "95 % interval (population)", "reported, as randomized"]
-    ax = plot(result, rows=2, ax=Figure().subplots())
+    ax = result.plot(rows=2, ax=Figure().subplots())
     assert ticks(ax) == ["north", "south"]
     assert "the 2 of 3 groups with the most reports" in " ".join(text.get_text() for text in ax.texts)
-    save_plot(result, tmp_path / "picture.png")
+    result.save_plot(tmp_path / "picture.png")
 
 
 def legend_texts(ax: Axes) -> list[str]:
@@ -183,7 +182,7 @@ def legend_texts(ax: Axes) -> list[str]:
 def test_a_dollar_in_an_answer_starts_no_formula() -> None:
     design = RandomizedResponse(["$x$", "no"], truth="3/4")
     result = estimate(Tally(design, [[40, 60], [50, 50]], by=("region",), groups=REGIONS[:2]))
-    assert not plot(result, ax=Figure().subplots()).xaxis.label.get_parse_math()
+    assert not result.plot(ax=Figure().subplots()).xaxis.label.get_parse_math()
 
 
 def test_two_readings_of_one_share_are_both_shown_the_first_one_first(tmp_path: Path) -> None:
@@ -194,9 +193,9 @@ def test_two_readings_of_one_share_are_both_shown_the_first_one_first(tmp_path: 
     assert f"For an estimated {100 * result.shares[0]:.2f} % of people, the true answer is yes (" in text
     assert f"The other answer is no with an estimated {100 * result.shares[1]:.2f} % of people (" in text
     assert "mirror image" not in text
-    assert ticks(plot(result, ax=Figure().subplots())) == ["yes", "no"]
+    assert ticks(result.plot(ax=Figure().subplots())) == ["yes", "no"]
     several = estimate(Tally(BOTH, [[120, 150], [125, 145]], n=[360, 360], by=("region",), groups=REGIONS[:2]))
-    assert ticks(plot(several, ax=Figure().subplots())) == ["yes", "no"]
+    assert ticks(several.plot(ax=Figure().subplots())) == ["yes", "no"]
 
 
 @pytest.mark.filterwarnings("ignore:the reports do not seem to fit:UserWarning")

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from warner.arrays import Counts, Label
-    from warner.reports.pools import Collected
 
 ROUNDING = 1e-6  # of ends that were found by iteration, those of pools to 1e-7 standard errors; tables show fewer
 
@@ -44,21 +43,16 @@ def mirrored(table: Mapping[str, Counts], k: int) -> bool:
     return bool(np.all(np.isnan(sums) | (np.abs(sums - 1) <= ROUNDING)))
 
 
-def unmirrored(table: Mapping[str, Counts], tally: Collected) -> tuple[dict[str, Counts], Counts | None]:
+def unmirrored(table: Mapping[str, Counts], k: int) -> dict[str, Counts]:
     """Give the table of an estimate as people read it: of two answers that mirror each other, the row of the first.
-
-    With it come the numbers of all reports, which the counts of the two rows would sum to; None where nothing was left
-    out.
 
     >>> from warner import RandomizedResponse, Tally, estimate
     >>> result = estimate(Tally(RandomizedResponse(["yes", "no"], truth="3/4"), [40, 60]))
-    >>> table, totals = unmirrored(result.table(), result.tally)
-    >>> table["value"].tolist(), table["reports"].tolist(), totals.tolist()
-    (['yes'], [40], [100])
+    >>> table = unmirrored(result.table(), result.tally.k)
+    >>> table["value"].tolist(), table["reports"].tolist()
+    (['yes'], [40])
     """
-    if not mirrored(table, tally.k):
-        return dict(table), None
-    return {name: column[::2] for name, column in table.items()}, np.atleast_1d(tally.n)
+    return {name: column[::2] if mirrored(table, k) else column for name, column in table.items()}
 
 
 def remainder(domain: Sequence[Label]) -> str:

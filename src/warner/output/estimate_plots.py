@@ -16,7 +16,6 @@ import numpy as np
 from warner.estimation import ANSWERS_DRAWN
 from warner.estimators.methods import BIAS
 from warner.inference.intervals import Confidence
-from warner.inference.two_answers import unmirrored
 from warner.output.canvas import (
     GRID_COLOUR,
     GROUP_WIDTH,
@@ -50,7 +49,6 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Mask
     from warner.estimation import Estimate
-    from warner.inference.intervals import Limits
     from warner.planning.mechanisms import Mechanisms
     from warner.planning.plans import Plan
 
@@ -94,75 +92,35 @@ class Shown(NamedTuple):
 
 def plot(
     estimate: Estimate,
+    confidence: Confidence,
     *,
-    level: float = 0.95,
-    target: str = "population",
-    simultaneous: bool = False,
-    anytime: bool = False,
     rows: int = ANSWERS_DRAWN,
     title: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the estimated shares with their intervals, beside the shares that were reported.
-
-    Parameters
-    ----------
-    estimate : Estimate
-        What to draw. Of many groups, those with the most reports are drawn; all of them where they have an order.
-    level, target, simultaneous, anytime
-        Of the intervals, as for `Estimate.table`.
-    rows : int
-        Draw at most this many answers by name. If there are more, they are drawn by rank, without names; with groups,
-        the most common ones are drawn. Of two answers the first is drawn, of at most this many groups.
-    title : str, optional
-        The headline, such as the question that was asked. It is shown as it is: a dollar sign starts no formula.
-    ax : matplotlib Axes, optional
-        Where to draw; if not given, a new pyplot figure of a fitting size.
-
-    Returns
-    -------
-    matplotlib Axes
-        The axes that were drawn on; its figure is ``.figure``.
-    """
-    confidence = Confidence(level, target, simultaneous, anytime)
+    """Draw the estimated shares with their intervals, beside the shares that were reported; see `Estimate.plot`."""
     _check_rows(rows)
-    shown = _shown(estimate, confidence, estimate.limits(confidence))
+    shown = _shown(estimate, confidence)
     return _drawn(new_axes(_size(estimate, shown, rows)) if ax is None else ax, estimate, shown, rows, title)
 
 
 def save_plot(
     estimate: Estimate,
     path: str | os.PathLike[str],
+    confidence: Confidence,
     *,
-    level: float = 0.95,
-    target: str = "population",
-    simultaneous: bool = False,
-    anytime: bool = False,
     rows: int = ANSWERS_DRAWN,
     title: str | None = None,
 ) -> None:
-    """Draw the estimate to a file, which is written whole or not at all; no display is needed.
-
-    Parameters
-    ----------
-    estimate : Estimate
-        What to draw.
-    path : path
-        Where to write it; the format follows from its ending: .png, .svg or .pdf.
-    level, target, simultaneous, anytime, rows, title
-        As for `plot`.
-    """
-    confidence = Confidence(level, target, simultaneous, anytime)
+    """Draw the estimate to a file, which is written whole or not at all; see `Estimate.save_plot`."""
     _check_rows(rows)
-    shown = _shown(estimate, confidence, estimate.limits(confidence))
+    shown = _shown(estimate, confidence)
     save_picture(lambda ax: _drawn(ax, estimate, shown, rows, title), _size(estimate, shown, rows), path)
 
 
-def svg(
-    estimate: Estimate, confidence: Confidence, ends: Limits, *, title: str | None = None, width: float = WIDTH
-) -> str:
+def svg(estimate: Estimate, confidence: Confidence, *, title: str | None = None, width: float = WIDTH) -> str:
     """Draw the estimate with these intervals as an SVG element for a web page, so many inches wide."""
-    shown, rows = _shown(estimate, confidence, ends), ANSWERS_DRAWN
+    shown, rows = _shown(estimate, confidence), ANSWERS_DRAWN
     height = _size(estimate, shown, rows)[1] + (0.0 if width == WIDTH else MORE_LINES)
     return svg_element(lambda ax: _drawn(ax, estimate, shown, rows, title), (width, height))
 
@@ -310,16 +268,16 @@ def _check_rows(rows: int) -> None:
         raise ValueError(f"rows must be at least 1, but got {rows!r}")
 
 
-def _shown(estimate: Estimate, confidence: Confidence, ends: Limits) -> Shown:
-    table, _ = unmirrored(estimate.columns(ends), estimate.tally)
-    groups = len(ends.low)
+def _shown(estimate: Estimate, confidence: Confidence) -> Shown:
+    table = estimate.of_interest(confidence)
+    groups = max(len(estimate.tally.groups), 1)
     share, low, high = (100 * table[name].reshape(groups, -1) for name in ("share", "low", "high"))
     reported = None
     if "reports" in table:
         n = np.reshape(estimate.tally.n, (groups, 1)).astype(np.float64)
         reports = table["reports"].reshape(groups, -1)
         reported = 100 * np.divide(reports, n, out=np.full(reports.shape, np.nan), where=n > 0)
-    about = "approximate " if estimate.approximate(ends) else ""
+    about = "approximate " if estimate.approximate(confidence) else ""
     supporting = reported is not None and not estimate.tally.parts[0].design.exclusive
     # Where rows are groups, nothing else names the answer.
     named = estimate.tally.by and share.shape[1] == 1
@@ -483,8 +441,8 @@ def _number_of_answers(k: int, groups: int, rows: int) -> int:
 
 def _bias_note(estimate: Estimate, outside: Mask) -> list[str]:
     # Unbiased shares are outside only where they leave 0 to 100 %, which the picture shows well enough.
-    told = outside.any() and not estimate.taken.unbiased
-    why = f"the bias of {estimate.method}" if estimate.taken.outside == BIAS else estimate.taken.outside
+    told = outside.any() and not estimate.estimator.unbiased
+    why = f"the bias of {estimate.method}" if estimate.estimator.outside == BIAS else estimate.estimator.outside
     return [f"some estimates lie outside their interval: {why}"] * bool(told)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from warner.output.tables import answers_shown
 from warner.output.trend_plots import axis_of
 from warner.words import counted, percent_tight
 
@@ -33,7 +34,7 @@ def headline(tally: Collected, table: Table, interval: str) -> str:
 
     Of a trend, in the first and in the last group.
     """
-    answers = table["value"].size // max(len(tally.groups), 1)
+    answers = answers_shown(tally, table)
     leading = _first_of_two if tally.k == 2 else _leader
     if not tally.by:
         return leading(table, np.arange(answers), interval, "lead") + (_rest(tally, table) if answers == 1 else "")

@@ -16,11 +16,10 @@ from warner.documents import written_whole
 from warner.estimators import METHODS
 from warner.estimators.methods import BIAS
 from warner.estimators.own import UNKNOWN, described
-from warner.inference.two_answers import unmirrored
 from warner.output.canvas import NARROW, WIDTH
 from warner.output.estimate_plots import DEFAULT_TITLE, svg
 from warner.output.headlines import headline, warnings
-from warner.output.tables import totals_of
+from warner.output.tables import answers_shown, totals_of
 from warner.output.trend_plots import axis_of
 from warner.words import (
     TIGHT,
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from warner.arrays import Counts
     from warner.designs.facts import Symmetry
     from warner.estimation import Estimate
-    from warner.inference.intervals import Confidence, Limits
+    from warner.inference.intervals import Confidence
     from warner.reports.pools import Collected
 
     Table = dict[str, Counts]
@@ -156,15 +155,14 @@ def save_page(
 
 
 def _page(estimate: Estimate, confidence: Confidence, title: str | None, question: str | None) -> str:
-    ends = estimate.limits(confidence)
-    table, rest = unmirrored(estimate.columns(ends), estimate.tally)
-    one, totals = rest is not None, totals_of(estimate, table)  # of two answers, one share is all there is to say
-    approximate = estimate.approximate(ends)
+    table = estimate.of_interest(confidence)
+    one, totals = answers_shown(estimate.tally, table) == 1, totals_of(estimate, table)
+    approximate = estimate.approximate(confidence)
     read = _reading_section(estimate, table, confidence, approximate=approximate, one=one)
     heading = title or question or DEFAULT_TITLE
     picture_title = _picture_title(estimate.tally, one=one)
     pictures = "".join(
-        f"<div class='{name}'>{svg(estimate, confidence, ends, title=picture_title, width=width)}</div>"
+        f"<div class='{name}'>{svg(estimate, confidence, title=picture_title, width=width)}</div>"
         for name, width in (("broad", WIDTH), ("narrow", NARROW))
     )
     asked = f"<p>The question: <q>{escape(question)}</q></p>" if question and title else ""
@@ -178,7 +176,7 @@ def _page(estimate: Estimate, confidence: Confidence, title: str | None, questio
         f"<h2>Table of results</h2>{_table_section(estimate, table, totals, interval)}",
         f"<h2>How to read the table</h2>{read}",
         f"<h2>Rows left out</h2>{_left_out_section(estimate.tally)}",
-        f"<h2>How it was computed</h2>{_computation_section(estimate, confidence, ends)}",
+        f"<h2>How it was computed</h2>{_computation_section(estimate, confidence)}",
     ]
     head = (
         "<meta charset='utf-8'><meta name='viewport' content='width=device-width, initial-scale=1'>"
@@ -366,21 +364,23 @@ def _direction(symmetry: Symmetry | None) -> str:
 
 
 def _outside_explained(estimate: Estimate) -> str:
-    if estimate.taken.unbiased:
+    if estimate.estimator.unbiased:
         return f"That is not a mistake: {estimate.method} can leave the range from 0 to 100 %, and an interval cannot."
-    if estimate.taken.outside != BIAS:
-        return f"That is not a mistake in the numbers: {escape(estimate.taken.outside)}. Rely on the interval there."
+    if estimate.estimator.outside != BIAS:
+        return (
+            f"That is not a mistake in the numbers: {escape(estimate.estimator.outside)}. Rely on the interval there."
+        )
     often = ", which is common for frequent answers among many rare ones" * (estimate.tally.k > 2)
     bias = f"the bias of the estimator ({escape(estimate.name())}){often}"
     return f"That is not a mistake in the numbers but {bias}: rely on the interval there."
 
 
-def _computation_section(estimate: Estimate, confidence: Confidence, ends: Limits) -> str:
+def _computation_section(estimate: Estimate, confidence: Confidence) -> str:
     from warner import __version__
 
     lines = {
         "method": _method_explained(estimate),
-        "intervals": _intervals_explained(estimate, confidence, ends),
+        "intervals": _intervals_explained(estimate, confidence),
         "design": "; ".join(part.design.summary() for part in estimate.tally.parts),
         "log-likelihood": _log_likelihood(estimate),
         "certificate": _certificate(estimate),
@@ -396,7 +396,7 @@ def _method_explained(estimate: Estimate) -> str:
         return f"{estimate.method}{why}: {described(estimate.method).sentence}"
     if not estimate.choices[0].errors:
         name = estimate.choices[0].method
-        return f"auto: {name}, {estimate.taken.reason(estimate.tally)}: {METHODS[name].sentence}"
+        return f"auto: {name}, {estimate.estimator.reason(estimate.tally)}: {METHODS[name].sentence}"
     compared = " or ".join(estimate.choices[0].errors)
     taken = dict.fromkeys(choice.method for choice in estimate.choices)
     chosen = "; ".join(f"{name}, {METHODS[name].sentence}" for name in taken)
@@ -404,13 +404,15 @@ def _method_explained(estimate: Estimate) -> str:
     return f"auto: of {compared}, the one with the smallest predicted error{where}. It took {chosen}"
 
 
-def _intervals_explained(estimate: Estimate, confidence: Confidence, ends: Limits) -> str:
-    used = [INTERVAL_METHODS[method] for method in ends.methods]
+def _intervals_explained(estimate: Estimate, confidence: Confidence) -> str:
+    used = [INTERVAL_METHODS[method] for method in estimate.limits(confidence).methods]
     where = "answer or group" if estimate.tally.by else "answer"
     how = used[0] if len(used) == 1 else f"depending on the {where}, {', or '.join(used)}"
     level = level_text(confidence.level)
     holds = (
-        f"approximate: the level is about {level}" if estimate.approximate(ends) else f"the level is at least {level}"
+        f"approximate: the level is about {level}"
+        if estimate.approximate(confidence)
+        else f"the level is at least {level}"
     )
     return f"{confidence}: {how} ({holds})"
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from warner.estimators.auto import COMPARED
 from warner.inference.intervals import Confidence
-from warner.inference.two_answers import remainder, unmirrored
+from warner.inference.two_answers import remainder
 from warner.typesetting import Printed, amount_cells, count_cells, labels, share_columns
 from warner.words import amount_of, counted, printable, quoted, reports_counted, sentence, told_apart
 
@@ -44,8 +44,7 @@ def _brick() -> str:
 
 def estimate_text(estimate: Estimate, confidence: Confidence, rows: int) -> str:
     """Write the estimate as a table for people, the largest shares first, with a bar for each."""
-    ends = estimate.limits(confidence)
-    table, rest = unmirrored(estimate.columns(ends), estimate.tally)
+    table = estimate.of_interest(confidence)
     order, totals = largest_first(estimate, table, rows), totals_of(estimate, table)
     # A single share has no other beside it: its bar is a part of the whole.
     largest = 1.0 if table["share"].size == 1 else np.nanmax(np.append(table["share"], 1e-9))
@@ -54,7 +53,7 @@ def estimate_text(estimate: Estimate, confidence: Confidence, rows: int) -> str:
     counts = [amount_of(table["reports"][i], totals, i) for i in order] if "reports" in table else [""] * len(order)
     wide = max(10, *map(len, counts)) if "reports" in table else 0
     head = f"  {count_heading(estimate):>{wide}}" if "reports" in table else ""
-    about, brick = "approximate " if estimate.approximate(ends) else "", _brick()
+    about, brick = "approximate " if estimate.approximate(confidence) else "", _brick()
     lines = [heading(estimate), f"{_padded(names, widths)}{head}  {'share':>7}  {about}{confidence}"]
     for label, i, count in zip(zip(*names.values(), strict=True), order, counts, strict=True):
         share, start = table["share"][i], _padded(label, widths)
@@ -67,7 +66,7 @@ def estimate_text(estimate: Estimate, confidence: Confidence, rows: int) -> str:
         reports = f"  {count:>{wide}}" if wide else ""
         lines.append(f"{start}{reports}  {100 * share:6.2f}%  {interval}  {bar}".rstrip())
     lines += _more(estimate, table, rows)
-    lines += _remarks(estimate, confidence, mirrored=rest is not None, outside=bool(table["outside"][order].any()))
+    lines += _remarks(estimate, confidence, table, outside=bool(table["outside"][order].any()))
     return "\n".join([*lines, *_cautions(estimate)])
 
 
@@ -83,11 +82,10 @@ def _cautions(estimate: Estimate) -> list[str]:
 def estimate_html(estimate: Estimate) -> str:
     """Write the estimate as a table for notebooks."""
     confidence = Confidence()
-    ends = estimate.limits(confidence)
-    table, rest = unmirrored(estimate.columns(ends), estimate.tally)
+    table = estimate.of_interest(confidence)
     order, totals = largest_first(estimate, table, NOTEBOOK_ROWS), totals_of(estimate, table)
     counted_answers = "reports" in table
-    about = "approximate 95 %" if estimate.approximate(ends) else "95 %"
+    about = "approximate 95 %" if estimate.approximate(confidence) else "95 %"
     heading_of_counts = [count_heading(estimate)] if counted_answers else []
     names = _names(estimate, table, order)
     heads = "".join(
@@ -104,27 +102,26 @@ def estimate_html(estimate: Estimate) -> str:
     body = f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
     outside = bool(table["outside"][order].any())
     notes = [*_more(estimate, table, NOTEBOOK_ROWS)]
-    notes += [*_remarks(estimate, confidence, mirrored=rest is not None, outside=outside), *_cautions(estimate)]
+    notes += [*_remarks(estimate, confidence, table, outside=outside), *_cautions(estimate)]
     return f"<p>{escape(heading(estimate))}</p>{body}{''.join(f'<p>{escape(note)}</p>' for note in notes)}"
 
 
 def estimate_printed(estimate: Estimate, confidence: Confidence) -> Printed:
     """Write the estimate as a table for a paper: all rows, in the domain's order, and what they rest on."""
-    tally, ends = estimate.tally, estimate.limits(confidence)
-    table, rest = unmirrored(estimate.columns(ends), tally)
+    tally, table = estimate.tally, estimate.of_interest(confidence)
     totals = totals_of(estimate, table)
     columns = {name: labels(table[name]) for name in (*tally.by, "value")}
     if "reports" in table:
         columns[count_heading(estimate)] = count_cells(table["reports"], totals)
     elif totals is not None:
         columns["N"] = amount_cells(totals)
-    about = "approximate " if estimate.approximate(ends) else ""
+    about = "approximate " if estimate.approximate(confidence) else ""
     columns |= share_columns(table, f"{about}{confidence}")
     marked = zip(columns["share (%)"], table["outside"].tolist(), strict=True)
     columns["share (%)"] = [f"{text}*" if outside else text for text, outside in marked]
-    what = f"Estimated share of {quoted(tally.domain[0])}" if rest is not None else "Estimated shares"
+    what = f"Estimated share of {quoted(tally.domain[0])}" if answers_shown(tally, table) == 1 else "Estimated shares"
     by = f" by {', '.join(map(printable, tally.by))}" if tally.by else ""
-    remarks = _remarks(estimate, confidence, mirrored=rest is not None, outside=bool(table["outside"].any()))
+    remarks = _remarks(estimate, confidence, table, outside=bool(table["outside"].any()))
     notes = [_collected(estimate), *remarks, *(f"warning: {warning}" for warning in estimate.doubts())]
     return Printed(columns, what + by, tuple(map(sentence, notes)))
 
@@ -147,11 +144,11 @@ def _padded(texts: Iterable[str], widths: Sequence[int]) -> str:
     return "  ".join(f"{text:{width}}" for text, width in zip(texts, widths, strict=True))
 
 
-def _remarks(estimate: Estimate, confidence: Confidence, *, mirrored: bool, outside: bool) -> list[str]:
+def _remarks(estimate: Estimate, confidence: Confidence, table: Table, *, outside: bool) -> list[str]:
     """Say what a reader of the rows must know."""
-    said = [remainder(estimate.tally.domain)] if mirrored else []
+    said = [remainder(estimate.tally.domain)] if answers_shown(estimate.tally, table) == 1 else []
     if outside:
-        said.append(f"* outside its own interval: {estimate.taken.outside}")
+        said.append(f"* outside its own interval: {estimate.estimator.outside}")
     if confidence.anytime:
         said.append("the intervals hold however often you look while reports arrive")
     if estimate.tally.weighted:
@@ -201,7 +198,7 @@ def largest_first(estimate: Estimate, table: Table, rows: int) -> Rows:
     So many rows of each group, and of all groups together at most 200, unless one group has more; where a group has a
     single row, so many groups. A group without reports has one row.
     """
-    answers = _answers(estimate, table)
+    answers = answers_shown(estimate.tally, table)
     shares = table["share"].reshape(-1, answers)
     order = (
         np.argsort(-shares, axis=1, kind="stable")
@@ -215,9 +212,9 @@ def largest_first(estimate: Estimate, table: Table, rows: int) -> Rows:
     return shown[kept]
 
 
-def _answers(estimate: Estimate, table: Table) -> int:
-    """Give the number of rows of a group."""
-    return table["value"].size // max(len(estimate.tally.groups), 1)
+def answers_shown(tally: Collected, table: Table) -> int:
+    """Give the number of answers that a table has rows for: of two, one may stand for both."""
+    return table["value"].size // max(len(tally.groups), 1)
 
 
 def _groups(answers: int, rows: int) -> int:
@@ -227,7 +224,7 @@ def _groups(answers: int, rows: int) -> int:
 
 def _more(estimate: Estimate, table: Table, rows: int) -> list[str]:
     """Say how many answers and groups are not shown."""
-    answers = _answers(estimate, table)
+    answers = answers_shown(estimate.tally, table)
     hidden = max(answers - rows, 0)
     if not estimate.tally.by:
         return [f"... and {hidden:,} more"] * bool(hidden)
@@ -241,7 +238,7 @@ def _predicted(estimate: Estimate) -> str:
     """Show predicted errors to one digit: they are no better than orders of magnitude."""
     choices = estimate.choices
     if not choices[0].errors:
-        return f"auto took {choices[0].method}: {estimate.taken.reason(estimate.tally)}"
+        return f"auto took {choices[0].method}: {estimate.estimator.reason(estimate.tally)}"
     if len(choices) == 1:
         ((name, errors),) = choices
         listed = ", ".join(f"{other} {error:.0e}" for other, error in errors.items())

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from warner.arrays import Counts, Label
     from warner.designs import Design
     from warner.documents import Document
-    from warner.inference.intervals import Limits
     from warner.reports.tallies import Tally
     from warner.service.stores.contract import Collected
     from warner.service.survey import Group, Question
@@ -173,8 +172,7 @@ def _evidence(collected: Collected, question: Question, tally: Tally) -> Documen
     """Give what is known of a question that was answered."""
     closed, wanted = collected.state == "closed", confidence(collected)
     result = estimated(tally)
-    ends = result.limits(wanted)
-    table = result.columns(ends)
+    table = result.columns(wanted)
     one = mirrored(table, tally.k)
     rows = np.arange(1) if one else _rows_shown(table["share"])
     groups = collected.survey.groups if closed else ()
@@ -182,7 +180,7 @@ def _evidence(collected: Collected, question: Question, tally: Tally) -> Documen
         "answers": [_answer(question, table, row) for row in rows],
         "left_out": 0 if one else tally.k - len(rows),
         "rest": _answer(question, table, 1)["label"] if one else "",
-        "interval": _interval(collected, result, ends, wanted),
+        "interval": _interval(collected, result, wanted),
         "influence": influence_text(tally, 1, result.method),
         "check": _checked(tally, collected) if closed else None,
         "groups": [_group(collected, question, group, wanted, rows) for group in groups],
@@ -211,7 +209,7 @@ def _percent(share: float | None) -> str:
     return percent(share, 0 if share in {0, 1} else 1 if share >= 0.01 else 2)
 
 
-def _interval(collected: Collected, result: Estimate, ends: Limits, wanted: Confidence) -> Document:
+def _interval(collected: Collected, result: Estimate, wanted: Confidence) -> Document:
     """Name the kind of the intervals, and say what it promises."""
     miss = level_text(1 - wanted.level)
     if wanted.anytime:
@@ -220,13 +218,13 @@ def _interval(collected: Collected, result: Estimate, ends: Limits, wanted: Conf
             f"the true share is at most {miss}. {_why_anytime(collected)}"
         )
     else:
-        about = "about" if result.approximate(ends) else "at most"
+        about = "about" if result.approximate(wanted) else "at most"
         promise = (
             f"The survey file fixed the number of responses, {collected.responses:,}, before the first of them: at "
             f"that number, it misses the true share with a probability of {about} {miss}."
         )
-    kind = "" if wanted.anytime else "approximate " if result.approximate(ends) else "exact "
-    how = "; ".join(INTERVAL_METHODS[method] for method in ends.methods if method in INTERVAL_METHODS)
+    kind = "" if wanted.anytime else "approximate " if result.approximate(wanted) else "exact "
+    how = "; ".join(INTERVAL_METHODS[method] for method in result.limits(wanted).methods if method in INTERVAL_METHODS)
     return {"name": f"{kind}{wanted}", "promise": promise, "how": how}
 
 
@@ -257,7 +255,7 @@ def _group(collected: Collected, question: Question, group: Group, wanted: Confi
     """Give the shares in each value of a group."""
     tally = collected.tally(question.id, by=(group.id,))
     result = estimated(tally)
-    table = result.columns(result.limits(wanted))
+    table = result.columns(wanted)
     values = []
     for place, value in enumerate(group.values):
         answers = [_answer(question, table, place * tally.k + row) for row in rows]
