@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from dataclasses import FrozenInstanceError, dataclass
 from typing import TYPE_CHECKING, Any
@@ -90,7 +91,7 @@ def test_the_summary_tells_p_q_and_epsilon(design: OddsDesign) -> None:
 def test_odds_are_taken_as_written_and_those_of_epsilon_are_rounded_down() -> None:
     assert odds_or_epsilon("6:2", None, 5, lambda a, b: a + b) == (3, 1)
     a, b = odds_or_epsilon(None, 1, 5, lambda a, b: a + b)
-    assert 0 <= np.e - a / b < 1e-15
+    assert 0 <= math.e - a / b < 1e-15
     with pytest.raises(ValueError, match="a > b"):
         refuse_odds(1, 1, 0)
     with pytest.raises(ValueError, match="which needs 4,611,686,018,427,387,904"):
