@@ -20,7 +20,8 @@ MODULES = {path.relative_to(SOURCE).with_suffix("").as_posix(): path for path in
 # A module imports from its left, or from its own package.
 ARROW = (
     {"arrays"},
-    {"words", "documents", "memory", "searching"},
+    {"words"},
+    {"documents", "memory", "searching"},
     {"typesetting"},
     {"results"},
     {"designs"},

@@ -12,6 +12,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, TypeVar
 
+from warner.words import enumerated
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
@@ -20,7 +22,6 @@ Document: TypeAlias = dict[str, Any]  # what JSON can hold
 # What a terminal may obey and JSON does not escape: delete, C1 controls, and marks of direction and of lines
 OBEYED = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 HEAD_BYTES = 2**16  # of a file in which the name of its format is looked for
-MOST_FIELDS_NAMED = 8  # of those that are missing, or do not belong to a document
 
 
 @contextmanager
@@ -197,9 +198,7 @@ def refuse_other_fields(where: str, fields: Document, names: set[str], optional:
 
 
 def _named_fields(names: list[str]) -> str:
-    shown = ", ".join(f"{name!r:.40}" for name in names[:MOST_FIELDS_NAMED])
-    more = f" and {len(names) - MOST_FIELDS_NAMED:,} more" if len(names) > MOST_FIELDS_NAMED else ""
-    return f"field{'' if len(names) == 1 else 's'} {shown}{more}"
+    return f"field{'' if len(names) == 1 else 's'} {enumerated([f'{name!r:.40}' for name in names])}"
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> Document:

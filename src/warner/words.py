@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 TIGHT = "\N{NO-BREAK SPACE}"  # a space at which no line is broken
 WIDTH = 120
+NAMES_LISTED = 8  # names in a sentence, before it says how many more there are
 LONGEST_VALUE = 100  # characters of a user's value that a message repeats
 LONGEST_MESSAGE = 1_500  # characters of a message, whatever it repeats
 IN_QUOTES = re.compile(r"""(?<!\w)'(?:[^'\\]|\\.)*'|(?<!\w)"(?:[^"\\]|\\.)*\"""", re.DOTALL)
@@ -173,8 +174,12 @@ def conjoined(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1])] * (len(names) > 1) + [*names[-1:]])
 
 
-def enumerated(names: Sequence[str], most: int) -> str:
-    """List names with commas, and how many more there are than `most`."""
+def enumerated(names: Sequence[str], most: int = NAMES_LISTED) -> str:
+    """List names with commas, and how many more there are than `most`.
+
+    >>> enumerated(["north", "south", "east", "west"], 2), enumerated(["north", "south"])
+    ('north, south and 2 more', 'north, south')
+    """
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 

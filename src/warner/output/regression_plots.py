@@ -279,7 +279,7 @@ def _shares(fit: Regression, against: str, level: float) -> _Shown:
     """Predict the shares for values of a covariate: through its range, or for each of its levels."""
     terms = fit.model_data.terms
     if against not in terms.kinds:
-        names = enumerated([repr(name) for name in terms.kinds], LEVELS) or "none"
+        names = enumerated([repr(name) for name in terms.kinds]) or "none"
         raise ValueError(f"against must be one of the model's covariates ({names}), but got {against!r}")
     observed = fit.model_data.covariates[against]
     given = np.unique(observed)

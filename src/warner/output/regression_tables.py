@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     Table = dict[str, Counts]
 
 WIDEST = 40  # characters of a term
-LISTED = 8  # names in a sentence
 DECIMALS = (3, 6)  # least and most
 KINDS = {
     "observed": "from the observed information",
@@ -135,7 +134,7 @@ def subject(fit: Regression, *, odds: bool = False) -> str:
     answers = [quoted(answer) for answer in specification.domain if answer != specification.reference]
     reference = quoted(specification.reference)
     if specification.model == "ordered":
-        order = enumerated([quoted(answer) for answer in specification.domain], LISTED)
+        order = enumerated([quoted(answer) for answer in specification.domain])
         ratios = "Odds ratios of later against earlier answers: ordered" if odds else "Ordered"
         return f"{ratios} answers ({order}), {specification.link} link"
     if specification.model == "linear":
@@ -159,7 +158,7 @@ def _profiled(fit: Regression, table: Table) -> list[str]:
     chosen = [abridged(str(name) if several else name.term, WIDEST) for name, method in names if method == "profile"]
     if len(chosen) in {0, len(table["interval"])}:
         return []
-    of = enumerated(chosen, LISTED)
+    of = enumerated(chosen)
     said = f"The intervals of {of} are those" if len(chosen) > 1 else f"The interval of {of} is that"
     return [f"{said} of the profile likelihood, as statistic and p are: one by standard errors would differ."]
 
@@ -285,7 +284,7 @@ def _infinite(fit: Regression) -> list[str]:
     ]
     plural = len(names) > 1
     none, go = ("No finite estimates are", "they go") if plural else ("No finite estimate is", "it goes")
-    said = f"{none} the most likely for {enumerated(names, LISTED)}: the likelihood still rises when {go} to infinity."
+    said = f"{none} the most likely for {enumerated(names)}: the likelihood still rises when {go} to infinity."
     free = ["What is shown as any may take any value, along with the others."] * bool(
         np.isnan(fit.infinity.signs).any()
     )
@@ -309,7 +308,7 @@ def _meaning(fit: Regression) -> list[str]:
         )
     compared = [f"{name} = {shortened(level)}" for name, level in terms.references]
     if compared:
-        said.append(f"Levels are compared with {enumerated(compared, LISTED)}.")
+        said.append(f"Levels are compared with {enumerated(compared)}.")
     said += [
         f"The most likely share of {quoted(answer)} is 0 % for everybody: the cutpoints on both sides of it are one."
         for answer in fit.specification.empty
@@ -393,9 +392,7 @@ def _privacy(fit: Regression) -> str:
     if len(designs) == 1:
         spent = designs[0].shown_epsilon()
     else:
-        spent = enumerated(
-            [f"{name} {design.shown_epsilon()}" for name, design in zip(labels, designs, strict=True)], LISTED
-        )
+        spent = enumerated([f"{name} {design.shown_epsilon()}" for name, design in zip(labels, designs, strict=True)])
     direct = any(not math.isfinite(design.epsilon) for design in designs)
     unprotected = " Where epsilon is inf, a report can give the answer away." if direct else ""
     return (
