@@ -6,7 +6,8 @@ plan's advice, simulations and the tests that every mechanism must pass. One's o
 Its files::
 
     registry     the mechanisms there are: of this package, of others, and registered ones
-    contract     Design: what the rest of the program may ask
+    device       Device: privacy, file and words of what an answer goes through
+    contract     Design: what the rest of the program may ask of a device for a list of answers
     facts        what a design tells: Symmetry, Readout, Bounds, ChannelOperator
     symmetric    designs whose reports support sets of answers: counts, likelihood and readouts for all of them
     odds         what designs made from odds or epsilon share: constructor, file, summary, the best for an epsilon
@@ -32,7 +33,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from warner.designs.channel import Channel
-from warner.designs.contract import FORMAT, Design
+from warner.designs.contract import Design
+from warner.designs.device import FORMAT
 from warner.designs.facts import Bounds, ChannelOperator, Readout, Symmetry
 from warner.designs.product import Product
 from warner.designs.registry import Mechanism, Registry
