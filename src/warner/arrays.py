@@ -20,6 +20,7 @@ Sets: TypeAlias = Sequence[Sequence[int]]  # sets of answers, by their positions
 Size: TypeAlias = int | tuple[int, ...] | None  # how many independent draws, as in NumPy
 
 SMALLEST = 2.0**-1022  # the smallest normal double: what a divisor is raised to that must not be zero
+UNIT_ROUNDOFF = 2.0**-53  # of doubles: the largest relative error of one rounding
 LARGEST_TOTAL = 2**53  # beyond, a double cannot hold every count
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from warner.arrays import objects
 from warner.designs.labels import all_labels
 from warner.estimators import UNBIASED, Certificate, Method, fitted, refuse_silent
-from warner.estimators.auto import Choice, choices
-from warner.estimators.likelihood import PROOF, shortfall
+from warner.estimators.auto import SQUARED_ERROR_ROUNDING, Choice, choices
+from warner.estimators.likelihood import CERTIFICATE_FIELDS, shortfall
 from warner.estimators.own import AUTO, described, method_asked
 from warner.estimators.projections import SUM_ROUNDING
 from warner.inference.checking import doubt
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from warner.typesetting import Printed
 
 ANSWERS_DRAWN = 30  # with a name each
-ROUNDING = 1e-28  # a squared error below this is that of rounding
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -484,7 +483,9 @@ class Estimate(Result):
         rows = np.atleast_2d(self.shares)
         silent = (rows == rows[:, :1]).all(axis=-1)  # because people are alike, or because no support exceeds the noise
         symmetric = all(part.design.symmetry is not None for part in self.tally.parts)
-        silent &= symmetric and silent.any() and fitted(self.tally, UNBIASED)[0].max(axis=-1) < ROUNDING**0.5
+        silent &= (
+            symmetric and silent.any() and fitted(self.tally, UNBIASED)[0].max(axis=-1) < SQUARED_ERROR_ROUNDING**0.5
+        )
         where = f" in {counted(int(silent.sum()), 'group', 'groups')}" if self.tally.by else ""
         nothing = f"no answer was supported more often than by noise alone{where}, so that all shares are the same"
         total = f"the shares do not sum to 100 %, because {self.method} gives no distribution"
@@ -554,7 +555,7 @@ def estimated(tally: Collected, *, method: MethodAsked = None, rng: np.random.Ge
 def _by_method(tally: Collected, method: str, own: Method | None = None) -> Estimate:
     shares, fits, proof = fitted(tally, method, own)
     if proof is not None and not tally.by:
-        proof = Certificate(*(tally.squeezed(getattr(proof, name)) for name in PROOF))
+        proof = Certificate(*(tally.squeezed(getattr(proof, name)) for name in CERTIFICATE_FIELDS))
     return Estimate(tally, method, tally.squeezed(shares), tally.squeezed(fits), proof)
 
 
@@ -566,11 +567,15 @@ def _auto(tally: Collected, rng: np.random.Generator | None) -> Estimate:
     if len(estimates) == 1:
         return replace(first, method=AUTO, choices=options)
     shares, fits = first.shares.copy(), first.log_likelihood.copy()
-    proofs = [getattr(first.certificate, name).copy() for name in PROOF] if first.certificate is not None else None
+    proofs = (
+        [getattr(first.certificate, name).copy() for name in CERTIFICATE_FIELDS]
+        if first.certificate is not None
+        else None
+    )
     groups, taken_by = np.flatnonzero(tally.answered), np.array([option.method for option in options])
     for name, taken in estimates.items():
         mine = groups[taken_by == name]
         shares[mine], fits[mine] = taken.shares[mine], taken.log_likelihood[mine]
-        for proof, fact in zip(proofs or (), PROOF, strict=False):
+        for proof, fact in zip(proofs or (), CERTIFICATE_FIELDS, strict=False):
             proof[mine] = getattr(taken.certificate, fact)[mine]
     return Estimate(tally, AUTO, shares, fits, None if proofs is None else Certificate(*proofs), options)

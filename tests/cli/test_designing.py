@@ -11,7 +11,7 @@ import pytest
 
 from cli.shell import SURVEY, fails, run, succeeds
 from warner import RandomizedResponse, SubsetSelection, UnaryEncoding, load_design, mechanisms, surveys
-from warner.designs import MECHANISMS, REPEATED, Memoized, design_from_json
+from warner.designs import MECHANISMS, REPEATED_DESIGNS, Memoized, design_from_json
 from warner.surveys import SURVEYS
 
 if TYPE_CHECKING:
@@ -116,14 +116,19 @@ def test_a_name_may_have_spaces(prompt: Prompt) -> None:
     assert spaced == prompt.prints("design", "subset-selection", "--size", "8", "--epsilon", "1")
 
 
-NAMES = [*(name for name in MECHANISMS if MECHANISMS[name].parameters), *REPEATED, *SURVEYS]
+NAMES = [*(name for name in MECHANISMS if MECHANISMS[name].parameters), *REPEATED_DESIGNS, *SURVEYS]
 
 
 def keys_of(name: str) -> set[str]:
     """Give the parameters of a name that are no labels."""
     if name in MECHANISMS:
         return {*MECHANISMS[name].parameters}
-    return {*inspect.signature({**REPEATED, **SURVEYS}[name]).parameters} - {"domain", "answers", "reports", "forced"}
+    return {*inspect.signature({**REPEATED_DESIGNS, **SURVEYS}[name]).parameters} - {
+        "domain",
+        "answers",
+        "reports",
+        "forced",
+    }
 
 
 def test_every_name_is_in_the_help_with_its_parameters(folder: Path) -> None:

@@ -37,7 +37,7 @@ def test_carries_are_right_for_every_number_of_slabs(width: int, number: int, he
     rows = np.full((number, width), 255, dtype=np.uint8)
     rows[data.draw(st.lists(st.integers(0, number - 1)) if number else st.just([]))] = 0b10010110
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bits, "SLAB", height * width)
+        patch.setattr(bits, "BYTES_ADDED_AT_ONCE", height * width)
         assert_array_equal(set_bits(rows), np.unpackbits(rows, axis=1).sum(axis=0))
 
 

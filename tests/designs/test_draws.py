@@ -18,7 +18,7 @@ from strategies import channels
 from tables import scripted
 from warner import Channel, RandomizedResponse
 from warner.designs import MECHANISMS, Design, Memoized, design_from_dict
-from warner.designs.draws import AHEAD, bernoulli, selection, uniform
+from warner.designs.draws import BYTES_AHEAD, bernoulli, selection, uniform
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -205,4 +205,4 @@ def test_selections_from_the_operating_system_are_all_equally_common() -> None:
     sets = Counter(bytes(selection(2, 5, os.urandom)) for _ in range(20_000))
     assert len(sets) == 10
     assert max(abs(times - 2000) for times in sets.values()) < 5 * np.sqrt(1800)
-    assert sum(selection(AHEAD, 3 * AHEAD, os.urandom)) == AHEAD
+    assert sum(selection(BYTES_AHEAD, 3 * BYTES_AHEAD, os.urandom)) == BYTES_AHEAD

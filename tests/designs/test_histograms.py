@@ -39,8 +39,8 @@ def test_the_table_of_poisson_counts(mean: float) -> None:
 def test_long_histograms_are_multinomial(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     # The ways for many answers, forced on three of them, where the law can be written down: each count is binomial,
     # and given the first so is the second.
-    monkeypatch.setattr(histograms, "LONG", 2)
-    monkeypatch.setattr(histograms, "ONE_BY_ONE", few)
+    monkeypatch.setattr(histograms, "ANSWERS_FOR_BULK", 2)
+    monkeypatch.setattr(histograms, "MEAN_DRAWN_SINGLY", few)
     totals = np.full(15_000, 60)
     drawn = uniform_histograms(totals, 3, np.random.default_rng(2))
     assert (drawn.sum(axis=1) == 60).all()
@@ -54,7 +54,7 @@ def test_long_histograms_are_multinomial(few: int, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("rows", [20_000, 2])
 def test_few_people_who_keep_their_answer(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(histograms, "LONG", 2)
+    monkeypatch.setattr(histograms, "ANSWERS_FOR_BULK", 2)
     people = np.tile([1, 4], 30)  # 150 people with 60 answers, of whom 6 keep theirs on average
     rng = np.random.default_rng(3)
     found = np.concatenate([kept(people, 0.04, (rows,), rng) for _ in range(20_000 // rows)])
@@ -72,7 +72,7 @@ def test_a_population_of_many_answers(epsilon: float, held: int, monkeypatch: py
     design = RandomizedResponse(60, epsilon=epsilon)
     reported = design.q + (design.p - design.q) * shares
     for module in (histograms, response):
-        monkeypatch.setattr(module, "LONG", 2)
+        monkeypatch.setattr(module, "ANSWERS_FOR_BULK", 2)
     people = 500 if held == 60 else 2_000
     assert 2 * min(people * (design.p - design.q), held) <= 60  # or the usual way would be taken
     drawn = simulate.reports_of_population(shares, people, design, rng=np.random.default_rng(4), size=20_000)

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 from warner import Channel, RandomizedResponse, SubsetSelection, Tally, estimate, inv_n, inv_p, metrics, mle, simulate
 from warner.estimators import METHODS
-from warner.estimators.auto import COMPARED, choice, choice_for, predicted_errors
+from warner.estimators.auto import METHODS_COMPARED, choice, choice_for, predicted_errors
 from warner.reports.counts import as_histograms, checked
 
 ESTIMATORS = {"mle": mle, "inv_p": inv_p, "inv_n": inv_n}
@@ -19,8 +19,8 @@ KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], ["yes"
 
 
 def test_the_compared_estimators_are_the_valid_ones_that_need_no_iteration() -> None:
-    assert set(COMPARED) == set(ESTIMATORS)
-    assert all(METHODS[name].valid for name in COMPARED)
+    assert set(METHODS_COMPARED) == set(ESTIMATORS)
+    assert all(METHODS[name].valid for name in METHODS_COMPARED)
 
 
 def test_predicted_errors_are_those_of_surveys_that_were_drawn() -> None:
@@ -41,7 +41,7 @@ def test_predicted_errors_of_several_collections_are_below_those_of_each() -> No
     together = predicted_errors(truth, pair, rng=np.random.default_rng(1), surveys=200)
     for one in pair:
         alone = predicted_errors(truth, [one], rng=np.random.default_rng(1), surveys=200)
-        assert all(together[name] < alone[name] for name in COMPARED)
+        assert all(together[name] < alone[name] for name in METHODS_COMPARED)
 
 
 def test_only_what_applies_is_compared() -> None:

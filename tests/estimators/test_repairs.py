@@ -15,7 +15,7 @@ from scipy.special import ndtri, xlog1py, xlogy
 from strategies import surveys
 from warner import Channel, ProjectiveGeometry, RandomizedResponse, Tally, UnaryEncoding, estimate, inv, mle
 from warner.estimators import METHODS
-from warner.estimators.auto import COMPARED
+from warner.estimators.auto import METHODS_COMPARED
 from warner.estimators.repairs import REPAIRS, base_cut, mle_pooled, norm_cut, power, power_ns
 from warner.metrics import negative_log_likelihood
 from warner.simulate import reports_of_population, zipf
@@ -223,7 +223,7 @@ def test_very_many_reports(name: str) -> None:
 
 def test_they_are_methods_that_auto_does_not_try() -> None:
     assert set(REPAIRS) < set(METHODS)
-    assert COMPARED == ("mle", "inv_p", "inv_n")
+    assert METHODS_COMPARED == ("mle", "inv_p", "inv_n")
     for name, repair in REPAIRS.items():
         method = METHODS[name]
         assert method.symmetric

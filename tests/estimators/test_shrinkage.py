@@ -35,7 +35,7 @@ from warner import (
     simulate,
 )
 from warner.estimators import METHODS, estimates, shrinkage
-from warner.estimators.priors import KINDS, MANY, Beliefs, Gammas, dictionary
+from warner.estimators.priors import ANSWERS_FOR_SHRINKAGE, PRIOR_KINDS, Beliefs, Gammas, dictionary
 from warner.estimators.shrinkage import Problem, averaged, nodes_for, ordered, solved, unlimited
 
 if TYPE_CHECKING:
@@ -73,7 +73,9 @@ def problem_of(counts: Any, n: float, p: float, q: float, *, exclusive: bool = T
 def test_the_engine_agrees_with_the_reference(case: Any, target: str) -> None:
     problem = problem_of(case["counts"], case["n"], case["p"], case["q"], exclusive=case["protocol"] == "rr")
     assert_array_equal(problem.values[0], case["distinct"])
-    if not (target == "realised" and problem.exclusive and problem.k >= MANY):  # a formula of our own: see below
+    if not (
+        target == "realised" and problem.exclusive and problem.k >= ANSWERS_FOR_SHRINKAGE
+    ):  # a formula of our own: see below
         assert_allclose(unlimited(problem, target, FIRST)[0], case[target], atol=1e-9, rtol=0)
     if "check" in case:
         assert len(dictionary(case["k"], FIRST).mean) == case["check"]["priors"]
@@ -136,7 +138,7 @@ def test_expected_shares_and_evidence_are_those_of_the_simplex(counts: list[int]
         assert (np.abs(mine - shares) <= CLOSE * error).all()
     # all of them together, each with its evidence: the average, and which of them explains the counts
     priors = dictionary(array.size, only_gamma(*shapes))
-    weights = priors.believed(noise_of(problem))[priors.kind == KINDS.index("gamma")]
+    weights = priors.believed(noise_of(problem))[priors.kind == PRIOR_KINDS.index("gamma")]
     logs = np.array([evidence for _, evidence in oracle]) + np.log(weights)
     chances = np.exp(logs - logsumexp(logs))
     average = np.sum([chance * shares for chance, (shares, _) in zip(chances, oracle, strict=True)], axis=0)
@@ -168,7 +170,7 @@ def test_the_density_of_a_sum_with_heads_is_that_of_draws() -> None:
     """20 shares, each a head of .9 with probability 1/20: their sum is near 0, 1 or 2, and seldom between."""
     k = 20
     priors = dictionary(k, Beliefs(heads=(1,), masses=(0.9,), spreads=(1.3,), rests=(5.0,), levels=()))
-    assert KINDS[priors.kind[-1]] == "heads"
+    assert PRIOR_KINDS[priors.kind[-1]] == "heads"
     low, high = priors.families[2].low[-1], priors.families[2].high[-1]
     rng, times = np.random.default_rng(1), 200_000
     heads = low * (high / low) ** rng.random((times, k))
@@ -191,11 +193,11 @@ def test_the_density_of_a_sum_with_heads_is_that_of_draws() -> None:
 def test_priors_have_their_mass_and_mean_on_the_nodes(k: int) -> None:
     priors = dictionary(k)
     assert priors.kind.size == priors.law.size == priors.part.size == priors.mean.size == priors.sum_to_one.size
-    assert set(priors.kind.tolist()) == set(range(len(KINDS) if k >= 20 else len(KINDS) - 1))
+    assert set(priors.kind.tolist()) == set(range(len(PRIOR_KINDS) if k >= 20 else len(PRIOR_KINDS) - 1))
     theta = np.concatenate([[0.0], np.geomspace(1e-9 / k, 1, 150)])
     weights = priors.on(theta[np.newaxis])[0].T
     assert weights.min() >= 0
-    bounded = np.isin(priors.kind, [KINDS.index("equal"), KINDS.index("power")])  # gamma laws go beyond 1
+    bounded = np.isin(priors.kind, [PRIOR_KINDS.index("equal"), PRIOR_KINDS.index("power")])  # gamma laws go beyond 1
     assert_allclose(weights[bounded].sum(axis=1), 1, atol=1e-9)
     assert_allclose(weights[bounded] @ theta, priors.mean[bounded], rtol=1e-6)
     assert (weights.sum(axis=1) <= 1 + 1e-9).all()
@@ -313,14 +315,14 @@ def test_very_many_distinct_counts_are_grouped(target: str, monkeypatch: pytest.
     design = RandomizedResponse(k, epsilon=2)
     counts = simulate.reports_of_population(simulate.zipf(k, 1.0), n, design, rng=np.random.default_rng(1))
     problem = problem_of(counts, n, design.p, design.q)
-    assert problem.values.size > shrinkage.MOST_VALUES
+    assert problem.values.size > shrinkage.MOST_DISTINCT_COUNTS
     grouped = problem.grouped()
-    assert grouped.values.size <= shrinkage.MOST_VALUES
+    assert grouped.values.size <= shrinkage.MOST_DISTINCT_COUNTS
     assert grouped.k == k
     assert_allclose(np.vecdot(grouped.values, grouped.repeats), n)
     assert_array_equal(grouped.values[:, [0, -1]], problem.values[:, [0, -1]])
     found = solved(problem, target)
-    monkeypatch.setattr(shrinkage, "MOST_VALUES", 10**6)
+    monkeypatch.setattr(shrinkage, "MOST_DISTINCT_COUNTS", 10**6)
     apart = solved(problem, target)
     error = math.sqrt(design.q * (1 - design.q) / n) / (design.p - design.q)
     assert np.abs(found - apart).max() <= 0.02 * error

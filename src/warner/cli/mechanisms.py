@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, NamedTuple
 
-from warner.designs import MECHANISMS, REPEATED
+from warner.designs import MECHANISMS, REPEATED_DESIGNS
 from warner.surveys import SURVEYS
 
 if TYPE_CHECKING:
@@ -73,18 +73,18 @@ def name_of(word: str) -> str:
     """Spell a name as the registries do: hyphens and underscores are spaces, and small letters may be capitals."""
     spaced = word.replace("-", " ").replace("_", " ")
     survey = next((name for name in SURVEYS if name.lower() == spaced.lower()), None)
-    return survey or (spaced if spaced in REPEATED else MECHANISMS.named(spaced))
+    return survey or (spaced if spaced in REPEATED_DESIGNS else MECHANISMS.named(spaced))
 
 
 def known(word: str) -> bool:
     """Tell whether this is the name of a mechanism or of a survey design."""
     name = name_of(word)
-    return name in REPEATED or name in SURVEYS or name in MECHANISMS
+    return name in REPEATED_DESIGNS or name in SURVEYS or name in MECHANISMS
 
 
 def maker(name: str) -> Maker:
     """Read off what a mechanism, or a survey design, takes."""
-    if name not in REPEATED and name not in SURVEYS:
+    if name not in REPEATED_DESIGNS and name not in SURVEYS:
         mechanism = MECHANISMS[name]
         if not mechanism.parameters:
             raise ValueError(
@@ -92,7 +92,7 @@ def maker(name: str) -> Maker:
                 f"to a file, or take one of {listed()}"
             )
         return Maker(name, mechanism, mechanism.parameters)
-    make = REPEATED[name] if name in REPEATED else SURVEYS[name]
+    make = REPEATED_DESIGNS[name] if name in REPEATED_DESIGNS else SURVEYS[name]
     taken = {key: value for key, value in signature(make).parameters.items() if key not in LABELS}
     each_answer = next((key for key, value in taken.items() if "Mapping" in str(value.annotation)), None)
     always = tuple(key for key, value in taken.items() if value.default is Parameter.empty)
@@ -144,7 +144,7 @@ def put(given: dict[str, str], key: str, value: str) -> None:
 def refuse_misspelled(words: list[str]) -> None:
     """Refuse a first word that can only be meant as a name: nothing but ``key=value`` follows it."""
     if words and not PAIR.fullmatch(words[0]) and all(PAIR.fullmatch(word) for word in words[1:]):
-        close = get_close_matches(name_of(words[0]), [*MECHANISMS, *REPEATED, *SURVEYS], 1)
+        close = get_close_matches(name_of(words[0]), [*MECHANISMS, *REPEATED_DESIGNS, *SURVEYS], 1)
         guess = f" (did you mean {close[0].replace(' ', '-')}?)" if close else ""
         raise ValueError(
             f"there is no design {words[0]!r}{guess}: the names are {listed()}. Answers must be at least two, and go "
@@ -154,12 +154,14 @@ def refuse_misspelled(words: list[str]) -> None:
 
 def listed() -> str:
     """Name what can be made on a command line."""
-    return ", ".join(name.replace(" ", "-") for name in (*MECHANISMS, *REPEATED, *SURVEYS) if _has_parameters(name))
+    return ", ".join(
+        name.replace(" ", "-") for name in (*MECHANISMS, *REPEATED_DESIGNS, *SURVEYS) if _has_parameters(name)
+    )
 
 
 def catalogue() -> str:
     """List the names with their parameters, a line each."""
-    names = [name for name in (*MECHANISMS, *REPEATED, *SURVEYS) if _has_parameters(name)]
+    names = [name for name in (*MECHANISMS, *REPEATED_DESIGNS, *SURVEYS) if _has_parameters(name)]
     width = max(map(len, names))
     return "\n".join(
         f"  {name.replace(' ', '-'):{width}}  {maker(name).usage().replace('=...', '=')}" for name in names

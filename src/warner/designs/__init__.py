@@ -39,7 +39,7 @@ from warner.designs.facts import Bounds, ChannelOperator, Readout, Symmetry
 from warner.designs.product import Product
 from warner.designs.registry import Mechanism, Registry
 from warner.designs.repeated.memo import Memo
-from warner.designs.repeated.memoized import REPEATED, Memoized
+from warner.designs.repeated.memoized import REPEATED_DESIGNS, Memoized
 from warner.designs.response import RandomizedResponse
 from warner.designs.structured.hadamard import HadamardResponse
 from warner.designs.structured.hashing import LocalHashing
@@ -68,7 +68,7 @@ MECHANISMS = Registry(
 
 __all__ = [
     "MECHANISMS",
-    "REPEATED",
+    "REPEATED_DESIGNS",
     "Bounds",
     "Channel",
     "ChannelOperator",

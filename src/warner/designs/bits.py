@@ -39,15 +39,17 @@ if TYPE_CHECKING:
 
 ArrowArray: TypeAlias = Any
 
-DIGITS = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
+HEX_DIGITS = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
 NO_BYTE = 256  # what two characters stand for that are not both hexadecimal digits in lower case
 BYTE_OF_PAIR = np.full(2**16, NO_BYTE, dtype=np.uint16)  # by two characters, seen as one number of 16 bits
-BYTE_OF_PAIR[np.stack(np.meshgrid(DIGITS, DIGITS, indexing="ij"), axis=-1).view(np.uint16).ravel()] = np.arange(256)
+BYTE_OF_PAIR[np.stack(np.meshgrid(HEX_DIGITS, HEX_DIGITS, indexing="ij"), axis=-1).view(np.uint16).ravel()] = np.arange(
+    256
+)
 
-SLAB = 2**16  # bytes that are added at once
-BLOCK = 2**15  # rows of a product, or words of which bits are counted, that are worked on at once
-FITS = 255  # zeros and ones whose sum fits into a byte
-BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, np.newaxis], axis=1).astype(np.float64)  # of each byte
+BYTES_ADDED_AT_ONCE = 2**16  # bytes that are added at once
+ROWS_MULTIPLIED_AT_ONCE = 2**15  # rows of a product, or words of which bits are counted, that are worked on at once
+MOST_ONES_IN_A_BYTE = 255  # zeros and ones whose sum fits into a byte
+BITS_OF_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, np.newaxis], axis=1).astype(np.float64)  # of each byte
 
 
 def set_bits(rows: Counts) -> Integers:
@@ -72,7 +74,7 @@ class BitCounter:
 
     def __init__(self, width: int) -> None:
         least = 8 // math.gcd(width, 8)  # rows that make whole words
-        self._height = least * max(1, SLAB // (least * width))
+        self._height = least * max(1, BYTES_ADDED_AT_ONCE // (least * width))
         self.block = 32 * self._height
         self._sums: list[Words] = []  # a slab for each power of two
         self._waiting: list[Words | None] = [None]  # and one that waits for another of its power
@@ -140,7 +142,7 @@ def sizes(rows: Counts) -> Integers:
     # Numbers of bits are added up by a product: exact in single precision below 2^24, and much faster than a sum.
     kind = np.float32 if 8 * width < 2**24 else np.float64
     result, ones = np.empty(number, dtype=np.int64), np.ones(words, dtype=kind)
-    step = max(1, BLOCK // words)
+    step = max(1, ROWS_MULTIPLIED_AT_ONCE // words)
     for start in range(0, number, step):
         part = rows[start : start + step]
         if width % 8:
@@ -167,13 +169,13 @@ class Incidence:
 
     def times(self, values: Array) -> Array:
         """Add up the values, of shape (8 width,), of the bits that are set in each row."""
-        tables = values.reshape(-1, 8) @ BITS.T
+        tables = values.reshape(-1, 8) @ BITS_OF_BYTE.T
         result = np.zeros(self._bytes.shape[1])
-        scratch = np.empty(min(BLOCK, result.size))
-        for start in range(0, result.size, BLOCK):
-            total = result[start : start + BLOCK]
+        scratch = np.empty(min(ROWS_MULTIPLIED_AT_ONCE, result.size))
+        for start in range(0, result.size, ROWS_MULTIPLIED_AT_ONCE):
+            total = result[start : start + ROWS_MULTIPLIED_AT_ONCE]
             term = scratch[: total.size]
-            for table, column in zip(tables, self._bytes[:, start : start + BLOCK], strict=True):
+            for table, column in zip(tables, self._bytes[:, start : start + ROWS_MULTIPLIED_AT_ONCE], strict=True):
                 np.take(table, column, out=term, mode="clip")  # no byte is out of range: nothing to be checked
                 total += term
         return result
@@ -181,11 +183,11 @@ class Incidence:
     def transposed_times(self, weights: Array) -> Array:
         """Add up the weights, of shape (rows,), of the rows in which each bit is set."""
         sums = np.zeros((len(self._bytes), 256))
-        for start in range(0, weights.size, BLOCK):
-            weight = weights[start : start + BLOCK]
-            for place, column in enumerate(self._bytes[:, start : start + BLOCK]):
+        for start in range(0, weights.size, ROWS_MULTIPLIED_AT_ONCE):
+            weight = weights[start : start + ROWS_MULTIPLIED_AT_ONCE]
+            for place, column in enumerate(self._bytes[:, start : start + ROWS_MULTIPLIED_AT_ONCE]):
                 sums[place] += np.bincount(column, weight, 256)
-        return np.asarray((sums @ BITS).ravel())
+        return np.asarray((sums @ BITS_OF_BYTE).ravel())
 
 
 # Columns of packed bits

@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from warner.designs.contract import IDENTIFIED, Design, revealed
-from warner.designs.draws import CHUNK, uniform
+from warner.designs.contract import INVERSE_TOLERANCE, Design, revealed
+from warner.designs.draws import REPORTS_AT_ONCE, uniform
 from warner.designs.exact import TOTAL_LIMIT, is_decimal, refuse_wide
 from warner.designs.facts import ChannelOperator, Prefixes, Readout
-from warner.designs.labels import LISTED, canonical, first_and_last, labels_from_json, labels_to_json, listed
+from warner.designs.labels import LABELS_LISTED, canonical, first_and_last, labels_from_json, labels_to_json, listed
 from warner.designs.tables import whole_rows
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from warner.designs.labels import Domain, Labels
     from warner.documents import Document
 
-AS_GOOD = 1.05  # a binomial count is read if its variance is at most so many times that of the best linear combination
+# A binomial count is read where its variance is at most this many times that of the best linear combination.
+BINOMIAL_VARIANCE_RATIO = 1.05
 
 
 class Binomial(NamedTuple):
@@ -181,10 +182,10 @@ class Channel(Design):
         running = (self.weights[answers] if few else self.weights).cumsum(axis=1)
         rows = np.arange(answers.size) if few else answers
         reports = np.empty_like(answers)
-        for start in range(0, answers.size, CHUNK):
-            truth = rows[start : start + CHUNK]
+        for start in range(0, answers.size, REPORTS_AT_ONCE):
+            truth = rows[start : start + REPORTS_AT_ONCE]
             drawn = uniform(truth.size, self.total, random_bytes)
-            reports[start : start + CHUNK] = _column(truth, drawn, running)
+            reports[start : start + REPORTS_AT_ONCE] = _column(truth, drawn, running)
         return reports
 
     def simulate(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
@@ -266,7 +267,7 @@ class Channel(Design):
         wanted = np.zeros((self.k, len(sets)))
         for place, members in enumerate(sets):
             wanted[list(members), place] = 1
-        return np.asarray(np.abs(self._matrix @ weights - wanted).max(axis=0) <= IDENTIFIED)
+        return np.asarray(np.abs(self._matrix @ weights - wanted).max(axis=0) <= INVERSE_TOLERANCE)
 
     @cached_property
     def _of_answers(self) -> list[Binomial | None]:
@@ -380,12 +381,12 @@ class Channel(Design):
         """
         matrix = self._doubles
         happens = []
-        for label, row in zip(self.domain[:LISTED], matrix, strict=False):
-            likely = np.argsort(-row, kind="stable")[:LISTED]
+        for label, row in zip(self.domain[:LABELS_LISTED], matrix, strict=False):
+            likely = np.argsort(-row, kind="stable")[:LABELS_LISTED]
             ways = [f"as {self.outputs[j]} with probability {row[j]:.4g}" for j in sorted(likely) if row[j] > 0]
             more = ", and otherwise" if np.count_nonzero(row) > len(ways) else ""
             happens.append(f"What happens to the answer {label}: it is reported {', '.join(ways)}{more}.")
-        happens += [f"And so on for {self.k - LISTED:,} more."] * (self.k > LISTED)
+        happens += [f"And so on for {self.k - LABELS_LISTED:,} more."] * (self.k > LABELS_LISTED)
         sums = matrix.sum(axis=0)
         surest = 100 * (matrix.max(axis=0)[sums > 0] / sums[sums > 0]).max()
         deniable = (
@@ -470,7 +471,7 @@ def _column(truth: Integers, drawn: Counts, running: Counts) -> Integers:
 def _as_good(known: Binomial, expected: Array, linear: float) -> bool:
     """Tell whether a binomial count tells about as much as the best linear combination."""
     share = float(expected[known.reports].sum())
-    return share * (1 - share) / known.gain**2 <= AS_GOOD * linear
+    return share * (1 - share) / known.gain**2 <= BINOMIAL_VARIANCE_RATIO * linear
 
 
 def _doubled(known: Binomial | None) -> Binomial | None:

@@ -39,9 +39,9 @@ __all__ = ["Ancillary", "Bounds", "ChannelOperator", "Design", "Readout", "Sums"
 
 Sufficient: TypeAlias = Literal["counts", "histogram"]
 
-CHANNEL_LIMIT = 4096  # answers of a design that is written out as a matrix
-IDENTIFIED = 1e-8  # how nearly an inverse must undo a channel
-DRAWN = 2**16  # people drawn at a time in a simulation
+LARGEST_CHANNEL = 4096  # answers of a design that is written out as a matrix
+INVERSE_TOLERANCE = 1e-8  # how nearly an inverse must undo a channel
+PEOPLE_AT_ONCE = 2**16  # people drawn at a time in a simulation
 
 
 class Design(Device):
@@ -197,8 +197,8 @@ class Design(Device):
         rows = np.zeros((int(np.prod(shape)), len(self.columns)), dtype=np.int64)
         ends = people.cumsum()
         for place in range(len(rows)):
-            for start in range(0, int(people.sum()), DRAWN):
-                who = np.arange(start, min(start + DRAWN, int(people.sum())))
+            for start in range(0, int(people.sum()), PEOPLE_AT_ONCE):
+                who = np.arange(start, min(start + PEOPLE_AT_ONCE, int(people.sum())))
                 rows[place] += self.counted(self.draw(ends.searchsorted(who, side="right"), rng.bytes)).counts
         return rows.reshape(*shape, len(self.columns))
 
@@ -263,7 +263,7 @@ class Design(Device):
         matrix = self.operator().matrix
         if matrix is None:
             raise ValueError(
-                f"the design must have at most {CHANNEL_LIMIT} answers to be written as a matrix, but got {self.k:,}"
+                f"the design must have at most {LARGEST_CHANNEL} answers to be written as a matrix, but got {self.k:,}"
             )
         table = matrix()
         table.flags.writeable = False
@@ -282,7 +282,7 @@ class Design(Device):
 
     @cached_property
     def _identified(self) -> Mask:
-        return np.asarray(np.abs(self._matrix @ self._inverse - np.eye(self.k)).max(axis=0) <= IDENTIFIED)
+        return np.asarray(np.abs(self._matrix @ self._inverse - np.eye(self.k)).max(axis=0) <= INVERSE_TOLERANCE)
 
     # Randomizing, and designs made from others
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 RandomBytes: TypeAlias = Callable[[int], bytes]
 
-AHEAD = 2**10  # bytes that are asked of the operating system at a time, where they are needed one by one
-CHUNK = 2**14  # reports drawn at a time: the arithmetic stays in the processor's cache
+BYTES_AHEAD = 2**10  # bytes that are asked of the operating system at a time, where they are needed one by one
+REPORTS_AT_ONCE = 2**14  # reports drawn at a time: the arithmetic stays in the processor's cache
 
 
 class Compared(int):
@@ -100,7 +100,7 @@ def selection(size: int, among: int, random_bytes: RandomBytes) -> bytearray:
 
 def _one_by_one(random_bytes: RandomBytes) -> Iterator[int]:
     """Give random bytes one after the other: of the operating system's many are taken at once, which is faster."""
-    size = AHEAD if random_bytes is os.urandom else 1
+    size = BYTES_AHEAD if random_bytes is os.urandom else 1
     return chain.from_iterable(iter(lambda: random_bytes(size), b""))
 
 

@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
     from warner.arrays import Integers
 
-# A histogram of fewer than LONG answers costs less than the Python around it. Reports for each answer, on average: up
-# to ONE_BY_ONE they are drawn singly; from there to TABLED, a table of Poisson counts is worth making.
-LONG, ONE_BY_ONE, TABLED = 1000, 10, 10_000
-CELLS = 2**14
+# A histogram of fewer answers than ANSWERS_FOR_BULK costs less than the Python around it. By the mean number of reports
+# per answer: up to MEAN_DRAWN_SINGLY they are drawn one by one; up to MEAN_IN_TABLE, a table of Poisson counts pays.
+ANSWERS_FOR_BULK, MEAN_DRAWN_SINGLY, MEAN_IN_TABLE = 1000, 10, 10_000
+POISSON_TABLE_CELLS = 2**14
 
 
 def kept(people: Integers, keep: float, shape: tuple[int, ...], rng: np.random.Generator) -> Integers:
     """Draw how many of the people with each answer keep it: binomial counts."""
     n = int(people.sum())
-    if people.size < LONG or keep >= 1 or not 0 < n * keep < people.size:
+    if people.size < ANSWERS_FOR_BULK or keep >= 1 or not 0 < n * keep < people.size:
         return rng.binomial(people, keep, size=(*shape, people.size))
     # Few keep theirs. With all people in a row, those who do are a geometric number of places apart.
     rate = -math.log1p(-keep)  # an exponential waiting time with this rate, rounded up, is geometric
@@ -43,7 +43,7 @@ def kept(people: Integers, keep: float, shape: tuple[int, ...], rng: np.random.G
 
 def uniform_histograms(totals: Integers, k: int, rng: np.random.Generator) -> Integers:
     """Draw, for each total, how many of so many uniform draws fall on each of k answers: in O(K) each."""
-    if k < LONG:
+    if k < ANSWERS_FOR_BULK:
         return rng.multinomial(totals, np.full(k, 1 / k))
     rows = np.zeros((np.size(totals), k), dtype=np.int64)
     add_uniform(rows, totals, rng)
@@ -53,7 +53,7 @@ def uniform_histograms(totals: Integers, k: int, rng: np.random.Generator) -> In
 def add_uniform(rows: Integers, totals: Integers, rng: np.random.Generator) -> None:
     """Add to each row, in place, so many uniform draws as its total says."""
     k = rows.shape[-1]
-    if k < LONG:
+    if k < ANSWERS_FOR_BULK:
         rows += rng.multinomial(np.reshape(totals, len(rows)), np.full(k, 1 / k))
         return
     if not rows.size:
@@ -62,7 +62,7 @@ def add_uniform(rows: Integers, totals: Integers, rng: np.random.Generator) -> N
     # the total that is wanted, draw again in the rare case of too many, and then draw those that are missing.
     least = float(np.min(totals))
     mean = (least - 3 * least**0.5) / k
-    poisson = _poisson(mean) if ONE_BY_ONE < mean <= TABLED else None
+    poisson = _poisson(mean) if MEAN_DRAWN_SINGLY < mean <= MEAN_IN_TABLE else None
     for row, total in zip(rows, np.ravel(totals).tolist(), strict=True):
         missing = total
         while poisson is not None:
@@ -71,7 +71,7 @@ def add_uniform(rows: Integers, totals: Integers, rng: np.random.Generator) -> N
             if missing >= 0:
                 row[:] += drawn
                 break
-        few = missing <= ONE_BY_ONE * k
+        few = missing <= MEAN_DRAWN_SINGLY * k
         row[:] += (
             np.bincount(rng.integers(k, size=missing), minlength=k)
             if few
@@ -82,15 +82,15 @@ def add_uniform(rows: Integers, totals: Integers, rng: np.random.Generator) -> N
 def _poisson(mean: float) -> Callable[[int, np.random.Generator], Integers]:
     """Make a sampler of many Poisson counts with one mean: ten times as fast as one that must take any mean.
 
-    The unit interval is cut into CELLS; in most of them the distribution function passes no step, so that the cell
-    tells the count. In the others the place within the cell decides.
+    The unit interval is cut into POISSON_TABLE_CELLS; in most of them the distribution function passes no step, so that
+    the cell tells the count. In the others the place within the cell decides.
     """
     from scipy.special import pdtr
 
     spread = 40 * mean**0.5
     first = max(0, int(mean - spread))
     steps = pdtr(np.arange(first, int(mean + spread) + 40), mean)  # P(count <= first), P(count <= first + 1), ...
-    ends = np.arange(CELLS + 1) / CELLS
+    ends = np.arange(POISSON_TABLE_CELLS + 1) / POISSON_TABLE_CELLS
     table = first + steps.searchsorted(ends, side="right")
     table = np.where(table[1:] == table[:-1], table[:-1], -1)
     table[-1] = -1  # at one, all steps are passed
@@ -99,7 +99,9 @@ def _poisson(mean: float) -> Callable[[int, np.random.Generator], Integers]:
         cells = np.frombuffer(rng.bytes(2 * size), dtype="<u2") >> 2  # 16 random bits, of which 14 are the cell
         counts: Integers = table[cells]
         split = np.flatnonzero(counts < 0)
-        counts[split] = first + steps.searchsorted((cells[split] + rng.random(split.size)) / CELLS, side="right")
+        counts[split] = first + steps.searchsorted(
+            (cells[split] + rng.random(split.size)) / POISSON_TABLE_CELLS, side="right"
+        )
         return counts
 
     return drawn

@@ -27,10 +27,10 @@ Domain: TypeAlias = int | Sequence[str] | Sequence[int] | Sequence[str | int] | 
 
 MISSING = -1
 OUTSIDE = -2
-SAFE = 2**53 - 1  # the largest whole number that JavaScript reads from JSON as it stands
-LISTED = 12  # labels in a sentence
-HALF = re.compile("[\ud800-\udfff]")
-MANY = 1000  # texts that are better read all at once
+LARGEST_JSON_INTEGER = 2**53 - 1  # the largest whole number that JavaScript reads from JSON as it stands
+LABELS_LISTED = 12  # labels in a sentence
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+TEXTS_READ_TOGETHER = 1000  # texts that are better read all at once
 
 
 def positions(values: Any, labels: Labels, *, codes: bool = False, what: str = "values") -> Integers:
@@ -67,7 +67,7 @@ def from_text(values: list[object], labels: Labels, *, codes: bool = False) -> A
     """Read the texts of a CSV as integers where the labels are: "7" or "7.0", and not "07" or " 7"."""
     if not codes and isinstance(labels[0], str):
         return values
-    if len(values) > MANY and (numbers := _all_integers(values)) is not None:
+    if len(values) > TEXTS_READ_TOGETHER and (numbers := _all_integers(values)) is not None:
         return numbers
 
     def read(text: object) -> object:
@@ -180,7 +180,7 @@ def _distinct_labels(domain: list[Any], name: str) -> Labels:
                 f"{name} must hold labels that are not empty (in a file they would count as missing) and that "
                 "contain no NUL"
             )
-        if any(HALF.search(label) for label in labels):
+        if any(LONE_SURROGATE.search(label) for label in labels):
             raise ValueError(
                 f"{name} must hold texts, but one has half a character (a surrogate), which no file can hold"
             )
@@ -204,7 +204,7 @@ def _distinct_labels(domain: list[Any], name: str) -> Labels:
 def refuse_rounded(labels: Labels) -> None:
     """Refuse to write integers that a reader with doubles, as JavaScript is, would change; old files have them."""
     ends: tuple[str | int, ...] = (labels[0], labels[-1]) if isinstance(labels, range) else labels
-    if large := [label for label in ends if isinstance(label, int) and abs(label) > SAFE]:
+    if large := [label for label in ends if isinstance(label, int) and abs(label) > LARGEST_JSON_INTEGER]:
         raise ValueError(
             f"labels must be whole numbers below 2^53 to be saved, but got {large[0]}: readers that hold numbers as "
             "doubles, as JavaScript does, would change it; use strings"
@@ -229,7 +229,9 @@ def labels_from_json(name: str, domain: object) -> Domain:
 
 def listed(what: str, labels: Labels) -> str:
     """List labels in a sentence, the first ones of many."""
-    shown = ", ".join(map(str, labels[:LISTED])) + (f", ..., {labels[-1]}" if len(labels) > LISTED else "")
+    shown = ", ".join(map(str, labels[:LABELS_LISTED])) + (
+        f", ..., {labels[-1]}" if len(labels) > LABELS_LISTED else ""
+    )
     return f"Possible {what} ({len(labels):,}): {shown}"
 
 

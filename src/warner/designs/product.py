@@ -32,11 +32,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.designs.channel import Channel
-from warner.designs.contract import CHANNEL_LIMIT, IDENTIFIED, Design, revealed
+from warner.designs.contract import INVERSE_TOLERANCE, LARGEST_CHANNEL, Design, revealed
 from warner.designs.exact import TOTAL_LIMIT
 from warner.designs.facts import Bounds, ChannelOperator, Readout, nearer_ends
 from warner.designs.forms import LabelForm
-from warner.designs.labels import LISTED, canonical, listed
+from warner.designs.labels import LABELS_LISTED, canonical, listed
 from warner.words import enumerated, percent, quoted
 
 if TYPE_CHECKING:
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from warner.designs.labels import Labels
     from warner.documents import Document
 
-TOGETHER = " & "  # between the labels of a joint answer
-MOST_CELLS = 2**16  # joint answers, and joint reports
-MERGED = 64  # rows and columns up to which the tables of neighbouring questions are multiplied out
-TABLE_CELLS = 2**20  # of the table of all joint answers and reports, up to which it is written out
+JOINT_SEPARATOR = " & "  # between the labels of a joint answer
+MOST_JOINT_ANSWERS = 2**16  # joint answers, and joint reports
+MERGED_TABLE_ROWS = 64  # rows and columns up to which the tables of neighbouring questions are multiplied out
+JOINT_TABLE_CELLS = 2**20  # of the table of all joint answers and reports, up to which it is written out
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -175,7 +175,7 @@ class Product(Design):
             mixed = mode_products(weights, squared) - 2 * mode_products(usual * weights, turned)
             return np.maximum(mixed + (weights @ usual**2)[..., np.newaxis], 0)
 
-        small = self.k * len(usual) <= TABLE_CELLS
+        small = self.k * len(usual) <= JOINT_TABLE_CELLS
         whole = ChannelOperator(
             (self.k, len(usual)),
             lambda shares: mode_products(shares, tables),
@@ -196,7 +196,7 @@ class Product(Design):
 
     def inverse(self) -> Array:
         """Give the weights that turn shares of joint reports into those of joint answers, written out."""
-        if self.k * len(self.columns) > TABLE_CELLS:
+        if self.k * len(self.columns) > JOINT_TABLE_CELLS:
             raise ValueError(
                 f"the inverse of {self.k:,} joint answers and {len(self.columns):,} joint reports would fill the "
                 "memory; undone() gives the shares without it"
@@ -314,13 +314,13 @@ class Product(Design):
             wanted[place, list(members)] = 1
         weights = mode_products(wanted, [inverse.T for inverse in self._inverses])
         given = mode_products(weights, [table.T for table in self._merged])
-        return weights, np.asarray(np.abs(given - wanted).max(axis=1) <= IDENTIFIED)
+        return weights, np.asarray(np.abs(given - wanted).max(axis=1) <= INVERSE_TOLERANCE)
 
     # Algebra, words and files
 
     def as_channel(self) -> Channel:
         """Write the joint table out, in whole numbers."""
-        if self.k * len(self.columns) > TABLE_CELLS:
+        if self.k * len(self.columns) > JOINT_TABLE_CELLS:
             raise ValueError(
                 f"a table of {self.k:,} joint answers and {len(self.columns):,} joint reports would fill the memory; "
                 "ask for fewer questions at a time"
@@ -371,10 +371,12 @@ class Product(Design):
         than 56.2 % sure that a joint answer is held.
         """
         parts = list(zip(self.questions, self.designs, strict=True))
-        happens = [f"What happens to the answer to {quoted(name)}: {part.summary()}." for name, part in parts[:LISTED]]
-        happens += [f"And so on for {len(parts) - LISTED} more questions."] * (len(parts) > LISTED)
+        happens = [
+            f"What happens to the answer to {quoted(name)}: {part.summary()}." for name, part in parts[:LABELS_LISTED]
+        ]
+        happens += [f"And so on for {len(parts) - LABELS_LISTED} more questions."] * (len(parts) > LABELS_LISTED)
         surest = percent(math.prod(_surest(table) for table in self.tables), 1)
-        asked = f"Questions ({len(parts)}): {enumerated(self.questions, LISTED)}"
+        asked = f"Questions ({len(parts)}): {enumerated(self.questions, LABELS_LISTED)}"
         deniable = (
             "How deniable it is: among people for whom all joint answers were equally likely, no joint report makes it "
             f"more than {surest} sure that a joint answer is held."
@@ -441,11 +443,11 @@ def _of_reports(whole: ChannelOperator, reports: Counts) -> ChannelOperator:
 
 def _joint(labels: Sequence[Labels], what: str) -> Labels:
     """Give joint labels, the last question's changing fastest; no two of them may look the same."""
-    joint = [TOGETHER.join(map(str, cell)) for cell in product(*labels)]
+    joint = [JOINT_SEPARATOR.join(map(str, cell)) for cell in product(*labels)]
     if len(set(joint)) < len(joint):
         twice = Counter(joint).most_common(1)[0][0]
         raise ValueError(
-            f"joint {what} must differ, but {twice!r} can be read in two ways; rename what holds {TOGETHER!r}"
+            f"joint {what} must differ, but {twice!r} can be read in two ways; rename what holds {JOINT_SEPARATOR!r}"
         )
     return canonical(joint)
 
@@ -474,9 +476,9 @@ def _refuse_parts(names: tuple[Any, ...], parts: tuple[Any, ...]) -> None:
                 f"a report to {quoted(name)} must name one thing, but under {design.mechanism} it supports several "
                 "answers; ask that question with a RandomizedResponse or a Channel"
             )
-        if design.k > CHANNEL_LIMIT:
+        if design.k > LARGEST_CHANNEL:
             raise ValueError(
-                f"the question {quoted(name)} must have at most {CHANNEL_LIMIT:,} answers, but has {design.k:,}"
+                f"the question {quoted(name)} must have at most {LARGEST_CHANNEL:,} answers, but has {design.k:,}"
             )
         if design.report_form != LabelForm(design.columns):  # a set of one answer, or the number of one
             raise ValueError(
@@ -486,11 +488,11 @@ def _refuse_parts(names: tuple[Any, ...], parts: tuple[Any, ...]) -> None:
 
 
 def _refuse_many(what: str, sizes: tuple[int, ...]) -> None:
-    if math.prod(sizes) > MOST_CELLS:
+    if math.prod(sizes) > MOST_JOINT_ANSWERS:
         shape = " x ".join(map(str, sizes))
         raise ValueError(
-            f"there must be at most {MOST_CELLS:,} joint {what}, but {shape} are {math.prod(sizes):,}; take fewer "
-            "questions at a time, such as pairs"
+            f"there must be at most {MOST_JOINT_ANSWERS:,} joint {what}, but {shape} are {math.prod(sizes):,}; take "
+            "fewer questions at a time, such as pairs"
         )
 
 
@@ -535,7 +537,7 @@ def merged(tables: Sequence[Array]) -> tuple[Array, ...]:
     """Multiply out the tables of neighbouring questions as long as they stay small: fewer products, each as quick."""
     blocks = [tables[0]]
     for table in tables[1:]:
-        if max(np.multiply(blocks[-1].shape, table.shape)) <= MERGED:
+        if max(np.multiply(blocks[-1].shape, table.shape)) <= MERGED_TABLE_ROWS:
             blocks[-1] = kronecker([blocks[-1], table])
         else:
             blocks.append(table)

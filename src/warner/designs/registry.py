@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from warner.designs.contract import Design
 
-GROUP = "warner.mechanisms"
+ENTRY_POINT_GROUP = "warner.mechanisms"
 
 Mechanism = TypeVar("Mechanism", bound=type[Design])
 
@@ -54,7 +54,7 @@ class Registry(Mapping[str, type[Design]]):
         self._searched = True
         from importlib.metadata import entry_points
 
-        for point in entry_points(group=GROUP):
+        for point in entry_points(group=ENTRY_POINT_GROUP):
             try:
                 self.register(point.load())
             except Exception as error:  # noqa: BLE001 - of somebody else's package anything can be wrong

@@ -29,11 +29,11 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from warner.designs.channel import Channel
-from warner.designs.contract import CHANNEL_LIMIT, Design, revealed
-from warner.designs.draws import CHUNK, uniform
+from warner.designs.contract import LARGEST_CHANNEL, Design, revealed
+from warner.designs.draws import REPORTS_AT_ONCE, uniform
 from warner.designs.exact import TOTAL_LIMIT, lowest_terms, odds_as_given, odds_from_epsilon, probability, refuse_wide
 from warner.designs.facts import Symmetry
-from warner.designs.histograms import LONG, add_uniform, kept, uniform_histograms
+from warner.designs.histograms import ANSWERS_FOR_BULK, add_uniform, kept, uniform_histograms
 from warner.designs.labels import canonical
 from warner.designs.odds import OddsDesign
 
@@ -172,10 +172,10 @@ class RandomizedResponse(OddsDesign):
         array([[0.75, 0.25],
                [0.25, 0.75]])
         """
-        if self.k > CHANNEL_LIMIT:
+        if self.k > LARGEST_CHANNEL:
             raise ValueError(
                 f"the channel of K = {self.k} answers would hold {self.k**2:,} numbers; it is given up to "
-                f"K = {CHANNEL_LIMIT}. Beyond, p and q say all of it"
+                f"K = {LARGEST_CHANNEL}. Beyond, p and q say all of it"
             )
         return self._table()
 
@@ -199,8 +199,8 @@ class RandomizedResponse(OddsDesign):
         """Draw one report for each answer: one whole number below a + (K-1) b decides."""
         a, b = self.odds
         reports = np.empty_like(answers)
-        for start in range(0, answers.size, CHUNK):
-            truth = answers[start : start + CHUNK]
+        for start in range(0, answers.size, REPORTS_AT_ONCE):
+            truth = answers[start : start + REPORTS_AT_ONCE]
             drawn = uniform(truth.size, self.total, random_bytes)
             whole: Any = int if drawn.dtype == object else np.uint64
             honest = (drawn < whole(a)).astype(bool, copy=False)
@@ -208,7 +208,7 @@ class RandomizedResponse(OddsDesign):
             lies: Integers = ((np.maximum(drawn, whole(a)) - whole(a)) // whole(max(b, 1))).astype(np.int64)
             lies += lies >= truth  # in domain order, skipping the truth
             np.copyto(lies, truth, where=honest)
-            reports[start : start + CHUNK] = lies
+            reports[start : start + REPORTS_AT_ONCE] = lies
         return reports
 
     def simulate(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
@@ -216,7 +216,7 @@ class RandomizedResponse(OddsDesign):
         shape = () if size is None else size if isinstance(size, tuple) else (int(size),)
         keep = self._keep
         held = np.flatnonzero(shares)
-        if self.k < LONG or keep < 0 or 2 * min(n * keep, held.size) > self.k:
+        if self.k < ANSWERS_FOR_BULK or keep < 0 or 2 * min(n * keep, held.size) > self.k:
             reported = self.q + self.symmetry.gain * shares
             return rng.multinomial(n, reported / reported.sum(), size=shape)
         # Keep or redraw, as below: cheaper where few are kept, or few answers are held at all.
@@ -255,9 +255,9 @@ class RandomizedResponse(OddsDesign):
         return (a - b) / total
 
     def as_channel(self) -> Channel:
-        if self.k > CHANNEL_LIMIT:
+        if self.k > LARGEST_CHANNEL:
             raise ValueError(
-                f"the design must have at most {CHANNEL_LIMIT} answers to be written as a matrix, but got {self.k:,}"
+                f"the design must have at most {LARGEST_CHANNEL} answers to be written as a matrix, but got {self.k:,}"
             )
         a, b = self.odds
         weights = np.full((self.k, self.k), b, dtype=np.int64 if self.total < TOTAL_LIMIT else object)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.designs.contract import CHANNEL_LIMIT, Design
+from warner.designs.contract import LARGEST_CHANNEL, Design
 from warner.designs.facts import Bounds, ChannelOperator, Readout, Sums, Symmetry, sizes_of, summed
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Symmetric(Design):
                 (self.k, self.k),
                 lambda x: q * x.sum(axis=-1, keepdims=True) + gain * x,
                 lambda w: q * w.sum(axis=-1, keepdims=True) + gain * w,
-                self._table if self.k <= CHANNEL_LIMIT else None,
+                self._table if self.k <= LARGEST_CHANNEL else None,
                 lambda w: gain**2 * w,
             )
         if reports is None:

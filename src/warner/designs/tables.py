@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from warner.designs.labels import Labels
 
 FLOAT_TOTAL = 2**52  # doubles in a matrix are rounded to so many parts of one
-LARGE = 128  # rows of a matrix from which singular values are worth avoiding
-INDEPENDENT = 1e-10  # how nearly an inverse without singular values must undo a matrix
+ROWS_INVERTED_DIRECTLY = 128  # rows of a matrix from which singular values are worth avoiding
+DIRECT_INVERSE_TOLERANCE = 1e-10  # how nearly an inverse without singular values must undo a matrix
 
 
 def whole_rows(matrix: Any, domain: Labels, columns: int) -> tuple[Counts, int]:
@@ -82,11 +82,11 @@ def pseudo_inverse(matrix: Array) -> Array:
 
     Those take four times as long, and are needed only where rows are nearly dependent, which the residual shows.
     """
-    if len(matrix) > LARGE:
+    if len(matrix) > ROWS_INVERTED_DIRECTLY:
         try:
             square = matrix.shape[0] == matrix.shape[1]
             inverse = np.linalg.inv(matrix) if square else np.linalg.solve(matrix @ matrix.T, matrix).T
-            if np.abs(matrix @ inverse - np.eye(len(matrix))).max() <= INDEPENDENT:
+            if np.abs(matrix @ inverse - np.eye(len(matrix))).max() <= DIRECT_INVERSE_TOLERANCE:
                 return np.asarray(inverse)
         except np.linalg.LinAlgError:
             pass

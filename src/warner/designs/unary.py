@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from warner.designs.labels import Domain, Labels
     from warner.documents import Document
 
-CELLS = 2**20  # bits drawn at a time
+BITS_AT_ONCE = 2**20  # bits drawn at a time
 OPTIMAL, SYMMETRIC = "optimal", "symmetric"
 
 
@@ -243,7 +243,7 @@ class UnaryEncoding(OddsDesign, PackedSupport):
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Counts:
         """Draw a row of packed bits for each answer."""
         reports = np.empty((answers.size, self.report_form.width), dtype=np.uint8)
-        step = max(1, CELLS // self.k)
+        step = max(1, BITS_AT_ONCE // self.k)
         for start in range(0, answers.size, step):
             truth = answers[start : start + step]
             bits = self._bits(truth.size * self.k, self.zero, random_bytes).reshape(truth.size, self.k)

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from warner.reports.pools import Collected
     from warner.reports.tallies import Tally
 
-COMPARED = ("mle", "inv_p", "inv_n")  # in the order in which ties are broken
-SURVEYS = 20
-CELLS = 2**20  # counts of simulated surveys held at a time
-ROUNDING = 1e-28  # a squared error below this is none
+METHODS_COMPARED = ("mle", "inv_p", "inv_n")  # in the order in which ties are broken
+SIMULATED_SURVEYS = 20
+SIMULATED_COUNTS_AT_ONCE = 2**20  # counts of simulated surveys held at a time
+SQUARED_ERROR_ROUNDING = 1e-28  # a squared error below this is that of rounding
 
 
 def predicted_errors(
@@ -43,8 +43,8 @@ def predicted_errors(
     collections: Sequence[tuple[Design, int]],
     *,
     rng: np.random.Generator,
-    surveys: int = SURVEYS,
-    methods: Sequence[str] = COMPARED,
+    surveys: int = SIMULATED_SURVEYS,
+    methods: Sequence[str] = METHODS_COMPARED,
 ) -> dict[str, float]:
     """Predict each estimator's mean squared error, summed over the answers, by drawing surveys.
 
@@ -94,7 +94,7 @@ def _errors(truths: Array, drawn: Parts, methods: Sequence[str]) -> dict[str, Ar
     for name in allowed:
         shares = METHODS[name].solve(drawn).shares.reshape(len(truths), -1, truths.shape[-1])
         mean = squared_error_sum(shares, truths[:, np.newaxis]).mean(axis=-1)
-        errors[name] = np.where(mean > ROUNDING, mean, 0.0)
+        errors[name] = np.where(mean > SQUARED_ERROR_ROUNDING, mean, 0.0)
     return errors
 
 
@@ -142,7 +142,11 @@ def choices_for(parts: Parts, people: Sequence[Array], *, rng: np.random.Generat
     generators = (seeded_by(row) if rng is None else rng for row in rows)
     sizes = [np.maximum(1, np.rint(n)).astype(np.int64) for n in people]
     truths = METHODS[NEAREST].solve(parts).shares
-    errors = _errors(truths, _surveys(truths, [design for design, _ in parts], sizes, generators, SURVEYS), COMPARED)
+    errors = _errors(
+        truths,
+        _surveys(truths, [design for design, _ in parts], sizes, generators, SIMULATED_SURVEYS),
+        METHODS_COMPARED,
+    )
     names, table = list(errors), np.stack(list(errors.values()), axis=-1)
     best = table.argmin(axis=-1).tolist()
     return [Choice(names[i], dict(zip(names, row, strict=True))) for i, row in zip(best, table.tolist(), strict=True)]
@@ -153,7 +157,7 @@ def choices(tally: Collected, rng: np.random.Generator | None) -> tuple[Choice, 
     if many_answers(tally):
         return (Choice(SHRUNK, {}),) * int(tally.answered.sum())
     telling = np.stack([part.answered & (part.design.epsilon > 0) for part in tally.parts])
-    chosen = [Choice(COMPARED[0], {})] * tally.answered.size
+    chosen = [Choice(METHODS_COMPARED[0], {})] * tally.answered.size
     for pattern in np.unique(telling[:, telling.any(axis=0)], axis=1).T:
         alike = np.flatnonzero((telling == pattern[:, np.newaxis]).all(axis=0))
         parts = [part for part, tells in zip(tally.parts, pattern, strict=True) if tells]
@@ -170,7 +174,7 @@ def _choices_among(parts: Sequence[Tally], groups: Integers, rng: np.random.Gene
         _, first, place = np.unique(np.concatenate(facts, axis=-1), axis=0, return_index=True, return_inverse=True)
     else:
         first = place = np.arange(len(groups))
-    step = max(1, CELLS // (SURVEYS * max(len(part.design.columns) for part in parts)))
+    step = max(1, SIMULATED_COUNTS_AT_ONCE // (SIMULATED_SURVEYS * max(len(part.design.columns) for part in parts)))
     chosen: list[Choice] = []
     for start in range(0, len(first), step):
         some = first[start : start + step]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from warner.estimators.likelihood import PROOF, Certificate, Evidence, Whole, certified, evidence
+from warner.estimators.likelihood import CERTIFICATE_FIELDS, Certificate, Evidence, Whole, certified, evidence
 from warner.estimators.methods import METHODS
 from warner.estimators.projections import SUM_ROUNDING
 from warner.estimators.spectral import Blocks
@@ -67,7 +67,7 @@ def _fitted_by_pattern(tally: Collected, telling: Mask, estimator: Method) -> Fi
         if fit.certificate is None:
             proven = False
             continue
-        for name in PROOF:
+        for name in CERTIFICATE_FIELDS:
             getattr(proof, name)[groups] = getattr(fit.certificate, name)
     return Fitted(shares, log_likelihood, proof if proven else None)
 
@@ -82,7 +82,7 @@ def _with_evidence(solution: Solution, parts: Parts, *, valid: bool) -> Fitted:
     """Add log-likelihood and certificate, as the iteration found them, or by one forward and one adjoint product."""
     shares, fits, by_level = solution
     if fits:
-        proof = Certificate(*(np.array([getattr(fit, name) for fit in fits]) for name in PROOF))
+        proof = Certificate(*(np.array([getattr(fit, name) for fit in fits]) for name in CERTIFICATE_FIELDS))
         return Fitted(shares, np.array([fit.log_likelihood for fit in fits]), proof)
     if not all(histograms.has_likelihood(design) for design, histograms in parts):
         return Fitted(shares, np.full(len(shares), np.nan), None)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.arrays import SMALLEST
-from warner.estimators.likelihood import DENSE_LIMIT, Fit, closed_form, joined, unique_among, unique_maximum
+from warner.estimators.likelihood import ANSWERS_FACTORIZED, Fit, closed_form, joined, unique_among, unique_maximum
 from warner.reports.counts import Histograms, multinomial
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from warner.designs.facts import ChannelOperator, Symmetry
     from warner.estimators.likelihood import Channels
 
-PATIENCE = 10  # cycles in which the same answer keeps the certificate from falling
-FLOOR = 0.1  # extrapolation leaves each share at least this part of its plain update, and never at zero
+STALLED_CYCLES = 10  # cycles in which the same answer keeps the certificate from falling
+LEAST_PART_OF_UPDATE = 0.1  # extrapolation leaves each share at least this part of its plain update, and never at zero
 
 
 def ibu(
@@ -101,7 +101,7 @@ def updated(parts: Channels, prior: Array | None = None, *, iterations: int = 40
         theta = theta * growth
         theta /= theta.sum()  # already one but for rounding, which would pile up
     seen = observed > 0
-    known = operator.matrix is not None and operator.shape[0] <= DENSE_LIMIT and bool((expected[seen] > 0).all())
+    known = operator.matrix is not None and operator.shape[0] <= ANSWERS_FACTORIZED and bool((expected[seen] > 0).all())
     unique = (
         known
         and operator.matrix is not None
@@ -172,7 +172,7 @@ def extrapolated(observed: Array, n: float, operator: ChannelOperator, gap: floa
     worst, since = -1, 0
     while history[-1] > gap and steps < iterations:
         worst, since = int(growth.argmax()), since + 1 if growth.argmax() == worst else 0
-        if since >= PATIENCE:
+        if since >= STALLED_CYCLES:
             # An answer that was cut too far grows back by a factor of g only, which is nearly one: give it its share.
             theta, expected, growth, fit = evaluated(_towards(worst, theta, expected, observed, operator))
             steps, since = steps + 1, 0
@@ -183,7 +183,7 @@ def extrapolated(observed: Array, n: float, operator: ChannelOperator, gap: floa
         longest = max(math.sqrt(float(weight @ first**2) / max(float(weight @ second**2), SMALLEST)), 1.0)
         steps += 1
         for length in (longest, (1 + longest) / 2, 1.0):  # with 1 it is the second update, which never falls
-            jump = np.maximum(theta + 2 * length * first + length**2 * second, FLOOR * twice)
+            jump = np.maximum(theta + 2 * length * first + length**2 * second, LEAST_PART_OF_UPDATE * twice)
             tried = evaluated(jump / jump.sum())
             steps += 1
             if tried[-1] >= fit:

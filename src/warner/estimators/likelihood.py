@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 Parts: TypeAlias = "Sequence[tuple[Design, Histograms]]"
 Channels: TypeAlias = "Sequence[tuple[Design | ChannelOperator, Histograms]]"  # the same, of bare channels as well
 
-DENSE_LIMIT = 3000  # answers; beyond, a Cholesky factor for each step is slower than many updates
-NEGLIGIBLE = 0.01  # nats of the whole sample, below which a gap is of no statistical consequence
-ROUNDED = 1e-12  # an excess that is rounding
-FEW_CELLS = 2**22  # of a matrix whose rank costs no more than the fit
+ANSWERS_FACTORIZED = 3000  # answers; beyond, a Cholesky factor for each step is slower than many updates
+NEGLIGIBLE_GAP = 0.01  # nats of the whole sample, below which a gap is of no statistical consequence
+EXCESS_ROUNDING = 1e-12  # an excess of the largest g over 1 that is rounding
+RANK_CELLS = 2**22  # of a matrix whose rank costs no more than the fit
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,15 +105,17 @@ class Certificate:
     unique: PerGroup
 
 
-PROOF = ("excess", "gap", "unique")  # what a certificate holds of each group
+CERTIFICATE_FIELDS = ("excess", "gap", "unique")  # what a certificate holds of each group
 
 
 def shortfall(proof: Certificate | None) -> str:
     """Say it if shares that were to be the most likely ones are not, by more than is of no consequence."""
     if proof is None:
         return ""
-    gaps = np.atleast_1d(proof.gap)[np.atleast_1d(proof.excess) > ROUNDED]  # of very many reports, rounding has a gap
-    if not (gaps > NEGLIGIBLE).any():
+    gaps = np.atleast_1d(proof.gap)[
+        np.atleast_1d(proof.excess) > EXCESS_ROUNDING
+    ]  # of very many reports, rounding has a gap
+    if not (gaps > NEGLIGIBLE_GAP).any():
         return ""
     most = rounded_up(float(gaps.max()), 2)
     return f"the search for the most likely shares ended early: others may be more likely, by up to {most} nats"
@@ -192,7 +194,7 @@ def _proof(shares: Array, parts: Channels) -> Certificate:
         unique = unique_among(np.count_nonzero(histograms.counts == 0, axis=-1), symmetry)
         return certified(growth, histograms.n, unique)
     operator, counts, n = joined(parts)
-    matrix = operator.matrix() if operator.matrix is not None and design.k <= DENSE_LIMIT else None
+    matrix = operator.matrix() if operator.matrix is not None and design.k <= ANSWERS_FACTORIZED else None
     growth, unique = np.empty(len(theta)), np.zeros(len(theta), dtype=bool)
     for group, row in enumerate(theta):
         observed = counts[group] / n[group]
@@ -320,7 +322,7 @@ def unique_by_products(operator: ChannelOperator, observed: Array, expected: Arr
     weights = np.where(seen, observed, 0) / np.where(seen, expected, 1) ** 2
     # No probability exceeds one, so that C^2 <= C: this allows for more answers than need be.
     members = np.flatnonzero(_may_have_a_share(growth, np.sqrt(np.maximum(operator.adjoint(weights), 0))))
-    if members.size > DENSE_LIMIT or members.size * operator.shape[1] > FEW_CELLS:
+    if members.size > ANSWERS_FACTORIZED or members.size * operator.shape[1] > RANK_CELLS:
         return False
     vertices = np.zeros((members.size, operator.shape[0]))
     vertices[np.arange(members.size), members] = 1

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from warner.arrays import LARGEST_TOTAL, Numbers
+from warner.arrays import LARGEST_TOTAL, UNIT_ROUNDOFF, Numbers
 from warner.reports.counts import LONG_ROW
 from warner.searching import first_true
 
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 # (symmetry, K, n, m, s) -> (x, y, z); whole numbers in, whole numbers out; or arrays of doubles in and out.
 Line: TypeAlias = "Callable[[Symmetry, int, Numbers, Numbers, Numbers], tuple[Numbers, Numbers, Numbers]]"
 
-CHUNK = 2**15  # doubles worked on at a time in a batch: they stay in the processor's cache
-UNIT = 2.0**-53
+DOUBLES_AT_ONCE = 2**15  # doubles worked on at a time in a batch: they stay in the processor's cache
 
 
 # The four lines. `m` and `s` are the number and the total count of the answers with a positive share.
@@ -75,7 +74,7 @@ def shares(
     result = np.empty(rows.shape)
     doubtful = np.ones(len(rows), dtype=bool)
     if not (flat.whole and (k > LONG_ROW or not exclusive)):
-        step = max(1, CHUNK // k)
+        step = max(1, DOUBLES_AT_ONCE // k)
         for start in range(0, len(rows), step):
             part = slice(start, start + step)
             result[part], doubtful[part] = _in_doubles(
@@ -135,7 +134,7 @@ def _in_doubles(
         np.negative(c, out=c)
     # No product below exceeds s K total, or n K total. Where that fits a double's 53 bits, nothing is rounded.
     most = np.maximum(n, everything).max()
-    unit = 16 * UNIT if whole and most * k * total >= LARGEST_TOTAL else 0.0
+    unit = 16 * UNIT_ROUNDOFF if whole and most * k * total >= LARGEST_TOTAL else 0.0
     ones = np.ones(k)
     m, s = np.full(len(counts), float(k)), everything
     kept, threshold = np.ones_like(c), np.full(len(counts), -np.inf)

@@ -10,7 +10,7 @@ from warner.estimators import lines
 from warner.estimators.ibu import updated
 from warner.estimators.likelihood import Fit, Parts, closed_form
 from warner.estimators.newton import most_likely
-from warner.estimators.priors import MANY
+from warner.estimators.priors import ANSWERS_FOR_SHRINKAGE
 from warner.estimators.projections import clipped, least_squares, projected, variance_of_one_report
 from warner.estimators.repairs import REPAIRS
 from warner.estimators.shrinkage import level_shares, refuse_unsymmetric, widened
@@ -221,7 +221,7 @@ def _fakes_in_maximum(tally: Collected) -> int | None:
 def many_answers(tally: Collected) -> bool:
     """Tell whether `shrink` pays: one symmetric design, and answers enough to learn from what they are like."""
     designs = [part.design for part in tally.parts]
-    return len(designs) == 1 and designs[0].symmetry is not None and designs[0].k >= MANY
+    return len(designs) == 1 and designs[0].symmetry is not None and designs[0].k >= ANSWERS_FOR_SHRINKAGE
 
 
 def _slow(tally: Collected) -> str:
@@ -283,7 +283,9 @@ METHODS: dict[str, Method] = {
         symmetric=True,
         caution=lambda shares, parts: widened(shares, parts[0][1], parts[0][0]),
         suits=lambda tally: many_answers(tally) and not tally.by,
-        reason=lambda tally: f"the closest on the whole for a symmetric design with {MANY} answers or more",
+        reason=lambda tally: (
+            f"the closest on the whole for a symmetric design with {ANSWERS_FOR_SHRINKAGE} answers or more"
+        ),
         outside="shrink draws every share towards what is usual among the others",
     ),
 } | {

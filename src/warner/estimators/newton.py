@@ -17,8 +17,9 @@ from warner.arrays import SMALLEST
 from warner.designs.facts import ChannelOperator
 from warner.estimators.ibu import extrapolated, one_histogram
 from warner.estimators.likelihood import (
-    DENSE_LIMIT,
-    FEW_CELLS,
+    ANSWERS_FACTORIZED,
+    EXCESS_ROUNDING,
+    RANK_CELLS,
     Fit,
     Whole,
     closed_form,
@@ -42,15 +43,14 @@ if TYPE_CHECKING:
 
 INTERIOR_STEPS = 60
 POLISH_STEPS = 50
-ROUNDING = 2.0**-52
-ROUNDED = 1e-12  # an excess of the largest g over 1 that is rounding
-CELLS = 2**24  # of a matrix, beyond which products take its place
-MANY = 400  # answers, from which on gradients go first
-PASSES, MORE_PASSES = 30, 40  # of theirs, and more where the first ones came near:
-NEAR = 3e-3  # nats per report
-POLISHED = 0.01  # nats for the whole sample, at which Newton's method takes over
-LEFT = 1e-6  # nats for the whole sample, above which the interior point has failed
-MOST_PASSES = 2000  # that are tried then
+STEP_ROUNDING = 2.0**-52
+MATRIX_CELLS = 2**24  # of a matrix, beyond which products take its place
+ANSWERS_FOR_GRADIENTS = 400  # answers, from which on gradients go first
+GRADIENT_PASSES, EXTRA_PASSES = 30, 40  # of theirs, and more where the first ones came near:
+EXTRA_PASSES_GAP = 3e-3  # nats per report
+POLISH_GAP = 0.01  # nats for the whole sample, at which Newton's method takes over
+FAILED_GAP = 1e-6  # nats for the whole sample, above which the interior point has failed
+RESCUE_PASSES = 2000  # that are tried then
 
 
 def channel_mle(
@@ -127,7 +127,7 @@ def most_likely(parts: Channels, *, start: Array | None = None, gap: float = 1e-
     n = float(total)
     observed = counts / n
     k, columns = operator.shape
-    large = k > DENSE_LIMIT or (operator.squares is not None and k * columns > CELLS)
+    large = k > ANSWERS_FACTORIZED or (operator.squares is not None and k * columns > MATRIX_CELLS)
     if operator.matrix is not None and not large:
         seen = observed > 0
         return newton(np.ascontiguousarray(operator.matrix()[:, seen]), observed[seen], n)
@@ -164,12 +164,12 @@ def _with_matrix(fit: Fit, reports: Whole, gap: float) -> Fit:
     blocks = reports.prepared or []
     tables = [operator.matrix for operator, _ in blocks if operator.matrix is not None]
     cells = sum(operator.shape[0] * operator.shape[1] for operator, _ in blocks)
-    if not tables or len(tables) < len(blocks) or len(fit.shares) > DENSE_LIMIT or cells > FEW_CELLS:
+    if not tables or len(tables) < len(blocks) or len(fit.shares) > ANSWERS_FACTORIZED or cells > RANK_CELLS:
         return fit
     amounts = np.concatenate([amounts for _, amounts in blocks])
     matrix = np.hstack([table() for table in tables])[:, amounts > 0]
     observed = amounts[amounts > 0] / amounts.sum()
-    if fit.gap > max(gap, ROUNDED * amounts.sum()):
+    if fit.gap > max(gap, EXCESS_ROUNDING * amounts.sum()):
         return newton(matrix, observed, float(amounts.sum()))
     return replace(fit, unique=unique_maximum(matrix, observed, *_growth(matrix, observed, fit.shares)))
 
@@ -182,17 +182,17 @@ def newton(matrix: Array, observed: Array, n: float) -> Fit:
     point did not: once in some ten thousand channels its steps go to and fro.
     """
     search = _Search(matrix, observed, n)
-    if len(matrix) >= MANY:
-        search.climb(search.best, PASSES)
-        if POLISHED < search.gap <= NEAR * n:
-            search.climb(search.best, MORE_PASSES)
+    if len(matrix) >= ANSWERS_FOR_GRADIENTS:
+        search.climb(search.best, GRADIENT_PASSES)
+        if POLISH_GAP < search.gap <= EXTRA_PASSES_GAP * n:
+            search.climb(search.best, EXTRA_PASSES)
         if search.gap <= 1:
             search.polish(search.best, search.best > 0)
-    if search.excess > ROUNDED / 10:
+    if search.excess > EXCESS_ROUNDING / 10:
         search.interior_point()
     for start in (search.best, np.full(len(matrix), 1 / len(matrix))):
-        if search.excess > ROUNDED and search.gap > LEFT:
-            search.climb(start, MOST_PASSES, gap=LEFT)
+        if search.excess > EXCESS_ROUNDING and search.gap > FAILED_GAP:
+            search.climb(start, RESCUE_PASSES, gap=FAILED_GAP)
             search.polish(search.best, search.best > 0)
     return search.fit()
 
@@ -218,7 +218,7 @@ class _Search:
                 self.best, self.excess = candidate, excess
         self.history.append(self.excess)
 
-    def climb(self, start: Array, passes: int, gap: float = POLISHED) -> None:
+    def climb(self, start: Array, passes: int, gap: float = POLISH_GAP) -> None:
         reports = Blocks([(ChannelOperator.of_matrix(self.matrix), self.observed * self.n)])
         fit = climbed(reports, start, gap=gap, passes=passes)
         self.steps += fit.steps
@@ -238,7 +238,7 @@ class _Search:
             self.steps += steps
             self.consider(shares / shares.sum())
             self.polish(shares, shares > slack)
-            if self.excess <= ROUNDED / 10:
+            if self.excess <= EXCESS_ROUNDING / 10:
                 break
 
     def fit(self) -> Fit:
@@ -323,7 +323,7 @@ def _polished(matrix: Array, observed: Array, shares: Array, active: Mask) -> tu
         expected, growth = _growth(matrix, observed, x)
         residual = growth[active] - 1
         size = float(np.abs(residual).max())
-        if size <= ROUNDING or (size < ROUNDED and size > before / 2):  # as good as doubles can
+        if size <= STEP_ROUNDING or (size < EXCESS_ROUNDING and size > before / 2):  # as good as doubles can
             worst = int(np.where(active, 0, growth).argmax())
             if active[worst] or growth[worst] <= 1 + 1e-13:
                 return x / x.sum(), step

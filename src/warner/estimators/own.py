@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 MethodAsked: TypeAlias = "str | Callable[..., Any] | None"
 
 AUTO = "auto"
-NAME = re.compile(r"[\w.+-]+")  # it may become the name of a folder
-SENTENCE = "an estimator of the user's own"
+METHOD_NAME = re.compile(r"[\w.+-]+")  # it may become the name of a folder
+OWN_SENTENCE = "an estimator of the user's own"
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,15 +86,15 @@ def method_of(own: OwnEstimator) -> Method:
         rows = zip(counts, numbers.tolist(), strict=True)
         return Solution(np.array([own.of_one(row.copy(), design, n) for row, n in rows]))
 
-    return Method(solve, valid=False, likelihood=False, sentence=SENTENCE)
+    return Method(solve, valid=False, likelihood=False, sentence=OWN_SENTENCE)
 
 
-UNKNOWN = method_of(OwnEstimator("own", lambda counts, design: counts))
+UNKNOWN_METHOD = method_of(OwnEstimator("own", lambda counts, design: counts))
 
 
 def described(name: str) -> Method:
     """Give the method of this name; of any other name, what is known of an estimator of one's own."""
-    return METHODS.get(name, UNKNOWN)
+    return METHODS.get(name, UNKNOWN_METHOD)
 
 
 def method_asked(method: MethodAsked, tally: Collected) -> tuple[str, Method | None]:
@@ -115,5 +115,5 @@ def method_asked(method: MethodAsked, tally: Collected) -> tuple[str, Method | N
             f'method must not be a function called {name}: for the estimator of the library give method="{name}", and '
             "give a function of your own another name"
         )
-    own = OwnEstimator(name if NAME.fullmatch(name) else "own", method)
+    own = OwnEstimator(name if METHOD_NAME.fullmatch(name) else "own", method)
     return own.name, method_of(own)

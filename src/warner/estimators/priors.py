@@ -48,15 +48,17 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Integers, Mask
 
-MANY = 20  # answers from which on some may be common over a rest, and the whole is closer than its parts
-KINDS = ("equal", "gamma", "log-normal", "power", "heads")
-LOWEST = 1e-12  # of its upper end: where a power law begins at the lowest
-BISECTIONS = 60
-TINY = 1e-12
-CERTAIN = 40.0  # nats: 1 - exp(-40) is 1 in doubles
-UNDERFLOW = 745.0  # nats: exp(-745) is 0 in doubles
-SLACK = 1e-5  # added to the variance of a sum of shares, before the reports and after, so that the ratio is finite
-TOPS = 8  # upper ends of power laws, from 1 down to 1.5/K
+# Answers from which on some may be common over a rest, and shrinkage of the whole is closer than its parts.
+ANSWERS_FOR_SHRINKAGE = 20
+PRIOR_KINDS = ("equal", "gamma", "log-normal", "power", "heads")
+LOWEST_POWER_END = 1e-12  # of its upper end: where a power law begins at the lowest
+POWER_END_BISECTIONS = 60
+PRIOR_ROUNDING = 1e-12
+CERTAIN_NATS = 40.0  # nats: 1 - exp(-40) is 1 in doubles
+UNDERFLOW_NATS = 745.0  # nats: exp(-745) is 0 in doubles
+# Added to the variance of a sum of shares, before the reports and after, so that the ratio is finite.
+SUM_VARIANCE_SLACK = 1e-5
+POWER_TOPS = 8  # upper ends of power laws, from 1 down to 1.5/K
 
 
 def doubt(k: int) -> float:
@@ -66,7 +68,7 @@ def doubt(k: int) -> float:
 
 def one_hot(k: int) -> float:
     """Give the weight of one answer holding everything, among k: the more answers, the less for each of them."""
-    return min(0.1, 5 / k) if k >= MANY else 0.02
+    return min(0.1, 5 / k) if k >= ANSWERS_FOR_SHRINKAGE else 0.02
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class Beliefs:
     Attributes
     ----------
     weights : tuple of float
-        The weight of each of `KINDS`; within a kind all priors weigh the same, but for the corrections of
+        The weight of each of `PRIOR_KINDS`; within a kind all priors weigh the same, but for the corrections of
         `Dictionary.believed`.
     shapes, sigmas, powers : tuple of float
         Of the gamma, log-normal and power laws.
@@ -95,7 +97,7 @@ class Beliefs:
     doubt, one_hot : function of k
         The power by which concentrated laws are believed less, and the weight of one answer holding everything.
     tilt : float
-        With `MANY` answers or more, a sum that is off is put right in this power of the shares.
+        With `ANSWERS_FOR_SHRINKAGE` answers or more, a sum that is off is put right in this power of the shares.
     furthest : float
         Then no share is moved by more of its standard deviations than this.
     """
@@ -140,7 +142,7 @@ class Gammas(NamedTuple):
         with np.errstate(divide="ignore"):
             nats = shape * (ratio - 1 - np.log(ratio))
         # Chernoff: where these are many, the mass below, or that above, is less than exp(-nats).
-        law, place = np.nonzero(nats < np.where(ratio < 1, UNDERFLOW, CERTAIN))
+        law, place = np.nonzero(nats < np.where(ratio < 1, UNDERFLOW_NATS, CERTAIN_NATS))
         shape, x = shape[law, 0], (shape * ratio)[law, place]
         mass[spread[law], place] = gammainc(shape, x)
         first[spread[law], place] = self.mean[spread[law]] * gammainc(shape + 1, x)
@@ -205,7 +207,7 @@ def _integral(d: Array, low: Array, high: Array, moment: int) -> Array:
 def _primitive(d: Array, theta: Array, moment: int) -> Array:
     """Give a function of theta whose derivative is theta^(moment - 1 - d)."""
     power = moment - d
-    flat = np.abs(power) < TINY
+    flat = np.abs(power) < PRIOR_ROUNDING
     some = np.where(flat, 1.0, power)
     with np.errstate(divide="ignore"):
         return np.asarray(np.where(flat, np.log(theta), theta**some / some))
@@ -217,9 +219,9 @@ def _low_ends(d: Array, high: Array, mean: Array) -> Array:
     def above(low: Array) -> Mask:
         return np.asarray(_integral(d, low, high, 1) / _integral(d, low, high, 0) > mean)
 
-    none = (mean >= 0.98 * high) | above(LOWEST * high)
-    least, most = np.log(LOWEST * high), np.log(high * (1 - 1e-9))
-    low, _ = bisected_each(lambda logarithm: above(np.exp(logarithm)), least, most, steps=BISECTIONS)
+    none = (mean >= 0.98 * high) | above(LOWEST_POWER_END * high)
+    least, most = np.log(LOWEST_POWER_END * high), np.log(high * (1 - 1e-9))
+    low, _ = bisected_each(lambda logarithm: above(np.exp(logarithm)), least, most, steps=POWER_END_BISECTIONS)
     return np.where(none, np.nan, np.exp(low))
 
 
@@ -281,11 +283,13 @@ class Dictionary(NamedTuple):
         would otherwise pass for a common answer too often.
         """
         noise = np.asarray(noise)[..., np.newaxis]
-        spread = np.sqrt(self.variance / (self.variance + noise)) + TINY
-        within = np.where(self.kind == KINDS.index("gamma"), spread, 1.0)
+        spread = np.sqrt(self.variance / (self.variance + noise)) + PRIOR_ROUNDING
+        within = np.where(self.kind == PRIOR_KINDS.index("gamma"), spread, 1.0)
         of_kind = np.array(self.beliefs.weights)
         of_kind[0] *= min(1.0, self.k / 100)
-        of_kind = of_kind / np.maximum(within @ (self.kind[:, np.newaxis] == np.arange(len(KINDS))), TINY)
+        of_kind = of_kind / np.maximum(
+            within @ (self.kind[:, np.newaxis] == np.arange(len(PRIOR_KINDS))), PRIOR_ROUNDING
+        )
         doubted = (self.k**2 * self.variance + 1) ** -self.beliefs.doubt(self.k)
         weights = of_kind[..., self.kind] * within * doubted
         return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
@@ -350,12 +354,12 @@ def dictionary(k: int, beliefs: Beliefs = BELIEFS) -> Dictionary:
     part = 1 - nobody - part_of_heads
     mean = part * means[law] + part_of_heads * means[second]
     variance = np.maximum(part * squares[law] + part_of_heads * squares[second] - mean**2, 0)
-    sum_to_one = _normal(1, k * mean, k * variance + SLACK)
+    sum_to_one = _normal(1, k * mean, k * variance + SUM_VARIANCE_SLACK)
     few = np.flatnonzero(head_part * k <= max(beliefs.heads))  # of many heads the sum is normal
     if beliefs.counted and few.size:
         of_rest, of_head = (_moments(means, squares, laws[few]) for laws in (law[-with_heads:], head))
         sum_to_one[law.size - with_heads + few] = _sum_with_heads(k, head_part[few], of_rest, of_head)
-    kind = np.repeat(np.arange(len(KINDS)), sizes)
+    kind = np.repeat(np.arange(len(PRIOR_KINDS)), sizes)
     families, number = _distinct(families)
     law, head = number[law], number[head]
     return Dictionary(k, beliefs, families, kind, law, part, nobody, head, head_part, mean, variance, sum_to_one)
@@ -379,7 +383,7 @@ def _sum_with_heads(k: int, part: Array, of_rest: tuple[Array, Array], of_head: 
     r = np.arange(min(k, math.ceil(4 * k * part.max()) + 10) + 1)[:, np.newaxis]
     number = gammaln(k + 1) - gammaln(r + 1) - gammaln(k - r + 1) + r * np.log(part) + (k - r) * np.log1p(-part)
     mean = r * of_head[0] + (k - r) * of_rest[0]
-    variance = r * of_head[1] + (k - r) * of_rest[1] + SLACK
+    variance = r * of_head[1] + (k - r) * of_rest[1] + SUM_VARIANCE_SLACK
     return np.asarray(logsumexp(number + _normal(1, mean, variance), axis=0))
 
 
@@ -397,7 +401,7 @@ def _log_normals(k: int, beliefs: Beliefs) -> LogNormals:
 
 def _powers(k: int, beliefs: Beliefs) -> tuple[Powers, Array]:
     """Give power laws, and the part of the answers that nobody holds under each."""
-    tops = np.geomspace(1.0, 1.5 / k, TOPS) if k > 2 else np.array([1.0, 0.9, 0.75])
+    tops = np.geomspace(1.0, 1.5 / k, POWER_TOPS) if k > 2 else np.array([1.0, 0.9, 0.75])
     # The part that nobody holds, or the mean, is given, and the lower end follows;
     given = [(empty, 1.0) for empty in beliefs.empty] + [(0.0, part) for part in beliefs.light]
     d, high, empty, part = np.array(
@@ -411,7 +415,7 @@ def _powers(k: int, beliefs: Beliefs) -> tuple[Powers, Array]:
     ends = [
         (d, top, low)
         for d, top in product(beliefs.powers, tops)
-        for low in ((LOWEST,) if d < 0 else (0.1, 0.01, 0.001))
+        for low in ((LOWEST_POWER_END,) if d < 0 else (0.1, 0.01, 0.001))
     ]
     d, high, low = np.array(ends).T
     others = Powers(d, low * high, high)
@@ -426,7 +430,9 @@ def _heads(k: int, beliefs: Beliefs) -> tuple[Gammas, Powers, Array]:
     few = product(beliefs.heads, beliefs.masses, beliefs.spreads, beliefs.rests)
     many = product(beliefs.levels, beliefs.level_masses, [beliefs.level_spread], beliefs.level_rests)
     found = [law for law in few if law[0] <= k / 4] + [(round(part * k), *law) for part, *law in many]
-    found = [law for law in found if k >= MANY and law[1] / law[0] >= 2 * (1 - law[1]) / k]  # heads that stand out
+    found = [
+        law for law in found if k >= ANSWERS_FOR_SHRINKAGE and law[1] / law[0] >= 2 * (1 - law[1]) / k
+    ]  # heads that stand out
     if not found:
         nothing = np.zeros(0)
         return Gammas(nothing, nothing), Powers(nothing, nothing, nothing), nothing

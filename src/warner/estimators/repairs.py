@@ -42,7 +42,7 @@ FEW_PEOPLE = 1.01  # the published exponent where there is less than one person 
 STEEPEST = 64.0  # exponent: practically everybody's answer is then held by one person
 SUMMED_SINGLY = 64  # terms of a sum of powers; beyond, an integral is as good
 CELLS_IN_ERROR = 32  # cells of people in one standard error: the posterior mean is then right to three digits
-REACH = 9  # standard errors beyond which a normal density is nil
+NORMAL_ERRORS = 9  # standard errors beyond which a normal density is nil
 
 
 def base_cut(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> Array:
@@ -281,7 +281,7 @@ def _power(survey: _Survey) -> Array:
     exponent = _exponent(average, people)
     width = max(1, int(error / CELLS_IN_ERROR))
     low = _low_cells(width, people)  # the prior has most of its mass there
-    reach = int(np.ceil(REACH * error / width)) + 1
+    reach = int(np.ceil(NORMAL_ERRORS * error / width)) + 1
     beside = np.arange(-reach, reach + 1)
     last = max(0, (people - int(low[-1])) // width)  # an estimate beyond everybody is nearest to everybody
     means = np.empty(len(estimates))

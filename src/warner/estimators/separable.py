@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-STEPS = 200  # far more than are needed: Newton's method, or a bracket that is halved
-CLOSE = 1e-15  # of the sum of the shares, and of the price
-STILL = 1e-12  # a Newton step this small against 1/E + theta leaves nothing to do: the next would be its square
+PRICE_STEPS = 200  # far more than are needed: Newton's method, or a bracket that is halved
+PRICE_TOLERANCE = 1e-15  # of the sum of the shares, and of the price
+NEWTON_STEP_TOLERANCE = 1e-12  # of a step against 1/E + theta: the next one would be its square
 
 
 def separable_mle(counts: Array, gains: Array) -> Array:
@@ -42,11 +42,11 @@ def separable_mle(counts: Array, gains: Array) -> Array:
     best = float(column.max())
     low, high = 0.0, min(float(counts.sum()) * best / (1 + best), float(at_nothing.max()))
     price, theta = high, np.zeros(counts.shape[1])
-    for _ in range(STEPS):
+    for _ in range(PRICE_STEPS):
         theta = _from_below(counts, column, price, at_nothing > price, theta)
         excess = float(theta.sum()) - 1
         low, high = (price, high) if excess > 0 else (low, price)
-        if abs(excess) <= CLOSE or high - low <= CLOSE * price:
+        if abs(excess) <= PRICE_TOLERANCE or high - low <= PRICE_TOLERANCE * price:
             break
         middle, held = (low + high) / 2, theta > 0
         if held.any():
@@ -75,12 +75,12 @@ def _from_below(counts: Array, column: Array, price: float, held: NDArray[np.boo
     """
     result = np.zeros_like(theta)
     part, share = counts[:, held], theta[held]
-    for _ in range(STEPS):
+    for _ in range(PRICE_STEPS):
         slope = _slope(part, column, share)
         # 1/f' + h (-f''/f'^2) = 1/price
         step = slope * (slope - price) / (-_bend(part, column, share) * price)
         share = np.maximum(share + step, 0)
-        if np.all(np.abs(step) <= STILL * (share + 1 / column.max())):
+        if np.all(np.abs(step) <= NEWTON_STEP_TOLERANCE * (share + 1 / column.max())):
             break
     result[held] = np.minimum(share, 1)
     return result

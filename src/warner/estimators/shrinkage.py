@@ -56,7 +56,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from warner.estimators.priors import BELIEFS, MANY, SLACK, Beliefs, dictionary
+from warner.estimators.priors import ANSWERS_FOR_SHRINKAGE, BELIEFS, SUM_VARIANCE_SLACK, Beliefs, dictionary
 from warner.estimators.translation import Counted, errors_allowed, errors_needed, limited
 from warner.reports.counts import checked
 from warner.words import counted
@@ -71,20 +71,20 @@ if TYPE_CHECKING:
     from warner.estimators.priors import Dictionary
     from warner.reports.counts import Histograms
 
-STEP = 0.5  # between nodes, in standard deviations of a count
-REACH = 3.5  # standard deviations around a count within which there are nodes
-FINE = 16.0  # standard deviations above the noise up to which nodes are always a STEP apart
-MOST_NODES = 600  # beyond FINE, nodes move apart while there are more
-COARSEST = 2.0  # but not further than this
-MOST_VALUES = 512  # distinct counts; more are grouped
+NODE_SPACING = 0.5  # between nodes, in standard deviations of a count
+NODE_RANGE = 3.5  # standard deviations around a count within which there are nodes
+FINE_NODES_UP_TO = 16.0  # standard deviations above the noise up to which nodes are always NODE_SPACING apart
+MOST_NODES = 600  # beyond FINE_NODES_UP_TO, nodes move apart while there are more
+COARSEST_SPACING = 2.0  # but not further than this
+MOST_DISTINCT_COUNTS = 512  # distinct counts; more are grouped
 FINEST_GROUP = 0.05  # standard deviations that a group of distinct counts spans at the least
-LEAST = 1e-250  # probability of a count under a prior, where its largest likelihood is 1: logarithms below
-IMPOSSIBLE = -1e30  # logarithm of a likelihood of zero
-NEGLIGIBLE = 1e-6  # of the largest posterior weight: priors below are left out
-HOPELESS = 60.0  # nats by which a prior's evidence falls short of another's, and is not worth completing
-COARSE_ROOT = 1e-3  # relative precision of a tilt that ends before the shares sum to one
+LEAST_PROBABILITY = 1e-250  # probability of a count under a prior, where its largest likelihood is 1: logarithms below
+LOG_IMPOSSIBLE = -1e30  # logarithm of a likelihood of zero
+NEGLIGIBLE_PRIOR = 1e-6  # of the largest posterior weight: priors below are left out
+HOPELESS_NATS = 60.0  # nats by which a prior's evidence falls short of another's, and is not worth completing
+STRAY_TILT_TOLERANCE = 1e-3  # relative precision of a tilt that ends before the shares sum to one
 LOG_ZERO = -1e200  # in the place of the logarithm of 0, so that it can be multiplied by 0
-MOST_COLUMNS = 0.5  # part of the priors from which on all are worked on
+PART_OF_PRIORS = 0.5  # part of the priors from which on all are worked on
 COUNTS_AT_ONCE = 2**12  # of histograms that are estimated together
 CELLS_AT_ONCE = 2**9  # nodes or counts whose weights under all priors are held: a few MB, as large as a cache
 KEPT_BYTES = 31 * 2**20
@@ -162,7 +162,7 @@ def refuse_unsymmetric(design: Design) -> None:
 def shares(histograms: Histograms, design: Design, target: str = "realised", beliefs: Beliefs = BELIEFS) -> Array:
     """Estimate from checked counts: several histograms at a time, those with about as many reports together."""
     flat = histograms.rows()
-    size = COUNTS_AT_ONCE // design.k if design.k <= MOST_VALUES else 1
+    size = COUNTS_AT_ONCE // design.k if design.k <= MOST_DISTINCT_COUNTS else 1
     # Those with as many reports have nodes in common, and those with as large counts have about as many nodes.
     order = np.lexsort((flat.counts.max(axis=-1), flat.n))
     found = np.empty(flat.counts.shape)
@@ -292,7 +292,7 @@ class Problem(NamedTuple):
         (values,), (repeats,), (places,) = self.values, self.repeats, self.scale(self.values / self.n)
         width = FINEST_GROUP
         group = np.arange(places.size)
-        while group[-1] >= MOST_VALUES:
+        while group[-1] >= MOST_DISTINCT_COUNTS:
             cells = np.floor(places / width)
             cells[0], cells[-1] = -1, np.inf  # the ends stay alone, so that all others lie between
             group = np.cumsum(np.append(False, np.diff(cells) > 0))
@@ -313,7 +313,7 @@ def unlimited(problem: Problem, target: str, beliefs: Beliefs = BELIEFS) -> Arra
     Where there are very many of them, by straight lines between those of groups of neighbours: without noise the share
     is a straight line in the count, and what is taken from it varies little from a count to the next.
     """
-    few = problem.grouped() if problem.values.shape[-1] > MOST_VALUES else problem
+    few = problem.grouped() if problem.values.shape[-1] > MOST_DISTINCT_COUNTS else problem
     nodes, real = nodes_for(few)
     priors, size = dictionary(few.k, beliefs), max(1, CELLS_AT_ONCE // max(nodes.shape[-1], few.values.shape[-1]))
     parts = [slice(start, start + size) for start in range(0, len(nodes), size)]
@@ -332,15 +332,15 @@ def nodes_for(problem: Problem) -> tuple[Array, Mask]:
     sign = 1.0 if problem.gain > 0 else -1.0
     zero, one = problem.scale(problem.q), problem.scale(problem.p)
     span = np.abs(one - zero)
-    start, coarse = np.zeros_like(span), np.full_like(span, STEP)
+    start, coarse = np.zeros_like(span), np.full_like(span, NODE_SPACING)
     counts = np.clip(sign * (problem.scale(problem.values / problem.n) - zero), 0, span)
     counts = np.concatenate([start, counts], axis=-1)
-    fine = _near(counts, start, np.minimum(FINE, span), coarse)
+    fine = _near(counts, start, np.minimum(FINE_NODES_UP_TO, span), coarse)
     while True:
-        far = _near(counts, np.full_like(span, FINE), span, coarse)
+        far = _near(counts, np.full_like(span, FINE_NODES_UP_TO), span, coarse)
         places = np.sort(np.minimum(np.concatenate([start, fine, far, span], axis=-1), span))
         new = np.diff(places, prepend=-1) > 0
-        crowded = (new.sum(axis=-1, keepdims=True) > MOST_NODES) & (coarse < COARSEST)
+        crowded = (new.sum(axis=-1, keepdims=True) > MOST_NODES) & (coarse < COARSEST_SPACING)
         if not crowded.any():
             break
         coarse = np.where(crowded, 1.25 * coarse, coarse)
@@ -371,8 +371,8 @@ def _each_row(columns: Integers) -> tuple[Integers, Integers]:
 
 def _near(counts: Array, low: Array, high: Array, step: Array) -> Array:
     """Give the multiples of a step from low to high that are near a count, with repetitions; infinity for others."""
-    within = (counts >= low - REACH) & (counts <= high + REACH)
-    width = np.ceil(REACH / step)[..., np.newaxis]
+    within = (counts >= low - NODE_RANGE) & (counts <= high + NODE_RANGE)
+    width = np.ceil(NODE_RANGE / step)[..., np.newaxis]
     around = np.arange(-width.max(), width.max() + 1)
     multiples = np.rint((counts - low) / step)[..., np.newaxis] + around
     places = low[..., np.newaxis] + step[..., np.newaxis] * multiples
@@ -406,11 +406,11 @@ def averaged(problem: Problem, nodes: Array, real: Mask, priors: Dictionary) -> 
     chances, chance = np.exp(evidence - top), np.exp(alone - top)
     total = chances.sum(axis=-1, keepdims=True) + chance
     chances, chance = chances / total, chance / total
-    chances = np.where(chances > NEGLIGIBLE * chances.max(axis=-1, keepdims=True), chances, 0)
+    chances = np.where(chances > NEGLIGIBLE_PRIOR * chances.max(axis=-1, keepdims=True), chances, 0)
     used = _columns(np.any(chances > 0, axis=0))
     weights, f, chances = weights[..., used], f[..., used], chances[:, used]
     with np.errstate(divide="ignore"):
-        given = chances[:, np.newaxis] / np.where(f >= LEAST, f, np.inf)
+        given = chances[:, np.newaxis] / np.where(f >= LEAST_PROBABILITY, f, np.inf)
         posterior = logs + np.log(weights @ given.mT)
         for g, j, d, _, of_these in _improbable(weights, logs, f, chances > 0):
             posterior[g][:, d] = np.logaddexp(posterior[g][:, d], np.log(chances[g, j]) + of_these)
@@ -421,7 +421,7 @@ def averaged(problem: Problem, nodes: Array, real: Mask, priors: Dictionary) -> 
 
 def _columns(needed: Mask) -> Integers | slice:
     """Give the columns that are needed; all of them where most are, which spares copies."""
-    return slice(None) if np.count_nonzero(needed) > MOST_COLUMNS * needed.size else np.flatnonzero(needed)
+    return slice(None) if np.count_nonzero(needed) > PART_OF_PRIORS * needed.size else np.flatnonzero(needed)
 
 
 def _log_likelihood(problem: Problem, nodes: Array, real: Mask) -> Array:
@@ -431,14 +431,14 @@ def _log_likelihood(problem: Problem, nodes: Array, real: Mask) -> Array:
         hit, miss = (np.maximum(logs, LOG_ZERO)[..., np.newaxis] for logs in (np.log(mu), np.log1p(-mu)))
     logs = hit * problem.values[:, np.newaxis] + miss * (problem.n - problem.values)[:, np.newaxis]
     logs[~real] = -np.inf
-    logs = np.maximum(logs - logs.max(axis=-2, keepdims=True), IMPOSSIBLE)
+    logs = np.maximum(logs - logs.max(axis=-2, keepdims=True), LOG_IMPOSSIBLE)
     logs[~real] = -np.inf
     return np.asarray(logs)
 
 
 def _log_sum(logs: Array) -> Array:
     """Give the logarithm of the sum over the nodes; -inf where all are."""
-    top = np.maximum(logs.max(axis=-2, keepdims=True), 2 * IMPOSSIBLE)
+    top = np.maximum(logs.max(axis=-2, keepdims=True), 2 * LOG_IMPOSSIBLE)
     return np.asarray(np.log(np.exp(logs - top).sum(axis=-2, keepdims=True)) + top)
 
 
@@ -450,13 +450,13 @@ def _improbable(
     That is what a well-measured share has to say against a prior. Gives the numbers of the histogram, of the prior and
     of the counts, the logarithms of their probabilities, and those of the posteriors, of shape (nodes, these counts).
     """
-    too_small = f < LEAST
+    too_small = f < LEAST_PROBABILITY
     for g, j in np.argwhere(too_small.any(axis=-2) & wanted).tolist():
         d = np.flatnonzero(too_small[g, :, j])
         with np.errstate(divide="ignore"):
             terms = np.log(weights[g, :, j])[:, np.newaxis] + logs[g][:, d]
             total = _log_sum(terms)
-        yield g, j, d, total[0], terms - np.maximum(total, 2 * IMPOSSIBLE)
+        yield g, j, d, total[0], terms - np.maximum(total, 2 * LOG_IMPOSSIBLE)
 
 
 def _given_the_sum(
@@ -471,27 +471,27 @@ def _given_the_sum(
 ) -> Array:
     """Give the log-evidence of the priors, with that of the sum of the shares; -inf for priors without hope."""
     believed = believed - priors.sum_to_one
-    divisor = np.maximum(f, LEAST)
+    divisor = np.maximum(f, LEAST_PROBABILITY)
     log_f = np.log(divisor)
     # The density of the sum is at most that of a variance of 0: most priors need no second look.
-    at_most = believed + np.vecmat(repeats, log_f) - 0.5 * np.log(2 * np.pi * SLACK)
+    at_most = believed + np.vecmat(repeats, log_f) - 0.5 * np.log(2 * np.pi * SUM_VARIANCE_SLACK)
     moments = [(power[..., np.newaxis] * likelihood).mT for power in (theta, theta**2)]
     evidence = np.full(at_most.shape, -np.inf)
     waiting = np.ones(at_most.shape, dtype=bool)
     while True:
         best = np.max(at_most, where=waiting, initial=-np.inf, axis=-1, keepdims=True)
-        leading = waiting & (at_most >= best - HOPELESS)
+        leading = waiting & (at_most >= best - HOPELESS_NATS)
         j = _columns(np.any(leading, axis=0))
         some, log_some, divide_by = weights[..., j], log_f[..., j], divisor[..., j]
         mean, square = ((moment @ some) / divide_by for moment in moments)
         for g, i, d, log_probability, of_these in _improbable(some, logs, f[..., j], leading[:, j]):
             log_some[g, d, i], posterior = log_probability, np.exp(of_these)
             mean[g, d, i], square[g, d, i] = theta[g] @ posterior, theta[g] ** 2 @ posterior
-        after = np.vecmat(repeats, np.maximum(square - mean**2, 0)) + SLACK
+        after = np.vecmat(repeats, np.maximum(square - mean**2, 0)) + SUM_VARIANCE_SLACK
         away = 0.5 * (np.vecmat(repeats, mean) - 1) ** 2 / after
         complete = believed[:, j] + np.vecmat(repeats, log_some) - away - 0.5 * np.log(2 * np.pi * after)
         evidence[:, j] = np.where(leading[:, j], complete, evidence[:, j])
-        waiting &= ~leading & (at_most > evidence.max(axis=-1, keepdims=True) - HOPELESS)
+        waiting &= ~leading & (at_most > evidence.max(axis=-1, keepdims=True) - HOPELESS_NATS)
         if not waiting.any():
             return evidence
 
@@ -501,7 +501,7 @@ def expected(problem: Problem, theta: Array, posterior: Array, target: str, beli
     values, repeats, n, p, q, exclusive = problem
     mu = q + problem.gain * theta
     noise = np.sqrt(q * (1 - q) / n) / abs(problem.gain) + 1 / n
-    few = problem.k < MANY
+    few = problem.k < ANSWERS_FOR_SHRINKAGE
     phi = theta if few else (theta + noise) ** beliefs.tilt
     furthest = np.inf if few else beliefs.furthest
     column = theta[..., np.newaxis]
@@ -543,7 +543,9 @@ def tilted(posterior: Array, phi: Array, repeats: Array, amounts: Array, furthes
         return np.asarray(tilt / tilt.sum(axis=-2, keepdims=True))
 
     for _ in range(200):
-        there = (np.abs(excess) <= 1e-13) & ~strays | (far - near <= np.where(strays, COARSE_ROOT, 1e-15) * root)
+        there = (np.abs(excess) <= 1e-13) & ~strays | (
+            far - near <= np.where(strays, STRAY_TILT_TOLERANCE, 1e-15) * root
+        )
         if there.all():
             break
         g = slice(None) if not there.any() else np.flatnonzero(~there)

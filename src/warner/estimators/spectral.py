@@ -43,20 +43,23 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Mask
     from warner.designs.facts import ChannelOperator
 
-IMPOSSIBLE = 1e-140  # a probability that counts as zero: the square of its reciprocal is still a double
-FLATTEST = 1e-12  # the least curvature of the metric, against its largest
-FAR, FIRST = 3.0, 6  # the largest g down to which the first passes, so many at most, are those of EM
-RENEWED, EVERY = (3, 10), 25  # accepted steps after which the metric is taken anew, and then again and again
-PATIENCE = 12  # steps without a smaller gap, after which it is taken anew as well
-LULLS = 2  # times that this may happen at the level of rounding: there is no more to gain
-MEMORY = 8  # steps; the least log-likelihood among them must be surpassed
-ASCENT = 1e-4  # the part of what the slope promises that a step must bring
-WILD = 10.0  # times; a step must not make the largest g larger than so, or it nearly rules out what was reported
-SHORTEST = 1e-3  # the least part of a step that is tried
-RECENT = 4  # steps, of which the shortest length is taken
-LONGEST = 1e8  # the largest factor on what the metric says, and the reciprocal of the least
-ROUNDED = 1e-15  # of a log-likelihood per report, relative
-ROUNDED_GAP = 1e-12  # nats per report, below which sums of doubles may tell no more
+IMPOSSIBLE_PROBABILITY = 1e-140  # a probability that counts as zero: the square of its reciprocal is still a double
+LEAST_CURVATURE = 1e-12  # the least curvature of the metric, against its largest
+EM_GROWTH, EM_PASSES = 3.0, 6  # the largest g down to which the first passes, so many at most, are those of EM
+METRIC_STEPS, METRIC_EVERY = (
+    (3, 10),
+    25,
+)  # accepted steps after which the metric is taken anew, and then again and again
+STALE_STEPS = 12  # steps without a smaller gap, after which it is taken anew as well
+LULLS_AT_ROUNDING = 2  # times that this may happen at the level of rounding: there is no more to gain
+NONMONOTONE_STEPS = 8  # steps; the least log-likelihood among them must be surpassed
+SUFFICIENT_ASCENT = 1e-4  # the part of what the slope promises that a step must bring
+WILDEST_GROWTH = 10.0  # times the largest g before a step: beyond, it nearly rules out what was reported
+SHORTEST_PART = 1e-3  # the least part of a step that is tried
+LENGTHS_COMPARED = 4  # steps, of which the shortest length is taken
+LONGEST_LENGTH = 1e8  # the largest factor on what the metric says, and the reciprocal of the least
+VALUE_ROUNDING = 1e-15  # of a log-likelihood per report, relative
+GAP_ROUNDING = 1e-12  # nats per report, below which sums of doubles may tell no more
 
 
 class Point(NamedTuple):
@@ -118,7 +121,7 @@ class Blocks:
         for operator, amounts in self.blocks:
             n += float(amounts.sum())
             expected = np.where(amounts > 0, operator.forward(shares), 1.0)  # what nobody reported does not count
-            if value == -math.inf or expected.min(initial=1.0) <= IMPOSSIBLE:
+            if value == -math.inf or expected.min(initial=1.0) <= IMPOSSIBLE_PROBABILITY:
                 value = -math.inf
                 continue
             ratio = amounts / expected
@@ -162,18 +165,18 @@ def climbed(likelihood: Likelihood, start: Array, *, gap: float = 1e-6, passes: 
     values, gaps = [point.value], [point.gap]
     metric, length, lengths = _metric(point), 1.0, list[float]()
     stale = lulls = 0
-    while gaps[-1] > gap and used < passes and lulls < LULLS:
+    while gaps[-1] > gap and used < passes and lulls < LULLS_AT_ROUNDING:
         taken = len(gaps)  # steps, with this one
-        due = taken in RENEWED or taken % EVERY == 0 or stale + 1 >= PATIENCE
+        due = taken in METRIC_STEPS or taken % METRIC_EVERY == 0 or stale + 1 >= STALE_STEPS
         direction = projected(theta + length * (point.growth - 1) / metric, metric=metric) - theta
-        floor = min(values[-MEMORY:]) - ROUNDED * (1 + abs(point.value))
+        floor = min(values[-NONMONOTONE_STEPS:]) - VALUE_ROUNDING * (1 + abs(point.value))
         tried, ahead, tries = _searched(likelihood, theta, point, direction, floor, squares=due, passes=passes - used)
         used += tries
         if ahead is None and used < passes:
             # No step in this metric is good: take one of EM, which never falls, and begin anew from there.
             tried = theta * point.growth / (theta @ point.growth)
             ahead = likelihood.at(tried, squares=True)
-            used, stale, lulls = used + 1, PATIENCE - 1, lulls + (tries == 0)
+            used, stale, lulls = used + 1, STALE_STEPS - 1, lulls + (tries == 0)
         if ahead is None:
             break
         step, change = tried - theta, point.growth - ahead.growth
@@ -186,8 +189,8 @@ def climbed(likelihood: Likelihood, start: Array, *, gap: float = 1e-6, passes: 
         if point.squares is None:
             length = _length(step, change, metric, theta > 0, lengths)
             continue
-        lulls += stale >= PATIENCE and summit.gap <= ROUNDED_GAP * point.n
-        metric, length, stale = _metric(point), 1.0, stale % PATIENCE
+        lulls += stale >= STALE_STEPS and summit.gap <= GAP_ROUNDING * point.n
+        metric, length, stale = _metric(point), 1.0, stale % STALE_STEPS
     return Fit(
         best,
         gap=summit.gap,
@@ -210,7 +213,7 @@ def _begun(likelihood: Likelihood, start: Array, passes: int) -> tuple[Array, Po
         point, used = likelihood.at(theta, squares=True), 2
         if point.value == -math.inf:
             raise ValueError("reports must be possible, but some have a likelihood of zero after every answer")
-    while point.growth.max() > FAR and used < min(FIRST, passes):
+    while point.growth.max() > EM_GROWTH and used < min(EM_PASSES, passes):
         theta = theta * point.growth / (theta @ point.growth)
         point, used = likelihood.at(theta, squares=True), used + 1
     return theta, point, used
@@ -219,7 +222,7 @@ def _begun(likelihood: Likelihood, start: Array, passes: int) -> tuple[Array, Po
 def _metric(point: Point) -> Array:
     assert point.squares is not None
     largest = float(point.squares.max())  # zero only where no report tells one answer from another
-    return np.maximum(point.squares, FLATTEST * (largest or 1.0))
+    return np.maximum(point.squares, LEAST_CURVATURE * (largest or 1.0))
 
 
 def _searched(
@@ -227,9 +230,9 @@ def _searched(
 ) -> tuple[Array, Point | None, int]:
     """Go along the direction, by shorter and shorter parts of it, until the log-likelihood rises above the floor."""
     slope = float((point.growth - 1) @ direction)
-    steepest = WILD * max(float(point.growth.max()), 1.0)
+    steepest = WILDEST_GROWTH * max(float(point.growth.max()), 1.0)
     part, used = 1.0, 0
-    while slope > 0 and part >= SHORTEST and used < passes:
+    while slope > 0 and part >= SHORTEST_PART and used < passes:
         tried = np.maximum(theta + part * direction, 0)
         tried /= tried.sum()
         ahead = likelihood.at(tried, squares=squares)
@@ -238,7 +241,7 @@ def _searched(
         if ahead.growth.max() <= steepest:
             onward = float((ahead.growth - 1) @ direction)
             # Concave: what the slope is at the end it was at least all the way, which rounding hides less.
-            if ahead.value >= floor + ASCENT * part * slope or onward >= ASCENT * slope:
+            if ahead.value >= floor + SUFFICIENT_ASCENT * part * slope or onward >= SUFFICIENT_ASCENT * slope:
                 return tried, ahead, used
         part *= min(max(slope / (slope - onward), 0.1), 0.5)
     return theta, None, used
@@ -250,10 +253,10 @@ def _length(step: Array, change: Array, metric: Array, free: Mask, lengths: list
     The short one looks at the part of the change that lies in the face of the simplex where the shares are.
     """
     curved = float(step @ change)
-    long = float(step @ (metric * step)) / curved if curved > 0 else LONGEST
+    long = float(step @ (metric * step)) / curved if curved > 0 else LONGEST_LENGTH
     inverse = free / metric
     within = np.where(free, change - (inverse @ change) / inverse.sum(), 0.0)
     curved = float(step @ within)
-    lengths.append(curved / float(within @ (within / metric)) if curved > 0 else LONGEST)
-    length = min(lengths[-RECENT:]) if lengths[-1] < long / 2 else long
-    return min(max(length, 1 / LONGEST), LONGEST)
+    lengths.append(curved / float(within @ (within / metric)) if curved > 0 else LONGEST_LENGTH)
+    length = min(lengths[-LENGTHS_COMPARED:]) if lengths[-1] < long / 2 else long
+    return min(max(length, 1 / LONGEST_LENGTH), LONGEST_LENGTH)

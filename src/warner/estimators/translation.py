@@ -38,14 +38,14 @@ from warner.searching import bisected_each
 if TYPE_CHECKING:
     from warner.arrays import Array, Integers, Mask
 
-BEYOND = 1.0  # standard errors that are allowed beyond the largest of K errors
-NEWTON_STEPS = 8
-BISECTIONS = 60
+ERRORS_ALLOWED = 1.0  # standard errors that are allowed beyond the largest of K errors
+TRANSLATION_STEPS = 8
+TRANSLATION_BISECTIONS = 60
 
 
 def errors_allowed(k: int) -> float:
     """Give D, the number of standard errors that a share among k may be away from its unbiased estimate."""
-    return float(ndtri(1 - 0.5 / k)) + BEYOND
+    return float(ndtri(1 - 0.5 / k)) + ERRORS_ALLOWED
 
 
 def deviance(counts: Array, n: Array, mu: Array) -> Array:
@@ -72,7 +72,7 @@ def lower_limit(counts: Array, n: Array, errors: Array | float) -> Array:
     # Two starts, for large counts and for small ones, whose deviance is at least 2c (log(c / n mu) - 1).
     least = np.sqrt(np.exp(np.maximum(-1 - np.square(errors) / (2 * some), -600)) * counts / n)
     u = 2 * full * np.arcsin(np.maximum(np.sin(np.maximum(np.arcsin(root) - errors / (2 * full), 0)), least))
-    for _ in range(NEWTON_STEPS):
+    for _ in range(TRANSLATION_STEPS):
         mu = np.square(np.sin(u / (2 * full)))
         score = (counts - n * mu) / np.sqrt(np.maximum(n * mu * (1 - mu), SMALLEST))
         distance = np.sqrt(deviance(counts, n, mu))
@@ -118,7 +118,7 @@ def least_errors(counted: Counted, k: int) -> Array:
     too_few, enough = errors, errors.copy()
     while not (allowed := counted.allow_a_distribution(enough)).all():
         too_few, enough = np.where(allowed, too_few, enough), np.where(allowed, enough, 2 * enough)
-    _, enough = bisected_each(counted.allow_a_distribution, too_few, enough, steps=BISECTIONS)
+    _, enough = bisected_each(counted.allow_a_distribution, too_few, enough, steps=TRANSLATION_BISECTIONS)
     return np.where(tight, enough, errors)
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.estimators.auto import COMPARED
+from warner.estimators.auto import METHODS_COMPARED
 from warner.estimators.methods import METHODS, SHRUNK, UNBIASED, has_turned, many_answers
 from warner.estimators.own import described
 from warner.words import conjoined, counted
@@ -96,7 +96,7 @@ def _for_whom(tally: Collected) -> str:
     if any(design.symmetry is None for design in designs):
         return f" This bound holds for the estimator {UNBIASED}."
     exclusive = all(design.exclusive for design in designs)
-    names = sorted({UNBIASED, *COMPARED}) + [SHRUNK] * (many_answers(tally) or not exclusive)
+    names = sorted({UNBIASED, *METHODS_COMPARED}) + [SHRUNK] * (many_answers(tally) or not exclusive)
     bounds = {name: METHODS[name].fake_bound(tally) for name in names}
     once, twice, without = ([name for name in names if bounds[name] == times] for times in (1, 2, None))
     if not without:

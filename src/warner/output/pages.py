@@ -15,7 +15,7 @@ import numpy as np
 from warner.documents import written_whole
 from warner.estimators import METHODS
 from warner.estimators.methods import BIAS
-from warner.estimators.own import UNKNOWN, described
+from warner.estimators.own import UNKNOWN_METHOD, described
 from warner.output.canvas import NARROW, WIDTH
 from warner.output.estimate_plots import DEFAULT_TITLE, svg
 from warner.output.headlines import headline, warnings
@@ -435,7 +435,7 @@ def _certificate(estimate: Estimate) -> str:
         return f"no distribution is more likely than this one{bound}{where}"
     if not _counted_once(estimate.tally):
         return f"none: {NO_LIKELIHOOD}"
-    if described(estimate.method) is UNKNOWN and not estimate.choices:
+    if described(estimate.method) is UNKNOWN_METHOD and not estimate.choices:
         return f"none: {estimate.method} is an estimator of the user's own"
     if not estimate.choices and not described(estimate.method).valid:
         return f"none: {estimate.method} does not maximize the likelihood"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.estimators.auto import COMPARED
+from warner.estimators.auto import METHODS_COMPARED
 from warner.inference.intervals import Confidence
 from warner.inference.two_answers import remainder
 from warner.typesetting import Printed, amount_cells, count_cells, labels, share_columns
@@ -244,7 +244,7 @@ def _predicted(estimate: Estimate) -> str:
         listed = ", ".join(f"{other} {error:.0e}" for other, error in errors.items())
         return f"auto took {name}; predicted squared errors (orders of magnitude): {listed}"
     taken = [choice.method for choice in choices]
-    listed = ", ".join(f"{name} in {taken.count(name)}" for name in COMPARED if name in taken)
+    listed = ", ".join(f"{name} in {taken.count(name)}" for name in METHODS_COMPARED if name in taken)
     shown = "; ".join(
         ", ".join(f"{name} {error:.0e}" for name, error in choice.errors.items()) for choice in choices[:GROUPS_TOLD]
     )

@@ -18,7 +18,7 @@ from warner.arrays import LARGEST_TOTAL
 from warner.designs import MECHANISMS, RandomizedResponse
 from warner.designs.contract import Design
 from warner.estimators import METHODS, UNBIASED
-from warner.estimators.auto import COMPARED, SURVEYS, predicted_errors
+from warner.estimators.auto import METHODS_COMPARED, SIMULATED_SURVEYS, predicted_errors
 from warner.inference.intervals import Confidence, positions_of
 from warner.planning.advice import advice
 from warner.planning.mechanisms import Mechanisms, candidates
@@ -438,10 +438,14 @@ def _predicted_errors(precision: Precision, people: int, rng: np.random.Generato
         return {}
     told = not precision.untold.size
     known = {UNBIASED: precision.error(float(people))} if told else {}
-    if not design.simulated_at_once and SURVEYS * people * design.k > SIMULATED_CELLS:  # person by person: minutes
+    if (
+        not design.simulated_at_once and SIMULATED_SURVEYS * people * design.k > SIMULATED_CELLS
+    ):  # person by person: minutes
         return known
     generator = seeded_by(np.append(population, [people, design.epsilon])) if rng is None else rng
-    methods = [name for name in COMPARED if told or METHODS[name].likelihood]  # the others undo the randomization
+    methods = [
+        name for name in METHODS_COMPARED if told or METHODS[name].likelihood
+    ]  # the others undo the randomization
     squared = predicted_errors(population, [(design, people)], rng=generator, methods=methods)
     return known | {name: math.sqrt(error / design.k) for name, error in squared.items()}
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.designs.contract import IDENTIFIED
+from warner.designs.contract import INVERSE_TOLERANCE
 from warner.designs.tables import pseudo_inverse
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def debiasing(table: Array, shares: Array) -> Array | None:
     matrix = np.zeros(table.shape[::-1])
     # With S = D^(1/2): S (CS)^+ = S S C' (C S S C')^-1, without squaring the condition of C.
     matrix[possible] = pseudo_inverse(table[:, possible] / scale) / scale[:, np.newaxis]
-    return matrix if np.abs(table @ matrix - np.eye(len(table))).max() <= IDENTIFIED else None
+    return matrix if np.abs(table @ matrix - np.eye(len(table))).max() <= INVERSE_TOLERANCE else None
 
 
 def debiased(rows: Observations, shares: Array) -> Array | None:

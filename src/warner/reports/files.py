@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import narwhals as nw
 
-from warner.designs.labels import HALF
+from warner.designs.labels import LONE_SURROGATE
 from warner.documents import format_of, is_pipe
 from warner.memory import refuse_small_address_space
 from warner.reports.formats import LABELLED, TEXTS, kind_of, refuse_foreign
@@ -86,7 +86,7 @@ def header(name: str, delimiter: str | None = None, *, secret: bool = False) -> 
             f"{name} is not a CSV file in UTF-8: its first line is binary. If it is text, give its encoding, such as "
             'encoding="utf-16"'
         )
-    if HALF.search(record):
+    if LONE_SURROGATE.search(record):
         raise ValueError(f'{name} is not UTF-8, in its first line; give its encoding, such as encoding="cp1252"')
     mark = delimiter_of(record) if delimiter is None else delimiter
     names = next(csv.reader(io.StringIO(record, newline=""), delimiter=mark))

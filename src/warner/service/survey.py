@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from warner.designs import design_from_dict, load_design
 from warner.designs.exact import double_not_below, log_ratio, shown_up
-from warner.designs.labels import SAFE, first_and_last
+from warner.designs.labels import LARGEST_JSON_INTEGER, first_and_last
 from warner.documents import Document, checked, document, loaded, parsed, refuse_other_fields, resolved, save_text
 from warner.service.counters import Layout
 from warner.words import shortened
@@ -256,7 +256,7 @@ def survey_from_json(text: str, folder: Path | None = None) -> Survey:
         raise ValueError(f'language must be a language tag such as "en" or "pt-BR", but got {_got(fields["language"])}')
     if fields["keep"] != "counts":
         raise ValueError(f'keep must be "counts": version 1 keeps nothing else, but got {_got(fields["keep"])}')
-    if type(fields["batch"]) is not int or not 1 <= fields["batch"] <= SAFE:
+    if type(fields["batch"]) is not int or not 1 <= fields["batch"] <= LARGEST_JSON_INTEGER:
         raise ValueError(f"batch must be a whole number of at least {LEAST_BATCH}, but got {_got(fields['batch'])}")
     if fields["access"] not in ACCESSES:
         raise ValueError(f'access must be "open" or "invited", but got {_got(fields["access"])}')
@@ -293,7 +293,9 @@ def survey_from_json(text: str, folder: Path | None = None) -> Survey:
 
 def _refuse_options(fields: Document) -> None:
     """Refuse a number to stop at, a time or a form of address that makes no sense; `fields` are those of a survey."""
-    if "stop" in fields and (type(fields["stop"]) is not int or not fields["batch"] <= fields["stop"] <= SAFE):
+    if "stop" in fields and (
+        type(fields["stop"]) is not int or not fields["batch"] <= fields["stop"] <= LARGEST_JSON_INTEGER
+    ):
         raise ValueError(
             f"stop must be a whole number of responses, at least as many as batch ({fields['batch']:,}) and below "
             f"2^53, but got {_got(fields['stop'])}; leave it out to close the survey by hand"
@@ -363,7 +365,7 @@ def _design(given: Any, where: str, folder: Path | None) -> Design:
 def _refuse_choices(question: Question, where: str) -> None:
     design = question.design
     labels = (*design.domain, *design.columns) if design.k <= MOST_CELLS else ()
-    if any(isinstance(label, int) and abs(label) > SAFE for label in labels):
+    if any(isinstance(label, int) and abs(label) > LARGEST_JSON_INTEGER for label in labels):
         raise ValueError(f"labels of {where} must be whole numbers below 2^53, or strings: JavaScript rounds others")
     if any(isinstance(label, str) and not _encodable(label) for label in labels):
         raise ValueError(f"labels of {where} must be texts that UTF-8 can hold, without half characters")

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from references import reference
 from tables import exact
 from warner import RandomizedResponse, SubsetSelection, Tally, check, estimate, plan, simulate, tally
-from warner.designs import REPEATED, Design, Memoized, design_from_dict, design_from_json
-from warner.designs.repeated.rounds import EXACT_BITS, power_not_above
+from warner.designs import REPEATED_DESIGNS, Design, Memoized, design_from_dict, design_from_json
+from warner.designs.repeated.rounds import EXACT_POWER_BITS, power_not_above
 from warner.designs.structured.hashing import LocalHashing
 from warner.designs.unary import UnaryEncoding
 
@@ -234,7 +234,7 @@ budgets = st.tuples(st.floats(0.01, 8), st.floats(0.01, 0.99)).map(lambda pair: 
 @given(budgets, st.integers(2, 50), st.sampled_from(["l grr", "l sue", "l osue", "loloha"]))
 def test_both_epsilons_are_used_and_never_exceeded(epsilons: tuple[float, float], k: int, name: str) -> None:
     eps_infinity, eps_first = epsilons
-    design = REPEATED[name](k, eps_infinity=eps_infinity, eps_first=eps_first)
+    design = REPEATED_DESIGNS[name](k, eps_infinity=eps_infinity, eps_first=eps_first)
     assert eps_infinity * (1 - 1e-9) <= design.eps_infinity <= eps_infinity
     assert eps_first * (1 - 1e-9) <= design.eps_first <= eps_first
     assert design.eps_after(1) == design.eps_first == design.epsilon
@@ -248,18 +248,18 @@ def test_both_epsilons_are_used_and_never_exceeded(epsilons: tuple[float, float]
 def test_more_reports_reveal_more_but_never_more_than_eps_infinity(
     epsilons: tuple[float, float], reports: list[int], name: str
 ) -> None:
-    design = REPEATED[name](3, eps_infinity=epsilons[0], eps_first=epsilons[1])
+    design = REPEATED_DESIGNS[name](3, eps_infinity=epsilons[0], eps_first=epsilons[1])
     few, many = sorted(reports)
     assert design.eps_first <= design.eps_after(few) <= design.eps_after(many) <= design.eps_infinity
 
 
 def test_powers_are_exact_while_short_and_rounded_down_beyond() -> None:
     ratio = Fraction(2**52 - 5, 2**52)
-    for exponent in (1, 7, EXACT_BITS // 53, EXACT_BITS // 53 + 1, 2000):
+    for exponent in (1, 7, EXACT_POWER_BITS // 53, EXACT_POWER_BITS // 53 + 1, 2000):
         power = power_not_above(ratio, exponent)
         assert power <= ratio**exponent
         assert power >= ratio**exponent - Fraction(1, 2**490)
-        assert (power == ratio**exponent) == (exponent * 53 <= EXACT_BITS)
+        assert (power == ratio**exponent) == (exponent * 53 <= EXACT_POWER_BITS)
     assert power_not_above(Fraction(1, 3), 10**12) == 0
 
 

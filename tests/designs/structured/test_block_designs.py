@@ -362,11 +362,11 @@ def test_the_variance_of_very_many_sets_is_the_average_one(monkeypatch: pytest.M
     plain = design.readout(counts, n, sets)
     exact = design.readout(counts, n, sets, histogram=histogram)
     assert not np.allclose(plain.error, exact.error)  # type: ignore[arg-type]
-    monkeypatch.setattr("warner.designs.structured.block_designs.SETS_CELLS", 10)
+    monkeypatch.setattr("warner.designs.structured.block_designs.MOST_SET_REPORTS", 10)
     assert_allclose(design.readout(counts, n, sets, histogram=histogram).error, plain.error)  # type: ignore[arg-type]
     # Some sets at a time is the same as all at once.
-    monkeypatch.setattr("warner.designs.structured.block_designs.SETS_CELLS", 10**6)
-    monkeypatch.setattr("warner.designs.structured.block_designs.ROWS_CELLS", 1)
+    monkeypatch.setattr("warner.designs.structured.block_designs.MOST_SET_REPORTS", 10**6)
+    monkeypatch.setattr("warner.designs.structured.block_designs.SET_REPORTS_AT_ONCE", 1)
     assert_allclose(design.readout(counts, n, sets, histogram=histogram).error, exact.error)  # type: ignore[arg-type]
 
 

@@ -41,7 +41,7 @@ FORMAT = "warner memo"
 VERSION = 1
 SECRET_BYTES = 32
 DIGEST_BYTES = 16
-PERSON = b"warner memo"  # what keeps these hashes apart from all others, as BLAKE2b has it
+BLAKE2_PERSON = b"warner memo"  # what keeps these hashes apart from all others, as BLAKE2b has it
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ class SecretMemo(Memo):
 
     def _bytes(self, purpose: bytes, key: bytes) -> RandomBytes:
         """Give a source of bytes that are always the same: 64 of BLAKE2b for each number that is counted up."""
-        begun = hashlib.blake2b(bytes.fromhex(self._fingerprint), key=self.secret, person=PERSON)
+        begun = hashlib.blake2b(bytes.fromhex(self._fingerprint), key=self.secret, person=BLAKE2_PERSON)
         begun.update(purpose + b"\0" + key)
         waiting = bytearray()
         counter = itertools.count()
@@ -287,7 +287,9 @@ def _memoized(design: Design) -> Memoized:
 
 
 def _digest(salt: bytes, key: int) -> str:
-    return hashlib.blake2b(key.to_bytes(8, "little"), key=salt, digest_size=DIGEST_BYTES, person=PERSON).hexdigest()
+    return hashlib.blake2b(
+        key.to_bytes(8, "little"), key=salt, digest_size=DIGEST_BYTES, person=BLAKE2_PERSON
+    ).hexdigest()
 
 
 def _is_hexadecimal(text: object, size: int) -> bool:

@@ -69,8 +69,8 @@ if TYPE_CHECKING:
 STAGES: dict[str, type[Design]] = {
     design.mechanism: design for design in (RandomizedResponse, UnaryEncoding, LocalHashing)
 }
-LONGEST = 10**12  # reports of one person
-SHOWN_UP_TO = 10**9  # reports in a table
+MOST_REPORTS_PER_PERSON = 10**12  # reports of one person
+MOST_REPORTS_IN_TABLE = 10**9  # reports in a table
 
 
 def of_one_round(fact: str) -> Any:
@@ -281,12 +281,15 @@ class Memoized(Design):
         >>> round(survey.eps_after(2), 6)  # ln(7/3) = 0.847297...
         0.847298
         """
-        return double_not_below(self._spent_after(whole_number("reports", reports, 1, LONGEST)))
+        return double_not_below(self._spent_after(whole_number("reports", reports, 1, MOST_REPORTS_PER_PERSON)))
 
     def table(self) -> dict[str, Counts]:
         """Give columns: numbers of reports of an unchanged answer, up to where they tell all, and their epsilon."""
         reports = [1]
-        while shown_up(self._spent_after(reports[-1]), 4) != self.first.shown_epsilon() and reports[-1] < SHOWN_UP_TO:
+        while (
+            shown_up(self._spent_after(reports[-1]), 4) != self.first.shown_epsilon()
+            and reports[-1] < MOST_REPORTS_IN_TABLE
+        ):
             reports.append(reports[-1] * 5 // 2 if str(reports[-1])[0] == "2" else reports[-1] * 2)
         return {"reports": np.array(reports), "epsilon": np.array([self.eps_after(number) for number in reports])}
 
@@ -407,7 +410,7 @@ def _l_sue(domain: Domain, *, eps_infinity: Number, eps_first: Number) -> Memoiz
 
 
 # The names of the literature, and how such a design is made
-REPEATED: dict[str, Callable[..., Memoized]] = {
+REPEATED_DESIGNS: dict[str, Callable[..., Memoized]] = {
     "l grr": Memoized.response,
     "l osue": _l_osue,
     "l sue": _l_sue,

@@ -36,7 +36,7 @@ import numpy as np
 from warner.designs.draws import Compared, bernoulli
 from warner.designs.exact import lowest_terms, probability
 from warner.designs.repeated.rounds import Rounds, power_not_above
-from warner.designs.unary import CELLS, UnaryEncoding
+from warner.designs.unary import BITS_AT_ONCE, UnaryEncoding
 
 if TYPE_CHECKING:
     from warner.arrays import Counts, Integers
@@ -93,7 +93,7 @@ class BitRounds(Rounds):
     def again(self, responses: Counts, hashes: Integers, random_bytes: RandomBytes) -> Counts:
         """Draw each bit again; as many draws whatever the bits are."""
         reports, rates = np.empty_like(responses), (self.second.one, self.second.zero)
-        step = max(1, CELLS // self.keys)
+        step = max(1, BITS_AT_ONCE // self.keys)
         for start in range(0, len(responses), step):
             part = slice(start, start + step)
             bits = np.unpackbits(responses[part], axis=1, count=self.keys).astype(bool)

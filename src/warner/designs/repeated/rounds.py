@@ -67,8 +67,8 @@ if TYPE_CHECKING:
     from warner.designs.forms import Form
     from warner.designs.structured.hashing import LocalHashing
 
-EXACT_BITS = 2**14  # binary digits of a power that is still written out
-FINE = 2**512  # beyond, powers are multiples of one part in so many
+EXACT_POWER_BITS = 2**14  # binary digits of a power that is still written out
+POWER_DENOMINATOR = 2**512  # beyond, powers are multiples of one part in so many
 
 
 class Rounds(ABC):
@@ -277,14 +277,14 @@ class HashRounds(Rounds):
 
 def power_not_above(ratio: Fraction, exponent: int) -> Fraction:
     """Give a power of a ratio below 1: exactly while it is short, else rounded down, so that epsilon errs upwards."""
-    if exponent * ratio.denominator.bit_length() <= EXACT_BITS:
+    if exponent * ratio.denominator.bit_length() <= EXACT_POWER_BITS:
         return ratio**exponent
-    power, square = FINE, ratio.numerator * FINE // ratio.denominator
+    power, square = POWER_DENOMINATOR, ratio.numerator * POWER_DENOMINATOR // ratio.denominator
     while exponent:
         if exponent % 2:
-            power = power * square // FINE
-        square, exponent = square * square // FINE, exponent // 2
-    return Fraction(power, FINE)
+            power = power * square // POWER_DENOMINATOR
+        square, exponent = square * square // POWER_DENOMINATOR, exponent // 2
+    return Fraction(power, POWER_DENOMINATOR)
 
 
 def second_odds(first: tuple[int, int], eps_first: Number, keys: int, *, half: bool = False) -> tuple[int, int]:

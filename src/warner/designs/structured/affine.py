@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from warner.designs.draws import CHUNK, uniform
+from warner.designs.draws import REPORTS_AT_ONCE, uniform
 from warner.designs.exact import odds_from_epsilon
 from warner.designs.facts import Symmetry
 from warner.designs.forms import HashForm
@@ -158,8 +158,8 @@ class AffineHashing(OddsDesign):
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
         """Draw one function and one hash for each answer: a row of three whole numbers."""
         (a, b), reports = self.odds, np.empty((answers.size, 3), dtype=np.int64)
-        for start in range(0, answers.size, CHUNK):
-            rows, truth = reports[start : start + CHUNK], answers[start : start + CHUNK]
+        for start in range(0, answers.size, REPORTS_AT_ONCE):
+            rows, truth = reports[start : start + REPORTS_AT_ONCE], answers[start : start + REPORTS_AT_ONCE]
             rows[:, 0] = uniform(truth.size, self.prime - 1, random_bytes) + np.uint64(1)
             rows[:, 1] = uniform(truth.size, self.prime, random_bytes)
             drawn = uniform(truth.size, a + (self.values - 1) * b, random_bytes).astype(np.int64)

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from warner.designs.channel import Channel
-from warner.designs.contract import CHANNEL_LIMIT
+from warner.designs.contract import LARGEST_CHANNEL, PEOPLE_AT_ONCE
 from warner.designs.facts import Bounds, ChannelOperator, Sums, Symmetry
 from warner.designs.forms import LabelForm
 from warner.designs.histograms import uniform_histograms
@@ -44,10 +44,9 @@ if TYPE_CHECKING:
     from warner.designs.contract import Sufficient
     from warner.designs.symmetric import Symmetric
 
-SETS_CELLS = 2**25  # sets of answers times reports, up to which the spread of each set is taken from the reports
-FINEST = 52  # bits to which sums of weights are kept
-ROWS_CELLS = 2**22  # of these at a time
-DRAWN = 2**16  # people drawn at a time in a simulation
+MOST_SET_REPORTS = 2**25  # sets of answers times reports, up to which the spread of each set is taken from the reports
+WEIGHT_BITS = 52  # bits to which sums of weights are kept
+SET_REPORTS_AT_ONCE = 2**22  # of these at a time
 
 
 class BlockParameters(NamedTuple):
@@ -153,9 +152,9 @@ class BlockDesign(OddsDesign):
         if histogram.dtype.kind != "f":
             return self.sums_around(histogram)[..., : self.k]
         _, exponent = np.frexp(histogram.sum(axis=-1, keepdims=True))
-        whole = np.rint(np.ldexp(histogram, FINEST - exponent)).astype(np.int64)
+        whole = np.rint(np.ldexp(histogram, WEIGHT_BITS - exponent)).astype(np.int64)
         support = self.sums_around(whole)[..., : self.k].astype(np.float64)
-        return np.asarray(np.ldexp(support, exponent - FINEST))
+        return np.asarray(np.ldexp(support, exponent - WEIGHT_BITS))
 
     def counted(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
@@ -214,13 +213,13 @@ class BlockDesign(OddsDesign):
 
     @property
     def _small(self) -> bool:
-        return max(self.k, self.blocks.number) <= CHANNEL_LIMIT
+        return max(self.k, self.blocks.number) <= LARGEST_CHANNEL
 
     def as_channel(self) -> Channel:
         if not self._small:
             raise ValueError(
-                f"the design must have at most {CHANNEL_LIMIT} answers and possible reports to be written as a table, "
-                f"but got {self.k:,} and {self.blocks.number:,}"
+                f"the design must have at most {LARGEST_CHANNEL} answers and possible reports to be written as a "
+                f"table, but got {self.k:,} and {self.blocks.number:,}"
             )
         a, b = self.odds
         reports = range(self.blocks.number)
@@ -237,7 +236,7 @@ class BlockDesign(OddsDesign):
         With one report more, spread over all blocks, so that it is never 0. From counts alone, or for very many sets,
         the average law of three points must do.
         """
-        if histogram is None or len(sets) * self.blocks.number > SETS_CELLS:
+        if histogram is None or len(sets) * self.blocks.number > MOST_SET_REPORTS:
             return super()._variance(sets, minus, mean, square, n, histogram)
         variance = np.empty_like(mean)
         for places, _, support in self._weighted_support(sets, minus):
@@ -252,7 +251,7 @@ class BlockDesign(OddsDesign):
         a - b times that of the blocks with x; it depends on which answers a set has. The shares of people that it is
         averaged with have one person more, spread over all answers.
         """
-        if len(sets) * self.blocks.number > SETS_CELLS:
+        if len(sets) * self.blocks.number > MOST_SET_REPORTS:
             return super()._noise(sets, minus, square, counts, n)
         (a, b), gain = self._levels, self.symmetry.gain
         held = np.maximum((counts / n - self.q) / gain, 0) + 1 / (n * self.k)
@@ -266,7 +265,7 @@ class BlockDesign(OddsDesign):
 
     def _weighted_support(self, sets: Sets, minus: Sets | None) -> Iterator[tuple[range, Array, Array]]:
         """Go through the sets, some at a time: weights of the answers that sum to zero, and what each block has."""
-        step = max(1, ROWS_CELLS // self.blocks.points)
+        step = max(1, SET_REPORTS_AT_ONCE // self.blocks.points)
         for start in range(0, len(sets), step):
             places = range(start, min(start + step, len(sets)))
             weights = np.zeros((len(places), self.k))
@@ -309,8 +308,8 @@ class BlockDesign(OddsDesign):
             rows[:, blocks] += uniform_histograms(kept[:, answer], with_one, rng)
             kept[:, answer] = 0
         ends = kept.cumsum()  # of everybody who is left, answer by answer and row by row
-        for start in range(0, int(kept.sum()), DRAWN):
-            who = np.arange(start, min(start + DRAWN, int(ends[-1])))
+        for start in range(0, int(kept.sum()), PEOPLE_AT_ONCE):
+            who = np.arange(start, min(start + PEOPLE_AT_ONCE, int(ends[-1])))
             row, answers = np.divmod(ends.searchsorted(who, side="right"), self.k)
             np.add.at(rows, (row, self.block_with(answers, rng.integers(with_one, size=who.size))), 1)
         return rows.reshape(*shape, number)

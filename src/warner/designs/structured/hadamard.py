@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.designs.draws import CHUNK, uniform
+from warner.designs.draws import REPORTS_AT_ONCE, uniform
 from warner.designs.odds import NumberReader, odds_or_epsilon, refuse_odds
 from warner.designs.structured.block_designs import BlockDesign, BlockParameters
 from warner.designs.structured.transforms import even_sums
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from warner.designs.exact import Number, Odds
     from warner.designs.labels import Domain, Labels
 
-MOST_BITS = 60
+LARGEST_ORDER_BITS = 60
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -100,7 +100,7 @@ class HadamardResponse(BlockDesign):
 
     @classmethod
     def _numbers(cls, k: int, number: NumberReader) -> dict[str, Any]:
-        return {"bits": number("bits", 2, MOST_BITS)}
+        return {"bits": number("bits", 2, LARGEST_ORDER_BITS)}
 
     @classmethod
     def _best(
@@ -171,12 +171,12 @@ class HadamardResponse(BlockDesign):
         """Draw one vector for each answer: one whole number below (a + b) 2^t decides."""
         a = self.odds[0]
         reports = np.empty_like(answers)
-        for start in range(0, answers.size, CHUNK):
-            points = answers[start : start + CHUNK] + 1
+        for start in range(0, answers.size, REPORTS_AT_ONCE):
+            points = answers[start : start + REPORTS_AT_ONCE] + 1
             drawn = uniform(points.size, self.draws[0], random_bytes).astype(np.int64)
             vectors = drawn & (2**self.bits - 1)
             wrong = _even(vectors, points) == (drawn >> self.bits >= a)
-            reports[start : start + CHUNK] = vectors ^ (wrong * (points & -points))
+            reports[start : start + REPORTS_AT_ONCE] = vectors ^ (wrong * (points & -points))
         return reports
 
     def _opening(self) -> str:

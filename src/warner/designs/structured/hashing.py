@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from warner.designs.draws import CHUNK, uniform
+from warner.designs.draws import REPORTS_AT_ONCE, uniform
 from warner.designs.facts import Ancillary
 from warner.designs.structured.affine import AffineHashing
 from warner.designs.structured.geometry import (
@@ -197,8 +197,8 @@ class LocalHashing(PrimeFieldDesign):
         """Draw one function and one hash for each answer: one whole number below D (a + (g-1) b) decides."""
         (a, b), field, total = self.odds, self.field, self.draws[0]
         reports = np.empty_like(answers)
-        for start in range(0, answers.size, CHUNK):
-            truth = answers[start : start + CHUNK]
+        for start in range(0, answers.size, REPORTS_AT_ONCE):
+            truth = answers[start : start + REPORTS_AT_ONCE]
             drawn = uniform(truth.size, total, random_bytes)
             drawn = drawn if drawn.dtype == object else drawn.astype(np.int64)  # chains may need wider numbers
             quotient = drawn // (a + (field - 1) * b)
@@ -208,7 +208,7 @@ class LocalHashing(PrimeFieldDesign):
             lies: Integers = (np.maximum(drawn - a, 0) // max(b, 1)).astype(np.int64)
             lies += lies >= hashes  # in their order, skipping the true one
             honest = (drawn < a).astype(bool, copy=False)
-            reports[start : start + CHUNK] = directions * field + np.where(honest, hashes, lies)
+            reports[start : start + REPORTS_AT_ONCE] = directions * field + np.where(honest, hashes, lies)
         return reports
 
     def ancillary(self) -> Ancillary | None:

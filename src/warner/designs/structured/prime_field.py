@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from warner.designs.labels import Domain, Labels
 
 LARGEST_FIELD = 2**31 - 1  # products of two of its elements are 64-bit integers
-LARGEST_CHOSEN = 2**22  # fields beyond can be given, but are not searched
+LARGEST_FIELD_SEARCHED = 2**22  # fields beyond can be given, but are not searched
 LARGEST_DIMENSION = 62
-NEARLY = 1e-9  # variances that floats cannot tell apart
+VARIANCE_TIE = 1e-9  # variances that floats cannot tell apart
 
 
 class PrimeFieldDesign(BlockDesign):
@@ -117,11 +117,11 @@ class PrimeFieldDesign(BlockDesign):
         Fields much larger than e^epsilon are never best, nor are those with more elements than there are answers.
         """
         if dimension is None:
-            enough = next_prime(min(k, LARGEST_CHOSEN))
+            enough = next_prime(min(k, LARGEST_FIELD_SEARCHED))
             largest = min(4 * a // b + 4, enough) if b else enough
         else:
             enough = cls._smallest_field(k, dimension)
-            largest = max(min(4 * a // b + 4, LARGEST_CHOSEN), enough) if b else enough
+            largest = max(min(4 * a // b + 4, LARGEST_FIELD_SEARCHED), enough) if b else enough
         fields = primes_up_to(largest).astype(np.float64)
         dimensions = np.full(fields.size, dimension or cls.least_dimension)
         while dimension is None and (short := cls._counts(fields, dimensions)[0] < k).any():
@@ -132,7 +132,7 @@ class PrimeFieldDesign(BlockDesign):
         other = b / scale * with_one + (a - b) / scale * with_two
         rest = a / scale * with_one + b / scale * (number - with_one) - other
         variance = np.where(points < k, np.inf, other * rest / ((a - b) / scale * (with_one - with_two)) ** 2)
-        near = np.flatnonzero(variance <= variance.min() * (1 + NEARLY))
+        near = np.flatnonzero(variance <= variance.min() * (1 + VARIANCE_TIE))
         spaces = [(int(fields[place]), int(dimensions[place])) for place in near]
         return min(spaces, key=lambda space: cls._blocks(*space).symmetry(a, b).variance_of_absent)
 
@@ -140,7 +140,7 @@ class PrimeFieldDesign(BlockDesign):
     def _smallest_field(cls, k: int, dimension: int) -> int:
         """Give a prime that has a point for each answer in this dimension, and is hardly larger than need be."""
         root = k ** (1 / (dimension + 1 - cls.least_dimension))
-        if root > LARGEST_CHOSEN:
+        if root > LARGEST_FIELD_SEARCHED:
             raise ValueError(f"dimension must be larger for {k:,} answers, but got {dimension}; leave it out")
         field = next_prime(max(2, int(root)))
         while cls._counts(field, dimension)[0] < k:

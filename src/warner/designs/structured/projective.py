@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.designs.draws import CHUNK, uniform
+from warner.designs.draws import REPORTS_AT_ONCE, uniform
 from warner.designs.structured.geometry import (
     VECTORS_ONE_BY_ONE,
     canonical_number,
@@ -142,15 +142,15 @@ class ProjectiveGeometry(PrimeFieldDesign):
         """Draw one hyperplane for each answer: one whole number below a r + b (V-r) decides."""
         (a, b), through, total = self.odds, self.blocks.with_one, self.draws[0]
         reports = np.empty_like(answers)
-        for start in range(0, answers.size, CHUNK):
-            truth = answers[start : start + CHUNK]
+        for start in range(0, answers.size, REPORTS_AT_ONCE):
+            truth = answers[start : start + REPORTS_AT_ONCE]
             drawn = uniform(truth.size, total, random_bytes).astype(np.int64)
             missed = drawn >= a * through
             # Both are worked out for everybody; the one that is not used must only be in range.
             held = np.minimum(drawn // a, through - 1)
             others = np.maximum(drawn - a * through, 0) // max(b, 1)
             rest = np.where(missed, others, canonical_numbers(held, self.field, self.dimension - 1))
-            reports[start : start + CHUNK] = self._completed(truth, rest, missed)
+            reports[start : start + REPORTS_AT_ONCE] = self._completed(truth, rest, missed)
         return reports
 
     def _completed(self, answers: Integers, rest: Integers, product: Integers | Mask | int) -> Integers:

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from warner.arrays import UNIT_ROUNDOFF
 from warner.designs.structured.geometry import TABLES_CACHED, inverses, size
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     Transform = Callable[[Array], Array]
     Spectrum = NDArray[np.complex128]
 
-UNIT_ROUNDOFF = 2.0**-53  # of doubles
 BLUESTEIN_ROUNDINGS = 2000  # at most, of a Fourier transform of prime length by Bluestein's method
 TRANSFORMED_AT_ONCE = 2**22  # numbers, where there are many rows of them
 

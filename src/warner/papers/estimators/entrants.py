@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warner.estimators import METHODS
-from warner.estimators.own import NAME, OwnEstimator
+from warner.estimators.own import METHOD_NAME, OwnEstimator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -34,7 +34,7 @@ def own_estimators(given: Mapping[str, Callable[..., Any]] | Iterable[str]) -> l
         dict(given) if isinstance(given, Mapping) else {word.partition(":")[2]: _function(word) for word in given}
     )
     for name, function in functions.items():
-        if not NAME.fullmatch(name) or name in METHODS or name == PREDICTED:
+        if not METHOD_NAME.fullmatch(name) or name in METHODS or name == PREDICTED:
             raise ValueError(
                 f"the name of an own estimator must be made of letters, digits and _.+-, and must not be one of "
                 f"{', '.join(METHODS)}, {PREDICTED}, but got {name!r}"

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from warner.designs.labels import SAFE
+from warner.designs.labels import LARGEST_JSON_INTEGER
 from warner.documents import resolved
 from warner.service.stores.contract import (
     NONCES_KEPT,
@@ -455,7 +455,7 @@ def _counters(connection: sqlite3.Connection, survey: Survey, column: str, where
 
 
 def _whole(count: object) -> bool:
-    return isinstance(count, float) and count.is_integer() and 0 <= count <= SAFE
+    return isinstance(count, float) and count.is_integer() and 0 <= count <= LARGEST_JSON_INTEGER
 
 
 def _collected(connection: sqlite3.Connection, survey: Survey, path: Path) -> Collected:
