@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from warner import RandomizedResponse
+from cases import COIN
 from warner.service.responses import OPEN, Bodies
-
-COIN = RandomizedResponse(["yes", "no"], odds=(3, 1))
 
 
 def open_survey(designs: Any = (COIN,), **fields: Any) -> dict[str, Any]:

@@ -5,18 +5,16 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import warner
+from cases import DICE, THREE
 from references import reference
 from warner import surveys
 from warner.regression.regressions import regress
 
 REFERENCE = reference("regression")
-FORCED = surveys.forced_response(truth="2/3", yes="1/6")
-THREE = warner.RandomizedResponse(["never", "once", "often"], odds=(3, 1))
 CASES = {
-    "A_binary_forced_response": (["x", "d"], FORCED),
+    "A_binary_forced_response": (["x", "d"], DICE),
     "B_three_answers": (["x", "d"], THREE),
-    "D_infinite": (["g"], FORCED),
+    "D_infinite": (["g"], DICE),
     "H_false_optimum": (["x"], surveys.warner("3/4")),
 }
 

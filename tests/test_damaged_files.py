@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from cases import COIN
 from collecting_cases import open_survey
 from warner import RandomizedResponse, Tally, UnaryEncoding, estimate, pool, surveys, tally
 from warner.designs import MECHANISMS, design_from_json
@@ -29,14 +30,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DESIGNS = [design for mechanism in MECHANISMS.values() for design in mechanism.examples()[:2]]
-YES = RandomizedResponse(["yes", "no"], odds=(3, 1))
 TALLIES: list[Any] = [
-    Tally(YES, [40, 60], missing=3, unknown=1),
-    Tally(YES, [[40, 60], [5, 7]], by=("g", "h"), groups=((1, "a"), (None, "b"))),
-    Tally(YES, [1.5, 2.5], squares=5.0),
+    Tally(COIN, [40, 60], missing=3, unknown=1),
+    Tally(COIN, [[40, 60], [5, 7]], by=("g", "h"), groups=((1, "a"), (None, "b"))),
+    Tally(COIN, [1.5, 2.5], squares=5.0),
     Tally(UnaryEncoding(["a", "b", "c"], epsilon=1), [7, 2, 3], n=10, histogram=[2, 5, 2, 1]),
     Tally(surveys.kuk("3/4", "1/4", 2), [5, 6, 7]),
-    pool([Tally(YES, [40, 60]), Tally(RandomizedResponse(["yes", "no"], odds=(9, 1)), [34, 66])]),
+    pool([Tally(COIN, [40, 60]), Tally(RandomizedResponse(["yes", "no"], odds=(9, 1)), [34, 66])]),
 ]
 VALUES: list[Any] = [
     *(None, True, False, 0, -1, 1, 2, 3, 1.5, -0.0, 1e308, 1e-320, 2**53, 2**63, 10**30, 10**400),
@@ -131,7 +131,7 @@ def _tallies(rng: np.random.Generator, folder: Path) -> str:
 
 
 def _surveys(rng: np.random.Generator, folder: Path) -> str:
-    document = open_survey((YES, RandomizedResponse(3, epsilon=1)))
+    document = open_survey((COIN, RandomizedResponse(3, epsilon=1)))
     return sound(survey_from_json, _text(document, rng))
 
 
@@ -183,7 +183,7 @@ def _counted(path: Path, rng: np.random.Generator) -> str:
     weights = "w" if rng.integers(2) else None
     outcome = "read"
     try:
-        counted = tally(path, YES, column="a", weights=weights, unknown="drop" if rng.integers(2) else "error")
+        counted = tally(path, COIN, column="a", weights=weights, unknown="drop" if rng.integers(2) else "error")
         assert repr(counted)
         assert Tally.from_json(counted.to_json()) == counted
     except (ValueError, TypeError, OSError) as refused:
@@ -191,7 +191,7 @@ def _counted(path: Path, rng: np.random.Generator) -> str:
         outcome = "crashed" if "its reader crashed" in str(refused) else "refused"
     (path.parent / "out.csv").unlink(missing_ok=True)
     try:
-        randomize_file(path, YES, path.parent / "out.csv", column="a")
+        randomize_file(path, COIN, path.parent / "out.csv", column="a")
     except (ValueError, TypeError, OSError) as refused:
         assert "maybe" not in str(refused)  # an answer that is not in the domain stays secret
         assert not (path.parent / "out.csv").exists()

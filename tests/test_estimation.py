@@ -11,13 +11,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import warner
+from cases import KUK, SETS
 from engines import in_engine
 from tables import clopper_pearson
 from warner import (
-    Channel,
     HadamardResponse,
     RandomizedResponse,
-    SubsetSelection,
     Tally,
     UnaryEncoding,
     estimate,
@@ -41,8 +40,6 @@ if TYPE_CHECKING:
 SURVEY = RandomizedResponse(["never", "once", "often"], epsilon=1)
 COUNTS = [520, 285, 195]
 ESTIMATORS: dict[str, Callable[..., Any]] = {"mle": mle, "inv": inv, "inv_n": inv_n, "inv_p": inv_p}
-KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], ["yes", "no"], 3)
-SETS = SubsetSelection(["a", "b", "c", "d", "e"], odds=(3, 1), size=2)
 COLUMNS = ["value", "reports", "share", "people", "se", "low", "high", "outside"]
 
 

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from numpy.testing import assert_allclose
 
+from cases import FORCED
 from strategies import surveys
-from warner import Channel, RandomizedResponse, SubsetSelection, metrics, mle
+from warner import RandomizedResponse, SubsetSelection, metrics, mle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 YES_NO = RandomizedResponse(2, truth="3/4")
-FORCED = Channel([["11/12", "1/12"], ["1/6", "5/6"]], ["yes", "no"], ["yes", "no"])
 
 
 def test_distances_by_hand() -> None:

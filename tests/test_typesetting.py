@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import warner
+from cases import COIN, DIRECT
 from regression_cases import fit_of, people_of
 from warner import RandomizedResponse, Tally, estimate, plan, surveys
 from warner.noncompliance import cheating_detection, sensitivity
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 SURVEY = RandomizedResponse(["50 % & more", "a_b|c", "<none>"], odds=(6, 1))
 COUNTS = [400, 350, 250]
-YES_NO = RandomizedResponse(["yes", "no"], truth="3/4")
-DIRECT = RandomizedResponse(["yes", "no"], odds=(1, 0))
 WEEKS = Tally(SURVEY, [COUNTS, [40, 30, 30], [0, 0, 0]], by=("week",), groups=((1,), (2,), (None,)))
 
 
@@ -77,14 +76,14 @@ def test_what_a_table_rests_on_stands_below_it() -> None:
     for text in (result.to_markdown(), result.to_latex(), result.to_html()):
         assert "N = 1,000 reports, 4 missing left out, epsilon 1.792, estimator mle." in text
         assert "Estimated shares" in text
-    two = estimate(Tally(YES_NO, [40, 60])).to_markdown()
+    two = estimate(Tally(COIN, [40, 60])).to_markdown()
     assert two.startswith("Estimated share of 'yes'\n\n| value | reports |")
     assert "The share of 'no' is 100 % minus that of 'yes'." in two
 
 
 @pytest.mark.filterwarnings("ignore:the reports do not seem to fit:UserWarning")
 def test_a_share_outside_its_interval_is_marked_and_a_misfit_is_said() -> None:
-    table = estimate(Tally(YES_NO, [5, 95]), method="inv").printed()
+    table = estimate(Tally(COIN, [5, 95]), method="inv").printed()
     assert table.columns["share (%)"] == ["-40.00*"]
     assert any(note.startswith("* outside its own interval: a negative share") for note in table.notes)
     assert any(note.startswith("Warning: the reports do not seem to fit") for note in table.notes)
@@ -210,12 +209,12 @@ def people() -> dict[str, list[Any]]:
 
 @cache
 def rich() -> Any:
-    return warner.regress("trait", people(), YES_NO, on=["income"])
+    return warner.regress("trait", people(), COIN, on=["income"])
 
 
 MAKERS: dict[str, Callable[[], Result]] = {
     "estimate": lambda: estimate(Tally(SURVEY, COUNTS)),
-    "estimate of two answers": lambda: estimate(Tally(YES_NO, [40_000, 60_000])),
+    "estimate of two answers": lambda: estimate(Tally(COIN, [40_000, 60_000])),
     "estimate by group": lambda: estimate(WEEKS),
     "interval": lambda: estimate(Tally(SURVEY, COUNTS)).interval(),
     "comparison": lambda: estimate(Tally(SURVEY, COUNTS)).compare("50 % & more", "<none>"),
@@ -227,7 +226,7 @@ MAKERS: dict[str, Callable[[], Result]] = {
     "check by group": lambda: warner.check(WEEKS),
     "plan": lambda: plan(SURVEY, people=1000),
     "mechanisms": lambda: warner.mechanisms(1000, epsilon=2, people=10**6),
-    "audit": lambda: warner.audit(YES_NO.randomize, YES_NO, runs=200),
+    "audit": lambda: warner.audit(COIN.randomize, COIN, runs=200),
     "regression": rich,
     "regression of three answers": lambda: fit_of("B"),
     "ordered regression": lambda: fit_of("B", model="ordered"),
@@ -241,9 +240,9 @@ MAKERS: dict[str, Callable[[], Result]] = {
     "tests": lambda: rich().terms(),
     "model check": lambda: rich().check(),
     "sensitivities": lambda: fit_of("A").sensitivity("no", (0, 0.1)),
-    "association": lambda: warner.associate(people(), {"trait": YES_NO, "other": DIRECT}, simulations=99),
-    "explanation": lambda: warner.explain("outcome", people(), {"trait": YES_NO}, on=["income"]),
-    "likely explanation": lambda: warner.explain("outcome", people(), {"trait": YES_NO}, on=[], method="ml"),
+    "association": lambda: warner.associate(people(), {"trait": COIN, "other": DIRECT}, simulations=99),
+    "explanation": lambda: warner.explain("outcome", people(), {"trait": COIN}, on=["income"]),
+    "likely explanation": lambda: warner.explain("outcome", people(), {"trait": COIN}, on=[], method="ml"),
     "sensitivity": lambda: sensitivity(Tally(surveys.warner("3/4"), [400, 600]), "no"),
     "two samples": lambda: cheating_detection((260, 340), (1000, 1000), ("0.8", "0.2")),
     "trait regression": lambda: unrelated_question_regression(

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import gammaln, xlogy
 
+from cases import COIN, DICE
 from engines import ENGINES, in_engine
 from references import reference
 from warner import Channel, RandomizedResponse, UnaryEncoding, channel_mle, inv, surveys
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 REFERENCE = reference("associations")
-COIN = RandomizedResponse(["yes", "no"], truth="3/4")
-DICE = surveys.forced_response(truth="2/3", yes="1/6")
 OFTEN = RandomizedResponse(["never", "once", "often"], odds=(5, 1))
 QUESTIONS = {"cheated": DICE, "copied": DICE}
 TABLE = [[60, 90], [80, 270]]

@@ -18,6 +18,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import binom
 
 import warner
+from cases import COIN, SETS
 from warner import Audit, ProjectiveGeometry, RandomizedResponse, SubsetSelection, audit
 from warner.auditing.audits import bounded, chance_of_repeating, epsilon_at_least
 from warner.auditing.events import Event, Seen, Statistic
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ANSWERS = ["a", "b", "c", "d", "e"]
-SETS = SubsetSelection(ANSWERS, odds=(3, 1), size=2)  # p = 2/3, q = 1/3
-COIN = RandomizedResponse(["yes", "no"], truth="3/4")
 SURE = 1 - 1e-6  # a level at which an honest client is accused in one of a million audits, at most
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from cases import COIN
 from warner import RandomizedResponse, SubsetSelection, audit
 from warner.auditing.clients import Command, codes
 
-COIN = RandomizedResponse(["yes", "no"], odds=(3, 1))
 HONEST = """
 import random, sys
 for line in sys.stdin:

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from cases import FORCED, KUK
 from references import reference
 from strategies import channels
 from tables import exact
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 REFERENCE = reference("reference_values")["cases"]
 CHAINS = [case for case in REFERENCE if case["kind"] == "lgrr"]
-FORCED = Channel([["11/12", "1/12"], ["1/6", "5/6"]], ["yes", "no"], ["yes", "no"])
-KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], ["yes", "no"], 3)
 
 
 def product(first: Any, second: Any) -> list[list[Fraction]]:

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
+from cases import KUK
 from strategies import channels
 from tables import scripted
 from warner import Channel, RandomizedResponse
@@ -23,7 +24,6 @@ from warner.designs.draws import BYTES_AHEAD, bernoulli, selection, uniform
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], ["yes", "no"], 3)
 WIDE = KUK.then(Channel([[0.8, 0.2]] * 3, 3, 2)).then(RandomizedResponse(2, epsilon=1))
 EVERY = [design for mechanism in MECHANISMS.values() for design in mechanism.examples()]
 

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from cases import COIN
 from references import reference
 from strategies import channels
 from warner import (
@@ -37,7 +38,6 @@ from warner.designs import Product, design_from_dict
 from warner.designs.product import merged, mode_products
 
 REFERENCE = reference("associations")
-COIN = RandomizedResponse(["yes", "no"], truth="3/4")
 
 several = st.lists(channels(3, 3), min_size=2, max_size=3).map(Product)
 

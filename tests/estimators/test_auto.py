@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from warner import Channel, RandomizedResponse, SubsetSelection, Tally, estimate, inv_n, inv_p, metrics, mle, simulate
+from cases import KUK
+from warner import RandomizedResponse, SubsetSelection, Tally, estimate, inv_n, inv_p, metrics, mle, simulate
 from warner.estimators import METHODS
 from warner.estimators.auto import METHODS_COMPARED, choice, choice_for, predicted_errors
 from warner.reports.counts import as_histograms, checked
 
 ESTIMATORS = {"mle": mle, "inv_p": inv_p, "inv_n": inv_n}
-KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], ["yes", "no"], 3)
 
 
 def test_the_compared_estimators_are_the_valid_ones_that_need_no_iteration() -> None:

@@ -9,7 +9,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import warner
-from warner import Channel, RandomizedResponse, SubsetSelection, Tally, inv, inv_n, inv_p, mle, pool
+from cases import KUK, SETS
+from warner import RandomizedResponse, Tally, inv, inv_n, inv_p, mle, pool
 from warner.estimators import METHODS, fitted, refuse_silent
 
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
 BARE: dict[str, Callable[..., Any]] = {"inv": inv, "inv_n": inv_n, "inv_p": inv_p, "mle": mle}
 YES = ["yes", "no"]
-KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], YES, 3)
-SETS = SubsetSelection(["a", "b", "c", "d", "e"], odds=(3, 1), size=2)
 SUPPORT = Tally(SETS, [23, 15, 13, 6, 5], n=31)
 
 

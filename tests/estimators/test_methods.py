@@ -10,7 +10,8 @@ from numpy.testing import assert_array_equal
 from scipy.stats import multinomial
 
 import warner
-from warner import Channel, RandomizedResponse, SubsetSelection, Tally, inv, inv_n, inv_p, mle, pool
+from cases import FORCED, KUK, SETS
+from warner import Channel, RandomizedResponse, Tally, inv, inv_n, inv_p, mle, pool
 from warner.estimators import METHODS, MOST_LIKELY, NEAREST, UNBIASED, default_method, fitted
 
 if TYPE_CHECKING:
@@ -23,9 +24,6 @@ ESTIMATORS: dict[str, Callable[..., Any]] = {
     "mle": mle,
     "shrink": warner.shrink,
 }
-YES = ["yes", "no"]
-KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], YES, 3)
-SETS = SubsetSelection(["a", "b", "c", "d", "e"], odds=(3, 1), size=2)
 SUPPORT = Tally(SETS, [23, 15, 13, 6, 5], n=31)
 
 every_estimator = pytest.mark.parametrize("name", ESTIMATORS)
@@ -156,7 +154,6 @@ def test_an_estimator_applies_where_counts_are_enough_for_it() -> None:
 # What is known of each
 
 TURNED = RandomizedResponse(3, odds=(1, 4))
-FORCED = Channel([["11/12", "1/12"], ["1/6", "5/6"]], YES, YES)
 every_method = pytest.mark.parametrize("name", METHODS)
 
 

@@ -11,11 +11,10 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import warner
+from cases import THREE
 from warner import Channel, RandomizedResponse, SubsetSelection, Tally
 from warner.arrays import Array, Counts
 from warner.designs import Design
-
-SURVEY = RandomizedResponse(["never", "once", "often"], odds=(3, 1))
 
 
 def halfway(counts: Counts, design: Design) -> Array:
@@ -25,14 +24,14 @@ def halfway(counts: Counts, design: Design) -> Array:
 
 def test_a_function_takes_the_place_of_a_method() -> None:
     # Odds 3 : 1 among three, p = 3/5 and q = 1/5: inv of (50, 30, 20) % is (3/4, 1/4, 0).
-    estimate = warner.estimate(Tally(SURVEY, [50, 30, 20]), method=halfway)
+    estimate = warner.estimate(Tally(THREE, [50, 30, 20]), method=halfway)
     np.testing.assert_allclose(estimate.shares, [13 / 24, 7 / 24, 4 / 24], rtol=1e-12)
     assert estimate.method == "halfway"
     assert estimate.certificate is None
 
 
 def test_its_name_is_told_at_every_door(tmp_path: Path) -> None:
-    estimate = warner.estimate(Tally(SURVEY, [50, 30, 20]), method=halfway)
+    estimate = warner.estimate(Tally(THREE, [50, 30, 20]), method=halfway)
     assert estimate.text().startswith("Estimate (halfway) from 100 reports")
     assert json.loads(estimate.to_json())["method"] == "halfway"
     estimate.save_page(tmp_path / "page.html")
@@ -42,7 +41,7 @@ def test_its_name_is_told_at_every_door(tmp_path: Path) -> None:
 
 
 def test_intervals_and_log_likelihood_do_not_depend_on_who_estimates() -> None:
-    tally = Tally(SURVEY, [50, 30, 20])
+    tally = Tally(THREE, [50, 30, 20])
     same = warner.estimate(tally, method=lambda counts, design: 1 * warner.mle(counts, design))
     theirs = warner.estimate(tally, method="mle")
     assert_array_equal(same.table()["low"], theirs.table()["low"])
@@ -90,21 +89,21 @@ def test_a_partial_function_and_a_channel_will_do() -> None:
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_what_is_no_estimate_is_refused(function: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        warner.estimate(Tally(SURVEY, [50, 30, 20]), method=function)
+        warner.estimate(Tally(THREE, [50, 30, 20]), method=function)
 
 
 def test_a_function_cannot_take_the_name_of_a_method_and_a_pool_has_no_counts_to_give() -> None:
     with pytest.raises(ValueError, match='give method="inv_p"'):
-        warner.estimate(Tally(SURVEY, [50, 30, 20]), method=warner.inv_p)
-    pool = warner.Pool((Tally(SURVEY, [50, 30, 20]), Tally(RandomizedResponse(SURVEY.domain, odds=(2, 1)), [5, 3, 2])))
+        warner.estimate(Tally(THREE, [50, 30, 20]), method=warner.inv_p)
+    pool = warner.Pool((Tally(THREE, [50, 30, 20]), Tally(RandomizedResponse(THREE.domain, odds=(2, 1)), [5, 3, 2])))
     with pytest.raises(TypeError, match="takes the counts of one design"):
         warner.estimate(pool, method=halfway)
     with pytest.raises(ValueError, match="or a function of counts and design, but got 3"):
-        warner.estimate(Tally(SURVEY, [50, 30, 20]), method=3)  # type: ignore[arg-type]
+        warner.estimate(Tally(THREE, [50, 30, 20]), method=3)  # type: ignore[arg-type]
 
 
 def test_shares_that_do_not_sum_to_one_are_said_to() -> None:
-    estimate = warner.estimate(Tally(SURVEY, [50, 30, 20]), method=lambda counts, design: np.full(3, 0.2))
+    estimate = warner.estimate(Tally(THREE, [50, 30, 20]), method=lambda counts, design: np.full(3, 0.2))
     assert "the shares do not sum to 100 %, because own gives no distribution" in estimate.doubts()
     assert np.isnan(estimate.log_likelihood)
 
@@ -115,6 +114,6 @@ def test_a_function_that_writes_into_its_counts_changes_nothing() -> None:
         counts[:] = 0
         return shares
 
-    tally = Tally(SURVEY, [50, 30, 20])
+    tally = Tally(THREE, [50, 30, 20])
     warner.estimate(tally, method=greedy)
     assert_array_equal(tally.counts, [50, 30, 20])

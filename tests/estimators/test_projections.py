@@ -12,13 +12,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
+from cases import FORCED, KUK
 from strategies import channels
 from tables import exact
 from warner import Channel, RandomizedResponse, SubsetSelection, inv, inv_n, inv_p, mle, simulate
 from warner.estimators.projections import clipped, projected, projected_within, variance_of_one_report
-
-FORCED = Channel([["11/12", "1/12"], ["1/6", "5/6"]], ["yes", "no"], ["yes", "no"])
-KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], ["yes", "no"], 3)
 
 
 def test_estimates_of_a_forced_response_by_hand() -> None:

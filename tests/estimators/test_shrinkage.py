@@ -16,10 +16,10 @@ from scipy.special import gammainc, logsumexp
 from scipy.stats import binom, dirichlet
 
 import warner
+from cases import KUK
 from references import reference
 from strategies import surveys
 from warner import (
-    Channel,
     RandomizedResponse,
     SubsetSelection,
     Tally,
@@ -438,8 +438,6 @@ def test_one_truth_every_door() -> None:
 
 
 # What it is not for
-
-KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], ["yes", "no"], 3)
 
 
 def test_tables_of_probabilities_and_pools_are_refused() -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binom
 
+from cases import HALF, KUK
 from warner import Channel, Product, RandomizedResponse, SubsetSelection, Tally, UnaryEncoding, estimate, pool
 from warner.designs import MECHANISMS
 from warner.inference.anytime import anytime_limits, share_limits
@@ -22,9 +23,7 @@ from warner.inference.binomial import Rates, binomial_limits
 from warner.inference.intervals import Confidence, limits
 
 UNFIT = pytest.mark.filterwarnings("ignore:the reports do not seem to fit:UserWarning")
-SURVEY = RandomizedResponse(["never", "once", "often"], odds=(2, 1))  # p = 1/2, q = 1/4
-FOUND = estimate(Tally(SURVEY, [400, 350, 250]))
-KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], ["yes", "no"], 3)
+FOUND = estimate(Tally(HALF, [400, 350, 250]))
 DICE = Channel([["4/6", "1/6", "1/6"], ["1/6", "4/6", "1/6"], ["1/12", "1/4", "2/3"]], 3, 3)
 EVERY = [design for mechanism in MECHANISMS.values() for design in mechanism.examples() if design.epsilon > 0]
 
@@ -209,7 +208,7 @@ def test_whoever_looks_at_every_report_misses_as_rarely_as_promised() -> None:
         missed[anytime] = 0
         for survey in range(surveys if anytime else 100):
             groups = tuple((look,) for look in looked)
-            tally = Tally(SURVEY, counts[survey, list(looked)], by=("look",), groups=groups)
+            tally = Tally(HALF, counts[survey, list(looked)], by=("look",), groups=groups)
             ends = limits(tally, Confidence(0.8, anytime=anytime), sets=[[0]])
             missed[anytime] += bool(((ends.low > share) | (ends.high < share)).any())
     assert missed[True] <= bound
@@ -255,7 +254,7 @@ def test_all_answers_at_once_share_the_probability_of_a_miss() -> None:
 
 def test_sets_groups_and_all_answers_together() -> None:
     rows = [[400, 350, 250], [0, 0, 0], [30, 50, 20]]
-    grouped = estimate(Tally(SURVEY, rows, by=("region",), groups=(("north",), ("south",), (None,))))
+    grouped = estimate(Tally(HALF, rows, by=("region",), groups=(("north",), ("south",), (None,))))
     every = grouped.interval(anytime=True)
     assert np.isnan(every.low[1]).all()
     assert_array_equal(every.low[0], FOUND.interval(anytime=True).low)
@@ -336,12 +335,12 @@ def test_the_realised_share_is_refused() -> None:
 
 
 def test_weights_and_pools_are_refused() -> None:
-    weighted = estimate(Tally(SURVEY, [40.5, 35.0, 24.5], squares=120.0))
+    weighted = estimate(Tally(HALF, [40.5, 35.0, 24.5], squares=120.0))
     with pytest.raises(ValueError, match="anytime needs whole reports, but these have weights"):
         weighted.interval("once", anytime=True)
-    other = Tally(RandomizedResponse(SURVEY.domain, odds=(5, 1)), [40, 35, 25])
+    other = Tally(RandomizedResponse(HALF.domain, odds=(5, 1)), [40, 35, 25])
     with pytest.raises(ValueError, match="anytime needs reports of one design, but this is a pool of 2"):
-        estimate(pool([Tally(SURVEY, [400, 350, 250]), other])).table(anytime=True)
+        estimate(pool([Tally(HALF, [400, 350, 250]), other])).table(anytime=True)
 
 
 def test_all_arguments_of_limits_can_be_arrays() -> None:

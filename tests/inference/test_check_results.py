@@ -12,15 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from cases import COIN, FORCED, KUK, SETS, THREE
 from strategies import designs_of
 from tables import whole
 from warner import (
-    Channel,
     HadamardResponse,
     LocalHashing,
     ProjectiveGeometry,
     RandomizedResponse,
-    SubsetSelection,
     Tally,
     UnaryEncoding,
     check,
@@ -32,12 +31,6 @@ from warner import (
     surveys,
 )
 from warner.inference.fake_reports import influence_text, moved_by
-
-COIN = RandomizedResponse(["yes", "no"], truth="3/4")
-THREE = RandomizedResponse(["never", "once", "often"], odds=(3, 1))
-FORCED = Channel([["11/12", "1/12"], ["1/6", "5/6"]], ["yes", "no"], ["yes", "no"])
-KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], ["yes", "no"], 3)
-SETS = SubsetSelection(["a", "b", "c", "d", "e"], odds=(3, 1), size=2)
 
 
 def drawn(design: Any, rng: np.random.Generator, n: int = 300) -> Tally:

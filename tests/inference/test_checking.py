@@ -17,13 +17,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import beta, binom, multinomial
 
 import oracle
+from cases import COIN, FORCED, KUK, SETS, THREE
 from oracle import probabilities
 from references import reference
 from strategies import designs_of, surveys
 from warner import (
     Channel,
     RandomizedResponse,
-    SubsetSelection,
     Tally,
     UnaryEncoding,
     check,
@@ -45,13 +45,7 @@ if TYPE_CHECKING:
 
 REFERENCE = reference("reference_values")["cases"]
 RR_CASES = {case["id"]: case for case in REFERENCE if case["kind"] == "rr"}
-COIN = RandomizedResponse(["yes", "no"], truth="3/4")
-YES = ["yes", "no"]
-FORCED = Channel([["11/12", "1/12"], ["1/6", "5/6"]], YES, YES)
-KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], YES, 3)
-SETS = SubsetSelection(["a", "b", "c", "d", "e"], odds=(3, 1), size=2)
 EVERY = [design for mechanism in MECHANISMS.values() for design in mechanism.examples()]
-THREE = RandomizedResponse(["never", "once", "often"], odds=(3, 1))
 
 
 def statistic(counts: Any, design: RandomizedResponse) -> float:

@@ -15,12 +15,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import betainc
 from scipy.stats import binom, binomtest, fisher_exact, norm
 
+from cases import FORCED, HALF, KUK, LOADED, PAIRS
 from tables import rates, whole
 from warner import (
     Channel,
     LocalHashing,
     RandomizedResponse,
-    SubsetSelection,
     Tally,
     estimate,
     inv,
@@ -39,14 +39,9 @@ from warner.inference.intervals import Confidence
 from warner.reports.stored import ReportBlock, StoredReports
 
 YES = ["yes", "no"]
-FORCED = Channel([["11/12", "1/12"], ["1/6", "5/6"]], YES, YES)
-KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], YES, 3)
-DICE = Channel([["4/6", "1/6", "1/6"], ["1/6", "4/6", "1/6"], ["1/12", "1/4", "2/3"]], ["a", "b", "c"], ["a", "b", "c"])
-SETS = SubsetSelection(["a", "b", "c", "d"], odds=(5, 1), size=2)
-SURVEY = RandomizedResponse(["never", "once", "often"], odds=(2, 1))  # p = 1/2, q = 1/4
-FOUND = estimate(Tally(SURVEY, [400, 350, 250]))
+FOUND = estimate(Tally(HALF, [400, 350, 250]))
 REGIONS = (("north",), ("south",), (None,))
-GROUPED = estimate(Tally(SURVEY, [[400, 350, 250], [0, 0, 0], [30, 50, 20]], by=("region",), groups=REGIONS))
+GROUPED = estimate(Tally(HALF, [[400, 350, 250], [0, 0, 0], [30, 50, 20]], by=("region",), groups=REGIONS))
 
 
 SYMMETRIC = [
@@ -212,14 +207,14 @@ def test_equality_is_mcnemars_test_on_reports_that_support_one_of_two(
 def test_equality_by_sets_errs_no_more_often_than_it_says() -> None:
     # All samples of twelve reports: so many of {a, c}, so many of {b, c}, the rest {a, b}. A third of the people hold
     # a, a third b: a report has a without b with probability 1/3 (p - both) + 1/3 (q - both) + 1/3 (q - neither).
-    p, q, both, neither = SETS.p, SETS.q, float(SETS.symmetry.both), float(SETS.symmetry.neither)
+    p, q, both, neither = PAIRS.p, PAIRS.q, float(PAIRS.symmetry.both), float(PAIRS.symmetry.neither)
     apart = (p + 2 * q - 2 * both - neither) / 3
     n, sets = 12, np.packbits([[1, 0, 1, 0], [0, 1, 1, 0], [1, 1, 0, 0]], axis=1)
     chances, p_values = [], []
     for plus, minus in filter(lambda pair: sum(pair) <= n, itertools.product(range(n + 1), repeat=2)):
         chances.append(binom.pmf(plus, n, apart) * binom.pmf(minus, n - plus, apart / (1 - apart)))
         reports = np.repeat(sets, [plus, minus, n - plus - minus], axis=0)
-        p_values.append(compare(whole(SETS, reports), "a", "b", Confidence()).p_value)
+        p_values.append(compare(whole(PAIRS, reports), "a", "b", Confidence()).p_value)
     law, found = np.array(chances), np.array(p_values)
     assert law.sum() == pytest.approx(1)
     for level in np.unique(found):
@@ -233,14 +228,14 @@ def test_differences_from_whole_reports_cover(target: str) -> None:
     truth = np.array([0.5, 0.3, 0.2, 0])
     answers = np.repeat(np.arange(4), (truth * n).astype(int))
     people = np.tile(answers, times) if target == "realised" else rng.choice(4, size=times * n, p=truth)
-    together = whole(SETS, SETS.draw(people, rng.bytes), np.repeat(np.arange(times), n))
+    together = whole(PAIRS, PAIRS.draw(people, rng.bytes), np.repeat(np.arange(times), n))
     found = compare(together, "a", "b", Confidence(target=target))
     assert found.test == "exact"
     covered = ((found.low <= 0.2) & (found.high >= 0.2)).mean()
     assert abs(covered - 0.95) <= 0.01 + 4 * np.sqrt(0.95 * 0.05 / times)  # a point for the normal law
     assert abs(found.unbiased.mean() - 0.2) <= 4 * found.unbiased.std() / np.sqrt(times)
     # The same spread as from the counts alone, which know it from the law of pairs
-    alone = compare(grouped(SETS, together.counts, n), "a", "b", Confidence(target=target))
+    alone = compare(grouped(PAIRS, together.counts, n), "a", "b", Confidence(target=target))
     assert alone.test == "normal"
     assert_allclose((found.high - found.low).mean(), (alone.high - alone.low).mean(), rtol=0.02)
 
@@ -248,9 +243,9 @@ def test_differences_from_whole_reports_cover(target: str) -> None:
 def test_weights_make_a_test_on_whole_reports_approximate() -> None:
     reports = np.packbits([[1, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 0, 1]], axis=1)
     weights = np.array([1.0, 2.0, 1.5, 0.5])
-    counts, n, _ = SETS.counted(reports, weights)
+    counts, n, _ = PAIRS.counted(reports, weights)
     kept = StoredReports.in_memory(ReportBlock(reports, weights))
-    found = compare(Tally(SETS, counts, n=n, squares=float(weights @ weights), kept=kept), "a", "b", Confidence())
+    found = compare(Tally(PAIRS, counts, n=n, squares=float(weights @ weights), kept=kept), "a", "b", Confidence())
     assert found.test == "approximate"
     effective = 25 / (weights @ weights)  # that many equal reports; of these 2.5/5 are {a, not b}, 1.5/5 the reverse
     apart = (0.5 * effective, 0.3 * effective)
@@ -289,9 +284,9 @@ def test_one_answer_compared_between_groups() -> None:
     assert "'once' in north against 'once' in (missing)" in found.text()
     assert found.p_value < 0.01
     assert not found.approximate
-    rare = estimate(Tally(SURVEY, [[5, 8, 7], [2, 9, 9]], by=("g",), groups=((1,), (2,))))
+    rare = estimate(Tally(HALF, [[5, 8, 7], [2, 9, 9]], by=("g",), groups=((1,), (2,))))
     assert not rare.compare("never", between=(1, 2)).approximate
-    two = Tally(SURVEY, [[5, 8, 7], [2, 9, 9]], by=("g", "h"), groups=(("a", 1), ("b", 2)))
+    two = Tally(HALF, [[5, 8, 7], [2, 9, 9]], by=("g", "h"), groups=(("a", 1), ("b", 2)))
     by_name = estimate(two).compare("once", between=("a / 1", "b / 2"))
     assert by_name.unbiased == estimate(two).compare("once", between=(("a", 1), ("b", 2))).unbiased
 
@@ -299,7 +294,7 @@ def test_one_answer_compared_between_groups() -> None:
 def test_a_difference_between_groups_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("warner.inference.comparisons.MOST_REPORTS", 0)
     # Newcombe: each side joins the distances to Wilson's limits of 300/1000 and 110/400, here by statsmodels' formula
-    found = estimate(Tally(SURVEY, [[300, 350, 350], [110, 160, 130]], by=("g",), groups=((1,), (2,))))
+    found = estimate(Tally(HALF, [[300, 350, 350], [110, 160, 130]], by=("g",), groups=((1,), (2,))))
     compared = found.compare("never", between=(1, 2))
     z2 = 1.959963984540054**2
     limits = [
@@ -349,7 +344,7 @@ DESIGNS = [
     RandomizedResponse(3, odds=(1, 0)),
     FORCED,
     KUK,
-    DICE,
+    LOADED,
 ]
 
 
@@ -368,7 +363,7 @@ def test_intervals_and_test_agree(design: Any, n: int, seed: int, level: float) 
 
 
 def test_a_difference_is_that_of_the_shares_that_are_shown() -> None:
-    few = Tally(SURVEY, [[1, 9, 2], [9, 1, 0]], by=("g",), groups=((1,), (2,)))
+    few = Tally(HALF, [[1, 9, 2], [9, 1, 0]], by=("g",), groups=((1,), (2,)))
     for method in ("mle", "inv", "inv_p"):
         found = estimate(few, method=method)
         compared, between = found.compare("never", "once"), found.compare("once", between=(1, 2))
@@ -429,7 +424,7 @@ def test_presence_and_comparison_of_a_response_as_a_channel() -> None:
 
 
 def test_a_ratio_comes_from_both_intervals_each_at_half_the_tail() -> None:
-    found = estimate(Tally(DICE, [400, 350, 250]))
+    found = estimate(Tally(LOADED, [400, 350, 250]))
     one, two = (found.interval(label, level=0.975) for label in ("a", "b"))
     compared = found.compare("a", "b")
     assert compared.ratio_low == pytest.approx(one.low / two.high)
@@ -437,7 +432,8 @@ def test_a_ratio_comes_from_both_intervals_each_at_half_the_tail() -> None:
 
 
 @pytest.mark.parametrize(
-    ("design", "truth"), [(KUK, [0.3, 0.7]), (DICE, [0.5, 0.3, 0.2]), (SETS, [0.5, 0.3, 0.2, 0]), (FORCED, [0.3, 0.7])]
+    ("design", "truth"),
+    [(KUK, [0.3, 0.7]), (LOADED, [0.5, 0.3, 0.2]), (PAIRS, [0.5, 0.3, 0.2, 0]), (FORCED, [0.3, 0.7])],
 )
 @pytest.mark.parametrize("target", ["population", "realised"])
 def test_differences_cover_whatever_the_design(design: Any, truth: list[float], target: str) -> None:
@@ -459,7 +455,7 @@ def test_differences_cover_whatever_the_design(design: Any, truth: list[float], 
     assert ((found.ratio_low <= ratio) & (ratio <= found.ratio_high)).mean() >= 0.95 - allowed
 
 
-@pytest.mark.parametrize("design", [SETS, DICE, KUK])
+@pytest.mark.parametrize("design", [PAIRS, LOADED, KUK])
 def test_equal_shares_are_called_different_as_rarely_whatever_the_design(design: Any) -> None:
     times, n = 1500, 600
     truth = np.full(design.k, 1 / design.k)
@@ -475,13 +471,13 @@ def test_a_difference_from_sets_by_hand() -> None:
     # M = 12, p = 10/12, q = 14/36, p - q = 4/9. Exactly one of two answers is in a set of two with probability 2/3,
     # whoever is asked: p + q - 2 * 5/18 for those who hold either, 2 q - 2 * 1/18 for the others. With half a report
     # more for each, the difference of the two counts is 20/101 of the reports.
-    found = estimate(Tally(SETS, [60, 40, 50, 50], n=100)).compare("a", "b")
+    found = estimate(Tally(PAIRS, [60, 40, 50, 50], n=100)).compare("a", "b")
     half = 1.959963984540054 * np.sqrt((2 / 3 - (20 / 101) ** 2) / 100) * 9 / 4
     assert_allclose([found.unbiased, found.low, found.high], [0.45, 0.45 - half, 0.45 + half], rtol=1e-12)
     assert_allclose(found.p_value, 2 * norm.sf(0.45 / half * 1.959963984540054), rtol=1e-9)
     assert found.test == "normal"
     assert found.approximate
-    back = estimate(Tally(SETS, [60, 40, 50, 50], n=100)).compare("b", "a")
+    back = estimate(Tally(PAIRS, [60, 40, 50, 50], n=100)).compare("b", "a")
     assert_allclose([back.unbiased, back.low, back.high], [-found.unbiased, -found.high, -found.low])
 
 
@@ -501,8 +497,8 @@ def test_groups_are_compared_under_a_binary_channel() -> None:
     ("design", "truths"),
     [
         (KUK, ([0.3, 0.7], [0.2, 0.8])),
-        (DICE, ([0.5, 0.3, 0.2], [0.2, 0.3, 0.5])),
-        (SETS, ([0.4, 0.6, 0, 0], [0.1, 0.9, 0, 0])),
+        (LOADED, ([0.5, 0.3, 0.2], [0.2, 0.3, 0.5])),
+        (PAIRS, ([0.4, 0.6, 0, 0], [0.1, 0.9, 0, 0])),
     ],
 )
 @pytest.mark.parametrize("target", ["population", "realised"])

@@ -15,8 +15,9 @@ from scipy.optimize import brentq
 from scipy.special import xlogy
 from scipy.stats import binom, multinomial
 
+from cases import PAIRS
 from tables import whole
-from warner import RandomizedResponse, SubsetSelection, Tally, compare_samples, estimate, surveys
+from warner import RandomizedResponse, Tally, compare_samples, estimate, surveys
 from warner.inference.comparisons import compare, compare_groups
 from warner.inference.equality_tests import sign_test
 from warner.inference.exact_differences import (
@@ -32,7 +33,6 @@ from warner.inference.exact_differences import (
 from warner.inference.intervals import Confidence
 
 THREE, NONE, DICE, TURNED = (0.25, 0.5), (0.0, 1.0), (1 / 6, 3 / 4), (0.75, -0.5)  # base and gain
-SETS = SubsetSelection(["a", "b", "c", "d"], odds=(5, 1), size=2)
 MOSTLY_YES = (0.7, 0.3)
 GRID = np.append(np.linspace(0, 1, 21), 1e-6)
 
@@ -237,13 +237,13 @@ def test_the_number_of_reports_up_to_which_differences_are_exact_is_documented()
 
 def test_sets_are_compared_exactly_where_their_reports_are_at_hand() -> None:
     rng = np.random.default_rng(3)
-    reports = SETS.draw(rng.integers(2, size=80), rng.bytes)
-    found = compare(whole(SETS, reports), "a", "c", Confidence())
+    reports = PAIRS.draw(rng.integers(2, size=80), rng.bytes)
+    found = compare(whole(PAIRS, reports), "a", "c", Confidence())
     assert not found.approximate
     assert (found.p_value < 0.05) == (found.low > 0 or found.high < 0)
-    support = SETS.counted(reports, group=np.arange(80), groups=80).counts > 0
+    support = PAIRS.counted(reports, group=np.arange(80), groups=80).counts > 0
     first, second = ((support[:, i] & ~support[:, j]).sum() for i, j in ((0, 2), (2, 0)))
-    ends = limits_of_supports(float(first), float(second), 80.0, SETS.p - SETS.q, 0.025)
+    ends = limits_of_supports(float(first), float(second), 80.0, PAIRS.p - PAIRS.q, 0.025)
     assert_allclose([found.low, found.high], ends)
 
 

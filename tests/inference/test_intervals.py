@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import beta, binom, multinomial
 
 import warner
+from cases import FORCED, HALF, KUK, LOADED
 from tables import clopper_pearson, whole
 from warner import Channel, RandomizedResponse, SubsetSelection, Tally, UnaryEncoding, estimate, pool, simulate
 from warner.designs import MECHANISMS
@@ -24,17 +25,13 @@ from warner.inference.intervals import Confidence, interval, limits
 UNFIT = pytest.mark.filterwarnings("ignore:the reports do not seem to fit:UserWarning")  # counts that no design gives
 
 YES = ["yes", "no"]
-FORCED = Channel([["11/12", "1/12"], ["1/6", "5/6"]], YES, YES)
 CROSSWISE = Channel([["1/4", "3/4"], ["3/4", "1/4"]], YES, ["same", "differ"])
-KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], YES, 3)
-DICE = Channel([["4/6", "1/6", "1/6"], ["1/6", "4/6", "1/6"], ["1/12", "1/4", "2/3"]], ["a", "b", "c"], ["a", "b", "c"])
 SETS = SubsetSelection(["a", "b", "c", "d", "e"], odds=(5, 1), size=2)
 EVERY = [design for mechanism in MECHANISMS.values() for design in mechanism.examples()]
 SYMMETRIC = [design for design in EVERY if design.symmetry is not None and design.epsilon > 0]
-SURVEY = RandomizedResponse(["never", "once", "often"], odds=(2, 1))  # p = 1/2, q = 1/4
-FOUND = estimate(Tally(SURVEY, [400, 350, 250]))
+FOUND = estimate(Tally(HALF, [400, 350, 250]))
 REGIONS = (("north",), ("south",), (None,))
-GROUPED = estimate(Tally(SURVEY, [[400, 350, 250], [0, 0, 0], [30, 50, 20]], by=("region",), groups=REGIONS))
+GROUPED = estimate(Tally(HALF, [[400, 350, 250], [0, 0, 0], [30, 50, 20]], by=("region",), groups=REGIONS))
 
 every_design = pytest.mark.parametrize("design", EVERY, ids=lambda design: design.summary())
 every_target = pytest.mark.parametrize("target", ["population", "realised"])
@@ -83,10 +80,10 @@ def test_the_interval_of_a_set_mirrors_that_of_the_others(counts: list[int], siz
 def test_cumulative_intervals_are_those_of_the_first_answers() -> None:
     found = FOUND.interval(cumulative=True)
     for last in (1, 2):
-        part = FOUND.interval(SURVEY.domain[:last])
+        part = FOUND.interval(HALF.domain[:last])
         assert_allclose([found.low[last - 1], found.high[last - 1]], [part.low, part.high], rtol=1e-12)
     assert (found.low[-1], found.high[-1]) == (1, 1)
-    everyone = FOUND.interval(list(SURVEY.domain))
+    everyone = FOUND.interval(list(HALF.domain))
     assert (everyone.low, everyone.high) == (1, 1)
 
 
@@ -105,16 +102,16 @@ def test_what_an_interval_says_of_itself() -> None:
     assert not realised.approximate
     assert "<28.60 % to 51.70 %, 95 % interval (realised), exact>" in repr(realised)
     many = [400_000, 350_000, 250_000]
-    mixed = estimate(Tally(SURVEY, [many, [3, 2, 1]], by=("g",), groups=((1,), (2,)))).interval(target="realised")
+    mixed = estimate(Tally(HALF, [many, [3, 2, 1]], by=("g",), groups=((1,), (2,)))).interval(target="realised")
     assert mixed.method == "exact or score"
     assert mixed.approximate
-    scored = estimate(Tally(SURVEY, many)).interval("once", target="realised")
+    scored = estimate(Tally(HALF, many)).interval("once", target="realised")
     assert "approximate 95 % interval (realised), score" in repr(scored)
     assert not FOUND.interval("once").approximate
     assert FOUND.interval("once", method="wilson").approximate
     assert FOUND.interval("once", target="realised", method="score").approximate
     assert "<3 intervals: 90 % simultaneous interval (population)" in repr(FOUND.interval(level=0.9, simultaneous=True))
-    few = estimate(Tally(SURVEY, [3, 2, 1])).interval(target="realised")
+    few = estimate(Tally(HALF, [3, 2, 1])).interval(target="realised")
     assert few.method == "exact"
     # Hardly any noise, but too many reports to add up their law: neither the exact interval nor the score one holds.
     forced = Channel([["1", "0"], ["1/2", "1/2"]], YES, YES)
@@ -133,8 +130,8 @@ def test_groups_have_intervals_each_and_an_empty_one_has_none() -> None:
 
 def test_weights_make_everything_approximate_and_count_as_effective() -> None:
     # Each of 1,000 reports weighs 2, with squares 8,000: 2,000^2 / 8,000 = 500 effective reports
-    found = estimate(Tally(SURVEY, [800.0, 700.0, 500.0], squares=8000.0))
-    half = estimate(Tally(SURVEY, [200, 175, 125]))
+    found = estimate(Tally(HALF, [800.0, 700.0, 500.0], squares=8000.0))
+    half = estimate(Tally(HALF, [200, 175, 125]))
     assert found.interval("once").approximate
     assert found.interval("once").low == pytest.approx(half.interval("once").low)
     assert found.compare("never", "once").p_value == pytest.approx(half.compare("never", "once").p_value)
@@ -210,7 +207,7 @@ def test_two_reports_are_one_binomial_count() -> None:
     assert crossed.interval("yes").method == "clopper_pearson"
 
 
-@pytest.mark.parametrize(("design", "truth"), [(KUK, [0.3, 0.7]), (DICE, [0.5, 0.3, 0.2])])
+@pytest.mark.parametrize(("design", "truth"), [(KUK, [0.3, 0.7]), (LOADED, [0.5, 0.3, 0.2])])
 @pytest.mark.parametrize("target", ["population", "realised"])
 def test_linear_intervals_cover(design: Channel, truth: list[float], target: str) -> None:
     times, n = 1000, 1000
@@ -377,7 +374,7 @@ def test_mixed_methods_are_all_named() -> None:
 
 
 def test_a_method_is_for_binomial_counts_only() -> None:
-    for design, counts, n in ((KUK, [30, 40, 30], 100), (DICE, [30, 40, 30], 100), (SETS, [30, 50, 40, 40, 40], 100)):
+    for design, counts, n in ((KUK, [30, 40, 30], 100), (LOADED, [30, 40, 30], 100), (SETS, [30, 50, 40, 40, 40], 100)):
         sets = [[0, 1]] if design is SETS else None
         with pytest.raises(ValueError, match="method must be left out for this design"):
             limits(Tally(design, counts, n=n), Confidence(), sets=sets, method="wilson")
@@ -444,7 +441,7 @@ def test_bad_input(call: Any, complaint: str) -> None:
 def test_a_design_without_information_has_no_interval() -> None:
     with pytest.raises(ValueError, match="must have an epsilon above 0"):
         estimate(Tally(RandomizedResponse(2, odds=(1, 1)), [4, 5]))
-    assert warner.estimate(Tally(SURVEY, [1, 0, 0])).interval("never").high == 1
+    assert warner.estimate(Tally(HALF, [1, 0, 0])).interval("never").high == 1
 
 
 # Intervals that hold all at once, without correcting twice

@@ -11,8 +11,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import combine_pvalues
 
+from cases import FORCED, KUK, PAIRS
 from tables import log_likelihood
-from warner import Channel, RandomizedResponse, SubsetSelection, Tally, check, estimate, pool, simulate, surveys
+from warner import Channel, RandomizedResponse, Tally, check, estimate, pool, simulate, surveys
 from warner.estimators import METHODS
 from warner.inference.comparisons import compare, compare_groups
 from warner.inference.intervals import Confidence, interval, limits
@@ -22,12 +23,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 YES = ["yes", "no"]
-FORCED = Channel([["11/12", "1/12"], ["1/6", "5/6"]], YES, YES)
 CROSSWISE = Channel([["1/4", "3/4"], ["3/4", "1/4"]], YES, ["same", "differ"])
-KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], YES, 3)
 THREE, NINE = RandomizedResponse(YES, odds=(3, 1)), RandomizedResponse(YES, odds=(9, 1))
 ABC = ["a", "b", "c", "d"]
-SETS = SubsetSelection(ABC, odds=(5, 1), size=2)
 DICE = Channel(
     [
         ["5/8", "1/8", "1/8", "1/8"],
@@ -42,8 +40,8 @@ MIXTURES: dict[str, list[Any]] = {
     "responses": [RandomizedResponse(ABC, odds=(4, 1)), RandomizedResponse(ABC, odds=(12, 1))],
     "upright and inverted": [RandomizedResponse(ABC, odds=(6, 1)), RandomizedResponse(ABC, odds=(1, 6))],
     "a response and a channel": [RandomizedResponse(ABC, odds=(4, 1)), DICE],
-    "sets and a response": [SETS, RandomizedResponse(ABC, odds=(4, 1))],
-    "all of them": [SETS, RandomizedResponse(ABC, odds=(4, 1)), DICE],
+    "sets and a response": [PAIRS, RandomizedResponse(ABC, odds=(4, 1))],
+    "all of them": [PAIRS, RandomizedResponse(ABC, odds=(4, 1)), DICE],
 }
 every_mixture = pytest.mark.parametrize("name", MIXTURES)
 every_target = pytest.mark.parametrize("target", ["population", "realised"])
@@ -100,7 +98,7 @@ def test_the_order_of_the_parts_makes_no_difference(name: str, target: str) -> N
 @pytest.mark.parametrize("method", [*(name for name, one in METHODS.items() if not one.symmetric), "auto", None])
 def test_groups_are_estimated_as_each_alone(name: str, method: str | None) -> None:
     together = in_groups(MIXTURES[name])
-    if method in {"mle", "ibu"} and SETS in MIXTURES[name]:
+    if method in {"mle", "ibu"} and PAIRS in MIXTURES[name]:
         with pytest.raises(TypeError, match="its likelihood needs the reports themselves"):
             estimate(together, method=method)
         return
@@ -279,7 +277,7 @@ def test_all_say_the_same_if_they_have_very_many_reports(name: str) -> None:
     for row, design, size in zip(rows, designs, sizes, strict=True):  # counts must sum to what they are counted for
         row[0] += (size if design.exclusive else 2 * size) - row.sum()
     pooled = [name for name, method in METHODS.items() if not method.symmetric]
-    for method in pooled if SETS not in designs else ("inv", "inv_p", "inv_n"):
+    for method in pooled if PAIRS not in designs else ("inv", "inv_p", "inv_n"):
         found = estimate(tallied(designs, rows, sizes), method=method)
         assert_allclose(found.shares, TRUTHS[0], atol=1e-5)
 
@@ -613,7 +611,7 @@ def test_one_wrong_part_is_found_in_every_group(name: str) -> None:
     for wrong in range(len(designs)):
         parts = list(good.parts)
         counts = parts[wrong].counts.copy()
-        if designs[wrong] is SETS:  # every set holds the first two answers
+        if designs[wrong] is PAIRS:  # every set holds the first two answers
             counts[1] = [parts[wrong].n[1]] * 2 + [0, 0]
         else:
             counts[1] = 0

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binom, chi2, false_discovery_control, multinomial
 
+from cases import FORCED, HALF, KUK
 from references import reference
 from tables import random_channel
 from warner import (
@@ -34,13 +35,9 @@ from warner.inference.presence_tests import observed
 
 REFERENCE = reference("reference_values")["cases"]
 RR_CASES = {case["id"]: case for case in REFERENCE if case["kind"] == "rr"}
-YES = ["yes", "no"]
-FORCED = Channel([["11/12", "1/12"], ["1/6", "5/6"]], YES, YES)
-KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], YES, 3)
-SURVEY = RandomizedResponse(["never", "once", "often"], odds=(2, 1))  # p = 1/2, q = 1/4
-FOUND = estimate(Tally(SURVEY, [400, 350, 250]))
+FOUND = estimate(Tally(HALF, [400, 350, 250]))
 REGIONS = (("north",), ("south",), (None,))
-GROUPED = estimate(Tally(SURVEY, [[400, 350, 250], [0, 0, 0], [30, 50, 20]], by=("region",), groups=REGIONS))
+GROUPED = estimate(Tally(HALF, [[400, 350, 250], [0, 0, 0], [30, 50, 20]], by=("region",), groups=REGIONS))
 
 
 def design_of(case: dict[str, Any]) -> RandomizedResponse:
@@ -118,7 +115,7 @@ def test_presence_where_nothing_can_be_found() -> None:
 
 
 def test_names_come_with_the_commonest_first() -> None:
-    assert "  once, never\n" in estimate(Tally(SURVEY, [350, 400, 250])).present().text()
+    assert "  once, never\n" in estimate(Tally(HALF, [350, 400, 250])).present().text()
     turned = estimate(Tally(RandomizedResponse(["a", "b", "c"], odds=(1, 4)), [300, 260, 440]))
     assert "  b, a\n" in turned.present().text()  # what is held by most is reported least
 
@@ -345,7 +342,7 @@ def test_one_presence_through_every_door() -> None:
     assert (told["level"], told["correction"], told["power"]) == (0.9, "bh", 0.7)
     assert told["smallest"][1] is None
     for row, names in zip(found.found, told["found"], strict=True):
-        assert names == [SURVEY.domain[i] for i in np.flatnonzero(row)]
+        assert names == [HALF.domain[i] for i in np.flatnonzero(row)]
     assert repr(found) == found.text()
     assert "about 10 % of them are false on average, which is not proven, in each group" in found.text()
 

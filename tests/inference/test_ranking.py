@@ -14,16 +14,14 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy.stats import binom, multinomial
 
+from cases import HALF, KUK, LOADED
 from warner import Channel, RandomizedResponse, SubsetSelection, Tally, estimate, simulate
 from warner.inference.intervals import Confidence, limits
 from warner.inference.ranking import certain_ranks, ranking
 
-SURVEY = RandomizedResponse(["never", "once", "often"], odds=(2, 1))  # p = 1/2, q = 1/4
-FOUND = estimate(Tally(SURVEY, [400, 350, 250]))
+FOUND = estimate(Tally(HALF, [400, 350, 250]))
 REGIONS = (("north",), ("south",), (None,))
-GROUPED = estimate(Tally(SURVEY, [[400, 350, 250], [0, 0, 0], [30, 50, 20]], by=("region",), groups=REGIONS))
-KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], ["yes", "no"], 3)
-DICE = Channel([["4/6", "1/6", "1/6"], ["1/6", "4/6", "1/6"], ["1/12", "1/4", "2/3"]], ["a", "b", "c"], ["a", "b", "c"])
+GROUPED = estimate(Tally(HALF, [[400, 350, 250], [0, 0, 0], [30, 50, 20]], by=("region",), groups=REGIONS))
 
 
 @given(st.integers(2, 12), st.integers(0, 10**6), st.data())
@@ -61,8 +59,8 @@ def test_certain_ranks_are_right_at_their_level() -> None:
 
 def test_ranks_come_from_sign_tests_of_pairs() -> None:
     # 390 against 350: P(Bin(740, 1/2) >= 390) = 0.076, not below 0.05 / 2; 400 against 340: 0.015
-    assert not estimate(Tally(SURVEY, [390, 350, 260])).commonest(1).certain.any()
-    found = estimate(Tally(SURVEY, [400, 340, 260])).commonest(1)
+    assert not estimate(Tally(HALF, [390, 350, 260])).commonest(1).certain.any()
+    found = estimate(Tally(HALF, [400, 340, 260])).commonest(1)
     assert found.certain.tolist() == [True, False, False]
     assert found.possible.tolist() == [True, False, False]
     assert not found.approximate
@@ -157,7 +155,9 @@ def test_a_response_among_two_answers_and_its_channel_rank_alike(a: int, b: int,
         assert first.approximate == second.approximate
 
 
-@pytest.mark.parametrize("design", [SubsetSelection(8, odds=(6, 1), size=2), RandomizedResponse(8, odds=(1, 9)), DICE])
+@pytest.mark.parametrize(
+    "design", [SubsetSelection(8, odds=(6, 1), size=2), RandomizedResponse(8, odds=(1, 9)), LOADED]
+)
 def test_ranks_are_right_whatever_the_design(design: Any) -> None:
     surveys, n, truth = 400, 1500, simulate.zipf(design.k, 1)
     counts = simulate.reports_of_population(truth, n, design, rng=np.random.default_rng(9), size=surveys)
@@ -180,7 +180,7 @@ def test_one_ranking_through_every_door() -> None:
     assert told["groups"] == [["north"], ["south"], [None]]
     assert (told["count"], told["level"], told["target"], told["approximate"]) == (2, 0.95, "population", False)
     for row, names in zip(found.certain, told["certain"], strict=True):
-        assert names == [SURVEY.domain[i] for i in np.flatnonzero(row)]
+        assert names == [HALF.domain[i] for i in np.flatnonzero(row)]
     assert repr(found) == found.text()
     assert "among the 2 most common answers (95 % confidence, population, in each group)" in found.text()
     assert found.to_frame("pandas").shape == (9, 4)

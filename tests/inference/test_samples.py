@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from warner import RandomizedResponse, Tally, UnaryEncoding, pool, surveys
+from cases import DIRECT
+from warner import Tally, UnaryEncoding, pool, surveys
 from warner.inference.joining import joined
 from warner.inference.samples import _sample, compare_samples
 
-DIRECT = RandomizedResponse(["yes", "no"], odds=(1, 0))
 DICE = surveys.forced_response(truth="3/4", yes="1/6")
 CROSSWISE = surveys.crosswise("1/4")
 MANGAT = surveys.mangat("1/2")

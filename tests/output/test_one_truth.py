@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from matplotlib.figure import Figure
 
+from cases import COIN
 from warner import Channel, RandomizedResponse, SubsetSelection, Tally, estimate, pool, surveys
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 LINEAR = Channel([["1/2", "3/8", "1/8"], ["1/4", "1/2", "1/4"], ["1/8", "1/4", "5/8"]], 3, 3)
 # Answers 1 and 2 lead to report 0 equally often, so its number is binomial in the share of answer 0, and no other is.
 MIXED = Channel([["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/4", "1/8", "5/8"]], 3, 3)
-YES_NO = RandomizedResponse(["yes", "no"], truth="3/4")
 THREE = RandomizedResponse(3, odds=(3, 1))
 NAMES = {
     "clopper_pearson": "Clopper and Pearson",
@@ -40,14 +40,14 @@ AT_ONCE: dict[str, Any] = {"simultaneous": True}
 ANYTIME: dict[str, Any] = {"anytime": True}
 CASES: list[tuple[str, Tally | Pool, dict[str, Any], set[str], bool]] = [
     # what, reports, options, methods, approximate
-    ("randomized response", Tally(YES_NO, [40, 60]), {}, {"clopper_pearson"}, False),
-    ("another level", Tally(YES_NO, [40, 60]), {"level": 0.8}, {"clopper_pearson"}, False),
+    ("randomized response", Tally(COIN, [40, 60]), {}, {"clopper_pearson"}, False),
+    ("another level", Tally(COIN, [40, 60]), {"level": 0.8}, {"clopper_pearson"}, False),
     ("all at once", Tally(THREE, [400, 350, 250]), AT_ONCE, {"clopper_pearson"}, False),
     ("no noise", Tally(RandomizedResponse(2, odds=(1, 0)), [40, 60]), {}, {"clopper_pearson"}, False),
-    ("weights", Tally(YES_NO, [40.5, 60.25], squares=120.0), {}, {"clopper_pearson"}, True),
-    ("these very people", Tally(YES_NO, [400, 600]), REALISED, {"exact"}, False),
-    ("a few of them", Tally(YES_NO, [4, 6]), REALISED, {"exact"}, False),
-    ("very many of them", Tally(YES_NO, [400_000, 600_000]), REALISED, {"score"}, True),
+    ("weights", Tally(COIN, [40.5, 60.25], squares=120.0), {}, {"clopper_pearson"}, True),
+    ("these very people", Tally(COIN, [400, 600]), REALISED, {"exact"}, False),
+    ("a few of them", Tally(COIN, [4, 6]), REALISED, {"exact"}, False),
+    ("very many of them", Tally(COIN, [400_000, 600_000]), REALISED, {"score"}, True),
     (
         "very many of them, and hardly any noise",
         Tally(RandomizedResponse(2, odds=(10**12, 1)), [3 * 10**15, 5 * 10**15]),
@@ -55,9 +55,9 @@ CASES: list[tuple[str, Tally | Pool, dict[str, Any], set[str], bool]] = [
         {"exact"},
         False,
     ),
-    ("these very people, with weights", Tally(YES_NO, [40.5, 60.25], squares=120.0), REALISED, {"score"}, True),
-    ("a few of them, with weights", Tally(YES_NO, [4.5, 6.25], squares=12.0), REALISED, {"clopper_pearson"}, True),
-    ("two answers at once", Tally(YES_NO, [40, 60]), AT_ONCE, {"clopper_pearson"}, False),
+    ("these very people, with weights", Tally(COIN, [40.5, 60.25], squares=120.0), REALISED, {"score"}, True),
+    ("a few of them, with weights", Tally(COIN, [4.5, 6.25], squares=12.0), REALISED, {"clopper_pearson"}, True),
+    ("two answers at once", Tally(COIN, [40, 60]), AT_ONCE, {"clopper_pearson"}, False),
     (
         "far out in the tails",
         Tally(RandomizedResponse(6, odds=(3, 1)), [90, 80, 70, 60, 50, 50]),
@@ -98,16 +98,14 @@ CASES: list[tuple[str, Tally | Pool, dict[str, Any], set[str], bool]] = [
     ),
     (
         "a pool",
-        pool([Tally(YES_NO, [400, 600]), Tally(RandomizedResponse(["yes", "no"], odds=(9, 1)), [340, 660])]),
+        pool([Tally(COIN, [400, 600]), Tally(RandomizedResponse(["yes", "no"], odds=(9, 1)), [340, 660])]),
         {},
         {"exact"},
         False,
     ),
     (
         "a large pool",
-        pool(
-            [Tally(YES_NO, [40_000, 60_000]), Tally(RandomizedResponse(["yes", "no"], odds=(9, 1)), [34_000, 66_000])]
-        ),
+        pool([Tally(COIN, [40_000, 60_000]), Tally(RandomizedResponse(["yes", "no"], odds=(9, 1)), [34_000, 66_000])]),
         {},
         {"score"},
         True,
@@ -128,7 +126,7 @@ CASES: list[tuple[str, Tally | Pool, dict[str, Any], set[str], bool]] = [
         "a pool with weights",
         pool(
             [
-                Tally(YES_NO, [40.5, 60.25], squares=120.0),
+                Tally(COIN, [40.5, 60.25], squares=120.0),
                 Tally(RandomizedResponse(["yes", "no"], odds=(9, 1)), [34.25, 66.0], squares=110.0),
             ]
         ),
@@ -138,7 +136,7 @@ CASES: list[tuple[str, Tally | Pool, dict[str, Any], set[str], bool]] = [
     ),
     (
         "a small pool",
-        pool([Tally(YES_NO, [4, 6]), Tally(RandomizedResponse(["yes", "no"], odds=(9, 1)), [3, 7])]),
+        pool([Tally(COIN, [4, 6]), Tally(RandomizedResponse(["yes", "no"], odds=(9, 1)), [3, 7])]),
         {},
         {"exact"},
         False,

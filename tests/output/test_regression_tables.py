@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from warner import RandomizedResponse, regress, surveys
+from cases import DICE, DIRECT, THREE
+from warner import regress, surveys
 from warner.output.regression_plots import ROWS
 from warner.output.regression_tables import abridged, decimals
 from warner.regression.terms import references
@@ -22,10 +23,7 @@ if TYPE_CHECKING:
 
     from warner import Regression
 
-DICE = surveys.forced_response(truth="2/3", yes="1/6")
 WARNER = surveys.warner("3/4")
-DIRECT = RandomizedResponse(["yes", "no"], odds=(1, 0))
-THREE = RandomizedResponse(["never", "once", "often"], odds=(3, 1))
 BELOW_THE_FLOOR = {"g": [0, 0, 1, 1], "answer": ["yes", "no"] * 2, "n": [70, 130, 25, 175]}
 TWO_MAXIMA = {
     "x": np.repeat([0, 1, 2, 3, 12], 2),

@@ -13,6 +13,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 
+from cases import COIN
 from warner import RandomizedResponse, Tally, UnaryEncoding, estimate
 from warner.output.trend_plots import axis_of, pieces
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from warner import Estimate
 
 SEVEN = RandomizedResponse([f"answer {i}" for i in range(7)], epsilon=3)
-YES_NO = RandomizedResponse(["yes", "no"], truth="3/4")
 
 
 def grouped(values: list[Any], design: RandomizedResponse = SEVEN, counts: list[list[int]] | None = None) -> Estimate:
@@ -131,7 +131,7 @@ def test_texts_of_numbers_are_drawn_in_the_order_of_the_numbers() -> None:
 
 
 def test_two_answers_are_one_line_beside_what_was_reported() -> None:
-    result = grouped([2024, 2025, 2026], YES_NO, [[40, 60], [45, 55], [50, 50]])
+    result = grouped([2024, 2025, 2026], COIN, [[40, 60], [45, 55], [50, 50]])
     ax = drawn(result)
     reported, estimated = lines(ax)
     assert_allclose(estimated.get_ydata(), 100 * result.shares[:, 0])
@@ -142,7 +142,7 @@ def test_two_answers_are_one_line_beside_what_was_reported() -> None:
 
 def test_groups_without_reports_or_without_a_value_are_gaps_that_are_told() -> None:
     counts = [[40, 60], [0, 0], [50, 50], [45, 55], [30, 70]]
-    ax = drawn(grouped([1, 2, 3, 4, None], YES_NO, counts))
+    ax = drawn(grouped([1, 2, 3, 4, None], COIN, counts))
     assert len(bands(ax)) == 1  # of weeks 3 and 4; week 1 stands alone
     assert "the group without a value is not drawn" in notes(ax)
     assert "1 group has no reports" in notes(ax)
@@ -168,7 +168,7 @@ def test_two_readings_of_one_share_are_both_drawn() -> None:
 def test_a_thousand_days_are_drawn(tmp_path: Path, ending: str) -> None:
     start = dt.date(2024, 1, 1)
     values = [(start + dt.timedelta(days=day)).isoformat() for day in range(1000)]
-    grouped(values, YES_NO, [[40, 60]] * 1000).save_plot(tmp_path / f"trend.{ending}")
+    grouped(values, COIN, [[40, 60]] * 1000).save_plot(tmp_path / f"trend.{ending}")
     assert (tmp_path / f"trend.{ending}").stat().st_size > 5000
 
 

@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import beta, binom, norm
 
 import warner
+from cases import COIN
 from warner import (
     Plan,
     RandomizedResponse,
@@ -30,8 +31,6 @@ from warner.simulate import reports_of_population, uniform, zipf
 if TYPE_CHECKING:
     from pathlib import Path
 
-WARNER = RandomizedResponse(["yes", "no"], odds=(3, 1))
-
 
 def half_width(design: Any, n: float, share: float, tail: float = 0.025) -> Any:
     """Write the exact interval anew, with SciPy's distributions, at the expected number of reports."""
@@ -45,7 +44,7 @@ def test_people_by_hand() -> None:
     # p = 3/4, q = 1/4; worst at phi = 1/2. The usual formula gives (1.959964 / 0.02)^2 / 4 / (1/2)^2 = 9,603.6. Either
     # end of the exact interval is about 1/(2n) further out on the scale of phi, so 1/n on that of shares, which is
     # 1/192 of 0.02: that part more people, twice. Corrections of higher order are of the size of z^2.
-    made = plan(WARNER, half_width=0.02)
+    made = plan(COIN, half_width=0.02)
     assert abs(made.people - 9603.6 * (1 + 2 / (0.02 * 9604))) < 1.96**2
     assert made.share == 0.5
     assert_allclose(made.standard_error, 0.5 / math.sqrt(made.people) / 0.5, rtol=1e-12)
@@ -312,12 +311,12 @@ def test_two_of_three_must_be_given(options: dict[str, Any], said: str) -> None:
     with pytest.raises(TypeError, match="possible answers"):
         plan(people=10, half_width=0.1)
     with pytest.raises(TypeError, match="not a design and epsilon"):
-        plan(WARNER, epsilon=1, people=10)
+        plan(COIN, epsilon=1, people=10)
     with pytest.raises(TypeError, match="not a design and mechanism"):
-        plan(WARNER, mechanism="subset selection", people=10)
+        plan(COIN, mechanism="subset selection", people=10)
     with pytest.raises(TypeError, match="but got a design"):
-        plan(WARNER)
-    assert plan(WARNER, people=1000, error=0.1).solved_for == "epsilon"  # its mechanism and its answers are given
+        plan(COIN)
+    assert plan(COIN, people=1000, error=0.1).solved_for == "epsilon"  # its mechanism and its answers are given
 
 
 @pytest.mark.parametrize(

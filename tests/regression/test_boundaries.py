@@ -10,15 +10,14 @@ from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import logit
 from scipy.stats import binom, chi2, norm
 
-from regression_cases import FORCED, fit_of
-from warner import RandomizedResponse
+from cases import DICE, NINE
+from regression_cases import fit_of
 from warner.regression.intervals import profile_start
 from warner.regression.mean_profiles import MeanProfile, MeanShare
 from warner.regression.mean_shares import mean_over_people
 from warner.regression.regressions import regress
 
 QUANTILE = float(chi2.ppf(0.95, 1))
-NINE = RandomizedResponse(["yes", "no"], odds=(9, 1))
 
 
 def two_groups(yes: tuple[int, int], people: tuple[int, int], design: Any = NINE, **options: Any) -> Any:
@@ -136,7 +135,7 @@ def test_a_level_of_sixty_among_a_million_people_goes_to_one_infinity(many: int,
 def test_the_mean_share_is_profiled_where_standard_errors_say_too_little(yes: int) -> None:
     # 100 and 200 people with noise of 1/6: the mean share of all 300, by constrained maximisation of two binomials.
     counts, people = np.array([40, yes]), np.array([100, 200])
-    fit = two_groups((40, yes), (100, 200), FORCED)
+    fit = two_groups((40, yes), (100, 200), DICE)
     prediction = fit.predict(interval="profile")
 
     def log_likelihood(shares: Any) -> float:
@@ -223,7 +222,7 @@ def test_p_values_for_the_population_are_where_its_interval_ends() -> None:
         "d": [0] * 4 + [1] * 4,
         "n": [15, 85, 24, 76, 35, 65, 50, 50],
     }
-    fit = regress("r ~ x * d", people, FORCED, counts="n")
+    fit = regress("r ~ x * d", people, DICE, counts="n")
     assert fit.infinity is not None
     margins = fit.margins(["x"], target="population")
     realised = fit.margins(["x"])
@@ -238,7 +237,7 @@ def test_p_values_for_the_population_are_where_its_interval_ends() -> None:
 
 def test_without_a_likelihood_of_a_sample_a_share_at_the_boundary_has_no_interval() -> None:
     data = {"x": [0, 0, 1, 1], "r": ["yes", "no"] * 2, "n": [70, 130, 25, 175]}
-    fit = regress("r", data, FORCED, on=["x"], counts="n", errors="robust")
+    fit = regress("r", data, DICE, on=["x"], counts="n", errors="robust")
     assert fit.infinity is not None
     margins, mean = fit.margins(["x"]), fit.predict()
     for result in (margins, mean):
@@ -249,7 +248,7 @@ def test_without_a_likelihood_of_a_sample_a_share_at_the_boundary_has_no_interva
 
 
 def test_standard_errors_are_kept_where_the_profile_confirms_them() -> None:
-    fit = two_groups((600, 900), (2000, 2000), FORCED)
+    fit = two_groups((600, 900), (2000, 2000), DICE)
     margins, mean = fit.margins(["x"]), fit.predict()
     assert margins.methods == mean.methods == (("wald", "wald"),)
     rates = np.array([0.3, 0.45])

@@ -12,14 +12,14 @@ from scipy.special import expit, ndtri
 from scipy.stats import f as fisher
 from scipy.stats import t as student
 
-from warner import RandomizedResponse, surveys
+from cases import DIRECT
+from warner import surveys
 from warner.explanation import explanations
 from warner.noncompliance.trait_regressions import lie_detector_regression
 from warner.regression import cluster_robust, regressions
 from warner.regression.cluster_robust import information_by_cluster, of_sums
 from warner.reports.sampling import Clusters
 
-DIRECT = RandomizedResponse(["yes", "no"], odds=(1, 0))
 WARNER = surveys.warner("3/4")
 regress: Any = regressions.regress
 explain: Any = explanations.explain

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import warner
-from regression_cases import FORCED
+from cases import DICE
 from warner import surveys
 from warner.regression.regressions import Regression, regress
 
@@ -23,9 +23,9 @@ def k_answers(k: int, epsilon: float) -> warner.RandomizedResponse:
 
 # Design, people in each of eight cells, coefficients of each answer but the last (cutpoints and slopes if ordered).
 SETTINGS: dict[str, tuple[Any, int, Any, str]] = {
-    "two answers, forced": (FORCED, 60, [[-1, 0.5, 0.5]], "multinomial"),
+    "two answers, forced": (DICE, 60, [[-1, 0.5, 0.5]], "multinomial"),
     "two answers, Warner": (surveys.warner("3/4"), 150, [[-1, 0.5, 0.5]], "multinomial"),
-    "two answers, near the floor": (FORCED, 60, [[-1, 0.3, -2]], "multinomial"),
+    "two answers, near the floor": (DICE, 60, [[-1, 0.3, -2]], "multinomial"),
     "three answers": (k_answers(3, 2.0), 125, [[-0.5, 0.5, 0.5], [0, 0.8, -0.3]], "multinomial"),
     "five answers": (
         k_answers(5, 2.0),
@@ -108,7 +108,7 @@ def test_groups_of_like_predictions_reject_a_true_model_as_often_as_they_say() -
     for _ in range(samples):
         x = rng.normal(size=n)
         yes = rng.random(n) < 1 / 6 + 2 / 3 / (1 + np.exp(1 - 0.7 * x))
-        fit: Any = regress("answer", {"answer": np.where(yes, "yes", "no"), "x": x}, FORCED, on=["x"], starts=0)
+        fit: Any = regress("answer", {"answer": np.where(yes, "yes", "no"), "x": x}, DICE, on=["x"], starts=0)
         rejected += fit.check().groups.p < 0.05
     # Four binomial standard errors.
     assert abs(rejected / samples - 0.05) < 4 * np.sqrt(0.05 * 0.95 / samples)

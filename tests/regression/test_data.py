@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from cases import COIN, DIRECT
 from engines import ENGINES, in_engine
 from warner import Channel, RandomizedResponse, associate, pool, regress, tally
 from warner.designs import MECHANISMS
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from warner.designs.contract import Design
     from warner.regression.data import ModelData
 
-DICE = RandomizedResponse(["yes", "no"], truth="3/4")
-DIRECT = RandomizedResponse(["yes", "no"], truth=1)
 every_engine = pytest.mark.parametrize("engine", ENGINES)
 
 
@@ -52,7 +51,7 @@ def people_table(n: int = 300) -> dict[str, list[Any]]:
 
 
 TABLE = people_table()
-DESIGNS = {"dice": DICE, "direct": DIRECT}
+DESIGNS = {"dice": COIN, "direct": DIRECT}
 # The column of ones, age, height, and indicators of ost < süd beyond nörd, as sorted by code points.
 FORMULA = "answer ~ age + height + C(region)"
 
@@ -106,8 +105,8 @@ def test_every_engine_gives_the_rows_that_plain_python_finds(engine: str, tmp_pa
 def test_every_engine_gives_the_same_weights_clusters_and_strata(engine: str, tmp_path: Path) -> None:
     table = TABLE | {"part": ["a" if house < "h5" else "b" for house in TABLE["house"]]}
     options: dict[str, Any] = {"weights": "weight", "clusters": "house", "strata": "part"}
-    found = model_data("answer", in_engine(engine, table, tmp_path), DICE, on=["age", "region"], **options)
-    plain = model_data("answer", table, DICE, on=["age", "region"], **options)
+    found = model_data("answer", in_engine(engine, table, tmp_path), COIN, on=["age", "region"], **options)
+    plain = model_data("answer", table, COIN, on=["age", "region"], **options)
     same(found, plain)
     light = sum(weight == 0 for weight in TABLE["weight"])
     assert found.weightless == light > 0
@@ -119,7 +118,7 @@ def test_every_engine_gives_the_same_weights_clusters_and_strata(engine: str, tm
 
 
 def test_weights_are_summed_with_their_squares() -> None:
-    found = model_data(FORMULA, pl.DataFrame(TABLE), DICE, weights="weight")
+    found = model_data(FORMULA, pl.DataFrame(TABLE), COIN, weights="weight")
     squares = TABLE | {"square": [weight**2 for weight in TABLE["weight"]]}
     heavy = TABLE | {"heavy": [int(weight > 0) for weight in TABLE["weight"]]}
     assert as_counter(found, "weight") == by_hand(TABLE, amount="weight")
@@ -130,15 +129,15 @@ def test_weights_are_summed_with_their_squares() -> None:
 @pytest.mark.parametrize("library", [dict, pl.DataFrame, pd.DataFrame])
 def test_counts_of_people_are_the_same_as_so_many_rows(library: Any) -> None:
     repeated = {name: [v for v, n in zip(TABLE[name], TABLE["times"], strict=True) for _ in range(n)] for name in TABLE}
-    found = model_data(FORMULA, library(TABLE), DICE, counts="times")
-    same(found, model_data(FORMULA, library(repeated), DICE))
+    found = model_data(FORMULA, library(TABLE), COIN, counts="times")
+    same(found, model_data(FORMULA, library(repeated), COIN))
     assert not found.observations.sampling.weighted
     assert_array_equal(found.observations.weight, found.observations.people)
     # The same people in two lots are the same people.
     split = {name: [*values, *values] for name, values in TABLE.items()}
     split["times"] = [0 if i % 3 else n for i, n in enumerate(TABLE["times"])]
     split["times"] += [n - m for n, m in zip(TABLE["times"], split["times"], strict=True)]
-    same(found, model_data(FORMULA, library(split), DICE, counts="times"))
+    same(found, model_data(FORMULA, library(split), COIN, counts="times"))
 
 
 @given(st.permutations(range(60)))
@@ -152,21 +151,21 @@ def test_the_order_of_the_rows_does_not_matter(order: list[int]) -> None:
 def test_a_formula_a_list_and_an_array_are_three_ways_to_say_the_same() -> None:
     whole = {name: [v for i, v in enumerate(TABLE[name]) if TABLE["age"][i] is not None] for name in TABLE}
     frame = pl.DataFrame(whole)
-    written = model_data("answer ~ age + height", frame, DICE)
+    written = model_data("answer ~ age + height", frame, COIN)
     matrix = np.column_stack([whole["age"], whole["height"]])
     for other in (
-        model_data("answer", frame, DICE, on=["age", "height"]),
-        model_data("answer", frame.drop("age", "height"), DICE, X=matrix, names=["age", "height"]),
+        model_data("answer", frame, COIN, on=["age", "height"]),
+        model_data("answer", frame.drop("age", "height"), COIN, X=matrix, names=["age", "height"]),
         model_data(
             "answer",
             {"answer": whole["answer"]},
-            DICE,
+            COIN,
             X=pd.DataFrame({"age": whole["age"], "height": whole["height"]}),
         ),
     ):
         same(written, other)
         assert other.formula == "answer ~ age + height"
-    assert model_data("answer", frame, DICE, X=matrix).terms.names == ("Intercept", "x1", "x2")
+    assert model_data("answer", frame, COIN, X=matrix).terms.names == ("Intercept", "x1", "x2")
     assert_array_equal(written.terms.matrix(written.covariates)[written.pattern], written.observations.x)
     new = np.array([[20.0, 1.5]])
     assert_array_equal(written.terms.matrix(new), [[1, 20, 1.5]])
@@ -175,10 +174,10 @@ def test_a_formula_a_list_and_an_array_are_three_ways_to_say_the_same() -> None:
 def test_what_a_formula_remembers_is_of_all_people_however_they_were_collapsed() -> None:
     complete = [i for i in range(300) if None not in (TABLE["answer"][i], TABLE["age"][i])]
     ages = np.array([TABLE["age"][i] for i in complete], dtype=float)
-    found = model_data("answer ~ scale(age)", pl.DataFrame(TABLE), DICE)
+    found = model_data("answer ~ scale(age)", pl.DataFrame(TABLE), COIN)
     scaled = (found.covariates["age"] - ages.mean()) / ages.std(ddof=1)
     assert_allclose(found.terms.matrix(found.covariates)[:, 1], scaled, rtol=1e-12)
-    counted = model_data("answer ~ scale(age)", pl.DataFrame(TABLE), DICE, counts="times")
+    counted = model_data("answer ~ scale(age)", pl.DataFrame(TABLE), COIN, counts="times")
     often = np.repeat(ages, [TABLE["times"][i] for i in complete])
     assert_allclose(counted.terms.matrix({"age": [50]})[0, 1], (50 - often.mean()) / often.std(ddof=1), rtol=1e-12)
 
@@ -271,18 +270,18 @@ def test_a_grouped_tally_gives_the_same_rows_as_the_data(design: Design) -> None
 
 
 def test_a_tally_may_have_more_groups_and_missing_ones() -> None:
-    counts = tally(pl.DataFrame(TABLE), DICE, column="answer", by=["age", "region", "house"])
+    counts = tally(pl.DataFrame(TABLE), COIN, column="answer", by=["age", "region", "house"])
     found = model_data("~ age + C(region)", counts, clusters="house")
-    plain = model_data("answer ~ age + C(region)", pl.DataFrame(TABLE), DICE, clusters="house")
+    plain = model_data("answer ~ age + C(region)", pl.DataFrame(TABLE), COIN, clusters="house")
     same(found, plain)
     assert found.missing > 0
 
 
 def test_a_tally_of_a_text_file_has_numbers_where_the_file_has(tmp_path: Path) -> None:
     path = in_engine("csv", TABLE, tmp_path)
-    counts = tally(path, DICE, column="answer", by=["age", "height", "region"])
-    same(model_data("~ age + height + C(region)", counts), model_data(FORMULA, path, DICE))
-    everybody = model_data("~ 1", tally(path, DICE, column="answer"))
+    counts = tally(path, COIN, column="answer", by=["age", "height", "region"])
+    same(model_data("~ age + height + C(region)", counts), model_data(FORMULA, path, COIN))
+    everybody = model_data("~ 1", tally(path, COIN, column="answer"))
     assert_array_equal(everybody.observations.x, [[1], [1]])
     assert everybody.observations.people.tolist() == [TABLE["answer"].count("yes"), TABLE["answer"].count("no")]
 
@@ -305,7 +304,7 @@ def test_levels_keep_the_order_that_a_column_declares() -> None:
         pl.DataFrame(TABLE).with_columns(pl.col("region").cast(pl.Enum(order))).lazy(),
         pd.DataFrame(TABLE | {"region": pd.Categorical(TABLE["region"], order)}),
     ):
-        names = model_data("answer ~ region", frame, DICE).terms.names
+        names = model_data("answer ~ region", frame, COIN).terms.names
         assert names == ("Intercept", "region[T.ost]", "region[T.nörd]")
 
 
@@ -314,8 +313,8 @@ def test_unknown_reports_are_refused_or_counted() -> None:
     for data in (table, pl.DataFrame(table), pd.DataFrame(table)):
         message = r"reports must be in the domain, but 5 are not: .*'Yes' \(which differs from 'yes' only in case\)"
         with pytest.raises(ValueError, match=message):
-            model_data("answer ~ x", data, DICE, counts="n")
-        found = model_data("answer ~ x", data, DICE, counts="n", unknown="drop")
+            model_data("answer ~ x", data, COIN, counts="n")
+        found = model_data("answer ~ x", data, COIN, counts="n", unknown="drop")
         assert (found.observations.n, found.unknown, found.missing) == (2, 5, 4)
 
 
@@ -362,7 +361,7 @@ def test_bad_input_is_one_clear_error(
     if library == "csv" and "inf" in str(change):
         pytest.skip("inf is a text in a text file")
     with pytest.raises(ValueError, match=message):
-        model_data(**{"formula": "answer ~ age", "data": data, "design": DICE, **options})
+        model_data(**{"formula": "answer ~ age", "data": data, "design": COIN, **options})
 
 
 @pytest.mark.parametrize(
@@ -389,7 +388,7 @@ def test_bad_input_is_one_clear_error(
 )
 def test_arguments_that_contradict_each_other_are_one_clear_error(options: dict[str, Any], message: str) -> None:
     with pytest.raises(TypeError, match=message):
-        model_data(**{"formula": "answer ~ age", "data": GOOD, "design": DICE, **options})
+        model_data(**{"formula": "answer ~ age", "data": GOOD, "design": COIN, **options})
 
 
 @pytest.mark.parametrize(
@@ -398,7 +397,7 @@ def test_arguments_that_contradict_each_other_are_one_clear_error(options: dict[
         ({"formula": "~ age"}, "formula must name the column of reports"),
         ({"unknown": "keep"}, 'unknown must be "error" or "drop", but got \'keep\''),
         (
-            {"design": {"a": DICE, "b": RandomizedResponse(["no", "yes"], truth="3/4")}, "by": "g"},
+            {"design": {"a": COIN, "b": RandomizedResponse(["no", "yes"], truth="3/4")}, "by": "g"},
             "designs must have the same answers in the same order, but 'a' has 'yes', 'no' and 'b' has 'no', 'yes'",
         ),
         ({"design": RandomizedResponse(["yes", "no"], odds=(1, 1))}, "the design must have an epsilon above 0"),
@@ -417,12 +416,12 @@ def test_arguments_that_contradict_each_other_are_one_clear_error(options: dict[
 )
 def test_values_that_cannot_be_right_are_one_clear_error(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        model_data(**{"formula": "answer ~ age", "data": GOOD, "design": DICE, **options})
+        model_data(**{"formula": "answer ~ age", "data": GOOD, "design": COIN, **options})
 
 
 def test_tallies_that_cannot_be_used_are_one_clear_error() -> None:
     frame = pl.DataFrame(GOOD)
-    counts = tally(frame, DICE, column="answer", by="g")
+    counts = tally(frame, COIN, column="answer", by="g")
     with pytest.raises(ValueError, match=r"the tally must be grouped by 'age', .* but is grouped by 'g': tally\("):
         model_data("~ age", counts)
     with pytest.raises(TypeError, match="weights must be left out for a tally"):
@@ -430,7 +429,7 @@ def test_tallies_that_cannot_be_used_are_one_clear_error() -> None:
     with pytest.raises(ValueError, match="design must be that of the tally, or be left out"):
         model_data("~ g", counts, DIRECT)
     with pytest.raises(TypeError, match="data must not be a tally of weights"):
-        model_data("~ g", tally(frame, DICE, column="answer", by="g", weights="w"))
+        model_data("~ g", tally(frame, COIN, column="answer", by="g", weights="w"))
     bits = MECHANISMS["unary encoding"].examples()[0]
     sets = tally(pl.DataFrame({"r": ["80", "40"], "g": ["a", "b"]}), bits, column="r", by="g")
     with pytest.raises(TypeError, match=r"the tally must keep its reports, .*: tally\(\.\.\., keep=True\)"):
@@ -449,9 +448,9 @@ def test_models_that_are_too_large_are_refused_with_their_size() -> None:
     message = "at most 500 coefficients, but column '{}' alone has 1,200 levels, for 2 answers: 1,199 coefficients"
     for options in ({"formula": "answer ~ id"}, {"formula": "answer", "on": ["id"]}):
         with pytest.raises(ValueError, match=message.format("id")):
-            model_data(data=table, design=DICE, **options)
+            model_data(data=table, design=COIN, **options)
     with pytest.raises(ValueError, match=message.format("number")):
-        model_data("answer ~ C(number)", table, DICE)
+        model_data("answer ~ C(number)", table, COIN)
     wide = np.random.default_rng(0).normal(size=(n, 300))
     three = RandomizedResponse(["yes", "no", "so"], truth="3/4")
     with pytest.raises(ValueError, match="but has 602, for 3 answers and 301 columns; leave out terms, or put answers"):
@@ -462,12 +461,12 @@ def test_models_that_are_too_large_are_refused_with_their_size() -> None:
 def test_objects_of_any_kind_are_read_as_they_are() -> None:
     table = {"answer": ["yes", "no", None], "age": [1, None, 2], "ok": [True, None, False]}
     frame = pd.DataFrame(table, dtype=object)
-    same(model_data("answer ~ age + ok", frame, DICE), model_data("answer ~ age + ok", table, DICE))
+    same(model_data("answer ~ age + ok", frame, COIN), model_data("answer ~ age + ok", table, COIN))
     mixed = pd.DataFrame({"answer": ["yes", "no"], "age": pd.Series([1, "x"], dtype=object)})
     with pytest.raises(
         TypeError, match="'age' must hold numbers, texts or truth values, all of one kind, but holds int and"
     ):
-        model_data("answer ~ age", mixed, DICE)
+        model_data("answer ~ age", mixed, COIN)
 
 
 @pytest.mark.parametrize(("count", "people"), [(2**62, 4), (2**53, 2**11)])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import warner
+from cases import DICE, THREE
 from references import reference
 from warner import surveys
 from warner.regression import maxima
@@ -23,8 +24,6 @@ from warner.regression.standard_errors import covariance
 from warner.regression.starts import Start, starts
 
 REFERENCE = reference("regression")
-FORCED = surveys.forced_response(truth="2/3", yes="1/6")
-THREE = warner.RandomizedResponse(["never", "once", "often"], odds=(3, 1))
 
 
 def rows_of(design: Any, x: Any, counts: Any) -> Observations:
@@ -42,7 +41,7 @@ def table_of(name: str, covariates: int) -> tuple[Any, Any]:
     return np.column_stack([np.ones(len(rows)), rows[:, :covariates]]), rows[:, covariates:]
 
 
-BINARY = rows_of(FORCED, *table_of("A_binary_forced_response", 2))
+BINARY = rows_of(DICE, *table_of("A_binary_forced_response", 2))
 MULTINOMIAL = rows_of(THREE, *table_of("B_three_answers", 2))
 EQUAL_SLOPES = np.array([[1, 0, 0, 0], [0, 0, -1, 0], [0, 0, 0, -1], [0, 1, 0, 0], [0, 0, -1, 0], [0, 0, 0, -1]], float)
 DIRECT = rows_of(warner.Channel(np.eye(3), ["a", "b", "c"], ["a", "b", "c"]), *table_of("B_three_answers", 2))
@@ -146,7 +145,7 @@ def test_a_false_optimum_is_found_and_left() -> None:
 
 
 def test_an_estimate_at_infinity_is_named() -> None:
-    likelihood = Likelihood(rows_of(FORCED, *table_of("D_infinite", 1)), Binary(LINKS["logit"]))
+    likelihood = Likelihood(rows_of(DICE, *table_of("D_infinite", 1)), Binary(LINKS["logit"]))
     result = maximise(likelihood, starts(likelihood))
     case = REFERENCE["D_infinite"]
     assert result.best.value == pytest.approx(case["log_likelihood_supremum"], abs=1e-6)
@@ -156,7 +155,7 @@ def test_an_estimate_at_infinity_is_named() -> None:
 
 
 def boundary(counts: Any, n: Any) -> tuple[Any, Any]:
-    """Give the most likely shares of yes under FORCED, and whether they are 0 or 1."""
+    """Give the most likely shares of yes under DICE, and whether they are 0 or 1."""
     shares = (counts / n - 1 / 6) / (2 / 3)
     return np.clip(shares, 0, 1), (counts * 6 <= n) | (counts * 6 >= 5 * n)
 
@@ -170,7 +169,7 @@ def test_infinity_is_flagged_exactly_where_a_share_is_on_the_boundary() -> None:
         n = rng.integers(5, 60, groups)
         counts = rng.binomial(n, 1 / 6 + 2 / 3 * np.maximum(0, rng.uniform(-0.1, 0.6, groups)))
         x = np.column_stack([np.ones(groups), np.eye(groups)[:, 1:]])
-        likelihood = Likelihood(rows_of(FORCED, x, np.column_stack([counts, n - counts])), Binary(LINKS["logit"]))
+        likelihood = Likelihood(rows_of(DICE, x, np.column_stack([counts, n - counts])), Binary(LINKS["logit"]))
         result = maximise(likelihood, starts(likelihood))
         shares, at_the_end = boundary(counts, n)
         seen += bool(at_the_end.any())
@@ -197,7 +196,7 @@ def test_jeffreys_penalty_to_the_reference() -> None:
     errors = np.sqrt(np.diag(covariance(likelihood, peak.coefficients, "expected")))
     np.testing.assert_allclose(errors, case["se_expected"], atol=1e-9)
     # At infinity: one cell each, by 40 digits of mpmath; the reference page has -2.98165213, seven digits of it.
-    likelihood = Likelihood(rows_of(FORCED, *table_of("D_infinite", 1)), Binary(LINKS["logit"]))
+    likelihood = Likelihood(rows_of(DICE, *table_of("D_infinite", 1)), Binary(LINKS["logit"]))
     peak = penalised_maximum(likelihood, np.zeros(2))
     np.testing.assert_allclose(peak.coefficients, [-0.946826195303917, -2.981652200604154], atol=1e-9)
 
@@ -276,7 +275,7 @@ def test_a_climb_to_infinity_of_a_continuous_column_ends() -> None:
 
 def test_flat_ground_below_a_start_is_no_maximum(monkeypatch: pytest.MonkeyPatch) -> None:
     """A climb that ends lower than another one began is no answer, even if the other one got stuck."""
-    likelihood = Likelihood(rows_of(FORCED, [[1.0]], [[70, 130]]), Binary(LINKS["logit"]))
+    likelihood = Likelihood(rows_of(DICE, [[1.0]], [[70, 130]]), Binary(LINKS["logit"]))
     ascent = newton_ascent
 
     def stuck(surface: Any, b: Any, **known: Any) -> Any:

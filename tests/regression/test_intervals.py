@@ -11,7 +11,8 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import chi2, t
 
-from regression_cases import FORCED, REFERENCE, THREE, fit_of, people_of
+from cases import DICE, THREE
+from regression_cases import REFERENCE, fit_of, people_of
 from warner.regression.intervals import Coordinates, coefficient_limits, infinite_sign, profile_start
 from warner.regression.likelihood import Likelihood
 from warner.regression.maxima import Optimum
@@ -66,7 +67,7 @@ def test_an_estimate_at_infinity_has_one_infinite_end() -> None:
 def test_an_infinite_end_of_a_finite_estimate() -> None:
     # 35 of 200 is a little above the floor of 1/6: the loss of a share of 0 is that of a binomial, below the quantile.
     people = {"answer": ["yes", "no"] * 2, "g": [0, 0, 1, 1], "n": [70, 130, 35, 165]}
-    fit = regress("answer ~ g", people, FORCED, counts="n")
+    fit = regress("answer ~ g", people, DICE, counts="n")
     lost = 2 * (35 * np.log(35 / 200 * 6) + 165 * np.log(165 / 200 * 6 / 5))
     assert 0 < lost < QUANTILE
     ends = coefficient_limits(fit)
@@ -82,12 +83,12 @@ def test_why_an_estimate_is_infinite() -> None:
     )
     # The other way round: the group of the intercept is below the floor, and g makes up for it.
     people = {"answer": ["yes", "no"] * 2, "g": [1, 1, 0, 0], "n": [70, 130, 25, 175]}
-    fit = regress("answer ~ g", people, FORCED, counts="n")
+    fit = regress("answer ~ g", people, DICE, counts="n")
     assert fit.coefficients.tolist() == [-np.inf, np.inf]
     assert {found.reason.split(" reported")[0] for found in fit.infinite} == {"the 200 people with g = 0"}
     # And above the ceiling.
     people = {"answer": ["yes", "no"] * 2, "g": ["a", "a", "b", "b"], "n": [70, 130, 190, 10]}
-    (found,) = regress("answer", people, FORCED, on=["g"], counts="n").infinite
+    (found,) = regress("answer", people, DICE, on=["g"], counts="n").infinite
     assert found.reason == (
         "the 200 people with g = b reported 'yes' in 95.0 %, more than the 83.3 % of people whose answer is 'yes'"
     )
@@ -105,7 +106,7 @@ def test_intervals_hold_their_estimate_on_random_tables() -> None:
             "x": [0.3, 1.0, -0.4] * 2,
             "n": np.concatenate([counts, n - counts]),
         }
-        fit = regress("answer", people, FORCED, on=[["g"], ["x"]][int(rng.integers(2))], counts="n")
+        fit = regress("answer", people, DICE, on=[["g"], ["x"]][int(rng.integers(2))], counts="n")
         ends = coefficient_limits(fit, interval="profile")
         known = ~np.isnan(fit.coefficients)
         assert (ends.low <= fit.coefficients)[known].all()
@@ -141,7 +142,7 @@ def test_the_log_odds_of_an_answer_among_several() -> None:
 
 def test_which_interval_is_taken() -> None:
     people = {"answer": ["yes", "no"] * 2, "x": [0, 0, 1, 1], "n": [3000, 7000, 3500, 6500], "w": [1.0, 1.0, 2.0, 1.0]}
-    large: Any = regress("answer ~ x", people, FORCED, counts="n")
+    large: Any = regress("answer ~ x", people, DICE, counts="n")
     assert large.effective > 2000
     ends = coefficient_limits(large)
     assert ends.method == ("wald", "wald")
@@ -184,7 +185,7 @@ def test_few_clusters_have_t_with_degrees_of_freedom_of_their_own() -> None:
         "x": rng.normal(size=400),
         "house": np.repeat(np.arange(10), 40),
     }
-    fit = regress("answer ~ x", people, FORCED, clusters="house")
+    fit = regress("answer ~ x", people, DICE, clusters="house")
     assert fit.freedom is not None
     assert ((fit.freedom > 7) & (fit.freedom < 9)).all()  # 9 if all clusters were alike in x
     table = fit.table()

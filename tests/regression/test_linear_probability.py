@@ -10,11 +10,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import binom
 
+from cases import NINE
 from warner import RandomizedResponse
 from warner.regression.linear_probability import larger
 from warner.regression.regressions import regress
-
-NINE = RandomizedResponse(["yes", "no"], odds=(9, 1))
 
 
 def two_groups(yes: int, people: int, **options: Any) -> Any:

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize
 
 import warner
-from regression_cases import FORCED
+from cases import DICE
 from warner import RandomizedResponse, regress
 from warner.regression.newton import newton_ascent
 
@@ -113,5 +113,5 @@ def test_higher_maxima_of_small_samples_are_found_where_a_combination_of_columns
 def test_an_estimate_at_infinity_is_not_farther_out_than_it_must_be() -> None:
     # Starts that are steeper than a maximum may end far out, where nothing changes any more; profiles begin nearer.
     data = {"r": ["yes", "no"] * 2, "g": [0, 0, 1, 1], "n": [70, 130, 25, 175]}
-    fit = regress("r", data, FORCED, on=["g"], counts="n")
+    fit = regress("r", data, DICE, on=["g"], counts="n")
     assert np.abs(fit.likelihood.predictors(fit.finite_coefficients)).max() < 60

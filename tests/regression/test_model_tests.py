@@ -10,7 +10,8 @@ import pytest
 from scipy.stats import chi2, f
 
 import warner
-from regression_cases import FORCED, REFERENCE, fit_of, people_of
+from cases import DICE
+from regression_cases import REFERENCE, fit_of, people_of
 from warner.regression.maxima import Optimum
 from warner.regression.model_checks import cells_of, saturated_log_likelihood
 from warner.regression.model_tests import term_tests
@@ -23,7 +24,7 @@ CASE = REFERENCE["A_binary_forced_response"]
 def part_of_a(formula: str, **options: Any) -> Any:
     people = people_of("A_binary_forced_response")
     people["z"] = [x**2 + d for x, d in zip(people["x"], people["d"], strict=True)]
-    return regress(formula, people, FORCED, counts="people", **options)
+    return regress(formula, people, DICE, counts="people", **options)
 
 
 def test_likelihood_ratios_to_the_reference() -> None:
@@ -81,13 +82,13 @@ def test_what_cannot_be_compared() -> None:
     people = people_of("A_binary_forced_response")
     fewer = people | {"people": [*people["people"][:-1], 10]}
     with pytest.raises(ValueError, match="the same people, but there are 1,100 and 1,056"):
-        fit.compare(regress("answer ~ x", fewer, FORCED, counts="people"))
+        fit.compare(regress("answer ~ x", fewer, DICE, counts="people"))
     swapped = people | {"people": [*people["people"][:-2], 54, 71]}
     with pytest.raises(ValueError, match="the same people, but their reports differ"):
-        fit.compare(regress("answer ~ x", swapped, FORCED, counts="people"))
+        fit.compare(regress("answer ~ x", swapped, DICE, counts="people"))
     moved = people | {"people": [*people["people"][:-4], 71, 54, 63, 62]}
     with pytest.raises(ValueError, match="the same people, but the reports do not agree"):
-        fit.compare(regress("answer ~ x", moved, FORCED, counts="people"))
+        fit.compare(regress("answer ~ x", moved, DICE, counts="people"))
     other = warner.surveys.forced_response(truth="2/3", yes="1/4")
     with pytest.raises(ValueError, match="the same designs"):
         fit.compare(regress("answer ~ x", people, other, counts="people"))
@@ -107,7 +108,7 @@ def _weighted(formula: str, **options: Any) -> Regression:
     single = {name: np.repeat(values, people["people"]) for name, values in people.items() if name != "people"}
     single["w"] = np.ones(1100)
     single["place"] = np.arange(1100) % 20
-    return regress(formula, single, FORCED, weights="w", **options)
+    return regress(formula, single, DICE, weights="w", **options)
 
 
 def test_walds_test_where_ratios_are_not_valid() -> None:
@@ -186,7 +187,7 @@ def test_the_fit_against_cells_to_the_reference() -> None:
 def test_cells_of_several_designs() -> None:
     direct = warner.Channel(np.eye(2), ["yes", "no"], ["yes", "no"])
     people = {"answer": ["yes", "no"] * 2, "asked": ["dice", "dice", "direct", "direct"], "n": [40, 60, 15, 85]}
-    fit: Any = regress("answer ~ 1", people, {"dice": FORCED, "direct": direct}, by="asked", counts="n")
+    fit: Any = regress("answer ~ 1", people, {"dice": DICE, "direct": direct}, by="asked", counts="n")
     assert fit.check().deviance.deviance == pytest.approx(0, abs=1e-8)  # one cell: the model itself
     assert fit.criteria.mcfadden == pytest.approx(0, abs=1e-9)
 
@@ -198,7 +199,7 @@ def test_small_cells_are_named() -> None:
         "age": np.append(rng.integers(20, 60, 598), [99, 99]),
         "region": ["n", "s"] * 300,
     }
-    check = regress("answer", people, FORCED, on=["age", "region"]).check()
+    check = regress("answer", people, DICE, on=["age", "region"]).check()
     assert "age = 99, region = s" in check.small
     assert "fewer than 5 people" in check.text()
 
@@ -207,7 +208,7 @@ def test_groups_of_like_predictions_by_hand() -> None:
     rng = np.random.default_rng(9)
     x = rng.normal(size=600)
     people = {"answer": np.where(rng.random(600) < 1 / 6 + 2 / 3 / (1 + np.exp(-x)), "yes", "no"), "x": x}
-    fit = regress("answer ~ x", people, FORCED)
+    fit = regress("answer ~ x", people, DICE)
     groups: Any = fit.check().groups
     shares = fit.specification.shares_at(fit.finite_coefficients, np.column_stack([np.ones(600), x]))[:, 0]
     tenth = np.argsort(np.argsort(shares)) // 60
@@ -220,7 +221,7 @@ def test_groups_of_like_predictions_by_hand() -> None:
     assert groups.p == pytest.approx(chi2.sf(statistic, 8))
     assert len(fit.check().table()["report"]) == 20
     wrong = people | {"answer": np.where(rng.random(600) < 1 / 6 + 2 / 3 * (np.abs(x) > 1), "yes", "no")}
-    against: Any = regress("answer ~ x", wrong, FORCED).check().groups
+    against: Any = regress("answer ~ x", wrong, DICE).check().groups
     assert against.p < 1e-6
 
 

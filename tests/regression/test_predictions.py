@@ -11,7 +11,8 @@ from scipy.special import expit
 from scipy.stats import chi2
 
 import warner
-from regression_cases import FORCED, REFERENCE, THREE, fit_of, people_of
+from cases import DICE, THREE
+from regression_cases import REFERENCE, fit_of, people_of
 from warner.regression.mean_shares import influence, mean_over_people
 from warner.regression.newton import newton_ascent
 from warner.regression.regressions import regress
@@ -47,7 +48,7 @@ def test_the_mean_share_of_a_population_has_the_spread_of_people_besides() -> No
     # Of a saturated model the mean share is that of all reports, undone: its variance is the binomial one in each cell,
     # and that of a sample of cells besides. Together, that of the reports of everybody, with n/(n - 1).
     people = people_of("A_binary_forced_response")
-    fit = regress("answer ~ C(x) * C(d)", people, FORCED, counts="people")
+    fit = regress("answer ~ C(x) * C(d)", people, DICE, counts="people")
     yes = sum(n for n, answer in zip(people["people"], people["answer"], strict=True) if answer == "yes")
     n = fit.people
     mean = (yes / n - 1 / 6) / (2 / 3)
@@ -73,7 +74,7 @@ def test_the_profile_of_a_share_is_that_of_a_coefficient_of_other_columns(letter
     # With covariates measured from the profile, two answers have their log-odds as the intercept.
     fit = fit_of(letter, model=model)
     prediction = fit.predict({"x": [2], "d": [1]}, interval="profile")
-    name, design = {"A": ("A_binary_forced_response", FORCED), "B": ("B_three_answers", THREE)}[letter]
+    name, design = {"A": ("A_binary_forced_response", DICE), "B": ("B_three_answers", THREE)}[letter]
     options = {"model": model} | ({"reference": "never"} if letter == "B" else {})
     other = regress("answer ~ I(x - 2) + I(d - 1)", people_of(name), design, counts="people", **options)
     table = other.table(interval="profile")
@@ -188,7 +189,7 @@ def test_profiles_of_all_kinds() -> None:
         fit.predict(target="sample")
     with pytest.raises(ValueError, match="as long as each other"):
         fit.predict({"x": [1, 2], "d": [1, 2, 3]})
-    factor = regress("answer ~ C(x)", people_of("A_binary_forced_response"), FORCED, counts="people")
+    factor = regress("answer ~ C(x)", people_of("A_binary_forced_response"), DICE, counts="people")
     with pytest.raises(ValueError, match="levels that were there"):
         factor.predict({"x": [7]})
 
@@ -227,7 +228,7 @@ def test_marginal_effects_to_the_reference() -> None:
 
 
 def test_marginal_effects_move_squares_and_interactions_along() -> None:
-    fit = regress("answer ~ x * d + I(x**2)", people_of("A_binary_forced_response"), FORCED, counts="people")
+    fit = regress("answer ~ x * d + I(x**2)", people_of("A_binary_forced_response"), DICE, counts="people")
     (effect,) = fit.margins(["x"]).changes[:, 0]
     columns = fit.model_data.covariates
     b = fit.coefficients
@@ -241,7 +242,7 @@ def test_marginal_effects_move_squares_and_interactions_along() -> None:
 def test_marginal_effects_of_levels_and_of_linear_shares() -> None:
     people = people_of("A_binary_forced_response")
     people["region"] = [f"r{x}" for x in people["x"]]
-    fit = regress("answer", people, FORCED, on=["region"], counts="people")
+    fit = regress("answer", people, DICE, on=["region"], counts="people")
     margins = fit.margins()
     assert margins.effects == ("region: r1 - r0", "region: r2 - r0", "region: r3 - r0")
     shares = fit.predict({"region": ["r0", "r1", "r2", "r3"]}).shares[:, 0]

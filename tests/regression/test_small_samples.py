@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from regression_cases import FORCED, fit_of
-from warner import RandomizedResponse
+from cases import DICE, NINE
+from regression_cases import fit_of
 from warner.regression.regressions import regress
 from warner.regression.small_samples import effective_answers
 
-NINE = RandomizedResponse(["yes", "no"], odds=(9, 1))
 DOUBT = "p-values should not be relied on"
 
 
@@ -89,7 +88,7 @@ def _people(fit: Any) -> dict[str, Any]:
 
 def test_few_reports_are_warned_about_at_every_result() -> None:
     data = {"answer": ["yes", "no"] * 2, "g": [0, 0, 1, 1], "n": [30, 50, 40, 40]}
-    fit: Any = regress("answer", data, FORCED, on=["g"], counts="n")
+    fit: Any = regress("answer", data, DICE, on=["g"], counts="n")
     assert fit.effective < 100
     for result in (
         fit,
@@ -122,12 +121,12 @@ def test_shares_at_the_boundary_are_said_to_be_there() -> None:
 
 def test_a_check_says_why_there_is_no_test_against_the_cells() -> None:
     data = {"r": ["yes", "no"] * 330, "x": [0] * 600 + [1] * 60, "w": [1.0, 1.0, 2.0] * 220}
-    weighted = regress("r", data, FORCED, on=["x"], weights="w").check()
+    weighted = regress("r", data, DICE, on=["x"], weights="w").check()
     for text in (weighted.text(), weighted.to_json()):
         assert "no test with sampling weights, clusters or strata" in text
         assert "too small" not in text
     small = {"r": ["yes", "no"] * 20, "x": list(range(40))}
-    check = regress("r", small, FORCED, on=["x"]).check()
+    check = regress("r", small, DICE, on=["x"]).check()
     assert "too small for a test" in check.text()
     assert "too small for a test" in check.to_markdown()
 
@@ -135,7 +134,7 @@ def test_a_check_says_why_there_is_no_test_against_the_cells() -> None:
 def test_the_p_value_of_the_deviance_is_an_upper_bound_where_cells_are_at_the_boundary() -> None:
     # Cells of 200 with 34, 40, 30 and 50 reports of yes; 30 is less than the 33.3 that noise alone explains.
     data = {"r": ["yes", "no"] * 4, "x": [0, 0, 1, 1, 2, 2, 3, 3], "n": [34, 166, 40, 160, 30, 170, 50, 150]}
-    found = regress("r", data, FORCED, on=["x"], counts="n").check()
+    found = regress("r", data, DICE, on=["x"], counts="n").check()
     assert found.deviance is not None
     assert (found.deviance.freedom, found.deviance.boundary) == (2, 1)
     assert "In 1 cell the most likely share of an answer is 0 %" in found.text()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from cases import COIN
 from warner import RandomizedResponse, SubsetSelection, associate, explain, regress, tally
 from warner.reports.files import open_files
 from warner.reports.randomizing_files import randomize_file
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 pytest.importorskip("duckdb", reason="files are read by DuckDB, which is not installed")
 
-SURVEY = RandomizedResponse(["yes", "no"], truth="3/4")
 CODES = RandomizedResponse([1, 2], truth="3/4")
 
 
@@ -87,13 +87,13 @@ def test_every_analysis_gives_what_it_gives_of_csv(ending: str, tmp_path: Path) 
     excel, text = people(tmp_path, ending), people(tmp_path, "csv")
     asked: list[dict[str, Any]] = [{}, {"by": "place"}, {"by": ["place", "other"]}, {"counts": "age"}]
     for options in asked:
-        assert tally(excel, SURVEY, column="answer", **options) == tally(text, SURVEY, column="answer", **options)
-    first, second = (regress("answer ~ age + score + place", file, SURVEY) for file in (excel, text))
+        assert tally(excel, COIN, column="answer", **options) == tally(text, COIN, column="answer", **options)
+    first, second = (regress("answer ~ age + score + place", file, COIN) for file in (excel, text))
     assert first.to_dict() == second.to_dict()
-    mine, theirs = (explain("score ~ age + answer", file, {"answer": SURVEY}) for file in (excel, text))
+    mine, theirs = (explain("score ~ age + answer", file, {"answer": COIN}) for file in (excel, text))
     assert mine.to_dict() == theirs.to_dict()
     one, other = (
-        associate(file, {"answer": SURVEY, "other": SURVEY}, rng=np.random.default_rng(1)) for file in (excel, text)
+        associate(file, {"answer": COIN, "other": COIN}, rng=np.random.default_rng(1)) for file in (excel, text)
     )
     assert one.to_dict() == other.to_dict()
 
@@ -118,26 +118,26 @@ def test_sheets_are_chosen_by_name(tmp_path: Path) -> None:
     sheets = {"2024": [row("answer"), row("yes")], "2025 & on": [row("answer"), row("no"), row("no")], "Empty": []}
     path = workbook(tmp_path / "x.xlsx", sheets)
     with pytest.raises(ValueError, match=r"sheet must be given, since .*x.xlsx has 2 \('2024', '2025 & on'\): name"):
-        tally(path, SURVEY)
-    assert tally(path, SURVEY, sheet="2025 & on").counts.tolist() == [0, 2]
-    assert tally([path], SURVEY, sheet="2024").counts.tolist() == [1, 0]
+        tally(path, COIN)
+    assert tally(path, COIN, sheet="2025 & on").counts.tolist() == [0, 2]
+    assert tally([path], COIN, sheet="2024").counts.tolist() == [1, 0]
     with pytest.raises(ValueError, match=r"sheet must be one of .*\('2024', '2025 & on', 'Empty'\), but got '2026'"):
-        tally(path, SURVEY, sheet="2026")
+        tally(path, COIN, sheet="2026")
     with pytest.raises(ValueError, match=r"the sheet 'Empty' of .*x.xlsx is empty: there is not even a header"):
-        tally(path, SURVEY, sheet="Empty")
+        tally(path, COIN, sheet="Empty")
     (tmp_path / "x.csv").write_text("answer\nyes\n")
     with pytest.raises(ValueError, match=r"x.csv, which is not an Excel file, but got 'a'"):
-        tally(tmp_path / "x.csv", SURVEY, sheet="a")
+        tally(tmp_path / "x.csv", COIN, sheet="a")
     with pytest.raises(TypeError, match="encoding, decimal and sheet are for files, but reports is a list"):
-        tally(["yes"], SURVEY, sheet="a")
-    assert regress("answer", path, SURVEY, on=[], sheet="2025 & on").to_dict()["people"] == 2
+        tally(["yes"], COIN, sheet="a")
+    assert regress("answer", path, COIN, on=[], sheet="2025 & on").to_dict()["people"] == 2
 
 
 def test_a_hidden_sheet_is_read_only_if_it_is_named(tmp_path: Path) -> None:
     sheets = {"Codes": [row("code"), row("yes")], "Data": [row("answer"), row("no")]}
     path = workbook(tmp_path / "x.xlsx", sheets, hidden=["Codes"])
-    assert tally(path, SURVEY).counts.tolist() == [0, 1]
-    assert tally(path, SURVEY, sheet="Codes").counts.tolist() == [1, 0]
+    assert tally(path, COIN).counts.tolist() == [0, 1]
+    assert tally(path, COIN, sheet="Codes").counts.tolist() == [1, 0]
 
 
 def test_a_table_may_begin_anywhere_and_have_empty_rows(tmp_path: Path) -> None:
@@ -151,23 +151,23 @@ def test_a_table_may_begin_anywhere_and_have_empty_rows(tmp_path: Path) -> None:
     assert values(path) == {"answer": ["yes", "no"], "column1": [None, "note"], "x": ["1", None]}
     workbook(path, {"Data": [*rows, row(cell("total", "B11"), number=11)]})
     with pytest.raises(ValueError, match=r"x.xlsx cannot be read: cell B11 has a value, but its column has no name"):
-        tally(path, SURVEY, column="answer")
+        tally(path, COIN, column="answer")
 
 
 def test_columns_of_one_name_are_refused(tmp_path: Path) -> None:
     path = workbook(tmp_path / "x.xlsx", {"Data": [row("answer", "Answer"), row("yes", "no")]})
     with pytest.raises(ValueError, match="the columns must have different names"):
-        tally(path, SURVEY, column="answer")
+        tally(path, COIN, column="answer")
 
 
 def test_merged_cells_and_formulas_without_a_value_are_refused_where_they_are_used(tmp_path: Path) -> None:
     rows = [row("answer", "place", "f"), row("yes", "north", cell(None, formula="1+1")), row("no", None, 3)]
     path = workbook(tmp_path / "x.xlsx", {"Data": rows}, after='<mergeCells><mergeCell ref="B2:B3"/></mergeCells>')
-    assert tally(path, SURVEY, column="answer").counts.tolist() == [1, 1]
+    assert tally(path, COIN, column="answer").counts.tolist() == [1, 1]
     with pytest.raises(ValueError, match=r"x.xlsx cannot be read: the cells B2:B3 are merged, and only the first"):
-        tally(path, SURVEY, column="answer", by="place")
+        tally(path, COIN, column="answer", by="place")
     with pytest.raises(ValueError, match=r"x.xlsx cannot be read: cell C2 holds a formula that was never calculated"):
-        tally(path, SURVEY, column="answer", weights="f")
+        tally(path, COIN, column="answer", weights="f")
 
 
 def test_answers_are_randomized_from_excel_and_told_to_nobody(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_several_files_and_folders_are_read_together(tmp_path: Path) -> None:
         folder = tmp_path / f"wave={wave}"
         folder.mkdir()
         workbook(folder / "x.xlsx", {"Data": [row("answer"), *[row("yes")] * wave]})
-    counted = tally(tmp_path, SURVEY, by="wave")
+    counted = tally(tmp_path, COIN, by="wave")
     assert (counted.groups, counted.counts.tolist()) == ((("1",), ("2",)), [[1, 0], [2, 0]])
 
 
@@ -209,7 +209,7 @@ def test_a_damaged_file_is_one_clear_line(tmp_path: Path) -> None:
             content[rng.randrange(len(content))] = rng.randrange(256)
         path.write_bytes(content)
         try:
-            tally(path, SURVEY, column="answer", by="x")
+            tally(path, COIN, column="answer", by="x")
         except ValueError as error:
             wrong += 1
             assert len(str(error).splitlines()) == 1
@@ -235,7 +235,7 @@ def test_a_damaged_file_is_one_clear_line(tmp_path: Path) -> None:
 def test_a_workbook_with_a_wrong_part_is_one_clear_line(tmp_path: Path, part: str, content: str) -> None:
     path = workbook(tmp_path / "x.xlsx", {"Data": [row("answer"), row("yes")]}, parts={part: content})
     with pytest.raises(ValueError, match=r"x.xlsx (cannot be read: it is damaged, or no Excel file|is empty)"):
-        tally(path, SURVEY)
+        tally(path, COIN)
 
 
 def test_entities_are_neither_expanded_nor_fetched(tmp_path: Path) -> None:
@@ -250,7 +250,7 @@ def test_entities_are_neither_expanded_nor_fetched(tmp_path: Path) -> None:
         rows = [row("answer"), row('<c t="s"><v>0</v></c>')]
         path = workbook(tmp_path / "x.xlsx", {"Data": rows}, parts={"xl/sharedStrings.xml": content})
         with pytest.raises(ValueError, match=r"x.xlsx cannot be read: it is damaged, or no Excel file"):
-            tally(path, SURVEY)
+            tally(path, COIN)
 
 
 BOMB = """
@@ -296,10 +296,10 @@ def test_files_of_other_programs_are_refused_by_their_names(tmp_path: Path) -> N
     }.items():
         (tmp_path / name).write_bytes(b"\xd0\xcf\x11\xe0 what there is")
         with pytest.raises(ValueError, match=rf"{name} is of a format that is not read \({name[1:]}\); {remedy}"):
-            tally(tmp_path / name, SURVEY)
+            tally(tmp_path / name, COIN)
     (tmp_path / "x.xlsx").write_bytes(b"\xd0\xcf\x11\xe0 encrypted")
     with pytest.raises(ValueError, match=r"x.xlsx cannot be read: it is protected by a password, or from Excel 97"):
-        tally(tmp_path / "x.xlsx", SURVEY)
+        tally(tmp_path / "x.xlsx", COIN)
     (tmp_path / "x.xlsx.gz").touch()
     with pytest.raises(ValueError, match=r"x.xlsx.gz must be unpacked first"):
-        tally(tmp_path / "x.xlsx.gz", SURVEY)
+        tally(tmp_path / "x.xlsx.gz", COIN)

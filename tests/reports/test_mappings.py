@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
 
-from warner import RandomizedResponse, Tally, tally
+from cases import COIN
+from warner import Tally, tally
 
-SURVEY = RandomizedResponse(["yes", "no"], truth="3/4")
 COLUMNS = {"report": ["yes", "no", None, "no"], "region": ["n", "s", "n", "n"], "times": [3, 2, 1, 5]}
 
 
@@ -28,8 +28,8 @@ COLUMNS = {"report": ["yes", "no", None, "no"], "region": ["n", "s", "n", "n"], 
     ],
 )
 def test_a_mapping_is_counted_like_a_data_frame(kind: Any, options: dict[str, Any]) -> None:
-    mine = tally({name: kind(values) for name, values in COLUMNS.items()}, SURVEY, **options)
-    theirs = tally(pl.DataFrame(COLUMNS), SURVEY, **options)
+    mine = tally({name: kind(values) for name, values in COLUMNS.items()}, COIN, **options)
+    theirs = tally(pl.DataFrame(COLUMNS), COIN, **options)
     assert_array_equal(mine.counts, theirs.counts)
     assert_array_equal(mine.missing, theirs.missing)
     assert (mine.by, mine.groups) == (theirs.by, theirs.groups)
@@ -37,7 +37,7 @@ def test_a_mapping_is_counted_like_a_data_frame(kind: Any, options: dict[str, An
 
 
 def test_one_column_need_not_be_named() -> None:
-    assert tally({"anything": ["yes", "no", "no"]}, SURVEY) == Tally(SURVEY, [1, 2])
+    assert tally({"anything": ["yes", "no", "no"]}, COIN) == Tally(COIN, [1, 2])
 
 
 @pytest.mark.parametrize(
@@ -62,4 +62,4 @@ def test_what_is_no_column_is_refused_with_a_remedy(
     columns: Any, options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        tally(columns, SURVEY, **options)
+        tally(columns, COIN, **options)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from warner import RandomizedResponse, UnaryEncoding, estimate, regress, tally
+from cases import COIN
+from warner import UnaryEncoding, estimate, regress, tally
 from warner.reports.paths import partition, partition_columns
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 duckdb = pytest.importorskip("duckdb", reason="files are read by DuckDB, which is not installed")
 
-SURVEY = RandomizedResponse(["yes", "no"], truth="3/4")
 DAYS = {2: {"yes": 3, "no": 5}, 10: {"yes": 1, "no": 4}}
 
 
@@ -41,11 +41,11 @@ def test_a_folder_is_read_with_the_columns_of_its_folders(partitioned: tuple[Pat
     days = (("2",), ("10",)) if ending == "csv" else ((2,), (10,))  # all columns of a CSV file are texts
     rows = [[3, 5], [1, 4]]
     for given in (folder, f"{folder}/**/*.{ending}", sorted(folder.rglob("part-*"))):
-        counted = tally(given, SURVEY, by="day")  # a folder's column is not taken for the reports
+        counted = tally(given, COIN, by="day")  # a folder's column is not taken for the reports
         assert (counted.groups, counted.counts.tolist()) == (days, rows)
-    assert tally(folder, SURVEY, by=["place", "day"]).groups == tuple(("New York", *day) for day in days)
-    assert tally(folder, SURVEY).counts.tolist() == [4, 9]
-    fit = regress("answer ~ day", folder, SURVEY)
+    assert tally(folder, COIN, by=["place", "day"]).groups == tuple(("New York", *day) for day in days)
+    assert tally(folder, COIN).counts.tolist() == [4, 9]
+    fit = regress("answer ~ day", folder, COIN)
     assert fit.people == 13
 
 
@@ -84,28 +84,28 @@ def test_a_column_of_the_file_itself_wins_over_its_folder(tmp_path: Path) -> Non
     (tmp_path / "run=3").mkdir()
     file = tmp_path / "run=3" / "reports.csv"
     file.write_text("answer,run\nyes,7\nno,7\n")
-    assert tally(file, SURVEY, column="answer", by="run").groups == (("7",),)
+    assert tally(file, COIN, column="answer", by="run").groups == (("7",),)
 
 
 def test_a_file_is_not_counted_twice(tmp_path: Path) -> None:
     file = tmp_path / "reports.csv"
     file.write_text("answer\nyes\n")
     with pytest.raises(ValueError, match="counted twice"):
-        tally([file, tmp_path / ".." / tmp_path.name / "reports.csv"], SURVEY)
+        tally([file, tmp_path / ".." / tmp_path.name / "reports.csv"], COIN)
     for given in ([file, file], [tmp_path, file]):
         with pytest.raises(ValueError, match="counted twice"):
-            tally(given, SURVEY)
+            tally(given, COIN)
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"holds no file that ends in \.csv"):
-        tally(tmp_path, SURVEY)
+        tally(tmp_path, COIN)
     with pytest.raises(FileNotFoundError, match=r"there is no file .*nothing.csv"):
-        tally([tmp_path / "nothing.csv"], SURVEY)
+        tally([tmp_path / "nothing.csv"], COIN)
     for place in ("s3://bucket/reports.parquet", "https://example.org/reports.csv"):
         with pytest.raises(ValueError, match="is not on this machine"):
-            tally(place, SURVEY)
-    assert tally(["yes", "no"], SURVEY).n == 2  # texts in a list are reports
+            tally(place, COIN)
+    assert tally(["yes", "no"], COIN).n == 2  # texts in a list are reports
 
 
 def test_folders_that_differ_stand_for_no_column() -> None:
@@ -119,18 +119,18 @@ def test_folders_that_differ_stand_for_no_column() -> None:
 def test_a_json_array_is_read_as_lines_are(tmp_path: Path) -> None:
     file = tmp_path / "reports.json"
     file.write_text('\n [\n {"answer": "yes", "n": 2},\n {"answer": "no", "n": 5}\n]\n')
-    assert tally(file, SURVEY, column="answer", counts="n").counts.tolist() == [2, 5]
+    assert tally(file, COIN, column="answer", counts="n").counts.tolist() == [2, 5]
     (tmp_path / "more.json").write_text('{"answer": "yes", "n": 1}\n')
     with pytest.raises(ValueError, match="must all be arrays"):
-        tally(tmp_path, SURVEY, column="answer")
+        tally(tmp_path, COIN, column="answer")
 
 
 @pytest.mark.parametrize("kind", ["HUGEINT", "UHUGEINT", "DOUBLE", "DECIMAL(38, 0)", "DECIMAL(18, 3)", "FLOAT"])
 def test_counts_may_be_sums_of_any_engine(tmp_path: Path, kind: str) -> None:
     table = f"SELECT answer, n::{kind} AS n FROM (VALUES ('yes', 2), ('no', 5)) t(answer, n)"
-    assert tally(duckdb.sql(table), SURVEY, column="answer", counts="n").counts.tolist() == [2, 5]
+    assert tally(duckdb.sql(table), COIN, column="answer", counts="n").counts.tolist() == [2, 5]
     duckdb.sql(f"COPY ({table}) TO '{tmp_path}/counts.parquet'")
-    assert tally(tmp_path / "counts.parquet", SURVEY, column="answer", counts="n").counts.tolist() == [2, 5]
+    assert tally(tmp_path / "counts.parquet", COIN, column="answer", counts="n").counts.tolist() == [2, 5]
 
 
 @pytest.mark.parametrize(
@@ -138,16 +138,16 @@ def test_counts_may_be_sums_of_any_engine(tmp_path: Path, kind: str) -> None:
 )
 def test_counts_that_are_no_whole_numbers_are_refused(bad: str) -> None:
     with pytest.raises(ValueError, match=r"counts must be whole numbers from 0 to 2\^53, but 1 is not"):
-        tally(duckdb.sql(f"SELECT 'yes' AS answer, {bad} AS n"), SURVEY, column="answer", counts="n")
+        tally(duckdb.sql(f"SELECT 'yes' AS answer, {bad} AS n"), COIN, column="answer", counts="n")
 
 
 def test_whole_doubles_are_counts_in_arrays_and_frames() -> None:
-    assert tally(["yes", "no"], SURVEY, counts=np.array([2.0, 5.0])).counts.tolist() == [2, 5]
+    assert tally(["yes", "no"], COIN, counts=np.array([2.0, 5.0])).counts.tolist() == [2, 5]
     with pytest.raises(ValueError, match="counts must be whole numbers"):
-        tally(["yes", "no"], SURVEY, counts=np.array([2.5, 5.0]))
+        tally(["yes", "no"], COIN, counts=np.array([2.5, 5.0]))
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"answer": ["yes", "no"], "n": [2.0, 5.0]})
-    assert tally(frame, SURVEY, column="answer", counts="n").counts.tolist() == [2, 5]
+    assert tally(frame, COIN, column="answer", counts="n").counts.tolist() == [2, 5]
     pl = pytest.importorskip("polars")
     frame = pl.DataFrame({"answer": ["yes", "no"], "n": [Decimal(2), Decimal(5)]})
-    assert tally(frame, SURVEY, column="answer", counts="n").counts.tolist() == [2, 5]
+    assert tally(frame, COIN, column="answer", counts="n").counts.tolist() == [2, 5]

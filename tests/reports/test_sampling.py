@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from warner import RandomizedResponse, regress
+from cases import COIN
+from warner import regress
 from warner.explanation.explanations import explain
 from warner.reports.sampling import SIMPLE_RANDOM, Sampling, effective_number
 
 ONE = np.ones(6)
 NAMES = ["a", "b", "c"]
-DESIGN = RandomizedResponse(["yes", "no"], truth="3/4")
 
 
 def sampling(cluster: list[int] | None, stratum: list[int] | None) -> Sampling:
@@ -91,8 +91,8 @@ def test_regress_and_explain_refuse_the_same_samples_in_the_same_words(options: 
         "half": [0, 0, 0, 1, 1, 1],
     }
     for call in (
-        lambda: regress("answer", data, DESIGN, on=[], **options),
-        lambda: explain("outcome", data, {"answer": DESIGN}, on=[], **options),
+        lambda: regress("answer", data, COIN, on=[], **options),
+        lambda: explain("outcome", data, {"answer": COIN}, on=[], **options),
     ):
         with pytest.raises(ValueError, match=complaint):
             call()

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from cases import COIN, KUK, NINE, SETS
 from warner import (
-    Channel,
     ProjectiveGeometry,
     RandomizedResponse,
     SubsetSelection,
@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 YES = ["yes", "no"]
-THREE = RandomizedResponse(YES, odds=(3, 1))
-NINE = RandomizedResponse(YES, odds=(9, 1))
-KUK = Channel([["1/25", "8/25", "16/25"], ["49/100", "42/100", "9/100"]], YES, 3)
-SETS = SubsetSelection(["a", "b", "c", "d", "e"], odds=(3, 1), size=2)
 
 # Values
 
@@ -177,11 +173,11 @@ def test_names_and_groups_of_a_tally_can_be_told_apart() -> None:
         (("g",), [[1]], "groups must be a tuple of tuples"),
     ):
         with pytest.raises(ValueError, match=complaint):
-            Tally(THREE, [[1, 2]], by=by, groups=groups)  # type: ignore[arg-type]
+            Tally(COIN, [[1, 2]], by=by, groups=groups)  # type: ignore[arg-type]
 
 
 def test_infinite_group_values_become_texts_that_json_can_hold() -> None:
-    grouped = tally(YES, THREE, by={"g": [math.inf, 1.5]})
+    grouped = tally(YES, COIN, by={"g": [math.inf, 1.5]})
     assert grouped.groups == ((1.5,), ("inf",))
     assert Tally.from_json(grouped.to_json()) == grouped
 
@@ -203,22 +199,22 @@ def test_bad_counts(counts: Any, complaint: str) -> None:
 
 def test_tallies_are_equal_by_value() -> None:
     grouped: dict[str, Any] = {"by": ("g",), "groups": (("x",), ("y",))}
-    example = Tally(THREE, [[1, 2], [3, 4]], missing=[0, 1], **grouped)
+    example = Tally(COIN, [[1, 2], [3, 4]], missing=[0, 1], **grouped)
     again = Tally(RandomizedResponse(YES, truth="3/4"), np.array([[1, 2], [3, 4]]), missing=[0, 1], **grouped)
     assert example == again
     assert hash(example) == hash(again)
     for other in (
         Tally(NINE, [[1, 2], [3, 4]], missing=[0, 1], **grouped),
-        Tally(THREE, [[1, 2], [3, 5]], missing=[0, 1], **grouped),
-        Tally(THREE, [[1, 2], [3, 4]], missing=[1, 0], **grouped),
-        Tally(THREE, [[1, 2], [3, 4]], missing=[0, 1], unknown=1, **grouped),
-        Tally(THREE, [[1, 2], [3, 4]], missing=[0, 1], squares=[3.0, 7.0], **grouped),
-        Tally(THREE, [[1, 2], [3, 4]], missing=[0, 1], by=("h",), groups=(("x",), ("y",))),
-        Tally(THREE, [[1, 2], [3, 4]], missing=[0, 1], by=("g",), groups=(("x",), ("z",))),
+        Tally(COIN, [[1, 2], [3, 5]], missing=[0, 1], **grouped),
+        Tally(COIN, [[1, 2], [3, 4]], missing=[1, 0], **grouped),
+        Tally(COIN, [[1, 2], [3, 4]], missing=[0, 1], unknown=1, **grouped),
+        Tally(COIN, [[1, 2], [3, 4]], missing=[0, 1], squares=[3.0, 7.0], **grouped),
+        Tally(COIN, [[1, 2], [3, 4]], missing=[0, 1], by=("h",), groups=(("x",), ("y",))),
+        Tally(COIN, [[1, 2], [3, 4]], missing=[0, 1], by=("g",), groups=(("x",), ("z",))),
     ):
         assert example != other
     assert example != "a tally"
-    assert Tally(THREE, [1, 2]) in [Tally(THREE, [2, 1]), Tally(THREE, [1, 2])]
+    assert Tally(COIN, [1, 2]) in [Tally(COIN, [2, 1]), Tally(COIN, [1, 2])]
 
 
 def test_a_tally_is_frozen() -> None:
@@ -230,20 +226,20 @@ def test_a_tally_is_frozen() -> None:
 @pytest.mark.parametrize("design", [[40, 60], None, "survey.json", RandomizedResponse])
 def test_counts_and_design_that_are_swapped_are_told_so(design: Any) -> None:
     with pytest.raises(TypeError, match=r"design must be a design, .*: Tally\(design, counts\)"):
-        Tally(design, THREE)
+        Tally(design, COIN)
 
 
 # The number of reports
 
 
 def test_counts_of_single_answers_sum_to_the_number_of_reports() -> None:
-    assert Tally(THREE, [40, 60]).n == 100
-    assert Tally(THREE, [40, 60], n=100) == Tally(THREE, [40, 60])
-    assert_array_equal(Tally(THREE, [[1, 2], [3, 4]], by=("g",), groups=((1,), (2,))).n, [3, 7])
-    weighted = Tally(THREE, [0.1, 0.2], n=0.3, squares=0.05)  # 0.1 + 0.2 is not quite 0.3
+    assert Tally(COIN, [40, 60]).n == 100
+    assert Tally(COIN, [40, 60], n=100) == Tally(COIN, [40, 60])
+    assert_array_equal(Tally(COIN, [[1, 2], [3, 4]], by=("g",), groups=((1,), (2,))).n, [3, 7])
+    weighted = Tally(COIN, [0.1, 0.2], n=0.3, squares=0.05)  # 0.1 + 0.2 is not quite 0.3
     assert weighted.n == 0.3
     with pytest.raises(ValueError, match=r"n must be the sum of the counts, .* the counts sum to 100 and n is 99"):
-        Tally(THREE, [40, 60], n=99)
+        Tally(COIN, [40, 60], n=99)
 
 
 def test_support_does_not_tell_the_number_of_reports() -> None:
@@ -289,24 +285,24 @@ def test_each_group_has_its_number_of_reports() -> None:
 SIZES = UnaryEncoding(3, odds=(3, 1))  # with sets of no answer to all three
 FANO = ProjectiveGeometry(7, odds=(3, 1), field=2)
 DAMAGED: dict[str, tuple[Tally, dict[str, Any], str]] = {
-    "a count in words": (Tally(THREE, [1, 2]), {"counts": [1, "2"]}, "counts must be numbers, but holds '2'"),
-    "a count that is missing": (Tally(THREE, [1, 2]), {"counts": [1, None]}, "counts must be numbers, but holds None"),
-    "no counts": (Tally(THREE, [1, 2]), {"counts": None}, "counts must be numbers, but holds None"),
-    "a count that is true": (Tally(THREE, [1, 2]), {"counts": [1, True]}, "counts must be numbers, but holds True"),
-    "a dictionary": (Tally(THREE, [1, 2]), {"counts": {"a": 1}}, "counts must be numbers, but holds"),
-    "counts too deep": (Tally(THREE, [1, 2]), {"counts": [[[1, 2]]]}, r"counts must be numbers, but holds \[1, 2\]"),
-    "counts of two lengths": (Tally(THREE, [1, 2]), {"counts": [[1], [1, 2]]}, "counts must have lists of one length"),
-    "a list among numbers": (Tally(THREE, [1, 2]), {"counts": [1, [2]]}, "counts must have lists of one length"),
-    "weights in words": (Tally(THREE, [1.5, 2], squares=3), {"counts": ["1.5", 2]}, "counts must be numbers"),
-    "squares in words": (Tally(THREE, [1.5, 2], squares=3), {"squares": "3"}, "squares must be numbers, but holds '3'"),
-    "too large": (Tally(THREE, [1.5, 2], squares=3), {"counts": [1e308, 1e308]}, "counts must be finite"),
-    "missing in words": (Tally(THREE, [1, 2]), {"missing": "many"}, "missing must be numbers, but holds 'many'"),
-    "unknown that is missing": (Tally(THREE, [1, 2]), {"unknown": None}, "unknown must be numbers, but holds None"),
-    "a name for names": (Tally(THREE, [1, 2]), {"by": "g"}, "by must be a list of names"),
-    "names that are numbers": (Tally(THREE, [1, 2]), {"by": [1]}, "by must be a tuple of names"),
-    "a group that is no list": (Tally(THREE, [1, 2]), {"by": ["g"], "groups": ["x"]}, "groups a list of lists"),
+    "a count in words": (Tally(COIN, [1, 2]), {"counts": [1, "2"]}, "counts must be numbers, but holds '2'"),
+    "a count that is missing": (Tally(COIN, [1, 2]), {"counts": [1, None]}, "counts must be numbers, but holds None"),
+    "no counts": (Tally(COIN, [1, 2]), {"counts": None}, "counts must be numbers, but holds None"),
+    "a count that is true": (Tally(COIN, [1, 2]), {"counts": [1, True]}, "counts must be numbers, but holds True"),
+    "a dictionary": (Tally(COIN, [1, 2]), {"counts": {"a": 1}}, "counts must be numbers, but holds"),
+    "counts too deep": (Tally(COIN, [1, 2]), {"counts": [[[1, 2]]]}, r"counts must be numbers, but holds \[1, 2\]"),
+    "counts of two lengths": (Tally(COIN, [1, 2]), {"counts": [[1], [1, 2]]}, "counts must have lists of one length"),
+    "a list among numbers": (Tally(COIN, [1, 2]), {"counts": [1, [2]]}, "counts must have lists of one length"),
+    "weights in words": (Tally(COIN, [1.5, 2], squares=3), {"counts": ["1.5", 2]}, "counts must be numbers"),
+    "squares in words": (Tally(COIN, [1.5, 2], squares=3), {"squares": "3"}, "squares must be numbers, but holds '3'"),
+    "too large": (Tally(COIN, [1.5, 2], squares=3), {"counts": [1e308, 1e308]}, "counts must be finite"),
+    "missing in words": (Tally(COIN, [1, 2]), {"missing": "many"}, "missing must be numbers, but holds 'many'"),
+    "unknown that is missing": (Tally(COIN, [1, 2]), {"unknown": None}, "unknown must be numbers, but holds None"),
+    "a name for names": (Tally(COIN, [1, 2]), {"by": "g"}, "by must be a list of names"),
+    "names that are numbers": (Tally(COIN, [1, 2]), {"by": [1]}, "by must be a tuple of names"),
+    "a group that is no list": (Tally(COIN, [1, 2]), {"by": ["g"], "groups": ["x"]}, "groups a list of lists"),
     "a group of lists": (
-        Tally(THREE, [[1, 2]], by=("g",), groups=(("x",),)),
+        Tally(COIN, [[1, 2]], by=("g",), groups=(("x",),)),
         {"groups": [[[1]]]},
         "groups must hold strings, finite numbers or None",
     ),
@@ -375,26 +371,26 @@ def test_a_file_must_tell_the_number_of_reports_of_support(tmp_path: Path) -> No
         (tmp_path / "t.json").write_text(json.dumps({**document, "n": n}))
         with pytest.raises(ValueError, match=r"t\.json: this tally is damaged: n must be"):
             Tally.load(tmp_path / "t.json")
-    assert "n" not in Tally(THREE, [1, 2]).to_dict()  # as it always was
+    assert "n" not in Tally(COIN, [1, 2]).to_dict()  # as it always was
 
 
 # Pools
 
 
 def test_tallies_of_one_design_add_up() -> None:
-    assert pool([Tally(THREE, [40, 60]), Tally(THREE, [1, 2])]) == Tally(THREE, [41, 62])
+    assert pool([Tally(COIN, [40, 60]), Tally(COIN, [1, 2])]) == Tally(COIN, [41, 62])
 
 
 def test_a_pool_has_a_part_for_each_design() -> None:
     together = pool(
         [
-            Tally(THREE, [40, 60], missing=2),
+            Tally(COIN, [40, 60], missing=2),
             Tally(KUK, [1, 2, 3], unknown=4),
             Tally(RandomizedResponse(YES, truth="3/4"), [1, 2]),
         ]
     )
     assert isinstance(together, Pool)
-    assert together.parts == (Tally(THREE, [41, 62], missing=2), Tally(KUK, [1, 2, 3], unknown=4))
+    assert together.parts == (Tally(COIN, [41, 62], missing=2), Tally(KUK, [1, 2, 3], unknown=4))
     assert (together.n, together.missing, together.unknown) == (109, 2, 4)
     assert (together.domain, together.k, together.by, together.groups) == (("yes", "no"), 2, (), ())
     assert together.shown_epsilon() == KUK.shown_epsilon()  # 2.506, and ln 3 = 1.099
@@ -410,7 +406,7 @@ def test_support_is_pooled_with_single_answers() -> None:
 
 def test_groups_and_weights_are_pooled() -> None:
     first = Tally(
-        THREE, [[1.5, 2.5], [1.0, 0.0]], squares=[6.0, 1.0], missing=[1, 2], by=("year",), groups=((2020,), (2021,))
+        COIN, [[1.5, 2.5], [1.0, 0.0]], squares=[6.0, 1.0], missing=[1, 2], by=("year",), groups=((2020,), (2021,))
     )
     second = Tally(NINE, [[3.0, 1.0], [0.5, 0.5]], squares=[5.0, 0.5], by=("year",), groups=((2021,), (2022,)))
     together = pool([first, second])
@@ -432,11 +428,11 @@ def test_groups_and_weights_are_pooled() -> None:
     ("tallies", "complaint"),
     [
         ([], "at least one Tally"),
-        ([Tally(THREE, [1, 2]), Tally(RandomizedResponse(2, odds=(3, 1)), [1, 2])], "about the same answers"),
-        ([Tally(THREE, [1, 2]), Tally(RandomizedResponse(YES[::-1], odds=(9, 1)), [1, 2])], "in the same order"),
-        ([Tally(THREE, [1, 2]), Tally(NINE, [[1, 2]], by=("g",), groups=((1,),))], "the same groups"),
-        ([Tally(THREE, [1, 2]), Tally(NINE, [1.0, 2.0], squares=3.0)], "all with weights or all without"),
-        ([pool([Tally(THREE, [1, 2]), Tally(NINE, [1, 2])])] * 2, "at least one Tally"),
+        ([Tally(COIN, [1, 2]), Tally(RandomizedResponse(2, odds=(3, 1)), [1, 2])], "about the same answers"),
+        ([Tally(COIN, [1, 2]), Tally(RandomizedResponse(YES[::-1], odds=(9, 1)), [1, 2])], "in the same order"),
+        ([Tally(COIN, [1, 2]), Tally(NINE, [[1, 2]], by=("g",), groups=((1,),))], "the same groups"),
+        ([Tally(COIN, [1, 2]), Tally(NINE, [1.0, 2.0], squares=3.0)], "all with weights or all without"),
+        ([pool([Tally(COIN, [1, 2]), Tally(NINE, [1, 2])])] * 2, "at least one Tally"),
         ([[1, 2]], "at least one Tally"),
     ],
 )
@@ -448,9 +444,9 @@ def test_what_cannot_be_pooled(tallies: Any, complaint: str) -> None:
 @pytest.mark.parametrize(
     "tallies",
     [
-        [Tally(THREE, [4, 6], missing=1), Tally(KUK, [1, 2, 3], unknown=2)],
+        [Tally(COIN, [4, 6], missing=1), Tally(KUK, [1, 2, 3], unknown=2)],
         [
-            Tally(THREE, [[1.5, 2.5]], squares=[4.0], by=("g",), groups=(("x",),)),
+            Tally(COIN, [[1.5, 2.5]], squares=[4.0], by=("g",), groups=(("x",),)),
             Tally(NINE, [[1.0, 0.5]], squares=[1.0], by=("g",), groups=((None,),)),
         ],
         [Tally(SETS, [7, 2, 0, 3, 8], n=10), Tally(RandomizedResponse(SETS.domain, odds=(2, 1)), [1, 2, 3, 4, 5])],
@@ -475,7 +471,7 @@ def test_a_pool_survives_its_file(tallies: list[Tally], tmp_path: Path) -> None:
     ],
 )
 def test_damaged_pools(change: dict[str, Any], complaint: str, tmp_path: Path) -> None:
-    together = pool([Tally(THREE, [4, 6]), Tally(NINE, [1, 2])])
+    together = pool([Tally(COIN, [4, 6]), Tally(NINE, [1, 2])])
     assert isinstance(together, Pool)
     (tmp_path / "p.json").write_text(json.dumps({**together.to_dict(), **change}))
     for kind in (Pool, Tally):
@@ -491,7 +487,7 @@ def test_damaged_pools(change: dict[str, Any], complaint: str, tmp_path: Path) -
     ],
 )
 def test_damaged_tallies_of_a_pool_are_refused(field: str, damages: list[Any]) -> None:
-    together = pool([Tally(THREE, [4, 6]), Tally(NINE, [1, 2])])
+    together = pool([Tally(COIN, [4, 6]), Tally(NINE, [1, 2])])
     first, second = together.to_dict()["parts"]
     for damage in damages:
         with pytest.raises(ValueError, match="this tally is damaged"):
@@ -499,7 +495,7 @@ def test_damaged_tallies_of_a_pool_are_refused(field: str, damages: list[Any]) -
 
 
 def test_a_pool_of_one_design_is_no_pool() -> None:
-    together = pool([Tally(THREE, [4, 6]), Tally(NINE, [1, 2])])
+    together = pool([Tally(COIN, [4, 6]), Tally(NINE, [1, 2])])
     assert isinstance(together, Pool)
     document = together.to_dict()
     with pytest.raises(ValueError, match="several tallies of different designs"):
@@ -507,6 +503,6 @@ def test_a_pool_of_one_design_is_no_pool() -> None:
 
 
 def test_one_report_is_not_several() -> None:
-    assert repr(Tally(THREE, [1, 0])) == "<Tally of 1 report among 2 answers: 1 'yes', 0 'no'>"
-    grouped = Tally(THREE, [[1, 1]], by=("region",), groups=(("north",),))
+    assert repr(Tally(COIN, [1, 0])) == "<Tally of 1 report among 2 answers: 1 'yes', 0 'no'>"
+    grouped = Tally(COIN, [[1, 1]], by=("region",), groups=(("north",),))
     assert repr(grouped).startswith("<Tally of 2 reports among 2 answers in 1 group by region: ")

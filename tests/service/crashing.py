@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from collecting_cases import COIN, open_survey
+from cases import COIN
+from collecting_cases import open_survey
 from warner import RandomizedResponse
 from warner.service.responses import Bundle
 from warner.service.stores import opened

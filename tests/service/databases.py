@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from collecting_cases import COIN, open_survey
+from cases import COIN
+from collecting_cases import open_survey
 from warner.service.responses import Bundle
 from warner.service.stores import opened
 from warner.service.survey import Survey, survey_from_json

@@ -7,7 +7,8 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
-from collecting_cases import COIN, open_survey
+from cases import COIN
+from collecting_cases import open_survey
 from service.dashboards import nothing
 from warner.designs import Memoized
 from warner.service.dashboard_data import reading

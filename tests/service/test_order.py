@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from collecting_cases import COIN, open_survey
+from cases import COIN
+from collecting_cases import open_survey
 from service.forensics import cells, changes
 from warner import RandomizedResponse
 from warner.service.responses import Bundle

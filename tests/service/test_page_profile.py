@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from collecting_cases import COIN, open_survey
+from cases import COIN
+from collecting_cases import open_survey
 from service.browsers import browser, wait_until
 from service.respondents import Book, choose, heading, opened, press, served
 from warner import RandomizedResponse

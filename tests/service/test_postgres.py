@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from collecting_cases import COIN, open_survey
+from cases import COIN
+from collecting_cases import open_survey
 from service.databases import postgres
 from warner import RandomizedResponse
 from warner.service.responses import Bundle

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from warner import RandomizedResponse
+from cases import COIN
 from warner.inference.anytime import anytime_limits
 from warner.inference.binomial import binomial_limits
 from warner.inference.intervals import Confidence
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     Wanted = Callable[[int, Confidence], Mask]
 
-COIN = RandomizedResponse(["yes", "no"], odds=(3, 1))  # a share of 1/2 makes half of the reports say yes
 BATCH, STOP = 10, 500
 MISS = 0.05
 

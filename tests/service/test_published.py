@@ -14,6 +14,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import warner
+from cases import THREE
 from cli.shell import Prompt, run, succeeds
 from service.databases import postgres
 from warner import RandomizedResponse, Tally, UnaryEncoding, estimate, tally
@@ -30,11 +31,10 @@ if TYPE_CHECKING:
     from warner.service.stores.contract import Store
     from warner.service.survey import Survey
 
-OFTEN = RandomizedResponse(["never", "once", "often"], odds=(3, 1))
 CROSS = warner.surveys.crosswise("1/4")
 SITES = UnaryEncoding(["a", "b", "c", "d"], odds=(3, 1))
 QUESTIONS = [
-    {"id": "often", "text": "How often?", "mode": "device", "design": OFTEN.to_dict()},
+    {"id": "often", "text": "How often?", "mode": "device", "design": THREE.to_dict()},
     {"id": "cross", "text": "The same?", "mode": "person", "optional": True, "design": CROSS.to_dict()},
     {"id": "sites", "text": "Which?", "mode": "device", "design": SITES.to_dict()},
 ]
@@ -124,8 +124,8 @@ def assert_same(told: Tally, expected: Tally) -> None:
 
 
 def test_the_published_tally_is_read_with_its_design(file: str, tmp_path: Path) -> None:
-    assert_same(tally(file, question="often"), Tally(OFTEN, np.bincount(PEOPLE.often[FIRST], minlength=3)))
-    assert_same(tally(tmp_path / "collected.db", question="often"), tally(file, OFTEN, question="often"))
+    assert_same(tally(file, question="often"), Tally(THREE, np.bincount(PEOPLE.often[FIRST], minlength=3)))
+    assert_same(tally(tmp_path / "collected.db", question="often"), tally(file, THREE, question="often"))
 
 
 def test_who_skipped_a_question_is_missing(file: str) -> None:
@@ -153,7 +153,7 @@ def test_groups_are_counted_apart_in_the_order_that_is_asked_for(store: Store, f
     apart = [np.bincount(often[region == i], minlength=3) for i in range(2)]
     north_and_south = (("north",), ("south",))
     for by in ("region", ["region"], ("region",)):
-        assert_same(tally(file, question="often", by=by), Tally(OFTEN, apart, by=("region",), groups=north_and_south))
+        assert_same(tally(file, question="often", by=by), Tally(THREE, apart, by=("region",), groups=north_and_south))
     both = tally(file, question="often", by=["age", "region"])
     assert both.groups[:3] == (("young", "north"), ("young", "south"), ("middle", "north"))
     assert_array_equal(both.counts[2], np.bincount(often[(age == 1) & (region == 0)], minlength=3))
@@ -164,7 +164,7 @@ def test_the_only_question_need_not_be_named(tmp_path: Path) -> None:
     running = opened(str(tmp_path / "one.db"), survey)
     bodies = Bodies(survey)
     running.keep([bodies.read(bodies.write([2], nonce=bytes(16)))])
-    assert_same(tally(tmp_path / "one.db"), Tally(OFTEN, [0, 0, 1]))
+    assert_same(tally(tmp_path / "one.db"), Tally(THREE, [0, 0, 1]))
     running.release()
 
 
@@ -235,7 +235,7 @@ def test_a_question_must_be_one_of_the_survey(file: str) -> None:
 
 
 def test_another_design_is_refused(file: str) -> None:
-    other = RandomizedResponse(OFTEN.domain, odds=(2, 1))
+    other = RandomizedResponse(THREE.domain, odds=(2, 1))
     with pytest.raises(ValueError, match="design must be left out, or be that of question 'often'"):
         tally(file, other, question="often")
 
@@ -278,9 +278,9 @@ def test_other_files_are_no_database_of_a_survey(tmp_path: Path) -> None:
     (tmp_path / "reports.csv").write_text("answer\nnever\n")
     for name in ("other.db", "reports.csv"):
         with pytest.raises(ValueError, match=rf"{name} is not a database of a survey, which `warner collect` keeps"):
-            tally(tmp_path / name, OFTEN, question="often")
+            tally(tmp_path / name, THREE, question="often")
     with pytest.raises(ValueError, match=r"other\.db is not a database of a survey"):
-        tally(tmp_path / "other.db", OFTEN)
+        tally(tmp_path / "other.db", THREE)
     with pytest.raises(FileNotFoundError, match="there is no file"):
         tally(tmp_path / "none.db", question="often")
     with pytest.raises(ValueError, match="is not a database of a survey"):
@@ -289,7 +289,7 @@ def test_other_files_are_no_database_of_a_survey(tmp_path: Path) -> None:
 
 def test_a_question_is_for_databases_and_a_design_for_all_else() -> None:
     with pytest.raises(TypeError, match="question is for the database of a survey, but reports is a list"):
-        tally(["never"], OFTEN, question="often")
+        tally(["never"], THREE, question="often")
     with pytest.raises(TypeError, match="design must be a design"):
         tally(["never"])
 
@@ -303,9 +303,9 @@ def test_a_survey_in_postgresql_is_read_by_its_url(tmp_path: Path) -> None:
     running = opened(url, survey)
     running.keep(PEOPLE.bundles(survey)[:60])
     running.keep(PEOPLE.bundles(survey)[60:])
-    expected = Tally(OFTEN, np.bincount(PEOPLE.often[FIRST], minlength=3))
+    expected = Tally(THREE, np.bincount(PEOPLE.often[FIRST], minlength=3))
     assert_same(tally(url, question="often"), expected)
-    assert_same(tally(f"{url}#drinking", OFTEN, question="often"), expected)
+    assert_same(tally(f"{url}#drinking", THREE, question="often"), expected)
     running.close()
     told = succeeds(tmp_path, "estimate", url, "--question", "often", "--by", "region", "--json", "--anytime")
     assert json.loads(told) == json.loads(estimate(tally(url, question="often", by="region")).to_json(anytime=True))
@@ -359,7 +359,7 @@ def test_the_commands_tell_what_the_library_does(file: str, prompt: Prompt, tmp_
     text, note = prompt.notes("check", "collected.db", "-q", "often")
     assert (text, "p-values are for one that was" in note) == (checked.text() + "\n", True)
     assert "estimate this tally with --anytime" in prompt.notes("tally", "collected.db", "-q", "often")[1]
-    (tmp_path / "design.json").write_text(OFTEN.to_json())
+    (tmp_path / "design.json").write_text(THREE.to_json())
     with_design = prompt.notes("estimate", "collected.db", "-q", "often", "--design", "design.json")
     assert with_design == (estimate(tally(file, question="often")).text(anytime=True) + "\n", NOTE)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from collecting_cases import COIN
+from cases import COIN
 from service.databases import Place, postgres, response
 from warner import RandomizedResponse
 from warner.service.dashboard_data import confidence
