@@ -21,7 +21,7 @@ from warner.cli.options import (
     taking_groups,
 )
 from warner.cli.sources import Source
-from warner.designs import load_design
+from warner.designs import load_listed_design
 
 if TYPE_CHECKING:
     from warner.designs import Design
@@ -63,7 +63,7 @@ def associate(
     files = _files(questions)
     inputs = {"the reports": file} | {f"the design of {name!r}": str(design) for name, design in files.items()}
     refuse_overwriting(dict(inputs), {"--output": output})
-    designs: dict[str, Design] = {name: load_design(design) for name, design in files.items()}
+    designs: dict[str, Design] = {name: load_listed_design(design) for name, design in files.items()}
     with Source([file], reading=reading).prepared() as reports:
         result = associated(
             reports,

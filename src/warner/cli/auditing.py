@@ -9,7 +9,7 @@ import typer
 
 from warner import audit as audited
 from warner.cli.options import AsJson, Verdict, refuse_other_ending, refuse_overwriting, save_result
-from warner.designs import load_design
+from warner.designs import load_listed_design
 from warner.designs.labels import from_text
 
 Claim = Annotated[
@@ -54,7 +54,7 @@ def audit(
     """
     refuse_other_ending(output)
     refuse_overwriting({"the design": design}, {"--output": output})
-    claimed = load_design(design)
+    claimed = load_listed_design(design)
     words: Any = None if answers is None else from_text(list(answers), claimed.domain)
     result = audited(command, claimed, answers=words, runs=runs, level=level, raw=raw, timeout=timeout)
     save_result(output, result)

@@ -25,7 +25,7 @@ from warner.cli.options import (
     refuse_overwriting,
 )
 from warner.cli.sources import DesignGiven, Source
-from warner.designs import load_design
+from warner.designs import load_listed_design
 from warner.designs.labels import canonical, from_text
 from warner.documents import save_text
 
@@ -144,7 +144,7 @@ def _about(size: int | None, domain_file: Path | None, design: Path | None) -> A
         got = " and ".join(named) or "none"
         raise ValueError(f"give the possible answers in one way (--size, --domain-file or --design), but got {got}")
     if design is not None:
-        return load_design(design)
+        return load_listed_design(design)
     return size if domain_file is None else labels_in(domain_file)
 
 

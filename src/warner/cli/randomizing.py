@@ -11,7 +11,7 @@ import typer
 
 from warner.cli.messages import is_quiet, tell
 from warner.cli.options import Encoding, Sheet, refuse_overwriting
-from warner.designs import Memo, load_design
+from warner.designs import Memo, load_listed_design
 from warner.words import counted
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def randomize(
             "and --encoding out"
         )
     refuse_overwriting({"the file of answers": file, "the design": design, "the memo": memo}, {"--output": output})
-    survey = load_design(design)
+    survey = load_listed_design(design)
     kept = None if memo is None else _kept(memo, survey, output)
     with _progress() as progress:
         rows = (

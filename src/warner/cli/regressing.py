@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from warner import load_design
 from warner.cli.merging import merged, saved_in
 from warner.cli.messages import warn
 from warner.cli.options import (
@@ -27,6 +26,7 @@ from warner.cli.options import (
     taking_groups,
 )
 from warner.cli.sources import Source, named_files
+from warner.designs import load_listed_design
 from warner.designs.labels import from_text
 from warner.documents import written_whole
 from warner.reports.paths import are_places, files_of, places_of
@@ -136,7 +136,7 @@ def regress(
         {"the reports": files, **{f"the design {name}".strip(): path for name, path in named.items()}},
         {"--output": output, "--plot": plot},
     )
-    designs = {name: load_design(path) for name, path in named.items()}
+    designs = {name: load_listed_design(path) for name, path in named.items()}
     if saved:
         data = merged(saved, source, None)
         designs = designs or {"": data.parts[0].design}

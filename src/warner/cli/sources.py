@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 from warner.cli.databases import database_table
 from warner.cli.merging import merged, saved_in
 from warner.cli.options import Columns, DesignFiles, Domain, Epsilon, Odds, Reading, Redraw, Truth
-from warner.designs import RandomizedResponse, load_design
+from warner.designs import RandomizedResponse, load_listed_design
 from warner.documents import is_pipe, named_as_given
 from warner.reports.counting import is_survey, tally
 from warner.reports.formats import PIPED
@@ -60,7 +60,7 @@ class DesignGiven(NamedTuple):
                 raise ValueError(
                     "give a design file, or its parts (--domain with --epsilon, --truth, --redraw or --odds), not both"
                 )
-            designs = {name: load_design(file) for name, file in self.named.items()}
+            designs = {name: load_listed_design(file) for name, file in self.named.items()}
             return designs.get("", designs)
         if self.domain is None:
             raise ValueError(

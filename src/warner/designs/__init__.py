@@ -25,6 +25,7 @@ Its files::
     bits         rows of packed bits: counts by position, sizes, products
     histograms   histograms of many people in O(K)
     repeated/    the same question again and again, with memoization: RAPPOR, L-GRR, LOLOHA; what a device keeps
+    open/        answers that no list holds, such as texts: OpenDomain
     structured/  reports that are whole numbers, each a set of answers: hashing, Hadamard, projective geometry
 """
 
@@ -34,8 +35,9 @@ from typing import TYPE_CHECKING
 
 from warner.designs.channel import Channel
 from warner.designs.contract import Design
-from warner.designs.device import FORMAT
+from warner.designs.device import FORMAT, Device
 from warner.designs.facts import Bounds, ChannelOperator, Readout, Symmetry
+from warner.designs.open.open_domain import OpenDomain
 from warner.designs.product import Product
 from warner.designs.registry import Mechanism, Registry
 from warner.designs.repeated.memo import Memo
@@ -51,6 +53,7 @@ from warner.documents import Document, loaded, parsed
 
 if TYPE_CHECKING:
     import os
+    from typing import Any
 
 MECHANISMS = Registry(
     (
@@ -65,9 +68,11 @@ MECHANISMS = Registry(
         Product,
     )
 )
+OPEN: dict[str, type[Device]] = {OpenDomain.mechanism: OpenDomain}  # devices without a list of answers
 
 __all__ = [
     "MECHANISMS",
+    "OPEN",
     "REPEATED_DESIGNS",
     "Bounds",
     "Channel",
@@ -77,6 +82,7 @@ __all__ = [
     "LocalHashing",
     "Memo",
     "Memoized",
+    "OpenDomain",
     "Product",
     "ProjectiveGeometry",
     "RandomizedResponse",
@@ -87,7 +93,9 @@ __all__ = [
     "UnaryEncoding",
     "design_from_dict",
     "design_from_json",
+    "listed_design",
     "load_design",
+    "load_listed_design",
     "register",
 ]
 
@@ -115,27 +123,53 @@ def register(mechanism: Mechanism) -> Mechanism:
 
 
 def design_from_dict(fields: Document) -> Design:
-    """Read a design of any mechanism: what its ``to_dict`` gave."""
+    """Read a design of any mechanism that has a list of answers: what its ``to_dict`` gave."""
+    return listed_design(device_from_dict(fields))
+
+
+def listed_design(device: object) -> Design:
+    """Refuse what is no design with a list of answers."""
+    if isinstance(device, Design):
+        return device
+    if isinstance(device, Device):
+        raise TypeError(f"an {device.mechanism} has no list of answers, which this needs; give a design that has one")
+    raise TypeError(f"design must be a design, such as a RandomizedResponse, but got {type(device).__name__}")
+
+
+def device_from_dict(fields: Document) -> Device:
+    """Read a design, with a list of answers or without: what its ``to_dict`` gave."""
     mechanism = fields.get("mechanism") if isinstance(fields, dict) else None
+    if isinstance(mechanism, str) and mechanism in OPEN:
+        return OPEN[mechanism].from_dict(fields)
     if not isinstance(mechanism, str) or mechanism not in MECHANISMS:
         if isinstance(fields, dict) and fields.get("format") == FORMAT and "mechanism" in fields:
-            known = ", ".join(map(repr, MECHANISMS))
+            known = ", ".join(map(repr, [*MECHANISMS, *OPEN]))
             raise ValueError(f"mechanism must be one of {known}, but this design says {mechanism!r}")
         return RandomizedResponse.from_dict(fields)  # which says what is wrong
     return MECHANISMS[mechanism].from_dict(fields)
 
 
 def design_from_json(text: str) -> Design:
-    """Read a design of any mechanism: what its ``to_json`` wrote."""
+    """Read a design of any mechanism that has a list of answers: what its ``to_json`` wrote."""
     return design_from_dict(parsed(text, FORMAT))
 
 
-def load_design(path: str | os.PathLike[str]) -> Design:
+def load_design(path: str | os.PathLike[str]) -> Any:
     """Read a design of any mechanism from the file that its ``save`` wrote.
 
     Parameters
     ----------
     path : str or path
         A JSON file; what is wrong with another one is said in the error.
+
+    Returns
+    -------
+    Design or OpenDomain
+        As the file says.
     """
-    return loaded(path, design_from_json)
+    return loaded(path, lambda text: device_from_dict(parsed(text, FORMAT)))
+
+
+def load_listed_design(path: str | os.PathLike[str]) -> Design:
+    """Read a design that has a list of answers; one that has none is refused."""
+    return listed_design(load_design(path))

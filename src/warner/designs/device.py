@@ -1,7 +1,7 @@
 """Randomizing devices: what an answer goes through before it is reported, with its privacy, its file and its words.
 
 All that does not need a list of answers stands here: how much one report reveals, how the device is written to a file
-and read back, and how it is explained. A `Design` (`contract`) has a list of answers besides.
+and read back, and how it is explained. A `Design` (`contract`) has a list of answers besides, an `OpenDomain` has none.
 """
 
 from __future__ import annotations

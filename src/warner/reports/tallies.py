@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from warner.arrays import LARGEST_TOTAL
-from warner.designs import design_from_dict
+from warner.designs import design_from_dict, listed_design
 from warner.designs.contract import Design
+from warner.designs.device import Device
 from warner.documents import Document, checked, document, loaded, parsed, save_text
 from warner.reports.counts import (
     LONG_ROW,
@@ -472,7 +473,9 @@ def _json_numbers(name: str, given: object) -> PerGroup:
 
 def refuse_design(given: object, usage: str) -> None:
     """Refuse what is no design, where data and design may have been swapped."""
-    if not isinstance(given, Design):
+    if isinstance(given, Device):
+        listed_design(given)  # which says what to do with one that has no list of answers
+    elif not isinstance(given, Design):
         raise TypeError(
             f"design must be a design, such as a RandomizedResponse, but got {type(given).__name__}: {usage}"
         )

@@ -17,7 +17,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from warner.designs import design_from_dict, load_design
+from warner.designs import design_from_dict, load_listed_design
 from warner.designs.exact import double_not_below, log_ratio, shown_up
 from warner.designs.labels import LARGEST_JSON_INTEGER, first_and_last
 from warner.documents import Document, checked, document, loaded, parsed, refuse_other_fields, resolved, save_text
@@ -357,7 +357,7 @@ def _design(given: Any, where: str, folder: Path | None) -> Design:
     if isinstance(given, str) and folder is None:
         raise ValueError(f"design of {where} must stand in the survey itself, but {_got(given)} is the name of a file")
     try:
-        return load_design(folder / given) if folder and isinstance(given, str) else design_from_dict(given)
+        return load_listed_design(folder / given) if folder and isinstance(given, str) else design_from_dict(given)
     except (ValueError, OSError) as error:
         raise ValueError(f"design of {where}: {error}") from None
 

@@ -1,0 +1,9 @@
+"""Open domains: answers that no list holds, such as words, apps or "other, namely ...".
+
+Its files::
+
+    open_domain    OpenDomain: draw a report about a text or a whole number
+    values         texts and whole numbers as rows of blocks, and back; normalization of texts
+    level_weights  how people are best divided among the levels of the search
+    report_form    how a report is written in a column: level:direction:value
+"""

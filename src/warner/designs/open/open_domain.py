@@ -1,0 +1,556 @@
+r"""Open domains: report a random linear hash of the beginning of a text or a number, which no list need hold.
+
+A value is a row of blocks (`values`); block l is written in :math:`\tau_l` digits in base g, for a prime g, and
+:math:`t_l = \tau_1 + \cdots + \tau_l`. Each person draws a level l, with probability :math:`w_l / W`, and a direction d
+of :math:`t_l` digits, uniformly; both do not depend on the value x. The report is (l, d, s), where s is the hash
+:math:`h = \langle d, x_1 \ldots x_l\rangle \bmod g` under randomized response with odds a : b. With
+:math:`M = a + (g-1) b`,
+
+.. math:: P(l, d, s \mid x) = \frac{w_l}{W}\, g^{-t_l} \cdot \Bigl(\frac{a}{M} \text{ if } s = h, \text{ else }
+    \frac{b}{M}\Bigr),
+
+so that the report is :math:`\ln(a/b)`-locally private, exactly: at the last level any two values have different hashes
+for some d.
+
+**The law of the counts.** A report of level l *supports* a prefix u of l blocks if :math:`\langle d, u\rangle = s`. It
+supports the sender's own prefix with probability p = a/M. Any other prefix it supports with probability q = 1/g,
+whatever the sender holds: with :math:`\delta = s - h`, which is independent of d, it does if
+:math:`\langle d, u - x\rangle = \delta`, and the left side is uniform, because the digits of u and x differ. So the
+number of reports of level l that support u is exactly :math:`\text{Bin}(n_l, q + (p-q)\theta)` for a share
+:math:`\theta` of holders in the population. With the seeds of a general-purpose hash function, as in the literature on
+prefix trees [1]_, that holds only as far as the hash is random.
+
+A worked number: g = 3 at odds 3 : 1 has p = 3/5 and q = 1/3; a share of 1/10 shows in a count with probability
+1/3 + (4/15)/10 = 0.36.
+
+**The draw**: a number below W gives the level, the first with :math:`w_1 + \cdots + w_l` above it. The direction:
+numbers below :math:`g^j` for the largest j with :math:`g^j < 2^{62}`, and then for what is left, until there are
+:math:`t_G` digits, most significant first; all of them are drawn, whatever the level is. A number u below M: the true
+hash is reported if u < a, and else the one with number (u - a) // b among the others.
+
+**Which prime.** Of all primes whose variance :math:`q(1-q)/(p-q)^2` is at most 5 % above the least, the one whose
+Fourier transforms, of :math:`g^\tau` points, are the shortest: 16 bits at epsilon 4 take 41^3 = 68,921 points, and not
+53^3 = 148,877.
+
+References
+----------
+.. [1] T. Wang, N. Li, S. Jha, "Locally differentially private heavy hitter identification", IEEE Trans. Dependable
+   Secure Comput. 18 (2021), 982-993.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from operator import mul
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from warner.designs.device import Device, revealed
+from warner.designs.draws import uniform
+from warner.designs.exact import TOTAL_LIMIT, is_decimal, odds_as_given, odds_from_epsilon, odds_from_json, whole_number
+from warner.designs.odds import odds_or_epsilon, refuse_odds
+from warner.designs.open.level_weights import best_weights
+from warner.designs.open.report_form import OpenForm
+from warner.designs.open.values import (
+    BYTES,
+    LARGEST_BLOCK,
+    MOST_LEVELS,
+    NORMALIZATIONS,
+    OTHER,
+    Texts,
+    Values,
+    WholeNumbers,
+    alphabet_of,
+    balanced_steps,
+    checked_alphabet,
+    checked_normalization,
+)
+from warner.designs.structured.geometry import digits, few_digits, is_prime, next_prime, primes_up_to, remainder
+from warner.words import conjoined, counted, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warner.arrays import Counts, Integers, Mask
+    from warner.designs.draws import RandomBytes
+    from warner.designs.exact import Number, Odds
+    from warner.documents import Document
+
+LARGEST_FIELD = 2**22
+LARGEST_CHOSEN_FIELD = 2**17  # beyond, a block of 16 bits has one digit, and nothing becomes shorter
+MOST_POINTS = 2**23  # of one Fourier transform: 134 MB of complex numbers
+VARIANCE_TOLERANCE = 0.05  # how much more variance is taken for shorter transforms
+USUAL_BITS = 16  # of a step
+USUAL_BLOCK = 2**20  # values of a block, at most, where the step is not given
+CHUNK = 2**14  # reports drawn at a time: the arithmetic stays in the processor's cache
+ONE_BY_ONE = 8  # answers up to which Python's own numbers are faster than arrays
+POSITIONS_LISTED = 5  # positions named in an error
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class OpenDomain(Device):
+    r"""Report a random hash of a text or a whole number, for values that no list need hold.
+
+    Reports are searched for frequent values by `warner.discover`. For a list that is known beforehand, any other
+    mechanism needs fewer people.
+
+    Parameters
+    ----------
+    epsilon : number, optional
+        The most that one report may reveal, in nats, from 1e-9 to 40. The design never spends more.
+    odds : pair of numbers or str, optional
+        Instead of epsilon: the true hash against each other one, ``(a, b)`` with a > b.
+    letters : str, optional
+        Answers are texts over this alphabet; ``"a-z0-9.-"`` names ranges, and a hyphen at either end itself. What
+        cannot be written in it becomes ``(other)``.
+    bytes : int, optional
+        Instead: answers are texts of up to so many bytes in UTF-8.
+    bits : int, optional
+        Instead: answers are whole numbers below 2 to this power.
+    length : int, optional
+        With letters, the most letters that an answer may have; longer ones become ``(other)``.
+    step : int, optional
+        The most letters, bytes or bits of a block. Long steps need fewer people, and more memory to search: a block
+        may have :math:`2^{22}` values. If not given, 16 bits, 2 bytes, or as many letters as have up to
+        :math:`2^{20}` combinations.
+    normalize : tuple of str
+        What is done to texts before they are written: ``"NFKC"`` (Unicode's compatibility forms), ``"lower"`` (lower
+        case), ``"spaces"`` (each run of white space becomes one space, none at the ends).
+    field : int, optional
+        The number g of hash values, a prime; if not given, see the rule at the head of this module.
+
+    Attributes
+    ----------
+    values : Texts or WholeNumbers
+        The possible answers, and how they are cut into blocks.
+    odds : tuple of int
+        ``(a, b)`` in lowest terms.
+    field : int
+        The number of hash values.
+    weights : tuple of int
+        Of the levels: how the people are divided among them by chance. They are those with which the smallest share
+        is found.
+
+    Examples
+    --------
+    >>> words = OpenDomain(epsilon=1, letters="a-z", length=12)
+    >>> words
+    <OpenDomain of texts of up to 12 letters of 26 (abcdefghijklmnopqrstuvwxyz) in 3 blocks, 3 hash values, epsilon 1>
+    >>> round(words.report_bits, 1)
+    58.6
+    """
+
+    values: Values
+    odds: tuple[int, int]
+    field: int
+    weights: tuple[int, ...]
+
+    mechanism = "open domain"
+    field_names = frozenset({"values", "steps", "levels", "odds", "field"})
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number | None = None,
+        odds: Odds | None = None,
+        letters: str | None = None,
+        bytes: Number | None = None,  # noqa: A002 - as the other two, it names what values are made of
+        bits: Number | None = None,
+        length: Number | None = None,
+        step: Number | None = None,
+        normalize: Sequence[str] = NORMALIZATIONS,
+        field: Number | None = None,
+    ) -> None:
+        if (epsilon is None) == (odds is None):
+            got = "none of them" if epsilon is None else "both"
+            raise TypeError(f"an {self.mechanism} needs either epsilon or odds, but got {got}")
+        values = _values(letters, bytes, bits, length, step, normalize)
+        prime = None if field is None else whole_number("field", field, 2, LARGEST_FIELD)
+        self._set(values, *_best_odds_and_field(values, epsilon, odds, prime), _weights(values))
+
+    def _set(self, values: Values, odds: tuple[int, int], field: int, weights: tuple[int, ...]) -> None:
+        given = {"values": values, "odds": odds, "field": field, "weights": weights}
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+        self._check()
+
+    @classmethod
+    def _of(cls, values: Values, odds: tuple[int, int], field: int, weights: tuple[int, ...]) -> Self:
+        made = cls.__new__(cls)
+        made._set(values, odds, field, weights)
+        return made
+
+    def _check(self) -> None:
+        if not is_prime(self.field):
+            raise ValueError(
+                f"field must be a prime number, but got {self.field}; the next is {next_prime(self.field)}"
+            )
+        if max(self.report_form.points) > MOST_POINTS:
+            raise ValueError(
+                f"field must leave at most {MOST_POINTS:,} points to a block, but with {self.field} a block has "
+                f"{max(self.report_form.points):,}; leave it out, or take a smaller step"
+            )
+        a, b = self.odds
+        refuse_odds(a, b, a + (self.field - 1) * b)
+
+    def with_epsilon(self, epsilon: Number) -> Self:
+        """Give the design for the same values, in the same blocks, that spends at most this epsilon."""
+        return self._of(self.values, *_best_odds_and_field(self.values, epsilon, None, None), self.weights)
+
+    # Facts
+
+    @property
+    def ratio(self) -> tuple[int, int]:
+        a, b = self.odds
+        return b, a
+
+    @property
+    def levels(self) -> int:
+        """The number G of levels."""
+        return len(self.weights)
+
+    @property
+    def p(self) -> float:
+        """The probability that a report of some level supports the sender's own prefix."""
+        a, b = self.odds
+        return a / (a + (self.field - 1) * b)
+
+    @property
+    def q(self) -> float:
+        """The probability that it supports another given prefix, whatever the sender holds."""
+        return 1 / self.field
+
+    @property
+    def gain(self) -> float:
+        """The difference p - q: what a share adds to the probability of being supported."""
+        a, b = self.odds
+        return (a - b) * (self.field - 1) / (self.field * (a + (self.field - 1) * b))
+
+    @cached_property
+    def digits(self) -> tuple[int, ...]:
+        """The digits of each block in base g."""
+        return tuple(_places(self.field, size) for size in self.values.block_sizes)
+
+    @cached_property
+    def report_form(self) -> OpenForm:
+        """How a report is written in a column."""
+        return OpenForm(self.field, self.digits)
+
+    @property
+    def report_bits(self) -> float:
+        """What a report takes to send: the logarithm, to the base 2, of how many different ones there can be."""
+        return self.report_form.bits
+
+    @cached_property
+    def _direction_draws(self) -> tuple[int, ...]:
+        """How many digits of the direction are drawn at once, time after time."""
+        at_once = 1
+        while self.field ** (at_once + 1) < TOTAL_LIMIT:
+            at_once += 1
+        total = sum(self.digits)
+        return tuple(min(at_once, total - start) for start in range(0, total, at_once))
+
+    @property
+    def draws(self) -> tuple[int, ...]:
+        a, b = self.odds
+        directions = (self.field**places for places in self._direction_draws)
+        return sum(self.weights), *directions, a + (self.field - 1) * b
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        return (
+            cls._of(WholeNumbers((2, 1)), (3, 1), 3, (1, 2)),
+            cls._of(WholeNumbers((1, 1)), (5, 2), 2, (1, 1)),
+            cls._of(Texts((2,), "ab"), (3, 1), 5, (1,)),
+        )
+
+    # Draws
+
+    def draw(self, blocks: Integers, random_bytes: RandomBytes) -> Integers:
+        """Draw one report for each value, a row of blocks, exactly; reports are rows as `OpenForm` has them."""
+        if len(blocks) <= ONE_BY_ONE:
+            rows = [self._drawn(row, random_bytes) for row in blocks.tolist()]
+            return np.array(rows, dtype=np.int64).reshape(-1, self.levels + 2)
+        parts = [self._draw(blocks[i : i + CHUNK], random_bytes) for i in range(0, len(blocks), CHUNK)]
+        return np.concatenate(parts)
+
+    def _draw(self, blocks: Integers, random_bytes: RandomBytes) -> Integers:
+        n, g, (a, b) = len(blocks), self.field, self.odds
+        ends = np.cumsum(self.weights)
+        level = np.searchsorted(ends, uniform(n, int(ends[-1]), random_bytes).astype(np.int64), side="right") + 1
+        rows = np.zeros((n, self.levels + 2), dtype=np.int64)
+        self._draw_directions(rows, random_bytes)
+        drawn = uniform(n, a + (g - 1) * b, random_bytes).astype(np.int64)
+        # The hash of all blocks up to the level: the same arithmetic whatever level and value are.
+        hashes = np.zeros(n, dtype=np.int64)
+        for place, tau in enumerate(self.digits):
+            beyond = level <= place
+            rows[beyond, place + 1] = 0
+            product = (digits(rows[:, place + 1], g, tau) * digits(blocks[:, place], g, tau)).sum(axis=0)
+            hashes = remainder(hashes + product, g)
+        lies = np.maximum(drawn - a, 0) // max(b, 1)
+        lies += lies >= hashes  # in their order, skipping the true one
+        rows[:, 0], rows[:, -1] = level, np.where(drawn < a, hashes, lies)
+        return rows
+
+    def _draw_directions(self, rows: Integers, random_bytes: RandomBytes) -> None:
+        """Draw all digits of the directions, and put those of each block together in its column."""
+        place, missing = 0, self.digits[0]
+        for drawn in self._direction_draws:
+            rest, left = uniform(len(rows), self.field**drawn, random_bytes).astype(np.int64), drawn
+            while left:
+                part = min(left, missing)
+                left, missing = left - part, missing - part
+                quotient = rest // self.field**left
+                rest = rest - quotient * self.field**left
+                rows[:, place + 1] = rows[:, place + 1] * self.field**part + quotient
+                if not missing and place + 1 < self.levels:
+                    place, missing = place + 1, self.digits[place + 1]
+
+    def _drawn(self, blocks: list[int], random_bytes: RandomBytes) -> list[int]:
+        """Draw one report with Python's own numbers: for one value several times faster than arrays."""
+        g, (a, b) = self.field, self.odds
+        u, *parts, v = (int(uniform(1, total, random_bytes)[0]) for total in self.draws)
+        level = next(place for place, end in enumerate(accumulate(self.weights), start=1) if u < end)
+        number = 0
+        for part, places in zip(parts, self._direction_draws, strict=True):
+            number = number * g**places + part
+        direction = [0] * self.levels
+        for place in reversed(range(self.levels)):
+            number, direction[place] = divmod(number, self.report_form.points[place])
+        total = 0
+        for place, tau in enumerate(self.digits):
+            direction[place] *= place < level
+            total += sum(map(mul, few_digits(direction[place], g, tau), few_digits(blocks[place], g, tau)))
+        truth, lie = total % g, max(v - a, 0) // max(b, 1)
+        return [level, *direction, truth if v < a else lie + (lie >= truth)]
+
+    def randomize(self, answers: Any) -> Any:
+        """Randomize true answers into reports, from the operating system's randomness: there is no seed to give.
+
+        Parameters
+        ----------
+        answers : str, int, list, tuple or array
+            One answer gives one report, a text; a list (or tuple) a list, an array an array of the same shape. A text
+            that cannot be written becomes ``(other)``; one that is empty, and a missing value, is an error that names
+            its position, and never the answers.
+
+        Examples
+        --------
+        >>> words = OpenDomain(epsilon=1, letters="a-z", length=12)
+        >>> report = words.randomize("Privacy")
+        >>> report.count(":")
+        2
+        """
+        answers = answers.item() if isinstance(answers, np.generic) else answers
+        array = hasattr(answers, "__array__")
+        several = array or isinstance(answers, list | tuple)
+        coded = self.values.encoded(answers if several else [answers])
+        _refuse_wrong(coded.status < 0, self.values.rule)
+        reports = self.report_form.written(self.draw(coded.blocks, os.urandom), like=np.dtype(object))
+        if array:
+            return reports.reshape(np.shape(answers))
+        return reports.tolist() if several else reports[0]
+
+    # Files and words
+
+    def fields(self) -> Document:
+        return {
+            "values": self.values.fields(),
+            "steps": list(self.values.steps),
+            "levels": [str(weight) for weight in self.weights],
+            "odds": [str(part) for part in self.odds],
+            "field": self.field,
+        }
+
+    @classmethod
+    def from_fields(cls, fields: Document) -> Self:
+        steps, levels, field = fields["steps"], fields["levels"], fields["field"]
+        if not isinstance(steps, list) or not steps or any(type(step) is not int or step < 1 for step in steps):
+            raise ValueError("this design is damaged: steps must be whole numbers of at least 1")
+        if not isinstance(levels, list) or not all(map(is_decimal, levels)) or not all(map(int, levels)):
+            raise ValueError("this design is damaged: levels must be positive whole numbers as decimal strings")
+        if len(levels) != len(steps) or sum(map(int, levels)) >= TOTAL_LIMIT:
+            raise ValueError("this design is damaged: levels must be one weight for each step, with a sum below 2^62")
+        if type(field) is not int or not 2 <= field <= LARGEST_FIELD:
+            raise ValueError(f"this design is damaged: field must be a prime number up to {LARGEST_FIELD:,}")
+        values = _values_from_json(fields["values"], tuple(steps))
+        return cls._of(values, odds_as_given(odds_from_json(fields["odds"])), field, tuple(map(int, levels)))
+
+    def summary(self) -> str:
+        blocks = counted(self.levels, "block", "blocks")
+        described = f"OpenDomain of {self.values.described()} in {blocks}"
+        return f"{described}, {self.field} hash values, epsilon {self.shown_epsilon()}"
+
+    def sentences(self) -> tuple[str, ...]:
+        steps = " + ".join(map(str, self.values.steps))
+        blocks = counted(self.levels, "block", "blocks")
+        parts = conjoined([percent(weight / sum(self.weights), 0) for weight in self.weights])
+        hashed, draws = "the answer", "The device draws"
+        if self.levels > 1:
+            hashed = "these first blocks"
+            draws = f"The device draws how many of them it reports on, 1 to {self.levels} ({parts}), and"
+        lie = (1 - self.p) / (self.field - 1)
+        happens = (
+            f"it is cut into {blocks} ({steps} {self.values.units()}). {draws} a random hash function with "
+            f"{self.field} values. It reports the function and the hash of {hashed}: the true one with probability "
+            f"{self.p:.4g}, and each other one with probability {lie:.4g}."
+        )
+        deniable = (
+            f"a report fits every answer that is not held with probability {self.q:.4g}, and so about 1 in "
+            f"{self.field} of all possible answers."
+        )
+        return (
+            f"Possible answers: {self.values.described()}, {_about(self.values.number)} in all{self._other_words()}",
+            f"What happens to an answer: {happens}",
+            revealed(self) if self.odds[1] else "What a report reveals: the true hash (epsilon inf).",
+            f"How deniable it is: {deniable}",
+        )
+
+    def _other_words(self) -> str:
+        if not isinstance(self.values, Texts):
+            return "."
+        names = {"NFKC": "in Unicode's normal form NFKC", "lower": "in lower case", "spaces": "with single spaces"}
+        spelled = [names[name] for name in self.values.normalize]
+        first = f"; texts are taken {conjoined(spelled)}" if spelled else ""
+        return f"{first}. What cannot be written so is reported as {OTHER}."
+
+
+def _about(number: int) -> str:
+    """Write a number in full, or one of many digits by its size."""
+    if number < 10**6:
+        return f"{number:,}"
+    power = len(str(number)) - 1
+    return f"about {number / 10**power:.2g}e{power}"
+
+
+def _refuse_wrong(wrong: Mask, rule: str) -> None:
+    """Name the positions of wrong answers, and nothing about the answers themselves."""
+    where = np.flatnonzero(wrong)
+    if not where.size:
+        return
+    listed = ", ".join(map(str, where[:POSITIONS_LISTED].tolist())) + (", ..." if where.size > POSITIONS_LISTED else "")
+    wrongly = f"{where.size} of {wrong.size} {'is' if where.size == 1 else 'are'}"
+    raise ValueError(
+        f"answers must all be {rule}, but {wrongly} not, at position {listed} counted from 0; nothing was randomized. "
+        "Leave them out"
+    )
+
+
+# What values are made of
+
+
+def _values(letters: Any, octets: Any, bits: Any, length: Any, step: Any, normalize: Any) -> Values:
+    given = {"letters": letters, "bytes": octets, "bits": bits}
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) != 1:
+        got = conjoined(named) if named else "none of them"
+        raise TypeError(f"an open domain needs either letters (with length), bytes or bits, but got {got}")
+    if (length is None) == (letters is not None):
+        raise TypeError(f"length must be given with letters, and only there, but got {length!r} with {named[0]}")
+    if bits is not None:
+        size = whole_number("bits", bits, 1, MOST_LEVELS * USUAL_BITS)
+        return WholeNumbers(_steps(size, step, 2, USUAL_BITS, 1))
+    wanted = checked_normalization(normalize)
+    alphabet = None if letters is None else alphabet_of(letters, wanted)
+    symbols = BYTES if alphabet is None else len(alphabet) + 1
+    if symbols**2 > LARGEST_BLOCK:
+        raise ValueError(f"letters must be at most {math.isqrt(LARGEST_BLOCK) - 1:,} characters; use bytes=")
+    name, given_size = ("bytes", octets) if alphabet is None else ("length", length)
+    size = whole_number(name, given_size, 2, MOST_LEVELS * USUAL_BITS)
+    usual = max(2, math.floor(math.log(USUAL_BLOCK) / math.log(symbols) + 1e-9))
+    return Texts(_steps(size, step, symbols, 2 if alphabet is None else usual, 2), alphabet, wanted)
+
+
+def _steps(size: int, step: Any, symbols: int, usual: int, least: int) -> tuple[int, ...]:
+    """Cut a value of this many symbols into blocks; the first has at least `least` of them."""
+    most = math.floor(math.log(LARGEST_BLOCK) / math.log(symbols) + 1e-9)
+    longest = usual if step is None else whole_number("step", step, least, most)
+    steps = balanced_steps(size, min(longest, size))
+    if len(steps) > MOST_LEVELS:
+        raise ValueError(f"step must be larger: there may be {MOST_LEVELS} blocks, but it makes {len(steps)}")
+    return steps
+
+
+def _values_from_json(values: object, steps: tuple[int, ...]) -> Values:
+    if values == {"kind": "number"}:
+        made: Values = WholeNumbers(steps)
+    else:
+        names = {"kind", "alphabet", "normalize", "other"}
+        if not isinstance(values, dict) or values.keys() != names or values["kind"] != "text":
+            raise ValueError(
+                'this design is damaged: values must be {"kind": "number"}, or texts as warner writes them'
+            )
+        alphabet, normalize = values["alphabet"], values["normalize"]
+        if values["other"] is not True or not isinstance(normalize, list) or steps[0] < 2:
+            raise ValueError("this design is damaged: texts must have an other, and begin with a step of at least 2")
+        wanted = checked_normalization(normalize)
+        if alphabet is not None:
+            if not isinstance(alphabet, str) or len(alphabet) < 2 or len(set(alphabet)) < len(alphabet):
+                raise ValueError("this design is damaged: alphabet must be at least two distinct characters, or null")
+            checked_alphabet(alphabet, wanted)
+        made = Texts(steps, alphabet, wanted)
+    if len(steps) > MOST_LEVELS or max(made.block_sizes) > LARGEST_BLOCK:
+        raise ValueError(
+            f"this design is damaged: it must have at most {MOST_LEVELS} blocks of at most {LARGEST_BLOCK:,} values"
+        )
+    return made
+
+
+def _weights(values: Values) -> tuple[int, ...]:
+    return best_weights([len(values.continuations(level)) for level in range(len(values.steps))])
+
+
+# Which field to take
+
+
+def _places(field: int, size: int) -> int:
+    """Give the digits, in base `field`, of whole numbers below `size`."""
+    places = 1
+    while field**places < size:
+        places += 1
+    return places
+
+
+def _best_odds_and_field(
+    values: Values, epsilon: Number | None, odds: Odds | None, field: int | None
+) -> tuple[tuple[int, int], int]:
+    # As finely as can be, to choose the field by.
+    a, b = odds_or_epsilon(odds, epsilon, 2, lambda a, b: a + b)
+    refuse_odds(a, b, a + b)
+    if field is None:
+        field = best_field(a, b, values.block_sizes)
+    if epsilon is not None and is_prime(field):
+        a, b = odds_from_epsilon(epsilon, field, lambda a, b: a + (field - 1) * b)
+    return (a, b), field
+
+
+def best_field(a: int, b: int, sizes: Sequence[int]) -> int:
+    """Give the prime with the shortest transforms, of those whose variance is at most 5 % above the least.
+
+    Odds 3 : 1 leave the variances 4, 3.125 and 3.0625 for g = 2, 3 and 5, and a block of four values one digit with 5.
+
+    >>> best_field(3, 1, [4, 2])
+    5
+    """
+    largest = min(4 * a // b + 4, LARGEST_CHOSEN_FIELD) if b else LARGEST_CHOSEN_FIELD
+    fields = primes_up_to(largest)
+    places = np.ones((len(sizes), len(fields)), dtype=np.int64)
+    bases = fields.astype(np.float64)
+    for level, size in enumerate(sizes):
+        while (short := bases ** places[level] < size).any():
+            places[level] += short
+    points = bases**places
+    work: Counts = (points * places).sum(axis=0)
+    scale = max(a, b)
+    total = a / scale + (bases - 1) * (b / scale)
+    # q (1 - q) / (p - q)^2 with p - q = (a - b) (g - 1) / (g M)
+    variance = total**2 / ((bases - 1) * ((a - b) / scale) ** 2)
+    variance[points.max(axis=0) > MOST_POINTS] = np.inf
+    good = np.flatnonzero(variance <= (1 + VARIANCE_TOLERANCE) * variance.min())
+    return int(fields[good[np.lexsort((variance[good], work[good]))[0]]])
