@@ -166,7 +166,7 @@ class Regression(Result):
 
     @cached_property
     def finite_covariance(self) -> Array:
-        """The covariances at `point`, without the directions in which the likelihood is flat: for shares."""
+        """The covariances at `finite_coefficients`, without the directions in which the likelihood is flat."""
         if self.clustered is not None:
             return self.clustered.covariance
         if self.infinity is None:

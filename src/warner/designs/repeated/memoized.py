@@ -266,7 +266,7 @@ class Memoized(Design):
 
     @property
     def eps_first(self) -> float:
-        """What a single report spends, as the smallest double that is not below it: `epsilon`."""
+        """What a single report spends, as the smallest double that is not below it: ``epsilon``."""
         return self.epsilon
 
     @property
