@@ -419,7 +419,7 @@ def reproducing() -> Iterator[Line]:
     """One repetition of a configuration of the paper's grid, of a hundred that are done at once."""
     from threadpoolctl import threadpool_limits
 
-    from warner.papers.pinzon2026.methods import VALID
+    from warner.papers.pinzon2026.methods import VALID_METHODS
     from warner.papers.pinzon2026.repetition import repeated
 
     rng = np.random.default_rng(1)
@@ -432,7 +432,7 @@ def reproducing() -> Iterator[Line]:
         with threadpool_limits(1):
             ratio, low, high = compared(
                 lambda a=answers, t=truth, d=design: published_repetition(a, t, d.p, rng),  # type: ignore[misc]
-                lambda c=people, d=design: repeated(c, d, seeds=seeds, rng=rng, estimators=VALID),  # type: ignore[misc]
+                lambda c=people, d=design: repeated(c, d, seeds=seeds, rng=rng, estimators=VALID_METHODS),  # type: ignore[misc]
                 rounds=15,
             )
         shown = f"{seeds / high:.0f} .. {seeds / low:.0f}"

@@ -23,7 +23,7 @@ from responding import CONNECTIONS, Crowd, example, served
 from warner.service.responses import Bodies
 from warner.service.stores.sqlite import SqliteStore
 from warner.service.survey import Survey, load_survey
-from warner.service.writer import MOST_TOGETHER, Writer
+from warner.service.writer import RESPONSES_PER_TRANSACTION, Writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +55,8 @@ def kept_together_and_alone(folder: Path) -> list[tuple[float, float]]:
     stores = [SqliteStore.opened(str(folder / f"{name}.db"), example()) for name in ("together", "alone")]
     try:
         return [
-            (written_rate(stores[0], TOGETHER, MOST_TOGETHER), written_rate(stores[1], ALONE, 1)) for _ in range(ROUNDS)
+            (written_rate(stores[0], TOGETHER, RESPONSES_PER_TRANSACTION), written_rate(stores[1], ALONE, 1))
+            for _ in range(ROUNDS)
         ]
     finally:
         for store in stores:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cases import COIN
-from warner.service.responses import OPEN, Bodies
+from warner.service.responses import OPEN_TOKEN, Bodies
 
 
 def open_survey(designs: Any = (COIN,), **fields: Any) -> dict[str, Any]:
@@ -22,7 +22,7 @@ def open_survey(designs: Any = (COIN,), **fields: Any) -> dict[str, Any]:
     return {"format": "warner survey", "version": 1, "id": "test", **texts, **kept, "questions": questions} | fields
 
 
-def random_body(bodies: Bodies, answers: Any = None, *, token: str = OPEN, groups: Any = ()) -> bytes:
+def random_body(bodies: Bodies, answers: Any = None, *, token: str = OPEN_TOKEN, groups: Any = ()) -> bytes:
     """Give the body of a person who holds these answers, in code; the first one to each question if none are given."""
     asked = bodies.survey.questions
     held = [0] * len(asked) if answers is None else answers

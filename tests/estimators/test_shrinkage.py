@@ -454,7 +454,7 @@ def test_tables_of_probabilities_and_pools_are_refused() -> None:
 
 
 def test_the_target_must_be_one_of_two() -> None:
-    with pytest.raises(ValueError, match="target must be one of realised, population, but got 'sample'"):
+    with pytest.raises(ValueError, match="target must be one of population, realised, but got 'sample'"):
         shrink([1, 2, 3], RandomizedResponse(3, epsilon=1), target="sample")
     with pytest.raises(TypeError, match="n must be given"):
         shrink([23, 15, 13, 6, 5], SubsetSelection(5, odds=(3, 1), size=2))

@@ -15,17 +15,17 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from warner import inv, inv_p
 from warner.estimators import METHODS
-from warner.papers.estimators.contests import BITS, MEASURES, RESPONSE, Contest, contests
+from warner.papers.estimators.contests import BITS, ERROR_MEASURES, RESPONSE, Contest, contests
 from warner.papers.estimators.data import own_population, real_populations
 from warner.papers.estimators.entrants import BUILT_IN, LEFT_OUT, PREDICTED, own_estimators
 from warner.papers.estimators.figures import figures
-from warner.papers.estimators.populations import KINDS, SHAPES, Population, made_up
-from warner.papers.estimators.ratios import REFERENCES, TOLERATED, outcomes, ratios, summaries, worst_settings
+from warner.papers.estimators.populations import POPULATION_KINDS, SHAPES, Population, made_up
+from warner.papers.estimators.ratios import REFERENCES, TOLERATED_RATIO, outcomes, ratios, summaries, worst_settings
 from warner.papers.estimators.run import FORMAT, compare, compare_at
-from warner.papers.estimators.scale import TOY, Scale, requested_scale
+from warner.papers.estimators.scale import TOY_COMPARISON, Scale, requested_scale
 from warner.papers.pinzon2026.drawing import ESTIMATOR_STYLES
 from warner.papers.pinzon2026.results import Workers, open_folder
-from warner.papers.pinzon2026.scale import TOY as PAPER
+from warner.papers.pinzon2026.scale import TOY_REPRODUCTION as PAPER
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +34,7 @@ for library in ("pyarrow", "joblib", "threadpoolctl", "matplotlib"):
     pytest.importorskip(library, reason=f"the experiments need {library}, which is not installed")
 
 TINY = replace(
-    TOY,
+    TOY_COMPARISON,
     seeds=3,
     paper_answers=(10,),
     paper_people=(200,),
@@ -66,7 +66,7 @@ def test_shapes_are_distributions_that_are_always_the_same(name: str, k: int) ->
     assert (population.shares >= 0).all()
     assert_allclose(population.shares.sum(), 1, rtol=1e-12)
     assert_array_equal(population.shares, made_up(name, k).shares)
-    assert population.kind in KINDS
+    assert population.kind in POPULATION_KINDS
 
 
 def test_shapes_by_hand() -> None:
@@ -82,7 +82,7 @@ def test_shapes_by_hand() -> None:
 
 
 def errors(**of: list[float]) -> dict[str, dict[str, Any]]:
-    return {name: {measure: np.array(values) for measure in MEASURES} for name, values in of.items()}
+    return {name: {measure: np.array(values) for measure in ERROR_MEASURES} for name, values in of.items()}
 
 
 def test_ratios_are_to_the_best_of_three_by_its_mean() -> None:
@@ -136,7 +136,7 @@ def test_a_summary_over_settings() -> None:
     assert told["mine"].above == 1
     assert told["inv_p"].above == 0
     assert worst_settings(found, "mine", 1)[0][:2] == [first.title, "RR"]
-    assert TOLERATED == 1.15
+    assert TOLERATED_RATIO == 1.15
 
 
 # Contests
@@ -147,7 +147,7 @@ def test_everybody_sees_the_same_reports() -> None:
     (own,) = own_estimators({"mine": inv_p})
     assert_array_equal(contest.surveys()[1], contest.by(own).surveys()[1])
     ours, theirs = contest.parsed(contest.columns()), contest.by(own).parsed(contest.by(own).columns())
-    for measure in MEASURES:
+    for measure in ERROR_MEASURES:
         assert_allclose(ours["inv_p"][measure], theirs["mine"][measure], rtol=1e-9)
     assert contest.experiment != contest.by(own).experiment
 
@@ -226,7 +226,7 @@ def test_other_settings_are_another_folder(tmp_path: Path) -> None:
 
 def test_scales() -> None:
     assert not Scale().toy
-    assert TOY.toy
+    assert TOY_COMPARISON.toy
     assert requested_scale(seeds=2, quick=True).real_seeds == 2
     with pytest.raises(ValueError, match="seeds must be at least 2"):
         requested_scale(seeds=1)

@@ -13,7 +13,7 @@ import warner
 from papers.made_up import TINY
 from warner import RandomizedResponse, mle, simulate
 from warner.papers.pinzon2026 import grid, iteration, theorems
-from warner.papers.pinzon2026.methods import ESTIMATORS, METHODS
+from warner.papers.pinzon2026.methods import ESTIMATORS, PAPER_METHODS
 from warner.papers.pinzon2026.repetition import (
     COUNTS_DRAWN_AT_ONCE,
     COUNTS_MEASURED_AT_ONCE,
@@ -26,7 +26,7 @@ from warner.papers.pinzon2026.scale import PUBLISHED
 
 def test_the_list_of_estimators_says_which_are_valid() -> None:
     # 15 of 100 say yes, truth told with probability 3/4: (0.15 - 0.25) / (0.75 - 0.25) = -0.2.
-    for method in METHODS.values():
+    for method in PAPER_METHODS.values():
         shares = method.estimator([15, 85], RandomizedResponse(2, truth="3/4"))
         assert (shares.min() >= 0) == method.valid
 
@@ -119,7 +119,7 @@ def test_the_iteration_is_near_after_the_steps_that_it_names() -> None:
         shares = np.full(15, 1 / 15)
         if steps > 0:
             shares = warner.ibu(counts, descent.design, iterations=int(steps), gap=0).shares
-        assert ((shares - mle(counts, descent.design)) ** 2).sum() < iteration.NEAR
+        assert ((shares - mle(counts, descent.design)) ** 2).sum() < iteration.REACHED_DISTANCE
 
 
 def test_the_theorem_checks_find_what_is_known() -> None:

@@ -11,7 +11,7 @@ import pytest
 from papers.made_up import TINY, outcome
 from warner.papers.pinzon2026 import complete, grid, overview, real
 from warner.papers.pinzon2026.datasets import Histogram
-from warner.papers.pinzon2026.methods import METHODS
+from warner.papers.pinzon2026.methods import PAPER_METHODS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,7 @@ pytest.importorskip("matplotlib", reason="figures need Matplotlib, which is not 
 # Errors are stored as sums over the K answers; the figures have squared error / K, bias and variance as they are.
 OUTCOMES = {
     name: outcome(error, bias=error / 8)
-    for name, error in zip((*METHODS, "auto"), (1.0, 2.0, 3.0, 4.0, 5.0), strict=True)
+    for name, error in zip((*PAPER_METHODS, "auto"), (1.0, 2.0, 3.0, 4.0, 5.0), strict=True)
 }
 GRID = dict.fromkeys(grid.surveys(TINY), OUTCOMES)
 KOSARAK = Histogram("kosarak", "K", 1, 50, np.array([1, 2, 9]), np.array([5, 3, 2]), "", "page", "sessions")

@@ -14,7 +14,7 @@ import pytest
 
 from papers.made_up import TINY
 from warner.papers.pinzon2026.misprints import MISPRINTS
-from warner.papers.pinzon2026.page import TOY_NOTE
+from warner.papers.pinzon2026.page import TOY_REPRODUCTION_NOTE
 from warner.papers.pinzon2026.results import Workers
 from warner.papers.pinzon2026.run import reproduce, reproduce_at
 from warner.papers.pinzon2026.scale import requested_scale
@@ -167,8 +167,8 @@ def test_real_without_any_data_is_no_empty_success(tmp_path: Path) -> None:
 def test_a_toy_says_that_it_is_one(everything: Reproduction) -> None:
     assert not requested_scale(seeds=20).toy
     assert requested_scale(quick=True).toy
-    assert TOY_NOTE in everything.text("index.html")[: everything.text("index.html").index("<h2>")]
-    assert TOY_NOTE in everything.text("claims.md")[:700]
+    assert TOY_REPRODUCTION_NOTE in everything.text("index.html")[: everything.text("index.html").index("<h2>")]
+    assert TOY_REPRODUCTION_NOTE in everything.text("claims.md")[:700]
 
 
 def test_a_lost_figure_leaves_the_page_and_is_drawn_again(again: Reproduction, tmp_path: Path) -> None:

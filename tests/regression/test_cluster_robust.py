@@ -207,7 +207,7 @@ def test_too_many_clusters_and_coefficients_have_the_plain_sandwich_and_it_is_sa
 ) -> None:
     people = sample([30] * 10)
     fit = regress("answer", people, WARNER, on=["x"], clusters="cluster")
-    monkeypatch.setattr(cluster_robust, "LARGEST", 10)
+    monkeypatch.setattr(cluster_robust, "MOST_LEVERAGE_NUMBERS", 10)
     large = regress("answer", people, WARNER, on=["x"], clusters="cluster")
     assert fit.clustered is not None
     assert_allclose(large.covariance, fit.clustered.sandwich, rtol=1e-9)

@@ -185,7 +185,7 @@ def test_profiles_of_all_kinds() -> None:
         fit.predict({"age": [2]})
     with pytest.raises(ValueError, match="new data must have the column 'd'"):
         fit.predict(pandas.DataFrame({"x": [2]}))
-    with pytest.raises(ValueError, match="target must be one of realised, population"):
+    with pytest.raises(ValueError, match="target must be one of population, realised"):
         fit.predict(target="sample")
     with pytest.raises(ValueError, match="as long as each other"):
         fit.predict({"x": [1, 2], "d": [1, 2, 3]})

@@ -23,7 +23,7 @@ pytest.importorskip("starlette", reason="the server is an extra, and not install
 from collecting_cases import open_survey
 from warner import RandomizedResponse, UnaryEncoding
 from warner.service.connections import Limits, Listener
-from warner.service.responses import OPEN, Bodies
+from warner.service.responses import OPEN_TOKEN, Bodies
 from warner.service.server import Address
 from warner.service.stores.contract import Outcome
 from warner.service.survey import survey_from_json
@@ -80,7 +80,7 @@ def body_of(survey: Survey, nonce: bytes | None = None, token: str | None = None
     bodies = Bodies(survey)
     reports = [question.design.draw(np.array([0]), os.urandom)[0] for question in survey.questions]
     kept = nonce or b"\0" + os.urandom(15)  # the stand-in keeps it
-    return bodies.write(reports, nonce=kept, token=token or OPEN, groups=[0] * len(survey.groups))
+    return bodies.write(reports, nonce=kept, token=token or OPEN_TOKEN, groups=[0] * len(survey.groups))
 
 
 def survey_of(**fields: Any) -> Survey:

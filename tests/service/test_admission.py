@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from warner.service.admission import LIFETIME, MOST_SESSIONS, Admission, admission
+from warner.service.admission import LINK_SECONDS, MOST_SESSIONS, Admission, admission
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,12 +52,12 @@ def test_neither_the_key_nor_nothing_is_a_session() -> None:
 def test_an_unused_link_is_dead_after_ten_minutes_and_a_session_is_not() -> None:
     clock = Clock()
     early, late = Admission(KEY, clock=clock), Admission(KEY, clock=clock)
-    clock.time += LIFETIME - 1
+    clock.time += LINK_SECONDS - 1
     session = early.enter(KEY)
     assert session is not None
     clock.time += 1
     assert late.enter(KEY) is None
-    clock.time -= LIFETIME  # nor does it come back
+    clock.time -= LINK_SECONDS  # nor does it come back
     assert late.enter(KEY) is None
     assert early.admits(session)
 

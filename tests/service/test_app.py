@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.serving import JSON_TYPE, NONCES, StandIn, asked, body_of, exchanged, listening, posted, survey_of
-from warner.service.app import HEADERS, MOST_UNDER_WAY, Guard, survey_app
+from warner.service.app import MOST_REQUESTS_AT_ONCE, PAGE_HEADERS, Guard, survey_app
 from warner.service.assets import address, assets
 from warner.service.rate_limit import Rate
 from warner.service.replies import STATUS
@@ -209,12 +209,12 @@ def test_too_many_at_once_are_sent_away() -> None:
             await send({"type": "http.response.body", "body": b""})
 
         app = Guard(slow, str)
-        first = [asyncio.create_task(asked(app, "GET", "/")) for _ in range(MOST_UNDER_WAY)]
+        first = [asyncio.create_task(asked(app, "GET", "/")) for _ in range(MOST_REQUESTS_AT_ONCE)]
         await asyncio.sleep(0)
         status, headers, _ = await asked(app, "GET", "/")
         assert "retry-after" in headers
         held.set()
-        assert [answer[0] for answer in await asyncio.gather(*first)] == [200] * MOST_UNDER_WAY
+        assert [answer[0] for answer in await asyncio.gather(*first)] == [200] * MOST_REQUESTS_AT_ONCE
         return status, (await asked(app, "GET", "/"))[0]
 
     assert asyncio.run(full()) == (503, 200)
@@ -241,7 +241,7 @@ PAGES = {
 def test_every_reply_has_the_headers_that_protect(path: str, status: int) -> None:
     found, headers, _ = reply("GET", path)
     assert found == status
-    for name, value in HEADERS.items():
+    for name, value in PAGE_HEADERS.items():
         assert name == "content-security-policy" or headers[name] == value
     assert_nothing_from_elsewhere(headers["content-security-policy"])
     assert headers["cache-control"] == "no-store"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from service.serving import StandIn, body_of, exchanged, listening, posted, survey_of, until
 from warner.service.app import survey_app
-from warner.service.connections import MOST_HEAD
+from warner.service.connections import MOST_HEADER_BYTES
 from warner.service.rate_limit import Rate
 
 if TYPE_CHECKING:
@@ -143,9 +143,9 @@ def test_headers_are_bounded(patient: Listener, head: bytes) -> None:
 
 
 def test_headers_up_to_the_limit_are_read(patient: Listener) -> None:
-    long = posted(SURVEY, body_of(SURVEY), "Content-Type: application/json", "X: " + "a" * (MOST_HEAD - 500))
+    long = posted(SURVEY, body_of(SURVEY), "Content-Type: application/json", "X: " + "a" * (MOST_HEADER_BYTES - 500))
     assert exchanged(patient.port, long).startswith(b"HTTP/1.1 200 ")
-    longer = posted(SURVEY, body_of(SURVEY), "Content-Type: application/json", "X: " + "a" * MOST_HEAD)
+    longer = posted(SURVEY, body_of(SURVEY), "Content-Type: application/json", "X: " + "a" * MOST_HEADER_BYTES)
     assert exchanged(patient.port, longer).startswith(b"HTTP/1.1 431 ")
 
 

@@ -19,8 +19,8 @@ from collecting_cases import random_body
 from service.dashboards import Dashboard, dashboard, example, filled
 from service.serving import collecting, exchanged, posted, until
 from warner.service import dashboard as service
-from warner.service.admission import LIFETIME, Admission
-from warner.service.app import HEADERS
+from warner.service.admission import LINK_SECONDS, Admission
+from warner.service.app import PAGE_HEADERS
 from warner.service.exports import exported
 from warner.service.responses import Bodies
 from warner.service.stores import collected
@@ -159,7 +159,7 @@ def test_a_link_works_once_and_its_session_goes_on() -> None:
 def test_a_link_that_was_not_used_is_dead_after_ten_minutes() -> None:
     now = [0.0]
     with dashboard(filled(SURVEY, 40), admission=Admission(KEY, clock=lambda: now[0])) as board:
-        now[0] = LIFETIME
+        now[0] = LINK_SECONDS
         assert refused(ask(board.port, f"/dashboard?key={KEY}"))
 
 
@@ -233,7 +233,7 @@ def test_every_reply_has_the_strict_headers(running: Dashboard) -> None:
         ask(running.port, "/dashboard"),
         ask(running.port, "/dashboard", host="evil.example"),
     ):
-        assert {name: reply.headers[name] for name in HEADERS} == HEADERS
+        assert {name: reply.headers[name] for name in PAGE_HEADERS} == PAGE_HEADERS
 
 
 def test_only_the_files_of_the_dashboard_are_served(running: Dashboard) -> None:
@@ -309,7 +309,7 @@ def test_beyond_so_many_streams_one_gets_a_look_and_comes_back_later(monkeypatch
         assert [stream.reading()["responses"] for stream in streams] == [40, 40]
         third = Stream(board.port, cookie)
         event = third.event()
-        assert (event["retry"], json.loads(event["data"])["responses"]) == (str(service.LATER), 40)
+        assert (event["retry"], json.loads(event["data"])["responses"]) == (str(service.RETRY_MILLISECONDS), 40)
         assert third.event() == {}  # it ends
         third.close()
         streams[0].close()
@@ -318,15 +318,15 @@ def test_beyond_so_many_streams_one_gets_a_look_and_comes_back_later(monkeypatch
             stream = Stream(board.port, cookie)
             retry = stream.event().get("retry")
             stream.close()
-            return retry == str(service.RECONNECT)
+            return retry == str(service.RECONNECT_MILLISECONDS)
 
         until(room)  # whoever leaves makes room
         streams[1].close()
 
 
 def test_a_silent_stream_says_that_it_is_alive(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service, "HEARTBEAT", 0.0)
-    monkeypatch.setattr(service, "PAUSE", 0.05)
+    monkeypatch.setattr(service, "HEARTBEAT_SECONDS", 0.0)
+    monkeypatch.setattr(service, "STREAM_PAUSE_SECONDS", 0.05)
     with dashboard(filled(SURVEY, 40)) as board:
         stream = Stream(board.port, entered(board))
         stream.event()
@@ -335,7 +335,7 @@ def test_a_silent_stream_says_that_it_is_alive(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_trouble_of_the_database_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service, "PAUSE", 0.05)
+    monkeypatch.setattr(service, "STREAM_PAUSE_SECONDS", 0.05)
     with dashboard(filled(SURVEY, 40)) as board:
         stream = Stream(board.port, entered(board))
         stream.event()

@@ -19,7 +19,7 @@ import warner
 from service.dashboards import example, filled, nothing
 from warner import RandomizedResponse, Tally, UnaryEncoding
 from warner.service.dashboard_data import ANSWERS_SHOWN, DAYS_SHOWN, HALF_WIDTHS, legible, reading, version
-from warner.service.exports import TYPES, exported, table
+from warner.service.exports import EXPORT_TYPES, exported, table
 from warner.service.prospects import half_width
 from warner.service.stores.contract import Collected
 from warner.service.survey import Question, Survey
@@ -326,7 +326,7 @@ def test_other_files_are_refused(ending: str, question: str | None, match: str) 
         exported(OPEN, ending, question)
 
 
-@pytest.mark.parametrize("ending", [ending for ending in TYPES if ending != "json"])
+@pytest.mark.parametrize("ending", [ending for ending in EXPORT_TYPES if ending != "json"])
 def test_there_are_no_estimates_before_the_first_step(ending: str) -> None:
     with pytest.raises(ValueError, match="no published reports yet"):
         exported(nothing(SURVEY), ending, "often")

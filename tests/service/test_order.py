@@ -17,7 +17,7 @@ from service.forensics import cells, changes
 from warner import RandomizedResponse
 from warner.service.responses import Bundle
 from warner.service.stores import backup
-from warner.service.stores.contract import UNSPENT, hashed
+from warner.service.stores.contract import UNSPENT_RECEIPT, hashed
 from warner.service.stores.sqlite import SqliteStore
 from warner.service.survey import survey_from_json
 
@@ -48,7 +48,9 @@ def opened(path: Path, survey: Survey) -> SqliteStore:
 def guessed(image: bytes) -> dict[bytes, int]:
     """Pair spent invitations with reports, both in the order in which the file shows them to be written."""
     found = [cell.row for cell in cells(image)]
-    spent = [row[0] for row in found if len(row) == 2 and isinstance(row[1], bytes) and row[1] not in {b"", UNSPENT}]
+    spent = [
+        row[0] for row in found if len(row) == 2 and isinstance(row[1], bytes) and row[1] not in {b"", UNSPENT_RECEIPT}
+    ]
     reports = [row[1] for row in found if len(row) == 4 and isinstance(row[2], float) and row[2] + row[3]]
     return dict(zip(spent, reports, strict=True))
 

@@ -201,7 +201,7 @@ def test_a_step_that_waits_in_several_stripes_is_published_by_tidying(url: str) 
 
 
 def test_every_process_hears_of_what_another_has_published(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("warner.service.writer.LOOK", 0.05)
+    monkeypatch.setattr("warner.service.writer.LOOK_SECONDS", 0.05)
     survey = a_survey(batch=1)
     stores = [opened(url, survey) for _ in range(2)]
 

@@ -164,7 +164,7 @@ def test_responses_are_taken_from_the_opening_to_the_closing_only(
 
 
 def test_a_running_survey_closes_by_itself_when_its_time_is_over(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("warner.service.writer.GLANCE", 0.05)
+    monkeypatch.setattr("warner.service.writer.CLOCK_SECONDS", 0.05)
     at(monkeypatch, 8)
     said: list[str] = []
 

@@ -13,7 +13,7 @@ import pytest
 from collecting_cases import open_survey
 from warner import RandomizedResponse, SubsetSelection
 from warner.service.pages import _table
-from warner.service.survey import INFORMAL, MOST_CELLS, load_survey, survey_from_json
+from warner.service.survey import INFORMAL_LANGUAGES, MOST_COUNTERS, load_survey, survey_from_json
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "survey.json"
 
@@ -188,9 +188,9 @@ def test_integers_that_javascript_rounds_are_refused() -> None:
 
 
 def test_the_number_of_counters_is_bounded() -> None:
-    read(open_survey(designs=[RandomizedResponse(MOST_CELLS, odds=(3, 1))]))
+    read(open_survey(designs=[RandomizedResponse(MOST_COUNTERS, odds=(3, 1))]))
     with pytest.raises(ValueError, match="at most 100,000 counters"):
-        read(open_survey(designs=[RandomizedResponse(MOST_CELLS + 1, odds=(3, 1))]))
+        read(open_survey(designs=[RandomizedResponse(MOST_COUNTERS + 1, odds=(3, 1))]))
     with pytest.raises(ValueError, match="at most 100,000 counters"):
         read(open_survey(designs=[RandomizedResponse(2**40, odds=(3, 1))]))
 
@@ -223,7 +223,7 @@ def test_what_may_be_left_out_is_part_of_the_fingerprint_if_it_is_there() -> Non
 
 
 def test_the_languages_that_know_two_forms_of_address_are_those_of_the_page() -> None:
-    assert set(INFORMAL) == set(_table()["informal"])
+    assert set(INFORMAL_LANGUAGES) == set(_table()["informal"])
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def a_survey(**fields: Any) -> Survey:
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    monkeypatch.setattr("warner.service.writer.TICK", 0.1)
+    monkeypatch.setattr("warner.service.writer.TICK_SECONDS", 0.1)
     store = opened(str(tmp_path / "collected.db"), a_survey(batch=10))
     yield store
     store.release()

@@ -64,11 +64,11 @@ if TYPE_CHECKING:
 
 ROWS_SHOWN = 12  # joint answers, and pairs, in a text
 WIDEST, NARROWEST = 60, 12  # characters of a joint answer, and of the answer to one question
-COLUMNS = {"reports", "share", "se", "low", "high", "independent", "difference"}  # of the table
-PROVEN = 1e-6  # nats for the whole sample: a smaller gap is not told
-CERTAIN = 1e-3  # nats for the whole sample: a gap above it is worth a warning
-PAIRS_TOLD = 3  # questions, up to which the whole table is looked at first
-SMALL_TABLE = 20  # joint answers of two questions, up to which all correlations are told in the text
+ASSOCIATION_COLUMNS = {"reports", "share", "se", "low", "high", "independent", "difference"}  # of the table
+NEGLIGIBLE_PROOF_GAP = 1e-6  # nats for the whole sample: a smaller gap is not told
+DOUBTFUL_GAP = 1e-3  # nats for the whole sample: a gap above it is worth a warning
+QUESTIONS_FOR_JOINT_TABLE = 3  # questions, up to which the whole table is looked at first
+ANSWERS_IN_SMALL_TABLE = 20  # joint answers of two questions, up to which all correlations are told in the text
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -145,7 +145,7 @@ class Association(Result):
         answers: dict[str, Counts] = {name: all_labels(part.domain)[codes] for name, part, codes in questions}
         rows = self.joint.table(self.level)
         independent = self._independent.ravel()
-        known = {name: column for name, column in rows.items() if name in COLUMNS}
+        known = {name: column for name, column in rows.items() if name in ASSOCIATION_COLUMNS}
         return {**answers, **known, "independent": independent, "difference": rows["share"] - independent}
 
     def printed(self, **options: Any) -> Printed:
@@ -175,7 +175,7 @@ class Association(Result):
         told = self.joint.doubts()
         if not self.unique:
             told.append("the most likely joint shares are not known to be unique: others may fit the reports as well")
-        if proof is not None and proof.gap > CERTAIN:
+        if proof is not None and proof.gap > DOUBTFUL_GAP:
             told.append(f"the joint shares may lack up to {proof.gap:.2g} nats of log-likelihood")
         blurred = [name for name, part in parts_of(design) if not part.identified().all()]
         if blurred:
@@ -239,7 +239,7 @@ class Association(Result):
         proof = self.joint.certificate
         only = "the only most likely shares" if self.unique else "most likely shares"
         gap = 0.0 if proof is None else float(proof.gap)
-        gained = "1e-6" if gap <= PROVEN else rounded_up(gap, 2)
+        gained = "1e-6" if gap <= NEGLIGIBLE_PROOF_GAP else rounded_up(gap, 2)
         known = f"{only}: by proof, no others gain more than {gained} nats of log-likelihood"
         return [*lines, *([f"... and {more:,} more"] if more else []), known]
 
@@ -248,7 +248,10 @@ class Association(Result):
         lines = []
         if len(self.pairs) == 1:
             (pair,) = self.pairs
-            lines = [_strength(pair), *(_told(each) for each in pair.correlations if pair.shares.size <= SMALL_TABLE)]
+            lines = [
+                _strength(pair),
+                *(_told(each) for each in pair.correlations if pair.shares.size <= ANSWERS_IN_SMALL_TABLE),
+            ]
         return [*lines, *(_told(each) for each in self.numeric)]
 
     def _lines_of_pairs(self) -> list[str]:
@@ -277,7 +280,7 @@ class Association(Result):
         for cost in self.costs:
             shown = f"{percent(cost.share):>9}  {f'{100 * cost.relative:.3g} %':>14}  {cost.times:.2f} times"
             lines.append(f"{cost.questions:<9}{shown}")
-        many = len(self.costs) > PAIRS_TOLD
+        many = len(self.costs) > QUESTIONS_FOR_JOINT_TABLE
         return [*lines, *(["so pairs of questions tell more than the whole table"] if many else [])]
 
     def _privacy(self) -> str:
@@ -404,7 +407,7 @@ def _refuse_options(design: Product, level: float, simulations: object, rng: obj
         raise ValueError(f"simulations must be a whole number of at least 0, but got {simulations!r}")
     if rng is not None and not isinstance(rng, np.random.Generator):
         raise TypeError(f"rng must be a numpy.random.Generator, such as numpy.random.default_rng(1), but got {rng!r}")
-    if clash := COLUMNS & set(design.questions):
+    if clash := ASSOCIATION_COLUMNS & set(design.questions):
         raise ValueError(f"a question must not be called {min(clash)!r}, which is a column of the result; rename it")
     for name, part in parts_of(design):
         if part.epsilon == 0:

@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 
 LISTED_CELLS = 2**22  # of all tables with the margins of the observed one, up to which these are gone through
 DRAWN_CELLS = 2**24  # of all tables that are drawn at a time
-MOST_PEOPLE = 10**9 - 1  # that NumPy draws tables of
-FAR = 40  # standard deviations
-AS_LIKELY = 1e-7  # relative: a table that is likelier by no more than this counts as equally likely
-LEAST_EXPECTED = 5.0  # reports in a cell, below which a chi-square law is a rough guide
+MOST_PEOPLE_IN_TABLE = 10**9 - 1  # that NumPy draws tables of
+SUPPORT_DEVIATIONS = 40  # standard deviations
+EQUAL_LIKELIHOOD = 1e-7  # relative: a table that is likelier by no more than this counts as equally likely
+LEAST_EXPECTED_IN_CELL = 5.0  # reports in a cell, below which a chi-square law is a rough guide
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Independence:
         """Say it in one line."""
         if not self.df:
             return "there is nothing to test: all reports to some question were alike"
-        few = "" if self.exact or self.least_expected >= LEAST_EXPECTED else ", rough because of small counts"
+        few = "" if self.exact or self.least_expected >= LEAST_EXPECTED_IN_CELL else ", rough because of small counts"
         kind = "exact" if self.exact else f"approximate{few}"
         statistics = f"G = {self.g:.4g}, chi-square = {self.chi2:.4g}, df = {self.df}"
         return f"{p_value(self.p_value)} ({self.method}; {kind}; {statistics})"
@@ -139,7 +139,7 @@ def independence(
         if every is not None:
             exact, tables = _no_likelier(table, every), len(every)
             method = f"Fisher's exact test, {tables:,} tables"
-        elif table.sum() <= MOST_PEOPLE and simulations:
+        elif table.sum() <= MOST_PEOPLE_IN_TABLE and simulations:
             simulated, tables = _simulated(table, simulations, rng), simulations
             method = f"Fisher's exact test, {tables:,} random tables"
     return Independence(g, chi2, df, by_law[0], by_law[1], exact, simulated, tables, least, method)
@@ -188,12 +188,12 @@ def _fisher(a: int, b: int, c: int, d: int) -> float:
         return constant - ways - gammaln(n - row - column + cell + 1.0)
 
     constant = float(sum(gammaln(m + 1.0) + gammaln(n - m + 1.0) for m in (row, column)) - gammaln(n + 1.0))
-    observed = float(log_probability(a)) + AS_LIKELY
+    observed = float(log_probability(a)) + EQUAL_LIKELIHOOD
     if log_probability(mode) <= observed:
         return 1.0
     first = first_true(lambda cell: log_probability(cell) <= observed, mode + 1, min(row, column) + 1)
     # So many standard deviations further out, nothing is left that a double could hold.
-    width = int(FAR * math.sqrt(row * (n - row) * column * (n - column) / (n * n * max(n - 1, 1)))) + 100
+    width = int(SUPPORT_DEVIATIONS * math.sqrt(row * (n - row) * column * (n - column) / (n * n * max(n - 1, 1)))) + 100
     low = np.arange(max(a - width, row + column - n, 0), a + 1)
     high = np.arange(first, min(first + width, row, column) + 1)
     return min(1.0, float(np.exp(log_probability(low)).sum() + np.exp(log_probability(high)).sum()))
@@ -269,12 +269,12 @@ def _no_likelier(table: Counts, every: Integers) -> float:
     constant = sum(float(gammaln(margin + 1.0).sum()) for margin in margins)
     constant -= (table.ndim - 1) * float(gammaln(n + 1))
     logs = _log_ways(every)
-    rarer = logs <= float(_log_ways(table.ravel())) + AS_LIKELY
+    rarer = logs <= float(_log_ways(table.ravel())) + EQUAL_LIKELIHOOD
     return min(1.0, math.fsum(np.exp(constant + logs[rarer]).tolist()))
 
 
 def _simulated(table: Counts, simulations: int, rng: np.random.Generator) -> float:
-    observed = float(_log_ways(table.ravel())) + AS_LIKELY
+    observed = float(_log_ways(table.ravel())) + EQUAL_LIKELIHOOD
     margins = [margin.astype(np.int64) for margin in _margins(table)]
     at_once = max(DRAWN_CELLS // table.size, 1)
     rarer = 0

@@ -64,6 +64,16 @@ class Sums(NamedTuple):
     histogram: Counts | None = None
 
 
+# Whose share is meant: that of the population which these people are a sample of, or that among these very people.
+TARGETS = {"population": "share in the population", "realised": "share among these people"}
+
+
+def check_target(target: str) -> None:
+    """Refuse a target that does not exist."""
+    if target not in TARGETS:
+        raise ValueError(f"target must be one of {', '.join(TARGETS)}, but got {target!r}")
+
+
 @dataclass(frozen=True, eq=False)
 class Readout:
     """How the shares of some sets of answers show in one collection: arrays of shape (groups, sets), or that broadcast.

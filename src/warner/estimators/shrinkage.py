@@ -56,6 +56,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from warner.designs.facts import check_target
 from warner.estimators.priors import ANSWERS_FOR_SHRINKAGE, BELIEFS, SUM_VARIANCE_SLACK, Beliefs, dictionary
 from warner.estimators.translation import Counted, errors_allowed, errors_needed, limited
 from warner.reports.counts import checked
@@ -88,7 +89,6 @@ PART_OF_PRIORS = 0.5  # part of the priors from which on all are worked on
 COUNTS_AT_ONCE = 2**12  # of histograms that are estimated together
 CELLS_AT_ONCE = 2**9  # nodes or counts whose weights under all priors are held: a few MB, as large as a cache
 KEPT_BYTES = 31 * 2**20
-TARGETS = ("realised", "population")
 
 
 def shrink(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None, target: str = "realised") -> Array:
@@ -143,8 +143,7 @@ def shrink(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None, tar
     >>> shrink(counts, survey).round(2)
     array([0.04, 0.01, 0.02, 0.78, 0.01, 0.06, 0.01, 0.02, 0.04, 0.01])
     """
-    if target not in TARGETS:
-        raise ValueError(f"target must be one of {', '.join(TARGETS)}, but got {target!r}")
+    check_target(target)
     histograms = checked(counts, design, n)
     refuse_unsymmetric(design)
     return shares(histograms, design, target).reshape(histograms.counts.shape)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from warner.regression.covariates import Columns
     from warner.regression.terms import Terms
 
-DEPENDENT = 1e-8  # part of a column that the columns before it must leave over
+DEPENDENT_SHARE_COLUMN = 1e-8  # part of a column that the columns before it must leave over
 
 
 def stacked_copies(
@@ -81,7 +81,7 @@ def _independent(columns: Array) -> list[int]:
         left = column
         for _ in range(2):  # once more, against rounding
             left = left - sum((direction * (direction @ left) for direction in basis), np.zeros_like(left))
-        if size > 0 and np.linalg.norm(left) > DEPENDENT * size:
+        if size > 0 and np.linalg.norm(left) > DEPENDENT_SHARE_COLUMN * size:
             basis.append(left / np.linalg.norm(left))
             chosen.append(place)
     return chosen

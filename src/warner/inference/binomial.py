@@ -19,6 +19,7 @@ import numpy as np
 from scipy.special import betainc, betaincc, betainccinv, betaincinv, ndtri
 
 from warner.arrays import SMALLEST, Numbers
+from warner.designs.facts import TARGETS
 from warner.inference.realised import MOST_VARIANCE, fewest_holders, summable
 from warner.reports.counts import LONG_ROW, distinct_counts
 from warner.searching import first_true, first_true_each
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask
     from warner.reports.counts import DistinctCounts
 
-TARGETS = {"population": "share in the population", "realised": "share among these people"}
 HAIR = 1e-12
 BELIEVED = 1e-6  # how far, relatively, the tail at a quantile may be from the one that was asked for
 MANY_REPORTS = 1e10  # beyond, limits of the beta distribution are lost in rounding

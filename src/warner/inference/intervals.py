@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from warner.designs.facts import Prefixes, Readout, sizes_of
+from warner.designs.facts import Prefixes, Readout, check_target, sizes_of
 from warner.designs.labels import positions
 from warner.inference.anytime import anytime_interval, refuse_anytime
 from warner.inference.binomial import (
-    TARGETS,
     Rates,
     interval_and_error,
     realised_methods,
@@ -58,8 +57,7 @@ class Confidence:
 
     def __post_init__(self) -> None:
         check_level(self.level)
-        if self.target not in TARGETS:
-            raise ValueError(f"target must be one of {', '.join(TARGETS)}, but got {self.target!r}")
+        check_target(self.target)
         if self.anytime and self.target != "population":
             raise ValueError(
                 'target must be "population" for any-time intervals, which treat people as a growing sample, but got '

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.regression.small_samples import ENOUGH
+from warner.regression.small_samples import ENOUGH_DIRECT_ANSWERS
 from warner.regression.terms import INTERCEPT
 from warner.typesetting import Printed, estimate_columns
 from warner.words import counted, enumerated, level_text, printable, quoted, shortened, wrapped
@@ -332,7 +332,7 @@ def _people(fit: Regression) -> str:
 
 
 def _information(fit: Regression) -> list[str]:
-    if fit.effective is None or (fit.effective < ENOUGH and fit.penalty is None):  # a note says it
+    if fit.effective is None or (fit.effective < ENOUGH_DIRECT_ANSWERS and fit.penalty is None):  # a note says it
         return []
     return [f"Their reports tell as much as {fit.effective:,.0f} direct answers would."]
 

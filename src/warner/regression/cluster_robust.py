@@ -51,15 +51,14 @@ if TYPE_CHECKING:
     from warner.regression.data import Observations
     from warner.reports.sampling import Clusters
 
-ALONE = 1e-6  # of the information of a direction: if other clusters have less, one cluster alone determines it
-SEEN = 1e-10  # part of the information of a direction below which there is none
-DOMINANT = 0.5  # of the information: a cluster with more is said to have most of it
-ROUGH = 4.0  # degrees of freedom below which even these intervals are rough (Pustejovsky and Tipton)
-FEW = 40.0  # degrees of freedom below which the normal law is so far off that t is spoken of
-LARGEST = 2**25  # numbers in the matrices of all clusters; beyond it leverages are left out
-ROWS = 16  # of a cluster on average, from which on its information is a product of matrices
-CACHED = 2**20  # numbers that are worked on at a time
-LISTED = 8
+LEAST_INFORMATION_LEFT = 1e-6  # of a direction without one cluster: with less, this cluster alone determines it
+LEAST_INFORMATION = 1e-10  # part of the information of a direction below which there is none
+DOMINANT_CLUSTER = 0.5  # of the information: a cluster with more is said to have most of it
+ROUGH_FREEDOM = 4.0  # degrees of freedom below which even these intervals are rough (Pustejovsky and Tipton)
+NORMAL_FREEDOM = 40.0  # degrees of freedom below which the normal law is so far off that t is spoken of
+MOST_LEVERAGE_NUMBERS = 2**25  # numbers in the matrices of all clusters; beyond it leverages are left out
+ROWS_FOR_PRODUCT = 16  # of a cluster on average, from which on its information is a product of matrices
+CLUSTER_NUMBERS_AT_ONCE = 2**20  # numbers that are worked on at a time
 
 
 def information_by_cluster(
@@ -72,19 +71,19 @@ def information_by_cluster(
     curvature = curvature if curvature.ndim == 3 else curvature[np.newaxis, np.newaxis]
     f, (n, width) = len(curvature), x.shape
     size = f * width
-    if clusters.number * max(size, 1 if mapping is None else mapping.shape[1]) ** 2 > LARGEST:
+    if clusters.number * max(size, 1 if mapping is None else mapping.shape[1]) ** 2 > MOST_LEVERAGE_NUMBERS:
         return None
     order = np.argsort(clusters.cluster, kind="stable")
     starts = np.searchsorted(clusters.cluster[order], np.arange(clusters.number + 1))
     x, curvature = x[order], curvature[:, :, order]
     result = np.zeros((clusters.number, f, width, f, width))
-    if n >= ROWS * clusters.number:
+    if n >= ROWS_FOR_PRODUCT * clusters.number:
         for g, (start, end) in enumerate(pairwise(starts.tolist())):
             part = x[start:end]
             for k, m in np.ndindex(f, f):
                 result[g, k, :, m] = (part.T * curvature[k, m, start:end]) @ part
     else:
-        step = max(1, CACHED // (ROWS * size**2))  # clusters at a time
+        step = max(1, CLUSTER_NUMBERS_AT_ONCE // (ROWS_FOR_PRODUCT * size**2))  # clusters at a time
         for g in range(0, clusters.number, step):
             places = starts[g : g + step + 1]
             part = x[places[0] : places[-1]]
@@ -138,7 +137,7 @@ class ClusterRobust:
         order = np.argsort(self.clusters.stratum, kind="stable")
         sizes = np.bincount(self.clusters.stratum)
         start = np.cumsum(sizes) - sizes
-        step = max(1, CACHED // (2 * self.scores.shape[1]) ** 2)  # strata at a time
+        step = max(1, CLUSTER_NUMBERS_AT_ONCE // (2 * self.scores.shape[1]) ** 2)  # strata at a time
         alike = [np.flatnonzero(sizes == size) for size in np.unique(sizes)]
         blocks = [some[first : first + step] for some in alike for first in range(0, len(some), step)]
         return [order[start[some][:, np.newaxis] + np.arange(sizes[some[0]])] for some in blocks]
@@ -162,7 +161,7 @@ class ClusterRobust:
     def _roots(self) -> Array:
         """B, zero in directions that one cluster alone determines: its score is zero there at the estimate."""
         values, vectors = self._spectrum
-        inverse = 1 / np.sqrt(np.where(values > ALONE, values, np.inf))
+        inverse = 1 / np.sqrt(np.where(values > LEAST_INFORMATION_LEFT, values, np.inf))
         return np.asarray((vectors * inverse[:, np.newaxis]) @ vectors.swapaxes(1, 2))
 
     @cached_property
@@ -171,7 +170,7 @@ class ClusterRobust:
         if self.leverage is None:
             return np.zeros((0, self.effect.shape[1]))
         values, vectors = self._spectrum
-        return np.asarray(vectors.swapaxes(1, 2)[values <= ALONE])
+        return np.asarray(vectors.swapaxes(1, 2)[values <= LEAST_INFORMATION_LEFT])
 
     @cached_property
     def _adjusted(self) -> Array:
@@ -205,7 +204,7 @@ class ClusterRobust:
     @property
     def dominance(self) -> list[str]:
         """Say if one cluster has most of the information on something; then even these errors may be too small."""
-        if self.largest_part <= DOMINANT:
+        if self.largest_part <= DOMINANT_CLUSTER:
             return []
         part = min(100 * self.largest_part, 100)
         said = (
@@ -218,7 +217,7 @@ class ClusterRobust:
         """Tell which contrasts, (..., coefficients), rest on one cluster alone, so that they have no standard error."""
         along = contrasts @ self.unit
         lost = ((along @ self._alone.T) ** 2).sum(axis=-1)
-        return np.asarray(lost > ALONE * (along**2).sum(axis=-1))
+        return np.asarray(lost > LEAST_INFORMATION_LEFT * (along**2).sum(axis=-1))
 
     def accuracy(self, contrasts: Array) -> Accuracy:
         """Give standard errors and degrees of freedom of contrasts, (..., coefficients)."""
@@ -234,7 +233,7 @@ class ClusterRobust:
         if self.leverage is None:
             return result
         usable = np.flatnonzero(np.isfinite(length) & (length > 0))
-        step = max(1, LARGEST // self.scores.size)
+        step = max(1, MOST_LEVERAGE_NUMBERS // self.scores.size)
         for start in range(0, len(usable), step):
             block = usable[start : start + step]
             w, a = self._weights(along[block].T / length[block])
@@ -282,7 +281,7 @@ class ClusterRobust:
             return most
         # In units in which the contrasts would be uncorrelated.
         values, vectors = np.linalg.eigh(along.T @ along)
-        if values[0] <= SEEN * values[-1]:
+        if values[0] <= LEAST_INFORMATION * values[-1]:
             return np.nan
         return _Squares(self, *self._weights(along @ vectors / np.sqrt(values))).freedom()
 
@@ -300,21 +299,21 @@ class ClusterRobust:
         known = freedom[np.isfinite(freedom)]
         least, most = (float(known.min()), float(known.max())) if known.size else (np.inf, np.inf)
         said = []
-        if least < FEW:
+        if least < NORMAL_FREEDOM:
             between = f"{least:.1f}" if f"{least:.1f}" == f"{most:.1f}" else f"{least:.1f} to {most:.1f}"
             said.append(
                 "Clusters are few or unequal: standard errors are bias-reduced (CR2), and intervals and p-values are "
                 f"those of Student's t with {between} degrees of freedom (Satterthwaite)."
             )
-        if least < ROUGH:
+        if least < ROUGH_FREEDOM:
             said.append(
-                f"With fewer than {ROUGH:.0f} degrees of freedom, intervals and p-values are rough: they rest on very "
-                "few clusters."
+                f"With fewer than {ROUGH_FREEDOM:.0f} degrees of freedom, intervals and p-values are rough: they rest "
+                "on very few clusters."
             )
         said += self.dominance
         if names:
             rest, have = ("rests", "it has") if len(names) == 1 else ("rest", "they have")
-            said.append(f"{enumerated(list(names), LISTED)} {rest} on one cluster alone: {have} no standard error.")
+            said.append(f"{enumerated(list(names))} {rest} on one cluster alone: {have} no standard error.")
         if self.leverage is None:
             said.append("There are too many clusters and coefficients to look at the leverage of each cluster.")
         return said
@@ -351,12 +350,12 @@ def of_sums(clusters: Clusters, sums: Array, information: Array | None, inverse:
     total = information.sum(axis=0)
     scale = np.sqrt(np.maximum(np.diagonal(total), np.finfo(float).tiny))
     values, vectors = np.linalg.eigh(total / np.outer(scale, scale))
-    seen = values > SEEN * values[-1]
+    seen = values > LEAST_INFORMATION * values[-1]
     unit = vectors[:, seen] / np.sqrt(values[seen]) / scale[:, np.newaxis]  # L
     effect = inverse @ total @ unit
     if np.isfinite(effect).all():  # without the directions that the inverse leaves out, since an estimate is infinite
         _, lengths, rows = np.linalg.svd(scale[:, np.newaxis] * effect, full_matrices=False)
-        told = rows[lengths > SEEN * lengths[0]].T
+        told = rows[lengths > LEAST_INFORMATION * lengths[0]].T
         unit, effect = unit @ told, effect @ told
     return ClusterRobust(clusters, effect, centred @ unit, unit, unit.T @ information @ unit)
 

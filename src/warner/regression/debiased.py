@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from warner.designs.facts import Symmetry
     from warner.regression.data import Observations
 
-STIRRED = 1e-3  # of equal shares, mixed into shares under which a possible report would never be made
+MIXED_IN = 1e-3  # of equal shares, mixed into shares under which a possible report would never be made
 
 
 def debiasing(table: Array, shares: Array) -> Array | None:
@@ -55,7 +55,7 @@ def debiasing(table: Array, shares: Array) -> Array | None:
     possible = table.any(axis=0)
     expected = shares @ table
     if not expected[possible].all():
-        expected = ((1 - STIRRED) * shares + STIRRED / len(shares)) @ table
+        expected = ((1 - MIXED_IN) * shares + MIXED_IN / len(shares)) @ table
     scale = np.sqrt(expected[possible])
     matrix = np.zeros(table.shape[::-1])
     # With S = D^(1/2): S (CS)^+ = S S C' (C S S C')^-1, without squaring the condition of C.

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from warner.regression.data import Observations
     from warner.regression.likelihood import Likelihood
 
-DEPENDENT = 1e-9  # part of a column that is left after the others, below which it depends on them
-NAMED = 5  # names in a sentence
-NOTICED = 1e-3  # part of a direction that is worth naming
+DEPENDENT_COLUMN = 1e-9  # part of a column that is left after the others, below which it depends on them
+NAMED_PART = 1e-3  # part of a direction that is worth naming
 
 
 def refuse_too_few(rows: Observations, coefficients: int) -> None:
@@ -47,19 +46,17 @@ def refuse_dependent(rows: Observations, names: Sequence[str]) -> None:
     length = np.linalg.norm(columns, axis=0)
     empty = [name for name, part in zip(names, length, strict=True) if part == 0]
     if empty:
-        raise ValueError(
-            f"every column must have a value other than 0 in some row, but {enumerated(empty, NAMED)} has none"
-        )
+        raise ValueError(f"every column must have a value other than 0 in some row, but {enumerated(empty)} has none")
     triangle, order = qr(columns / length, mode="r", pivoting=True)
     size = np.abs(np.diagonal(triangle))
-    rank = int((size > DEPENDENT * size[0]).sum())
+    rank = int((size > DEPENDENT_COLUMN * size[0]).sum())
     if rank == len(names):
         return
     others = solve_triangular(triangle[:rank, :rank], triangle[:rank, rank:])
     said = []
     for place, column in enumerate(order[rank:]):
-        involved = [names[order[i]] for i in np.flatnonzero(np.abs(others[:, place]) > NOTICED)]
-        said.append(f"{names[column]} follows from {enumerated(involved, NAMED)}")
+        involved = [names[order[i]] for i in np.flatnonzero(np.abs(others[:, place]) > NAMED_PART)]
+        said.append(f"{names[column]} follows from {enumerated(involved)}")
     raise ValueError(f"no column may follow from the others, but {'; '.join(said)}; leave one of them out")
 
 
@@ -71,8 +68,8 @@ def refuse_unidentified(likelihood: Likelihood, start: Array, names: Sequence[st
     flat = vectors[values < POSITIVE_EIGENVALUE * max(float(values[-1]), POSITIVE_EIGENVALUE)] * likelihood.scale
     if not len(flat):
         return
-    involved = [name for name, part in zip(names, np.abs(flat).max(axis=0), strict=True) if part > NOTICED]
+    involved = [name for name, part in zip(names, np.abs(flat).max(axis=0), strict=True) if part > NAMED_PART]
     raise ValueError(
-        f"these designs cannot tell the coefficients {enumerated(involved, NAMED)} apart, however many reports there "
+        f"these designs cannot tell the coefficients {enumerated(involved)} apart, however many reports there "
         "are; ask a part of the people under another design, or model fewer answers"
     )

@@ -18,22 +18,21 @@ if TYPE_CHECKING:
     from warner.arrays import Array
     from warner.regression.likelihood import Likelihood
 
-STEPS = 200
-CLOSE = (
-    1e-8  # decrement below which Newton's own method takes over, since rounding hides whether the height still rises
-)
-POLISH = 4
-STRIDE = 1e-5  # of a predictor, for differences of the gradient
+PENALISED_STEPS = 200
+# The decrement below which Newton's own method takes over: rounding then hides whether the likelihood still rises.
+POLISH_DECREMENT = 1e-8
+PENALISED_POLISH_STEPS = 4
+GRADIENT_STRIDE = 1e-5  # of a predictor, for differences of the gradient
 
 
 def penalised_maximum(likelihood: Likelihood, start: Array) -> LocalMaximum:
     """Climb from a start to the maximum of the penalised likelihood; `value` is that of the plain one there."""
     b, height = start, _height(likelihood, start)
-    for _ in range(STEPS):
+    for _ in range(PENALISED_STEPS):
         gradient, covariance = _slope(likelihood, b)
         step = covariance @ gradient
         left = float(gradient @ step) / 2
-        if not left > CLOSE:
+        if not left > POLISH_DECREMENT:
             break
         length = min(
             1.0, likelihood.family.longest_step / max(float(np.abs(likelihood.predictor_change(step)).max()), 1e-300)
@@ -49,15 +48,15 @@ def penalised_maximum(likelihood: Likelihood, start: Array) -> LocalMaximum:
 def _polished(likelihood: Likelihood, b: Array) -> LocalMaximum:
     """Finish by Newton's method, with differences of the gradient for the second derivative."""
     left = np.inf
-    for _ in range(POLISH):
+    for _ in range(PENALISED_POLISH_STEPS):
         gradient = _slope(likelihood, b)[0]
-        strides = np.diag(STRIDE / likelihood.scale)
+        strides = np.diag(GRADIENT_STRIDE / likelihood.scale)
         rows = [_slope(likelihood, b + h)[0] - _slope(likelihood, b - h)[0] for h in strides]
         curvature = -np.array(rows) / (2 * np.diagonal(strides)[:, np.newaxis])
         step = np.linalg.solve((curvature + curvature.T) / 2, gradient)
         left = float(gradient @ step) / 2
         b = b + step
-    return LocalMaximum(b, likelihood.value(b), abs(left), converged=abs(left) < CLOSE)
+    return LocalMaximum(b, likelihood.value(b), abs(left), converged=abs(left) < POLISH_DECREMENT)
 
 
 def _slope(likelihood: Likelihood, b: Array) -> tuple[Array, Array]:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from warner.regression.families import Contributions, Family
 
 
-SILENT = 1e-100  # information below which there is none
-CACHED = 2**16  # numbers of the columns that are worked on at a time
-LEAST = 0.04  # the share, times the number of answers, below which the likelihood may have no slope
+VANISHING_INFORMATION = 1e-100  # information below which there is none
+COLUMN_NUMBERS_AT_ONCE = 2**16  # numbers of the columns that are worked on at a time
+SLOPING_SHARE = 0.04  # the share, times the number of answers, below which the likelihood may have no slope
 
 
 class Expansion(NamedTuple):
@@ -97,7 +97,7 @@ class Likelihood:
 
     def pulled_back(self, eta: Array) -> Array:
         """Give predictors whose shares are none of them near 0."""
-        shares = np.maximum(self.family.shares(eta), LEAST / self.family.k)
+        shares = np.maximum(self.family.shares(eta), SLOPING_SHARE / self.family.k)
         return self.family.predictors_of(shares / shares.sum(axis=0))
 
     def matrix(self, b: Array) -> Array:
@@ -141,7 +141,7 @@ class Likelihood:
         return Expansion(value, self.reduced(gradient), self._squared(information))
 
     def _pieces(self) -> list[slice]:
-        step = max(256, CACHED // len(self.columns))
+        step = max(256, COLUMN_NUMBERS_AT_ONCE // len(self.columns))
         return [slice(start, start + step) for start in range(0, len(self.rows.x), step)]
 
     def _add(self, information: Array, curvature: Array, part: slice) -> None:
@@ -219,7 +219,7 @@ class Likelihood:
         together = self._moved_together()
         direct, report = (together.T @ information @ together for information in self.told(b))
         # Where a share has come to 0 or 1, a report says nothing even against the little that an answer would say.
-        silent = np.trace(direct, axis1=1, axis2=2) < SILENT
+        silent = np.trace(direct, axis1=1, axis2=2) < VANISHING_INFORMATION
         direct[silent], report[silent] = np.eye(together.shape[1]), 0.0
         told = np.trace(np.linalg.pinv(direct, hermitian=True) @ report, axis1=1, axis2=2) / together.shape[1]
         return float(self.rows.weight @ told)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array
     from warner.regression.data import Observations
 
-SEEN = 1e-12  # part of the largest variance below which there is none
+LEAST_VARIANCE = 1e-12  # part of the largest variance below which there is none
 
 
 class LeastSquares(NamedTuple):
@@ -101,7 +101,7 @@ def larger(first: Array, second: Array) -> Array:
     total = first + second
     scale = np.sqrt(np.maximum(np.diagonal(total), np.finfo(float).tiny))
     values, vectors = np.linalg.eigh(total / np.outer(scale, scale))
-    seen = values > SEEN * values[-1]
+    seen = values > LEAST_VARIANCE * values[-1]
     root = vectors[:, seen] * np.sqrt(values[seen])  # its product with its transpose is the total, in these units
     inverse = vectors[:, seen] / np.sqrt(values[seen])
     parts, turn = np.linalg.eigh(inverse.T @ (first / np.outer(scale, scale)) @ inverse)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array
 
-LARGEST = 300.0  # of a predictor whose exponential is taken twice: its square is still a number
+LARGEST_PREDICTOR = 300.0  # of a predictor whose exponential is taken twice: its square is still a number
 ROOT_TWO_PI = np.sqrt(2 * np.pi)
 
 
@@ -81,13 +81,13 @@ def _probit_sides(eta: Array) -> Sides:
 
 def _cloglog(eta: Array) -> Plain:
     # F = 1 - exp(-h), h = e^eta, with density f = h exp(-h).
-    hazard = np.exp(np.clip(eta, -LARGEST, LARGEST))
+    hazard = np.exp(np.clip(eta, -LARGEST_PREDICTOR, LARGEST_PREDICTOR))
     rest = np.exp(-hazard)
     return Plain(-np.expm1(-hazard), rest, hazard * rest, 1 - hazard)
 
 
 def _cloglog_sides(eta: Array) -> Sides:
-    hazard = np.exp(np.clip(eta, -LARGEST, LARGEST))
+    hazard = np.exp(np.clip(eta, -LARGEST_PREDICTOR, LARGEST_PREDICTOR))
     share = -np.expm1(-hazard)
     return Sides(np.log(share), -hazard, hazard * np.exp(-hazard) / share, hazard, 1 - hazard)
 

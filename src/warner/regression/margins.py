@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from warner.regression.mean_shares import Mean
     from warner.regression.regressions import Regression
 
-STRIDE = 1e-3  # of the spread of a column
-FARTHEST = 1e-2  # that a predictor may move
+EFFECT_STRIDE = 1e-3  # of the spread of a column
+LONGEST_STRIDE = 1e-2  # that a predictor may move
 # Weights of the values at -2, -1, 1 and 2 strides: the error is of the fourth order.
-DIFFERENCES = {-2: 1 / 12, -1: -8 / 12, 1: 8 / 12, 2: -1 / 12}
+DIFFERENCE_WEIGHTS = {-2: 1 / 12, -1: -8 / 12, 1: 8 / 12, 2: -1 / 12}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -224,13 +224,13 @@ def _derivative(fit: Regression, name: str) -> Mean:
     """Differentiate the mean share in a column of numbers."""
     columns = dict(fit.model_data.covariates)
     values = columns[name].astype(np.float64)
-    stride = STRIDE * (float(values.std()) or 1.0)
+    stride = EFFECT_STRIDE * (float(values.std()) or 1.0)
     # Where slopes are steep, shorter ones: no predictor moves by more than that.
     ahead, here = (fit.model_data.terms.matrix(columns | {name: values + step}) for step in (stride, 0.0))
     moved = float(np.abs(fit.specification.matrix(fit.finite_coefficients) @ (ahead - here).T).max())
-    stride *= min(1.0, FARTHEST / moved) if moved > 0 else 1.0
+    stride *= min(1.0, LONGEST_STRIDE / moved) if moved > 0 else 1.0
     total = None
-    for steps, weight in DIFFERENCES.items():
+    for steps, weight in DIFFERENCE_WEIGHTS.items():
         mean = mean_of_columns(fit, columns | {name: values + steps * stride})
         total = mean.scaled(weight / stride) if total is None else total.plus(weight / stride, mean)
     assert total is not None

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
+from warner.designs.facts import check_target
 from warner.regression.cluster_robust import Accuracy
 from warner.regression.covariates import number_of_rows
 from warner.regression.intervals import (
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from warner.regression.intervals import ProfileStart
     from warner.regression.regressions import Regression
 
-TARGETS = ("realised", "population")
 MOVING_PREDICTOR = 1e-3  # along a direction of length one, beyond which a share goes along to 0 or 1
 
 
@@ -102,12 +102,6 @@ def influence(fit: Regression) -> Array:
     information = fit.likelihood.at(fit.finite_coefficients).information
     bread = inverse_information(information, fit.likelihood, flat=fit.infinity is not None)
     return np.asarray(fit.likelihood.scores(fit.finite_coefficients) @ bread)
-
-
-def check_target(target: str) -> None:
-    """Refuse a target that does not exist."""
-    if target not in TARGETS:
-        raise ValueError(f"target must be one of {', '.join(TARGETS)}, but got {target!r}")
 
 
 def accuracy_of(fit: Regression, mean: Mean, target: str) -> Accuracy:

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from warner.documents import Document
     from warner.regression.regressions import Regression
 
-LARGE = 10.0  # people in the mean cell, beyond which the deviance is about chi-square
-SMALL = 5  # people, below which a cell is named
-EMPTY = 1e-6  # a share below this is 0
-NAMED = 5  # small cells up to which a text names them
-GROUPS = 10
-LEAST_GROUPS = 4
-LEAST_EXPECTED = 5.0  # reports in a group
+PEOPLE_FOR_DEVIANCE = 10.0  # people in the mean cell, beyond which the deviance is about chi-square
+PEOPLE_IN_SMALL_CELL = 5  # people, below which a cell is named
+CHECKED_BOUNDARY_SHARE = 1e-6  # a share below this is 0
+SMALL_CELLS_NAMED = 5  # small cells up to which a text names them
+CALIBRATION_GROUPS = 10
+FEWEST_CALIBRATION_GROUPS = 4
+LEAST_EXPECTED_IN_GROUP = 5.0  # reports in a group
 
 
 class Cells(NamedTuple):
@@ -67,7 +67,7 @@ def saturated_log_likelihood(fit: Regression, cells: Cells) -> tuple[float, int]
     for cell in np.split(order, ends):
         distinct, place = np.unique(rows.likelihood[cell], axis=0, return_inverse=True)
         height, shares = most_likely(distinct, np.bincount(place.ravel(), rows.weight[cell]).astype(np.float64))
-        total, boundary = total + height, boundary + int(shares.min() < EMPTY)
+        total, boundary = total + height, boundary + int(shares.min() < CHECKED_BOUNDARY_SHARE)
     return total, boundary
 
 
@@ -212,10 +212,10 @@ class ModelCheck(Result):
             lines.append(f"Against the cells: deviance {self.deviance.deviance:.3f}; {self.deviance.reason}.")
         lines += self._groups_in_words()
         if self.small:
-            named = f" ({'; '.join(self.small)})" if len(self.small) <= NAMED else ""
+            named = f" ({'; '.join(self.small)})" if len(self.small) <= SMALL_CELLS_NAMED else ""
             lines.append(
-                f"Privacy: {counted(len(self.small), 'cell has', 'cells have')} fewer than {SMALL} people{named}: what "
-                "a model says there comes near to single people."
+                f"Privacy: {counted(len(self.small), 'cell has', 'cells have')} fewer than {PEOPLE_IN_SMALL_CELL} "
+                f"people{named}: what a model says there comes near to single people."
             )
         return "\n".join(lines)
 
@@ -237,7 +237,7 @@ class ModelCheck(Result):
 def check_model(fit: Regression) -> ModelCheck:
     """Check a model against its cells; see `Regression.check`."""
     cells = cells_of(fit)
-    small = tuple(_named(fit, cells, cell) for cell in np.flatnonzero(cells.people < SMALL).tolist())
+    small = tuple(_named(fit, cells, cell) for cell in np.flatnonzero(cells.people < PEOPLE_IN_SMALL_CELL).tolist())
     deviance = _deviance(fit, cells)
     groups = _why_no_groups(fit, deviance) or _grouped(fit, cells)
     return ModelCheck(
@@ -255,7 +255,7 @@ def _named(fit: Regression, cells: Cells, cell: int) -> str:
     """Name a cell by the covariates of its first row."""
     pattern = fit.model_data.pattern[cells.first[cell]]
     values = (f"{name} = {shortened(str(column[pattern]))}" for name, column in fit.model_data.covariates.items())
-    return enumerated(list(values), NAMED)
+    return enumerated(list(values))
 
 
 def _deviance(fit: Regression, cells: Cells) -> Deviance | None:
@@ -267,7 +267,7 @@ def _deviance(fit: Regression, cells: Cells) -> Deviance | None:
     if not fit.model_data.observations.sampling.simple:
         reason = "no test with sampling weights, clusters or strata, which a likelihood ignores"
         return Deviance(saturated, deviance, None, None, boundary, reason)
-    if fit.people <= LARGE * len(cells.people):
+    if fit.people <= PEOPLE_FOR_DEVIANCE * len(cells.people):
         return Deviance(saturated, deviance, None, None, boundary, "they are too small for a test")
     p = float(chdtrc(freedom, deviance)) if freedom > 0 else 1.0
     return Deviance(saturated, deviance, freedom, p, boundary)
@@ -295,15 +295,18 @@ def _grouped(fit: Regression, cells: Cells) -> Grouped | str:
     order = np.argsort(predicted, kind="stable")
     middle = cells.people[order].cumsum() - cells.people[order] / 2
     number = np.empty(len(order), dtype=np.int64)
-    number[order] = np.minimum(middle * GROUPS / cells.people.sum(), GROUPS - 1).astype(np.int64)
+    number[order] = np.minimum(middle * CALIBRATION_GROUPS / cells.people.sum(), CALIBRATION_GROUPS - 1).astype(
+        np.int64
+    )
     _, number = np.unique(number, return_inverse=True)
     count = int(number.max()) + 1
     expected, observed = np.zeros((count, table.shape[1])), np.zeros((count, table.shape[1]))
     np.add.at(expected, number, cells.people[:, np.newaxis] * (shares @ table))
     np.add.at(observed, (number[cells.of_row], rows.report), rows.people)
-    if count < LEAST_GROUPS or expected.min() < LEAST_EXPECTED:
+    if count < FEWEST_CALIBRATION_GROUPS or expected.min() < LEAST_EXPECTED_IN_GROUP:
         return (
-            f"no test with fewer than {LEAST_GROUPS} groups, or fewer than {LEAST_EXPECTED:g} expected reports in one"
+            f"no test with fewer than {FEWEST_CALIBRATION_GROUPS} groups, or fewer than {LEAST_EXPECTED_IN_GROUP:g} "
+            "expected reports in one"
         )
     statistic = float(((observed - expected) ** 2 / expected).sum())
     freedom = (count - 2) * (table.shape[1] - 1)

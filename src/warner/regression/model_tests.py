@@ -22,7 +22,7 @@ from scipy.special import chdtrc, fdtrc
 from warner.arrays import objects
 from warner.designs.facts import ChannelOperator
 from warner.estimators import channel_mle
-from warner.regression.cluster_robust import FEW, ROUGH
+from warner.regression.cluster_robust import NORMAL_FREEDOM, ROUGH_FREEDOM
 from warner.regression.likelihood import Likelihood
 from warner.regression.maxima import maximise
 from warner.regression.newton import SAME_MAXIMUM_NATS, newton_ascent
@@ -41,9 +41,8 @@ if TYPE_CHECKING:
     from warner.regression.regressions import Regression
 
 RATIO, WALD = "likelihood ratio", "Wald"
-INSIDE = 1e-8  # part of a column that may be left after those of the larger model
-AGREE = 1e-9  # part of a log-likelihood by which the same people may differ
-LISTED = 8
+NESTED_TOLERANCE = 1e-8  # part of a column that may be left after those of the larger model
+LIKELIHOOD_TOLERANCE = 1e-9  # part of a log-likelihood by which the same people may differ
 
 
 class ModelTest(NamedTuple):
@@ -234,9 +233,9 @@ def _of_clusters(robust: ClusterRobust, contrasts: Array, statistic: float) -> M
     if not left > 0:
         return ModelTest(WALD, statistic, q, np.nan, "There are too few clusters for this test.")
     p = float(fdtrc(q, left, left * statistic / (eta * q)))
-    said = [f"The p-value is that of F with {q} and {left:.1f} degrees of freedom."] if left < FEW else []
-    if left < ROUGH:
-        said.append(f"With fewer than {ROUGH:.0f}, p-values are rough: they rest on very few clusters.")
+    said = [f"The p-value is that of F with {q} and {left:.1f} degrees of freedom."] if left < NORMAL_FREEDOM else []
+    if left < ROUGH_FREEDOM:
+        said.append(f"With fewer than {ROUGH_FREEDOM:.0f}, p-values are rough: they rest on very few clusters.")
     said += robust.dominance
     return ModelTest(WALD, statistic, q, p, " ".join(said), left)
 
@@ -253,13 +252,13 @@ def _embedding(fit: Regression, smaller: Regression) -> Array:
     large, small = fit.model_data, smaller.model_data
     strange = [name for name in small.terms.variables if name not in large.terms.variables]
     if strange:
-        raise _not_nested(fit, smaller, f"{enumerated(strange, LISTED)} is not in the larger one")
+        raise _not_nested(fit, smaller, f"{enumerated(strange)} is not in the larger one")
     x = small.terms.matrix(large.covariates) if large.covariates else np.ones((1, len(small.terms.names)))
     x = x[large.pattern]
     columns, left = _solved(large.observations.x, x)
     if left.any():
         outside = [name for name, part in zip(small.terms.names, left, strict=True) if part]
-        raise _not_nested(fit, smaller, f"{enumerated(outside, LISTED)} does not follow from the larger one's columns")
+        raise _not_nested(fit, smaller, f"{enumerated(outside)} does not follow from the larger one's columns")
     full = np.asarray(np.kron(np.eye(fit.specification.shares.predictors), columns), dtype=np.float64)
     mapping = full if smaller.specification.mapping is None else full @ smaller.specification.mapping
     inside = mapping
@@ -271,7 +270,7 @@ def _embedding(fit: Regression, smaller: Regression) -> Array:
         raise _not_nested(fit, smaller, "it has as many coefficients")
     if smaller.log_likelihood is not None:
         again = Likelihood(large.observations, smaller.specification.family, mapping).value(smaller.finite_coefficients)
-        if abs(again - smaller.log_likelihood) > 1e-6 + AGREE * abs(again):
+        if abs(again - smaller.log_likelihood) > 1e-6 + LIKELIHOOD_TOLERANCE * abs(again):
             raise ValueError(
                 "both models must be fitted to the same people, but the reports do not agree; leave out people with "
                 "missing values first"
@@ -283,7 +282,7 @@ def _solved(basis: Array, columns: Array) -> tuple[Array, Mask]:
     """Write columns as sums of multiples of others, and tell which cannot be."""
     solution = np.asarray(np.linalg.lstsq(basis, columns, rcond=None)[0], dtype=np.float64)
     left = np.abs(columns - basis @ solution).max(axis=0)
-    return solution, left > INSIDE * np.maximum(np.abs(columns).max(axis=0), np.finfo(float).tiny)
+    return solution, left > NESTED_TOLERANCE * np.maximum(np.abs(columns).max(axis=0), np.finfo(float).tiny)
 
 
 def _not_nested(fit: Regression, smaller: Regression, why: str) -> ValueError:
@@ -311,11 +310,12 @@ def _refuse_different_people(rows: Observations, others: Observations) -> None:
             "people with missing values first"
         )
     sums = zip((rows.weight.sum(), rows.square.sum()), (others.weight.sum(), others.square.sum()), strict=True)
-    same = all(np.isclose(one, other, rtol=AGREE) for one, other in sums)
+    same = all(np.isclose(one, other, rtol=LIKELIHOOD_TOLERANCE) for one, other in sums)
     if not same or rows.sampling.features != others.sampling.features:
         raise ValueError("both models must be fitted with the same weights, clusters and strata, but theirs differ")
     if not all(
-        np.allclose(one, other, rtol=AGREE) for one, other in zip(rows.patterns(), others.patterns(), strict=True)
+        np.allclose(one, other, rtol=LIKELIHOOD_TOLERANCE)
+        for one, other in zip(rows.patterns(), others.patterns(), strict=True)
     ):
         raise ValueError("both models must be fitted to the same people, but their reports differ")
 

@@ -19,6 +19,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from warner.arrays import objects
+from warner.designs.facts import check_target
 from warner.inference.two_answers import answers_of_interest, remainder
 from warner.regression.cluster_robust import Accuracy
 from warner.regression.covariates import columns_of, number_of_rows
@@ -33,7 +34,7 @@ from warner.regression.intervals import (
 )
 from warner.regression.likelihood import Likelihood
 from warner.regression.mean_profiles import MeanShare
-from warner.regression.mean_shares import boundary_notes, check_target, mean_limits, mean_over_people, mean_share_limits
+from warner.regression.mean_shares import boundary_notes, mean_limits, mean_over_people, mean_share_limits
 from warner.regression.profiles import Combination, LogOdds
 from warner.regression.small_samples import small_sample_notes
 from warner.regression.terms import by_name
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
     from warner.regression.regressions import Regression
 
 BOUNDARY_SHARE = 1e-6  # below which a share is on the boundary: its log-odds are as good as infinite
-NAMES_LISTED = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -169,7 +169,7 @@ class Prediction(Result):
         """Say whom means are over."""
         if not self.averaged and self.profiles:
             return []
-        over = f", with {enumerated(list(self.averaged), NAMES_LISTED)} as they are" if self.profiles else ""
+        over = f", with {enumerated(list(self.averaged))} as they are" if self.profiles else ""
         whom = "these people" if self.target == "realised" else "the population that they are a sample of"
         return [f"Means over {counted(self.people, 'person', 'people')}{over}; intervals are for {whom}."]
 
@@ -235,7 +235,7 @@ def _given(profiles: Any, variables: Sequence[str]) -> Columns:
     if strange or not profiles:
         raise ValueError(
             f"profiles must give variables of the model ({enumerated([repr(name) for name in variables], 8)}), "
-            f"but got {enumerated([repr(name) for name in strange], NAMES_LISTED) or 'none'}"
+            f"but got {enumerated([repr(name) for name in strange]) or 'none'}"
         )
     return columns_of(profiles, list(profiles))
 

@@ -30,9 +30,10 @@ if TYPE_CHECKING:
     from warner.regression.data import Observations
     from warner.regression.regressions import Regression
 
-LISTED = 10
 MEAN_SHARE = "mean share"
-INDEPENDENT = "Cheating is assumed to be independent of the answer and of the covariates. No count can confirm that."
+INDEPENDENCE_ASSUMED = (
+    "Cheating is assumed to be independent of the answer and of the covariates. No count can confirm that."
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -119,7 +120,7 @@ class RegressionSensitivity(Result):
         columns |= estimate_columns(table, "estimate", f"{level_text(self.level)} interval")
         head = f"{self.fits[0].model_data.formula}, if some people reported {self.safe!r} regardless of the design"
         people = f"N = {counted(self.fits[0].people, 'person', 'people')}."
-        return Printed(columns, head, (people, INDEPENDENT, *self.notes))
+        return Printed(columns, head, (people, INDEPENDENCE_ASSUMED, *self.notes))
 
     def text(self) -> str:
         """Write the table for people: a column for each assumed share."""
@@ -139,7 +140,7 @@ class RegressionSensitivity(Result):
             ]
         about = f"regardless of the design, with {level_text(self.level)} intervals"
         head = f"{self.fits[0].model_data.formula}, if this part of the people reported {self.safe!r} {about}"
-        return "\n".join([head, *tabulated(columns, left=2), INDEPENDENT, *self.notes])
+        return "\n".join([head, *tabulated(columns, left=2), INDEPENDENCE_ASSUMED, *self.notes])
 
 
 def sensitivity_to_cheating(
@@ -186,6 +187,6 @@ def _contaminated(rows: Observations, safe: Label, cheating: Fraction) -> Observ
     if safe not in possible:
         raise ValueError(
             f"report must be a possible report of a design, but {safe!r} is none of "
-            f"{enumerated([repr(label) for label in dict.fromkeys(possible)], LISTED)}"
+            f"{enumerated([repr(label) for label in dict.fromkeys(possible)])}"
         )
     return replace(rows, likelihood=likelihood, designs=tuple(designs), tables=tuple(tables))

@@ -27,11 +27,10 @@ if TYPE_CHECKING:
     from warner.arrays import Array
     from warner.regression.regressions import Regression
 
-ENOUGH = 100  # direct answers, of all people together, from which on intervals and tests keep their level
-ENOUGH_OF_ONE = 30  # the same for one coefficient, share or effect
-MANY = 10**8  # rows of the data times quantities, beyond which only all together are looked at
-LISTED = 8
-DOUBTFUL = "intervals may hold their level less often than they say, and p-values should not be relied on"
+ENOUGH_DIRECT_ANSWERS = 100  # of all people together, from which on intervals and tests keep their level
+ENOUGH_FOR_ONE_QUANTITY = 30  # the same for one coefficient, share or effect
+MOST_ROWS_TIMES_QUANTITIES = 10**8  # rows of the data times quantities, beyond which only all together are looked at
+DOUBTFUL_INTERVALS = "intervals may hold their level less often than they say, and p-values should not be relied on"
 
 
 def effective_answers(fit: Regression, slopes: Array) -> Array:
@@ -58,23 +57,23 @@ def small_sample_notes(fit: Regression, names: Sequence[str] = (), slopes: Array
         return []
     if fit.effective is None:
         return _of_linear(fit, names, slopes)
-    if fit.effective < ENOUGH:
-        return [
-            f"The reports tell as much as {fit.effective:,.0f} direct answers would, fewer than {ENOUGH}: {DOUBTFUL}."
-        ]
-    if slopes is None or not len(names) or len(names) * len(fit.model_data.observations.x) > MANY:
+    if fit.effective < ENOUGH_DIRECT_ANSWERS:
+        direct = f"{fit.effective:,.0f} direct answers would, fewer than {ENOUGH_DIRECT_ANSWERS}"
+        return [f"The reports tell as much as {direct}: {DOUBTFUL_INTERVALS}."]
+    if slopes is None or not len(names) or len(names) * len(fit.model_data.observations.x) > MOST_ROWS_TIMES_QUANTITIES:
         return []
-    few = effective_answers(fit, slopes) < ENOUGH_OF_ONE
+    few = effective_answers(fit, slopes) < ENOUGH_FOR_ONE_QUANTITY
     if not few.any():
         return []
-    about = enumerated([printable(name) for name, lacking in zip(names, few.tolist(), strict=True) if lacking], LISTED)
-    return [f"About {about} the reports tell less than {ENOUGH_OF_ONE} direct answers would: there {DOUBTFUL}."]
+    about = enumerated([printable(name) for name, lacking in zip(names, few.tolist(), strict=True) if lacking])
+    fewer = f"less than {ENOUGH_FOR_ONE_QUANTITY} direct answers would"
+    return [f"About {about} the reports tell {fewer}: there {DOUBTFUL_INTERVALS}."]
 
 
 def _of_linear(fit: Regression, names: Sequence[str], slopes: Array | None) -> list[str]:
     """Say the same of linear shares, by the number of people who speak about each quantity."""
     rows = fit.model_data.observations
-    if slopes is None or not len(names) or len(names) * len(rows.x) > MANY:
+    if slopes is None or not len(names) or len(names) * len(rows.x) > MOST_ROWS_TIMES_QUANTITIES:
         return []
     inverse = np.linalg.inv((rows.x.T * rows.weight) @ rows.x)
     few = []
@@ -82,11 +81,11 @@ def _of_linear(fit: Regression, names: Sequence[str], slopes: Array | None) -> l
         square = ((slope.reshape(-1, len(inverse)) @ inverse @ rows.x.T) ** 2).sum(axis=0)
         square /= square.max() or 1.0
         people = (rows.weight @ square) ** 2 / max(float(rows.square @ square**2), np.finfo(float).tiny)
-        few += [name] * bool(people < ENOUGH)
+        few += [name] * bool(people < ENOUGH_DIRECT_ANSWERS)
     if not few:
         return []
-    about = enumerated([printable(name) for name in few], LISTED)
-    return [f"About {about} fewer than {ENOUGH} people tell anything: there {DOUBTFUL}."]
+    about = enumerated([printable(name) for name in few])
+    return [f"About {about} fewer than {ENOUGH_DIRECT_ANSWERS} people tell anything: there {DOUBTFUL_INTERVALS}."]
 
 
 def coefficient_notes(fit: Regression, which: Sequence[int] | None = None) -> list[str]:

@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from warner.arrays import Array
     from warner.regression.data import Observations
 
-STEEP = 4.0  # slope of a standardized column, in logits
-MANY = 10**6  # rows times coefficients beyond which only two steep starts, and none at random, are tried
-AT_RANDOM = 4
-TURNS = 4  # at random, about the best maximum
-STEEPER = (4.0, 16.0)  # times the coefficients of the best maximum
-TURNED = 8.0, 0.3  # predictors of its steep form, in logits, and the part of it that a random turn has
-SEED = 1965
-NEARLY = 0.1  # nats that a corrected score may leave: it is a start only
-FARTHEST = 10.0  # logits that a corrected score may reach before it is left out
+STEEP_SLOPE = 4.0  # slope of a standardized column, in logits
+ROWS_TIMES_COEFFICIENTS = 10**6  # beyond which only two steep starts, and none at random, are tried
+RANDOM_STARTS = 4
+RANDOM_TURNS = 4  # at random, about the best maximum
+STEEPER_FACTORS = (4.0, 16.0)  # times the coefficients of the best maximum
+TURNED_PREDICTORS = 8.0, 0.3  # predictors of its steep form, in logits, and the part of it that a random turn has
+START_SEED = 1965
+START_GAP = 0.1  # nats that a corrected score may leave: it is a start only
+FARTHEST_START = 10.0  # logits that a corrected score may reach before it is left out
 
 
 class Start(NamedTuple):
@@ -71,16 +71,16 @@ def starts(likelihood: Likelihood, *, at_random: int | None = None) -> Iterator[
         return
     if (b := corrected(likelihood, shares)) is not None:
         yield Start("corrected score", b)
-    many = len(likelihood.rows.x) * likelihood.size > MANY
+    many = len(likelihood.rows.x) * likelihood.size > ROWS_TIMES_COEFFICIENTS
     mean, spread = _standardized(likelihood)
     steep = _steep(likelihood, flat, mean, spread)
     for number, start in enumerate(steep):
         if not many or number < 2:
             yield start
-    count = (0 if many else AT_RANDOM) if at_random is None else at_random
-    rng = np.random.default_rng(SEED)
+    count = (0 if many else RANDOM_STARTS) if at_random is None else at_random
+    rng = np.random.default_rng(START_SEED)
     for number in range(count):
-        slopes = STEEP * rng.standard_normal(flat.shape) * (spread > 0)
+        slopes = STEEP_SLOPE * rng.standard_normal(flat.shape) * (spread > 0)
         yield Start(
             f"random {number + 1}", likelihood.coefficients(_with_slopes(likelihood, flat, slopes, mean, spread))
         )
@@ -88,17 +88,21 @@ def starts(likelihood: Likelihood, *, at_random: int | None = None) -> Iterator[
 
 def steeper(likelihood: Likelihood, peak: Array, *, at_random: int | None = None) -> Iterator[Start]:
     """Give places to begin that are steeper than a maximum, in its direction and, at random, near it."""
-    if at_random == 0 or len(likelihood.rows.x) * likelihood.size > MANY or likelihood.offset is not None:
+    if (
+        at_random == 0
+        or len(likelihood.rows.x) * likelihood.size > ROWS_TIMES_COEFFICIENTS
+        or likelihood.offset is not None
+    ):
         return
-    for times in STEEPER:
+    for times in STEEPER_FACTORS:
         yield Start("steeper", times * peak)
-    size, part = TURNED
+    size, part = TURNED_PREDICTORS
     mean_square = (
         float(likelihood.rows.weight @ (likelihood.predictors(peak) ** 2).mean(axis=0)) / likelihood.total_weight
     )
     steep = peak * size / max(np.sqrt(mean_square), np.finfo(float).tiny)
-    rng = np.random.default_rng(SEED)
-    for _ in range(TURNS if at_random is None else at_random):
+    rng = np.random.default_rng(START_SEED)
+    for _ in range(RANDOM_TURNS if at_random is None else at_random):
         b = steep + size * part * rng.standard_normal(len(peak)) / likelihood.scale
         if np.isfinite(likelihood.value(b)):  # cutpoints that fall are no place to begin
             yield Start("turned", b)
@@ -149,7 +153,7 @@ def _steep(likelihood: Likelihood, flat: Array, mean: Array, spread: Array) -> I
         for rise in likelihood.family.rises():
             for sign in (1, -1):
                 slopes = np.zeros_like(flat)
-                slopes[:, column] = sign * STEEP * rise
+                slopes[:, column] = sign * STEEP_SLOPE * rise
                 matrix = _with_slopes(likelihood, flat, slopes, mean, spread)
                 yield Start(f"steep {column}", likelihood.coefficients(matrix))
 
@@ -164,8 +168,8 @@ def corrected(likelihood: Likelihood, shares: Array) -> Array | None:
     if z is None or likelihood.offset is not None:
         return None
     direct = Likelihood(replace(likelihood.rows, likelihood=z), Direct(likelihood.rows.k))
-    peak = newton_ascent(direct, _flat(direct, shares).ravel(), gap=NEARLY)
+    peak = newton_ascent(direct, _flat(direct, shares).ravel(), gap=START_GAP)
     eta = direct.predictors(peak.coefficients)
-    if not peak.converged or np.abs(eta).max() > FARTHEST:
+    if not peak.converged or np.abs(eta).max() > FARTHEST_START:
         return None
     return coefficients_near(likelihood, likelihood.family.predictors_of(direct.family.shares(eta)))

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-LIFETIME = 600.0  # seconds after which an unused link is dead
+LINK_SECONDS = 600.0  # seconds after which an unused link is dead
 MOST_SESSIONS = 64  # with a key that may be used again; then the oldest one ends
-KEY = re.compile(r"[A-Za-z0-9_-]{22,256}")  # at least 128 bits, in characters that an address takes as they are
-FOR_OTHERS = stat.S_IRWXG | stat.S_IRWXO  # the rights of a file that nobody but its owner must have
+ACCESS_KEY = re.compile(r"[A-Za-z0-9_-]{22,256}")  # at least 128 bits, in characters that an address takes as they are
+RIGHTS_OF_OTHERS = stat.S_IRWXG | stat.S_IRWXO  # the rights of a file that nobody but its owner must have
 
 
 def new_key() -> str:
@@ -67,18 +67,18 @@ class Admission:
     """
 
     def __init__(self, key: str, *, reusable: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
-        if not KEY.fullmatch(key):
+        if not ACCESS_KEY.fullmatch(key):
             raise ValueError("key must be 22 to 256 letters, digits, hyphens and underscores")
         self._key: bytes | None = _hashed(key)
         self._reusable, self._clock = reusable, clock
-        self._end = clock() + LIFETIME
+        self._end = clock() + LINK_SECONDS
         self._sessions: list[bytes] = []
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Admission:
         """Read a key that may be used again from a file that only its owner can read."""
         file = Path(path)
-        if os.name == "posix" and file.stat().st_mode & FOR_OTHERS:
+        if os.name == "posix" and file.stat().st_mode & RIGHTS_OF_OTHERS:
             raise ValueError(f"the key file must be readable by its owner alone, but {file} is not; chmod 600 {file}")
         try:
             return cls(file.read_text(encoding="ascii").strip(), reusable=True)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route, Router
 
-from warner.service.assets import TYPES, assets, version
-from warner.service.pages import STATES, page, policy
+from warner.service.assets import CONTENT_TYPES, assets, version
+from warner.service.pages import SURVEY_STATES, page, policy
 from warner.service.rate_limit import Rate
 from warner.service.replies import replies
 from warner.service.responses import Bodies, RefusedError
@@ -31,20 +31,20 @@ if TYPE_CHECKING:
     from warner.service.responses import Bundle
     from warner.service.survey import Survey
 
-BUSY = 10  # seconds after which a page may try again
-MOST_DIGITS = 18  # of the length of a body
-MOST_UNDER_WAY = 1000  # requests that are answered at once
-FOR_EVER = "public, max-age=31536000, immutable"
-ICON = (
+RETRY_SECONDS = 10  # seconds after which a page may try again
+CONTENT_LENGTH_DIGITS = 18  # of the length of a body
+MOST_REQUESTS_AT_ONCE = 1000  # requests that are answered at once
+CACHE_FOR_EVER = "public, max-age=31536000, immutable"
+PAGE_ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="7" fill="#3b6ea5"/>'
     '<circle cx="8" cy="8" r="3" fill="#fff"/></svg>'
 )
-POLICY = (
+PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; form-action 'none'; "
     "frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'"
 )
-HEADERS = {
-    "content-security-policy": POLICY,
+PAGE_HEADERS = {
+    "content-security-policy": PAGE_POLICY,
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -53,7 +53,7 @@ HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
     "cache-control": "no-store",
 }
-WORDS = {
+REPLY_WORDS = {
     Outcome.KEPT: "kept",
     Outcome.USED: "used",
     Outcome.REVOKED: "revoked",
@@ -105,7 +105,7 @@ def survey_app(
         Is told a line for every mistake of ours, which holds nothing of the request.
     """
     bodies, rate = Bodies(survey), rate or Rate()
-    pages = {state: page(survey, state) for state in STATES}
+    pages = {state: page(survey, state) for state in SURVEY_STATES}
     json = survey.to_json() + "\n"
     shared = {"cross-origin-resource-policy": "cross-origin", "access-control-allow-origin": "*"} if origins else {}
 
@@ -128,14 +128,14 @@ def survey_app(
         name = request.path_params["name"]
         if request.path_params["version"] != version() or name not in assets():
             return PlainTextResponse("there is no such file\n", 404)
-        kind = TYPES[name[name.rindex(".") :]]
-        return Response(assets()[name], media_type=kind, headers={"cache-control": FOR_EVER, **shared})
+        kind = CONTENT_TYPES[name[name.rindex(".") :]]
+        return Response(assets()[name], media_type=kind, headers={"cache-control": CACHE_FOR_EVER, **shared})
 
     async def home(request: Request) -> Response:
         return RedirectResponse(f"/s/{survey.id}", 303)
 
     async def icon(request: Request) -> Response:
-        return Response(ICON, media_type="image/svg+xml")
+        return Response(PAGE_ICON, media_type="image/svg+xml")
 
     async def robots(request: Request) -> Response:
         return PlainTextResponse("User-agent: *\nDisallow: /\n")
@@ -179,7 +179,7 @@ class Posted:
     ) -> None:
         self.judge, self.limit, self.rate = judge, limit, rate
         self.origins = {origin.encode(): origin for origin in origins}
-        self.replies = replies({"rate": rate.wait, "busy": BUSY})
+        self.replies = replies({"rate": rate.wait, "busy": RETRY_SECONDS})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -224,7 +224,7 @@ class Posted:
 
     async def _judged(self, given: dict[bytes, bytes], receive: Receive) -> str | None:
         length = given.get(b"content-length", b"0")
-        if len(length) > MOST_DIGITS or not length.isdigit() or int(length) > self.limit:
+        if len(length) > CONTENT_LENGTH_DIGITS or not length.isdigit() or int(length) > self.limit:
             return "large"
         body = bytearray()
         more = True
@@ -237,7 +237,7 @@ class Posted:
             if len(body) > self.limit:
                 return "large"
         try:
-            return WORDS[await self.judge(bytes(body))]
+            return REPLY_WORDS[await self.judge(bytes(body))]
         except RefusedError:
             return "refused"
         except (NotKeptError, OSError):  # the database cannot be read, or written
@@ -261,10 +261,10 @@ class Guard:
 
     def __init__(self, app: ASGIApp, complain: Callable[[str], object], headers: dict[str, str] | None = None) -> None:
         self.app, self.complain = app, complain
-        self.headers = [(name.encode(), value.encode()) for name, value in (headers or HEADERS).items()]
+        self.headers = [(name.encode(), value.encode()) for name, value in (headers or PAGE_HEADERS).items()]
         self.under_way = 0
         self.mistakes = 0
-        self.replies = replies({"busy": BUSY})
+        self.replies = replies({"busy": RETRY_SECONDS})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on."""
@@ -285,7 +285,7 @@ class Guard:
             for message in self.replies[word]:
                 await sent(message)
 
-        if self.under_way >= MOST_UNDER_WAY:
+        if self.under_way >= MOST_REQUESTS_AT_ONCE:
             await answered("busy")
             return
         self.under_way += 1

@@ -6,8 +6,8 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
-FOLDER = Path(__file__).parent / "web"
-TYPES = {
+WEB_FOLDER = Path(__file__).parent / "web"
+CONTENT_TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".svg": "image/svg+xml",
@@ -17,7 +17,7 @@ TYPES = {
 @cache
 def assets() -> dict[str, bytes]:
     """Give the files that browsers may ask for, by name."""
-    files = [path for path in FOLDER.iterdir() if path.suffix in TYPES and path.name != "package.json"]
+    files = [path for path in WEB_FOLDER.iterdir() if path.suffix in CONTENT_TYPES and path.name != "package.json"]
     return {path.name: path.read_bytes() for path in sorted(files)}
 
 

@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
-DEADLINE = 10.0  # seconds for a whole request
-REPLY_DEADLINE = 30.0  # seconds for its reply
-IDLE = 5  # seconds that a connection is kept for the next request
-STOPPING = 2  # seconds that requests under way are given when the server stops
-MOST_HEAD = 16 * 1024  # bytes of all headers
-MOST_IGNORED = 1024 * 1024  # bytes of a request that is refused already
+REQUEST_SECONDS = 10.0  # seconds for a whole request
+REPLY_SECONDS = 30.0  # seconds for its reply
+IDLE_SECONDS = 5  # seconds that a connection is kept for the next request
+STOPPING_SECONDS = 2  # seconds that requests under way are given when the server stops
+MOST_HEADER_BYTES = 16 * 1024  # bytes of all headers
+MOST_REFUSED_BYTES = 1024 * 1024  # bytes of a request that is refused already
 MOST_CONNECTIONS = 4096
-BACKLOG = 2048  # connections that wait to be accepted
-TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+MOST_UNACCEPTED = 2048  # connections that wait to be accepted
+HEADERS_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
 class HeadTooLargeError(ValueError):
@@ -64,9 +64,9 @@ class Connection(HttpToolsProtocol):
             self.due = self.loop.time() + self.limits.deadline
         self.size += len(data)
         super().data_received(data)
-        if self.in_head and self.size > MOST_HEAD:
+        if self.in_head and self.size > MOST_HEADER_BYTES:
             self._refuse()
-        elif self.size > MOST_IGNORED and not self.transport.is_closing():
+        elif self.size > MOST_REFUSED_BYTES and not self.transport.is_closing():
             self.transport.abort()
 
     def stalls(self, now: float) -> bool:
@@ -99,7 +99,7 @@ class Connection(HttpToolsProtocol):
 
     def _counted(self, size: int) -> None:
         self.head += size
-        if self.head > MOST_HEAD:
+        if self.head > MOST_HEADER_BYTES:
             raise HeadTooLargeError
 
     def on_headers_complete(self) -> None:
@@ -111,7 +111,7 @@ class Connection(HttpToolsProtocol):
         """Wait for the reply; there is nothing more to read."""
         super().on_message_complete()
         self.asked, self.in_head, self.size = True, True, 0
-        self.due = self.loop.time() + (self.limits.reply_deadline if self.under_way else IDLE)
+        self.due = self.loop.time() + (self.limits.reply_deadline if self.under_way else IDLE_SECONDS)
 
     def on_response_complete(self) -> None:
         """Wait for the next request, or for the end of one that was refused before it was read."""
@@ -121,14 +121,14 @@ class Connection(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is no HTTP."""
-        if self.head > MOST_HEAD:
+        if self.head > MOST_HEADER_BYTES:
             self._refuse()
         else:
             super().send_400_response(msg)
 
     def _refuse(self) -> None:
         if not self.transport.is_closing():
-            self.transport.write(TOO_LARGE)
+            self.transport.write(HEADERS_TOO_LARGE)
             self.transport.close()
 
 
@@ -138,9 +138,9 @@ class Limits:
     def __init__(
         self,
         *,
-        deadline: float = DEADLINE,
-        reply_deadline: float = REPLY_DEADLINE,
-        stalled: float = REPLY_DEADLINE,
+        deadline: float = REQUEST_SECONDS,
+        reply_deadline: float = REPLY_SECONDS,
+        stalled: float = REPLY_SECONDS,
         connections: int = MOST_CONNECTIONS,
     ) -> None:
         self.deadline, self.reply_deadline, self.stalled = deadline, reply_deadline, stalled
@@ -178,8 +178,8 @@ class Listener(uvicorn.Server):
                 access_log=False,
                 proxy_headers=False,
                 server_header=False,
-                timeout_keep_alive=IDLE,
-                timeout_graceful_shutdown=STOPPING,
+                timeout_keep_alive=IDLE_SECONDS,
+                timeout_graceful_shutdown=STOPPING_SECONDS,
             )
         )
         self.listening, self.limits, self.context = listening, limits, context
@@ -202,7 +202,7 @@ class Listener(uvicorn.Server):
             connect,
             sock=self.listening,
             ssl=self.context,
-            backlog=BACKLOG,
+            backlog=MOST_UNACCEPTED,
             ssl_handshake_timeout=None if self.context is None else self.limits.deadline,
         )
         self.servers = [server]

@@ -22,7 +22,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route, Router
 
 from warner.service.app import Guard
-from warner.service.assets import TYPES, assets
+from warner.service.assets import CONTENT_TYPES, assets
 from warner.service.dashboard_data import legible, reading, version
 from warner.service.exports import exported
 from warner.service.writer import StoppedError
@@ -38,24 +38,26 @@ if TYPE_CHECKING:
     from warner.service.survey import Survey
 
 MOST_STREAMS = 64  # pages that are kept up to date at once
-PAUSE = 2.0  # seconds after which a stream looks round, if nothing was published
-HEARTBEAT = 15.0  # seconds of silence after which a stream says that it is alive
-RECONNECT = 2_000  # milliseconds after which a browser tries again
-LATER = 30_000  # milliseconds after which it looks again, where there are too many
-LARGEST_REQUEST = 1024  # bytes of the body of a request
-LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
-HOST = re.compile(r"(?P<name>[a-z0-9.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?", re.IGNORECASE)
-FILES = ("dashboard.js", "dashboard.css")
-ICON = (
+STREAM_PAUSE_SECONDS = 2.0  # seconds after which a stream looks round, if nothing was published
+HEARTBEAT_SECONDS = 15.0  # seconds of silence after which a stream says that it is alive
+RECONNECT_MILLISECONDS = 2_000  # milliseconds after which a browser tries again
+RETRY_MILLISECONDS = 30_000  # milliseconds after which it looks again, where there are too many
+LARGEST_REQUEST_BYTES = 1024  # bytes of the body of a request
+LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
+HOST_HEADER = re.compile(r"(?P<name>[a-z0-9.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?", re.IGNORECASE)
+DASHBOARD_FILES = ("dashboard.js", "dashboard.css")
+DASHBOARD_ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#0072b2" '
     'd="M2 9h3v5H2zm5-4h3v9H7zm5-3h3v12h-3z"/></svg>'
 )
-STRANGER = (
+STRANGER_TEXT = (
     "This page is closed to you. Open the link that `warner collect` printed when it started: it works once, within "
     "ten minutes. To get a new link, restart `warner collect`.\n"
 )
-ELSEWHERE = "There is no dashboard at this address. Use 127.0.0.1 or localhost, through an SSH tunnel if necessary.\n"
-SHELL = """<!doctype html>
+WRONG_ADDRESS_TEXT = (
+    "There is no dashboard at this address. Use 127.0.0.1 or localhost, through an SSH tunnel if necessary.\n"
+)
+DASHBOARD_SHELL = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -133,7 +135,9 @@ def dashboard_app(
         Route("/favicon.ico", _icon, methods=["GET"]),
     ]
     names = {f"[{host}]" if ":" in host else host.lower() for host in hosts}
-    return Guard(Doorkeeper(Router(routes, redirect_slashes=False), LOOPBACK | names), complain or sys.stderr.write)
+    return Guard(
+        Doorkeeper(Router(routes, redirect_slashes=False), LOOPBACK_NAMES | names), complain or sys.stderr.write
+    )
 
 
 class Update(NamedTuple):
@@ -163,14 +167,14 @@ class Board:
         """Go through the steps as server-sent events, from the one after `last`, until the server stops."""
         if self.streams >= MOST_STREAMS:  # one look, and come back later
             update = await self.update(await self.source.collected())
-            yield f"retry: {LATER}\n{_event(update)}"
+            yield f"retry: {RETRY_MILLISECONDS}\n{_event(update)}"
             return
         self.streams += 1
         try:
-            yield f"retry: {RECONNECT}\n\n"
+            yield f"retry: {RECONNECT_MILLISECONDS}\n\n"
             seen, trouble, spoken = None, "", time.monotonic()
             while not self.stopping.is_set():
-                news, said = await self._unless_stopping(self.source.news(seen), PAUSE), ""
+                news, said = await self._unless_stopping(self.source.news(seen), STREAM_PAUSE_SECONDS), ""
                 if news is not None:
                     seen = news
                     update = await self._unless_stopping(self.update(news))
@@ -179,7 +183,7 @@ class Board:
                 if self.source.trouble != trouble:
                     trouble = self.source.trouble
                     said += f"event: trouble\ndata: {json.dumps(trouble)}\n\n"
-                if said or time.monotonic() - spoken >= HEARTBEAT:
+                if said or time.monotonic() - spoken >= HEARTBEAT_SECONDS:
                     spoken = time.monotonic()
                     yield said or ": still here\n\n"
         except StoppedError:  # there will be no news any more
@@ -237,7 +241,7 @@ class Pages:
         # Cookies do not tell ports apart: the dashboards of two surveys on one machine must not undo each other.
         self.cookie = f"__Host-warner-{survey.fingerprint[:8]}"
         fields = {"title": survey.title, "language": survey.language, "link": public}
-        self.html = SHELL.format(**{name: escape(legible(value)) for name, value in fields.items()})
+        self.html = DASHBOARD_SHELL.format(**{name: escape(legible(value)) for name, value in fields.items()})
         self.exporting = asyncio.Lock()
 
     def admitted(self, request: Request) -> bool:
@@ -290,7 +294,7 @@ class Pages:
         body = b""
         async for chunk in request.stream():
             body += chunk
-            if len(body) > LARGEST_REQUEST:
+            if len(body) > LARGEST_REQUEST_BYTES:
                 return JSONResponse({"closed": False}, 413)
         if body != json.dumps({"survey": self.survey.fingerprint}, separators=(",", ":")).encode():
             return JSONResponse({"closed": False}, 400)
@@ -299,18 +303,18 @@ class Pages:
 
 
 def _stranger() -> Response:
-    return PlainTextResponse(STRANGER, 403)
+    return PlainTextResponse(STRANGER_TEXT, 403)
 
 
 async def _asset(request: Request) -> Response:
     name = request.path_params["name"]
-    if name not in FILES:
+    if name not in DASHBOARD_FILES:
         return PlainTextResponse("there is no such file\n", 404)
-    return Response(assets()[name], media_type=TYPES[name[name.rindex(".") :]])
+    return Response(assets()[name], media_type=CONTENT_TYPES[name[name.rindex(".") :]])
 
 
 async def _icon(request: Request) -> Response:
-    return Response(ICON, media_type="image/svg+xml")
+    return Response(DASHBOARD_ICON, media_type="image/svg+xml")
 
 
 class Doorkeeper:
@@ -330,7 +334,7 @@ class Doorkeeper:
     def _refused(self, method: str, given: dict[str, str]) -> str:
         """Say what is wrong with where a request goes, or comes from."""
         if _host(given.get("host", "")) not in self.hosts:
-            return ELSEWHERE
+            return WRONG_ADDRESS_TEXT
         # Browsers say where a request comes from. The page of another site, or of another port, may only lead here.
         site = given.get("sec-fetch-site")
         if method in {"GET", "HEAD"}:
@@ -339,10 +343,10 @@ class Doorkeeper:
             ours = given.get("origin") in {f"{scheme}://{given['host']}" for scheme in ("http", "https")}
         else:
             ours = site == "same-origin"
-        return "" if ours else STRANGER
+        return "" if ours else STRANGER_TEXT
 
 
 def _host(given: str) -> str:
     """Give the name in a Host header without its port, which a tunnel may change."""
-    match = HOST.fullmatch(given)
+    match = HOST_HEADER.fullmatch(given)
     return match["name"].lower() if match else ""

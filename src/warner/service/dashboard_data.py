@@ -25,7 +25,7 @@ from warner.inference.intervals import Confidence
 from warner.inference.two_answers import mirrored
 from warner.output.pages import INTERVAL_METHODS
 from warner.results import plain
-from warner.service.prospects import LEVEL, anytime, doubts, needed, prospects, unkept
+from warner.service.prospects import PROSPECT_LEVEL, anytime, doubts, needed, prospects, unkept
 from warner.words import level_text, percent
 
 if TYPE_CHECKING:
@@ -43,7 +43,9 @@ if TYPE_CHECKING:
 HALF_WIDTHS = (0.1, 0.05, 0.03, 0.02, 0.01)  # that one may wish for
 ANSWERS_SHOWN = 30  # more have their largest shares shown
 DAYS_SHOWN = 92
-OVERRIDES = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # they turn the direction of a text
+DIRECTION_OVERRIDES = frozenset(
+    "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+)  # they turn the direction of a text
 
 
 def version(collected: Collected) -> str:
@@ -53,7 +55,7 @@ def version(collected: Collected) -> str:
 
 def confidence(collected: Collected) -> Confidence:
     """Say which intervals are shown: those for any number of looks, unless nobody chose the number of responses."""
-    return Confidence(LEVEL, anytime=not collected.fixed)
+    return Confidence(PROSPECT_LEVEL, anytime=not collected.fixed)
 
 
 def reading(collected: Collected) -> Document:
@@ -89,7 +91,7 @@ def legible(text: str) -> str:
     """
     return "".join(
         character.encode("unicode_escape").decode()
-        if character in OVERRIDES or (unicodedata.category(character) == "Cc" and character not in "\n\t")
+        if character in DIRECTION_OVERRIDES or (unicodedata.category(character) == "Cc" and character not in "\n\t")
         else character
         for character in text
     )
@@ -246,7 +248,7 @@ def _why_anytime(collected: Collected) -> str:
 
 def _checked(tally: Tally, collected: Collected) -> Document:
     """Give the verdict of the check, its first line; and what it rests on, if somebody chose when to stop."""
-    result = check(tally, level=LEVEL)
+    result = check(tally, level=PROSPECT_LEVEL)
     rests = "" if collected.fixed else "Its p-values are for a number of responses that was fixed beforehand."
     return {"fits": result.fits, "verdict": legible(result.text().splitlines()[0]), "rests": rests}
 

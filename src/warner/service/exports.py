@@ -19,7 +19,7 @@ from warner.documents import document
 from warner.estimation import estimated
 from warner.results import as_csv, as_frame
 from warner.service.dashboard_data import confidence
-from warner.service.prospects import LEVEL
+from warner.service.prospects import PROSPECT_LEVEL
 
 if TYPE_CHECKING:
     from warner.arrays import Counts
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FORMAT = "warner collected"
 VERSION = 1
-TYPES = {
+EXPORT_TYPES = {
     "json": "application/json",
     "csv": "text/csv; charset=utf-8",
     "parquet": "application/vnd.apache.parquet",
@@ -53,16 +53,16 @@ def exported(collected: Collected, ending: str, question: str | None = None) -> 
     ImportError
         If the library that writes such files is not installed.
     """
-    if ending not in TYPES:
-        raise ValueError(f"format must be one of {', '.join(TYPES)}, but got {ending!r}")
+    if ending not in EXPORT_TYPES:
+        raise ValueError(f"format must be one of {', '.join(EXPORT_TYPES)}, but got {ending!r}")
     survey = collected.survey
     if ending == "json":
-        return Export(f"{survey.id}-{collected.responses}.json", TYPES[ending], tallies(collected).encode())
+        return Export(f"{survey.id}-{collected.responses}.json", EXPORT_TYPES[ending], tallies(collected).encode())
     asked = survey.question(question)
     if not int(collected.tally(asked.id).n):
         raise ValueError(f"question {asked.id!r} has no published reports yet")
     content = _page(collected, asked.id) if ending == "html" else _table(collected, asked.id, ending)
-    return Export(f"{survey.id}-{asked.id}-{collected.responses}.{ending}", TYPES[ending], content)
+    return Export(f"{survey.id}-{asked.id}-{collected.responses}.{ending}", EXPORT_TYPES[ending], content)
 
 
 def tallies(collected: Collected) -> str:
@@ -109,5 +109,5 @@ def _page(collected: Collected, question: str) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "page.html"
         result = estimated(collected.tally(question))
-        result.save_page(path, title=collected.survey.title, question=asked.text, level=LEVEL, anytime=anytime)
+        result.save_page(path, title=collected.survey.title, question=asked.text, level=PROSPECT_LEVEL, anytime=anytime)
         return path.read_bytes()

@@ -19,16 +19,16 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from warner.service.addresses import split_address
-from warner.service.assets import FOLDER, address
+from warner.service.assets import WEB_FOLDER, address
 
 if TYPE_CHECKING:
     from warner.service.survey import Survey
 
-STATES = ("early", "open", "closed")
-MODULES = ("warner.js", "fingerprint.js", "sets.js", "page.js")  # those that are imported come first
-LOADED = ("page.js", "warner.js", "fingerprint.js")  # all that the page asks for, unless a report is a set
-IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";$', re.MULTILINE)
-EXPORT = re.compile(r"^export ((?:async )?function|const) (\w+)", re.MULTILINE)
+SURVEY_STATES = ("early", "open", "closed")
+PAGE_MODULES = ("warner.js", "fingerprint.js", "sets.js", "page.js")  # those that are imported come first
+MODULES_ALWAYS_LOADED = ("page.js", "warner.js", "fingerprint.js")  # the only ones, unless a report is a set
+IMPORT_STATEMENT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";$', re.MULTILINE)
+EXPORT_STATEMENT = re.compile(r"^export ((?:async )?function|const) (\w+)", re.MULTILINE)
 
 
 def page(survey: Survey, state: str = "open") -> str:
@@ -48,8 +48,8 @@ def page(survey: Survey, state: str = "open") -> str:
     >>> text.count("<script"), "<form" in text, "<input" in text  # the survey, and what builds the questions
     (2, False, False)
     """
-    preloaded = "".join(f'<link rel="modulepreload" href="{address(name)}">\n' for name in LOADED[1:])
-    script = f'{preloaded}<script type="module" src="{address(LOADED[0])}"></script>\n'
+    preloaded = "".join(f'<link rel="modulepreload" href="{address(name)}">\n' for name in MODULES_ALWAYS_LOADED[1:])
+    script = f'{preloaded}<script type="module" src="{address(MODULES_ALWAYS_LOADED[0])}"></script>\n'
     return _shell(survey, place=f"/s/{survey.id}", head=script if state == "open" else "", state=state)
 
 
@@ -131,25 +131,27 @@ def _spelled(value: Any) -> str:
 
 @cache
 def _style() -> str:
-    return (FOLDER / "page.css").read_text(encoding="utf-8")
+    return (WEB_FOLDER / "page.css").read_text(encoding="utf-8")
 
 
 @cache
 def _bundled() -> str:
     """Give all modules as one: each is a function that gives what it exports, and takes what it imports from others."""
-    texts = {name: (FOLDER / name).read_text(encoding="utf-8") for name in MODULES if (FOLDER / name).exists()}
+    texts = {
+        name: (WEB_FOLDER / name).read_text(encoding="utf-8") for name in PAGE_MODULES if (WEB_FOLDER / name).exists()
+    }
     return "".join(_closed(name.removesuffix(".js"), text) for name, text in texts.items())
 
 
 def _closed(name: str, text: str) -> str:
-    exported = ", ".join(match[2] for match in EXPORT.finditer(text))
-    within = IMPORT.sub(r"const {\1} = \2Module;", EXPORT.sub(r"\1 \2", text))
+    exported = ", ".join(match[2] for match in EXPORT_STATEMENT.finditer(text))
+    within = IMPORT_STATEMENT.sub(r"const {\1} = \2Module;", EXPORT_STATEMENT.sub(r"\1 \2", text))
     return f"const {name}Module = (() => {{\n{within}\nreturn {{ {exported} }};\n}})();\n"
 
 
 @cache
 def _table() -> dict[str, Any]:
-    text = (FOLDER / "words.js").read_text(encoding="utf-8")
+    text = (WEB_FOLDER / "words.js").read_text(encoding="utf-8")
     table: dict[str, Any] = json.loads(text[text.index("{") : text.rindex("}") + 1])
     return table
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from warner.designs import Design
     from warner.service.survey import Survey
 
-LEVEL = 0.95
-WORTHLESS = 0.5  # a half-width from here on leaves nearly every share possible
-USUAL = 0.05  # the half-width that people are counted for, where nobody knows how many will come
+PROSPECT_LEVEL = 0.95
+WORTHLESS_HALF_WIDTH = 0.5  # a half-width from here on leaves nearly every share possible
+USUAL_HALF_WIDTH = 0.05  # the half-width that people are counted for, where nobody knows how many will come
 
 
 def expected(survey: Survey, invited: int) -> int | None:
@@ -58,7 +58,7 @@ def needed(design: Design, goal: float, *, anytime: bool) -> int | None:
 
 
 def _measure(*, anytime: bool) -> Measure:
-    return Measure("half_width", None, Confidence(LEVEL, anytime=anytime), 0.8, None, None, None)
+    return Measure("half_width", None, Confidence(PROSPECT_LEVEL, anytime=anytime), 0.8, None, None, None)
 
 
 def prospects(survey: Survey, invited: int) -> dict[str, str]:
@@ -70,16 +70,17 @@ def prospects(survey: Survey, invited: int) -> dict[str, str]:
 def _prospect(design: Design, people: int | None, *, anytime: bool) -> str:
     kind = "any-time intervals" if anytime else "intervals"
     if people is None:
-        enough = needed(design, USUAL, anytime=anytime)
+        enough = needed(design, USUAL_HALF_WIDTH, anytime=anytime)
         if enough is None:
             return "no number of people is enough: its reports tell nothing"
-        return f"95 % {kind} of at most \N{PLUS-MINUS SIGN}{points(USUAL)} take {counted(enough, 'report', 'reports')}"
+        reports = counted(enough, "report", "reports")
+        return f"95 % {kind} of at most \N{PLUS-MINUS SIGN}{points(USUAL_HALF_WIDTH)} take {reports}"
     if people == 0:
         return "nobody is invited yet"
     width, reports = half_width(design, people, anytime=anytime), counted(people, "report", "reports")
     if width is None:
         return "nothing, however many respond: its reports tell nothing"
-    if width >= WORTHLESS:
+    if width >= WORTHLESS_HALF_WIDTH:
         return f"{reports} can show next to nothing: the 95 % {kind} leave nearly every share possible"
     return f"{reports} give 95 % {kind} of about \N{PLUS-MINUS SIGN}{points(width, up=True)}, at their widest"
 

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-A_MINUTE = 60  # reports of one address that are taken in this many seconds
-NEW_SALT = 3600  # seconds
+RATE_SECONDS = 60  # reports of one address that are taken in this many seconds
+SALT_SECONDS = 3600  # seconds
 MOST_BUCKETS = 100_000  # addresses that are remembered at once
-DEFAULT_RATE = 300  # reports per minute from one address: a classroom shares one
+REPORTS_PER_MINUTE = 300  # reports per minute from one address: a classroom shares one
 
 
 class Rate:
@@ -40,7 +40,7 @@ class Rate:
     ([True, True, False], True)
     """
 
-    def __init__(self, per_minute: int = DEFAULT_RATE, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, per_minute: int = REPORTS_PER_MINUTE, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.per_minute, self.clock = per_minute, clock
         self.buckets: dict[bytes, tuple[float, float]] = {}  # tokens, and when there were so many
         self.salt, self.salted = secrets.token_bytes(16), clock()
@@ -48,19 +48,19 @@ class Rate:
     @property
     def wait(self) -> int:
         """Seconds until an empty bucket holds a token again."""
-        return math.ceil(A_MINUTE / self.per_minute) if self.per_minute else 1
+        return math.ceil(RATE_SECONDS / self.per_minute) if self.per_minute else 1
 
     def takes(self, address: str | None) -> bool:
         """Take a token from the bucket of an address, if there is one."""
         if not self.per_minute or address is None:
             return True
         now = self.clock()
-        if now - self.salted >= NEW_SALT:
+        if now - self.salted >= SALT_SECONDS:
             self.salt, self.salted = secrets.token_bytes(16), now
             self.buckets.clear()
         key = hashlib.blake2b(_network(address), key=self.salt, digest_size=16).digest()
         tokens, then = self.buckets.pop(key, (float(self.per_minute), now))
-        tokens = min(self.per_minute, tokens + (now - then) * self.per_minute / A_MINUTE)
+        tokens = min(self.per_minute, tokens + (now - then) * self.per_minute / RATE_SECONDS)
         taken = tokens >= 1
         self._remember(key, (tokens - taken, now))
         return taken
@@ -69,7 +69,7 @@ class Rate:
         # Those that were asked for longest ago stand first; after a minute a bucket is full, and need not be there.
         while self.buckets:
             oldest = next(iter(self.buckets))
-            if len(self.buckets) < MOST_BUCKETS and bucket[1] - self.buckets[oldest][1] < A_MINUTE:
+            if len(self.buckets) < MOST_BUCKETS and bucket[1] - self.buckets[oldest][1] < RATE_SECONDS:
                 break
             del self.buckets[oldest]
         self.buckets[key] = bucket

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from warner.arrays import Counts
     from warner.service.survey import Survey
 
-FIELDS = {"survey", "nonce", "token", "reports"}
-STANDING = {"survey", "token"}
+RESPONSE_FIELDS = {"survey", "nonce", "token", "reports"}
+STANDING_FIELDS = {"survey", "token"}
 NONCE = re.compile(r"[A-Za-z0-9_-]{22}")
-OPEN = "." * 22  # the token of an open survey
-LEAST_WIDTH = 4  # digits of a code
-LEAST_BODY = 4096  # bytes that a body may have in any survey
-A_REPORT = 8  # bytes of a body that a question may take beside its report: quotes, comma, spaces
+OPEN_TOKEN = "." * 22  # the token of an open survey
+LEAST_CODE_DIGITS = 4  # digits of a code
+LEAST_BODY_BYTES = 4096  # bytes that a body may have in any survey
+BYTES_BESIDE_REPORT = 8  # bytes of a body that a question may take beside its report: quotes, comma, spaces
 
 
 class RefusedError(ValueError):
@@ -73,11 +73,11 @@ class Bodies:
         self.survey = survey
         forms = [question.design.report_form for question in survey.questions]
         self.groups = [LabelForm(group.values) for group in survey.groups]
-        self.width = max(LEAST_WIDTH, *(form.digits for form in [*forms, *self.groups]))
+        self.width = max(LEAST_CODE_DIGITS, *(form.digits for form in [*forms, *self.groups]))
         self.lengths = [form.length(self.width) for form in forms]
-        self.names = FIELDS | ({"groups"} if survey.groups else set())
+        self.names = RESPONSE_FIELDS | ({"groups"} if survey.groups else set())
         texts = sum(self.lengths) + self.width * len(survey.groups)
-        self.limit = LEAST_BODY + texts + A_REPORT * (len(survey.questions) + len(survey.groups))
+        self.limit = LEAST_BODY_BYTES + texts + BYTES_BESIDE_REPORT * (len(survey.questions) + len(survey.groups))
 
     def read(self, body: bytes) -> Bundle:
         """Read a body, or raise `RefusedError`."""
@@ -101,17 +101,17 @@ class Bodies:
     def read_standing(self, body: bytes) -> bytes | None:
         """Read what a page asks before it asks anybody: about its invitation, or in an open survey about none."""
         fields = _fields(body)
-        if fields.keys() != STANDING or fields["survey"] != self.survey.fingerprint:
+        if fields.keys() != STANDING_FIELDS or fields["survey"] != self.survey.fingerprint:
             raise RefusedError
         return self._token(fields["token"])
 
     def _token(self, token: Any) -> bytes | None:
-        if (token == OPEN) == self.survey.invited:
+        if (token == OPEN_TOKEN) == self.survey.invited:
             raise RefusedError
         return _bytes(token) if self.survey.invited else None
 
     def write(
-        self, reports: Sequence[Counts | int], *, nonce: bytes, token: str = OPEN, groups: Sequence[int] = ()
+        self, reports: Sequence[Counts | int], *, nonce: bytes, token: str = OPEN_TOKEN, groups: Sequence[int] = ()
     ) -> bytes:
         """Write a body: the reports to all questions in code, as ``Design.draw`` gives them, or `SKIPPED`."""
         fields = {

@@ -22,10 +22,10 @@ from urllib.parse import urlsplit
 
 from warner.service.admission import admission
 from warner.service.app import survey_app
-from warner.service.connections import DEADLINE, MOST_CONNECTIONS, Limits, Listener
+from warner.service.connections import MOST_CONNECTIONS, REQUEST_SECONDS, Limits, Listener
 from warner.service.dashboard import dashboard_app
 from warner.service.prospects import doubts, prospects
-from warner.service.rate_limit import DEFAULT_RATE, Rate
+from warner.service.rate_limit import REPORTS_PER_MINUTE, Rate
 from warner.service.stores import opened, without_password
 from warner.service.stores.contract import closing_words, now
 from warner.service.writer import Writer
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from warner.service.stores.contract import Collected, Store
     from warner.service.survey import Survey
 
-OTHER_FILES = 64  # open files beside connections
-MOST_WATCHING = 256  # connections of the dashboard
+OTHER_OPEN_FILES = 64  # open files beside connections
+MOST_DASHBOARD_CONNECTIONS = 256  # connections of the dashboard
 
 
 @dataclass(frozen=True)
@@ -110,11 +110,11 @@ class Settings:
     dashboard: Address = field(default_factory=lambda: Address("127.0.0.1", 8001, "dashboard-port"))
     origins: tuple[str, ...] = ()
     limit: int | None = None
-    rate: int = DEFAULT_RATE
+    rate: int = REPORTS_PER_MINUTE
     certificate: Path | None = None
     key: Path | None = None
     key_file: Path | None = None
-    deadline: float = DEADLINE
+    deadline: float = REQUEST_SECONDS
 
 
 def serve(survey: Survey, place: str, settings: Settings, say: Callable[[str], object]) -> None:
@@ -210,7 +210,9 @@ async def _served(
             complain=mistakes.complain,
         )
         limits = Limits(deadline=settings.deadline, connections=_connections())
-        patient = Limits(deadline=settings.deadline, reply_deadline=float("inf"), connections=MOST_WATCHING)
+        patient = Limits(
+            deadline=settings.deadline, reply_deadline=float("inf"), connections=MOST_DASHBOARD_CONNECTIONS
+        )
         listeners = [
             Listener(app, places.respondents.listening, limits, places.respondents.context),
             Listener(results, places.dashboard.listening, patient, places.dashboard.context),
@@ -353,7 +355,7 @@ def _connections() -> int:
     except ImportError:  # Windows
         return 256
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    others = MOST_WATCHING + OTHER_FILES
+    others = MOST_DASHBOARD_CONNECTIONS + OTHER_OPEN_FILES
     wanted = MOST_CONNECTIONS + others
     if soft != resource.RLIM_INFINITY and soft < wanted:
         soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)

@@ -35,19 +35,31 @@ if TYPE_CHECKING:
 
 FORMAT = "warner survey"
 VERSION = 1
-FIELDS = ("id", "title", "language", "intro", "consent", "thanks", "keep", "batch", "access", "groups", "questions")
-OPTIONAL = ("stop", "opens", "closes", "address")
-MODES = ("device", "person")
+SURVEY_FIELDS = (
+    "id",
+    "title",
+    "language",
+    "intro",
+    "consent",
+    "thanks",
+    "keep",
+    "batch",
+    "access",
+    "groups",
+    "questions",
+)
+OPTIONAL_FIELDS = ("stop", "opens", "closes", "address")
+KEEP_MODES = ("device", "person")
 ACCESSES = ("open", "invited")
 ADDRESSES = ("formal", "informal")
-INFORMAL = ("de",)  # languages in which the page knows both ways of addressing people
+INFORMAL_LANGUAGES = ("de",)  # languages in which the page knows both ways of addressing people
 LEAST_BATCH = 2  # a step of one response would show what this person sent
 MOST_BATCH = 1_000_000  # nothing at all is published before so many people have responded
-MOST_CELLS = 100_000  # counters of a survey, all of which are made at its start
+MOST_COUNTERS = 100_000  # counters of a survey, all of which are made at its start
 MOST_QUESTIONS = 200
-NAME = re.compile(r"[a-z0-9-]{1,64}")
-LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
-MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)", re.ASCII)
+IDENTIFIER = re.compile(r"[a-z0-9-]{1,64}")
+LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
+MOMENT_WITH_ZONE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -200,8 +212,8 @@ class Survey:
 
     def to_dict(self) -> Document:
         """Give the survey as what JSON can hold, every design in it."""
-        fields: Document = {name: getattr(self, name) for name in FIELDS[:-2]}
-        fields |= {name: getattr(self, name) for name in OPTIONAL if getattr(self, name) is not None}
+        fields: Document = {name: getattr(self, name) for name in SURVEY_FIELDS[:-2]}
+        fields |= {name: getattr(self, name) for name in OPTIONAL_FIELDS if getattr(self, name) is not None}
         groups = [group.to_dict() for group in self.groups]
         questions = [question.to_dict() for question in self.questions]
         return {"format": FORMAT, "version": VERSION, **fields, "groups": groups, "questions": questions}
@@ -248,11 +260,11 @@ def refuse_batch(batch: int) -> None:
 
 def survey_from_json(text: str, folder: Path | None = None) -> Survey:
     """Read the text of a survey file; designs that it names are looked for in this folder."""
-    fields = checked(parsed(text, FORMAT), FORMAT, VERSION, set(FIELDS), frozenset(OPTIONAL))
+    fields = checked(parsed(text, FORMAT), FORMAT, VERSION, set(SURVEY_FIELDS), frozenset(OPTIONAL_FIELDS))
     texts: Document = {name: _text(fields[name], name) for name in ("title", "intro", "consent", "thanks")}
     if not texts["title"].strip():
         raise ValueError("title must not be empty: it is the heading of the page")
-    if not isinstance(fields["language"], str) or not LANGUAGE.fullmatch(fields["language"]):
+    if not isinstance(fields["language"], str) or not LANGUAGE_TAG.fullmatch(fields["language"]):
         raise ValueError(f'language must be a language tag such as "en" or "pt-BR", but got {_got(fields["language"])}')
     if fields["keep"] != "counts":
         raise ValueError(f'keep must be "counts": version 1 keeps nothing else, but got {_got(fields["keep"])}')
@@ -270,7 +282,7 @@ def survey_from_json(text: str, folder: Path | None = None) -> Survey:
         names = [one.id for one in named]
         if repeated := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"the ids of {what} must be distinct, but {_got(repeated[0])} occurs twice")
-    options: Document = {name: fields[name] for name in OPTIONAL if name in fields}
+    options: Document = {name: fields[name] for name in OPTIONAL_FIELDS if name in fields}
     survey = Survey(
         id=_name(fields["id"], "id"),
         language=fields["language"],
@@ -283,9 +295,9 @@ def survey_from_json(text: str, folder: Path | None = None) -> Survey:
         **options,
     )
     cells = survey.strata * sum(layout.width for layout in survey.layouts)
-    if cells > MOST_CELLS:
+    if cells > MOST_COUNTERS:
         raise ValueError(
-            f"a survey must have at most {MOST_CELLS:,} counters (answers, times joint groups), but this one has "
+            f"a survey must have at most {MOST_COUNTERS:,} counters (answers, times joint groups), but this one has "
             f"{cells:,}; ask for fewer groups, or merge answers"
         )
     return survey
@@ -305,16 +317,16 @@ def _refuse_options(fields: Document) -> None:
         raise ValueError(f"closes must come after opens ({fields['opens']}), but got {fields['closes']}")
     if "address" in fields and fields["address"] not in ADDRESSES:
         raise ValueError(f'address must be "formal" or "informal", but got {_got(fields["address"])}')
-    if "address" in fields and fields["language"].split("-")[0].lower() not in INFORMAL:
+    if "address" in fields and fields["language"].split("-")[0].lower() not in INFORMAL_LANGUAGES:
         raise ValueError(
-            f"address must be left out unless language is one of {', '.join(INFORMAL)}, but it is "
+            f"address must be left out unless language is one of {', '.join(INFORMAL_LANGUAGES)}, but it is "
             f"{_got(fields['language'])}: the page's own words have one form of address there"
         )
 
 
 def _moment(value: Any, what: str) -> datetime:
     try:
-        return datetime.fromisoformat(value if MOMENT.fullmatch(value) else "")
+        return datetime.fromisoformat(value if MOMENT_WITH_ZONE.fullmatch(value) else "")
     except (ValueError, TypeError):
         raise ValueError(
             f"{what} must be a time with its offset from UTC, such as 2026-12-01T08:00+01:00, but got {_got(value)}"
@@ -333,7 +345,7 @@ def _group(fields: Any, place: int) -> Group:
 def _question(fields: Any, place: int, folder: Path | None) -> Question:
     where = f"question {place + 1}"
     _fields(fields, where, {"id", "text", "mode", "design"}, {"help", "labels", "optional"})
-    if fields["mode"] not in MODES:
+    if fields["mode"] not in KEEP_MODES:
         raise ValueError(f'mode of {where} must be "device" or "person", but got {_got(fields["mode"])}')
     if not isinstance(fields.get("optional", False), bool):
         raise ValueError(f"optional of {where} must be true or false, but got {_got(fields['optional'])}")
@@ -364,7 +376,7 @@ def _design(given: Any, where: str, folder: Path | None) -> Design:
 
 def _refuse_choices(question: Question, where: str) -> None:
     design = question.design
-    labels = (*design.domain, *design.columns) if design.k <= MOST_CELLS else ()
+    labels = (*design.domain, *design.columns) if design.k <= MOST_COUNTERS else ()
     if any(isinstance(label, int) and abs(label) > LARGEST_JSON_INTEGER for label in labels):
         raise ValueError(f"labels of {where} must be whole numbers below 2^53, or strings: JavaScript rounds others")
     if any(isinstance(label, str) and not _encodable(label) for label in labels):
@@ -397,7 +409,7 @@ def _listed(value: Any, what: str) -> list[Any]:
 
 
 def _name(value: Any, what: str) -> str:
-    if not isinstance(value, str) or not NAME.fullmatch(value):
+    if not isinstance(value, str) or not IDENTIFIER.fullmatch(value):
         raise ValueError(f"{what} must be 1 to 64 lower-case letters, digits and hyphens, but got {_got(value)}")
     return value
 

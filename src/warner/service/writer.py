@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from warner.service.responses import Bundle
     from warner.service.stores.contract import Collected, Outcome, Store
 
-MOST_TOGETHER = 512  # responses in one transaction
-MOST_WAITING = 8192  # responses that wait for the thread; more are sent away for a moment
-TICK = 1.0  # seconds between two calls of `Store.tidy`, and between two announcements of published steps
-PATIENCE = 2.0  # seconds that stopping waits for a transaction that is under way
-LOOK = 2.0  # seconds between two looks at what other processes have published
-GLANCE = 600.0  # seconds between two looks at the clock, for the end of a survey: somebody may set it
-SILENCE = 60.0  # seconds for which one line about the database is enough
+RESPONSES_PER_TRANSACTION = 512  # responses in one transaction
+MOST_RESPONSES_WAITING = 8192  # responses that wait for the thread; more are sent away for a moment
+TICK_SECONDS = 1.0  # seconds between two calls of `Store.tidy`, and between two announcements of published steps
+JOIN_SECONDS = 2.0  # seconds that stopping waits for a transaction that is under way
+LOOK_SECONDS = 2.0  # seconds between two looks at what other processes have published
+CLOCK_SECONDS = 600.0  # seconds between two looks at the clock, for the end of a survey: somebody may set it
+COMPLAINT_SECONDS = 60.0  # seconds for which one line about the database is enough
 
 Value = TypeVar("Value")
 
@@ -72,7 +72,7 @@ class Writer:
     Attributes
     ----------
     latest : Collected
-        What was published, at most `TICK` seconds ago; `news` waits for more.
+        What was published, at most `TICK_SECONDS` seconds ago; `news` waits for more.
     trouble : str
         What went wrong with the database last time; empty if nothing did. It carries nothing of a response.
 
@@ -102,8 +102,8 @@ class Writer:
         store: Store,
         *,
         limit: int | None = None,
-        most_together: int = MOST_TOGETHER,
-        most_waiting: int = MOST_WAITING,
+        most_together: int = RESPONSES_PER_TRANSACTION,
+        most_waiting: int = MOST_RESPONSES_WAITING,
         log: Callable[[str], object] | None = None,
     ) -> None:
         self.store = store
@@ -167,13 +167,13 @@ class Writer:
     async def stop(self) -> None:
         """Finish what was accepted, and end the thread; the store is then free.
 
-        A thread that is stuck in its database is left behind after `PATIENCE` seconds: nothing of what it still has was
-        acknowledged.
+        A thread that is stuck in its database is left behind after `JOIN_SECONDS` seconds: nothing of what it
+        still has was acknowledged.
         """
         with self._change:
             self._stopping = True
             self._change.notify()
-        await asyncio.to_thread(self._thread.join, PATIENCE)
+        await asyncio.to_thread(self._thread.join, JOIN_SECONDS)
 
     @property
     def stuck(self) -> bool:
@@ -214,9 +214,9 @@ class Writer:
             for errand in errands:
                 _tell([errand], [self._tried(errand.what)])
             now = time.monotonic()
-            if self._untidy and (ending or now - self._ticked >= TICK):
+            if self._untidy and (ending or now - self._ticked >= TICK_SECONDS):
                 self._tried(self._tick)
-            elif self.store.shared and now - self._looked >= LOOK and not ending:
+            elif self.store.shared and now - self._looked >= LOOK_SECONDS and not ending:
                 self._tried(self._look)
             if self._is_over() and not ending:
                 self._glanced = now
@@ -230,17 +230,17 @@ class Writer:
 
     def _patience(self) -> float | None:
         """Give the seconds until something must be done though nobody asks for it."""
-        due = [self._ticked + TICK] if self._untidy else []
+        due = [self._ticked + TICK_SECONDS] if self._untidy else []
         if self.store.shared:
-            due.append(self._looked + LOOK)
+            due.append(self._looked + LOOK_SECONDS)
         if self.store.survey.closes is not None and not self.closed:
             left = (datetime.fromisoformat(self.store.survey.closes) - contract.now()).total_seconds()
-            due.append(max(self._glanced + TICK, time.monotonic() + min(max(left, 0.0), GLANCE)))
+            due.append(max(self._glanced + TICK_SECONDS, time.monotonic() + min(max(left, 0.0), CLOCK_SECONDS)))
         return max(0.0, min(due) - time.monotonic()) if due else None
 
     def _is_over(self) -> bool:
         """Tell whether the survey is to be closed because its time is over; a failure is tried again after a while."""
-        waited = time.monotonic() - self._glanced >= TICK
+        waited = time.monotonic() - self._glanced >= TICK_SECONDS
         return not self.closed and self.store.survey.over(contract.now()) and waited
 
     def _keep(self, together: list[_Waiting]) -> None:
@@ -274,7 +274,7 @@ class Writer:
 
     def _complain(self) -> None:
         """Say in one line that responses are not kept, and why; not again for as long as that is so, for a while."""
-        if time.monotonic() - self._complained >= SILENCE:
+        if time.monotonic() - self._complained >= COMPLAINT_SECONDS:
             self._complained = time.monotonic()
             self.log(f"warner: responses cannot be kept, and nobody is thanked for one: {self.trouble}\n")
 
@@ -298,7 +298,7 @@ class Writer:
         return self.latest
 
     def _healthy(self) -> bool:
-        if time.monotonic() - self._worked < TICK:
+        if time.monotonic() - self._worked < TICK_SECONDS:
             return True
         self._untidy = True
         if healthy := self.store.healthy():

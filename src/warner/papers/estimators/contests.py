@@ -31,14 +31,14 @@ Columns: TypeAlias = "dict[str, Counts]"
 Errors: TypeAlias = "dict[str, dict[str, Array]]"  # by estimator, then by measure; an entry for each seed
 
 RESPONSE, BITS = "randomized response", "unary encoding"  # the words for them in `MECHANISMS`
-SHORT = {RESPONSE: "RR", BITS: "OUE"}
-MEASURES = {
+SHORT_DESIGN_NAMES = {RESPONSE: "RR", BITS: "OUE"}
+ERROR_MEASURES = {
     "squared_error": "squared error",
     "total_variation": "total variation",
     "squared_error_population": "squared error, population",
     "total_variation_population": "total variation, population",
 }
-CROWDED = 100_000  # answers: of real data with more, only those that somebody holds
+MOST_REAL_ANSWERS = 100_000  # answers: of real data with more, only those that somebody holds
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class Contest:
         """The name of its file."""
         digest = f" {self.population.digest}" if self.population.digest else ""
         setting = f"K={self.population.k} N={self.n} epsilon={self.epsilon}"
-        return f"{SHORT[self.mechanism]} {self.population.name}{digest} {setting}"
+        return f"{SHORT_DESIGN_NAMES[self.mechanism]} {self.population.name}{digest} {setting}"
 
     @property
     def section(self) -> tuple[str, str]:
@@ -145,7 +145,7 @@ class Contest:
             rows = columns["estimator"] == name
             if int(rows.sum()) != self.seeds:
                 raise ValueError(f"it has {int(rows.sum())} seeds of {name}, not {self.seeds}")
-            by_estimator[name] = {measure: columns[measure][rows] for measure in MEASURES}
+            by_estimator[name] = {measure: columns[measure][rows] for measure in ERROR_MEASURES}
         return by_estimator
 
     def by(self, own: OwnEstimator) -> Contest:
@@ -176,7 +176,11 @@ def contests(scale: Scale, real: list[Population]) -> list[Contest]:
 
 def _uncrowded(population: Population) -> Population:
     """Leave out the answers that nobody holds, of real data with very many answers."""
-    return population if population.k <= CROWDED else _chosen(population, population.shares > 0, "held by somebody")
+    return (
+        population
+        if population.k <= MOST_REAL_ANSWERS
+        else _chosen(population, population.shares > 0, "held by somebody")
+    )
 
 
 def _commonest(population: Population, k: int) -> Population:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.output.canvas import MARKERS, PALETTE
-from warner.papers.estimators.contests import MEASURES, RESPONSE
-from warner.papers.estimators.ratios import TOLERATED, is_valid, sections, summaries
+from warner.papers.estimators.contests import ERROR_MEASURES, RESPONSE
+from warner.papers.estimators.ratios import TOLERATED_RATIO, is_valid, sections, summaries
 from warner.papers.pinzon2026.drawing import ESTIMATOR_STYLES, GREY, CaptionedFigure, label_axes, new_figure
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from warner.papers.estimators.ratios import Outcomes
     from warner.papers.pinzon2026.drawing import Figures
 
-ENDS = (0.05, 50)  # of the axis of ratios: dots beyond are drawn at the end
+RATIO_AXIS = (0.05, 50)  # of the axis of ratios: dots beyond are drawn at the end
 MEANS_SHOWN, MEANS_TICKED = (0.3, 6), (0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5)
-SPREAD = 0.33  # rows, up and down, that the dots of one estimator are spread over
+DOT_SCATTER = 0.33  # rows, up and down, that the dots of one estimator are spread over
 
 
 def figures(found: Outcomes) -> Figures:
@@ -53,21 +53,21 @@ def _settings(found: Outcomes, measure: str) -> CaptionedFigure:
         _draw_dots(panel, part, names, measure)
         panel.set_title(f"{title} ({len(part)})", fontsize=9.5)
         last = place + columns >= len(parts)
-        label_axes(panel, f"{MEASURES[measure]} / best in hindsight" if last else None, None)
+        label_axes(panel, f"{ERROR_MEASURES[measure]} / best in hindsight" if last else None, None)
         panel.set_yticks(range(len(names)), names if place % columns == 0 else [""] * len(names))
     height = figure.get_size_inches()[1]
     figure.suptitle(
-        f"{MEASURES[measure].capitalize()} against the best of inv_p, inv_n and mle in hindsight",
+        f"{ERROR_MEASURES[measure].capitalize()} against the best of inv_p, inv_n and mle in hindsight",
         fontsize=11.5,
         y=1 - 0.1 / height,
         va="top",
     )
     _explain_dots(figure)
     caption = (
-        f"{MEASURES[measure].capitalize()} of every estimator, divided by that of the best of inv_p, inv_n and mle in "
-        "hindsight (under OUE, of inv_p and inv_n). Each dot is a setting; their number is in brackets. Bars are "
-        f"geometric means, and the dashed line is at {TOLERATED}. Estimates in grey need not be distributions. Dots at "
-        "an edge lie beyond it."
+        f"{ERROR_MEASURES[measure].capitalize()} of every estimator, divided by that of the best of inv_p, inv_n and "
+        "mle in hindsight (under OUE, of inv_p and inv_n). Each dot is a setting; their number is in brackets. Bars "
+        f"are geometric means, and the dashed line is at {TOLERATED_RATIO}. Estimates in grey need not be "
+        "distributions. Dots at an edge lie beyond it."
     )
     return CaptionedFigure(figure, caption)
 
@@ -83,7 +83,7 @@ def _explain_dots(figure: Figure) -> None:
         "a setting (need not be a distribution)": Line2D([], [], color=GREY, **dot),
         "geometric mean": Line2D([], [], color=PALETTE[1], **bar),
         "as good as the best in hindsight": Line2D([], [], color="black", linewidth=0.8),
-        f"{TOLERATED:g} times its error": Line2D([], [], color="black", linewidth=0.6, linestyle="--"),
+        f"{TOLERATED_RATIO:g} times its error": Line2D([], [], color="black", linewidth=0.6, linestyle="--"),
     }
     height = figure.get_size_inches()[1]
     figure.legend(
@@ -99,7 +99,7 @@ def _explain_dots(figure: Figure) -> None:
 
 def _draw_dots(panel: Axes, part: Outcomes, names: list[str], measure: str) -> None:
     panel.axvline(1, color="black", linewidth=0.8, zorder=1)
-    panel.axvline(TOLERATED, color="black", linewidth=0.6, linestyle="--", zorder=1)
+    panel.axvline(TOLERATED_RATIO, color="black", linewidth=0.6, linestyle="--", zorder=1)
     for row, name in enumerate(names):
         values = np.array([of_all[name][measure].value for of_all in part.values() if name in of_all])
         if not values.size:
@@ -107,12 +107,12 @@ def _draw_dots(panel: Axes, part: Outcomes, names: list[str], measure: str) -> N
             continue
         colour = PALETTE[0] if is_valid(name) else GREY
         # Side by side without chance: the same results give the same figure.
-        aside = SPREAD * (2 * ((np.arange(values.size) * 0.618034) % 1) - 1)
-        panel.scatter(np.clip(values, *ENDS), row + aside, s=5, color=colour, alpha=0.35, linewidths=0, zorder=2)
+        aside = DOT_SCATTER * (2 * ((np.arange(values.size) * 0.618034) % 1) - 1)
+        panel.scatter(np.clip(values, *RATIO_AXIS), row + aside, s=5, color=colour, alpha=0.35, linewidths=0, zorder=2)
         mean = np.exp(np.log(values).mean())
         panel.plot([mean, mean], [row - 0.42, row + 0.42], color=PALETTE[1], linewidth=2.2, zorder=3)
     panel.set_xscale("log")
-    panel.set_xlim(ENDS[0] * 0.85, ENDS[1] * 1.2)
+    panel.set_xlim(RATIO_AXIS[0] * 0.85, RATIO_AXIS[1] * 1.2)
     panel.set_xticks([0.1, 1, 10], ["0.1", "1", "10"])
     panel.set_xticks([], minor=True)
     panel.set_ylim(-0.6, len(names) - 0.4)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from warner.papers.estimators.scale import Scale
 
 TITLE = "How close the estimates are: all estimators compared"
-TOY_NOTE = (
+TOY_COMPARISON_NOTE = (
     "This is a toy run, with few settings and few seeds: it shows that the comparison runs, and its numbers say "
     "nothing about the estimators."
 )
@@ -46,7 +46,12 @@ WORST = "Settings in which each estimator does worst"
 
 def tables_in_markdown(found: Outcomes, scale: Scale, notes: list[str]) -> str:
     """Write all tables in Markdown."""
-    parts = [f"# {TITLE}", *([f"**{TOY_NOTE}**"] if scale.toy else []), EXPLANATION, *(f"{note}." for note in notes)]
+    parts = [
+        f"# {TITLE}",
+        *([f"**{TOY_COMPARISON_NOTE}**"] if scale.toy else []),
+        EXPLANATION,
+        *(f"{note}." for note in notes),
+    ]
     for title, part in sections(found).items():
         parts += [f"## {title}", markdown(table(part))]
     parts += [f"## {WORST}", *_worst_in_markdown(found)]
@@ -75,7 +80,7 @@ def write(
     notes: list[str],
 ) -> Path:
     """Write the page, and give its path."""
-    toy = f"<p><strong>{TOY_NOTE}</strong></p>" if scale.toy else ""
+    toy = f"<p><strong>{TOY_COMPARISON_NOTE}</strong></p>" if scale.toy else ""
     listed = "".join(f"<li>{escape(note)}</li>" for note in notes)
     left_out = f"<p>What is missing on this page:</p><ul>{listed}</ul>" if notes else ""
     parts = [f"<h1>{TITLE}</h1>{toy}<p>{EXPLANATION}</p>{left_out}"]

@@ -1,7 +1,7 @@
 """The populations that estimators are compared on: made up in many shapes, and real ones.
 
-Each shape is a function of K, the number of answers. `KINDS` says what a shape was used for before: an estimator must
-not be judged by shapes that it was built with.
+Each shape is a function of K, the number of answers. `POPULATION_KINDS` says what a shape was used for before: an
+estimator must not be judged by shapes that it was built with.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array
 
-KINDS = {
+POPULATION_KINDS = {
     "paper": "the paper's grid (Zipf)",
     "built with": "shapes that shrink was built with",
     "other": "other shapes",
@@ -30,7 +30,7 @@ KINDS = {
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """Shares of K answers, with a name; `kind` is one of `KINDS`."""
+    """Shares of K answers, with a name; `kind` is one of `POPULATION_KINDS`."""
 
     name: str
     kind: str

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from warner.estimators import METHODS
-from warner.papers.estimators.contests import MEASURES, SHORT
+from warner.papers.estimators.contests import ERROR_MEASURES, SHORT_DESIGN_NAMES
 from warner.papers.estimators.entrants import PREDICTED
-from warner.papers.estimators.populations import KINDS
+from warner.papers.estimators.populations import POPULATION_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 Outcomes: TypeAlias = "dict[Contest, dict[str, dict[str, Ratio]]]"  # by setting, estimator and measure
 
 REFERENCES = ("inv_p", "inv_n", "mle")
-TOLERATED = 1.15  # a ratio above it is counted
-FLOOR = 0.1  # people
+TOLERATED_RATIO = 1.15  # a ratio above it is counted
+LEAST_PEOPLE_WRONG = 0.1  # people
 
 
 class Ratio(NamedTuple):
@@ -63,7 +63,7 @@ def ratios(errors: Errors, n: int, measure: str) -> dict[str, Ratio]:
     >>> ratios(one, 10**9, "squared_error")["mine"]
     Ratio(value=0.5, error=0.0)
     """
-    floor = FLOOR / n**2 if measure.startswith("squared") else FLOOR / n
+    floor = LEAST_PEOPLE_WRONG / n**2 if measure.startswith("squared") else LEAST_PEOPLE_WRONG / n
     best = min((errors[name][measure] for name in REFERENCES if name in errors), key=lambda values: values.mean())
     below = float(best.mean()) + floor
     found = {}
@@ -78,8 +78,8 @@ def outcomes(errors_of: Mapping[Contest, Errors]) -> Outcomes:
     """Give the ratios of every setting, by estimator and measure."""
     found: Outcomes = {}
     for contest, errors in errors_of.items():
-        by_measure = {measure: ratios(errors, contest.n, measure) for measure in MEASURES}
-        found[contest] = {name: {measure: by_measure[measure][name] for measure in MEASURES} for name in errors}
+        by_measure = {measure: ratios(errors, contest.n, measure) for measure in ERROR_MEASURES}
+        found[contest] = {name: {measure: by_measure[measure][name] for measure in ERROR_MEASURES} for name in errors}
     return found
 
 
@@ -99,7 +99,7 @@ def summaries(found: Outcomes, measure: str = "squared_error") -> list[Summary]:
                 Ratio(mean, mean * float(np.sqrt((spread**2).sum())) / len(values)),
                 settings[worst],
                 worst.title,
-                int((values > TOLERATED).sum()),
+                int((values > TOLERATED_RATIO).sum()),
             )
         )
     return sorted(listed, key=lambda summary: (not is_valid(summary.estimator), summary.mean.value))
@@ -113,14 +113,14 @@ def is_valid(estimator: str) -> bool:
 def sections(found: Outcomes) -> dict[str, Outcomes]:
     """Part the settings by mechanism and kind of population, by their titles; all of a mechanism last."""
     parts: dict[str, Outcomes] = {}
-    for mechanism in SHORT:
+    for mechanism in SHORT_DESIGN_NAMES:
         here = {contest: of_all for contest, of_all in found.items() if contest.mechanism == mechanism}
-        for kind, words in KINDS.items():
+        for kind, words in POPULATION_KINDS.items():
             part = {contest: of_all for contest, of_all in here.items() if contest.population.kind == kind}
             if part:
-                parts[f"{SHORT[mechanism]}, {words}"] = part
+                parts[f"{SHORT_DESIGN_NAMES[mechanism]}, {words}"] = part
         if here:
-            parts[f"{SHORT[mechanism]}, everything"] = here
+            parts[f"{SHORT_DESIGN_NAMES[mechanism]}, everything"] = here
     return parts
 
 
@@ -128,12 +128,12 @@ def as_csv(found: Outcomes) -> str:
     """Write all ratios, a line for each setting and estimator."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    columns = [column for measure in MEASURES for column in (measure, f"{measure}_se")]
+    columns = [column for measure in ERROR_MEASURES for column in (measure, f"{measure}_se")]
     writer.writerow(["mechanism", "kind", "population", "k", "n", "epsilon", "seeds", "estimator", *columns])
     for contest, of_all in found.items():
         setting = [*contest.section, contest.population.name, contest.population.k, contest.n, contest.epsilon]
         for name, of_measures in of_all.items():
-            numbers = [f"{number:.6g}" for measure in MEASURES for number in of_measures[measure]]
+            numbers = [f"{number:.6g}" for measure in ERROR_MEASURES for number in of_measures[measure]]
             writer.writerow([*setting, contest.seeds, name, *numbers])
     return text.getvalue().rstrip("\n")
 
@@ -168,7 +168,7 @@ TABLE_HEADS = (
     "squared error, mean",
     "squared error, worst",
     "worst setting",
-    f"settings above {TOLERATED}",
+    f"settings above {TOLERATED_RATIO}",
     "total variation, mean",
     "total variation, worst",
 )
@@ -204,5 +204,12 @@ def worst_settings(found: Outcomes, estimator: str, count: int = 10) -> list[lis
     for contest in falling:
         of_references = {name: own[contest][name]["squared_error"].value for name in REFERENCES if name in own[contest]}
         best = min(of_references, key=of_references.__getitem__)
-        rows.append([contest.title, SHORT[contest.mechanism], written(own[contest][estimator]["squared_error"]), best])
+        rows.append(
+            [
+                contest.title,
+                SHORT_DESIGN_NAMES[contest.mechanism],
+                written(own[contest][estimator]["squared_error"]),
+                best,
+            ]
+        )
     return rows

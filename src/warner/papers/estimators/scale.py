@@ -49,7 +49,7 @@ class Scale:
 
 
 FEW_SEEDS = 8
-TOY = Scale(
+TOY_COMPARISON = Scale(
     seeds=4,
     real_seeds=2,
     paper_answers=(50,),
@@ -72,7 +72,7 @@ def requested_scale(*, quick: bool = False, seeds: int | None = None) -> Scale:
     >>> requested_scale(seeds=100).seeds, requested_scale(quick=True).toy
     (100, True)
     """
-    chosen = TOY if quick else Scale()
+    chosen = TOY_COMPARISON if quick else Scale()
     if seeds is None:
         return chosen
     if seeds < 2:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from warner import SubsetSelection
-from warner.papers.pinzon2026.verdicts import ROUNDING, Claim, verdict
+from warner.papers.pinzon2026.verdicts import EQUAL_ERRORS, Claim, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +49,7 @@ def mechanisms_compared() -> MechanismsCompared:
                 continue
             cases += 1
             subset = subset_selection_variance(SubsetSelection(k, epsilon=epsilon))
-            if subset < direct * (1 - ROUNDING):
+            if subset < direct * (1 - EQUAL_ERRORS):
                 subset_better += 1
                 if direct / subset > largest_gain:
                     largest_gain, where = direct / subset, (epsilon, k)

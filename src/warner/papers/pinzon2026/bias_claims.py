@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.papers.pinzon2026.methods import VALID
-from warner.papers.pinzon2026.verdicts import ROUNDING, STANDARD_ERRORS, Claim, verdict
+from warner.papers.pinzon2026.methods import VALID_METHODS
+from warner.papers.pinzon2026.verdicts import EQUAL_ERRORS, SAMPLING_ERRORS, Claim, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from warner.papers.pinzon2026.grid import Grid
 
-MOSTLY = 0.9  # of the configurations
+PART_CALLED_MOSTLY = 0.9  # of the configurations
 
 
 def bias_claims(grid: Grid) -> Iterator[Claim]:
@@ -31,7 +31,7 @@ def bias_claims(grid: Grid) -> Iterator[Claim]:
 def _negative_shares(grid: Grid) -> Claim:
     invalid = np.array([(outcomes["inv"].negatives > 0).mean() for outcomes in grid.values()])
     always = int((invalid == 1).sum())
-    others = sum(int(outcomes[name].negatives.sum()) for outcomes in grid.values() for name in VALID)
+    others = sum(int(outcomes[name].negatives.sum()) for outcomes in grid.values() for name in VALID_METHODS)
     return Claim(
         "INV gives negative shares very often; the other three never do",
         "Theoretical comparison, Validity",
@@ -84,7 +84,7 @@ def _unbiased(grid: Grid) -> Claim:
         "Theoretical comparison, Unbiasedness",
         f"its squared bias over {seeds} seeds, relative to what chance alone leaves, is {ratios.mean():.3f} ± "
         f"{standard_error:.3f} on average over the configurations; 1 is expected of an unbiased estimator",
-        verdict(holds=abs(float(ratios.mean()) - 1) <= STANDARD_ERRORS * standard_error),
+        verdict(holds=abs(float(ratios.mean()) - 1) <= SAMPLING_ERRORS * standard_error),
     )
 
 
@@ -106,7 +106,7 @@ def variance_formula(grid: Grid) -> Claim:
         "smallest and largest over the grid)",
         verdict(
             holds=abs(float(np.mean(printed)) - 1) < 0.05,
-            corrected=abs(float(np.mean(repaired)) - 1) < STANDARD_ERRORS * standard_error,
+            corrected=abs(float(np.mean(repaired)) - 1) < SAMPLING_ERRORS * standard_error,
         ),
     )
 
@@ -117,7 +117,7 @@ def _range(values: list[float]) -> str:
 
 def _projection_bound(grid: Grid) -> Claim:
     farther = sum(
-        int((outcomes["inv_p"].squared_error > (1 + ROUNDING) * outcomes["inv"].squared_error).sum())
+        int((outcomes["inv_p"].squared_error > (1 + EQUAL_ERRORS) * outcomes["inv"].squared_error).sum())
         for outcomes in grid.values()
     )
     return Claim(
@@ -134,12 +134,12 @@ def bias_finding(grid: Grid) -> Claim:
     inside, level = 0, 0
     for outcomes in grid.values():
         smaller, larger = sorted(outcomes[name].squared_bias for name in ("inv_p", "inv_n"))
-        inside += smaller * (1 - ROUNDING) <= outcomes["mle"].squared_bias <= larger * (1 + ROUNDING)
-        level += larger <= smaller * (1 + ROUNDING)
+        inside += smaller * (1 - EQUAL_ERRORS) <= outcomes["mle"].squared_bias <= larger * (1 + EQUAL_ERRORS)
+        level += larger <= smaller * (1 + EQUAL_ERRORS)
     return Claim(
         "Is the bias of MLE*, too, between those of INVP and INVN?",
         "",
         f"its squared bias, chance over {next(iter(grid)).seeds} seeds included, is between the two in {inside} of "
         f"{len(grid)} configurations (in {level} all are equal)",
-        "yes" if inside == len(grid) else "mostly" if inside >= MOSTLY * len(grid) else "no",
+        "yes" if inside == len(grid) else "mostly" if inside >= PART_CALLED_MOSTLY * len(grid) else "no",
     )

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from warner.papers.pinzon2026.grid import Grid, ZipfSurvey
     from warner.papers.pinzon2026.scale import Scale
 
-PARTS = ("bias", "variance")
+ERROR_PARTS = ("bias", "variance")
 
 
 def wanted(scale: Scale) -> list[ZipfSurvey]:
@@ -21,4 +21,4 @@ def wanted(scale: Scale) -> list[ZipfSurvey]:
 
 def figures(grid: Grid, scale: Scale) -> Figures:
     """Draw squared bias and variance both ways, and their grids of panels."""
-    return overview.figures(grid, scale, PARTS) | complete.figures(grid, scale, PARTS)
+    return overview.figures(grid, scale, ERROR_PARTS) | complete.figures(grid, scale, ERROR_PARTS)

@@ -9,7 +9,7 @@ import numpy as np
 
 from warner.documents import written_whole
 from warner.output.canvas import MARKERS, PALETTE
-from warner.papers.pinzon2026.methods import LABELS
+from warner.papers.pinzon2026.methods import METHOD_LABELS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 GREY = "#7f7f7f"
-LINE_STYLES = tuple(zip(PALETTE, MARKERS, strict=True))
+COLOURS_AND_MARKERS = tuple(zip(PALETTE, MARKERS, strict=True))
 # Colour and marker of each estimator, the same in every figure of every paper.
 ESTIMATOR_STYLES = {
-    "mle": LINE_STYLES[0],
-    "inv_p": LINE_STYLES[1],
-    "inv_n": LINE_STYLES[2],
-    "auto": LINE_STYLES[3],
-    "predicted": LINE_STYLES[3],  # what auto takes
-    "power_ns": LINE_STYLES[4],
-    "mle_pooled": LINE_STYLES[5],
-    "shrink": LINE_STYLES[6],
+    "mle": COLOURS_AND_MARKERS[0],
+    "inv_p": COLOURS_AND_MARKERS[1],
+    "inv_n": COLOURS_AND_MARKERS[2],
+    "auto": COLOURS_AND_MARKERS[3],
+    "predicted": COLOURS_AND_MARKERS[3],  # what auto takes
+    "power_ns": COLOURS_AND_MARKERS[4],
+    "mle_pooled": COLOURS_AND_MARKERS[5],
+    "shrink": COLOURS_AND_MARKERS[6],
     "norm_cut": (GREY, "*"),
     "inv": (GREY, "x"),
 }
@@ -121,7 +121,7 @@ def draw_legend(figure: Figure, handles: dict[str, Line2D], title: str) -> None:
     figure.suptitle(title, fontsize=11.5, y=1 - 0.1 / height, va="top")
     figure.legend(
         list(handles.values()),
-        [LABELS.get(name, name) for name in handles],
+        [METHOD_LABELS.get(name, name) for name in handles],
         loc="lower center",
         bbox_to_anchor=(0.5, 0.02 / height),
         ncols=len(handles),

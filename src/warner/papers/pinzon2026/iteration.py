@@ -12,7 +12,7 @@ from warner import RandomizedResponse, mle
 from warner.metrics import squared_error_sum
 from warner.papers.pinzon2026.drawing import (
     BAND_CAPTION,
-    LINE_STYLES,
+    COLOURS_AND_MARKERS,
     CaptionedFigure,
     draw_band,
     draw_legend,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from warner.papers.pinzon2026.scale import Scale
 
 EXPERIMENT = "ibu"
-NEAR = 1e-3  # squared distance to the exact MLE, summed over the answers, from which on we call it reached
+REACHED_DISTANCE = 1e-3  # squared distance to the exact MLE, summed over the answers, from which on we call it reached
 POINTS_KEPT = 120  # updates at which the distance is kept, about evenly spaced on a logarithmic axis
 
 
@@ -93,7 +93,7 @@ class Descent:
         for step in range(self.steps + 1):
             growth = _growth(shares, observed, design)
             distance = squared_error_sum(shares, exact)
-            steps_to_near[(steps_to_near < 0) & (distance < NEAR)] = step
+            steps_to_near[(steps_to_near < 0) & (distance < REACHED_DISTANCE)] = step
             if step in kept:
                 distances.append(distance)
                 gaps.append(self.n * np.log(np.maximum(growth.max(axis=-1), 1)))
@@ -161,13 +161,13 @@ def _figure(trajectories: Mapping[Descent, Trajectory]) -> CaptionedFigure:
     figure, ((left, right),) = new_figure(8.8, 3.9, 1, 2, across=1.05)
     handles: dict[str, Line2D] = {}
     by_epsilon = sorted(trajectories.items(), key=lambda pair: pair[0].epsilon)
-    for (descent, trajectory), (colour, marker) in zip(by_epsilon, LINE_STYLES, strict=False):
+    for (descent, trajectory), (colour, marker) in zip(by_epsilon, COLOURS_AND_MARKERS, strict=False):
         steps = np.maximum(trajectory.step, 0.7)  # the start, step 0, at the left edge of a logarithmic axis
         for axes, values in ((left, trajectory.squared_distance), (right, trajectory.gap)):
             handles[f"ε = {descent.epsilon:g}"] = draw_band(
                 axes, steps, np.maximum(values, 1e-30), colour, marker, every=10
             )
-    left.axhline(NEAR, color="0.5", linewidth=0.8, linestyle=":")
+    left.axhline(REACHED_DISTANCE, color="0.5", linewidth=0.8, linestyle=":")
     right.axhline(0.01, color="0.5", linewidth=0.8, linestyle=":")
     for axes, title, unit in (
         (left, "Squared distance to MLE*", "sum over the K answers"),
@@ -183,8 +183,8 @@ def _figure(trajectories: Mapping[Descent, Trajectory]) -> CaptionedFigure:
     draw_legend(figure, handles, f"IBU on the way to MLE*:  K = {k}, s = {s:g}, N = {n:,}")
     caption = (
         f"IBU from the uniform distribution, {descent.steps:,} updates, K = {k}, Zipf exponent {s:g}, N = {n:,}. "
-        f"Left: squared distance to MLE*, a sum over the answers; the dotted line is at {NEAR:g}. Right: the "
-        "certified gap, a proven bound on the log-likelihood that IBU still lacks, in nats for the whole sample; "
+        f"Left: squared distance to MLE*, a sum over the answers; the dotted line is at {REACHED_DISTANCE:g}. Right: "
+        "the certified gap, a proven bound on the log-likelihood that IBU still lacks, in nats for the whole sample; "
         f"below the dotted line at 0.01 it is of no statistical consequence. Step 0, the start, is drawn at "
         f"the left edge. Lines: median of {descent.runs} runs; {BAND_CAPTION.replace('seeds', 'runs')}."
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.papers.pinzon2026.iteration import NEAR
+from warner.papers.pinzon2026.iteration import REACHED_DISTANCE
 from warner.papers.pinzon2026.verdicts import Claim, verdict
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _steps(trajectories: Mapping[Descent, Trajectory], n: int, epsilon: float, p
     return Claim(
         f"IBU needs {amount} updates at n = {n:,} and ε = {epsilon:g}",
         "The exact MLE vs. IBU’s approximation",
-        f"to a squared distance below {NEAR:g}: {', '.join(measured)}; the text names neither distance nor s, so a "
-        "factor of two counts as agreement",
+        f"to a squared distance below {REACHED_DISTANCE:g}: {', '.join(measured)}; the text names neither distance nor "
+        "s, so a factor of two counts as agreement",
         verdict(holds=all(agreements), corrected=any(agreements)),
     )

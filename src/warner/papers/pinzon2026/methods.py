@@ -26,14 +26,14 @@ class Method(NamedTuple):
 
 
 # The only list of estimators in this package: everything below and elsewhere is derived from it.
-METHODS = {
+PAPER_METHODS = {
     "mle": Method(mle, "MLE*", valid=True),
     "inv_p": Method(inv_p, "INVP", valid=True),
     "inv_n": Method(inv_n, "INVN", valid=True),
     "inv": Method(inv, "INV", valid=False),
 }
-ESTIMATORS: dict[str, Estimator] = {name: method.estimator for name, method in METHODS.items()}
+ESTIMATORS: dict[str, Estimator] = {name: method.estimator for name, method in PAPER_METHODS.items()}
 # The one with the smallest predicted error is stored as "auto". Since `warner.estimate` takes it by that name below 20
 # answers alone, figures and claims call it what it is.
-LABELS = {name: method.label for name, method in METHODS.items()} | {"auto": "predicted"}
-VALID = tuple(name for name, method in METHODS.items() if method.valid)
+METHOD_LABELS = {name: method.label for name, method in PAPER_METHODS.items()} | {"auto": "predicted"}
+VALID_METHODS = tuple(name for name, method in PAPER_METHODS.items() if method.valid)

@@ -17,7 +17,7 @@ from warner.papers.pinzon2026.drawing import (
     new_figure,
 )
 from warner.papers.pinzon2026.grid import surveys
-from warner.papers.pinzon2026.methods import METHODS, VALID
+from warner.papers.pinzon2026.methods import PAPER_METHODS, VALID_METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,10 +39,10 @@ METRICS = {
     "variance": ("Variance", "sum over the K answers"),
 }
 ESTIMATORS_DRAWN = {
-    "mse": (*VALID, "auto", "inv"),
-    "nll": (*VALID, "auto"),  # INV has no likelihood where a share is negative
-    "bias": tuple(METHODS),
-    "variance": tuple(METHODS),
+    "mse": (*VALID_METHODS, "auto", "inv"),
+    "nll": (*VALID_METHODS, "auto"),  # INV has no likelihood where a share is negative
+    "bias": tuple(PAPER_METHODS),
+    "variance": tuple(PAPER_METHODS),
 }
 SMALLEST_EXCESS = 1e-9  # nats per report: smaller excesses are drawn there
 

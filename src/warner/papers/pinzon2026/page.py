@@ -58,7 +58,7 @@ figcaption { color: var(--soft); max-width: 62rem; margin-top: .4rem; }
 """
 
 
-TOY_NOTE = (
+TOY_REPRODUCTION_NOTE = (
     "This is a toy run, with few configurations, few answers and few people: it shows that the reproduction runs, and "
     "its numbers and verdicts say nothing about the paper."
 )
@@ -109,7 +109,7 @@ def _opening(scale: Scale, notes: list[str]) -> str:
         "<h1>Estimating the true distribution of data collected with randomized response, reproduced</h1><p "
         "class='facts'>The evaluation of C. A. Pinzón, E. ElSalamouny, L. Massot, A. Miller, H. H. Arcolezi and C. "
         "Palamidessi (AAAI 2026), computed anew: each statement that can be checked, and every figure.</p>"
-        f"{f'<p><strong>{TOY_NOTE}</strong></p>' if scale.toy else ''}<p>Each "
+        f"{f'<p><strong>{TOY_REPRODUCTION_NOTE}</strong></p>' if scale.toy else ''}<p>Each "
         "configuration has one truth, the realised histogram of its people, which is randomized afresh for each of "
         f"{scale.seeds} seeds. <em>Mean squared error</em> in the figures is a mean over the K answers, as in the "
         "published figures; squared bias and variance are sums over the answers. Figures stand beside this page as "

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from warner.papers.pinzon2026.methods import LABELS, VALID
-from warner.papers.pinzon2026.verdicts import ROUNDING, Claim, verdict
+from warner.papers.pinzon2026.methods import METHOD_LABELS, VALID_METHODS
+from warner.papers.pinzon2026.verdicts import EQUAL_ERRORS, Claim, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -49,26 +49,26 @@ def mean_errors(outcomes: Mapping[str, Outcome]) -> dict[str, float]:
 
 def best_error(means: Mapping[str, float]) -> float:
     """Give the smallest mean error of the valid estimators."""
-    return min(means[name] for name in VALID)
+    return min(means[name] for name in VALID_METHODS)
 
 
 def is_best(means: Mapping[str, float], name: str) -> bool:
     """Tell if no valid estimator has a smaller mean error."""
-    return means[name] <= (1 + ROUNDING) * best_error(means)
+    return means[name] <= (1 + EQUAL_ERRORS) * best_error(means)
 
 
 def is_worst(means: Mapping[str, float], name: str) -> bool:
     """Tell if all other valid estimators have a smaller mean error."""
-    return means[name] > (1 + ROUNDING) * max(means[other] for other in VALID if other != name)
+    return means[name] > (1 + EQUAL_ERRORS) * max(means[other] for other in VALID_METHODS if other != name)
 
 
 def is_beaten(outcomes: Mapping[str, Outcome], name: str) -> bool:
     """Tell if another valid estimator has a smaller error by more than chance: seed by seed, on the same reports."""
     errors = outcomes[name].squared_error
-    for other in VALID:
+    for other in VALID_METHODS:
         behind = errors - outcomes[other].squared_error
         standard_error = float(behind.std(ddof=1)) / behind.size**0.5
-        if behind.mean() > max(PAIRED_STANDARD_ERRORS * standard_error, ROUNDING * float(errors.mean())):
+        if behind.mean() > max(PAIRED_STANDARD_ERRORS * standard_error, EQUAL_ERRORS * float(errors.mean())):
             return True
     return False
 
@@ -110,9 +110,9 @@ def _never_the_worst(grid: Grid, errors: Errors) -> Claim:
     single = 0
     for outcomes in grid.values():
         larger = np.maximum(outcomes["inv_p"].squared_error, outcomes["inv_n"].squared_error)
-        single += int((outcomes["mle"].squared_error > (1 + ROUNDING) * larger).sum())
+        single += int((outcomes["mle"].squared_error > (1 + EQUAL_ERRORS) * larger).sum())
     best = sum(is_best(means, "mle") for means in errors.values())
-    tied = sum(all(is_best(means, name) for name in VALID) for means in errors.values())
+    tied = sum(all(is_best(means, name) for name in VALID_METHODS) for means in errors.values())
     example = f" (at {_at(worst[0])}, for one)" if worst else ""
     return Claim(
         "MLE* is sandwiched between INVP and INVN in squared error: never the worst of the three",
@@ -143,7 +143,7 @@ def _best_in_regime(grid: Grid, errors: Errors, name: str, regime: str) -> Claim
     farthest = max(ratios, key=ratios.__getitem__)
     exception = f"; at worst {ratios[farthest]:.2f} times the best, at {_at(farthest)}" if wins < len(errors) else ""
     return Claim(
-        f"{LABELS[name]} is the best in squared error under {regime}",
+        f"{METHOD_LABELS[name]} is the best in squared error under {regime}",
         "Experiments, discussion of the overview",
         f"the best of the three, or level with it (not behind by more than two standard errors of the paired "
         f"difference over the seeds), in {wins} of {len(errors)} configurations{exception}",
@@ -158,9 +158,9 @@ def _order_flips(errors: Errors) -> Claim:
         difference = math.log(means["inv_p"] / means["inv_n"])
         lines.setdefault(("N", survey.k, survey.epsilon), []).append(difference)
         lines.setdefault(("ε", survey.k, survey.n), []).append(difference)
-    flips = sum(min(differences) < -ROUNDING and max(differences) > ROUNDING for differences in lines.values())
-    ahead = sum(means["inv_p"] < (1 - ROUNDING) * means["inv_n"] for means in errors.values())
-    behind = sum(means["inv_p"] > (1 + ROUNDING) * means["inv_n"] for means in errors.values())
+    flips = sum(min(differences) < -EQUAL_ERRORS and max(differences) > EQUAL_ERRORS for differences in lines.values())
+    ahead = sum(means["inv_p"] < (1 - EQUAL_ERRORS) * means["inv_n"] for means in errors.values())
+    behind = sum(means["inv_p"] > (1 + EQUAL_ERRORS) * means["inv_n"] for means in errors.values())
     return Claim(
         "In between (s = 1.3) the ranking of INVP and INVN flips with ε or N",
         "Introduction; Experiments, discussion of the overview",
@@ -206,16 +206,17 @@ def combination_findings(grid: Grid) -> Iterator[Claim]:
     errors = [mean_errors(outcomes) for outcomes in grid.values() if "auto" in outcomes]
     if not errors:
         return
-    ratios = {name: [means[name] / best_error(means) for means in errors] for name in ("auto", *VALID)}
+    ratios = {name: [means[name] / best_error(means) for means in errors] for name in ("auto", *VALID_METHODS)}
     auto = ratios.pop("auto")
     always = "; ".join(
-        f"always {LABELS[name]} {geometric_mean(values):.2f} ({max(values):.1f})" for name, values in ratios.items()
+        f"always {METHOD_LABELS[name]} {geometric_mean(values):.2f} ({max(values):.1f})"
+        for name, values in ratios.items()
     )
     yield Claim(
         "Can the estimators be combined? `predicted` is the one with the smallest predicted error for each histogram",
         "Conclusion (future work)",
         f"squared error relative to the best of the three in hindsight, geometric mean over {len(errors)} "
-        f"configurations of the overview (worst in brackets): {LABELS['auto']} "
+        f"configurations of the overview (worst in brackets): {METHOD_LABELS['auto']} "
         f"{geometric_mean(auto):.2f} ({max(auto):.1f}); "
         f"{always}",
         "yes" if geometric_mean(auto) < min(geometric_mean(values) for values in ratios.values()) else "no",

@@ -18,7 +18,7 @@ from warner.papers.pinzon2026.drawing import (
     label_axes,
     new_figure,
 )
-from warner.papers.pinzon2026.methods import METHODS
+from warner.papers.pinzon2026.methods import PAPER_METHODS
 from warner.papers.pinzon2026.repetition import complete_outcomes, generator, repeated
 from warner.papers.pinzon2026.results import load
 
@@ -110,7 +110,7 @@ def _figure(outcomes_of: dict[RealSurvey, dict[str, Outcome]]) -> CaptionedFigur
     figure, ((left, right),) = new_figure(9.4, 3.8, 1, 2, across=1.05)
     _draw_truth(left, histogram)
     handles: dict[str, Line2D] = {}
-    for estimator in METHODS:
+    for estimator in PAPER_METHODS:
         values = np.array([outcomes_of[survey][estimator].squared_error / histogram.k for survey in ordered])
         colour, marker = ESTIMATOR_STYLES[estimator]
         style = "--" if estimator == "inv" else "-"

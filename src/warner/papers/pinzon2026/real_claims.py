@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from warner.papers.pinzon2026.datasets import KOSARAK_SESSIONS, PUBLISHED_COLUMNS
-from warner.papers.pinzon2026.methods import LABELS, VALID
+from warner.papers.pinzon2026.methods import METHOD_LABELS, VALID_METHODS
 from warner.papers.pinzon2026.ranking_claims import CLOSE_FACTOR, best_error, is_best, is_worst, mean_errors
 from warner.papers.pinzon2026.verdicts import Claim, verdict
 
@@ -65,7 +65,9 @@ def _by_epsilon(outcomes_of: Mapping[RealSurvey, Mapping[str, Outcome]]) -> tupl
 
 
 def _wins(histogram: Histogram, errors: list[dict[str, float]]) -> str:
-    counted = ", ".join(f"{LABELS[name]} at {sum(is_best(means, name) for means in errors)}" for name in VALID)
+    counted = ", ".join(
+        f"{METHOD_LABELS[name]} at {sum(is_best(means, name) for means in errors)}" for name in VALID_METHODS
+    )
     return (
         f"best or level: {counted} of {len(errors)} values of ε (N = {histogram.n:,}, K = {histogram.k:,}; "
         f"{histogram.coverage})"

@@ -252,7 +252,7 @@ class _Run:
     def judge(self, evidence: Evidence, notes: list[str]) -> None:
         """Judge the claims, and write them as a table for people and as one for the page."""
         claims, findings = paper_claims(evidence), further_findings(evidence)
-        note = f"**{page.TOY_NOTE}**\n\n" if self.scale.toy else ""
+        note = f"**{page.TOY_REPRODUCTION_NOTE}**\n\n" if self.scale.toy else ""
         note += f"Measured with {self.scale.seeds} seeds a configuration; the verdicts are computed from the results."
         note += "".join(f"\n\n{left_out}." for left_out in notes)
         save_text(self.folder / "claims.md", markdown(claims, findings, note))

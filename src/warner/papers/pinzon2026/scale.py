@@ -55,7 +55,7 @@ class Scale:
 
 
 PUBLISHED = Scale()
-TOY = Scale(
+TOY_REPRODUCTION = Scale(
     seeds=10,
     epsilons=(1, 2, 4, 10),
     people=(100, 1_000, 10_000),
@@ -76,7 +76,7 @@ def requested_scale(*, quick: bool = False, seeds: int | None = None) -> Scale:
     >>> requested_scale(seeds=20).seeds, requested_scale(quick=True).people
     (20, (100, 1000, 10000))
     """
-    chosen = TOY if quick else PUBLISHED
+    chosen = TOY_REPRODUCTION if quick else PUBLISHED
     if seeds is None:
         return chosen
     if seeds < 2:

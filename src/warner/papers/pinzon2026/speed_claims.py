@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from warner.papers.pinzon2026.iteration import NEAR
-from warner.papers.pinzon2026.methods import LABELS
+from warner.papers.pinzon2026.iteration import REACHED_DISTANCE
+from warner.papers.pinzon2026.methods import METHOD_LABELS
 from warner.papers.pinzon2026.verdicts import Claim, verdict
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ def growth_claims(growth: Growth | None) -> Iterator[Claim]:
     """Judge the complexities of the four estimators."""
     if growth is None:
         return
-    powers = ", ".join(f"{LABELS[name]} K^{power:.2f}" for name, power in growth.powers.items())
+    powers = ", ".join(f"{METHOD_LABELS[name]} K^{power:.2f}" for name, power in growth.powers.items())
     yield Claim(
         "MLE* and INVP take O(K log K), INV and INVN O(K)",
         "Table 1; Theoretical comparison, Complexity (which has O(K) for INVP)",
@@ -38,8 +38,9 @@ def race_claims(races: Mapping[str, Race]) -> Iterator[Claim]:
     yield Claim(
         "MLE* is significantly more efficient than IBU",
         "Introduction, contribution 2; The exact MLE vs. IBU’s approximation",
-        f"IBU to a squared distance of {NEAR:g} (or all its updates) takes {smallest:,.0f} to {largest:,.0f} times as "
-        f"long as the exact MLE*: {races[title].ibu:.2f} s against {1e6 * races[title].mle:,.0f} µs at {title}",
+        f"IBU to a squared distance of {REACHED_DISTANCE:g} (or all its updates) takes {smallest:,.0f} to "
+        f"{largest:,.0f} times as long as the exact MLE*: {races[title].ibu:.2f} s "
+        f"against {1e6 * races[title].mle:,.0f} µs at {title}",
         verdict(holds=smallest > 1),
     )
 
@@ -56,7 +57,7 @@ def solver_findings(races: Mapping[str, Race]) -> Iterator[Claim]:
         "",
         "an interior-point solver that sees nothing but the matrix ends within a squared distance of "
         f"{distance:.1e} of MLE*. It takes {min(prices):,.0f} to {max(prices):,.0f} times as long as MLE*, and is "
-        f"{min(gains):.2g} to {max(gains):.2g} times as fast as IBU to {NEAR:g} (or all its updates), which has the "
-        "short update for randomized response here, and no matrix",
-        "yes" if distance < NEAR and max(gains) > 1 else "no",
+        f"{min(gains):.2g} to {max(gains):.2g} times as fast as IBU to {REACHED_DISTANCE:g} (or all its updates), "
+        "which has the short update for randomized response here, and no matrix",
+        "yes" if distance < REACHED_DISTANCE and max(gains) > 1 else "no",
     )

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.papers.pinzon2026.methods import ESTIMATORS, LABELS, VALID
-from warner.papers.pinzon2026.verdicts import ROUNDING, STANDARD_ERRORS, Claim, verdict
+from warner.papers.pinzon2026.methods import ESTIMATORS, METHOD_LABELS, VALID_METHODS
+from warner.papers.pinzon2026.verdicts import EQUAL_ERRORS, SAMPLING_ERRORS, Claim, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -140,14 +140,14 @@ def _continuity(numbers: Mapping[str, float]) -> Iterator[Claim]:
         "Supplement, Lemma 5",
         f"moving one report moved each of them, in the sum of absolute differences, by at most {largest:.3f} times "
         "2/(N(p-q)); a proof has 1 as the bound, so that they are even Lipschitz",
-        verdict(holds=largest <= 1 + ROUNDING),
+        verdict(holds=largest <= 1 + EQUAL_ERRORS),
     )
 
 
 def _vertex(numbers: Mapping[str, float]) -> Iterator[Claim]:
-    biased = all(numbers[f"{name} mean"] + STANDARD_ERRORS * numbers[f"{name} error"] < 1 for name in VALID)
-    unbiased = abs(numbers["inv mean"] - 1) <= STANDARD_ERRORS * numbers["inv error"]
-    means = ", ".join(f"{LABELS[name]} {numbers[f'{name} mean']:.4f}" for name in ESTIMATORS)
+    biased = all(numbers[f"{name} mean"] + SAMPLING_ERRORS * numbers[f"{name} error"] < 1 for name in VALID_METHODS)
+    unbiased = abs(numbers["inv mean"] - 1) <= SAMPLING_ERRORS * numbers["inv error"]
+    means = ", ".join(f"{METHOD_LABELS[name]} {numbers[f'{name} mean']:.4f}" for name in ESTIMATORS)
     yield Claim(
         "Where everybody holds one answer the valid estimators are biased, and INV is not",
         "Theoretical comparison, Unbiasedness",
@@ -166,7 +166,7 @@ def _vertex(numbers: Mapping[str, float]) -> Iterator[Claim]:
 
 
 def _variance(numbers: Mapping[str, float]) -> Iterator[Claim]:
-    tolerance = STANDARD_ERRORS * numbers["relative error"]
+    tolerance = SAMPLING_ERRORS * numbers["relative error"]
 
     def near(measured: str, formula: str) -> bool:
         return abs(numbers[measured] / numbers[formula] - 1) < tolerance
@@ -191,7 +191,7 @@ def _consistency(numbers: Mapping[str, float]) -> Iterator[Claim]:
         errors = [numbers[f"{name} squared error at N=1e{exponent}"] for exponent in (8, 10, 12)]
         slopes[name] = (math.log10(errors[-1]) - math.log10(errors[0])) / 4
         ends[name] = numbers[f"{name} total variation at N=1e12"]
-    rates = ", ".join(f"{LABELS[name]} N^{slope:.2f}" for name, slope in slopes.items())
+    rates = ", ".join(f"{METHOD_LABELS[name]} N^{slope:.2f}" for name, slope in slopes.items())
     yield Claim(
         "All four estimators are consistent: squared error and total variation go to 0 as N grows",
         "Theoretical comparison, MSE, TV and consistency; Supplement, Theorem 9",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 HOLDS, CORRECTED, FAILS = "holds", "holds with a correction", "does not hold"
-ROUNDING = 1e-9  # relative: two errors that are closer are the same number, rounded
-STANDARD_ERRORS = 4.0  # a difference from theory within so many of them is sampling error
+EQUAL_ERRORS = 1e-9  # relative: two errors that are closer are the same number, rounded
+SAMPLING_ERRORS = 4.0  # a difference from theory within so many of them is sampling error
 
 
 class Claim(NamedTuple):

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from warner.service.responses import Bundle
     from warner.service.survey import Survey
 
-UNSPENT = bytes(16)  # the receipt of an invitation that nobody has used
-REVOKED = b"\xff" * 16  # and of one that nobody may use any more
+UNSPENT_RECEIPT = bytes(16)  # the receipt of an invitation that nobody has used
+REVOKED_RECEIPT = b"\xff" * 16  # and of one that nobody may use any more
 NONCES_KEPT = timedelta(days=2)  # of a closed survey: at least one day in full, whatever the hour of the closing
 
 
@@ -46,7 +46,7 @@ class Outcome(enum.Enum):
     CLOSED = "closed"  # the survey is closed, or has all the responses that it wants
 
 
-SPOILT = {REVOKED: Outcome.REVOKED}  # what is said of receipts that nobody's response has left
+SPOILT_RECEIPTS = {REVOKED_RECEIPT: Outcome.REVOKED}  # what is said of receipts that nobody's response has left
 
 
 class Door(NamedTuple):
@@ -257,7 +257,7 @@ class Ledger:
             How many more responses are taken, and what the others are told.
         """
         receipts = dict(known)
-        absent = None if self.survey.invited else UNSPENT  # an open survey has a place for everybody
+        absent = None if self.survey.invited else UNSPENT_RECEIPT  # an open survey has a place for everybody
         outcomes: list[Outcome] = []
         counted: dict[bytes, Bundle] = {}
         for bundle, (key, receipt) in zip(self.bundles, self.entries, strict=True):
@@ -266,8 +266,8 @@ class Ledger:
                 outcomes.append(Outcome.UNINVITED)
             elif before == receipt:
                 outcomes.append(Outcome.KEPT)
-            elif before != UNSPENT:
-                outcomes.append(SPOILT.get(before, Outcome.USED))
+            elif before != UNSPENT_RECEIPT:
+                outcomes.append(SPOILT_RECEIPTS.get(before, Outcome.USED))
             elif len(counted) >= door.room:
                 outcomes.append(door.refusal)
             else:
@@ -346,10 +346,10 @@ def standing(survey: Survey, receipt: bytes | None, entrance: Door) -> Outcome |
     """Tell what would certainly become of a response under an invitation with this receipt; None if it is not known."""
     if entrance.room <= 0:
         return entrance.refusal
-    if not survey.invited or receipt in {None, UNSPENT}:
+    if not survey.invited or receipt in {None, UNSPENT_RECEIPT}:
         return None
     assert receipt is not None
-    return SPOILT.get(receipt, Outcome.USED)
+    return SPOILT_RECEIPTS.get(receipt, Outcome.USED)
 
 
 def refuse_unknown(tokens: Sequence[bytes], known: Collection[bytes]) -> None:

@@ -28,8 +28,8 @@ import numpy as np
 
 from warner.service.stores.contract import (
     NONCES_KEPT,
-    REVOKED,
-    UNSPENT,
+    REVOKED_RECEIPT,
+    UNSPENT_RECEIPT,
     Collected,
     Ledger,
     Outcome,
@@ -50,7 +50,7 @@ from warner.service.stores.contract import (
 from warner.service.stores.sessions import (
     ALONE,
     IN_TURN,
-    MARK,
+    SCHEMA_COMMENT,
     SHARED,
     driver,
     first_line,
@@ -73,11 +73,11 @@ if TYPE_CHECKING:
     from warner.service.responses import Bundle
     from warner.service.survey import Survey
 
-PATIENCE = 10_000  # milliseconds that closing waits for those who read
-HASTE = 100  # milliseconds that tidying does
-SHARE_OF_TIME = 1 / 50  # what rewriting invitations may take
+CLOSING_MILLISECONDS = 10_000  # milliseconds that closing waits for those who read
+TIDYING_MILLISECONDS = 100  # milliseconds that tidying does
+REWRITING_PART_OF_TIME = 1 / 50  # what rewriting invitations may take
 
-TABLES = """
+POSTGRES_TABLES = """
 create table survey(fingerprint bytea primary key, file text not null, state text not null, closed text not null);
 create table counts(writer integer, question integer, cell integer, pending bigint not null, published bigint not null,
     primary key(writer, question, cell)) with (fillfactor = 40);
@@ -129,13 +129,13 @@ class PostgresStore(Store):
             row = connection.execute(
                 "select obj_description(oid, 'pg_namespace') from pg_namespace where nspname = %s", (self._schema,)
             ).fetchone()
-            if row is not None and row[0] != MARK:
-                raise ValueError(f"the schema {self._schema} is not one of {MARK}, and is left as it is")
+            if row is not None and row[0] != SCHEMA_COMMENT:
+                raise ValueError(f"the schema {self._schema} is not one of {SCHEMA_COMMENT}, and is left as it is")
             if row is not None:
                 return
             connection.execute(f"create schema {self._schema}")
-            connection.execute(f"comment on schema {self._schema} is '{MARK}'")
-            connection.execute(TABLES)
+            connection.execute(f"comment on schema {self._schema} is '{SCHEMA_COMMENT}'")
+            connection.execute(POSTGRES_TABLES)
             text = (bytes.fromhex(self.survey.fingerprint), self.survey.to_json())
             connection.execute("insert into survey values(%s, %s, 'open', '')", text)
             for question, layout in enumerate(self.survey.layouts):
@@ -152,7 +152,7 @@ class PostgresStore(Store):
             refuse_imbalance(self.survey, counters, people, self._schema)
         if self.survey.invited:
             query = "select count(*) from invitations where receipt not in (%s, %s)"
-            spent = single(connection, query, UNSPENT, REVOKED)
+            spent = single(connection, query, UNSPENT_RECEIPT, REVOKED_RECEIPT)
         else:
             spent = single(connection, "select count(*) from seen")
         forgotten = not self.survey.invited and _survey(connection)[2] == "closed" and spent == 0
@@ -256,28 +256,29 @@ class PostgresStore(Store):
             )
 
     def close(self) -> None:
-        with self._transaction(mode=ALONE, wait=PATIENCE) as connection:
+        with self._transaction(mode=ALONE, wait=CLOSING_MILLISECONDS) as connection:
             self.published = _shut(connection)
             _rewrite(connection)
         self._spent = False
 
     def invite(self, tokens: Sequence[bytes]) -> None:
-        with self._transaction(mode=ALONE, wait=PATIENCE) as connection:
+        with self._transaction(mode=ALONE, wait=CLOSING_MILLISECONDS) as connection:
             refuse_invitations(self.survey, _survey(connection)[2], tokens)
             hashes = [hashed("token", token) for token in tokens]
-            connection.execute("insert into invitations select unnest(%s::bytea[]), %s", (hashes, UNSPENT))
+            connection.execute("insert into invitations select unnest(%s::bytea[]), %s", (hashes, UNSPENT_RECEIPT))
             _rewrite(connection)
 
     def revoke(self, tokens: Sequence[bytes]) -> int:
-        with self._transaction(mode=ALONE, wait=PATIENCE) as connection:
+        with self._transaction(mode=ALONE, wait=CLOSING_MILLISECONDS) as connection:
             hashes = sorted(hashed("token", token) for token in tokens)
             known = self._known(connection, hashes)
             refuse_unknown(tokens, known)
             connection.execute(
-                "update invitations set receipt = %s where token = any(%s) and receipt = %s", (REVOKED, hashes, UNSPENT)
+                "update invitations set receipt = %s where token = any(%s) and receipt = %s",
+                (REVOKED_RECEIPT, hashes, UNSPENT_RECEIPT),
             )
             _rewrite(connection)
-        return sum(receipt not in {UNSPENT, REVOKED} for receipt in known.values())
+        return sum(receipt not in {UNSPENT_RECEIPT, REVOKED_RECEIPT} for receipt in known.values())
 
     def standing(self, token: bytes | None) -> Outcome | None:
         """Tell what would certainly become of a response, before it is made; None if nothing stands in its way."""
@@ -311,7 +312,7 @@ class PostgresStore(Store):
             return False
         start = time.monotonic()
         try:
-            with self._transaction(mode=ALONE, wait=HASTE) as connection:
+            with self._transaction(mode=ALONE, wait=TIDYING_MILLISECONDS) as connection:
                 if self._due(connection):
                     _publish(connection)
                 self.published = _sums(connection)[1]
@@ -322,7 +323,7 @@ class PostgresStore(Store):
             return False
         finally:
             end = time.monotonic()
-            self._rewrite_after = end + (end - start) / SHARE_OF_TIME
+            self._rewrite_after = end + (end - start) / REWRITING_PART_OF_TIME
         return True
 
     def _due(self, connection: psycopg.Connection) -> bool:
@@ -337,7 +338,7 @@ class PostgresStore(Store):
     def release(self) -> None:
         """Give the stripe back; what is pending in it is published by whoever takes it next, or at the closing."""
         if self._spent:
-            with contextlib.suppress(OSError), self._transaction(mode=ALONE, wait=HASTE) as connection:
+            with contextlib.suppress(OSError), self._transaction(mode=ALONE, wait=TIDYING_MILLISECONDS) as connection:
                 _rewrite(connection)
         self._disconnect()
 
@@ -427,8 +428,8 @@ def _collected(connection: psycopg.Connection, survey: Survey, where: str) -> Co
     _, published = _counters(connection, survey, where)
     days = {day: shown for day, _, shown in _days(connection) if shown}
     responses = refuse_imbalance(survey, published, sum(days.values()), where)
-    invited = single(connection, "select count(*) from invitations where receipt <> %s", REVOKED)
-    revoked = single(connection, "select count(*) from invitations where receipt = %s", REVOKED)
+    invited = single(connection, "select count(*) from invitations where receipt <> %s", REVOKED_RECEIPT)
+    revoked = single(connection, "select count(*) from invitations where receipt = %s", REVOKED_RECEIPT)
     return Collected(survey, _survey(connection)[2], responses, folded(survey, published), days, invited, revoked)
 
 

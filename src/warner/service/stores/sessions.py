@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from warner.service.survey import NAME
+from warner.service.survey import IDENTIFIER
 from warner.words import not_installed
 
 if TYPE_CHECKING:
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
     import psycopg
 
-MARK = "warner collect 1"  # the comment on a schema of ours; the version of the tables
-LONGEST = 63  # bytes of a name in PostgreSQL
-STUCK = 10_000  # milliseconds after which a statement is given up: somebody holds a lock, or the disk is stuck
-CONNECT_TIMEOUT = 5  # seconds, if the URL says nothing else
+SCHEMA_COMMENT = "warner collect 1"  # the comment on a schema of ours; the version of the tables
+LONGEST_NAME_BYTES = 63  # bytes of a name in PostgreSQL
+STATEMENT_MILLISECONDS = 10_000  # after which a statement is given up: somebody holds a lock, or the disk is stuck
+CONNECT_SECONDS = 5  # seconds, if the URL says nothing else
 
 SHARED, ALONE = "access share", "access exclusive"  # modes of the lock on the survey
 IN_TURN = "share row exclusive"  # one process after the other, beside those who read
 
 # Settings of the server under which it writes nothing of a response to its log, with the values that are fine.
-SILENT = {
+SILENT_SETTINGS = {
     "log_statement": ("none", "ddl"),
     "log_min_duration_statement": ("-1",),
     "log_min_duration_sample": ("-1",),
@@ -40,7 +40,7 @@ def schema(name: str) -> str:
     'warner_drinking_2026'
     """
     whole = f"warner_{name.replace('-', '_')}"
-    if len(whole) <= LONGEST:
+    if len(whole) <= LONGEST_NAME_BYTES:
         return whole
     return f"{whole[:46]}_{hashlib.blake2b(name.encode(), digest_size=8).hexdigest()}"
 
@@ -57,13 +57,13 @@ def driver() -> ModuleType:
 def parts(place: str) -> tuple[str, str | None]:
     """Give the URL that PostgreSQL reads, and the id of a survey that stands after it, if any."""
     url, mark, name = place.rpartition("#")
-    return (url, name) if mark and NAME.fullmatch(name) else (place, None)
+    return (url, name) if mark and IDENTIFIER.fullmatch(name) else (place, None)
 
 
 def connected(url: str) -> psycopg.Connection:
     """Connect to a server, in a few seconds or not at all."""
     library = driver()
-    options = {} if "connect_timeout=" in url else {"connect_timeout": CONNECT_TIMEOUT}
+    options = {} if "connect_timeout=" in url else {"connect_timeout": CONNECT_SECONDS}
     try:
         library.conninfo.conninfo_to_dict(url)
     except library.Error:  # which would repeat the URL, with its password
@@ -84,7 +84,7 @@ def writing(url: str) -> psycopg.Connection:
     try:
         _silence(connection)
         _wait_for_the_disk(connection)
-        connection.execute(f"set statement_timeout = {STUCK}")
+        connection.execute(f"set statement_timeout = {STATEMENT_MILLISECONDS}")
     except BaseException:
         connection.close()
         raise
@@ -94,7 +94,7 @@ def writing(url: str) -> psycopg.Connection:
 def _silence(connection: psycopg.Connection) -> None:
     """Turn off what the server would log of responses, or refuse it."""
     library = driver()
-    for name, fine in SILENT.items():
+    for name, fine in SILENT_SETTINGS.items():
         with contextlib.suppress(library.errors.InsufficientPrivilege):
             connection.execute(f"set {name} = '{fine[0]}'")
         now = single(connection, "select current_setting(%s)", name)
@@ -133,7 +133,7 @@ def reading(place: str) -> Iterator[tuple[psycopg.Connection, str]]:
 def _schema(connection: psycopg.Connection, name: str | None) -> str:
     """Find the schema of a survey; the only one if no id is given."""
     rows = connection.execute(
-        "select nspname from pg_namespace where obj_description(oid, 'pg_namespace') = %s order by 1", (MARK,)
+        "select nspname from pg_namespace where obj_description(oid, 'pg_namespace') = %s order by 1", (SCHEMA_COMMENT,)
     )
     schemas: list[str] = [row[0] for row in rows.fetchall() if name is None or row[0] == schema(name)]
     if not schemas:

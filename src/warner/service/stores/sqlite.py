@@ -24,8 +24,8 @@ from warner.designs.labels import LARGEST_JSON_INTEGER
 from warner.documents import resolved
 from warner.service.stores.contract import (
     NONCES_KEPT,
-    REVOKED,
-    UNSPENT,
+    REVOKED_RECEIPT,
+    UNSPENT_RECEIPT,
     Collected,
     Ledger,
     Outcome,
@@ -56,20 +56,20 @@ if TYPE_CHECKING:
 
 APPLICATION_ID = int.from_bytes(b"wrnr")  # says in the header of the file whose database it is
 VERSION = 1  # of the tables
-MAGIC = b"SQLite format 3\0"
-PATIENCE = 5.0  # seconds that opening and reading wait for another connection
-HASTE = 0.1  # seconds that the writer waits for one that reads
-SETTINGS = (
+SQLITE_MAGIC = b"SQLite format 3\0"
+OPENING_SECONDS = 5.0  # seconds that opening and reading wait for another connection
+BUSY_SECONDS = 0.1  # seconds that the writer waits for one that reads
+SQLITE_SETTINGS = (
     "journal_mode = wal",
     "synchronous = full",
     "fullfsync = on",  # macOS: the disk's own cache, too
     "secure_delete = on",
     "temp_store = memory",
     "wal_autocheckpoint = 0",  # `tidy` does it, apart from the transactions that somebody waits for
-    f"busy_timeout = {1000 * HASTE:.0f}",
+    f"busy_timeout = {1000 * BUSY_SECONDS:.0f}",
 )
 
-TABLES = """
+SQLITE_TABLES = """
 create table survey(fingerprint blob primary key, file text not null, state text not null, closed text not null)
     without rowid;
 create table counts(question integer, cell integer, pending not null, published not null, primary key(question, cell))
@@ -151,7 +151,7 @@ class SqliteStore(Store):
         with _worded(self.path):
             fingerprint, _ = _survey(self._connection)
             refuse_other_survey(self.survey, fingerprint, str(self.path))
-            for setting in SETTINGS:
+            for setting in SQLITE_SETTINGS:
                 self._connection.execute(f"pragma {setting}").fetchall()
             self._check()
             self.published = self._days()[1]
@@ -165,7 +165,9 @@ class SqliteStore(Store):
         for counters, people in zip(both, (pending, published), strict=True):
             refuse_imbalance(self.survey, counters, people, where)
         if self.survey.invited:
-            spent = self._value("select count(*) from invitations where receipt not in (?, ?)", UNSPENT, REVOKED)
+            spent = self._value(
+                "select count(*) from invitations where receipt not in (?, ?)", UNSPENT_RECEIPT, REVOKED_RECEIPT
+            )
         else:
             spent = self._value("select count(*) from seen")
         forgotten = not self.survey.invited and self._state() == "closed" and spent == 0
@@ -242,7 +244,7 @@ class SqliteStore(Store):
     def invite(self, tokens: Sequence[bytes]) -> None:
         refuse_invitations(self.survey, self._state(), tokens)
         with self._transaction():
-            rows = ((token, UNSPENT) for token in sorted(hashed("token", token) for token in tokens))
+            rows = ((token, UNSPENT_RECEIPT) for token in sorted(hashed("token", token) for token in tokens))
             self._connection.executemany("insert into invitations values(?, ?)", rows)
 
     def revoke(self, tokens: Sequence[bytes]) -> int:
@@ -250,9 +252,9 @@ class SqliteStore(Store):
             hashes = sorted(hashed("token", token) for token in tokens)
             known = self._known(hashes)
             refuse_unknown(tokens, known)
-            rows = ((REVOKED, token, UNSPENT) for token in hashes)
+            rows = ((REVOKED_RECEIPT, token, UNSPENT_RECEIPT) for token in hashes)
             self._connection.executemany("update invitations set receipt = ? where token = ? and receipt = ?", rows)
-        return sum(receipt not in {UNSPENT, REVOKED} for receipt in known.values())
+        return sum(receipt not in {UNSPENT_RECEIPT, REVOKED_RECEIPT} for receipt in known.values())
 
     def standing(self, token: bytes | None) -> Outcome | None:
         """Tell what would certainly become of a response, before it is made; None if nothing stands in its way."""
@@ -344,7 +346,7 @@ def is_database(path: str | os.PathLike[str]) -> bool:
     """Tell whether a file is a database of `warner collect`, by its first bytes."""
     with Path(path).open("rb") as file:
         head = file.read(100)
-    return head.startswith(MAGIC) and int.from_bytes(head[68:72]) == APPLICATION_ID
+    return head.startswith(SQLITE_MAGIC) and int.from_bytes(head[68:72]) == APPLICATION_ID
 
 
 def read(place: str) -> Collected:
@@ -381,7 +383,9 @@ def save(path: Path, contents: Contents) -> None:
         _worded(path),
         contextlib.closing(sqlite3.connect(part, isolation_level=None)) as connection,
     ):
-        connection.executescript(f"pragma application_id = {APPLICATION_ID}; pragma user_version = {VERSION}; {TABLES}")
+        connection.executescript(
+            f"pragma application_id = {APPLICATION_ID}; pragma user_version = {VERSION}; {SQLITE_TABLES}"
+        )
         connection.execute("begin")
         connection.execute("insert into survey values(?, ?, ?, ?)", row)
         connection.executemany("insert into counts values(?, ?, ?, ?)", counts)
@@ -399,7 +403,11 @@ def _refuse_foreign(path: Path) -> None:
 def _connected(path: Path, mode: str) -> sqlite3.Connection:
     with _worded(path):
         return sqlite3.connect(
-            f"{path.as_uri()}?mode={mode}", uri=True, isolation_level=None, check_same_thread=False, timeout=PATIENCE
+            f"{path.as_uri()}?mode={mode}",
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
+            timeout=OPENING_SECONDS,
         )
 
 
@@ -464,7 +472,7 @@ def _collected(connection: sqlite3.Connection, survey: Survey, path: Path) -> Co
         try:
             state = connection.execute("select state from survey").fetchone()[0]
             invited, revoked = connection.execute(
-                "select count(*), count(case when receipt = ? then 1 end) from invitations", (REVOKED,)
+                "select count(*), count(case when receipt = ? then 1 end) from invitations", (REVOKED_RECEIPT,)
             ).fetchone()
             days = dict(connection.execute("select day, published from days where published > 0 order by day"))
             counters = _counters(connection, survey, "published", str(path))
