@@ -9,7 +9,7 @@ import numpy as np
 from measuring import Line, faster, slower
 from warner import HadamardResponse, LocalHashing, ProjectiveGeometry, SubsetSelection, UnaryEncoding, inv_p, simulate
 from warner.estimators.newton import _Search
-from warner.estimators.spectral import Blocks, climbed
+from warner.estimators.spectral import Blocks, projected_gradients
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -62,7 +62,7 @@ def passes() -> Iterator[Line]:
                     for s in (0.01, 1.3, 2.5):
                         reports, start = made_up(design, n, s)
                         for gap, found in ((1e-6 * n, per_report), (1e-6, in_all)):
-                            fit = climbed(reports, start, gap=gap)
+                            fit = projected_gradients(reports, start, gap=gap)
                             found.append(fit.steps if fit.gap <= gap else 10**6)
         for words, most, found in (("per report", 60, per_report), ("in all", 120, in_all)):
             work = f"mle of {name}, 1e-6 nats {words}"
@@ -75,7 +75,7 @@ def against_em() -> Iterator[Line]:
     k, n = 256, 10**4
     for name, epsilon in (("PGR", 1), ("OUE", 1), ("SS", 4)):
         reports, start = made_up(MECHANISMS[name](k, epsilon=epsilon), n, 1.3)
-        fit = climbed(reports, start, gap=1e-6 * n)
+        fit = projected_gradients(reports, start, gap=1e-6 * n)
         shares, used = np.full(k, 1 / k), 0
         while used < 100 * fit.steps:
             shares, used = shares * reports.at(shares).growth, used + 1
@@ -99,7 +99,7 @@ def against_the_interior_point() -> Line:
         "an interior point on its matrix",
         20,
         lambda: _Search(matrix, observed, float(n)).interior_point(),
-        lambda: climbed(reports, start),
+        lambda: projected_gradients(reports, start),
     )
 
 
@@ -108,4 +108,6 @@ def many_answers() -> Line:
     reports, start = made_up(design, 10**7, 1.3)
     ((_, kinds),) = reports.blocks
     work = "mle of PGR, K = 797,161, N = 10^7"
-    return slower(work, "a decoding", 40, lambda: design.support_of(kinds), lambda: climbed(reports, start, gap=10), 3)
+    return slower(
+        work, "a decoding", 40, lambda: design.support_of(kinds), lambda: projected_gradients(reports, start, gap=10), 3
+    )

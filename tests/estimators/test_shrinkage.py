@@ -36,7 +36,7 @@ from warner import (
 )
 from warner.estimators import METHODS, estimates, shrinkage
 from warner.estimators.priors import ANSWERS_FOR_SHRINKAGE, PRIOR_KINDS, Beliefs, Gammas, dictionary
-from warner.estimators.shrinkage import Problem, averaged, nodes_for, ordered, solved, unlimited
+from warner.estimators.shrinkage import Problem, averaged_posterior, nodes_for, ordered, solved, unlimited
 
 if TYPE_CHECKING:
     from warner.arrays import Array
@@ -158,7 +158,7 @@ def test_one_answer_holding_everything_is_treated_exactly() -> None:
     nothing, weight = 1e-30, 0.3
     beliefs = Beliefs(weights=(1.0, nothing, nothing, nothing, nothing), one_hot=lambda k: weight)
     nodes, real = nodes_for(problem)
-    posterior = np.exp(averaged(problem, nodes, real, dictionary(4, beliefs)))[0]
+    posterior = np.exp(averaged_posterior(problem, nodes, real, dictionary(4, beliefs)))[0]
     vertices = [binom.pmf(counts, 50, np.where(np.arange(4) == i, p, q)).prod() / 4 for i in range(4)]
     equal = binom.pmf(counts, 50, q + (p - q) / 4).prod()
     # The sum of four equal shares is one, before and after: the ratio of densities is 1.

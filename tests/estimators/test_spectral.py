@@ -34,7 +34,7 @@ from warner import (
 )
 from warner.estimators.ibu import extrapolated
 from warner.estimators.newton import newton
-from warner.estimators.spectral import Blocks, Point, climbed
+from warner.estimators.spectral import Blocks, Point, projected_gradients
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,7 +87,7 @@ def test_reports_that_support_sets_match_the_reference(case: dict[str, Any]) -> 
     start = np.array([float(Fraction(share)) for share in case["inv_p"]])
     wanted = np.array([float(share) for share in case["mle"]])
     for begin in (start, uniform(case["K"])):
-        fit = climbed(Blocks([(ChannelOperator.of_matrix(matrix), times)]), begin, gap=0, passes=300)
+        fit = projected_gradients(Blocks([(ChannelOperator.of_matrix(matrix), times)]), begin, gap=0, passes=300)
         assert_allclose(fit.shares, wanted, atol=1e-7)  # a gap of rounding leaves about its square root
         value, growth = by_loops(fit.shares, matrix, times)
         assert growth.max() - 1 <= 1e-14
@@ -106,7 +106,7 @@ def test_the_worked_example() -> None:
         row[members] = True
     reports = Blocks([(design.operator(np.packbits(table, axis=1)), np.array(case["multiplicity"]))])
     assert_allclose(reports.at(np.array([0.9, 0.1, 0, 0, 0])).growth[:2], 1, atol=1e-15)
-    fit = climbed(reports, uniform(5), gap=1e-12)
+    fit = projected_gradients(reports, uniform(5), gap=1e-12)
     assert_allclose(fit.shares, [0.9, 0.1, 0, 0, 0], atol=1e-6)
 
 
@@ -139,14 +139,14 @@ def test_shares_that_rule_out_a_report_are_infinitely_bad() -> None:
     assert point.n == 8
     assert point.value == -math.inf
     assert point.gap == math.inf
-    fit = climbed(reports, np.array([1.0, 0.0]))  # and yet it can begin there
+    fit = projected_gradients(reports, np.array([1.0, 0.0]))  # and yet it can begin there
     assert_allclose(fit.shares, [0.75, 0.25], atol=1e-6)
 
 
 def test_an_operator_that_gives_back_its_argument_does_no_harm() -> None:
     start = np.array([0.5, 0.5, 0.0])
     identity = ChannelOperator((3, 3), lambda x: x, lambda w: w, None, lambda w: w)
-    fit = climbed(Blocks([(identity, np.array([30, 10, 0]))]), start)
+    fit = projected_gradients(Blocks([(identity, np.array([30, 10, 0]))]), start)
     assert_array_equal(start, [0.5, 0.5, 0.0])
     assert_allclose(fit.shares, [0.75, 0.25, 0], atol=1e-6)
 
@@ -168,14 +168,14 @@ class Streamed:
 def test_blocks_do_not_matter_and_steps_are_passes(design: Design) -> None:
     rng = np.random.default_rng(3)
     reports = design.draw(rng.choice(12, p=simulate.zipf(12, 1), size=700), rng.bytes)
-    whole = climbed(Blocks([(design.operator(reports), np.ones(700))]), uniform(12), gap=1e-9)
+    whole = projected_gradients(Blocks([(design.operator(reports), np.ones(700))]), uniform(12), gap=1e-9)
     stream = Streamed(design, reports, 100)
-    fit = climbed(Blocks(stream), uniform(12), gap=1e-9)
+    fit = projected_gradients(Blocks(stream), uniform(12), gap=1e-9)
     assert stream.passes == fit.steps
     assert_allclose(fit.shares, whole.shares, atol=1e-9)
     assert fit.log_likelihood == pytest.approx(whole.log_likelihood, rel=1e-14)
     kinds, times = np.unique(reports, axis=0, return_counts=True)
-    collapsed = climbed(Blocks([(design.operator(kinds), times)]), uniform(12), gap=1e-9)
+    collapsed = projected_gradients(Blocks([(design.operator(kinds), times)]), uniform(12), gap=1e-9)
     assert_allclose(collapsed.shares, whole.shares, atol=1e-9)
 
 
@@ -184,7 +184,7 @@ def test_factors_of_single_reports_do_not_matter() -> None:
     matrix, counts = rng.dirichlet(np.ones(7), 5), rng.integers(1, 40, 7)
     factors = 10.0 ** rng.uniform(-6, 6, 7)
     plain, scaled = (
-        climbed(Blocks([(ChannelOperator.of_matrix(table), counts)]), uniform(5), gap=1e-10)
+        projected_gradients(Blocks([(ChannelOperator.of_matrix(table), counts)]), uniform(5), gap=1e-10)
         for table in (matrix, matrix * factors)
     )
     assert_allclose(scaled.shares, plain.shares, atol=1e-8)
@@ -194,8 +194,8 @@ def test_factors_of_single_reports_do_not_matter() -> None:
 def test_weights_are_fractions_of_reports() -> None:
     blocks, start = drawn(LocalHashing(20, epsilon=1), 1.3, 2000)
     ((operator, kinds),) = blocks.blocks
-    fit = climbed(blocks, start, gap=1e-9)
-    weighted = climbed(Blocks([(operator, kinds * 0.37)]), start, gap=1e-9)
+    fit = projected_gradients(blocks, start, gap=1e-9)
+    weighted = projected_gradients(Blocks([(operator, kinds * 0.37)]), start, gap=1e-9)
     assert_allclose(weighted.shares, fit.shares, atol=1e-8)
     assert weighted.log_likelihood == pytest.approx(0.37 * fit.log_likelihood)
 
@@ -205,7 +205,7 @@ def test_several_designs_are_several_blocks() -> None:
     designs = [RandomizedResponse(6, epsilon=1), HadamardResponse(6, epsilon=2), RandomizedResponse(6, odds=(1, 3))]
     operators = [design.operator() for design in designs]
     counts = [rng.multinomial(1500, operator.forward(truth)) for operator in operators]
-    fit = climbed(Blocks(list(zip(operators, counts, strict=True))), uniform(6), gap=1e-10)
+    fit = projected_gradients(Blocks(list(zip(operators, counts, strict=True))), uniform(6), gap=1e-10)
     matrix = np.hstack([operator.forward(np.eye(6)) for operator in operators])
     best = newton(matrix, np.concatenate(counts) / 4500, 4500)
     assert_allclose(fit.shares, best.shares, atol=1e-7)
@@ -223,7 +223,7 @@ def test_randomized_response_in_fractions(inverted: bool) -> None:
         design = data.draw(designs_of(k, inverted=inverted))
         if abs(design.p - design.q) < 0.02:
             return
-        fit = climbed(Blocks([(design.operator(), np.array(counts))]), uniform(k), gap=1e-10, passes=500)
+        fit = projected_gradients(Blocks([(design.operator(), np.array(counts))]), uniform(k), gap=1e-10, passes=500)
         assert fit.gap <= 1e-10
         exact = [float(share) for share in oracle.mle(counts, design)]
         if counts.count(0) <= 1 or not inverted:
@@ -270,7 +270,7 @@ def test_random_channels_against_newtons_method() -> None:
         if not counts.size:
             continue
         problems += 1
-        fit = climbed(Blocks([(ChannelOperator.of_matrix(matrix), counts)]), start, passes=2000)
+        fit = projected_gradients(Blocks([(ChannelOperator.of_matrix(matrix), counts)]), start, passes=2000)
         seen = counts > 0
         best = newton(np.ascontiguousarray(matrix[:, seen]), counts[seen] / counts.sum(), float(counts.sum()))
         value, growth = by_loops(fit.shares, matrix, counts)
@@ -297,7 +297,7 @@ def test_random_channels_against_newtons_method() -> None:
 def test_as_good_as_newtons_method(design: Design, s: float) -> None:
     blocks, start = drawn(design, s, 3000)
     ((operator, amounts),) = blocks.blocks
-    fit = climbed(blocks, start, gap=0, passes=300)
+    fit = projected_gradients(blocks, start, gap=0, passes=300)
     assert operator.matrix is not None
     seen = amounts > 0
     best = newton(operator.matrix()[:, seen], amounts[seen] / 3000, 3000.0)
@@ -315,7 +315,7 @@ def test_as_good_as_newtons_method(design: Design, s: float) -> None:
 def test_structured_designs_take_few_passes(mechanism: Any, epsilon: float, s: float) -> None:
     for k, n in ((16, 10**4), (256, 10**6)):
         blocks, start = drawn(mechanism(k, epsilon=epsilon), s, n)
-        near, there = climbed(blocks, start, gap=1e-6 * n), climbed(blocks, start)
+        near, there = projected_gradients(blocks, start, gap=1e-6 * n), projected_gradients(blocks, start)
         assert near.gap <= 1e-6 * n
         assert near.steps <= 60
         assert there.gap <= 1e-6
@@ -326,7 +326,7 @@ def test_structured_designs_take_few_passes(mechanism: Any, epsilon: float, s: f
 def test_reports_that_are_bits_take_few_passes_and_em_takes_many(design: Design) -> None:
     blocks, start = drawn(design, 1.3, 2000)
     ((operator, amounts),) = blocks.blocks
-    fit = climbed(blocks, start, gap=1e-6 * 2000)
+    fit = projected_gradients(blocks, start, gap=1e-6 * 2000)
     assert fit.steps <= 15
     shares = uniform(64)
     for _ in range(30 * fit.steps):  # EM, from equal shares: inv_p has zeros, which it could not leave
@@ -336,12 +336,12 @@ def test_reports_that_are_bits_take_few_passes_and_em_takes_many(design: Design)
 
 def test_an_answer_that_inv_p_cut_off_comes_back() -> None:
     blocks, start = drawn(UnaryEncoding(30, epsilon=2), 1.3, 1000)
-    fit = climbed(blocks, start)
+    fit = projected_gradients(blocks, start)
     assert ((start == 0) & (fit.shares > 1e-3)).any()
     assert fit.gap <= 1e-6
     vertex = np.zeros(30)
     vertex[29] = 1.0
-    assert climbed(blocks, vertex).log_likelihood == pytest.approx(fit.log_likelihood, abs=1e-6)
+    assert projected_gradients(blocks, vertex).log_likelihood == pytest.approx(fit.log_likelihood, abs=1e-6)
 
 
 # The edges
@@ -363,14 +363,16 @@ def test_an_answer_that_inv_p_cut_off_comes_back() -> None:
 )
 def test_small_and_extreme_cases(counts: list[float], design: RandomizedResponse, wanted: list[float]) -> None:
     for start in (uniform(design.k), np.eye(design.k)[0], np.eye(design.k)[-1]):
-        fit = climbed(Blocks([(design.operator(), np.array(counts))]), start, gap=1e-13 * sum(counts), passes=200)
+        fit = projected_gradients(
+            Blocks([(design.operator(), np.array(counts))]), start, gap=1e-13 * sum(counts), passes=200
+        )
         assert_allclose(fit.shares, wanted, atol=1e-5)
         assert fit.excess <= 1e-12
 
 
 def test_it_ends_at_rounding_whatever_gap_is_asked_for() -> None:
     blocks, start = drawn(ProjectiveGeometry(31, epsilon=1), 1.3, 10**6)
-    fit = climbed(blocks, start, gap=0, passes=100_000)
+    fit = projected_gradients(blocks, start, gap=0, passes=100_000)
     assert fit.steps < 200
     assert fit.excess < 1e-14
 
@@ -382,7 +384,7 @@ def test_it_ends_at_rounding_whatever_gap_is_asked_for() -> None:
             return point._replace(growth=point.growth * (1 + 1e-14 * rng.random(31)))
 
     rng = np.random.default_rng(12)
-    fit = climbed(Rounding(), start, gap=0, passes=2000)
+    fit = projected_gradients(Rounding(), start, gap=0, passes=2000)
     assert fit.steps < 200
     assert fit.excess < 2e-14
 
@@ -393,7 +395,7 @@ def test_a_fit_carries_its_evidence_however_early_it_ends() -> None:
     assert operator.matrix is not None
     before = math.inf
     for passes in (2, 5, 60):
-        fit = climbed(blocks, start, passes=passes)
+        fit = projected_gradients(blocks, start, passes=passes)
         assert fit.steps <= passes
         assert fit.gap < before
         assert fit.gap == min(fit.history)
@@ -408,7 +410,9 @@ def test_a_fit_carries_its_evidence_however_early_it_ends() -> None:
 def test_reports_that_tell_nothing_leave_the_start_as_it_is() -> None:
     start = np.array([0.1, 0.2, 0.7])
     same = ChannelOperator.of_matrix(np.tile([0.3, 0.7], (3, 1)))
-    assert_allclose(climbed(Blocks([(same, np.array([3, 8]))]), start, gap=0, passes=50).shares, start, atol=1e-3)
+    assert_allclose(
+        projected_gradients(Blocks([(same, np.array([3, 8]))]), start, gap=0, passes=50).shares, start, atol=1e-3
+    )
 
 
 def test_no_more_passes_than_allowed() -> None:
@@ -416,14 +420,14 @@ def test_no_more_passes_than_allowed() -> None:
     counts = np.array([1000, *[1] * 39])
     for passes in (2, 3, 4, 10):
         stream = Streamed(design, np.repeat(np.arange(40), counts), 500)
-        fit = climbed(Blocks(stream), uniform(40), gap=0, passes=passes)
+        fit = projected_gradients(Blocks(stream), uniform(40), gap=0, passes=passes)
         assert fit.steps == stream.passes <= passes
 
 
 def test_reports_that_no_answer_leads_to_are_refused() -> None:
     never = ChannelOperator.of_matrix(np.array([[1.0, 0.0], [1.0, 0.0]]))
     with pytest.raises(ValueError, match="reports must be possible, but some have a likelihood of zero"):
-        climbed(Blocks([(never, np.array([3, 1]))]), uniform(2))
+        projected_gradients(Blocks([(never, np.array([3, 1]))]), uniform(2))
 
 
 def test_operators_that_tell_their_squares_take_fewer_products() -> None:
@@ -525,7 +529,9 @@ def test_kept_reports_go_by_a_matrix_where_gradients_did_not_get_there(
     rng = np.random.default_rng(14)
     kept = tally(design.draw(rng.integers(3, size=200), rng.bytes), design, codes=True, keep=True)
     there = estimate(kept, method="mle")
-    monkeypatch.setattr("warner.estimators.newton.climbed", functools.partial(climbed, passes=2))
+    monkeypatch.setattr(
+        "warner.estimators.newton.projected_gradients", functools.partial(projected_gradients, passes=2)
+    )
     rescued = estimate(kept, method="mle")
     assert rescued.certificate is not None
     assert rescued.certificate.excess <= 1e-12

@@ -12,7 +12,7 @@ same code serves randomized response and reports that support sets.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -118,65 +118,132 @@ def level_shares(
     return result[::-1] if upright else result
 
 
+class _Batch(NamedTuple):
+    """Many histograms in doubles, and their line. With p < q the largest counts are cut off: then counts are negated.
+
+    `support` is the sum of all counts of each histogram. `rounding` bounds the relative error of a threshold: 0 where
+    all products are whole numbers that doubles hold, and for counts that are no whole numbers.
+    """
+
+    symmetry: Symmetry
+    line: Line
+    counts: Array
+    n: Array
+    support: Array
+    sign: float
+    rounding: float
+    whole: bool
+    exclusive: bool
+
+    def coefficients(self, m: Array, s: Array) -> tuple[Array, Array, Array]:
+        """Give x, y and z of the line, if m answers with s counts in all have a positive share."""
+        return self.line(self.symmetry, self.counts.shape[-1], self.n, m, s)
+
+    def positive(self, kept: Array) -> tuple[Array, Array]:
+        """Give m and s of the answers that are kept: 1 in `kept`, and 0 for others."""
+        return kept @ np.ones(kept.shape[-1]), self.sign * np.vecdot(kept, self.counts)
+
+
+class _Kept(NamedTuple):
+    """Which answers have a positive share (1, else 0), their m and s, the threshold and how far it may be off."""
+
+    answers: Array
+    m: Array
+    s: Array
+    threshold: Array
+    slack: Array
+
+
 def _in_doubles(
     counts: Counts, totals: Counts, symmetry: Symmetry, line: Line, *, cut: bool, exclusive: bool
 ) -> tuple[Array, Mask]:
-    """Many histograms at once, in doubles; also which of them hold whole numbers that doubles cannot decide."""
-    a, b, total = symmetry[:3]
-    k = counts.shape[-1]
-    problem = (symmetry, k)
-    whole = counts.dtype == np.int64
-    sign = 1.0 if a > b else -1.0  # with p < q the largest counts are cut off: turn the axis round
-    c = counts.astype(np.float64) if whole else counts / totals[:, np.newaxis]
-    n = totals.astype(np.float64) if whole else np.ones(len(counts))
-    everything = n if exclusive else c.sum(axis=-1)
-    if a < b:
-        np.negative(c, out=c)
-    # No product below exceeds s K total, or n K total. Where that fits a double's 53 bits, nothing is rounded.
-    most = np.maximum(n, everything).max()
-    unit = 16 * UNIT_ROUNDOFF if whole and most * k * total >= LARGEST_TOTAL else 0.0
-    ones = np.ones(k)
-    m, s = np.full(len(counts), float(k)), everything
-    kept, threshold = np.ones_like(c), np.full(len(counts), -np.inf)
-    slack = np.zeros(len(counts))
-    with np.errstate(divide="ignore", invalid="ignore"):  # p < q with counts of zero: see `alone` below
-        while cut:
-            # Newton's method on a convex, piecewise linear function, from the left: the threshold rises, never
-            # passes the root, and stops when no count is left between two thresholds.
-            x, y, _ = line(*problem, n, m, s)
-            slack = unit * (np.abs(y / x) + s / m)
-            threshold = np.fmax(threshold, sign * y / x - slack)
-            np.greater(c, threshold[:, np.newaxis], out=kept)
-            before, m, s = m, kept @ ones, sign * np.vecdot(kept, c)
-            if (m == before).all():
-                break
-        x, y, z = line(*problem, n, m, s)
+    """Evaluate a line in many histograms at once; also tell which have whole numbers that doubles cannot decide."""
+    batch = _batch(counts, totals, symmetry, line, exclusive=exclusive)
+    with np.errstate(divide="ignore", invalid="ignore"):  # p < q with counts of zero: nothing is left, see below
+        kept = _above_threshold(batch, cut=cut)
+        x, y, z = batch.coefficients(kept.m, kept.s)
         slope, shift = x / np.abs(z), y / np.abs(z)
-        # A whole number within the rounding error of the threshold: doubles cannot tell on which side it is.
-        doubtful = (np.maximum(n, everything) * k > LARGEST_TOTAL) | (
-            (unit > 0) & cut & (np.floor(threshold + 2 * slack) >= threshold)
-        )
-    # With p < q and answers that were never reported, any distribution on those is most likely; where support counts of
-    # all answers are below the noise, nothing is left either.
-    alone = ((s == 0) if exclusive else (m == 0) | (sign * z <= 0)) & cut
-    if alone.any():
-        c = np.where(alone[:, np.newaxis] & (not exclusive), 0.0, c)
-        kept[alone] = c[alone] == c[alone].max(axis=-1, keepdims=True)
-        m, s = kept @ ones, sign * np.vecdot(kept, c)
-        slope[alone] = 0
-    # x c - y cancels where y/z is large against 1/m: there 1/m + slope (c - s/m), the mean taken off in two steps.
-    # Elsewhere the plain form is the better one: it keeps 1 + E theta, the likelihood, to the last digits.
-    plain = (np.abs(shift) * m <= 1) & (a > b)
+        doubtful = _undecided(batch, kept, cut=cut)
+    nothing_left = ((kept.s == 0) if exclusive else (kept.m == 0) | (batch.sign * z <= 0)) & cut
+    if nothing_left.any():
+        batch, kept = _shared_equally(batch, kept, nothing_left)
+        slope[nothing_left] = 0
+    return _evaluated(batch, kept, slope, shift, cut=cut), doubtful
+
+
+def _batch(counts: Counts, totals: Counts, symmetry: Symmetry, line: Line, *, exclusive: bool) -> _Batch:
+    whole = counts.dtype == np.int64
+    doubles = counts.astype(np.float64) if whole else counts / totals[:, np.newaxis]
+    n = totals.astype(np.float64) if whole else np.ones(len(counts))
+    support = n if exclusive else doubles.sum(axis=-1)
+    if symmetry.a < symmetry.b:
+        np.negative(doubles, out=doubles)
+    # No product exceeds s K total, or n K total. Where that fits a double's 53 bits, nothing is rounded.
+    largest = np.maximum(n, support).max() * counts.shape[-1] * symmetry.total
+    rounding = 16 * UNIT_ROUNDOFF if whole and largest >= LARGEST_TOTAL else 0.0
+    sign = 1.0 if symmetry.a > symmetry.b else -1.0
+    return _Batch(symmetry, line, doubles, n, support, sign, rounding, whole, exclusive)
+
+
+def _above_threshold(batch: _Batch, *, cut: bool) -> _Kept:
+    """Find the threshold y/x above which counts have a positive share; without a cut, all have one.
+
+    By Newton's method on a convex, piecewise linear function, from the left: the threshold rises, never passes the
+    root, and stops when no count is left between two thresholds.
+    """
+    rows, k = batch.counts.shape
+    answers, threshold, slack = np.ones_like(batch.counts), np.full(rows, -np.inf), np.zeros(rows)
+    m, s = np.full(rows, float(k)), batch.support
+    while cut:
+        x, y, _ = batch.coefficients(m, s)
+        slack = batch.rounding * (np.abs(y / x) + s / m)
+        threshold = np.fmax(threshold, batch.sign * y / x - slack)
+        np.greater(batch.counts, threshold[:, np.newaxis], out=answers)
+        before = m
+        m, s = batch.positive(answers)
+        if (m == before).all():
+            break
+    return _Kept(answers, m, s, threshold, slack)
+
+
+def _undecided(batch: _Batch, kept: _Kept, *, cut: bool) -> Mask:
+    """Tell where a whole number is within the rounding error of the threshold, or counts are beyond doubles."""
+    beyond = np.maximum(batch.n, batch.support) * batch.counts.shape[-1] > LARGEST_TOTAL
+    near = np.floor(kept.threshold + 2 * kept.slack) >= kept.threshold
+    return np.asarray(beyond | ((batch.rounding > 0) & cut & near))
+
+
+def _shared_equally(batch: _Batch, kept: _Kept, nothing_left: Mask) -> tuple[_Batch, _Kept]:
+    """Keep the answers that share everything equally where no count is above the threshold.
+
+    With p < q these are the answers that were never reported: any distribution on them is most likely. Where all
+    support is below the noise, nothing tells the answers apart, and all of them are kept.
+    """
+    counts = np.where(nothing_left[:, np.newaxis] & (not batch.exclusive), 0.0, batch.counts)
+    batch = batch._replace(counts=counts)
+    kept.answers[nothing_left] = counts[nothing_left] == counts[nothing_left].max(axis=-1, keepdims=True)
+    m, s = batch.positive(kept.answers)
+    return batch, kept._replace(m=m, s=s)
+
+
+def _evaluated(batch: _Batch, kept: _Kept, slope: Array, shift: Array, *, cut: bool) -> Array:
+    """Evaluate slope c - shift, in the place of the counts.
+
+    The difference cancels where y/z is large against 1/m: there it is 1/m + slope (c - s/m), the mean taken off in two
+    steps. Elsewhere the plain form is the better one: it keeps 1 + E theta, the likelihood, to the last digits.
+    """
+    shares, sign, m, s = batch.counts, batch.sign, kept.m, kept.s
+    plain = (np.abs(shift) * m <= 1) & (batch.symmetry.a > batch.symmetry.b)
     centre = np.where(plain, 0.0, sign * s / m)
-    c -= (np.rint(centre) if whole else centre)[:, np.newaxis]
-    rest = np.vecdot(kept, c) / m
+    shares -= (np.rint(centre) if batch.whole else centre)[:, np.newaxis]
+    rest = np.vecdot(kept.answers, shares) / m
     # The mean of the shares: that of a distribution, but for what is unbiased where a report counts several times.
-    mean = 1 / m if exclusive or cut else sign * (slope * s / m - shift)
-    c *= slope[:, np.newaxis]
-    c += np.where(plain, -shift, mean - slope * rest)[:, np.newaxis]
+    mean = 1 / m if batch.exclusive or cut else sign * (slope * s / m - shift)
+    shares *= slope[:, np.newaxis]
+    shares += np.where(plain, -shift, mean - slope * rest)[:, np.newaxis]
     if cut:
-        np.maximum(c, 0, out=c)
-        c *= kept
-        if not whole:
-            c /= c.sum(axis=-1, keepdims=True)
-    return c, doubtful
+        np.maximum(shares, 0, out=shares)
+        shares *= kept.answers
+        if not batch.whole:
+            shares /= shares.sum(axis=-1, keepdims=True)
+    return shares

@@ -29,7 +29,7 @@ from warner.estimators.likelihood import (
     unique_maximum,
 )
 from warner.estimators.separable import separable_mle
-from warner.estimators.spectral import Blocks, climbed
+from warner.estimators.spectral import Blocks, projected_gradients
 from warner.reports.counts import Histograms
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def most_likely(parts: Channels, *, start: Array | None = None, gap: float = 1e-
     """
     if not all(design.exclusive for design, _ in parts):
         k, reports = parts[0][0].k, Whole(parts)
-        fit = climbed(Blocks(reports), np.full(k, 1 / k) if start is None else start, gap=gap)
+        fit = projected_gradients(Blocks(reports), np.full(k, 1 / k) if start is None else start, gap=gap)
         return _with_matrix(fit, reports, gap)
     symmetries = [closed_form(design) for design, _ in parts]
     if len(parts) > 1 and all(symmetry is not None and symmetry.a > symmetry.b > 0 for symmetry in symmetries):
@@ -132,7 +132,7 @@ def most_likely(parts: Channels, *, start: Array | None = None, gap: float = 1e-
         seen = observed > 0
         return newton(np.ascontiguousarray(operator.matrix()[:, seen]), observed[seen], n)
     if operator.squares is not None:
-        fit = climbed(Blocks([(operator, counts)]), np.full(k, 1 / k), gap=gap, passes=iterations)
+        fit = projected_gradients(Blocks([(operator, counts)]), np.full(k, 1 / k), gap=gap, passes=iterations)
         expected = operator.forward(fit.shares)
         growth = operator.adjoint(observed / np.maximum(expected, SMALLEST))
         return replace(fit, unique=unique_by_products(operator, observed, expected, growth))
@@ -183,16 +183,16 @@ def newton(matrix: Array, observed: Array, n: float) -> Fit:
     """
     search = _Search(matrix, observed, n)
     if len(matrix) >= ANSWERS_FOR_GRADIENTS:
-        search.climb(search.best, GRADIENT_PASSES)
+        search.by_gradients(search.best, GRADIENT_PASSES)
         if POLISH_GAP < search.gap <= EXTRA_PASSES_GAP * n:
-            search.climb(search.best, EXTRA_PASSES)
+            search.by_gradients(search.best, EXTRA_PASSES)
         if search.gap <= 1:
             search.polish(search.best, search.best > 0)
     if search.excess > EXCESS_ROUNDING / 10:
         search.interior_point()
     for start in (search.best, np.full(len(matrix), 1 / len(matrix))):
         if search.excess > EXCESS_ROUNDING and search.gap > FAILED_GAP:
-            search.climb(start, RESCUE_PASSES, gap=FAILED_GAP)
+            search.by_gradients(start, RESCUE_PASSES, gap=FAILED_GAP)
             search.polish(search.best, search.best > 0)
     return search.fit()
 
@@ -218,9 +218,9 @@ class _Search:
                 self.best, self.excess = candidate, excess
         self.history.append(self.excess)
 
-    def climb(self, start: Array, passes: int, gap: float = POLISH_GAP) -> None:
+    def by_gradients(self, start: Array, passes: int, gap: float = POLISH_GAP) -> None:
         reports = Blocks([(ChannelOperator.of_matrix(self.matrix), self.observed * self.n)])
-        fit = climbed(reports, start, gap=gap, passes=passes)
+        fit = projected_gradients(reports, start, gap=gap, passes=passes)
         self.steps += fit.steps
         self.consider(fit.shares)
 

@@ -332,37 +332,48 @@ def _distinct(families: Families) -> tuple[Families, Integers]:
 @lru_cache(16)
 def dictionary(k: int, beliefs: Beliefs = BELIEFS) -> Dictionary:
     """Give the priors of a share among k answers."""
+    # The laws. Those of heads, and of what there is besides heads, come last in their families.
+    dirichlet = Gammas(np.array([np.inf, *beliefs.shapes]), np.full(1 + len(beliefs.shapes), 1 / k))
     log_normals = _log_normals(k, beliefs)
     powers, empty = _powers(k, beliefs)
     rests, heads, head_part = _heads(k, beliefs)
-    simple = Gammas(np.array([np.inf, *beliefs.shapes]), np.full(1 + len(beliefs.shapes), 1 / k))
-    gammas = Gammas(*(np.concatenate(pair) for pair in zip(simple, rests, strict=True)))
-    all_powers = Powers(*(np.concatenate(pair) for pair in zip(powers, heads, strict=True)))
-    families = (gammas, log_normals, all_powers)
+    families = (
+        Gammas(*(np.concatenate(pair) for pair in zip(dirichlet, rests, strict=True))),
+        log_normals,
+        Powers(*(np.concatenate(pair) for pair in zip(powers, heads, strict=True))),
+    )
+    of_dirichlet, of_rest, of_log_normal, of_power, of_head = _numbered(dirichlet, rests, log_normals, powers, heads)
+
+    # The priors, kind by kind: equal, gamma, log-normal, power, heads. One without heads has its law a second time.
+    sizes = (1, of_dirichlet.size - 1, of_log_normal.size, of_power.size, of_head.size)
+    kind = np.repeat(np.arange(len(PRIOR_KINDS)), sizes)
+    with_heads = kind == PRIOR_KINDS.index("heads")
+    law = np.concatenate([of_dirichlet, of_log_normal, of_power, of_rest])
+    second, part_of_second, nobody = law.copy(), np.zeros(law.size), np.zeros(law.size)
+    second[with_heads], part_of_second[with_heads] = of_head, head_part
+    nobody[kind == PRIOR_KINDS.index("power")] = empty
+    part = 1 - nobody - part_of_second
+
+    # Their moments, and the density with which k draws sum to one: normal, but for few heads.
     means = np.concatenate([family.mean for family in families])
     squares = np.concatenate([family.square for family in families])
-
-    own, simple_powers, with_heads = len(simple.mean), len(empty), len(head_part)
-    sizes = (1, len(beliefs.shapes), len(log_normals.mean), simple_powers, with_heads)
-    end = len(gammas.mean) + len(log_normals.mean) + simple_powers
-    law = np.concatenate([np.arange(own), np.arange(len(gammas.mean), end), np.arange(own, len(gammas.mean))])
-    head = np.arange(end, end + with_heads)
-    nobody = np.zeros(law.size)
-    nobody[-simple_powers - with_heads : law.size - with_heads] = empty
-    part_of_heads = np.concatenate([np.zeros(law.size - with_heads), head_part])
-    second = np.concatenate([law[: law.size - with_heads], head])
-    part = 1 - nobody - part_of_heads
-    mean = part * means[law] + part_of_heads * means[second]
-    variance = np.maximum(part * squares[law] + part_of_heads * squares[second] - mean**2, 0)
+    mean = part * means[law] + part_of_second * means[second]
+    variance = np.maximum(part * squares[law] + part_of_second * squares[second] - mean**2, 0)
     sum_to_one = _normal(1, k * mean, k * variance + SUM_VARIANCE_SLACK)
-    few = np.flatnonzero(head_part * k <= max(beliefs.heads))  # of many heads the sum is normal
-    if beliefs.counted and few.size:
-        of_rest, of_head = (_moments(means, squares, laws[few]) for laws in (law[-with_heads:], head))
-        sum_to_one[law.size - with_heads + few] = _sum_with_heads(k, head_part[few], of_rest, of_head)
-    kind = np.repeat(np.arange(len(PRIOR_KINDS)), sizes)
+    few = with_heads & (part_of_second * k <= max(beliefs.heads))
+    if beliefs.counted and few.any():
+        rest, head = (_moments(means, squares, laws[few]) for laws in (law, second))
+        sum_to_one[few] = _sum_with_heads(k, part_of_second[few], rest, head)
+
     families, number = _distinct(families)
-    law, head = number[law], number[head]
-    return Dictionary(k, beliefs, families, kind, law, part, nobody, head, head_part, mean, variance, sum_to_one)
+    law, of_head = number[law], number[of_head]
+    return Dictionary(k, beliefs, families, kind, law, part, nobody, of_head, head_part, mean, variance, sum_to_one)
+
+
+def _numbered(*laws: Gammas | LogNormals | Powers) -> list[Integers]:
+    """Give numbers to laws, one after the other."""
+    ends = np.cumsum([len(some[0]) for some in laws])
+    return np.split(np.arange(ends[-1]), ends[:-1])
 
 
 def _moments(means: Array, squares: Array, laws: Integers) -> tuple[Array, Array]:
@@ -429,16 +440,15 @@ def _heads(k: int, beliefs: Beliefs) -> tuple[Gammas, Powers, Array]:
     """Give laws of the rest and of the heads, pair by pair, and the part of the answers that are heads."""
     few = product(beliefs.heads, beliefs.masses, beliefs.spreads, beliefs.rests)
     many = product(beliefs.levels, beliefs.level_masses, [beliefs.level_spread], beliefs.level_rests)
-    found = [law for law in few if law[0] <= k / 4] + [(round(part * k), *law) for part, *law in many]
-    found = [
-        law for law in found if k >= ANSWERS_FOR_SHRINKAGE and law[1] / law[0] >= 2 * (1 - law[1]) / k
-    ]  # heads that stand out
-    if not found:
+    every = [law for law in few if law[0] <= k / 4] + [(round(part * k), *law) for part, *law in many]
+    # Of these, the heads that stand out: at least twice as common as the others.
+    laws = [law for law in every if law[1] / law[0] >= 2 * (1 - law[1]) / k] if k >= ANSWERS_FOR_SHRINKAGE else []
+    if not laws:
         nothing = np.zeros(0)
         return Gammas(nothing, nothing), Powers(nothing, nothing, nothing), nothing
-    heads, together, spread, shape = np.array(found).T
-    high = np.minimum(1.0, spread * together / heads)
-    low = _low_ends(np.zeros(len(found)), high, together / heads)
+    heads, together, above_average, shape = np.array(laws).T
+    high = np.minimum(1.0, above_average * together / heads)
+    low = _low_ends(np.zeros(len(laws)), high, together / heads)
     fits = np.isfinite(low)
     part, together, shape, low, high = (column[fits] for column in (heads / k, together, shape, low, high))
     return Gammas(shape, (1 - together) / (k * (1 - part))), Powers(np.zeros(part.size), low, high), part

@@ -316,7 +316,9 @@ def unlimited(problem: Problem, target: str, beliefs: Beliefs = BELIEFS) -> Arra
     nodes, real = nodes_for(few)
     priors, size = dictionary(few.k, beliefs), max(1, CELLS_AT_ONCE // max(nodes.shape[-1], few.values.shape[-1]))
     parts = [slice(start, start + size) for start in range(0, len(nodes), size)]
-    posterior = np.concatenate([averaged(few.chosen(part), nodes[part], real[part], priors) for part in parts])
+    posterior = np.concatenate(
+        [averaged_posterior(few.chosen(part), nodes[part], real[part], priors) for part in parts]
+    )
     found = expected(few, nodes, posterior, target, beliefs)
     found = ordered(np.maximum(found, 0), few)
     return found if few is problem else np.interp(problem.values, few.values[0], found[0])
@@ -379,43 +381,73 @@ def _near(counts: Array, low: Array, high: Array, step: Array) -> Array:
     return np.where(good, places, np.inf).reshape(len(counts), -1)
 
 
-def averaged(problem: Problem, nodes: Array, real: Mask, priors: Dictionary) -> Array:
-    """Give the logarithm of the posterior law of the share for each distinct count, averaged over the priors.
+class _OnNodes(NamedTuple):
+    r"""All that nodes tell, for each histogram: the priors' weights w, the log-likelihoods and likelihoods L, and f.
 
-    Of shape (histograms, nodes, counts).
+    `probability`, of shape (histograms, counts, priors), is :math:`f_{dj} = \sum_i L_{id} w_{ij}`: how likely the
+    count d is under the prior j.
     """
-    repeats, k = problem.repeats, priors.k
-    weights = priors.on(nodes)
-    logs = _log_likelihood(problem, nodes, real)
-    likelihood = np.exp(logs)
 
-    f = likelihood.mT @ weights
-    typical, one_hot = problem.q + problem.gain / k, priors.beliefs.one_hot(k)
+    theta: Array
+    weights: Array
+    logs: Array
+    likelihood: Array
+    probability: Array
+
+
+def averaged_posterior(problem: Problem, nodes: Array, real: Mask, priors: Dictionary) -> Array:
+    r"""Give the logarithm of the posterior law of the share for each distinct count, averaged over the priors.
+
+    Bayes' rule for the priors and within each prior: a prior j has the posterior weight :math:`\pi_j`, in proportion to
+    its belief times :math:`\prod_d f_{dj}^{r_d}` (r_d answers have the count d) times the density with which the shares
+    then sum to one. Under it the share is the node i with probability :math:`w_{ij} L_{id} / f_{dj}`. That one answer
+    holds everything is one case more, of weight :math:`\pi_0`. Of shape (histograms, nodes, counts).
+    """
+    weights, logs = priors.on(nodes), _log_likelihood(problem, nodes, real)
+    likelihood = np.exp(logs)
+    there = _OnNodes(nodes, weights, logs, likelihood, likelihood.mT @ weights)
+    evidence = _given_the_sum(_log_beliefs(problem, priors), there, problem.repeats, priors)
+    evidence_of_one, holder = _one_holds_all(problem.repeats, logs, priors)
+    of_priors, of_one = _normalised(evidence, evidence_of_one)
+    used = _columns(np.any(of_priors > 0, axis=0))
+    weights, f, of_priors = weights[..., used], there.probability[..., used], of_priors[:, used]
+    with np.errstate(divide="ignore"):
+        given = of_priors[:, np.newaxis] / np.where(f >= LEAST_PROBABILITY, f, np.inf)
+        posterior = logs + np.log(weights @ given.mT)
+        for g, j, d, _, of_these in _improbable(weights, logs, f, of_priors > 0):
+            posterior[g][:, d] = np.logaddexp(posterior[g][:, d], np.log(of_priors[g, j]) + of_these)
+        posterior[:, 0] = np.logaddexp(posterior[:, 0], np.log(of_one * (1 - holder)))
+        posterior[:, -1] = np.logaddexp(posterior[:, -1], np.log(of_one * holder))
+    return np.asarray(posterior - _log_sum(posterior))
+
+
+def _log_beliefs(problem: Problem, priors: Dictionary) -> Array:
+    """Give the logarithm of the weight of each prior before the reports, of shape (histograms, priors)."""
+    typical, one_hot = problem.q + problem.gain / priors.k, priors.beliefs.one_hot(priors.k)
     believed = priors.believed(typical * (1 - typical) / (problem.n[:, 0] * problem.gain**2))
-    evidence = _given_the_sum(np.log(believed * (1 - one_hot)), weights, nodes, logs, likelihood, f, repeats, priors)
-    # One answer holds everything: the sum over the answers of (1/K) L_i(1) prod_{j != i} L_j(0).
+    return np.asarray(np.log(believed * (1 - one_hot)))
+
+
+def _one_holds_all(repeats: Array, logs: Array, priors: Dictionary) -> tuple[Array, Array]:
+    r"""Give the log-evidence that one answer holds everything, and the probability of each count to be that answer's.
+
+    It is the sum over the answers of :math:`\frac1K L_i(1) \prod_{j \ne i} L_j(0)`, times the belief in it.
+    """
     lift = logs[:, -1] - logs[:, 0]
     highest = lift.max(axis=-1, keepdims=True)
-    single = np.exp(lift - highest)
-    total = np.vecdot(repeats, single)[:, np.newaxis]
-    alone = np.vecdot(repeats, logs[:, 0])[:, np.newaxis] + highest + np.log(total / k) + np.log(one_hot)
-    single /= total
+    holder = np.exp(lift - highest)
+    total = np.vecdot(repeats, holder)[:, np.newaxis]
+    evidence = np.vecdot(repeats, logs[:, 0])[:, np.newaxis] + highest + np.log(total / priors.k)
+    return evidence + np.log(priors.beliefs.one_hot(priors.k)), holder / total
 
-    top = np.maximum(evidence.max(axis=-1, keepdims=True), alone)
-    chances, chance = np.exp(evidence - top), np.exp(alone - top)
-    total = chances.sum(axis=-1, keepdims=True) + chance
-    chances, chance = chances / total, chance / total
-    chances = np.where(chances > NEGLIGIBLE_PRIOR * chances.max(axis=-1, keepdims=True), chances, 0)
-    used = _columns(np.any(chances > 0, axis=0))
-    weights, f, chances = weights[..., used], f[..., used], chances[:, used]
-    with np.errstate(divide="ignore"):
-        given = chances[:, np.newaxis] / np.where(f >= LEAST_PROBABILITY, f, np.inf)
-        posterior = logs + np.log(weights @ given.mT)
-        for g, j, d, _, of_these in _improbable(weights, logs, f, chances > 0):
-            posterior[g][:, d] = np.logaddexp(posterior[g][:, d], np.log(chances[g, j]) + of_these)
-        posterior[:, 0] = np.logaddexp(posterior[:, 0], np.log(chance * (1 - single)))
-        posterior[:, -1] = np.logaddexp(posterior[:, -1], np.log(chance * single))
-    return np.asarray(posterior - _log_sum(posterior))
+
+def _normalised(evidence: Array, evidence_of_one: Array) -> tuple[Array, Array]:
+    """Give the posterior weights of the priors, negligible ones put to zero, and of one answer holding everything."""
+    top = np.maximum(evidence.max(axis=-1, keepdims=True), evidence_of_one)
+    of_priors, of_one = np.exp(evidence - top), np.exp(evidence_of_one - top)
+    total = of_priors.sum(axis=-1, keepdims=True) + of_one
+    of_priors, of_one = of_priors / total, of_one / total
+    return np.where(of_priors > NEGLIGIBLE_PRIOR * of_priors.max(axis=-1, keepdims=True), of_priors, 0), of_one
 
 
 def _columns(needed: Mask) -> Integers | slice:
@@ -458,17 +490,13 @@ def _improbable(
         yield g, j, d, total[0], terms - np.maximum(total, 2 * LOG_IMPOSSIBLE)
 
 
-def _given_the_sum(
-    believed: Array,
-    weights: Array,
-    theta: Array,
-    logs: Array,
-    likelihood: Array,
-    f: Array,
-    repeats: Array,
-    priors: Dictionary,
-) -> Array:
-    """Give the log-evidence of the priors, with that of the sum of the shares; -inf for priors without hope."""
+def _given_the_sum(believed: Array, there: _OnNodes, repeats: Array, priors: Dictionary) -> Array:
+    """Give the log-evidence of the priors, with that of the sum of the shares; -inf for priors without hope.
+
+    Given the counts, the shares have independent posteriors, so that the density of their sum at one is about normal,
+    with the sums of their means and variances.
+    """
+    theta, weights, logs, likelihood, f = there
     believed = believed - priors.sum_to_one
     divisor = np.maximum(f, LEAST_PROBABILITY)
     log_f = np.log(divisor)

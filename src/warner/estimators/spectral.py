@@ -88,7 +88,7 @@ class Point(NamedTuple):
         return self.n * math.log(max(float(self.growth.max()), 1.0))
 
 
-class Likelihood(Protocol):
+class LikelihoodOfShares(Protocol):
     """Reports whose log-likelihood can be had at any shares."""
 
     def at(self, shares: Array, *, squares: bool = False) -> Point:
@@ -135,15 +135,15 @@ class Blocks:
         return Point(n, value / n, growth / n, curvature / n if squares else None)
 
 
-def climbed(likelihood: Likelihood, start: Array, *, gap: float = 1e-6, passes: int = 1000) -> Fit:
-    """Climb from a distribution to the most likely one.
+def projected_gradients(likelihood: LikelihoodOfShares, start: Array, *, gap: float = 1e-6, passes: int = 1000) -> Fit:
+    """Maximise the likelihood by spectral projected gradients, from a distribution on.
 
     It ends when the certified gap is at most `gap`, when sums of doubles tell no more, or after `passes` passes: look
     at the gap of the result. Its ``steps`` are passes. Whether the maximum is unique is not examined here.
 
     Parameters
     ----------
-    likelihood : Likelihood
+    likelihood : LikelihoodOfShares
         The reports, with the squares of their operators: for instance `Blocks`.
     start : ndarray of shape (k,)
         A distribution; the nearer, the fewer passes. Shares of zero may become positive.
@@ -156,56 +156,87 @@ def climbed(likelihood: Likelihood, start: Array, *, gap: float = 1e-6, passes: 
     --------
     >>> from warner import RandomizedResponse
     >>> survey = RandomizedResponse(["yes", "no"], truth="3/4")
-    >>> fit = climbed(Blocks([(survey.operator(), np.array([40, 60]))]), np.array([0.5, 0.5]))
+    >>> fit = projected_gradients(Blocks([(survey.operator(), np.array([40, 60]))]), np.array([0.5, 0.5]))
     >>> fit.shares.round(6), fit.steps <= 5
     (array([0.3, 0.7]), True)
     """
-    theta, point, used = _begun(likelihood, start, passes)
-    best, summit = theta, point
-    values, gaps = [point.value], [point.gap]
-    metric, length, lengths = _metric(point), 1.0, list[float]()
-    stale = lulls = 0
-    while gaps[-1] > gap and used < passes and lulls < LULLS_AT_ROUNDING:
-        taken = len(gaps)  # steps, with this one
-        due = taken in METRIC_STEPS or taken % METRIC_EVERY == 0 or stale + 1 >= STALE_STEPS
-        direction = projected(theta + length * (point.growth - 1) / metric, metric=metric) - theta
-        floor = min(values[-NONMONOTONE_STEPS:]) - VALUE_ROUNDING * (1 + abs(point.value))
-        tried, ahead, tries = _searched(likelihood, theta, point, direction, floor, squares=due, passes=passes - used)
-        used += tries
-        if ahead is None and used < passes:
-            # No step in this metric is good: take one of EM, which never falls, and begin anew from there.
-            tried = theta * point.growth / (theta @ point.growth)
-            ahead = likelihood.at(tried, squares=True)
-            used, stale, lulls = used + 1, STALE_STEPS - 1, lulls + (tries == 0)
-        if ahead is None:
+    ascent = _Ascent(likelihood, start, passes)
+    while ascent.point.gap > gap and ascent.used < passes and ascent.lulls < LULLS_AT_ROUNDING:
+        step = ascent.projected_step() or ascent.em_step()
+        if step is None:
             break
-        step, change = tried - theta, point.growth - ahead.growth
-        theta, point = tried, ahead
-        values.append(point.value)
-        gaps.append(point.gap)
-        stale += 1
-        if point.gap < summit.gap:
-            best, summit, stale, lulls = theta, point, 0, 0
+        ascent.accept(*step)
+    return ascent.fit()
+
+
+class _Ascent:
+    """An ascent: its shares and their point, the best so far, the metric, and the length of the next step in it.
+
+    `stale` counts steps without a smaller gap; `lulls` counts how often that lasted long at the level of rounding.
+    """
+
+    def __init__(self, likelihood: LikelihoodOfShares, start: Array, passes: int) -> None:
+        self.likelihood, self.passes = likelihood, passes
+        self.shares, self.point, self.used = _begun(likelihood, start, passes)
+        self.best, self.best_point = self.shares, self.point
+        self.values, self.gaps = [self.point.value], [self.point.gap]
+        self.metric, self.length, self.lengths = _metric(self.point), 1.0, list[float]()
+        self.stale = self.lulls = self.tries = 0
+
+    def projected_step(self) -> tuple[Array, Point] | None:
+        """Go along the gradient, then to the nearest distribution; None if no part of this step is good enough."""
+        number = len(self.gaps)
+        due = number in METRIC_STEPS or number % METRIC_EVERY == 0 or self.stale + 1 >= STALE_STEPS
+        target = self.shares + self.length * (self.point.growth - 1) / self.metric
+        direction = projected(target, metric=self.metric) - self.shares
+        floor = min(self.values[-NONMONOTONE_STEPS:]) - VALUE_ROUNDING * (1 + abs(self.point.value))
+        tried, ahead, self.tries = _searched(
+            self.likelihood, self.shares, self.point, direction, floor, squares=due, passes=self.passes - self.used
+        )
+        self.used += self.tries
+        return None if ahead is None else (tried, ahead)
+
+    def em_step(self) -> tuple[Array, Point] | None:
+        """Take a step of EM, which never falls, where none in this metric is good; the metric is then taken anew."""
+        if self.used >= self.passes:
+            return None
+        tried = self.shares * self.point.growth / (self.shares @ self.point.growth)
+        self.used, self.stale, self.lulls = self.used + 1, STALE_STEPS - 1, self.lulls + (self.tries == 0)
+        return tried, self.likelihood.at(tried, squares=True)
+
+    def accept(self, shares: Array, point: Point) -> None:
+        """Go to other shares, and learn from the step how long the next one may be, or take the metric anew."""
+        step, change = shares - self.shares, self.point.growth - point.growth
+        self.shares, self.point = shares, point
+        self.values.append(point.value)
+        self.gaps.append(point.gap)
+        self.stale += 1
+        if point.gap < self.best_point.gap:
+            self.best, self.best_point, self.stale, self.lulls = shares, point, 0, 0
         if point.squares is None:
-            length = _length(step, change, metric, theta > 0, lengths)
-            continue
-        lulls += stale >= STALE_STEPS and summit.gap <= GAP_ROUNDING * point.n
-        metric, length, stale = _metric(point), 1.0, stale % STALE_STEPS
-    return Fit(
-        best,
-        gap=summit.gap,
-        steps=used,
-        history=np.array(gaps),
-        unique=False,
-        log_likelihood=summit.n * summit.value,
-        excess=float(summit.growth.max()) - 1,
-    )
+            self.length = _length(step, change, self.metric, shares > 0, self.lengths)
+        else:
+            self.lulls += self.stale >= STALE_STEPS and self.best_point.gap <= GAP_ROUNDING * point.n
+            self.metric, self.length, self.stale = _metric(point), 1.0, self.stale % STALE_STEPS
+
+    def fit(self) -> Fit:
+        """Give the shares with the smallest gap."""
+        point = self.best_point
+        return Fit(
+            self.best,
+            gap=point.gap,
+            steps=self.used,
+            history=np.array(self.gaps),
+            unique=False,
+            log_likelihood=point.n * point.value,
+            excess=float(point.growth.max()) - 1,
+        )
 
 
-def _begun(likelihood: Likelihood, start: Array, passes: int) -> tuple[Array, Point, int]:
+def _begun(likelihood: LikelihoodOfShares, start: Array, passes: int) -> tuple[Array, Point, int]:
     """Begin at shares, or halfway to equal ones where they all but rule out what was reported.
 
-    Far from the summit D says little about the way there: the first steps are those of EM.
+    Far from the maximum D says little about the way there: the first steps are those of EM.
     """
     theta, point, used = start, likelihood.at(start, squares=True), 1
     if point.growth.max() > start.size:  # which is never so at equal shares, whatever the reports
@@ -226,7 +257,14 @@ def _metric(point: Point) -> Array:
 
 
 def _searched(
-    likelihood: Likelihood, theta: Array, point: Point, direction: Array, floor: float, *, squares: bool, passes: int
+    likelihood: LikelihoodOfShares,
+    theta: Array,
+    point: Point,
+    direction: Array,
+    floor: float,
+    *,
+    squares: bool,
+    passes: int,
 ) -> tuple[Array, Point | None, int]:
     """Go along the direction, by shorter and shorter parts of it, until the log-likelihood rises above the floor."""
     slope = float((point.growth - 1) @ direction)
