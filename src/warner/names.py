@@ -7,6 +7,7 @@ from warner.auditing.findings import Audit
 from warner.designs import (
     Channel,
     ChannelOperator,
+    CutoffResponse,
     HadamardResponse,
     LocalHashing,
     Memo,
@@ -15,8 +16,10 @@ from warner.designs import (
     Product,
     ProjectiveGeometry,
     RandomizedResponse,
+    SquareWave,
     SubsetSelection,
     UnaryEncoding,
+    grid,
     load_design,
 )
 from warner.estimation import Estimate, estimate
@@ -45,6 +48,9 @@ __all__ = [  # noqa: RUF022 - in the order of the walk, not of the alphabet
     "Memoized",
     "Memo",
     "Product",
+    "SquareWave",
+    "CutoffResponse",
+    "grid",
     "OpenDomain",
     "surveys",
     "load_design",

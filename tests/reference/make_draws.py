@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner import Channel, RandomizedResponse, SubsetSelection, UnaryEncoding
+from warner import Channel, CutoffResponse, RandomizedResponse, SquareWave, SubsetSelection, UnaryEncoding, grid
 from warner.designs import (
     MECHANISMS,
     HadamardResponse,
@@ -127,11 +127,20 @@ def sets() -> Iterator[Design]:
     wide = Channel([[0.2, 0.8], [0.7, 0.3]], ["u", "v"], ["u", "v"]).then(RandomizedResponse(["u", "v"], epsilon=1))
     yield Product({"one": quoted, "two": Product([coin, RandomizedResponse(3, odds=(0, 1))]), "three": wide})
     yield Product([Memoized(coin, coin), coin])
+    yield SquareWave(grid(0, 200_000, 1_000), epsilon=1)
+    yield SquareWave(grid(-1, 1, "0.01"), epsilon=2, quantity="mean")
+    yield SquareWave(10**6, epsilon=1)
+    yield SquareWave([SAFE - 40, SAFE - 30, SAFE - 20, SAFE - 10], odds=(2**60 + 1, 2**58), width=1)
+    yield CutoffResponse(grid(0, 200_000, 1_000), epsilon=0.5)
+    yield CutoffResponse([1, 10, 100, 10**15], odds=(3, 1))
+    yield CutoffResponse(["-0.5", "0", "2.25"], epsilon=3)
+    yield Product([SquareWave(5, odds=(3, 1), width=1), CutoffResponse(3, odds=(2, 1))])
 
 
 def designs() -> list[dict[str, Any]]:
     examples = [design.to_dict() for mechanism in MECHANISMS.values() for design in mechanism.examples()]
-    return [*examples, *responses(), *channels(), *(design.to_dict() for design in sets())]
+    gaps = CutoffResponse([0, 1, 5, 20], odds=(3, 1)).to_dict() | {"gaps": ["2", "08", "30"]}  # not in lowest terms
+    return [*examples, *responses(), *channels(), *(design.to_dict() for design in sets()), gaps]
 
 
 # Bytes
@@ -158,7 +167,8 @@ def _edges(fields: dict[str, Any], limit: int) -> list[int]:
         ends = {end // scale for end in ends}
     elif "odds" in fields:
         a, b = map(int, fields["odds"])
-        ends = {a, a + b, a + 2 * b} if math.gcd(a, b) == 1 else set()
+        near = (2 * fields.get("width", 0) + 1) * a
+        ends = {a, a + b, a + 2 * b, near, near + b} if math.gcd(a, b) == 1 else set()
     else:
         ends = set()
     return sorted({end + step for end in ends for step in (-1, 0) if 0 <= end + step < limit})
@@ -230,6 +240,7 @@ def damaged() -> Iterator[tuple[str, Any]]:
     yield from _damaged_channels()
     yield from _damaged_sets()
     yield from _damaged_rounds()
+    yield from _damaged_numbers_on_grids()
 
 
 def _damaged_labels(fine: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -244,7 +255,7 @@ def _damaged_labels(fine: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     yield "NUL in a label", fine | {"domain": ["a", "b\0"]}
     for half in ("\ud83d", "\udca9", "a\udca9\ud83d"):
         yield "half a surrogate pair in a label", fine | {"domain": ["a", half]}
-    for value in ("ab", 2, None, {"size": 2}, {"first": 0}, {"first": 0, "size": 2, "step": 1}):
+    for value in ("ab", 2, None, {"size": 2}, {"first": 0}, {"first": 0, "size": 2, "step": 1}, counted(2) | {"by": 2}):
         yield "a domain that is no list or range", fine | {"domain": value}
     for first, size in (("0", 2), (0, "2"), (0.5, 2), (0, 2.5), (None, 2), (0, None), (True, 2)):
         yield "a range without whole numbers", fine | {"domain": {"first": first, "size": size}}
@@ -263,6 +274,29 @@ def _damaged_numbers(fine: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     yield "odds of 0 : 0", fine | {"odds": ["0", "0"]}
     yield "a sum of 2^320", fine | {"odds": [str(2**320 - 1), "1"]}
     yield "a sum above 2^320", fine | {"domain": counted(1000), "odds": ["1", str(2**319)]}
+
+
+def _damaged_numbers_on_grids() -> Iterator[tuple[str, Any]]:
+    value: Any
+    wave = SquareWave(range(10, 20), odds=(3, 1), width=2).to_dict()
+    cutoff = CutoffResponse([0, 1, 5, 20], odds=(3, 1)).to_dict()
+    for value in (-1, 5, "2", 2.5, None, True, [2]):
+        yield "a width that there cannot be", wave | {"width": value}
+    for value in (["1", "4"], ["1", "4", "15", "1"], ["1", "0", "15"], ["1", 4, "15"], ["1", "-4", "15"], "415", None):
+        yield "gaps that are not a whole number above 0 for each cut-off", cutoff | {"gaps": value}
+    for design in (wave, cutoff):
+        size = 10 if design is wave else 4
+        for step in (0, 1, -2, "2", 2.5, None, True):
+            yield "a step that no grid has", design | {"domain": counted(size) | {"step": step}}
+        yield "a grid that is too long", design | {"domain": counted(size) | {"step": 2**62}}
+        yield "numbers that do not rise", design | {"domain": [*range(1, size), 0]}
+        yield "odds that are even, or favour other answers", design | {"odds": ["1", "1"]}
+        yield "odds that are even, or favour other answers", design | {"odds": ["1", "3"]}
+        yield "numbers that sum to 2^62 or more", design | {"odds": [str(2**62), "1"]}
+        yield "a domain that is damaged", design | {"domain": ["a", "a"]}
+        yield "no odds", {name: value for name, value in design.items() if name != "odds"}
+    yield "reports beyond 64 bits", wave | {"domain": counted(10, 2**63 - 11)}
+    yield "a field of another mechanism", wave | {"gaps": ["1"] * 9}
 
 
 def _damaged_channels() -> Iterator[tuple[str, Any]]:

@@ -44,7 +44,7 @@ def test_nothing_is_needed_and_nothing_runs_at_installation() -> None:
 
 def test_every_exported_name_has_its_type() -> None:
     # What sets.js takes from warner.js is no part of what is promised.
-    inner = {"check", "random", "ratio", "below", "spent", "truthOrLie", "labels", "mechanisms"}
+    inner = {"check", "random", "ratio", "below", "spent", "truthOrLie", "labels", "mechanisms", "wholes"}
     for module in ("warner", "memo", "fingerprint"):
         text, types = ((WEB / f"{module}{end}").read_text(encoding="utf-8") for end in (".js", ".d.ts"))
         names = set(re.findall(r"^export (?:async )?(?:function|const) (\w+)", text, re.MULTILINE))

@@ -162,6 +162,14 @@ MISTAKES = [
     ("sets.js", "[...parts].reverse()", "parts"),
     ("sets.js", "q && r && s && ", ""),
     ("sets.js", 'first.hash === "linear"', "true"),
+    ("sets.js", "u < near ? x", "u <= near ? x"),
+    ("sets.js", "far < x ? 0", "far <= x ? 0"),
+    ("sets.js", "? 0 : 2 * width + 1", "? 0 : 2 * width"),
+    ("sets.js", "first = step ? answers.at(0) - width * step", "first = step ? answers.at(0) - width"),
+    ("sets.js", "end <= u / (a + b)", "end < u / (a + b)"),
+    ("sets.js", "u % (a + b) < a", "u % (a + b) <= a"),
+    ("sets.js", "whole += gap / divisor", "whole += gap"),
+    ("sets.js", "answers.at(i) > answers.at(i - 1)", "true"),
 ]  # fmt: skip
 
 

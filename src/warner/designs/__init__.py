@@ -11,14 +11,18 @@ Its files::
     facts        what a design tells: Symmetry, Readout, Bounds, ChannelOperator
     symmetric    designs whose reports support sets of answers: counts, likelihood and readouts for all of them
     odds         what designs made from odds or epsilon share: constructor, file, summary, the best for an epsilon
+    ordered      what designs for numbers and other ordered answers share: unbiased scores, the nearest answer
     support      what designs with packed bits share
     response     RandomizedResponse
     channel      Channel: any table of probabilities; then, coarsened, restricted
     subset       SubsetSelection
     unary        UnaryEncoding
+    square_wave  SquareWave: numbers near the true one
+    cutoff_response  CutoffResponse: whether a number is at least a random cut-off
     product      Product: several questions at once, each with a device of its own
     tables       tables of probabilities in whole numbers
     forms        how a report is written in a column: a label, bits, or a hash
+    grids        answers that are numbers: grids, and the nearest answer
     labels       labels to positions in the domain, and back
     exact        numbers as written, odds from epsilon, logarithms rounded up
     draws        exact draws from random bytes: uniform numbers, bits with a given probability, sets of a given size
@@ -35,14 +39,17 @@ from typing import TYPE_CHECKING
 
 from warner.designs.channel import Channel
 from warner.designs.contract import Design
+from warner.designs.cutoff_response import CutoffResponse
 from warner.designs.device import FORMAT, Device
 from warner.designs.facts import Bounds, ChannelOperator, Readout, Symmetry
+from warner.designs.grids import grid
 from warner.designs.open.open_domain import OpenDomain
 from warner.designs.product import Product
 from warner.designs.registry import Mechanism, Registry
 from warner.designs.repeated.memo import Memo
 from warner.designs.repeated.memoized import REPEATED_DESIGNS, Memoized
 from warner.designs.response import RandomizedResponse
+from warner.designs.square_wave import SquareWave
 from warner.designs.structured.hadamard import HadamardResponse
 from warner.designs.structured.hashing import LocalHashing
 from warner.designs.structured.projective import ProjectiveGeometry
@@ -66,6 +73,8 @@ MECHANISMS = Registry(
         ProjectiveGeometry,
         Memoized,
         Product,
+        SquareWave,
+        CutoffResponse,
     )
 )
 OPEN: dict[str, type[Device]] = {OpenDomain.mechanism: OpenDomain}  # devices without a list of answers
@@ -77,6 +86,7 @@ __all__ = [
     "Bounds",
     "Channel",
     "ChannelOperator",
+    "CutoffResponse",
     "Design",
     "HadamardResponse",
     "LocalHashing",
@@ -87,12 +97,14 @@ __all__ = [
     "ProjectiveGeometry",
     "RandomizedResponse",
     "Readout",
+    "SquareWave",
     "SubsetSelection",
     "Symmetric",
     "Symmetry",
     "UnaryEncoding",
     "design_from_dict",
     "design_from_json",
+    "grid",
     "listed_design",
     "load_design",
     "load_listed_design",

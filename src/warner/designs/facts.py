@@ -144,10 +144,29 @@ class Prefixes(Sequence[range]):
         return range(place + 1)
 
 
-def sizes_of(sets: Sets) -> Integers:
-    """Give the number of answers in each set."""
+class Fuzzy(Sequence[Any]):
+    r"""Fuzzy sets of answers: rows of memberships, from 0 for an answer outside to 1 for one inside.
+
+    The share of such a set is :math:`\sum_i u_i \theta_i`. A mean of numbers x from a to b is
+    :math:`a + (b - a) \sum_i u_i \theta_i` with :math:`u_i = (x_i - a)/(b - a)`: it is the share of a fuzzy set.
+    """
+
+    def __init__(self, memberships: Array) -> None:
+        self.memberships = memberships
+
+    def __len__(self) -> int:
+        return len(self.memberships)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.memberships[place]
+
+
+def sizes_of(sets: Sets) -> Counts:
+    """Give the number of answers in each set; of a fuzzy set, the sum of the memberships."""
     if isinstance(sets, Prefixes):
         return np.arange(1, len(sets) + 1)
+    if isinstance(sets, Fuzzy):
+        return np.asarray(sets.memberships.sum(axis=-1))
     return np.array([len(members) for members in sets], dtype=np.int64)
 
 
@@ -164,6 +183,8 @@ def summed(values: Counts, sets: Sets) -> Counts:
     """Add up values, of shape (groups, k), over sets of answers."""
     if isinstance(sets, Prefixes):
         return np.asarray(values.cumsum(axis=-1)[..., : len(sets)])
+    if isinstance(sets, Fuzzy):
+        return np.asarray(values @ sets.memberships.T)
     return np.stack([values[:, list(members)].sum(axis=-1) for members in sets], axis=-1)
 
 

@@ -12,6 +12,7 @@ import reprlib
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -217,14 +218,31 @@ def labels_to_json(labels: Labels) -> Any:
 
 
 def labels_from_json(name: str, domain: object) -> Domain:
-    """Read what `labels_to_json` gave; `name` is the field's, for errors."""
-    if isinstance(domain, dict) and domain.keys() == {"first", "size"}:
-        first, size = domain["first"], domain["size"]
-        if type(first) is int and type(size) is int and size >= 0:
-            return range(first, first + size)
+    """Read what `labels_to_json` or `grid_to_json` gave; `name` is the field's, for errors."""
+    if isinstance(domain, dict) and domain.keys() in ({"first", "size"}, {"first", "size", "step"}):
+        first, size, step = domain["first"], domain["size"], domain.get("step", 1)
+        if all(type(number) is int for number in (first, size, step)) and size >= 0 and domain.get("step", 2) > 1:
+            return range(first, first + size * step, step)
     elif isinstance(domain, list):
         return domain
     raise ValueError(f'this design is damaged: {name} must be a list of labels or {{"first": ..., "size": ...}}')
+
+
+def grid_to_json(labels: Labels) -> Any:
+    """Give labels as `labels_to_json` does, and integers that are evenly spaced as first, size and step."""
+    step = step_of(labels)
+    return labels_to_json(labels) if step in {None, 1} else {"first": labels[0], "size": len(labels), "step": step}
+
+
+def step_of(labels: Labels) -> int | None:
+    """Give the step of integers that rise evenly; None for other labels."""
+    if isinstance(labels, range):
+        return 1
+    numbers: Any = labels
+    if isinstance(numbers[0], str):
+        return None
+    step: int = numbers[1] - numbers[0]
+    return step if step > 0 and all(y - x == step for x, y in pairwise(numbers)) else None
 
 
 def listed(what: str, labels: Labels) -> str:

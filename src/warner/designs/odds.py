@@ -12,7 +12,7 @@ from abc import abstractmethod
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
-from warner.designs.contract import revealed
+from warner.designs.contract import Design, revealed
 from warner.designs.exact import TOTAL_LIMIT, odds_as_given, odds_from_epsilon, odds_from_json, whole_number
 from warner.designs.labels import canonical, first_and_last, labels_from_json, labels_to_json, listed
 from warner.designs.symmetric import Symmetric
@@ -34,7 +34,7 @@ class NumberReader(Protocol):
     def __call__(self, name: str, low: int, high: int, highest: str = "") -> Any: ...
 
 
-class OddsDesign(Symmetric):
+class FromOdds(Design):
     """A design that follows from its domain, its odds, and the whole numbers that its mechanism has besides.
 
     Parameters
@@ -54,11 +54,10 @@ class OddsDesign(Symmetric):
 
     needs: ClassVar[str] = "either epsilon or odds"
     fixed_fields: ClassVar[Mapping[str, str]] = {}  # what the file of every such design says
-    each_other: ClassVar[str] = "each other"  # what an answer that is not held is called in the summary
     certain: ClassVar[str] = "that every answer outside its set is not the truth"  # what a report tells if b is 0
 
     def __init__(
-        self, domain: Domain, *, epsilon: Number | None = None, odds: Odds | None = None, **numbers: Number | None
+        self, domain: Domain, *, epsilon: Number | None = None, odds: Odds | None = None, **numbers: Any
     ) -> None:
         if (epsilon is None) == (odds is None):
             got = "none of them" if epsilon is None else "both"
@@ -70,7 +69,8 @@ class OddsDesign(Symmetric):
 
         labels = canonical(domain)
         k = len(labels)
-        self._set(domain=labels, **self._best(k, epsilon=epsilon, odds=odds, **self._numbers(k, given)))
+        choices = numbers | self._numbers(k, given)
+        self._set(domain=labels, **self._best(k, epsilon=epsilon, odds=odds, **choices))
         self._check()
 
     # What a mechanism tells
@@ -91,10 +91,6 @@ class OddsDesign(Symmetric):
     def _kept(self) -> dict[str, Any]:
         """Give what `with_epsilon` keeps besides the domain."""
         return {}
-
-    @abstractmethod
-    def _opening(self) -> str:
-        """Begin the summary: all that comes before the number of answers."""
 
     @abstractmethod
     def _happens(self) -> str:
@@ -145,12 +141,6 @@ class OddsDesign(Symmetric):
         numbers = cls._numbers(len(labels), partial(_number_from_json, fields))
         return cls._of(domain=labels, odds=odds_as_given(odds_from_json(fields["odds"])), **numbers)
 
-    def summary(self) -> str:
-        return (
-            f"{self._opening()} {self.k} answers ({first_and_last(self.domain)}): truth {self.p:.4g}, "
-            f"{self.each_other} {self.q:.4g}, epsilon {self.shown_epsilon()}"
-        )
-
     def sentences(self) -> tuple[str, ...]:
         return (
             listed("answers", self.domain),
@@ -161,6 +151,22 @@ class OddsDesign(Symmetric):
 
     def _reveals(self) -> str:
         return revealed(self) if self.odds[1] else f"What a report reveals: {self.certain} (epsilon inf)."
+
+
+class OddsDesign(FromOdds, Symmetric):
+    """A design made from odds whose reports support sets of answers."""
+
+    each_other: ClassVar[str] = "each other"  # what an answer that is not held is called in the summary
+
+    @abstractmethod
+    def _opening(self) -> str:
+        """Begin the summary: all that comes before the number of answers."""
+
+    def summary(self) -> str:
+        return (
+            f"{self._opening()} {self.k} answers ({first_and_last(self.domain)}): truth {self.p:.4g}, "
+            f"{self.each_other} {self.q:.4g}, epsilon {self.shown_epsilon()}"
+        )
 
 
 def _number_from_json(fields: Document, name: str, low: int, high: int, highest: str = "") -> int:

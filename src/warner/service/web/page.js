@@ -224,6 +224,18 @@ function law(json, { answers, reports }) {
     const truth = first.of(0, 0) * second.of(0, 0) + (answers.size - 1) * first.of(0, 1) * second.of(0, 1);
     return { of: (x, y) => (x === y ? truth : (1 - truth) / (answers.size - 1)), symmetric: true };
   }
+  if (json.mechanism === "square wave") {
+    const [near, far] = json.odds.map(Number);
+    const total = (2 * json.width + 1) * near + (answers.size - 1) * far;
+    return { of: (x, y) => (y >= x && y <= x + 2 * json.width ? near : far) / total };
+  }
+  if (json.mechanism === "cutoff response") {
+    const all = json.gaps.reduce((sum, gap) => sum + Number(gap), 0);
+    const before = (y) => Math.floor(y / 2); // answers below the cut-off of a report, but for one
+    const told = (x, y) => x > before(y) === (y % 2 === 1);
+    const truth = share(json.odds[0], `${BigInt(json.odds[0]) + BigInt(json.odds[1])}`);
+    return { of: (x, y) => ((told(x, y) ? truth : 1 - truth) * Number(json.gaps[before(y)])) / all };
+  }
   if (json.mechanism === "product") {
     const parts = json.designs.map((part) => law(part, design(part)));
     const of = (x, y) => {

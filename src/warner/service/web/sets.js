@@ -1,7 +1,7 @@
 // All mechanisms beside randomized response and channels: importing this file makes them known to warner.js.
 // Their laws and draws are those of docs/formats.md. MIT.
 
-import { below, check, design, labels, mechanisms, random, ratio, spent, truthOrLie, uniform } from "./warner.js";
+import { below, check, design, labels, mechanisms, random, ratio, spent, truthOrLie, uniform, wholes } from "./warner.js";
 
 const whole = (name, number, low, high) =>
   check(
@@ -368,6 +368,65 @@ function questions({ questions, designs }) {
   return { answers, reports, epsilon, draw };
 }
 
+// Numbers on a grid, and other answers in an order
+
+const ascending = (answers) => {
+  const rises = (i) => typeof answers.at(i) === "string" || answers.at(i) > answers.at(i - 1);
+  for (let i = 1; i < answers.size; i++) check(rises(i), "domain must hold numbers in ascending order");
+};
+
+// The step of integers that are evenly spaced; 0 for other labels
+function stepOf(answers) {
+  const step = answers.at(1) - answers.at(0);
+  for (let i = 1; i < answers.size; i++) if (answers.at(i) - answers.at(i - 1) !== step) return 0;
+  return typeof answers.at(0) === "number" ? step : 0;
+}
+
+// Reports up to so many steps beyond either end; as places where answers are no even grid of integers
+function continued(answers, width) {
+  const step = stepOf(answers);
+  const size = answers.size + 2 * width;
+  const first = step ? answers.at(0) - width * step : -width;
+  return labels("reports", { first, size, ...(step > 1 && { step }) });
+}
+
+function squareWave({ domain, odds, width }) {
+  const answers = labels("domain", domain);
+  const k = answers.size;
+  ascending(answers);
+  whole("width", width, 0, Math.floor((k - 2) / 2));
+  const [a, b] = oddsOf(odds);
+  const near = a * BigInt(2 * width + 1);
+  const total = near + b * BigInt(k - 1);
+  below(62n, total);
+  const draw = (x, bytes) => {
+    const u = uniform(total, bytes);
+    const far = Number((u < near ? 0n : u - near) / (b || 1n));
+    return u < near ? x + Number(u / a) : far + (far < x ? 0 : 2 * width + 1);
+  };
+  return { answers, reports: continued(answers, width), epsilon: spent(b, a), draw };
+}
+
+function cutoffResponse({ domain, odds, gaps }) {
+  const answers = labels("domain", domain);
+  ascending(answers);
+  const [a, b] = oddsOf(odds);
+  const given = wholes("gaps", gaps, answers.size - 1);
+  const divisor = given.reduce(gcd);
+  check(given.every((gap) => gap), "gaps must be above 0");
+  let whole = 0n;
+  const ends = given.map((gap) => (whole += gap / divisor));
+  const total = whole * (a + b);
+  below(62n, total);
+  const list = ends.flatMap((_, i) => [`< ${answers.at(i + 1)}`, `>= ${answers.at(i + 1)}`]);
+  const draw = (x, bytes) => {
+    const u = uniform(total, bytes);
+    const before = ends.filter((end) => end <= u / (a + b)).length;
+    return 2 * before + Number(x > before === u % (a + b) < a);
+  };
+  return { answers, reports: labels("reports", list), epsilon: spent(b, a), draw };
+}
+
 for (const [name, ...read] of [
   ["subset selection", subset, ["domain", "odds", "size"], []],
   ["unary encoding", unary, ["domain", "one", "zero"], []],
@@ -376,5 +435,7 @@ for (const [name, ...read] of [
   ["projective geometry response", projective, ["domain", "odds", "field", "dimension"], []],
   ["memoized", memoized, ["first", "second"], []],
   ["product", questions, ["questions", "designs"], []],
+  ["square wave", squareWave, ["domain", "odds", "width"], []],
+  ["cutoff response", cutoffResponse, ["domain", "odds", "gaps"], []],
 ])
   mechanisms.set(name, read);

@@ -23,7 +23,7 @@ export function uniform(total, bytes = random) {
 
 const gcd = (a, b) => (b ? gcd(b, a % b) : a);
 
-function wholes(name, json, size) {
+export function wholes(name, json, size) {
   const whole = (text) => typeof text === "string" && /^\d{1,99}$/.test(text);
   check(Array.isArray(json) && json.length === size && json.every(whole), `${name} must be ${size} decimal strings`);
   return json.map(BigInt);
@@ -59,10 +59,11 @@ export function labels(name, json) {
     check(list.length === json.length && list.length > 1 && (list.every(text) || list.every(safe)), rule);
     return { size: list.length, at: (i) => list[i], indexOf: (label) => places.get(label) ?? -1 };
   }
-  const { first, size, ...more } = json ?? {};
-  check([first, size, first + (size - 1)].every(safe) && size > 1 && !Object.keys(more).length, rule);
-  const place = (label) => (safe(label) && label >= first && label - first < size ? label - first : -1);
-  return { size, at: (i) => first + i, indexOf: place };
+  const { first, size, step = 1, ...more } = json ?? {};
+  const last = first + step * (size - 1);
+  check([first, size, step, last].every(safe) && size > 1 && json.step !== 1 && step > 0 && !Object.keys(more).length, rule);
+  const place = (label) => (safe(label) && label >= first && label <= last ? (label - first) / step : -1);
+  return { size, at: (i) => first + step * i, indexOf: (label) => (safe(place(label)) ? place(label) : -1) };
 }
 
 function response({ domain, odds }) {

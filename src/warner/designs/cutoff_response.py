@@ -1,0 +1,333 @@
+r"""Cut-off response: chance draws a cut-off, "is it at least t?" is asked, and the yes or no is randomized.
+
+The cut-off is the answer t = 1 ... K - 1 with probability :math:`g_t/G`, where the whole numbers g are the gaps
+between neighbouring answers and G is their sum; the yes or no goes through Warner's randomized response with odds
+a : b. The report is the cut-off together with the yes or no:
+
+.. math:: P((t, \text{yes}) \mid i) = \frac{g_t}{G} \cdot \frac{a \text{ if } i \ge t, \text{ else } b}{a + b},
+   \qquad \varepsilon = \ln(a/b).
+
+**The mean is binomial.** Over all cut-offs, a yes has the probability
+:math:`q + (p - q)(x_i - x_0)/(x_{K-1} - x_0)` with :math:`p = a/(a+b)` and :math:`q = b/(a+b)`, which is linear in the
+number x. So the number of yeses is binomial in the mean, whatever the distribution, and its interval exact for every
+number of people. Without the cut-off this is the mechanism of Duchi, Jordan and Wainwright [1]_ for a mean, and
+Microsoft's 1BitMean [2]_; the cut-off is noise, spends nothing, and tells the distribution as well [3]_.
+
+A worked number: the answers 0, 1, 5 and 20 have the gaps 1, 4 and 15, so that the cut-offs 1, 5 and 20 have the
+probabilities 1/20, 4/20 and 15/20. At odds 3 : 1 somebody with the answer 5 says yes with probability
+5/20 · 3/4 + 15/20 · 1/4 = 3/8, which is 1/4 + 1/2 · 5/20.
+
+The draw: one uniform whole number u below G (a + b). The cut-off is the gap into which :math:`\lfloor u/(a+b) \rfloor`
+falls; the truth is told if u mod (a + b) is below a.
+
+References
+----------
+.. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Local privacy and statistical minimax rates", FOCS 2013.
+.. [2] B. Ding, J. Kulkarni, S. Yekhanin, "Collecting telemetry data privately", NeurIPS 2017.
+.. [3] Y. Liu, Q. Hu, L. Kong, "Tuning-free estimation and inference of cumulative distribution function under local
+   differential privacy", ICML 2024.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from warner.designs.channel import Channel
+from warner.designs.contract import LARGEST_CHANNEL
+from warner.designs.draws import REPORTS_AT_ONCE, uniform
+from warner.designs.exact import is_decimal, odds_as_given, odds_from_json
+from warner.designs.facts import Bounds, ChannelOperator
+from warner.designs.grids import is_numeric, numbers_of, refuse_unordered
+from warner.designs.labels import canonical, first_and_last, labels_from_json
+from warner.designs.odds import odds_or_epsilon, refuse_odds
+from warner.designs.ordered import Binomial, OrderedDesign
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warner.arrays import Array, Counts, Integers
+    from warner.designs.draws import RandomBytes
+    from warner.designs.exact import Number, Odds
+    from warner.designs.labels import Domain, Labels
+    from warner.documents import Document
+
+LINEAR = 1e-12  # how nearly memberships must be those of the mean
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class CutoffResponse(OrderedDesign):
+    """Ask whether the number is at least a cut-off that chance draws, and randomize the yes or no.
+
+    The interval of the mean is exact for any number of people, and the device can be worked by hand, with a card that
+    shows the cut-off and a die.
+
+    Parameters
+    ----------
+    domain : int or sequence of str or of int
+        The possible answers in ascending order, such as ``warner.grid(0, 200_000, 1_000)``; or their number K. The
+        bounds must be known before anybody answers.
+    epsilon : number, optional
+        The most that one report may reveal, in nats, from 1e-9 to 40. The design never spends more.
+    odds : pair of numbers or str, optional
+        Instead of epsilon: how much likelier the truth about the cut-off is than its opposite, ``(a, b)`` with a > b.
+    gaps : sequence of int, optional
+        How likely each cut-off is, in whole numbers: K - 1 of them. If not given, the distances between the answers if
+        these are numbers, so that the mean is binomial; otherwise all cut-offs are equally likely.
+
+    Attributes
+    ----------
+    domain : tuple or range
+        The labels; consecutive integers are held as a range.
+    odds : tuple of int
+        ``(a, b)`` in lowest terms.
+    gaps : tuple of int
+        In lowest terms.
+
+    Examples
+    --------
+    >>> CutoffResponse([0, 1, 5, 20], odds=(3, 1))
+    <CutoffResponse among 4 answers (0, 1, 5, 20): truth 0.75, epsilon 1.099>
+    >>> CutoffResponse([0, 1, 5, 20], odds=(3, 1)).columns
+    ('< 1', '>= 1', '< 5', '>= 5', '< 20', '>= 20')
+    """
+
+    domain: Labels
+    odds: tuple[int, int]
+    gaps: tuple[int, ...]
+
+    mechanism = "cutoff response"
+    parameters = ("epsilon", "odds")
+    field_names = frozenset({"domain", "odds", "gaps"})
+    certain = "on which side of its cut-off the answer lies"
+
+    def __init__(
+        self,
+        domain: Domain,
+        *,
+        epsilon: Number | None = None,
+        odds: Odds | None = None,
+        gaps: Sequence[int] | None = None,
+    ) -> None:
+        labels = canonical(domain)
+        refuse_unordered(labels)
+        super().__init__(labels, epsilon=epsilon, odds=odds, gaps=_gaps(labels) if gaps is None else _reduced(gaps))
+
+    @classmethod
+    def _best(
+        cls, k: int, *, gaps: tuple[int, ...], epsilon: Number | None = None, odds: Odds | None = None
+    ) -> dict[str, Any]:
+        whole = sum(gaps)
+        return {"odds": odds_or_epsilon(odds, epsilon, k, lambda a, b: whole * (a + b)), "gaps": gaps}
+
+    def _check(self) -> None:
+        super()._check()
+        if len(self.gaps) != self.k - 1 or min(self.gaps) < 1:
+            raise ValueError(
+                f"gaps must be {self.k - 1} whole numbers above 0, one for each answer after the first, but got "
+                f"{len(self.gaps)}, the least of them {min(self.gaps, default=0)}"
+            )
+        refuse_odds(*self.odds, self.total)
+
+    def _kept(self) -> dict[str, Any]:
+        return {"gaps": self.gaps}
+
+    @property
+    def total(self) -> int:
+        """The number of equally likely draws that decide one report, G (a + b)."""
+        return self._whole * sum(self.odds)
+
+    @cached_property
+    def _whole(self) -> int:
+        return sum(self.gaps)
+
+    @property
+    def p(self) -> float:
+        """The probability that the truth about the cut-off is told."""
+        return self.odds[0] / sum(self.odds)
+
+    @property
+    def q(self) -> float:
+        """The probability that its opposite is told."""
+        return self.odds[1] / sum(self.odds)
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The reports, a no and a yes for each cut-off: ``< 5`` and ``>= 5``."""
+        return tuple(f"{sign} {label}" for label in self.domain[1:] for sign in ("<", ">="))
+
+    @property
+    def draws(self) -> tuple[int, ...]:
+        """One number below G (a + b)."""
+        return (self.total,)
+
+    @classmethod
+    def examples(cls) -> tuple[CutoffResponse, ...]:
+        """Give designs with equal and unequal gaps, for texts, for two answers, and without noise."""
+        return (
+            cls(4, odds=(3, 1)),
+            cls([0, 1, 5, 20], odds=(2, 1)),
+            cls(["low", "middle", "high"], odds=(5, 2)),
+            cls([0, 1000], odds=(3, 1)),
+            cls(["0.5", "1.0", "2.0"], odds=(1, 0)),
+        )
+
+    @cached_property
+    def _chances(self) -> Array:
+        """The probability of each cut-off."""
+        return np.array([gap / self._whole for gap in self.gaps])
+
+    def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
+        """Draw one report for each answer, as the place among the columns: one whole number decides."""
+        a, both = self.odds[0], np.uint64(sum(self.odds))
+        ends = np.cumsum(np.array(self.gaps, dtype=np.int64))
+        reports = np.empty_like(answers)
+        for start in range(0, answers.size, REPORTS_AT_ONCE):
+            truth = answers[start : start + REPORTS_AT_ONCE]
+            drawn = uniform(truth.size, self.total, random_bytes)
+            gap = drawn // both
+            told = drawn - gap * both < np.uint64(a)
+            before = ends.searchsorted(gap.astype(np.int64), side="right")  # the cut-off is the answer after these
+            reports[start : start + REPORTS_AT_ONCE] = 2 * before + ((truth > before) == told)
+        return reports
+
+    def operator(self, reports: Counts | None = None) -> ChannelOperator:
+        """Give the products in O(K), by running sums over the answers from each cut-off on."""
+        p, q, k, chances = self.p, self.q, self.k, self._chances
+        columns = 2 * (k - 1)
+
+        def forward(x: Array) -> Array:
+            running = np.asarray(x, dtype=np.float64).cumsum(axis=-1)
+            everybody = running[..., -1:]
+            above = everybody - running[..., :-1]
+            table = np.empty((*above.shape[:-1], columns))
+            table[..., 1::2] = chances * (q * everybody + (p - q) * above)
+            table[..., 0::2] = chances * (p * everybody - (p - q) * above)
+            return table if reports is None else table[..., reports]
+
+        def placed(v: Array) -> Array:
+            if reports is None:
+                return np.asarray(v, dtype=np.float64)
+            sums = np.zeros((*np.shape(v)[:-1], columns))
+            np.add.at(sums.T, reports, np.asarray(v).T)
+            return sums
+
+        def from_cutoffs(steps: Array) -> Array:
+            sums = np.zeros((*steps.shape[:-1], k))
+            np.cumsum(steps, axis=-1, out=sums[..., 1:])
+            return sums
+
+        def adjoint(v: Array) -> Array:
+            v = placed(v)
+            yes, no = chances * v[..., 1::2], chances * v[..., 0::2]
+            return np.asarray((q * yes + p * no).sum(axis=-1, keepdims=True) + (p - q) * from_cutoffs(yes - no))
+
+        def squares(v: Array) -> Array:
+            # From the least entry of a yes, and the most of a no: both are those of answers below the cut-off.
+            v = placed(v)
+            return from_cutoffs(((p - q) * chances) ** 2 * (v[..., 1::2] + v[..., 0::2]))
+
+        return ChannelOperator(
+            (k, columns if reports is None else len(reports)),
+            forward,
+            adjoint,
+            (lambda: forward(np.eye(k))) if k <= LARGEST_CHANNEL else None,
+            squares,
+        )
+
+    def bounds(self) -> Bounds:
+        """Every cut-off comes with both answers, whatever the number is."""
+        chances = np.repeat(self._chances, 2)
+        return Bounds(chances * self.q, chances * self.p)
+
+    def as_channel(self) -> Channel:
+        if self.k > LARGEST_CHANNEL:
+            raise ValueError(
+                f"the design must have at most {LARGEST_CHANNEL} answers to be written as a matrix, but got {self.k:,}"
+            )
+        (a, b), gaps = self.odds, np.array(self.gaps, dtype=np.int64)
+        above = np.arange(self.k)[:, np.newaxis] > np.arange(self.k - 1)
+        weights = np.stack([np.where(above, b, a) * gaps, np.where(above, a, b) * gaps], axis=-1)
+        return Channel.of_weights(self.domain, self.columns, weights.reshape(self.k, -1), self.total)
+
+    # How sums of shares show
+
+    def _scores(self, memberships: Array) -> Array:
+        r"""Score a cut-off by what the sum gains there, and by its yes or no against what is expected.
+
+        .. math:: \sum_i u_i \theta_i = u_0 + \sum_t (u_t - u_{t-1}) P(X \ge t),
+
+        and :math:`P(X \ge t)` shows in the yeses with this cut-off. What is expected are yeses among people for whom
+        all answers are equally common: then these scores have the least variance of all unbiased ones.
+        """
+        p, q = self.p, self.q
+        steps = np.diff(memberships, axis=1) / (self._chances * (p - q))
+        expected = q + (p - q) * (1 - np.arange(1, self.k) / self.k)
+        scores = np.empty((len(memberships), 2 * (self.k - 1)))
+        scores[:, 1::2] = steps * (1 - expected)
+        scores[:, 0::2] = -steps * expected
+        return np.asarray(scores + memberships.mean(axis=1, keepdims=True))
+
+    def _binomial(self, membership: Array) -> Binomial | None:
+        """Give all yeses where the memberships are those of the mean, from 0 to 1, or all noes if from 1 to 0."""
+        mean = np.append(0.0, self._chances.cumsum())
+        for says, line in ((1, mean), (0, 1 - mean)):
+            if np.abs(membership - line).max() <= LINEAR:
+                return Binomial(np.arange(2 * (self.k - 1)) % 2 == says, self.q, self.p - self.q)
+        return None
+
+    # Words and files
+
+    def _happens(self) -> str:
+        return (
+            "chance draws a cut-off among the answers after the first, and the question becomes whether the number is "
+            f"at least that. With probability {self.p:.4g} the truth of this is reported, and its opposite otherwise, "
+            "always together with the cut-off."
+        )
+
+    def _deniable(self) -> str:
+        k, p = self.k, self.p
+        # A yes to the highest cut-off, which one answer makes likelier, and a no to the lowest.
+        surest = 100 * p / (p + (k - 1) * self.q)
+        return f"no report makes it more than {surest:.3g} % sure that a single answer is held."
+
+    def summary(self) -> str:
+        return (
+            f"CutoffResponse among {self.k} answers ({first_and_last(self.domain)}): truth {self.p:.4g}, epsilon "
+            f"{self.shown_epsilon()}"
+        )
+
+    def fields(self) -> Document:
+        """Give domain, odds and gaps, whole numbers as decimal strings."""
+        return super().fields() | {"gaps": [str(gap) for gap in self.gaps]}
+
+    @classmethod
+    def from_fields(cls, fields: Document) -> Self:
+        gaps = fields["gaps"]
+        if not isinstance(gaps, list) or not all(map(is_decimal, gaps)):
+            raise ValueError("this design is damaged: gaps must be whole numbers as decimal strings")
+        whole = [int(gap) for gap in gaps]
+        if not whole or min(whole) < 1:
+            raise ValueError("this design is damaged: gaps must be above 0")
+        labels = canonical(labels_from_json("domain", fields["domain"]))
+        return cls._of(domain=labels, odds=odds_as_given(odds_from_json(fields["odds"])), gaps=_reduced(whole))
+
+
+def _gaps(labels: Labels) -> tuple[int, ...]:
+    """Give the distances between neighbours in lowest terms; all equal where answers are no numbers."""
+    if isinstance(labels, range) or not is_numeric(labels):
+        return (1,) * (len(labels) - 1)
+    numbers = numbers_of(labels)
+    gaps = [after - before for before, after in pairwise(numbers)]
+    scale = math.lcm(*(gap.denominator for gap in gaps))
+    return _reduced([int(gap * scale) for gap in gaps])
+
+
+def _reduced(gaps: Sequence[int]) -> tuple[int, ...]:
+    divisor = math.gcd(*gaps) or 1
+    return tuple(int(gap) // divisor for gap in gaps)

@@ -1,0 +1,188 @@
+r"""Designs for answers in an order, such as numbers, whose reports score every sum of shares without bias.
+
+Every report j has a score :math:`s_j` with :math:`\sum_j C_{ij} s_j = u_i` for each answer i. Then the mean of the
+scores of all reports is unbiased for :math:`\sum_i u_i \theta_i`, whatever the shares are: the share of a set, where u
+is 1 inside and 0 outside, or a mean, which is the share of a fuzzy set. A mechanism tells the scores, and which reports
+are binomial in a sum; what follows from these stands here. Its variance per report is
+
+.. math:: \sum_j \mu_j s_j^2 - \Big(\sum_i u_i \theta_i\Big)^2,
+
+of people drawn from a population, and :math:`\sum_j \mu_j s_j^2 - \sum_i u_i^2 \theta_i` among these very people.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from warner.designs.facts import Fuzzy, Prefixes, Readout
+from warner.designs.grids import nearest, refuse_unordered
+from warner.designs.labels import grid_to_json
+from warner.designs.odds import FromOdds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from warner.arrays import Array, Counts, Integers, Mask, Sets, Size
+    from warner.designs.exact import Number
+    from warner.designs.labels import Domain
+    from warner.documents import Document
+
+AT_ONCE = 2**22  # scores that are held at a time
+
+
+class Binomial(NamedTuple):
+    """Reports whose number is binomial in a sum of shares: which, and their probability at 0, and what 1 adds to it."""
+
+    reports: Mask
+    base: float
+    gain: float
+
+
+class OrderedDesign(FromOdds):
+    """A design made from odds for answers in an order."""
+
+    ordered: ClassVar[bool] = True
+
+    def nearest(self, numbers: Any) -> Any:
+        """Give the possible answer that is nearest to each number: halves upwards, those beyond the ends at the ends.
+
+        In exact arithmetic, on the respondent's side: it spends nothing. One number gives one answer, a list a list and
+        an array an array; what is missing stays missing.
+        """
+        return nearest(self.domain, numbers)
+
+    @property
+    def ratio(self) -> tuple[int, int]:
+        """The smaller and the larger of the odds."""
+        a, b = self.odds
+        return b, a
+
+    @classmethod
+    def for_epsilon(cls, domain: Domain, epsilon: Number) -> Self | None:  # type: ignore[override]
+        """Give none: it is not compared with designs for answers without an order, by the precision of shares."""
+        return None
+
+    # What a mechanism tells
+
+    @abstractmethod
+    def _scores(self, memberships: Array) -> Array:
+        """Give the unbiased scores of all reports for each row of memberships, as rows."""
+
+    def _binomial(self, membership: Array) -> Binomial | None:
+        """Give reports whose number is binomial in the sum with these memberships; None if there are none."""
+        return None
+
+    # What follows from it
+
+    def _check(self) -> None:
+        if isinstance(self.domain[0], int):
+            refuse_unordered(self.domain)
+
+    def fields(self) -> Document:
+        """Give domain, odds and numbers; integers that are evenly spaced as first, size and step."""
+        return super().fields() | {"domain": grid_to_json(self.domain)}
+
+    def simulate(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw histograms of n people who are a sample of a population: multinomial."""
+        reported = self.operator().forward(np.asarray(shares, dtype=np.float64))
+        return rng.multinomial(n, reported / reported.sum(), size=size)
+
+    def simulate_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw histograms of these very people: those with the same answer are multinomial."""
+        shape = () if size is None else size if isinstance(size, tuple) else (int(size),)
+        total = np.zeros((*shape, len(self.columns)), dtype=np.int64)
+        for answer in np.flatnonzero(people).tolist():
+            row = self.operator().forward((np.arange(self.k) == answer).astype(np.float64))
+            total += rng.multinomial(people[answer], row / row.sum(), size=size)
+        return total
+
+    def undone(self, observed: Array) -> Array:
+        return np.asarray(
+            np.concatenate([observed @ self._scores(rows).T for rows in self._memberships(None)], axis=-1)
+        )
+
+    def identified(self) -> Mask:
+        return np.ones(self.k, dtype=bool)
+
+    def leverage(self) -> float:
+        return max(float(np.ptp(self._scores(rows), axis=1).max()) for rows in self._memberships(None))
+
+    def _memberships(self, sets: Sets | None) -> Iterator[Array]:
+        """Give memberships of all answers in each set, a row each, some rows at a time; of each answer if None."""
+        number = self.k if sets is None else len(sets)
+        step = max(1, AT_ONCE // self.k)
+        for start in range(0, number, step):
+            yield memberships(sets, self.k, slice(start, min(start + step, number)))
+
+    def readout(
+        self,
+        counts: Counts,
+        n: Array,
+        sets: Sets | None = None,
+        *,
+        minus: Sets | None = None,
+        target: str = "population",
+        histogram: Counts | None = None,
+    ) -> Readout:
+        """Say how shares show: in a binomial count where there is one, else in the mean of scores."""
+        parts = [
+            self._part(counts, n, rows, target, fuzzy=isinstance(sets, Fuzzy), apart=minus is not None)
+            for rows in self._differences(sets, minus)
+        ]
+        count, base, gain, exact_, error, least, most = (
+            np.concatenate([part[place] for part in parts], axis=-1) for place in range(7)
+        )
+        return Readout(count, n, base, gain, exact_, error, None if minus is not None else (least, most))
+
+    def _differences(self, sets: Sets | None, minus: Sets | None) -> Iterator[Array]:
+        if minus is None:
+            yield from self._memberships(sets)
+        else:
+            for first, second in zip(self._memberships(sets), self._memberships(minus), strict=True):
+                yield first - second
+
+    def _part(
+        self, counts: Counts, n: Array, rows: Array, target: str, *, fuzzy: bool, apart: bool
+    ) -> tuple[Array, ...]:
+        """Give what a readout holds, of some sets: count, base, gain, exact, error, and the least and most score."""
+        scores = self._scores(rows)
+        count = np.asarray(counts @ scores.T, dtype=np.float64)
+        # One report more, of all kinds alike, or kinds that were never seen would count as impossible. Half a report of
+        # each would be far too much: there may be more kinds than reports.
+        seen = (counts + 1 / counts.shape[-1]) / (n + 1)
+        second, first = seen @ (scores**2).T, seen @ scores.T
+        known = first**2
+        if target != "population":  # the scores vary around u_i, given the answer i
+            squares = rows**2
+            known = seen @ (self._scores(squares) if fuzzy or apart else scores).T
+            # The mean of u^2 is between that of the best guess of its range, and the square of the mean of u.
+            known = np.clip(known, np.minimum(np.clip(first, rows.min(axis=1), rows.max(axis=1)) ** 2, 1), 1)
+        error = np.sqrt(np.maximum(second - known, 0) / n)
+        base, gain = np.zeros(len(rows)), np.ones(len(rows))
+        binomials = [None] * len(rows) if apart else [self._binomial(row) for row in rows]
+        if fuzzy and target != "population":  # how many of these very people are counted is no binomial sum then
+            binomials = [None] * len(rows)
+        exact_ = np.array([known is not None for known in binomials], dtype=bool)
+        for place, found in enumerate(binomials):
+            if found is not None:
+                count[:, place] = counts[:, found.reports].sum(axis=-1)
+                base[place], gain[place] = found.base, found.gain
+        return count, base, gain, exact_, error, scores.min(axis=1), scores.max(axis=1)
+
+
+def memberships(sets: Sets | None, k: int, part: slice) -> Array:
+    """Write some sets as rows of memberships: 1 for an answer inside and 0 outside, or between in a fuzzy set."""
+    places = np.arange(part.start, part.stop)[:, np.newaxis]
+    if sets is None:
+        return np.asarray(np.arange(k) == places, dtype=np.float64)
+    if isinstance(sets, Prefixes):
+        return np.asarray(np.arange(k) <= places, dtype=np.float64)
+    if isinstance(sets, Fuzzy):
+        return np.asarray(sets.memberships[part])
+    rows = np.zeros((part.stop - part.start, k))
+    for row, members in zip(rows, sets[part], strict=True):
+        row[list(members)] = 1
+    return rows

@@ -1,0 +1,205 @@
+"""The square wave: its table by hand, its scores exactly, its widths as published."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from references import reference
+from warner import CutoffResponse, RandomizedResponse, SquareWave, Tally, estimate, grid
+from warner.designs import design_from_dict
+from warner.designs.contract import LARGEST_CHANNEL
+from warner.designs.facts import Fuzzy, Prefixes
+from warner.designs.square_wave import best_width, mean_variance
+
+NUMBERS = reference("numbers")
+
+
+def row(design: SquareWave, answer: int) -> list[Fraction]:
+    """Give the law of a report, written as its definition."""
+    (a, b), w = design.odds, design.width
+    places = range(-w, design.k + w)
+    return [Fraction(a if abs(answer - j) <= w else b, design.total) for j in places]
+
+
+@pytest.mark.parametrize("case", NUMBERS["designs"], ids=lambda case: str(case["design"])[58:120])
+def test_tables_of_small_designs(case: dict[str, Any]) -> None:
+    design = design_from_dict(case["design"])
+    assert [str(column) for column in design.columns] == case["columns"]
+    table = design.as_channel()
+    assert table.weights.astype(str).tolist() == case["weights"]
+    assert_allclose(design.epsilon, case["epsilon"], rtol=1e-9)
+
+
+def test_the_worked_number() -> None:
+    design = SquareWave(5, odds=(3, 1), width=1)
+    assert design.total == 13
+    assert row(design, 0) == [Fraction(3, 13)] * 3 + [Fraction(1, 13)] * 4
+    assert_allclose(design.as_channel().channel()[0], np.array([3, 3, 3, 1, 1, 1, 1]) / 13)
+
+
+def test_width_0_is_randomized_response() -> None:
+    wave, response = SquareWave(6, odds=(5, 2), width=0), RandomizedResponse(6, odds=(5, 2))
+    assert wave.as_channel() == response.as_channel()
+    answers = np.arange(6).repeat(200)
+    one, other = (design.draw(answers, np.random.default_rng(1).bytes) for design in (wave, response))
+    assert_array_equal(one, other)
+    counts = np.array([[5, 9, 2, 7, 11, 3]])
+    for sets in (None, [[0, 2]], Prefixes(5)):
+        both = [design.readout(counts, np.array([[37.0]]), sets) for design in (wave, response)]
+        assert_allclose(both[0].share(), both[1].share())
+        assert both[0].exact.all()
+
+
+@pytest.mark.parametrize("design", [SquareWave(9, odds=(3, 1), width=w) for w in range(4)])
+def test_scores_of_polynomials_are_unbiased_and_vary_as_the_formula_says(design: SquareWave) -> None:
+    k, c = design.k, Fraction(design.k - 1, 2)
+    a, b = design.odds
+    places = [Fraction(j) for j in range(-design.width, k + design.width)]
+    near = (a - b) * (2 * design.width + 1)
+    size = len(places)
+    first = [c + (j - c) * Fraction(design.total, near) for j in places]
+    second = [
+        ((j - c) ** 2 * design.total - Fraction(b * size * (size**2 - 1), 12)) / near
+        - Fraction(design.width * (design.width + 1), 3)
+        for j in places
+    ]
+    for answer in range(k):
+        law = row(design, answer)
+        assert sum(p * s for p, s in zip(law, first, strict=True)) == answer
+        assert sum(p * s for p, s in zip(law, second, strict=True)) == (answer - c) ** 2
+        variance = sum(p * s**2 for p, s in zip(law, first, strict=True)) - answer**2
+        assert_allclose(mean_variance(k, design.width, math.log(a / b), float((answer - c) ** 2)), float(variance))
+    x = np.arange(k)
+    rows = np.array([x / (k - 1), ((x - float(c)) / float(c)) ** 2, (x / (k - 1)) ** 2])
+    scores = design._scores(rows)
+    assert_allclose(scores[0] * (k - 1), np.array(first, dtype=float), atol=1e-12)
+    assert_allclose(scores[1] * float(c) ** 2, np.array(second, dtype=float), atol=1e-12)
+    assert_allclose(design.as_channel().channel() @ scores.T, rows.T, atol=1e-12)
+
+
+@pytest.mark.parametrize(("k", "width"), [(5, 1), (9, 0), (9, 3), (30, 4), (31, 14), (40, 19)])
+def test_tiles_score_every_sum_without_bias(k: int, width: int) -> None:
+    design = SquareWave(k, odds=(5, 2), width=width)
+    rows = np.random.default_rng(k).random((7, k))
+    rows[0], rows[1] = 0, np.arange(k) < 3
+    assert_allclose(design.as_channel().channel() @ design._tiled(rows).T, rows.T, atol=1e-10)
+
+
+def test_readouts_beyond_what_a_matrix_can_hold() -> None:
+    k = LARGEST_CHANNEL + 904
+    design = SquareWave(k, epsilon=1)
+    shares = np.exp(-np.arange(k) / 700.0)
+    shares /= shares.sum()
+    reported, n = design.operator().forward(shares), np.array([[1e14]])
+    counts = reported[np.newaxis] * n
+    middle = np.array([np.arange(k) / (k - 1), np.abs(np.arange(k) - 2000) / k])
+    for sets, truth in (
+        (Fuzzy(middle), middle @ shares),
+        ([list(range(1000)), [17]], [shares[:1000].sum(), shares[17]]),
+    ):
+        readout = design.readout(counts, n, sets)
+        assert_allclose(readout.share()[0], truth, atol=1e-8)
+        assert readout.error is not None
+        assert np.isfinite(readout.error).all()
+    assert_allclose(design.undone(reported), shares, atol=1e-8)
+    observed = np.random.default_rng(3).random(len(design.columns))
+    assert_allclose(design.undone(observed)[[7, k - 1]], observed @ design._tiled(np.eye(k)[[7, k - 1]]).T, rtol=1e-6)
+    with pytest.raises(ValueError, match="at most 4096 answers"):
+        design.as_channel()
+
+
+@pytest.mark.parametrize("epsilon", ["0.5", "1", "2", "4"])
+def test_widths_as_published(epsilon: str) -> None:
+    share = NUMBERS["widths"][epsilon]["distribution"]  # Li et al. (2020)
+    assert best_width(10**6, float(epsilon)) == math.floor(share * 10**6 + 1e-3)
+    worst = NUMBERS["worst_case_variance"][epsilon]
+    k = 20_001
+    # A number from -1 to 1 has steps of 2/(K-1).
+    best = best_width(k, float(epsilon), "mean")
+    variance = mean_variance(k, best, float(epsilon), ((k - 1) / 2) ** 2) * (2 / (k - 1)) ** 2
+    assert_allclose(variance, worst["wave_best"], rtol=2e-3)
+    assert_allclose(best / k, worst["wave_best_width"], atol=2e-3)
+
+
+def test_the_piecewise_mechanism_is_a_square_wave() -> None:
+    # Wang et al. (2019), of x from -1 to 1: x^2 / (e^(eps/2) - 1) + (e^(eps/2) + 3) / (3 (e^(eps/2) - 1)^2)
+    k = 20_001
+    for epsilon in (0.5, 1.0, 2.0, 4.0):
+        width = round(k * math.exp(-epsilon / 2) / 2)
+        root = math.exp(epsilon / 2)
+        for x in (0.0, 0.5, 1.0):
+            published = x**2 / (root - 1) + (root + 3) / (3 * (root - 1) ** 2)
+            found = mean_variance(k, width, epsilon, (x * (k - 1) / 2) ** 2) * (2 / (k - 1)) ** 2
+            assert_allclose(found, published, rtol=2e-3)
+
+
+def test_the_best_width_for_a_mean_is_better_than_every_other() -> None:
+    design = SquareWave(40, epsilon=1, quantity="mean")
+    worst = [mean_variance(40, w, 1.0, 19.5**2) for w in range(20)]
+    assert worst[design.width] == min(worst)
+    assert design.width != SquareWave(40, epsilon=1).width
+
+
+def test_another_epsilon_keeps_what_the_width_is_for() -> None:
+    domain = grid(0, 200_000, 1_000)
+    for options in ({"quantity": "mean"}, {"quantity": "distribution"}, {"width": 17}):
+        assert SquareWave(domain, epsilon=1, **options).with_epsilon(2) == SquareWave(domain, epsilon=2, **options)
+
+
+def test_reversing_the_answers_reverses_everything() -> None:
+    design = SquareWave(12, odds=(4, 1), width=3)
+    counts = np.arange(1, 19)[np.newaxis] ** 2
+    n = counts.sum(keepdims=True).astype(float)
+    there, back = design.readout(counts, n), design.readout(counts[:, ::-1], n)
+    assert_allclose(there.share(), back.share()[:, ::-1], atol=1e-12)
+    assert there.error is not None
+    assert back.error is not None
+    assert_allclose(there.error, back.error[:, ::-1], atol=1e-12)
+
+
+def test_reports_are_written_as_numbers_of_the_grid() -> None:
+    assert SquareWave(grid(0, 50, 10), odds=(3, 1), width=2).columns == (-20, -10, 0, 10, 20, 30, 40, 50, 60, 70)
+    assert SquareWave(range(18, 26), odds=(3, 1), width=1).columns == range(17, 27)
+    # Texts, and numbers that are not evenly spaced, by place
+    assert SquareWave(["a", "b", "c", "d"], odds=(3, 1), width=1).columns == range(-1, 5)
+    assert SquareWave([0, 1, 5, 20], odds=(3, 1), width=1).columns == range(-1, 5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "complaint"),
+    [
+        ({"epsilon": 1, "odds": (3, 1)}, TypeError, r"needs either epsilon or odds .*, but got both"),
+        ({}, TypeError, r"needs either epsilon or odds .*, but got none"),
+        ({"epsilon": 1, "width": 5}, ValueError, "width must be a whole number from 0 to 4, but got 5"),
+        ({"epsilon": 1, "width": -1}, ValueError, "width must be a whole number from 0 to 4"),
+        ({"epsilon": 1, "width": 2, "quantity": "mean"}, TypeError, "either width or quantity"),
+        (
+            {"epsilon": 1, "quantity": "median"},
+            ValueError,
+            "quantity must be one of distribution, mean, but got 'median'",
+        ),
+        ({"odds": (1, 3)}, ValueError, "a > b, but got 1 : 3"),
+        ({"odds": (2**62, 1)}, ValueError, "below 2\\^62"),
+        ({"epsilon": float("inf")}, ValueError, "epsilon must be"),
+    ],
+)
+def test_what_cannot_be_is_refused(arguments: Any, error: Any, complaint: str) -> None:
+    with pytest.raises(error, match=complaint):
+        SquareWave(10, **arguments)
+
+
+@pytest.mark.parametrize("mechanism", [SquareWave, CutoffResponse])
+def test_an_estimate_of_a_fine_grid(mechanism: Any) -> None:
+    design = mechanism(grid(0, 200_000, 1_000), epsilon=2)
+    shares = np.exp(-((np.arange(201) - 60) ** 2) / 800)
+    counts = design.simulate(shares / shares.sum(), 20_000, rng=np.random.default_rng(5))
+    result = estimate(Tally(design, counts))
+    assert_allclose(result.shares.sum(), 1)
+    assert result.certificate is not None
+    assert result.certificate.gap <= 1e-6
