@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner import Channel, RandomizedResponse, Tally, metrics
-from warner.inference.binomial import Rates, share_interval
+from warner.inference.binomial import Binomial, share_interval
 from warner.reports.stored import ReportBlock, StoredReports
 
 if TYPE_CHECKING:
@@ -35,13 +35,18 @@ def random_channel(rng: np.random.Generator, answers: int, outputs: int, concent
     return Channel(rng.dirichlet(np.full(outputs, concentration), answers), answers, outputs)
 
 
-def rates(design: Any, size: Any = 1) -> Rates:
-    """Give the rates of reports that name one of `size` answers: each of the others leads there with q a piece."""
-    return Rates(size * design.q, design.p - design.q)
+def rates(design: Any, size: Any = 1) -> tuple[float, float]:
+    """Give base and gain of reports that name one of `size` answers: each of the others leads there with q a piece."""
+    return size * design.q, design.p - design.q
+
+
+def binomial(counts: Any, n: Any, design: Any, size: Any = 1) -> Binomial:
+    """Give the counts of reports that name one of `size` answers, with how they follow its share."""
+    return Binomial(counts, n, *rates(design, size))
 
 
 def clopper_pearson(counts: Any, n: Any, design: Any, level: float) -> tuple[Any, Any]:
-    return share_interval(counts, n, rates(design), (1 - level) / 2)
+    return share_interval(binomial(counts, n, design), (1 - level) / 2)
 
 
 def whole(design: Any, reports: Any, group: Any = None, **options: Any) -> Tally:

@@ -21,7 +21,7 @@ MODULES = {path.relative_to(SOURCE).with_suffix("").as_posix(): path for path in
 ARROW = (
     {"arrays"},
     {"words"},
-    {"documents", "memory", "searching"},
+    {"documents", "memory", "searching", "special"},
     {"typesetting"},
     {"results"},
     {"designs"},

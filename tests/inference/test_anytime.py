@@ -18,8 +18,8 @@ from scipy.stats import binom
 from cases import HALF, KUK
 from warner import Channel, Product, RandomizedResponse, SubsetSelection, Tally, UnaryEncoding, estimate, pool
 from warner.designs import MECHANISMS
-from warner.inference.anytime import anytime_limits, share_limits
-from warner.inference.binomial import Rates, binomial_limits
+from warner.inference.anytime import anytime_limits, anytime_share_limits
+from warner.inference.binomial import Binomial, binomial_limits
 from warner.inference.intervals import Confidence, limits
 
 UNFIT = pytest.mark.filterwarnings("ignore:the reports do not seem to fit:UserWarning")
@@ -139,14 +139,14 @@ def test_the_truth_ever_leaves_the_limits_with_probability_alpha_at_most(f: floa
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.4, 1.0])
 def test_a_share_ever_leaves_its_interval_with_probability_alpha_at_most(odds: tuple[int, int], share: float) -> None:
     symmetry = RandomizedResponse(3, odds=odds).symmetry
-    rate = Rates(symmetry.q, symmetry.gain)
+    base, gain = symmetry.q, symmetry.gain
 
     def holds(x: Any, n: int) -> Any:
-        low, high = share_limits(x, n, rate, 0.2)
+        low, high = anytime_share_limits(Binomial(x, n, base, gain), 0.2)
         assert (low < high).all()  # never empty, never a point
         return (low <= share) & (share <= high)
 
-    assert chance_of_ever_missing(rate.base + rate.gain * share, holds, range(1, 101)) <= 0.2
+    assert chance_of_ever_missing(base + gain * share, holds, range(1, 101)) <= 0.2
 
 
 @pytest.mark.parametrize("design", [KUK, DICE], ids=["kuk", "dice"])
@@ -248,7 +248,7 @@ def test_every_door_has_the_same_ends() -> None:
 
 def test_all_answers_at_once_share_the_probability_of_a_miss() -> None:
     every = FOUND.interval(anytime=True, simultaneous=True)
-    low, high = share_limits(np.array([400.0, 350, 250]), 1000, Rates(0.25, 0.25), 0.05 / 3)
+    low, high = anytime_share_limits(Binomial(np.array([400.0, 350, 250]), 1000, 0.25, 0.25), 0.05 / 3)
     assert_allclose([every.low, every.high], [low, high], rtol=1e-9)
 
 
@@ -271,8 +271,8 @@ def test_many_answers_take_the_same_limits() -> None:
     counts = np.random.default_rng(2).integers(0, 40, 5000)
     design = RandomizedResponse(5000, epsilon=5)
     found = estimate(Tally(design, counts), method="inv").interval(anytime=True)
-    rate = Rates(design.symmetry.q, design.symmetry.gain)
-    low, high = share_limits(counts.astype(float), int(counts.sum()), rate, 0.05)
+    rate = design.symmetry.q, design.symmetry.gain
+    low, high = anytime_share_limits(Binomial(counts.astype(float), int(counts.sum()), *rate), 0.05)
     assert_allclose([found.low, found.high], [low, high], rtol=1e-12)
 
 

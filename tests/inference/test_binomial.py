@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import beta, binom
 
 from references import reference
-from tables import clopper_pearson, rates
+from tables import binomial, clopper_pearson
 from warner import RandomizedResponse, Tally, estimate, simulate
-from warner.inference import binomial
 from warner.inference.binomial import (
-    Rates,
+    Binomial,
     at_least,
     at_most,
     binomial_limits,
+    expected_range,
     interval_and_error,
     share_interval,
     smallest_share,
@@ -54,7 +54,7 @@ def test_reference_values(case: dict[str, Any]) -> None:
     assert (high >= np.array(plain["upper"]["float"]) - 1e-10).all()
     # Nor has it the rule of half a report, which touches only counts of none and of all.
     some = (counts > 0) & (counts < n)
-    errors = standard_error(counts, n, rates(design))
+    errors = standard_error(binomial(counts, n, design))
     assert_allclose(
         errors[some], np.array(case["expected"]["se_INV_iid_plugin"]["float"])[some], rtol=1e-12, atol=1e-12
     )
@@ -117,7 +117,7 @@ def test_exact_intervals_of_a_set_cover(size: int, odds: tuple[int, int]) -> Non
     design, n = RandomizedResponse(10, odds=odds), 500
     for share in SHARES:
         covered = exact_coverage(
-            design, n, share, lambda c: share_interval(c, float(n), rates(design, size), 0.025), size
+            design, n, share, lambda c: share_interval(binomial(c, float(n), design, size), 0.025), size
         )
         assert covered >= 0.95 - 1e-12
 
@@ -129,7 +129,7 @@ def test_wilson_covers_where_its_condition_holds(k: int, epsilon: float, n: int)
     design = RandomizedResponse(k, epsilon=epsilon)
 
     def wilson(c: Any) -> tuple[Any, Any]:
-        return share_interval(c, float(n), rates(design), 0.025, method="wilson")
+        return share_interval(binomial(c, float(n), design), 0.025, method="wilson")
 
     if n * design.q < 10:
         with pytest.raises(
@@ -166,7 +166,7 @@ def test_realised_intervals_cover_the_share_among_these_people(k: int, epsilon: 
     assert n * design.q * (1 - design.q) >= 10
 
     def interval(method: str | None) -> Any:
-        return lambda c: share_interval(c, float(n), rates(design), 0.025, "realised", method)
+        return lambda c: share_interval(binomial(c, float(n), design), 0.025, "realised", method)
 
     covered = {
         method: realised_coverage(design, n, holders, interval(method))
@@ -180,11 +180,12 @@ def test_realised_intervals_cover_the_share_among_these_people(k: int, epsilon: 
 def test_a_wrong_standard_error_would_be_noticed() -> None:
     # The formula printed in the paper divides by N(p-q), not N(p-q)^2: as if the gain were its own square root.
     design, n = RandomizedResponse(10, epsilon=1), 300
-    right, wrong = rates(design), design.p - design.q
+    wrong = design.p - design.q
 
     def too_narrow(c: Any) -> tuple[Any, Any]:
-        middle = (c / n - right.base) / right.gain
-        half = 1.96 * np.sqrt(right.spread(np.clip(middle, 0, 1)) / (n * wrong))
+        right = binomial(c, n, design)
+        middle = right.unbiased
+        half = 1.96 * np.sqrt(right.noise(np.clip(middle, 0, 1)) / (n * wrong))
         return middle - half, middle + half
 
     assert realised_coverage(design, n, 90, too_narrow) < 0.93
@@ -192,25 +193,27 @@ def test_a_wrong_standard_error_would_be_noticed() -> None:
 
 def test_the_realised_interval_is_narrower_and_solves_its_quadratic() -> None:
     design, n = RandomizedResponse(2, epsilon=4), 1000.0
-    counts, rate = np.array([[400, 600]]), rates(design)
-    low, high = share_interval(counts, n, rate, 0.025, "realised", "score")
-    wide = share_interval(counts, n, rate, 0.025)
+    counts, gain = np.array([[400, 600]]), design.p - design.q
+    low, high = share_interval(binomial(counts, n, design), 0.025, "realised", "score")
+    wide = share_interval(binomial(counts, n, design), 0.025)
     assert ((high - low) < (wide[1] - wide[0]) / 3).all()
     for end in (low, high):  # the observed share is 1.96 standard errors of that end away from it
-        error = np.sqrt((end * design.p * (1 - design.p) + (1 - end) * design.q * (1 - design.q)) / n) / rate.gain
-        assert_allclose(abs((counts / n - design.q) / rate.gain - end) / error, 1.959963984540054, rtol=1e-9)
+        error = np.sqrt((end * design.p * (1 - design.p) + (1 - end) * design.q * (1 - design.q)) / n) / gain
+        assert_allclose(abs((counts / n - design.q) / gain - end) / error, 1.959963984540054, rtol=1e-9)
 
 
 def test_what_was_not_randomized_is_known() -> None:
-    low, high = share_interval(np.array([[3, 7]]), 10.0, rates(RandomizedResponse(2, odds=(1, 0))), 0.025, "realised")
+    low, high = share_interval(
+        binomial(np.array([[3, 7]]), 10.0, RandomizedResponse(2, odds=(1, 0))), 0.025, "realised"
+    )
     assert_allclose([low[0], high[0]], [[0.3, 0.7], [0.3, 0.7]])
 
 
 @pytest.mark.parametrize("method", [None, "wilson", "score"])
 def test_inverted_designs_are_upright_ones_with_answers_swapped(method: str | None) -> None:
     counts, target = np.array([[30, 170]]), "realised" if method == "score" else "population"
-    upright = share_interval(counts, 200.0, rates(RandomizedResponse(2, odds=(4, 1))), 0.05, target, method)
-    turned = share_interval(counts[:, ::-1], 200.0, rates(RandomizedResponse(2, odds=(1, 4))), 0.05, target, method)
+    upright = share_interval(binomial(counts, 200.0, RandomizedResponse(2, odds=(4, 1))), 0.05, target, method)
+    turned = share_interval(binomial(counts[:, ::-1], 200.0, RandomizedResponse(2, odds=(1, 4))), 0.05, target, method)
     assert_allclose(upright, turned, rtol=1e-12)
 
 
@@ -224,7 +227,7 @@ def test_inverted_designs_are_upright_ones_with_answers_swapped(method: str | No
 )
 def test_methods_that_do_not_suit(target: str, method: str, complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
-        share_interval(np.array([[5, 15]]), 20.0, rates(RandomizedResponse(2, odds=(3, 1))), 0.025, target, method)
+        share_interval(binomial(np.array([[5, 15]]), 20.0, RandomizedResponse(2, odds=(3, 1))), 0.025, target, method)
 
 
 def test_simultaneous_intervals_hold_all_at_once() -> None:
@@ -232,10 +235,10 @@ def test_simultaneous_intervals_hold_all_at_once() -> None:
     design = RandomizedResponse(k, epsilon=2)
     truth = simulate.zipf(k, 1.3)
     counts = simulate.reports_of_population(truth, n, design, rng=np.random.default_rng(5), size=surveys)
-    low, high = share_interval(counts, float(n), rates(design), Confidence(0.9, simultaneous=True).tail(k))
+    low, high = share_interval(binomial(counts, float(n), design), Confidence(0.9, simultaneous=True).tail(k))
     missed = ((truth < low) | (truth > high)).any(axis=-1).mean()
     assert missed <= 0.1 + 4 * np.sqrt(0.1 * 0.9 / surveys)
-    low, high = share_interval(counts, float(n), rates(design), Confidence(0.9).tail(k))
+    low, high = share_interval(binomial(counts, float(n), design), Confidence(0.9).tail(k))
     assert ((truth < low) | (truth > high)).any(axis=-1).mean() > 0.3  # one at a time they do not
 
 
@@ -246,7 +249,7 @@ def test_realised_intervals_hold_all_at_once() -> None:
     people[:2] = n // 2, n - n // 2
     counts = simulate.reports_of_people(people, design, rng=np.random.default_rng(2), size=surveys)
     low, high = share_interval(
-        counts, float(n), rates(design), Confidence(0.95, "realised", simultaneous=True).tail(k), "realised"
+        binomial(counts, float(n), design), Confidence(0.95, "realised", simultaneous=True).tail(k), "realised"
     )
     covered = ((low <= people / n) & (people / n <= high)).all(axis=-1).mean()
     assert covered >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / surveys)
@@ -275,31 +278,32 @@ def test_many_answers_are_worked_out_by_distinct_counts(monkeypatch: pytest.Monk
     counts = np.random.default_rng(1).poisson(5, (2, 6000))
     n = counts.sum(axis=-1, keepdims=True).astype(float)
     quick = clopper_pearson(counts, n, design, 0.9)
-    monkeypatch.setattr(binomial, "LONG_ROW", 10**9)
+    monkeypatch.setattr("warner.inference.binomial.LONG_ROW", 10**9)
     assert_array_equal(quick, clopper_pearson(counts, n, design, 0.9))
 
 
 def test_interval_and_error_in_one_pass() -> None:
-    counts, n, rate = np.array([[40, 60], [3, 7]]), np.array([[100.0], [10.0]]), Rates(0.25, 0.5)
+    counts, n, rate = np.array([[40, 60], [3, 7]]), np.array([[100.0], [10.0]]), (0.25, 0.5)
     for target in ("population", "realised"):
-        low, high, error = interval_and_error(counts, n, rate, 0.05, target)
-        assert_array_equal([low, high], share_interval(counts, n, rate, 0.05, target))
-        assert_array_equal(error, standard_error(counts, n, rate, target))
+        low, high, error = interval_and_error(Binomial(counts, n, *rate), 0.05, target)
+        assert_array_equal([low, high], share_interval(Binomial(counts, n, *rate), 0.05, target))
+        assert_array_equal(error, standard_error(Binomial(counts, n, *rate), target))
 
 
 def test_standard_errors_by_hand() -> None:
     # 40 of 100 with q = 1/4, p = 3/4: sqrt(0.4 * 0.6 / 100) / 0.5; realised, 0.3 and 0.7 of 3/16 each are 3/16.
-    rate = Rates(0.25, 0.5)
-    assert_allclose(standard_error(np.array([40.0]), 100.0, rate), [np.sqrt(0.24 / 100) * 2])
-    assert_allclose(standard_error(np.array([40.0]), 100.0, rate, "realised"), [np.sqrt(3 / 16 / 100) * 2])
+    rate = 0.25, 0.5
+    assert_allclose(standard_error(Binomial(np.array([40.0]), 100.0, *rate)), [np.sqrt(0.24 / 100) * 2])
+    assert_allclose(standard_error(Binomial(np.array([40.0]), 100.0, *rate), "realised"), [np.sqrt(3 / 16 / 100) * 2])
     # A share beyond 0 or 1 varies as that does. No reports at all count as half a one: sqrt(0.005 * 0.995 / 100) / 0.5.
-    assert_allclose(standard_error(np.array([0.0, 100.0]), 100.0, rate), 2 * [np.sqrt(0.005 * 0.995 / 100) * 2])
-    assert_allclose(standard_error(np.array([0.0]), 100.0, rate, "realised"), [np.sqrt(3 / 16 / 100) * 2])
+    ends = standard_error(Binomial(np.array([0.0, 100.0]), 100.0, *rate))
+    assert_allclose(ends, 2 * [np.sqrt(0.005 * 0.995 / 100) * 2])
+    assert_allclose(standard_error(Binomial(np.array([0.0]), 100.0, *rate), "realised"), [np.sqrt(3 / 16 / 100) * 2])
     # Holders report with probability 0.6, others never: half a report stands for 0.5 / 60 of the people, who vary.
     error = np.sqrt(0.5 / 60 * 0.6 * 0.4 / 100) / 0.6
-    assert_allclose(standard_error(np.array([0.0]), 100.0, Rates(0.0, 0.6), "realised"), [error])
+    assert_allclose(standard_error(Binomial(np.array([0.0]), 100.0, 0.0, 0.6), "realised"), [error])
     # Only where nothing is left to chance is there no error: among these very people, with no noise.
-    assert_allclose(standard_error(np.array([0.0, 40.0]), 100.0, Rates(0.0, 1.0), "realised"), [0, 0])
+    assert_allclose(standard_error(Binomial(np.array([0.0, 40.0]), 100.0, 0.0, 1.0), "realised"), [0, 0])
 
 
 @given(st.integers(1, 60), st.floats(0, 1), st.integers(-3, 70))
@@ -308,27 +312,54 @@ def test_tails_are_sums_of_the_binomial_law(n: int, probability: float, c: int) 
     assert_allclose(at_most(float(c), float(n), probability), binom.cdf(c, n, probability), rtol=1e-9, atol=1e-300)
 
 
-@pytest.mark.parametrize("rate", [Rates(0.1, 0.6), Rates(0.02, 0.3), Rates(0.4, -0.35), Rates(0.0, 1.0)])
+@given(st.floats(0, 1), st.floats(0, 1), st.integers(1, 100), st.floats(0, 1))
+def test_the_other_reports_tell_the_same_share(p: float, q: float, n: int, c: float) -> None:
+    assume(abs(p - q) > 0.01)
+    counted = Binomial(c * n, n, q, p - q)
+    upright, other = counted.upright(), counted.mirrored()
+    assert upright.gain > 0
+    assert_allclose(upright.unbiased, counted.unbiased, atol=1e-11)
+    assert_allclose(other.unbiased, 1 - counted.unbiased, atol=1e-11)
+    assert_allclose(counted.share_at(counted.reported(0.25)), 0.25, atol=1e-11)
+    assert_allclose([*counted.span], sorted((p, q)), atol=1e-15)
+    # Arrays are turned one by one
+    several = Binomial(np.array([c * n, n - c * n]), n, np.array([q, 1 - q]), np.array([p - q, q - p]))
+    for part, one in zip(several.upright(), upright, strict=True):
+        assert_allclose(part, np.broadcast_to(one, np.shape(part)), atol=1e-14)
+
+
+@given(st.floats(0, 0.9), st.floats(0.02, 0.1), st.integers(1, 300), st.floats(0, 1))
+def test_counts_beyond_what_shares_explain_are_moved_there(q: float, gain: float, n: int, c: float) -> None:
+    counted = Binomial(round(c * n), n, q, gain)
+    least, most = expected_range(n, *counted.span)
+    assert n * q - 1 < least <= n * q * (1 + 1e-12)
+    assert n * (q + gain) * (1 - 1e-12) <= most < n * (q + gain) + 1
+    below, above = counted.never_empty(least, most)
+    assert below.count == min(counted.count, most)
+    assert above.count == max(counted.count, least)
+
+
+@pytest.mark.parametrize(("base", "gain"), [(0.1, 0.6), (0.02, 0.3), (0.4, -0.35), (0.0, 1.0)])
 @pytest.mark.parametrize("n", [60, 1000, 30_000])
-def test_the_smallest_share_is_found_with_its_power_and_noise_with_its_alpha(rate: Rates, n: int) -> None:
+def test_the_smallest_share_is_found_with_its_power_and_noise_with_its_alpha(base: float, gain: float, n: int) -> None:
     alpha, power = 0.01, 0.8
-    share = smallest_share(float(n), rate, alpha, power)
+    share = smallest_share(float(n), base, gain, alpha, power)
     counts = np.arange(n + 1)
-    if rate.gain > 0:  # the first count that noise alone has so rarely
-        critical = np.flatnonzero(binom.sf(counts - 1, n, rate.base) <= alpha)[0]
-        chances = [binom.sf(critical - 1, n, rate.base + rate.gain * held) for held in (0, share)]
+    if gain > 0:  # the first count that noise alone has so rarely
+        critical = np.flatnonzero(binom.sf(counts - 1, n, base) <= alpha)[0]
+        chances = [binom.sf(critical - 1, n, base + gain * held) for held in (0, share)]
     else:
-        critical = np.flatnonzero(binom.cdf(counts, n, rate.base) <= alpha)[-1]
-        chances = [binom.cdf(critical, n, rate.base + rate.gain * held) for held in (0, share)]
+        critical = np.flatnonzero(binom.cdf(counts, n, base) <= alpha)[-1]
+        chances = [binom.cdf(critical, n, base + gain * held) for held in (0, share)]
     assert chances[0] <= alpha
     assert chances[1] == pytest.approx(power, abs=1e-9)
 
 
 def test_the_smallest_share_where_no_share_is_enough() -> None:
-    assert smallest_share(3.0, Rates(0.25, 0.5), 0.001, 0.8) == np.inf
+    assert smallest_share(3.0, 0.25, 0.5, 0.001, 0.8) == np.inf
     for power in (0, 1, -1, float("nan")):
         with pytest.raises(ValueError, match="power must be between 0 and 1"):
-            smallest_share(100.0, Rates(0.25, 0.5), 0.05, power)
+            smallest_share(100.0, 0.25, 0.5, 0.05, power)
 
 
 @pytest.mark.parametrize("n", [10**3, 10**6, 10**8, 2 * 10**8, 10**9, 10**12, 2**53])

@@ -15,7 +15,13 @@ from scipy.stats import binom, norm
 from warner import Channel, RandomizedResponse, SubsetSelection, Tally, estimate
 from warner.inference import binomial_sums as sums
 from warner.inference import realised
-from warner.inference.binomial import Rates, realised_methods, share_interval, suited, variance_needed
+from warner.inference.binomial import (
+    Binomial,
+    realised_methods,
+    score_interval_is_accurate,
+    share_interval,
+    variance_needed,
+)
 from warner.inference.binomial_sums import binomial_law
 from warner.inference.realised import fewest_holders
 
@@ -45,7 +51,7 @@ def laws(n: int, p: float, q: float) -> Table:
 def coverage(n: int, p: float, q: float, level: float, method: str | None = None) -> Table:
     """Give how often the interval holds the realised share, for every number of holders."""
     counts, shares = np.arange(n + 1)[:, np.newaxis], np.arange(n + 1) / n
-    low, high = share_interval(counts, float(n), Rates(q, p - q), (1 - level) / 2, "realised", method)
+    low, high = share_interval(Binomial(counts, float(n), q, p - q), (1 - level) / 2, "realised", method)
     inside = (low <= shares) & (shares <= high)  # counts by shares
     return np.asarray((laws(n, p, q) * inside.T).sum(axis=1))
 
@@ -69,7 +75,7 @@ def test_exact_intervals_are_no_wider_than_they_must_be() -> None:
     # The level is nearly used up at some number of holders; a person less at either end would miss too often.
     assert min(coverage(50, p, q, 0.95).min() for p, q in RATES) < 0.952
     for p, q in RATES[:2]:
-        low, high = share_interval(np.arange(51)[:, np.newaxis], 50.0, Rates(q, p - q), 0.025, "realised")
+        low, high = share_interval(Binomial(np.arange(51)[:, np.newaxis], 50.0, q, p - q), 0.025, "realised")
         shares = np.arange(51) / 50
         for inside in ((low + 0.02 <= shares) & (shares <= high), (low <= shares) & (shares <= high - 0.02)):
             assert (laws(50, p, q) * inside.T).sum(axis=1).min() < 0.95
@@ -162,9 +168,10 @@ def test_exact_intervals_are_narrower_than_those_of_clopper_and_pearson(
     odds: tuple[int, int], k: int, n: int, gain: float
 ) -> None:
     design = RandomizedResponse(k, odds=odds)
-    rate, counts = Rates(design.q, design.p - design.q), np.arange(n + 1)[:, np.newaxis]
+    rate, counts = (design.q, design.p - design.q), np.arange(n + 1)[:, np.newaxis]
     exact, binomial = (
-        share_interval(counts, float(n), rate, 0.025, "realised", name) for name in ("exact", "clopper_pearson")
+        share_interval(Binomial(counts, float(n), *rate), 0.025, "realised", name)
+        for name in ("exact", "clopper_pearson")
     )
     # Never wider, but for what lies within one report of what shares 0 and 1 lead to (Hoeffding's bound begins there).
     wide, narrow = (high - low for low, high in (binomial, exact))
@@ -185,7 +192,7 @@ def test_score_intervals_do_not_hold_where_exact_ones_do() -> None:
 
 
 def test_which_method_depends_on_reports_and_noise_alone() -> None:
-    noisy, forced = Rates(0.25, 0.5), Rates(0.5, 0.5)  # under the second, who holds the answer always reports it
+    noisy, forced = (0.25, 0.5), (0.5, 0.5)  # under the second, who holds the answer always reports it
     for n, rate, expected in (
         (1.0, noisy, "exact"),
         (4e5, noisy, "exact"),
@@ -193,12 +200,12 @@ def test_which_method_depends_on_reports_and_noise_alone() -> None:
         (1e6, forced, "clopper_pearson"),
         (100.5, noisy, "score"),
         (10.5, noisy, "clopper_pearson"),
-        (9e15, Rates(0.0, 1.0), "exact"),
+        (9e15, (0.0, 1.0), "exact"),
     ):
-        exact, scored = realised_methods(n, rate, 0.025)
+        exact, scored = realised_methods(Binomial(0, n, *rate), 0.025)
         assert {"exact": exact, "score": scored, "clopper_pearson": not exact | scored}[expected]
-        low, high = share_interval(np.array([[n // 2]]), n, rate, 0.025, "realised")
-        same = share_interval(np.array([[n // 2]]), n, rate, 0.025, "realised", expected)
+        low, high = share_interval(Binomial(np.array([[n // 2]]), n, *rate), 0.025, "realised")
+        same = share_interval(Binomial(np.array([[n // 2]]), n, *rate), 0.025, "realised", expected)
         assert_array_equal([low, high], same)
 
 
@@ -207,7 +214,7 @@ def test_too_many_reports_for_the_exact_method_are_refused() -> None:
         ValueError,
         match="'exact' needs whole numbers of reports, with a variance of up to 100,000, but there are 1,000,000 with",
     ):
-        share_interval(np.array([[3 * 10**5]]), 1e6, Rates(0.25, 0.5), 0.025, "realised", "exact")
+        share_interval(Binomial(np.array([[3 * 10**5]]), 1e6, 0.25, 0.5), 0.025, "realised", "exact")
 
 
 @pytest.mark.parametrize("tail", [0.025, 0.0025, 0.0001])
@@ -215,14 +222,14 @@ def test_far_out_the_score_needs_more_reports(tail: float) -> None:
     # Twice the tail is what may be missed: at the variance that is called enough, by at most half of it too often.
     q, p = 0.02, 0.6
     n = int(variance_needed(tail) / (q * (1 - q))) + 1
-    assert suited(float(n), Rates(q, p - q), "realised", tail)
-    assert not suited(n / 2, Rates(q, p - q), "realised", tail)
+    assert score_interval_is_accurate(Binomial(0, float(n), q, p - q), tail)
+    assert not score_interval_is_accurate(Binomial(0, n / 2, q, p - q), tail)
     for holders in (0, n // 50, n // 4, n):
         law = np.convolve(
             binom.pmf(np.arange(holders + 1), holders, p), binom.pmf(np.arange(n - holders + 1), n - holders, q)
         )
         low, high = share_interval(
-            np.arange(n + 1)[:, np.newaxis], float(n), Rates(q, p - q), tail, "realised", "score"
+            Binomial(np.arange(n + 1)[:, np.newaxis], float(n), q, p - q), tail, "realised", "score"
         )
         missed = law[((holders / n < low) | (holders / n > high))[:, 0]].sum()
         assert missed <= 3 * tail
@@ -254,6 +261,6 @@ def test_equal_counts_have_equal_realised_intervals_among_many_answers() -> None
     counts[7] = 500
     many = estimate(Tally(design, counts)).interval(target="realised")
     few = share_interval(
-        counts[:9, np.newaxis], float(counts.sum()), Rates(design.q, design.p - design.q), 0.025, "realised"
+        Binomial(counts[:9, np.newaxis], float(counts.sum()), design.q, design.p - design.q), 0.025, "realised"
     )
     assert_array_equal([many.low[:9], many.high[:9]], [end[:, 0] for end in few])

@@ -16,7 +16,7 @@ from scipy.special import betainc
 from scipy.stats import binom, binomtest, fisher_exact, norm
 
 from cases import FORCED, HALF, KUK, LOADED, PAIRS
-from tables import rates, whole
+from tables import binomial, whole
 from warner import (
     Channel,
     LocalHashing,
@@ -31,7 +31,7 @@ from warner import (
 )
 from warner.designs import MECHANISMS
 from warner.designs.product import Product
-from warner.inference.binomial import share_interval
+from warner.inference.binomial import Binomial, share_interval
 from warner.inference.comparisons import compare, compare_groups
 from warner.inference.differences import difference, difference_between
 from warner.inference.exact_differences import barnard_test
@@ -50,6 +50,12 @@ SYMMETRIC = [
     for design in mechanism.examples()
     if design.symmetry is not None and design.epsilon > 0
 ]
+
+
+def groups(counts: Any, n: Any, design: Any) -> tuple[Binomial, Binomial]:
+    """Give the counts of an answer in two groups, or of two answers."""
+    one, two = (binomial(np.asarray(c, dtype=float), float(size), design) for c, size in zip(counts, n, strict=True))
+    return one, two
 
 
 def grouped(design: Any, counts: Any, n: int) -> Tally:
@@ -77,7 +83,7 @@ def test_differences_cover(k: int, epsilon: float, n: int, s: float, target: str
         counts = simulate.reports_of_people(people, design, rng=rng, size=surveys)
         real = people / n
     for j in (1, k - 1):
-        found, _ = difference(counts[:, 0], counts[:, j], n, rates(design), 0.025, target)
+        found, _ = difference(*groups((counts[:, 0], counts[:, j]), (n, n), design), 0.025, target)
         covered = ((found.low <= real[0] - real[j]) & (real[0] - real[j] <= found.high)).mean()
         # A normal approximation of a sum of n terms: it is allowed one point besides the four standard errors.
         assert abs(covered - 0.95) <= 0.01 + 4 * np.sqrt(0.95 * 0.05 / surveys)
@@ -88,7 +94,7 @@ def test_differences_cover(k: int, epsilon: float, n: int, s: float, target: str
 
 def test_a_difference_by_hand() -> None:
     # 400 and 250 of 1,000 with q = 1/4, p = 1/2: inv gives 0.6 and 0; variance (0.65 - 0.15^2)/1000 / (1/16)
-    found, _ = difference(400.0, 250.0, 1000.0, rates(RandomizedResponse(3, odds=(2, 1))), 0.025, "population")
+    found, _ = difference(*groups((400, 250), (1000, 1000), RandomizedResponse(3, odds=(2, 1))), 0.025, "population")
     half = 1.959963984540054 * np.sqrt((0.65 - 0.0225) / 1000) * 4
     assert_allclose([found.unbiased, found.low, found.high], [0.6, 0.6 - half, 0.6 + half], rtol=1e-12)
     assert_allclose(found.p_value, binomtest(400, 650).pvalue, rtol=1e-9)
@@ -103,13 +109,13 @@ def test_realised_differences_with_little_noise_cover(epsilon: int) -> None:
         binom.pmf(np.arange(n - holders + 1), n - holders, design.q),
     )
     counts = np.arange(n + 1.0)
-    found, _ = difference(counts, n - counts, float(n), rates(design), 0.025, "realised")
+    found, _ = difference(*groups((counts, n - counts), (n, n), design), 0.025, "realised")
     real = (2 * holders - n) / n
     assert law[(found.low <= real + 1e-12) & (real - 1e-12 <= found.high)].sum() >= 0.95
     # Of two such groups, by both of their laws.
     covered = 0.0
     for c, d in np.argwhere(np.outer(law, law) > 1e-7):
-        one, exact = difference_between(float(c), float(d), (n, n), rates(design), 0.025, "realised")
+        one, exact = difference_between(*groups((c, d), (n, n), design), 0.025, "realised")
         assert exact
         assert one.high - one.low < 0.2  # those of the population are 0.26 wide
         covered += law[c] * law[d] * (one.low <= 1e-12 and one.high >= -1e-12)
@@ -118,8 +124,8 @@ def test_realised_differences_with_little_noise_cover(epsilon: int) -> None:
 
 def test_rare_answers_are_compared_by_their_exact_intervals() -> None:
     design = RandomizedResponse(50, epsilon=3)
-    found, _ = difference(40.0, 4.0, 200.0, rates(design), 0.025, "population")
-    (low1, high1), (low2, high2) = (share_interval(np.array([[c]]), 200.0, rates(design), 0.0125) for c in (40, 4))
+    found, _ = difference(*groups((40, 4), (200, 200), design), 0.025, "population")
+    (low1, high1), (low2, high2) = (share_interval(binomial(np.array([[c]]), 200.0, design), 0.0125) for c in (40, 4))
     assert_allclose([found.low, found.high], [low1[0, 0] - high2[0, 0], high1[0, 0] - low2[0, 0]])
     assert found.ratio_high == np.inf
     assert_allclose(found.ratio_low, low1[0, 0] / high2[0, 0])
@@ -129,16 +135,17 @@ def test_rare_answers_are_compared_by_their_exact_intervals() -> None:
 @pytest.mark.parametrize("target", ["population", "realised"])
 def test_differences_between_groups_cover(odds: tuple[int, int], target: str) -> None:
     design, n, surveys, rng = RandomizedResponse(4, odds=odds), (800, 500), 3000, np.random.default_rng(2)
-    rate, holders = rates(design), (240, 50)
+    holders = 240, 50
     shares = [held / size for held, size in zip(holders, n, strict=True)]
     real = shares[0] - shares[1]
     counts = [
-        rng.binomial(size, rate.base + rate.gain * share, surveys)
+        rng.binomial(size, design.q + (design.p - design.q) * share, surveys)
         if target == "population"
         else rng.binomial(held, design.p, surveys) + rng.binomial(size - held, design.q, surveys)
         for held, size, share in zip(holders, n, shares, strict=True)
     ]
-    found = [difference_between(a, b, n, rate, 0.025, target, "fisher")[0] for a, b in zip(*counts, strict=True)]
+    pairs = zip(*counts, strict=True)
+    found = [difference_between(*groups(pair, n, design), 0.025, target, "fisher")[0] for pair in pairs]
     covered = np.mean([one.low <= real <= one.high for one in found])
     assert abs(covered - 0.95) <= 0.01 + 4 * np.sqrt(0.95 * 0.05 / surveys)
     assert np.mean([one.unbiased for one in found]) == pytest.approx(real, abs=0.02)
@@ -149,30 +156,22 @@ def test_equality_between_groups_is_fishers_test(a: int, b: int, n: tuple[int, i
     table = [[a, n[0] - a], [b, n[1] - b]]
     tails = [fisher_exact(table, alternative=side).pvalue for side in ("less", "greater")]
     design = RandomizedResponse(2, odds=(3, 1))
-    found, _ = difference_between(float(a), float(b), n, rates(design), 0.025, "population", "fisher")
+    found, _ = difference_between(*groups((a, b), n, design), 0.025, "population", "fisher")
     assert_allclose(found.p_value, min(1, 2 * min(tails)), rtol=1e-9)
 
 
 @pytest.mark.parametrize("people", [10**12, 10**14])
 def test_fishers_test_of_very_many_people(people: int) -> None:
     apart = 2 * np.sqrt(0.5 * people)  # two standard errors of the difference of two counts
-    found, _ = difference_between(
-        people / 2,
-        people / 2 + apart,
-        (people, people),
-        rates(RandomizedResponse(2, odds=(3, 1))),
-        0.025,
-        "population",
-        "fisher",
-    )
+    counts = groups((people / 2, people / 2 + apart), (people, people), RandomizedResponse(2, odds=(3, 1)))
+    found, _ = difference_between(*counts, 0.025, "population", "fisher")
     assert_allclose(found.p_value, 2 * norm.sf(2), rtol=1e-3)
 
 
 def test_fishers_test_of_many_people_is_that_of_the_normal_law() -> None:
     n = (10**7, 10**7)
-    found, _ = difference_between(
-        5_000_000.0, 5_004_000.0, n, rates(RandomizedResponse(2, odds=(3, 1))), 0.025, "population", "fisher"
-    )
+    counts = groups((5_000_000, 5_004_000), n, RandomizedResponse(2, odds=(3, 1)))
+    found, _ = difference_between(*counts, 0.025, "population", "fisher")
     z = (4000 - 1) / np.sqrt(2 * 10**7 * 0.25)  # with the correction for continuity
     assert_allclose(found.p_value, 2 * norm.sf(z), rtol=1e-2)
 

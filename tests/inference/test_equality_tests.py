@@ -11,8 +11,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import barnard_exact, binom
 
+from warner.inference.binomial import log_binomial
 from warner.inference.comparisons import MOST_PEOPLE
-from warner.inference.equality_tests import fisher_test, log_binomial, sign_test
+from warner.inference.equality_tests import fisher_test, sign_test
 from warner.inference.exact_differences import barnard_test
 
 TABLES = [(1, 7, (9, 12)), (12, 3, (20, 15)), (0, 5, (30, 8)), (17, 30, (40, 40)), (5, 5, (6, 25))]

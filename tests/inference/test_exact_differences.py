@@ -18,11 +18,11 @@ from scipy.stats import binom, multinomial
 from cases import PAIRS
 from tables import whole
 from warner import RandomizedResponse, Tally, compare_samples, estimate, surveys
+from warner.inference.binomial import Binomial
 from warner.inference.comparisons import compare, compare_groups
 from warner.inference.equality_tests import sign_test
 from warner.inference.exact_differences import (
     MOST_REPORTS,
-    Count,
     Law,
     Line,
     barnard_test,
@@ -60,7 +60,7 @@ def holds(low: Any, high: Any, real: float, law: Any, tail: float) -> float:
 def test_limits_between_samples_hold_for_all_shares(first: Any, second: Any, tail: float) -> None:
     (n1, one), (n2, two) = first, second
     tables = list(itertools.product(range(n1 + 1), range(n2 + 1)))
-    found = [limits_between(Count(a, n1, *one), Count(b, n2, *two), tail) for a, b in tables]
+    found = [limits_between(Binomial(a, n1, *one), Binomial(b, n2, *two), tail) for a, b in tables]
     low, high, p_value = np.array(found).T
     assert ((low >= -1) & (low <= high) & (high <= 1)).all()
     assert (((low > 0) | (high < 0)) == (p_value < 2 * tail)).all()  # one voice
@@ -83,7 +83,7 @@ def test_limits_of_two_answers_hold_for_all_shares(n: int, k: int, odds: tuple[i
     rate = design.q, design.p - design.q
     a, b = np.array([pair for pair in itertools.product(range(n + 1), repeat=2) if sum(pair) <= n]).T
     pairs = list(zip(a.tolist(), b.tolist(), strict=True))
-    low, high = np.array([limits_of_answers(Count(x, n, *rate), Count(y, n, *rate), tail) for x, y in pairs]).T
+    low, high = np.array([limits_of_answers(Binomial(x, n, *rate), Binomial(y, n, *rate), tail) for x, y in pairs]).T
     assert ((low >= -1) & (low <= high) & (high <= 1)).all()
     assert (((low > 0) | (high < 0)) == (sign_test(a * 1.0, b * 1.0) < 2 * tail)).all()
     covered = []
@@ -109,19 +109,19 @@ def test_limits_of_supports_hold_for_all_probabilities() -> None:
 @settings(max_examples=8)
 @given(st.integers(0, 60), st.integers(0, 80), st.sampled_from([0.005, 0.025, 0.1]))
 def test_whoever_is_named_first(a: int, b: int, tail: float) -> None:
-    one, two = Count(a, 60, *THREE), Count(b, 80, *DICE)
+    one, two = Binomial(a, 60, *THREE), Binomial(b, 80, *DICE)
     low, high, p_value = limits_between(one, two, tail)
     assert_allclose(limits_between(two, one, tail), [-high, -low, p_value], atol=1e-4)
     # Those who are not counted tell the same
-    other = Count(60 - a, 60, 1 - THREE[0], -THREE[1])
+    other = Binomial(60 - a, 60, 1 - THREE[0], -THREE[1])
     assert_allclose(limits_between(other, two, tail), [low, high, p_value], rtol=1e-12)
     wider = limits_between(one, two, tail / 2)
     assert wider[0] <= low + 1e-3
     assert high - 1e-3 <= wider[1]
-    rate = THREE
     if a + b <= 80:
-        low, high = limits_of_answers(Count(a, 80, *rate), Count(b, 80, *rate), tail)
-        assert_allclose(limits_of_answers(Count(b, 80, *rate), Count(a, 80, *rate), tail), [-high, -low], atol=1e-12)
+        one, two = (Binomial(count, 80, *THREE) for count in (a, b))
+        low, high = limits_of_answers(one, two, tail)
+        assert_allclose(limits_of_answers(two, one, tail), [-high, -low], atol=1e-12)
 
 
 # Outside values
@@ -153,7 +153,7 @@ def test_against_a_search_over_all_shares() -> None:
     assert refuted[observed]
     before = (score(a, b, about) >= quantile - 1e-3) & refuted | observed
     exact = brentq(lambda d: largest(before, d) - 0.025, -0.5, 0.5, xtol=1e-5)
-    low, _, p_value = limits_between(Count(7, n1, *NONE), Count(2, n2, *NONE), 0.025)
+    low, _, p_value = limits_between(Binomial(7, n1, *NONE), Binomial(2, n2, *NONE), 0.025)
     assert low == pytest.approx(exact, abs=2e-4)
     assert p_value == pytest.approx(p_values[observed][0], rel=1e-4)
 
@@ -169,10 +169,10 @@ def test_many_reports_lead_to_the_normal_interval() -> None:
     rate = 0.1, 0.6
     for n in (200, 2000):
         a, b = 0.4, 0.3
-        low, high, _ = limits_between(Count(a * n, n, *rate), Count(b * n, n, *rate), 0.025)
+        low, high, _ = limits_between(Binomial(a * n, n, *rate), Binomial(b * n, n, *rate), 0.025)
         error = np.sqrt((a * (1 - a) + b * (1 - b)) / n) / 0.6
         assert high - low == pytest.approx(2 * 1.96 * error, rel=0.03)
-        low, high = limits_of_answers(Count(a * n, n, *rate), Count(b * n, n, *rate), 0.025)
+        low, high = limits_of_answers(Binomial(a * n, n, *rate), Binomial(b * n, n, *rate), 0.025)
         error = np.sqrt((a + b - (a - b) ** 2) / n) / 0.6
         assert high - low == pytest.approx(2 * 1.96 * error, rel=0.03)
 
@@ -181,15 +181,15 @@ def test_counts_that_noise_does_not_explain_promise_no_more() -> None:
     # Under truth 1/2 with lies 1/4, fewer than a quarter of the reports are less than nobody leads to.
     n, rate = 100, (0.25, 0.25)
     for first in (45, 50):  # the test calls both pairs different
-        at_noise = limits_of_answers(Count(first, n, *rate), Count(25, n, *rate), 0.025)
-        below = limits_of_answers(Count(first, n, *rate), Count(5, n, *rate), 0.025)
+        at_noise = limits_of_answers(Binomial(first, n, *rate), Binomial(25, n, *rate), 0.025)
+        below = limits_of_answers(Binomial(first, n, *rate), Binomial(5, n, *rate), 0.025)
         assert 0 < below[0] <= at_noise[0] + 1e-3
-    low, high, _ = limits_between(Count(0, n, *rate), Count(100, n, *rate), 0.025)
-    at_ends = limits_between(Count(25, n, *rate), Count(50, n, *rate), 0.025)
+    low, high, _ = limits_between(Binomial(0, n, *rate), Binomial(100, n, *rate), 0.025)
+    at_ends = limits_between(Binomial(25, n, *rate), Binomial(50, n, *rate), 0.025)
     assert -1 == low < high < 0
     assert high >= at_ends[1] - 1e-3
     # 18 of 40, where 28 say yes by noise alone: 1 of 1 differs from that, but not from 28.
-    low, high, p_value = limits_between(Count(1, 1, *MOSTLY_YES), Count(18, 40, *MOSTLY_YES), 0.025)
+    low, high, p_value = limits_between(Binomial(1, 1, *MOSTLY_YES), Binomial(18, 40, *MOSTLY_YES), 0.025)
     assert p_value < 0.05
     assert 0 < low < 1e-6
     assert high == 1
@@ -206,7 +206,7 @@ def test_where_roots_of_the_likelihood_coincide() -> None:
     # Nobody says yes: likeliest is the smallest probability of the line, here 0, though another root is close to it.
     # With a probability of 5 % instead, which Newton's method leads to, the score would be -4e-7.
     assert Law(50, 9000, NONE, NONE).score(0, 0, Line(1e-9, 0.006980814076115601)) < -1e-5
-    limits_between(Count(5, 10, 0.9, -0.05), Count(0, 1, *MOSTLY_YES), 0.25)  # all three, without a warning
+    limits_between(Binomial(5, 10, 0.9, -0.05), Binomial(0, 1, *MOSTLY_YES), 0.25)  # all three, without a warning
 
 
 # At every door
@@ -252,7 +252,7 @@ def test_two_designs_are_compared_exactly() -> None:
     samples = compare_samples(Tally(dice, [16, 44]), Tally(direct, [2, 38]), "yes")
     assert not samples.approximate
     assert samples.test == "exact"
-    ends = limits_between(Count(16, 60, *DICE), Count(2, 40, *NONE), 0.025)
+    ends = limits_between(Binomial(16, 60, *DICE), Binomial(2, 40, *NONE), 0.025)
     assert_allclose([samples.low, samples.high, samples.p_value], ends, atol=1e-9)
     many = compare_samples(Tally(dice, [16_000, 44_000]), Tally(direct, [2000, 38_000]), "yes")
     assert many.approximate

@@ -19,7 +19,7 @@ from warner import Channel, RandomizedResponse, SubsetSelection, Tally, UnaryEnc
 from warner.designs import MECHANISMS
 from warner.designs.facts import Prefixes
 from warner.designs.product import Product
-from warner.inference.binomial import Rates, share_interval
+from warner.inference.binomial import Binomial, share_interval
 from warner.inference.intervals import Confidence, interval, limits
 
 UNFIT = pytest.mark.filterwarnings("ignore:the reports do not seem to fit:UserWarning")  # counts that no design gives
@@ -197,7 +197,7 @@ def test_a_response_as_a_channel_has_the_intervals_of_the_response() -> None:
 def test_two_reports_are_one_binomial_count() -> None:
     # 400 of 1,000 say yes: (0.4 - 1/6) / (3/4), and the exact interval of 0.4 carried over
     table = estimate(Tally(FORCED, [400, 600])).table()
-    low, high = share_interval(np.array([[400]]), 1000.0, Rates(1 / 6, 3 / 4), 0.025)
+    low, high = share_interval(Binomial(np.array([[400]]), 1000.0, 1 / 6, 3 / 4), 0.025)
     assert_allclose([table["share"][0], table["low"][0], table["high"][0]], [14 / 45, low[0, 0], high[0, 0]])
     assert_allclose(table["se"], np.sqrt(0.4 * 0.6 / 1000) / 0.75)
     assert "reports" in table

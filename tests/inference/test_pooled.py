@@ -14,8 +14,8 @@ from scipy.stats import binom
 
 from warner import RandomizedResponse, Tally, estimate, pool
 from warner.inference import pooled
-from warner.inference.binomial import Rates, share_interval
-from warner.inference.pooled import Counted, crossing, pooled_limits
+from warner.inference.binomial import Binomial, share_interval
+from warner.inference.pooled import crossing, pooled_limits
 
 YES = ["yes", "no"]
 # Numbers of reports, and base and gain of each collection: alike, unlike, turned around, without noise, three of them.
@@ -30,18 +30,18 @@ POOLS: list[tuple[tuple[int, ...], tuple[tuple[float, float], ...]]] = [
 every_pool = pytest.mark.parametrize(("sizes", "rates"), POOLS)
 
 
-def every_count(sizes: tuple[int, ...], rates: tuple[tuple[float, float], ...]) -> Counted:
+def every_count(sizes: tuple[int, ...], rates: tuple[tuple[float, float], ...]) -> Binomial:
     """Give all counts that there can be, a column for each combination."""
     counts = np.array(list(product(*(range(n + 1) for n in sizes))), dtype=float).T
     n, base, gain = (
         np.repeat(np.array(column, dtype=float)[:, np.newaxis], counts.shape[1], axis=1)
         for column in (sizes, *zip(*rates, strict=True))
     )
-    return Counted(counts, n, base, gain)
+    return Binomial(counts, n, base, gain)
 
 
-def law(counted: Counted, share: float) -> Any:
-    return binom.pmf(counted.c, counted.n, counted.base + counted.gain * share).prod(axis=0)
+def law(counted: Binomial, share: float) -> Any:
+    return binom.pmf(counted.count, counted.n, counted.base + counted.gain * share).prod(axis=0)
 
 
 @every_pool
@@ -76,8 +76,8 @@ def test_one_design_has_the_interval_of_clopper_and_pearson(n: int, part: float,
     )
     if (halves[0] > halves[1]).any() or (halves[1] < 1).any():
         return
-    found = pooled_limits(Counted(*halves, np.full((2, 1), base), np.full((2, 1), gain)), 0.025)
-    low, high = share_interval(np.array([[c]]), float(n), Rates(base, gain), 0.025)
+    found = pooled_limits(Binomial(*halves, np.full((2, 1), base), np.full((2, 1), gain)), 0.025)
+    low, high = share_interval(Binomial(np.array([[c]]), float(n), base, gain), 0.025)
     assert found.methods == ("exact",)
     assert_allclose([found.low[0], found.high[0]], [low[0, 0], high[0, 0]], atol=2 * HALF_REPORT / n / abs(gain))
 
@@ -92,7 +92,7 @@ def test_more_reports_never_widen_on_average(sizes: tuple[int, ...], rates: tupl
     counted = every_count(sizes, rates)
     low, high, _, _ = pooled_limits(counted, 0.025)
     for place, (n, (base, gain)) in enumerate(zip(sizes, rates, strict=True)):
-        alone = share_interval(counted.c[place][:, np.newaxis], float(n), Rates(base, gain), 0.025)
+        alone = share_interval(Binomial(counted.count[place][:, np.newaxis], float(n), base, gain), 0.025)
         for share in np.linspace(0, 1, 21):
             chances = law(counted, float(share))
             assert chances @ (high - low) <= chances @ (alone[1] - alone[0])[:, 0] + 1e-9
@@ -113,8 +113,9 @@ def test_more_reports_that_agree_never_widen(
     c = round(first * (one.q + (one.p - one.q) * share))
     estimated = min(max((c / first - one.q) / (one.p - one.q), 0), 1)
     more = round(second * (two.q + (two.p - two.q) * estimated))
-    low, high = (end[0, 0] for end in share_interval(np.array([[c]]), float(first), Rates(one.q, one.p - one.q), tail))
-    counted = Counted(
+    alone = share_interval(Binomial(np.array([[c]]), float(first), one.q, one.p - one.q), tail)
+    low, high = (end[0, 0] for end in alone)
+    counted = Binomial(
         np.array([[c], [more]], dtype=float),
         np.array([[first], [second]], dtype=float),
         np.array([[one.q], [two.q]]),
@@ -174,7 +175,7 @@ def test_the_most_likely_share_is_where_the_likelihood_is_largest() -> None:
 def test_exact_and_score_limits_meet_where_one_follows_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     n = np.array([[20_000.0], [15_000.0]])
     base, gain = np.array([[0.25], [0.1]]), np.array([[0.5], [0.8]])
-    counted = Counted(
+    counted = Binomial(
         np.round(n * (base + gain * np.array([[0.2, 0.5, 0.9]]))), *(np.repeat(x, 3, 1) for x in (n, base, gain))
     )
     exact = pooled_limits(counted, 0.025)
@@ -208,14 +209,14 @@ def test_many_sets_at_once_are_as_each_alone(monkeypatch: pytest.MonkeyPatch) ->
     rng = np.random.default_rng(2)
     n = np.repeat([[300.0], [40.0], [900.0]], 30, axis=1)
     base, gain = np.repeat([[0.1], [0.02], [0.3]], 30, axis=1), np.repeat([[0.8], [0.9], [0.4]], 30, axis=1)
-    counted = Counted(np.floor(n * rng.random((3, 30))), n, base, gain)
+    counted = Binomial(np.floor(n * rng.random((3, 30))), n, base, gain)
     together = pooled_limits(counted, 0.01)
     for place in range(30):
-        alone = pooled_limits(counted.chosen(np.arange(30) == place), 0.01)
+        alone = pooled_limits(counted.of_sets(np.arange(30) == place), 0.01)
         assert_allclose([alone.low[0], alone.high[0]], [together.low[place], together.high[place]], atol=1e-9)
     # On a lattice ends are wider by a little, never narrower.
     monkeypatch.setattr(pooled, "LATTICE", 10**6)
-    every_pair = pooled_limits(counted.chosen(np.arange(30) < 3), 0.01)
+    every_pair = pooled_limits(counted.of_sets(np.arange(30) < 3), 0.01)
     for ends, sign in ((every_pair.low - together.low[:3], 1), (together.high[:3] - every_pair.high, 1)):
         assert (sign * ends >= -1e-8).all()
         assert (sign * ends <= 0.03 * together.error[:3]).all()

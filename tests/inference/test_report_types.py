@@ -27,7 +27,7 @@ from warner import (
 )
 from warner.designs import MECHANISMS
 from warner.inference.checking import doubt
-from warner.inference.report_types import deviance, sum_tail, sum_test
+from warner.inference.report_types import g_squared, sum_tail, sum_test
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,7 +93,7 @@ def test_impossible_sums_and_numbers() -> None:
     assert sum_test(3, 4, law) == 0  # at least 4
     assert sum_test(9, 4, law) == 0  # at most 8
     assert sum_test(8, 4, law) == pytest.approx(2 / 16)
-    assert deviance(np.array([1, 3]), np.array([0.0, 4.0])) == np.inf
+    assert g_squared(np.array([1, 3]), np.array([0.0, 4.0])) == np.inf
 
 
 # Exactness, by enumeration

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binom
 
-from tables import rates, whole
+from tables import binomial, rates, whole
 from warner import (
     Channel,
     HadamardResponse,
@@ -58,7 +58,7 @@ every_target = pytest.mark.parametrize("target", ["population", "realised"])
 def test_exact_intervals_cover_by_enumeration(design: Any, target: str) -> None:
     for n in (1, 7, 30):
         counts = np.arange(n + 1)
-        low, high = share_interval(counts[:, np.newaxis], float(n), rates(design), 0.05, target, "clopper_pearson")
+        low, high = share_interval(binomial(counts[:, np.newaxis], float(n), design), 0.05, target, "clopper_pearson")
         for held in range(n + 1):
             share = held / n
             law = binom.pmf(counts, n, design.q + (design.p - design.q) * share)
@@ -71,15 +71,15 @@ def test_exact_intervals_cover_by_enumeration(design: Any, target: str) -> None:
 
 @every_rate
 def test_answers_that_nobody_holds_are_found_as_rarely_as_promised_by_enumeration(design: Any) -> None:
-    n, rate, alpha = 40, rates(design), 0.05 / design.k
+    n, (base, gain), alpha = 40, rates(design), 0.05 / design.k
     counts = np.arange(n + 1.0)
-    turned = rate.gain < 0
-    tails = at_least(n - counts, n, 1 - rate.base) if turned else at_least(counts, n, rate.base)
+    turned = gain < 0
+    tails = at_least(n - counts, n, 1 - base) if turned else at_least(counts, n, base)
     found = tails <= alpha
-    assert binom.pmf(counts, n, rate.base)[found].sum() <= alpha * (1 + 1e-9)  # so at most 5 % for all K of them
-    least = smallest_share(n, rate, alpha, 0.8)
+    assert binom.pmf(counts, n, base)[found].sum() <= alpha * (1 + 1e-9)  # so at most 5 % for all K of them
+    least = smallest_share(n, base, gain, alpha, 0.8)
     if least <= 1:
-        assert binom.pmf(counts, n, rate.base + rate.gain * least)[found].sum() == pytest.approx(0.8)
+        assert binom.pmf(counts, n, base + gain * least)[found].sum() == pytest.approx(0.8)
 
 
 @every_target

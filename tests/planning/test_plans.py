@@ -25,7 +25,7 @@ from warner import (
     pool,
     surveys,
 )
-from warner.inference.binomial import Rates, smallest_share
+from warner.inference.binomial import smallest_share
 from warner.simulate import reports_of_population, uniform, zipf
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def test_the_number_of_people_for_an_error() -> None:
 @pytest.mark.parametrize("n", [500, 20_000])
 def test_the_smallest_share_is_found_with_its_power(k: int, odds: tuple[int, int], n: int) -> None:
     design = RandomizedResponse(k, odds=odds)
-    share = smallest_share(n, Rates(design.q, design.p - design.q), 0.05 / k, 0.9)
+    share = smallest_share(n, design.q, design.p - design.q, 0.05 / k, 0.9)
     p, q = design.p, design.q
     counts = np.arange(n + 1)
     # Few or many reports speak for the answer; reject where the probability under noise is at most alpha / K.
@@ -217,8 +217,8 @@ def test_the_smallest_share_is_found_with_its_power(k: int, odds: tuple[int, int
 def test_the_smallest_share_is_the_usual_formula_for_many_reports() -> None:
     design, n = RandomizedResponse(10, epsilon=2), 10**10
     usual = (norm.ppf(1 - 0.05 / 10) + norm.ppf(0.8)) * math.sqrt(design.q * (1 - design.q) / n)
-    rates = Rates(design.q, design.p - design.q)
-    assert_allclose(smallest_share(n, rates, 0.05 / 10, 0.8), usual / (design.p - design.q), rtol=1e-3)
+    rates = design.q, design.p - design.q
+    assert_allclose(smallest_share(n, *rates, 0.05 / 10, 0.8), usual / (design.p - design.q), rtol=1e-3)
 
 
 def test_too_few_people_find_nothing() -> None:

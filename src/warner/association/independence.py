@@ -25,11 +25,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import chdtrc, gammaln, xlogy
+from scipy.special import chdtrc, gammaln
 
 from warner.inference.binomial import MANY_REPORTS
 from warner.results import plain
 from warner.searching import first_true
+from warner.special import deviance
 from warner.words import p_value
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ def _statistics(table: Counts) -> tuple[float, float, int, float]:
         shape = [1] * table.ndim
         shape[axis] = -1
         expected = expected * (margin / n).reshape(shape)
-    g = max(2 * float((xlogy(table, table) - xlogy(table, expected)).sum()), 0.0)
+    g = 2 * float(deviance(table, expected).sum())
     chi2 = float(((table - expected) ** 2 / expected).sum())
     df = table.size - sum(table.shape) + table.ndim - 1
     return g, chi2, df, float(expected.min())

@@ -27,14 +27,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from warner.arrays import SMALLEST
-from warner.inference.binomial import Rates, wilson_limit
+from warner.inference.binomial import Binomial, wilson_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from warner.arrays import Array, Counts, Integers
-
-PROBABILITY = Rates(0.0, 1.0)  # the limits wanted are those of a probability itself
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +129,7 @@ def best_event(
 def predicted(hits: Counts, others: Counts, n: int, runs: int, tail: float) -> Array:
     """Predict ln(lower limit / upper limit) for `runs` runs, from hits among n, by Wilson's limits, which are quick."""
     scale = runs / n
-    low = wilson_limit(scale * hits, runs, PROBABILITY, tail, -1)
-    high = wilson_limit(scale * others, runs, PROBABILITY, tail, 1)
+    # Of a probability itself: base 0, gain 1
+    low = wilson_limit(Binomial(scale * hits, runs, 0.0, 1.0), tail, -1)
+    high = wilson_limit(Binomial(scale * others, runs, 0.0, 1.0), tail, 1)
     return np.asarray(np.log(np.maximum(low, SMALLEST)) - np.log(high))

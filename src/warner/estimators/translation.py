@@ -34,6 +34,7 @@ from scipy.special import ndtri
 from warner.arrays import SMALLEST
 from warner.estimators.projections import projected_within
 from warner.searching import bisected_each
+from warner.special import deviance
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Integers, Mask
@@ -48,18 +49,9 @@ def errors_allowed(k: int) -> float:
     return float(ndtri(1 - 0.5 / k)) + ERRORS_ALLOWED
 
 
-def deviance(counts: Array, n: Array, mu: Array) -> Array:
+def binomial_deviance(counts: Array, n: Array, mu: Array) -> Array:
     """Give twice the nats by which binomial counts are less likely at mu than at best."""
-    missed, away = n - counts, n * mu - counts
-    return np.asarray(2 * np.maximum(_part(counts, away, n * mu) + _part(missed, -away, n * (1 - mu)), 0))
-
-
-def _part(counts: Array, away: Array, expected: Array) -> Array:
-    """Give away - counts log(expected / counts), where away is expected - counts: nothing large cancels."""
-    some = np.where(counts > 0, counts, 1.0)
-    near = np.abs(away) < some / 2
-    logs = np.where(near, np.log1p(np.where(near, away / some, 0)), np.log(np.maximum(expected, SMALLEST) / some))
-    return np.asarray(away - counts * logs)
+    return np.asarray(2 * (deviance(counts, n * mu) + deviance(n - counts, n * (1 - mu))))
 
 
 def lower_limit(counts: Array, n: Array, errors: Array | float) -> Array:
@@ -75,7 +67,7 @@ def lower_limit(counts: Array, n: Array, errors: Array | float) -> Array:
     for _ in range(TRANSLATION_STEPS):
         mu = np.square(np.sin(u / (2 * full)))
         score = (counts - n * mu) / np.sqrt(np.maximum(n * mu * (1 - mu), SMALLEST))
-        distance = np.sqrt(deviance(counts, n, mu))
+        distance = np.sqrt(binomial_deviance(counts, n, mu))
         step = np.where(score > 0, (distance - errors) * distance / np.maximum(score, SMALLEST), 0)
         u = np.maximum(u + step, u / 4)
     return np.where(counts > 0, np.square(np.sin(u / (2 * full))), 0.0)
@@ -129,7 +121,8 @@ def errors_needed(shares: Array, counted: Counted) -> Array:
     """
     k = shares.shape[-1]
     errors = np.full(len(shares), errors_allowed(k))
-    strayed = deviance(counted.values, counted.n, counted.q + (counted.p - counted.q) * shares) > errors[0] ** 2
+    away = binomial_deviance(counted.values, counted.n, counted.q + (counted.p - counted.q) * shares)
+    strayed = away > errors[0] ** 2
     rows = np.flatnonzero(strayed.any(axis=-1))
     if rows.size:
         errors[rows] = least_errors(counted.chosen(rows), k)[:, 0]
@@ -139,7 +132,7 @@ def errors_needed(shares: Array, counted: Counted) -> Array:
 def limited(shares: Array, counted: Counted, k: int) -> Array:
     """Shift the shares of each histogram by one constant, each cut off at its limits, so that they sum to one."""
     even = shares + (1 - np.vecdot(counted.repeats, shares)[..., np.newaxis]) / k
-    away = deviance(counted.values, counted.n, counted.q + (counted.p - counted.q) * np.clip(even, 0, 1))
+    away = binomial_deviance(counted.values, counted.n, counted.q + (counted.p - counted.q) * np.clip(even, 0, 1))
     inside = (even >= 0) & (away <= errors_allowed(k) ** 2)
     rows = np.flatnonzero(~inside.all(axis=-1))
     if rows.size:  # most often no limit is reached

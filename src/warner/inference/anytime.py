@@ -28,10 +28,11 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import gammaln, xlogy
+from scipy.special import xlogy
 
 from warner.arrays import SMALLEST
-from warner.inference.binomial import Rates, all_at_each_count, standard_error
+from warner.inference.binomial import Binomial, all_at_each_count, standard_error
+from warner.special import stirling_remainder
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Mask, Numbers
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 
 NEWTON_STEPS = 60
 CONVERGED = 1e-8  # a relative step of Newton's method, whose next one would be about its square
-ASYMPTOTIC = 16.0  # from this argument on, Stirling's series is exact to rounding
 
 
 def refuse_anytime(tally: Collected, method: str | None) -> None:
@@ -67,33 +67,37 @@ def anytime_interval(
     An interval is never empty: a count below what noise alone explains is taken as that much for the upper end, and
     one above what certainty explains for the lower end. That only widens, because both ends rise with the count.
     """
-    rate, count = Rates(readout.base, readout.gain), readout.count
+    binomial = Binomial.of(readout)
     unknown: Mask = np.zeros(1, dtype=bool)
     if not readout.exact.all():
         assert readout.error is not None
         assert readout.scores is not None
         # A score between the least and the most is so much of a report.
         unknown = np.asarray(~readout.exact & ~np.isfinite(readout.error))
-        told = ~readout.exact & ~unknown
-        least, most = np.where(told, readout.scores[0], 0.0), np.where(told, readout.scores[1], 1.0)
-        width = most - least
-        count = np.clip((count - readout.trials * least) / width, 0, readout.trials)
-        rate = Rates((rate.base - least) / width, rate.gain / width)
-    low, high = all_at_each_count(lambda c, n: share_limits(c, n, rate, alpha), count, readout.trials, levels)
-    error = standard_error(count, readout.trials, rate)
+        scored = ~readout.exact & ~unknown
+        least, most = np.where(scored, readout.scores[0], 0.0), np.where(scored, readout.scores[1], 1.0)
+        width, n = most - least, readout.trials
+        count = np.clip((readout.count - n * least) / width, 0, n)
+        binomial = Binomial(count, n, (readout.base - least) / width, readout.gain / width)
+
+    def evaluated(c: Array, n: Numbers) -> tuple[Array, Array]:
+        return anytime_share_limits(binomial._replace(count=c, n=n), alpha)
+
+    low, high = all_at_each_count(evaluated, binomial.count, binomial.n, levels)
+    error = standard_error(binomial)
     if readout.error is not None:
         error = np.where(readout.exact, error, readout.error)
     return np.where(unknown, 0.0, low), np.where(unknown, 1.0, high), error
 
 
-def share_limits(c: Array, n: Numbers, rate: Rates, alpha: float) -> tuple[Array, Array]:
+def anytime_share_limits(binomial: Binomial, alpha: float) -> tuple[Array, Array]:
     """Carry the limits of `anytime_limits` over from reports to people."""
     # The ends rise with x: d ln M / dx = E logit g - logit f, with the mean over Beta(x + 1/2, n - x + 1/2). At the f
     # where that is zero M is at most 1 (ln f^x (1-f)^(n-x) is concave in logit f), so this f lies between the ends.
-    below, above = np.minimum(c, n * rate.highest), np.maximum(c, n * rate.lowest)
-    limits = anytime_limits(np.maximum(below, 0), n, alpha)[0], anytime_limits(np.minimum(above, n), n, alpha)[1]
-    first, second = (np.clip((limit - rate.base) / rate.gain, 0, 1) for limit in limits)
-    return np.where(rate.gain > 0, first, second), np.where(rate.gain > 0, second, first)
+    n = binomial.n
+    below, above = binomial.never_empty(n * binomial.lowest, n * binomial.highest)
+    limits = anytime_limits(below.count, n, alpha)[0], anytime_limits(above.count, n, alpha)[1]
+    return binomial.ordered(*(np.clip(binomial.share_at(limit), 0, 1) for limit in limits))
 
 
 def anytime_limits(x: Numbers, n: Numbers, alpha: float) -> tuple[Array, Array]:
@@ -113,7 +117,7 @@ def anytime_limits(x: Numbers, n: Numbers, alpha: float) -> tuple[Array, Array]:
     """
     x, n = np.asarray(x, dtype=np.float64), np.asarray(n, dtype=np.float64)
     rest = n - x
-    half = 0.5 * np.log(0.5 * math.pi * n) + _stirling(n)
+    half = 0.5 * np.log(0.5 * math.pi * n) + stirling_remainder(n)
     radius = np.maximum(-math.log(alpha) + half - _half_stirling(x) - _half_stirling(rest), 0)
     low, high = x - _departure(rest, x, radius), x + _departure(x, rest, radius)
     return np.clip(low / n, 0, 1), np.clip(high / n, 0, 1)
@@ -145,13 +149,4 @@ def _departure(a: Array, b: Array, radius: Array) -> Array:
 def _half_stirling(x: Array) -> Array:
     """Give ln Gamma(x + 1/2) - x ln x + x - ln(2 pi)/2, for x >= 0; by Legendre's duplication formula."""
     x = np.maximum(x, SMALLEST)
-    return _stirling(2 * x) - _stirling(x)
-
-
-def _stirling(x: Array) -> Array:
-    """Give ln Gamma(x + 1) - (x + 1/2) ln x + x - ln(2 pi)/2 = 1/(12 x) - 1/(360 x^3) + ..., for x > 0."""
-    large, few = np.maximum(x, ASYMPTOTIC), np.minimum(x, ASYMPTOTIC)
-    square = 1 / large**2
-    series = (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188)))) / large
-    direct = gammaln(few + 1) - (few + 0.5) * np.log(few) + few - 0.5 * math.log(2 * math.pi)
-    return np.where(x >= ASYMPTOTIC, series, direct)
+    return stirling_remainder(2 * x) - stirling_remainder(x)

@@ -1,4 +1,4 @@
-r"""Binomial counts: limits, tails and tests of a share that shows in one count.
+r"""Binomial counts: confidence limits (Clopper-Pearson, Wilson, score), tails and tests of the share behind a count.
 
 A count is exactly binomial, :math:`c \sim \text{Bin}(n, \text{base} + \text{gain} \cdot \theta)`, whatever the other
 shares are. So the exact interval of Clopper and Pearson for that probability, carried over to :math:`\theta`, covers at
@@ -23,44 +23,140 @@ from warner.designs.facts import TARGETS
 from warner.inference.realised import MOST_VARIANCE, fewest_holders, summable
 from warner.reports.counts import LONG_ROW, distinct_counts
 from warner.searching import first_true, first_true_each
+from warner.special import deviance, stirling_remainder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from warner.arrays import Array, Counts, Integers, Mask
+    from warner.designs.facts import Readout
     from warner.reports.counts import DistinctCounts
 
-HAIR = 1e-12
-BELIEVED = 1e-6  # how far, relatively, the tail at a quantile may be from the one that was asked for
+ROUNDING = 1e-12  # relative: how far a product of doubles may be from the whole number that it should be
+QUANTILE_TOLERANCE = 1e-6  # relative: how far the tail at a quantile may be from the one that was asked for
 MANY_REPORTS = 1e10  # beyond, limits of the beta distribution are lost in rounding
 LEAST_EXPECTED = 10  # expected reports, or their variance, from which approximate intervals may be used
 USUAL_QUANTILE = 2.0  # the normal quantile up to which that variance is enough, that of 95 % intervals
 
 
-class Rates(NamedTuple):
-    """How reports follow a share: a report names the answers in question with probability base + gain * share."""
+class Binomial(NamedTuple):
+    """Binomial counts: of n reports `count` name the answers in question, each with probability base + gain * share.
 
+    Numbers, or arrays that broadcast. With a negative gain, such reports become rarer as the share grows.
+
+    Examples
+    --------
+    40 of 100 say yes where the truth is told with probability 3/4: (0.40 - 0.25) / (0.75 - 0.25).
+
+    >>> yes = Binomial(40, 100, 0.25, 0.5)
+    >>> round(yes.unbiased, 9), yes.span
+    (0.3, (0.25, 0.75))
+    """
+
+    count: Numbers
+    n: Numbers
     base: Numbers
     gain: Numbers
 
+    @classmethod
+    def of(cls, readout: Readout) -> Binomial:
+        """Take the counts in which a design says that shares show."""
+        return cls(readout.count, readout.trials, readout.base, readout.gain)
+
     @property
     def lowest(self) -> Numbers:
-        """The probability of such a report where it is the least."""
+        """The smallest probability of such a report, over all shares."""
         return self.base + np.minimum(self.gain, 0)
 
     @property
     def highest(self) -> Numbers:
-        """The probability of such a report where it is the most."""
+        """The largest probability of such a report, over all shares."""
         return self.base + np.maximum(self.gain, 0)
 
-    def spread(self, share: Numbers) -> Numbers:
+    @property
+    def span(self) -> tuple[float, float]:
+        """The probabilities of such a report from which to which a share can lead, as numbers."""
+        return float(self.lowest), float(self.highest)
+
+    def reported(self, share: Numbers) -> Numbers:
+        """Give the probability of such a report at a share."""
+        return self.base + self.gain * share
+
+    def share_at(self, probability: Numbers) -> Numbers:
+        """Give the share at which such a report has this probability."""
+        return (probability - self.base) / self.gain
+
+    @property
+    def unbiased(self) -> Numbers:
+        """The unbiased estimate of the share."""
+        return self.share_at(self.count / self.n)
+
+    def noise(self, share: Numbers) -> Numbers:
         """Give the variance of one report, if the share among these very people is given."""
         without, within = self.base, self.base + self.gain
         return share * within * (1 - within) + (1 - share) * without * (1 - without)
 
+    def upright(self) -> Binomial:
+        """Count the other reports where a share makes such reports rarer: then no gain is negative.
+
+        >>> Binomial(40, 100, 0.75, -0.5).upright()
+        Binomial(count=60, n=100, base=0.25, gain=0.5)
+        """
+        turned = self.gain < 0
+        if not np.ndim(turned):
+            return Binomial(self.n - self.count, self.n, 1 - self.base, -self.gain) if turned else self
+        count, base = np.where(turned, self.n - self.count, self.count), np.where(turned, 1 - self.base, self.base)
+        return Binomial(count, self.n, base, np.abs(self.gain))
+
+    def mirrored(self) -> Binomial:
+        """Count the other reports, for the share that all other answers have together.
+
+        >>> Binomial(40, 100, 0.25, 0.5).mirrored()
+        Binomial(count=60, n=100, base=0.25, gain=0.5)
+        """
+        return Binomial(self.n - self.count, self.n, 1 - self.base - self.gain, self.gain)
+
+    def ordered(self, first: Numbers, second: Numbers) -> tuple[Numbers, Numbers]:
+        """Put the shares at a lower and at an upper limit of the probability in their order."""
+        if np.ndim(self.gain):
+            return np.where(self.gain > 0, first, second), np.where(self.gain > 0, second, first)
+        return (first, second) if self.gain > 0 else (second, first)
+
+    def of_sets(self, sets: Mask) -> Binomial:
+        """Give the counts of some sets, the last axis."""
+        return Binomial(*(part[..., sets] for part in self))
+
+    def whole(self) -> Binomial:
+        """Give whole numbers, for those of weights: of effective reports, and what counts of them."""
+        n = np.maximum(np.rint(self.n), 1)
+        return self._replace(count=np.clip(np.rint(self.count * n / self.n), 0, n), n=n)
+
+    def never_empty(self, least: Numbers, most: Numbers) -> tuple[Binomial, Binomial]:
+        """Give the counts that the lower and the upper limit of the probability are for, so that no interval is empty.
+
+        Shares from 0 to 1 explain from `least` to `most` reports. A count beyond is moved there, for the end on its
+        side. That only widens, because both limits rise with the count.
+        """
+        below, above = np.maximum(np.minimum(self.count, most), 0), np.minimum(np.maximum(self.count, least), self.n)
+        return self._replace(count=below), self._replace(count=above)
+
+
+def expected_range(n: Numbers, lowest: Numbers, highest: Numbers) -> tuple[Array, Array]:
+    """Give the fewest and the most of n reports that probabilities from `lowest` to `highest` lead to expect.
+
+    Of whole reports these are whole; a number that should be whole, but for rounding, is taken as that. Counts of
+    weights are not rounded: what counts and what does not would be rounded the same way, and not be mirror images.
+
+    >>> [float(count) for count in expected_range(30, 0.1, 0.7 + 2e-16)]
+    [3.0, 21.0]
+    """
+    least, most, whole = n * lowest, n * highest, n == np.rint(n)
+    fewest = np.where(whole, np.floor(least * (1 + ROUNDING)), least)
+    return fewest, np.where(whole, np.ceil(most * (1 - ROUNDING)), most)
+
 
 def share_interval(
-    counts: Counts, n: Numbers, rate: Rates, tail: float, target: str = "population", method: str | None = None
+    binomial: Binomial, tail: float, target: str = "population", method: str | None = None
 ) -> tuple[Array, Array]:
     """Give intervals for the shares behind these counts, with `tail` on either side.
 
@@ -69,12 +165,9 @@ def share_interval(
 
     Parameters
     ----------
-    counts : ndarray of shape (..., k)
-        Number of reports of each answer; fractional where weights were rescaled to an effective number of reports.
-    n : ndarray of shape (..., 1)
-        Number of reports in all.
-    rate : Rates
-        How reports follow the share.
+    binomial : Binomial
+        Counts of shape (..., k), fractional where weights were rescaled to an effective number of reports; the number
+        of reports has shape (..., 1).
     tail : float
         Chance of a miss on either side.
     target : {"population", "realised"}
@@ -85,25 +178,24 @@ def share_interval(
         little is randomized. ``score``, for the realised share, is approximate. If not given: ``clopper_pearson`` for
         the population; for a realised share see `realised_methods`.
     """
-    low, high = all_at_each_count(lambda c, total: ends(c, total, rate, tail, target, method), counts, n)
+
+    def evaluated(c: Array, n: Numbers) -> tuple[Array, ...]:
+        return share_limits(binomial._replace(count=c, n=n), tail, target, method)
+
+    low, high = all_at_each_count(evaluated, binomial.count, binomial.n)
     return low, high
 
 
 def interval_and_error(
-    counts: Counts,
-    n: Numbers,
-    rate: Rates,
-    tail: float,
-    target: str,
-    method: str | None = None,
-    levels: DistinctCounts | None = None,
+    binomial: Binomial, tail: float, target: str, method: str | None = None, levels: DistinctCounts | None = None
 ) -> tuple[Array, Array, Array]:
     """Give `share_interval` and `standard_error` in one pass: low, high and error."""
 
-    def evaluated(c: Array, total: Numbers) -> tuple[Array, ...]:
-        return *ends(c, total, rate, tail, target, method), standard_error(c, total, rate, target)
+    def evaluated(c: Array, n: Numbers) -> tuple[Array, ...]:
+        counted = binomial._replace(count=c, n=n)
+        return *share_limits(counted, tail, target, method), standard_error(counted, target)
 
-    low, high, error = all_at_each_count(evaluated, counts, n, levels)
+    low, high, error = all_at_each_count(evaluated, binomial.count, binomial.n, levels)
     return low, high, error
 
 
@@ -161,7 +253,7 @@ def _quantile(a: Numbers, b: Numbers, tail: Numbers, *, upper: bool = False) -> 
     """
     inverse, tail_at = (betainccinv, betaincc) if upper else (betaincinv, betainc)
     root = np.asarray(inverse(a, b, tail))
-    off = ~(np.abs(tail_at(a, b, root) - tail) <= BELIEVED * np.asarray(tail))
+    off = ~(np.abs(tail_at(a, b, root) - tail) <= QUANTILE_TOLERANCE * np.asarray(tail))
     if not off.any():
         return root
     a, b, tail = (np.broadcast_to(np.asarray(value, dtype=np.float64), root.shape)[off] for value in (a, b, tail))
@@ -184,118 +276,108 @@ def variance_needed(tail: float) -> float:
     return float(LEAST_EXPECTED * max(1.0, float(ndtri(tail)) / -USUAL_QUANTILE) ** 6)
 
 
-def suited(n: Numbers, rate: Rates, target: str, tail: float) -> Mask:
-    """Tell whether the score interval holds: for realised shares, if there is much noise, or none at all."""
-    least = n * np.minimum(rate.spread(0.0), rate.spread(1.0))
-    none = np.maximum(rate.spread(0.0), rate.spread(1.0)) == 0
-    return np.asarray((least >= variance_needed(tail)) | none) & (target == "realised")
+def score_interval_is_accurate(binomial: Binomial, tail: float) -> Mask:
+    """Tell whether the score interval of a realised share holds: if there is much noise, or none at all."""
+    without, within = binomial.noise(0.0), binomial.noise(1.0)
+    enough = binomial.n * np.minimum(without, within) >= variance_needed(tail)
+    return np.asarray(enough | (np.maximum(without, within) == 0))
 
 
-def realised_methods(n: Numbers, rate: Rates, tail: float, method: str | None = None) -> tuple[Mask, Mask]:
+def realised_methods(binomial: Binomial, tail: float, method: str | None = None) -> tuple[Mask, Mask]:
     """Tell which realised shares have exact intervals, and which of the others have score intervals, by default.
 
     The rest, where too many reports for an exact interval have too little noise for a score interval, and weights
     whose effective number of reports is not whole, has those of Clopper and Pearson.
     """
+    n, without, within = binomial.n, binomial.noise(0.0), binomial.noise(1.0)
     if method is not None:
-        shape = np.shape(n * rate.spread(0.0))
+        shape = np.shape(n * without)
         return np.full(shape, method == "exact"), np.full(shape, method == "score")
-    exact = summable(n, n * np.maximum(rate.spread(0.0), rate.spread(1.0)))
-    return exact, ~exact & suited(n, rate, "realised", tail)
+    exact = summable(n, n * np.maximum(without, within))
+    return exact, ~exact & score_interval_is_accurate(binomial, tail)
 
 
-def ends(c: Array, n: Numbers, rate: Rates, tail: float, target: str, method: str | None) -> tuple[Array, Array]:
+def share_limits(binomial: Binomial, tail: float, target: str, method: str | None = None) -> tuple[Array, Array]:
     """Give the ends of intervals, counts being doubles; see `share_interval`."""
-    # The never-empty rule: counts beyond what the shares 0 and 1 explain are moved there, for the end on their side.
-    # (A hair's breadth keeps products that should be whole from the wrong side.) Counts of weights need not be whole,
-    # and are not rounded: what counts and what does not would be rounded the same way, and not be mirror images.
-    most, least = n * rate.highest, n * rate.lowest
-    whole = n == np.rint(n)
-    most = np.where(whole, np.ceil(most * (1 - HAIR)), most)
-    least = np.where(whole, np.floor(least * (1 + HAIR)), least)
+    least, most = expected_range(binomial.n, binomial.lowest, binomial.highest)
     # Where hardly any report is expected, or hardly any other, one is already more than they explain.
-    most = most - (at_least(most, n, rate.highest) < tail)
-    least = least + (at_most(least, n, rate.lowest) < tail)
-    below, above = np.minimum(c, most), np.minimum(np.maximum(c, least), n)
-    first, second = (np.clip(end, 0, 1) for end in _unclipped(below, above, n, rate, tail, target, method))
-    if np.ndim(rate.gain):
-        return np.where(rate.gain > 0, first, second), np.where(rate.gain > 0, second, first)
-    return (first, second) if rate.gain > 0 else (second, first)
+    most = most - (at_least(most, binomial.n, binomial.highest) < tail)
+    least = least + (at_most(least, binomial.n, binomial.lowest) < tail)
+    limits = _raw_limits(*binomial.never_empty(least, most), tail, target, method)
+    return binomial.ordered(*(np.clip(limit, 0, 1) for limit in limits))
 
 
-def _unclipped(
-    below: Array, above: Array, n: Numbers, rate: Rates, tail: float, target: str, method: str | None
-) -> tuple[Array, Array]:
-    """Give the share at the lower limit for the count `below`, and at the upper limit for the count `above`."""
+def _raw_limits(below: Binomial, above: Binomial, tail: float, target: str, method: str | None) -> tuple[Array, Array]:
+    """Give the share at the lower limit for the counts `below`, and at the upper limit for the counts `above`."""
     allowed = {"population": ("clopper_pearson", "wilson"), "realised": ("exact", "clopper_pearson", "score")}[target]
     if method is not None and method not in allowed:
         raise ValueError(f"method must be one of {', '.join(allowed)} for the {TARGETS[target]}, but got {method!r}")
-    if method == "wilson":
-        _refuse_few(n * np.minimum(rate.lowest, 1 - rate.highest), "wilson", "expected reports of an absent answer")
-        return wilson_limit(below, n, rate, tail, -1), wilson_limit(above, n, rate, tail, 1)
     if target == "realised":
-        return _realised(below, above, n, rate, tail, method)
-    return _binomial_limits(below, above, n, rate, tail)
+        return _realised(below, above, tail, method)
+    if method == "wilson":
+        absent = below.n * np.minimum(below.lowest, 1 - below.highest)
+        _refuse_few(absent, "wilson", "expected reports of an absent answer")
+        return wilson_limit(below, tail, -1), wilson_limit(above, tail, 1)
+    return _clopper_pearson(below, above, tail)
 
 
-def _realised(
-    below: Array, above: Array, n: Numbers, rate: Rates, tail: float, method: str | None
-) -> tuple[Array, Array]:
+def _realised(below: Binomial, above: Binomial, tail: float, method: str | None) -> tuple[Array, Array]:
     """Give the same for realised shares: each by the method that it has."""
-    least, most = (n * end(rate.spread(0.0), rate.spread(1.0)) for end in (np.minimum, np.maximum))
-    if method == "score" and not suited(n, rate, "realised", tail).all():
-        _refuse_few(least, "score", "as the variance of noise alone", variance_needed(tail))
-    if method == "exact" and not summable(n, most).all():
+    n, without, within = below.n, below.noise(0.0), below.noise(1.0)
+    if method == "score" and not score_interval_is_accurate(below, tail).all():
+        _refuse_few(n * np.minimum(without, within), "score", "as the variance of noise alone", variance_needed(tail))
+    if method == "exact" and not summable(n, n * np.maximum(without, within)).all():
         raise ValueError(
             f"method 'exact' needs whole numbers of reports, with a variance of up to {MOST_VARIANCE:,.0f}, but there "
-            f"are {np.max(n):,.12g} with up to {np.max(most):,.3g}; leave it out"
+            f"are {np.max(n):,.12g} with up to {np.max(n * np.maximum(without, within)):,.3g}; leave it out"
         )
-    below, above, n, base, gain = np.broadcast_arrays(below, above, n, rate.base, rate.gain)
-    exact, scored = (np.broadcast_to(which, below.shape) for which in realised_methods(n, rate, tail, method))
-    low, high = np.empty(below.shape), np.empty(below.shape)
-    for chosen, limits in ((exact, _exact_limits), (scored, _score_limits), (~exact & ~scored, _binomial_limits)):
-        if chosen.any():
-            some = Rates(base[chosen], gain[chosen])
-            low[chosen], high[chosen] = limits(below[chosen], above[chosen], n[chosen], some, tail)
+    *parts, upper = np.broadcast_arrays(*below, above.count)
+    exact, scored = (np.broadcast_to(which, upper.shape) for which in realised_methods(below, tail, method))
+    low, high = np.empty(upper.shape), np.empty(upper.shape)
+    for which, limits in ((exact, _exact), (scored, _score), (~exact & ~scored, _clopper_pearson)):
+        if which.any():
+            some = Binomial(*(part[which] for part in parts))
+            low[which], high[which] = limits(some, some._replace(count=upper[which]), tail)
     return low, high
 
 
-def _exact_limits(below: Array, above: Array, n: Array, rate: Rates, tail: float) -> tuple[Array, Array]:
+def _exact(below: Binomial, above: Binomial, tail: float) -> tuple[Array, Array]:
     # Who is not counted is as good as who is: P(X <= c) is the tail of n - c, and holders change places with others.
-    first = fewest_holders(below, n, rate.highest, rate.lowest, tail)
-    second = fewest_holders(n - np.ceil(above), n, 1 - rate.lowest, 1 - rate.highest, tail)
-    upright = rate.gain > 0
+    n = below.n
+    first = fewest_holders(below.count, n, below.highest, below.lowest, tail)
+    second = fewest_holders(n - np.ceil(above.count), n, 1 - below.lowest, 1 - below.highest, tail)
+    upright = below.gain > 0
     return np.where(upright, first, n - first) / n, np.where(upright, n - second, second) / n
 
 
-def _score_limits(below: Array, above: Array, n: Array, rate: Rates, tail: float) -> tuple[Array, Array]:
-    return score_limit(below, n, rate, tail, -1), score_limit(above, n, rate, tail, 1)
+def _score(below: Binomial, above: Binomial, tail: float) -> tuple[Array, Array]:
+    return score_limit(below, tail, -1), score_limit(above, tail, 1)
 
 
-def _binomial_limits(below: Array, above: Array, n: Array, rate: Rates, tail: float) -> tuple[Array, Array]:
-    limits = binomial_limits(below, n, tail)[0], binomial_limits(above, n, tail)[1]
-    low, high = ((limit - rate.base) / rate.gain for limit in limits)
-    return low, high
+def _clopper_pearson(below: Binomial, above: Binomial, tail: float) -> tuple[Array, Array]:
+    low, high = binomial_limits(below.count, below.n, tail)[0], binomial_limits(above.count, above.n, tail)[1]
+    return below.share_at(low), below.share_at(high)
 
 
-def wilson_limit(c: Array, n: Numbers, rate: Rates, tail: float, side: int) -> Array:
+def wilson_limit(binomial: Binomial, tail: float, side: int) -> Array:
     """Give Wilson's limit: the probability at which the count is z of that probability's standard errors away."""
+    c, n = binomial.count, binomial.n
     z2 = float(ndtri(tail)) ** 2
     limit = (c + z2 / 2 + side * np.sqrt(z2 * (c * (1 - c / n) + z2 / 4))) / (n + z2)
-    return np.asarray((limit - rate.base) / rate.gain)
+    return np.asarray(binomial.share_at(limit))
 
 
-def score_limit(c: Array, n: Numbers, rate: Rates, tail: float, side: int) -> Array:
+def score_limit(binomial: Binomial, tail: float, side: int) -> Array:
     """Give the realised share at which `inv` is z of that share's standard errors away: the root of a quadratic."""
-    inverse = (c / n - rate.base) / rate.gain
-    factor = float(ndtri(tail)) ** 2 / (n * rate.gain**2)
-    slope = rate.spread(1.0) - rate.spread(0.0)
-    middle = 2 * inverse + factor * slope
-    root = np.sqrt(np.maximum(middle**2 - 4 * (inverse**2 - factor * rate.spread(0.0)), 0))
-    return np.asarray((middle + side * np.copysign(1, rate.gain) * root) / 2)
+    unbiased = binomial.unbiased
+    factor = float(ndtri(tail)) ** 2 / (binomial.n * binomial.gain**2)
+    without, within = binomial.noise(0.0), binomial.noise(1.0)
+    middle = 2 * unbiased + factor * (within - without)
+    root = np.sqrt(np.maximum(middle**2 - 4 * (unbiased**2 - factor * without), 0))
+    return np.asarray((middle + side * np.copysign(1, binomial.gain) * root) / 2)
 
 
-def standard_error(c: Array, n: Numbers, rate: Rates, target: str = "population") -> Array:
+def standard_error(binomial: Binomial, target: str = "population") -> Array:
     r"""Give the standard errors of the unbiased shares: sqrt(phi (1 - phi) / n) / gain, for that of the population.
 
     The observed share stands for phi, at least half a report away from none and from all: a count of 0 is no proof that
@@ -303,13 +385,13 @@ def standard_error(c: Array, n: Numbers, rate: Rates, target: str = "population"
     For the realised share :math:`\theta`, phi (1 - phi) becomes :math:`\theta p(1-p) + (1-\theta) q(1-q)`, less than
     it by :math:`(p-q)^2 \theta(1-\theta)`, which is the chance in who was asked.
     """
-    half = 0.5 / np.maximum(n, 1)
-    observed = np.clip(c / n, half, 1 - half)
+    half = 0.5 / np.maximum(binomial.n, 1)
+    observed = np.clip(binomial.count / binomial.n, half, 1 - half)
     if target == "population":
         variance = observed * (1 - observed)
     else:
-        variance = rate.spread(np.clip((observed - rate.base) / rate.gain, 0, 1))
-    return np.asarray(np.sqrt(variance / n) / abs(rate.gain))
+        variance = binomial.noise(np.clip(binomial.share_at(observed), 0, 1))
+    return np.asarray(np.sqrt(variance / binomial.n) / abs(binomial.gain))
 
 
 def _refuse_few(amount: Numbers, method: str, what: str, needed: float = LEAST_EXPECTED) -> None:
@@ -334,7 +416,29 @@ def at_most(c: Numbers, n: Numbers, probability: Numbers) -> Array:
     return np.where(inside, tails, np.where(c < 0, 0.0, 1.0))
 
 
-def smallest_share(n: float, rate: Rates, alpha: float, power: float) -> float:
+def log_binomial(x: Array, n: float, p: float) -> Array:
+    r"""Give :math:`\ln P(\text{Bin}(n, p) = x)`, to all digits for any n, as Loader does.
+
+    With Stirling's formula, :math:`\ln n! = n \ln n - n + \tfrac12 \ln 2\pi n + S(n)`, it is :math:`S(n) - S(x) -
+    S(n-x) - D(x, np) - D(n-x, n(1-p)) + \tfrac12 \ln \frac{n}{2\pi x(n-x)}`, D being the deviance.
+
+    >>> round(float(np.exp(log_binomial(np.array(2.0), 4.0, 0.5))), 9)
+    0.375
+    """
+    x = np.asarray(x, dtype=np.float64)
+    if not 0 < p < 1:
+        return np.where(x == n * p, 0.0, -np.inf)
+    inside = (x > 0) & (x < n)
+    y = np.where(inside, x, n / 2)
+    with np.errstate(divide="ignore"):
+        logs = stirling_remainder(n) - stirling_remainder(y) - stirling_remainder(n - y)
+        logs = logs - deviance(y, n * p) - deviance(n - y, n * (1 - p))
+        logs = logs + 0.5 * np.log(n / (2 * math.pi * y * (n - y)))
+    edge = np.where(x == 0, n * math.log1p(-p), np.where(x == n, n * math.log(p), -np.inf))
+    return np.where(inside, logs, edge)
+
+
+def smallest_share(n: float, base: float, gain: float, alpha: float, power: float) -> float:
     r"""Give the share that an answer must have to be found among n people with this probability.
 
     Found means: so many reports that noise alone has them with probability at most alpha (alpha/K, where K answers are
@@ -346,20 +450,20 @@ def smallest_share(n: float, rate: Rates, alpha: float, power: float) -> float:
     --------
     Without noise an answer is found once it is reported: with 80 % power if 1 - (1 - share)^n = 0.8.
 
-    >>> round(smallest_share(10, Rates(0.0, 1.0), 0.01, 0.8), 6) == round(1 - 0.2**0.1, 6)
+    >>> round(smallest_share(10, 0.0, 1.0, 0.01, 0.8), 6) == round(1 - 0.2**0.1, 6)
     True
     """
     check_power(power)
     # Where the share makes a report rarer, an answer is found by having few: count those of all the others.
-    noise = float(rate.base if rate.gain > 0 else 1 - rate.base)
+    noise = base if gain > 0 else 1 - base
     quantile, error = float(-ndtri(alpha)), math.sqrt(noise * (1 - noise) / n)
     if n * min(noise, 1 - noise) > MANY_REPORTS:
-        return max(quantile + float(ndtri(power)), 0.0) * error / abs(float(rate.gain))
+        return max(quantile + float(ndtri(power)), 0.0) * error / abs(gain)
     start = n * (noise + quantile * error)
     critical = _smallest_whole(lambda c: float(betainc(c, n - c + 1, noise)) <= alpha, math.floor(n), start)
     if critical > n:
         return math.inf
-    return max(float(_quantile(critical, n - critical + 1, power)) - noise, 0.0) / abs(float(rate.gain))
+    return max(float(_quantile(critical, n - critical + 1, power)) - noise, 0.0) / abs(gain)
 
 
 def _smallest_whole(holds: Callable[[int], bool], n: int, start: float) -> int:

@@ -35,11 +35,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import logit, xlog1py
+from scipy.special import logit
 
 from warner.arrays import SMALLEST, Numbers
 from warner.estimators import mle
-from warner.inference.binomial import HAIR, at_each_count, at_least, at_most, binomial_limits
+from warner.inference.binomial import ROUNDING, at_each_count, at_least, at_most, binomial_limits
 from warner.inference.check_results import Check, Findings, Test
 from warner.inference.intervals import spread
 from warner.inference.report_types import number_of_report_type_tests, report_type_evidence, report_type_tests
@@ -48,6 +48,7 @@ from warner.reports.pools import refuse_uncounted
 from warner.results import check_level
 from warner.searching import bisected_each, first_true_each
 from warner.simulate import of_each_size, seeded_by
+from warner.special import deviance
 from warner.words import p_value, quoted, reports_counted
 
 if TYPE_CHECKING:
@@ -323,7 +324,8 @@ def _one_count_test(c: Counts, n: Array, low: float, high: float) -> Array:
     array([0.125])
     """
     p_values = np.ones(np.shape(c))
-    outside = (c < n * low * (1 - HAIR)) | (c > n * high * (1 + HAIR))  # 1 - 2/3 is not 1/3: a count on the edge is in
+    # 1 - 2/3 is not 1/3: a count on the edge is in
+    outside = (c < n * low * (1 - ROUNDING)) | (c > n * high * (1 + ROUNDING))
     c, n = np.asarray(c, dtype=np.float64)[outside], n[outside]
     if not c.size:
         return p_values
@@ -354,18 +356,11 @@ def likelihood_ratio(counts: Counts, n: Numbers, design: Symmetric) -> Array:
         return np.zeros(counts.shape[:-1])
     zero = mle(counts, design) <= 0
     kept = design.k - np.count_nonzero(zero, axis=-1)
-    apart = at_each_count(lambda c, people: _deviance(c, people * design.q), counts, n)
+    apart = at_each_count(lambda c, people: deviance(c, people * design.q), counts, n)
     rest = n[..., 0] - np.vecdot(zero, counts)  # n may differ from the sum by rounding only
     together = n[..., 0] * ((a + (kept - 1.0) * b) / total)
-    g2 = 2 * (np.vecdot(zero, apart) + _deviance(np.maximum(rest, 0), np.maximum(together, SMALLEST)))
+    g2 = 2 * (np.vecdot(zero, apart) + deviance(np.maximum(rest, 0), np.maximum(together, SMALLEST)))
     return np.where(g2 < ZERO, 0.0, g2)
-
-
-def _deviance(observed: Numbers, expected: Numbers) -> Array:
-    """Give c ln(c/e) - c + e, in terms of the relative difference, which keeps its digits where the two are close."""
-    excess = (observed - expected) / expected
-    deviance: Array = expected * (xlog1py(1 + excess, excess) - excess)
-    return deviance
 
 
 def _least_epsilon(counts: Counts, n: Array, design: Design, chance: float) -> Array:
@@ -409,7 +404,7 @@ def _least_epsilon_of_two(fewer: Array, n: Array, chance: float) -> Array:
         return np.asarray(at_most(few, total, q) + at_least(total - few, total, q) < chance)
 
     low[open_], _ = bisected_each(refuted, low[open_], high[open_], steps=HALVINGS)
-    return np.where(low < 0.5 - HAIR, -logit(low), 0.0)
+    return np.where(low < 0.5 - ROUNDING, -logit(low), 0.0)
 
 
 def _judged(

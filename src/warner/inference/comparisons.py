@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.arrays import objects
-from warner.inference.binomial import Rates, at_least, at_most
+from warner.inference.binomial import Binomial, at_least, at_most
 from warner.inference.differences import (
     Difference,
     agreeing,
@@ -30,7 +30,7 @@ from warner.inference.differences import (
     ratio_limits,
 )
 from warner.inference.equality_tests import fisher_test
-from warner.inference.exact_differences import MOST_REPORTS, Count, limits_of_answers, limits_of_supports
+from warner.inference.exact_differences import MOST_REPORTS, limits_of_answers, limits_of_supports
 from warner.inference.intervals import Confidence, joint, limits, positions_of, spread
 from warner.inference.joining import Sample, joined, joined_test
 from warner.inference.normal import Sampled, normal_ends, normal_test
@@ -186,14 +186,14 @@ def _by_share(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple
         return None
     answered = tally.answered
     groups = [joint(tally.parts, group, [[i]], target=confidence.target) for group in np.flatnonzero(answered).tolist()]
-    if not all(group.binomial for group in groups):
+    if not all(group.is_one_count for group in groups):
         return None
-    count, n, base, gain = (np.array([getattr(group, name)[0, 0] for group in groups]) for name in _BINOMIAL)
-    equal = base + gain / 2
-    p_value = np.minimum(1, 2 * np.minimum(at_most(count, n, equal), at_least(count, n, equal)))
+    counts = Binomial(*np.transpose([group.only_count(0) for group in groups]))
+    tails = [tail(counts.count, counts.n, counts.reported(0.5)) for tail in (at_most, at_least)]
+    p_value = np.minimum(1, 2 * np.minimum(*tails))
     one = limits(tally, confidence, sets=[[i]])
     low, high = one.low[answered, 0], one.high[answered, 0]
-    middle = 2 * (count / n - base) / gain - 1
+    middle = 2 * counts.unbiased - 1
     ratio = ratio_limits(low, high, 1 - high, 1 - low)
     return Difference(middle, 2 * low - 1, 2 * high - 1, *ratio, p_value), not one.exact, "exact"
 
@@ -205,18 +205,17 @@ def _by_sign(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple[
     if len(tally.parts) > 1 or symmetry is None or not part.has_likelihood:
         return None
     counts, n = part.scaled()
+    size, (base, gain) = n[tally.answered, 0], (symmetry.q, symmetry.gain)
     first, second = counts[tally.answered][:, [i, j]].astype(np.float64).T
-    size = n[tally.answered, 0]
     both = _supporting_both(part, i, j) * size / np.atleast_1d(part.n)[tally.answered]
-    rate = Rates(symmetry.q, symmetry.gain)
     tail = confidence.tail(1)
-    numbers, exact = difference(first, second, size, rate, tail, confidence.target, both)
+    pair = Binomial(first, size, base, gain), Binomial(second, size, base, gain)
+    numbers, exact = difference(*pair, tail, confidence.target, both)
     if not _exact(tally, confidence, float(size.sum())):
         return numbers, not exact, "exact"
-    base, gain = float(rate.base), float(rate.gain)
     if part.design.exclusive:
         rows = zip(first.tolist(), second.tolist(), size.tolist(), strict=True)
-        ends = [limits_of_answers(Count(a, n, base, gain), Count(b, n, base, gain), tail) for a, b, n in rows]
+        ends = [limits_of_answers(Binomial(a, n, base, gain), Binomial(b, n, base, gain), tail) for a, b, n in rows]
     else:
         rows = zip((first - both).tolist(), (second - both).tolist(), size.tolist(), strict=True)
         ends = [limits_of_supports(a, b, n, gain, tail) for a, b, n in rows]
@@ -274,9 +273,6 @@ def _by_readout(tally: Collected, i: int, j: int, confidence: Confidence) -> tup
     return Difference(middle, low, high, *ratio, p_value), True, "normal"
 
 
-_BINOMIAL = ("count", "trials", "base", "gain")
-
-
 def compare_groups(
     tally: Collected,
     answer: Label,
@@ -309,12 +305,10 @@ def compare_groups(
         if not tally.answered[row]:
             raise ValueError(f"both groups must have reports, but {shown_name(key)} has none")
     first, second = (joint(tally.parts, row, [[place]], target=confidence.target) for row in rows)
-    counts = (
-        [Count(*(float(getattr(group, name)[0, 0]) for name in _BINOMIAL)) for group in (first, second)]
-        if first.binomial and second.binomial
-        else []
-    )
-    numbers, approximate, named = _of_counts(tally, counts, confidence, test) or (
+    by_counts = None
+    if first.is_one_count and second.is_one_count:
+        by_counts = _of_counts(tally, first.only_count(0), second.only_count(0), confidence, test)
+    numbers, approximate, named = by_counts or (
         *_of_estimates(tally, place, rows, confidence),
         "normal",
     )
@@ -325,24 +319,20 @@ def compare_groups(
 
 
 def _of_counts(
-    tally: Collected, counts: list[Count], confidence: Confidence, test: str
+    tally: Collected, one: Binomial, two: Binomial, confidence: Confidence, test: str
 ) -> tuple[Difference, bool, str] | None:
     """Compare binomial counts of two groups: exactly, or if they follow their shares alike."""
-    if not counts:
-        return None
-    one, two = counts
     alike, people, tail = one.base == two.base and one.gain == two.gain, one.n + two.n, confidence.tail(1)
     if _exact(tally, confidence, people):
         numbers = exact_difference(one, two, tail)
         if test == "fisher" and alike:
-            p_value = fisher_test(one.number, two.number, (one.n, two.n))
+            p_value = fisher_test(one.count, two.count, (one.n, two.n))
             return numbers._replace(p_value=p_value), False, "Fisher's exact"
         return numbers, False, "Barnard's exact"
     if not alike:
         return None
     chosen = "fisher" if tally.weighted or people > MOST_PEOPLE else test
-    rate = Rates(one.base, one.gain)
-    numbers, exact = difference_between(one.number, two.number, (one.n, two.n), rate, tail, confidence.target, chosen)
+    numbers, exact = difference_between(one, two, tail, confidence.target, chosen)
     return numbers, not exact, f"{chosen.capitalize()}'s exact"
 
 

@@ -1,6 +1,6 @@
 r"""The difference of two shares, from counts: its interval, that of their ratio, and the p-value of equality.
 
-Up to `MOST_REPORTS` the interval of a difference is exact (module `unconditional`). Beyond, it is normal for two
+Up to `MOST_REPORTS` the interval of a difference is exact (module `exact_differences`). Beyond, it is normal for two
 answers of the same people; for two groups it joins the limits of each. Where a count is below 10, and among these very
 people where there is little noise, it comes from the exact intervals of both shares, each at half the tail; so does
 that of the ratio. Equality is tested exactly.
@@ -17,17 +17,18 @@ import numpy as np
 from scipy.special import ndtri
 
 from warner.inference.binomial import (
-    HAIR,
     LEAST_EXPECTED,
-    Rates,
-    ends,
+    ROUNDING,
+    Binomial,
     realised_methods,
+    score_interval_is_accurate,
     score_limit,
-    suited,
+    share_limits,
     wilson_limit,
 )
 from warner.inference.equality_tests import fisher_test, sign_test
-from warner.inference.exact_differences import Count, barnard_test, limits_between
+from warner.inference.exact_differences import barnard_test, limits_between
+from warner.inference.normal import never_empty
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Numbers, PerGroup
@@ -54,22 +55,23 @@ def agreeing(numbers: Difference, confidence: Confidence) -> Difference:
     the difference decides.
     """
     middle, low, high, ratio_low, ratio_high, p_value = numbers
-    # Never empty: an interval that lies beyond -1 or 1 altogether is moved there.
-    low, high = np.where(low > 1, 1 + low - middle, low), np.where(high < -1, -1 + high - middle, high)
+    # An interval that lies beyond -1 or 1 altogether is moved there.
+    inside = never_empty(middle, middle - low, high - middle, span=(-1.0, 1.0))
+    low, high = np.where(low > 1, inside[0], low), np.where(high < -1, inside[1], high)
     low, high = np.clip(low, -1, 1), np.clip(high, -1, 1)
     different = p_value < 1 - confidence.level if confidence.target == "population" else (low > 0) | (high < 0)
     larger, smaller = different & (middle > 0), different & (middle < 0)
 
     def settled(low: Array, high: Array, equal: float) -> tuple[Array, Array]:
-        low = np.where(larger, np.maximum(low, equal + HAIR), np.where(smaller, low, np.minimum(low, equal)))
-        high = np.where(smaller, np.minimum(high, equal - HAIR), np.where(larger, high, np.maximum(high, equal)))
+        low = np.where(larger, np.maximum(low, equal + ROUNDING), np.where(smaller, low, np.minimum(low, equal)))
+        high = np.where(smaller, np.minimum(high, equal - ROUNDING), np.where(larger, high, np.maximum(high, equal)))
         return np.where(smaller, np.minimum(low, high), low), np.where(larger, np.maximum(low, high), high)
 
     return Difference(middle, *settled(low, high, 0.0), *settled(ratio_low, ratio_high, 1.0), p_value)
 
 
 def difference(
-    first: Numbers, second: Numbers, n: Numbers, rate: Rates, tail: float, target: str, both: Numbers = 0.0
+    first: Binomial, second: Binomial, tail: float, target: str, both: Numbers = 0.0
 ) -> tuple[Difference, bool]:
     """Compare the shares of two answers of the same people, from the reports that support them, and those of both.
 
@@ -80,90 +82,74 @@ def difference(
     noise, and for the ratio, the ends come from the exact intervals of both, each at half the tail. With the numbers
     comes whether the interval of the difference is exact in all places.
     """
-    x, y = (((c / n) - rate.base) / rate.gain for c in (first, second))
+    n, base, gain = first.n, first.base, first.gain
+    x, y = first.unbiased, second.unbiased
     if target == "population":
-        variance = ((first + second - 2 * both) / n - ((first - second) / n) ** 2) / n
+        variance = ((first.count + second.count - 2 * both) / n - ((first.count - second.count) / n) ** 2) / n
     else:
         # Given the truths, and but for reports of both, a report of one or the other has variance p+q-(p-q)^2 for those
         # who hold either, 2q else.
         held = np.clip(x, 0, 1) + np.clip(y, 0, 1)
-        within, without = 2 * rate.base + rate.gain - rate.gain**2, 2 * rate.base
+        within, without = 2 * base + gain - gain**2, 2 * base
         variance = (np.minimum(held, 1) * within + np.maximum(1 - held, 0) * without - 2 * both / n) / n
-    half = -float(ndtri(tail)) * np.sqrt(np.maximum(variance, 0)) / abs(rate.gain)
-    few = np.minimum(first, second) - both < LEAST_EXPECTED
-    p_value = sign_test(first - both, second - both)
-    return _compared((x - y, x - y - half, x - y + half), first, second, (n, n), rate, tail, target, few, p_value)
+    half = -float(ndtri(tail)) * np.sqrt(np.maximum(variance, 0)) / abs(gain)
+    few = np.minimum(first.count, second.count) - both < LEAST_EXPECTED
+    p_value = sign_test(first.count - both, second.count - both)
+    return _compared((x - y, x - y - half, x - y + half), (first, second), tail, target, few, p_value)
 
 
 def difference_between(
-    first: Numbers,
-    second: Numbers,
-    n: tuple[Numbers, Numbers],
-    rate: Rates,
-    tail: float,
-    target: str,
-    test: str = "barnard",
+    first: Binomial, second: Binomial, tail: float, target: str, test: str = "barnard"
 ) -> tuple[Difference, bool]:
-    """Compare the shares of one answer in two groups of people, from its counts there.
+    """Compare the shares of one answer in two groups of people, from its counts there, which follow them alike.
 
     The interval joins the limits of each group's share (Wilson's, or the score limits of the realised share) as
     Newcombe does: each side is the root of the sum of two squared distances. Equality is tested by Barnard's exact
     test, over the probabilities of a report that the design can lead to, or by Fisher's; both two-sided by doubling.
     Counts below 10, and ratios, as in `difference`.
     """
-    x, y = ((c / size - rate.base) / rate.gain for c, size in zip((first, second), n, strict=True))
+    x, y = first.unbiased, second.unbiased
     limit = wilson_limit if target == "population" else score_limit
-    turn = 1 if rate.gain > 0 else -1
     (low1, high1), (low2, high2) = (
-        [limit(c, size, rate, tail, turn * side) for side in (-1, 1)]
-        for c, size in zip((first, second), n, strict=True)
+        count.ordered(*(limit(count, tail, side) for side in (-1, 1))) for count in (first, second)
     )
     low = x - y - np.hypot(x - low1, high2 - y)
     high = x - y + np.hypot(high1 - x, y - low2)
     if test == "fisher":
-        p_value = fisher_test(first, second, n)
+        p_value = fisher_test(first.count, second.count, (first.n, second.n))
     else:
-        p_value = barnard_test(first, second, n, float(rate.lowest), float(rate.highest))
-    few = np.minimum(first, second) < LEAST_EXPECTED
-    return _compared((x - y, low, high), first, second, n, rate, tail, target, few, p_value)
+        p_value = barnard_test(first.count, second.count, (first.n, second.n), *first.span)
+    few = np.minimum(first.count, second.count) < LEAST_EXPECTED
+    return _compared((x - y, low, high), (first, second), tail, target, few, p_value)
 
 
-def exact_difference(first: Count, second: Count, tail: float) -> Difference:
+def exact_difference(first: Binomial, second: Binomial, tail: float) -> Difference:
     """Compare two shares in two samples, each by its count, exactly."""
     low, high, p_value = limits_between(first, second, tail)
-    halves = [
-        ends(np.array(count.number), count.n, Rates(count.base, count.gain), tail / 2, "population", "clopper_pearson")
-        for count in (first, second)
-    ]
-    ratio_low, ratio_high = (np.asarray(end)[()] for end in ratio_limits(*halves[0], *halves[1]))
+    halves = (share_limits(count, tail / 2, "population") for count in (first, second))
+    ratio_low, ratio_high = (np.asarray(end)[()] for end in ratio_limits(*next(halves), *next(halves)))
     return Difference(first.unbiased - second.unbiased, low, high, ratio_low, ratio_high, p_value)
 
 
 def _compared(
     approximate: tuple[Numbers, Numbers, Numbers],
-    first: Numbers,
-    second: Numbers,
-    n: tuple[Numbers, Numbers],
-    rate: Rates,
+    counts: tuple[Binomial, Binomial],
     tail: float,
     target: str,
     few: Numbers,
     p_value: PerGroup,
 ) -> tuple[Difference, bool]:
     """Put the ends of both shares, for this very target, in the place of approximate ones where these do not hold."""
-    method = "clopper_pearson" if target == "population" else None
-    (low1, high1), (low2, high2) = (
-        ends(np.asarray(c, dtype=np.float64), size, rate, tail / 2, target, method)
-        for c, size in zip((first, second), n, strict=True)
-    )
+    (low1, high1), (low2, high2) = (share_limits(count, tail / 2, target) for count in counts)
     middle, low, high = approximate
     exact = np.asarray(few)
     if target == "realised":
-        certain = rate.spread(0.0) == rate.spread(1.0) == 0  # then the counts tell the shares
-        few = few | certain | ~suited(n[0], rate, target, tail) | ~suited(n[1], rate, target, tail)
+        certain = counts[0].noise(0.0) == counts[0].noise(1.0) == 0  # then the counts tell the shares
+        noisy = [score_interval_is_accurate(count, tail) for count in counts]
+        few = few | certain | ~noisy[0] | ~noisy[1]
         exact = np.asarray(few)
-        for size in n:
-            exact = exact & ~realised_methods(size, rate, tail / 2)[1]
+        for count in counts:
+            exact = exact & ~realised_methods(count, tail / 2)[1]
     ratio_low, ratio_high = ratio_limits(low1, high1, low2, high2)
     numbers = Difference(
         np.asarray(middle)[()],

@@ -16,9 +16,8 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import gammaln
 
-from warner.inference.binomial import at_least
+from warner.inference.binomial import at_least, log_binomial
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Numbers
@@ -76,47 +75,3 @@ def fisher_test(first: float, second: float, n: tuple[float, float]) -> float:
     total = float((chance(inside) @ weights) @ half)
     slope = float(chance(np.asarray(0.0)) - chance(np.asarray(-1.0)))
     return min(1.0, 2 * (total + slope / 24))
-
-
-# Probabilities of many reports, in which nothing cancels
-
-
-def log_binomial(x: Array, n: float, p: float) -> Array:
-    r"""Give :math:`\ln P(\text{Bin}(n, p) = x)`, to all digits for any n, as Loader does.
-
-    With Stirling's formula, :math:`\ln n! = n \ln n - n + \tfrac12 \ln 2\pi n + S(n)`, it is :math:`S(n) - S(x) -
-    S(n-x) - D(x, np) - D(n-x, n(1-p)) + \tfrac12 \ln \frac{n}{2\pi x(n-x)}`, D being the deviance.
-
-    >>> round(float(np.exp(log_binomial(np.array(2.0), 4.0, 0.5))), 9)
-    0.375
-    """
-    x = np.asarray(x, dtype=np.float64)
-    if not 0 < p < 1:
-        return np.where(x == n * p, 0.0, -np.inf)
-    inside = (x > 0) & (x < n)
-    y = np.where(inside, x, n / 2)
-    with np.errstate(divide="ignore"):
-        logs = _stirling_error(np.asarray(n)) - _stirling_error(y) - _stirling_error(n - y)
-        logs = logs - _deviance(y, n * p) - _deviance(n - y, n * (1 - p))
-        logs = logs + 0.5 * np.log(n / (2 * math.pi * y * (n - y)))
-    edge = np.where(x == 0, n * math.log1p(-p), np.where(x == n, n * math.log(p), -np.inf))
-    return np.where(inside, logs, edge)
-
-
-def _stirling_error(n: Array) -> Array:
-    """Give what Stirling's formula leaves of ln n!: by its series from 16 on."""
-    m = np.maximum(n, 16.0)
-    series = (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - 1 / (1188 * m**2)) / m**2) / m**2) / m**2) / m
-    small = np.clip(n, 1e-300, 16.0)
-    direct = gammaln(small + 1) - (small + 0.5) * np.log(small) + small - 0.5 * math.log(2 * math.pi)
-    return np.asarray(np.where(n >= 16, series, direct))
-
-
-def _deviance(x: Array, expected: float) -> Array:
-    """Give x ln(x/e) + e - x; where the two are close, by a series in v = (x - e) / (x + e)."""
-    v = (x - expected) / (x + expected)
-    series = np.zeros_like(v)
-    for power in range(17, 1, -2):
-        series = (series + 1 / power) * v**2
-    close = (x - expected) * v + 2 * x * v * series
-    return np.asarray(np.where(np.abs(v) < 0.1, close, x * np.log(x / expected) + expected - x))

@@ -43,7 +43,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import gammaln, ndtri, xlog1py, xlogy
 
-from warner.inference.binomial import HAIR, at_least
+from warner.inference.binomial import ROUNDING, Binomial, at_least, expected_range
 from warner.searching import bisected, first_true_each
 
 if TYPE_CHECKING:
@@ -75,30 +75,6 @@ class Line(NamedTuple):
     def swapped(self) -> Line:
         """Give the second as a function of the first."""
         return Line(-self.start / self.slope, 1 / self.slope)
-
-
-class Count(NamedTuple):
-    """A number of n reports, each of which is counted with the probability base + gain * share."""
-
-    number: float
-    n: float
-    base: float
-    gain: float
-
-    def upright(self) -> Count:
-        """Count the other reports instead, where that makes the gain positive."""
-        return self if self.gain > 0 else Count(self.n - self.number, self.n, 1 - self.base, -self.gain)
-
-    @property
-    def unbiased(self) -> float:
-        """The unbiased estimate of the share."""
-        return (self.number / self.n - self.base) / self.gain
-
-    @property
-    def span(self) -> tuple[float, float]:
-        """The probabilities that the shares 0 and 1 lead to, in their order."""
-        ends = self.base, self.base + self.gain
-        return min(ends), max(ends)
 
 
 class Law(NamedTuple):
@@ -139,7 +115,7 @@ class Law(NamedTuple):
         apart = first / self.n1 - slope * second / self.n2 - start
         with np.errstate(divide="ignore", invalid="ignore"):
             score = np.clip(apart / np.sqrt(variance), -HIGHEST_SCORE, HIGHEST_SCORE)
-        return np.where(np.abs(apart) > HAIR, np.where(variance > 0, score, np.sign(apart) * HIGHEST_SCORE), 0.0)
+        return np.where(np.abs(apart) > ROUNDING, np.where(variance > 0, score, np.sign(apart) * HIGHEST_SCORE), 0.0)
 
     def _likeliest(self, first: Numbers, second: Numbers, line: Line) -> Numbers:
         """Give the second probability on the line that makes the counts most likely, between 0 and 1.
@@ -166,7 +142,7 @@ class Law(NamedTuple):
         linear = (slope * free + second * slope * other - self.n2 * start * (1 - start)) / cube
         constant = second * start * (1 - start) / cube
         # Viete: t = y - square / 3, where y = 2 sqrt(-p/3) cos(...)
-        p = np.minimum(linear - square**2 / 3, -(HAIR**2))  # where all three coincide, there is one place
+        p = np.minimum(linear - square**2 / 3, -(ROUNDING**2))  # where all three coincide, there is one place
         q = 2 * square**3 / 27 - square * linear / 3 + constant
         angle = np.arccos(np.clip(1.5 * q / p * np.sqrt(-3 / p), -1, 1))
         t = 2 * np.sqrt(-p / 3) * np.cos((angle - 2 * math.pi) / 3) - square / 3
@@ -193,7 +169,7 @@ class Law(NamedTuple):
         Zero where no probabilities are on the line. Counts that are `far` standard deviations off are left out.
         """
         low, high = self.stretch(line)
-        if low > high + HAIR:
+        if low > high + ROUNDING:
             return 0.0
         ways = _log_ways(self.n2)
         upward = None if self.together is not None else _log_ways(self.n1)
@@ -278,7 +254,7 @@ def _fewest(holds: Callable[[Array, Array], Mask], n: float, second: Array, *, t
 # Limits
 
 
-def limits_between(first: Count, second: Count, tail: float) -> tuple[float, float, float]:
+def limits_between(first: Binomial, second: Binomial, tail: float) -> tuple[float, float, float]:
     """Give the limits of the difference of two shares in two samples, and the p-value of equality.
 
     Examples
@@ -286,7 +262,7 @@ def limits_between(first: Count, second: Count, tail: float) -> tuple[float, flo
     All of four against none of four, and nobody lies. If the shares differ by d, that has at most the probability
     ((1 + d) / 2)^8, with the shares (1 + d)/2 and (1 - d)/2; it is 0.025 at d = 0.2612.
 
-    >>> low, high, p_value = limits_between(Count(4, 4, 0.0, 1.0), Count(0, 4, 0.0, 1.0), 0.025)
+    >>> low, high, p_value = limits_between(Binomial(4, 4, 0.0, 1.0), Binomial(0, 4, 0.0, 1.0), 0.025)
     >>> round(low, 3), high, round(p_value, 6)  # the p-value is 2 / 2^8
     (0.261, 1.0, 0.007812)
     """
@@ -298,11 +274,11 @@ def limits_between(first: Count, second: Count, tail: float) -> tuple[float, flo
 
     equal = line(0.0)
     refuted = refuted_by_score(law, equal, tail), refuted_by_score(law.swapped(), equal.swapped(), tail)
-    counts = one.number, two.number
+    counts = one.count, two.count
     return *_limits(law, counts, refuted, line, tail), line_test(*counts, law, equal)
 
 
-def limits_of_answers(first: Count, second: Count, tail: float) -> tuple[float, float]:
+def limits_of_answers(first: Binomial, second: Binomial, tail: float) -> tuple[float, float]:
     """Give the limits of the difference of two shares of the same people, if a report is in at most one of the counts.
 
     Both follow their shares alike. The test of equality is the sign test.
@@ -312,14 +288,14 @@ def limits_of_answers(first: Count, second: Count, tail: float) -> tuple[float, 
     All of four reports, and nobody lies. If the shares differ by d, that has at most the probability ((1 + d) / 2)^4;
     it is 0.1 at d = 0.1247.
 
-    >>> low, high = limits_of_answers(Count(4, 4, 0.0, 1.0), Count(0, 4, 0.0, 1.0), 0.1)
+    >>> low, high = limits_of_answers(Binomial(4, 4, 0.0, 1.0), Binomial(0, 4, 0.0, 1.0), 0.1)
     >>> round(low, 3), high
     (0.125, 1.0)
     """
     base, gain = first.base, first.gain
     least, most = sorted((2 * base, 2 * base + gain))  # if nobody holds one of the two answers, and if everybody does
     law = Law(first.n, second.n, first.span, second.span, (least, most))
-    return _limits_by_sign(law, (first.number, second.number), gain, tail)
+    return _limits_by_sign(law, (first.count, second.count), gain, tail)
 
 
 def limits_of_supports(first: float, second: float, n: float, gain: float, tail: float) -> tuple[float, float]:
@@ -372,7 +348,7 @@ class Side(NamedTuple):
 
         about = _falls_below(score, quantile)
         if about == -1:  # such tables come last: of all, or of those that refute equality
-            return HAIR if refuted else -1.0
+            return ROUNDING if refuted else -1.0
         before = self.law.fewest(self.line(about), quantile)
         before[int(second)] = min(before[int(second)], int(first))
         # With more first reports, or fewer second ones, a table comes no later: so the observed one is among them, too.
@@ -385,12 +361,12 @@ class Side(NamedTuple):
 
         error = max((_falls_below(score, 0.0) - about) / quantile, CLOSE)
         found = _rises_above_zero(excess, about, error)
-        return max(found, HAIR) if refuted else min(found, 0.0)
+        return max(found, ROUNDING) if refuted else min(found, 0.0)
 
     def _explained(self) -> tuple[float, float]:
         """Give counts that shares of 0 and 1 explain: beyond them, a limit goes no farther. That only widens."""
-        second = max(self.second, math.floor(self.law.n2 * self.law.span2[0] * (1 + HAIR)))
-        first = min(self.first, math.ceil(self.law.n1 * self.law.span1[1] * (1 - HAIR)))
+        second = max(self.second, float(expected_range(self.law.n2, *self.law.span2)[0]))
+        first = min(self.first, float(expected_range(self.law.n1, *self.law.span1)[1]))
         return first if self.law.together is None else min(first, self.law.n1 - second), second
 
 

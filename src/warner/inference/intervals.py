@@ -11,7 +11,7 @@ their people is the average of what was realised in each, weighted by their numb
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,15 +20,15 @@ from warner.designs.facts import Prefixes, Readout, check_target, sizes_of
 from warner.designs.labels import positions
 from warner.inference.anytime import anytime_interval, refuse_anytime
 from warner.inference.binomial import (
-    Rates,
+    Binomial,
     interval_and_error,
     realised_methods,
+    score_interval_is_accurate,
     share_interval,
     standard_error,
-    suited,
 )
 from warner.inference.normal import Sampled, averaged, normal_ends, sampled_together
-from warner.inference.pooled import Counted, pooled_limits
+from warner.inference.pooled import pooled_limits
 from warner.results import Result, check_level, plain
 from warner.words import level_text, percent
 
@@ -279,10 +279,10 @@ def _all_names(names: Iterable[Iterable[str]]) -> tuple[str, ...]:
 def _single(
     readout: Readout, tail: float, target: str, method: str | None, levels: DistinctCounts | None = None
 ) -> Limits:
+    binomial = Binomial.of(readout)
     if readout.exact.all():
-        rate = Rates(readout.base, readout.gain)
-        low, high, error = interval_and_error(readout.count, readout.trials, rate, tail, target, method, levels)
-        return Limits(low, high, error, _names(readout.trials, rate, target, tail, method))
+        low, high, error = interval_and_error(binomial, tail, target, method, levels)
+        return Limits(low, high, error, _names(binomial, target, tail, method))
     if method is not None:
         raise ValueError(
             f"method must be left out for this design, whose intervals are linear combinations, but got {method!r}"
@@ -294,18 +294,17 @@ def _single(
     some = np.flatnonzero(readout.exact)
     if not some.size:
         return Limits(low, high, error, ("linear",))
-    rate = Rates(np.asarray(readout.base)[some], np.asarray(readout.gain)[some])
-    low[:, some], high[:, some], error[:, some] = interval_and_error(
-        readout.count[:, some], readout.trials, rate, tail, target
-    )
-    return Limits(low, high, error, (*_names(readout.trials, rate, target, tail, None), "linear"))
+    base, gain = np.asarray(readout.base)[some], np.asarray(readout.gain)[some]
+    binomial = Binomial(readout.count[:, some], n, base, gain)
+    low[:, some], high[:, some], error[:, some] = interval_and_error(binomial, tail, target)
+    return Limits(low, high, error, (*_names(binomial, target, tail, None), "linear"))
 
 
-def _names(n: Array, rate: Rates, target: str, tail: float, method: str | None) -> tuple[str, ...]:
+def _names(binomial: Binomial, target: str, tail: float, method: str | None) -> tuple[str, ...]:
     """Name what was used for binomial counts: the method that was asked for, or the defaults of `share_interval`."""
     if method is not None or target == "population":
         return (method or "clopper_pearson",)
-    exact, scored = realised_methods(n, rate, tail)
+    exact, scored = realised_methods(binomial, tail)
     used = {"exact": exact.any(), "score": scored.any(), "clopper_pearson": not (exact | scored).all()}
     return tuple(name for name, some in used.items() if some)
 
@@ -317,10 +316,7 @@ def _names(n: Array, rate: Rates, target: str, tail: float, method: str | None) 
 class Joint:
     """The readouts of one group in all collections that tell something: arrays of shape (collections, sets)."""
 
-    count: Array
-    trials: Array
-    base: Array
-    gain: Array
+    binomial: Binomial
     exact: Mask
     error: Array
     people: Array
@@ -328,14 +324,13 @@ class Joint:
     apart: bool  # of differences of shares, which may be negative
 
     @property
-    def binomial(self) -> bool:
+    def is_one_count(self) -> bool:
         """Whether one binomial count tells everything, about all people of the group."""
-        return len(self.count) == 1 and bool(self.exact.all()) and not self.silent
+        return len(self.exact) == 1 and bool(self.exact.all()) and not self.silent
 
-    @property
-    def counted(self) -> Counted:
-        """The counts alone."""
-        return Counted(self.count, self.trials, self.base, self.gain)
+    def only_count(self, place: int) -> Binomial:
+        """Give that count of the set at a place, as numbers."""
+        return Binomial(*(float(part[0, place]) for part in self.binomial))
 
     @property
     def everybody(self) -> float:
@@ -344,14 +339,12 @@ class Joint:
 
     def noisy(self, tail: float) -> Mask:
         """Tell where all binomial counts have so much noise that realised shares are about normal."""
-        return np.asarray(
-            (suited(self.trials, Rates(self.base, self.gain), "realised", tail) | ~self.exact).all(axis=0)
-        )
+        return np.asarray((score_interval_is_accurate(self.binomial, tail) | ~self.exact).all(axis=0))
 
     def only(self, sets: Mask) -> Joint:
         """Give those of some sets."""
-        chosen: Document = {name: part[:, sets] for name, part in vars(self).items() if isinstance(part, np.ndarray)}
-        return Joint(**chosen, silent=self.silent, apart=self.apart)
+        exact, error, people = self.exact[:, sets], self.error[:, sets], self.people[:, sets]
+        return replace(self, binomial=self.binomial.of_sets(sets), exact=exact, error=error, people=people)
 
     def average(self, target: str) -> tuple[Array, Array, float]:
         """Give the shares that all collections tell together, with standard errors, and what nobody can tell.
@@ -361,35 +354,33 @@ class Joint:
         """
         shares, errors = self.estimates(target)
         if target == "population":
-            return *(averaged(shares, errors, self.trials) if self.apart else self.sampled()[:2]), 0.0
+            return *(averaged(shares, errors, self.binomial.n) if self.apart else self.sampled()[:2]), 0.0
         weight = self.people / self.everybody
         error = np.sqrt((weight**2 * errors**2).sum(axis=0))
         return (weight * shares).sum(axis=0), error, float(self.silent / self.everybody)
 
     def sampled(self) -> Sampled:
         """Give the shares of the population that all collections tell together."""
-        return sampled_together(Sampled(*self.estimates("population"), self.trials))
+        return sampled_together(Sampled(*self.estimates("population"), self.binomial.n))
 
     def estimates(self, target: str) -> tuple[Array, Array]:
         """Give each collection's unbiased shares, and standard errors with half a report more of each kind."""
-        share = (self.count / self.trials - self.base) / self.gain
+        binomial = self.binomial
         if self.apart:
-            return share, self.error
-        seen = np.clip((self.count + 0.5) / (self.trials + 1), 0, 1)  # of what is exact; of the rest it is not used
-        binomial = np.sqrt(seen * (1 - seen) / self.trials) / np.abs(self.gain)
+            return binomial.unbiased, self.error
         if target == "realised":
-            binomial = standard_error(self.count, self.trials, Rates(self.base, self.gain), target)
-        return share, np.where(self.exact, binomial, self.error)
+            error = standard_error(binomial, target)
+        else:
+            observed = np.clip((binomial.count + 0.5) / (binomial.n + 1), 0, 1)  # not used of what is not exact
+            error = np.sqrt(observed * (1 - observed) / binomial.n) / np.abs(binomial.gain)
+        return binomial.unbiased, np.where(self.exact, error, self.error)
 
 
 def beside(groups: list[Joint]) -> Joint:
     """Put the sets of groups beside each other, which equally many collections tell."""
-    chosen: Document = {
-        name: np.concatenate([getattr(group, name) for group in groups], axis=1)
-        for name, part in vars(groups[0]).items()
-        if isinstance(part, np.ndarray)
-    }
-    return Joint(**chosen, silent=0.0, apart=groups[0].apart)
+    rows = [(*group.binomial, group.exact, group.error, group.people) for group in groups]
+    *counts, exact, error, people = (np.concatenate(parts, axis=1) for parts in zip(*rows, strict=True))
+    return Joint(Binomial(*counts), exact, error, people, silent=0.0, apart=groups[0].apart)
 
 
 def joint(
@@ -414,7 +405,7 @@ def joint(
     columns = [np.stack([np.broadcast_to(row[place], width) for row in rows]) for place in range(7)]
     count, trials, base, gain, exact, error, people = columns
     count, trials, people = (column.astype(np.float64) for column in (count, trials, people))
-    return Joint(count, trials, base, gain, exact, error, people, silent, apart=minus is not None)
+    return Joint(Binomial(count, trials, base, gain), exact, error, people, silent, apart=minus is not None)
 
 
 def _of_groups(
@@ -443,11 +434,11 @@ def _of_groups(
 
 def _combined(together: Joint, tail: float) -> Limits:
     """Combine what all collections tell about the population: binomial counts, or else unbiased estimates."""
-    low, high, error = np.empty((3, together.count.shape[1]))
+    low, high, error = np.empty((3, together.exact.shape[1]))
     exact = np.asarray(together.exact.all(axis=0))
     names: list[tuple[str, ...]] = []
     if exact.any():
-        low[exact], high[exact], error[exact], used = pooled_limits(together.only(exact).counted, tail)
+        low[exact], high[exact], error[exact], used = pooled_limits(together.binomial.of_sets(exact), tail)
         names.append(used)
     if not exact.all():
         low[~exact], high[~exact], error[~exact], used = _weighted(together.only(~exact), tail)
@@ -473,9 +464,9 @@ def _realised(together: Joint, tail: float) -> Limits:
     used: tuple[str, ...] = ()
     if safe.any():
         few = together.only(safe)
-        rates = Rates(few.base, few.gain)
-        ends = share_interval(few.count, few.trials, rates, tail / len(few.count), "realised")
-        used = _names(few.trials, rates, "realised", tail / len(few.count), None)
+        each = tail / len(few.exact)
+        ends = share_interval(few.binomial, each, "realised")
+        used = _names(few.binomial, "realised", each, None)
         weight = few.people / few.everybody
         low[safe], high[safe] = ((weight * end).sum(axis=0) for end in ends)
         high[safe] += unknown

@@ -26,7 +26,7 @@ from warner.inference.binomial import binomial_limits
 from warner.searching import bisected
 
 if TYPE_CHECKING:
-    from warner.inference.exact_differences import Count
+    from warner.inference.binomial import Binomial
     from warner.inference.normal import Sampled
 
 SMALLEST_P = 1e-300  # below, a p-value is as good as zero
@@ -36,24 +36,24 @@ STEPS = 44  # halvings of the logarithm of a p-value
 class Sample(NamedTuple):
     """What a sample tells of one share: an unbiased estimate, and the binomial count that tells it exactly, if any."""
 
-    told: Sampled
-    counted: Count | None = None
+    estimate: Sampled
+    binomial: Binomial | None = None
 
     @property
     def unbiased(self) -> float:
         """The unbiased estimate."""
-        return float(self.told.share)
+        return float(self.estimate.share)
 
     def interval(self, tail: float) -> tuple[float, float]:
         """Give an interval around the unbiased estimate, from the exact limits of the count where there is one.
 
         It is not cut to 0 and 1. That is done with the difference: distances to ends that were cut would be too short.
         """
-        if self.counted is None:
-            below, above = self.told.distances(tail)
+        if self.binomial is None:
+            below, above = self.estimate.distances(tail)
             return self.unbiased - float(below), self.unbiased + float(above)
-        number, n, base, gain = self.counted
-        low, high = sorted((float(end) - base) / gain for end in binomial_limits(number, n, tail))
+        limits = binomial_limits(self.binomial.count, self.binomial.n, tail)
+        low, high = self.binomial.ordered(*(self.binomial.share_at(float(limit)) for limit in limits))
         return low, high
 
 

@@ -20,6 +20,20 @@ HAIR = 1e-9  # of a person: rounding
 FEW = 4.0  # reports, of about as many as z^2 for 95 % intervals
 
 
+def never_empty(
+    estimate: Numbers, below: Numbers, above: Numbers, span: tuple[float, float] = (0.0, 1.0)
+) -> tuple[Numbers, Numbers]:
+    """Give the ends that lie so far below and above an estimate, such that something is left of them within `span`.
+
+    An estimate beyond what is possible is moved there, for the end on the far side. That only widens.
+
+    >>> [float(end) for end in never_empty(1.25, 0.125, 0.125)]  # cut at 1, the interval is from 0.875 to 1
+    [0.875, 1.375]
+    """
+    least, most = span
+    return np.minimum(estimate, most) - below, np.maximum(estimate, least) + above
+
+
 def normal_ends(
     estimate: Array,
     error: Array,
@@ -47,8 +61,7 @@ def normal_ends(
     half = -float(ndtri(tail)) * error
     if people is not None:
         half = np.where(error > 0, np.maximum(half, 0.5 / people), 0.0)  # without noise, the estimate is the share
-    # A share beyond what is possible is moved there, for the end on the far side.
-    low, high = np.minimum(estimate, most) - half, np.maximum(estimate, least) + half
+    low, high = never_empty(estimate, half, half, span)
     if people is not None:
         whole = people == np.rint(people)
         low = np.where(whole, np.floor(people * low + HAIR) / people, low)
@@ -98,9 +111,7 @@ class Sampled(NamedTuple):
         >>> [round(float(end), 5) for end in Sampled(np.array(0.0), np.array(0.0), 10.0).ends(0.025)]
         [0.0, 0.27753]
         """
-        below, above = self.distances(tail)
-        # A share beyond what is possible is moved there, for the end on the far side.
-        low, high = np.minimum(self.share, 1) - below, np.maximum(self.share, 0) + above
+        low, high = never_empty(self.share, *self.distances(tail))
         return np.clip(low, 0, 1), np.clip(high, 0, 1)
 
 

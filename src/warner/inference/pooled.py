@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from warner.inference.binomial import variance_needed
+from warner.inference.binomial import Binomial, variance_needed
 from warner.inference.binomial_sums import NEGLECTED, binomial_law, in_blocks, terms_of
 
 if TYPE_CHECKING:
@@ -51,42 +51,6 @@ STEPS = 120  # that a root may take; it takes about ten, and halves what is left
 FLOOR = 1e-290  # what a tail is raised to that is to have a normal quantile
 
 
-class Counted(NamedTuple):
-    """Counts of several collections: arrays of shape (collections, sets)."""
-
-    c: Array
-    n: Array
-    base: Array
-    gain: Array
-
-    def reported(self, share: Array) -> Array:
-        """Give the probability of a report that counts."""
-        return self.base + self.gain * share
-
-    def mirrored(self) -> Counted:
-        """Give the counts of all other reports, and for the share that all other answers have together."""
-        return Counted(self.n - self.c, self.n, 1 - self.base - self.gain, self.gain)
-
-    def upright(self) -> Counted:
-        """Count the other reports where a share makes reports rarer."""
-        turned = self.gain < 0
-        return Counted(
-            np.where(turned, self.n - self.c, self.c),
-            self.n,
-            np.where(turned, 1 - self.base, self.base),
-            np.abs(self.gain),
-        )
-
-    def chosen(self, sets: Mask) -> Counted:
-        """Give those of some sets."""
-        return Counted(*(part[:, sets] for part in self))
-
-    def whole(self) -> Counted:
-        """Give whole numbers, for those of weights: of effective reports, and what counts of them."""
-        n = np.maximum(np.rint(self.n), 1)
-        return self._replace(c=np.clip(np.rint(self.c * n / self.n), 0, n), n=n)
-
-
 class PooledLimits(NamedTuple):
     """Ends and standard errors of shares, and which of them are exact, and which not (either end)."""
 
@@ -96,30 +60,30 @@ class PooledLimits(NamedTuple):
     methods: tuple[str, ...]
 
 
-def pooled_limits(counted: Counted, tail: float) -> PooledLimits:
+def pooled_limits(binomial: Binomial, tail: float) -> PooledLimits:
     """Give the limits of shares, with `tail` on either side: exact ones where laws are added up quickly."""
-    columns, back = np.unique(np.concatenate(counted), axis=1, return_inverse=True)
-    counted = Counted(*np.split(columns, 4)).upright()
-    share = crossing(counted, 0.0)
+    columns, back = np.unique(np.concatenate(binomial), axis=1, return_inverse=True)
+    binomial = Binomial(*np.split(columns, 4)).upright()
+    share = crossing(binomial, 0.0)
     # The upper end is one less the lower end of all other answers.
-    both = Counted(*(np.append(*parts, axis=1) for parts in zip(counted, counted.mirrored(), strict=True)))
+    both = Binomial(*(np.append(*parts, axis=1) for parts in zip(binomial, binomial.mirrored(), strict=True)))
     ends, exact = _lower_limits(both, np.append(share, 1 - share), tail)
     methods = ("exact",) * bool(exact.any()) + ("score",) * (not exact.all())
     low, high = np.split(ends, 2)
-    error = 1 / np.sqrt(information(counted, share))
+    error = 1 / np.sqrt(information(binomial, share))
     return PooledLimits(low[back], 1 - high[back], error[back], methods)
 
 
-def _lower_limits(counted: Counted, share: Array, tail: float) -> tuple[Array, Mask]:
+def _lower_limits(binomial: Binomial, share: Array, tail: float) -> tuple[Array, Mask]:
     """Give the lower limits, and which of them are exact."""
     # Never empty: counts beyond what the share 1 explains are taken as that many.
-    certain = np.where(share >= 1, counted.n * counted.reported(np.ones_like(share)), counted.c)
-    low = crossing(counted._replace(c=certain), -float(ndtri(tail)))
-    reported = counted.reported(low)
-    variance = (counted.n * reported * (1 - reported)).sum(axis=0)
+    certain = np.where(share >= 1, binomial.n * binomial.reported(np.ones_like(share)), binomial.count)
+    low = crossing(binomial._replace(count=certain), -float(ndtri(tail)))
+    reported = binomial.reported(low)
+    variance = (binomial.n * reported * (1 - reported)).sum(axis=0)
     exact = variance <= max(MOST_VARIANCE, variance_needed(tail))
     if exact.any():
-        some = counted.chosen(exact).whole()
+        some = binomial.of_sets(exact).whole()
         low[exact] = lowest(some, share[exact], low[exact], tail)
     return low, exact
 
@@ -127,21 +91,21 @@ def _lower_limits(counted: Counted, share: Array, tail: float) -> tuple[Array, M
 # Exact
 
 
-def lowest(counted: Counted, share: Array, guess: Array, tail: float) -> Array:
+def lowest(binomial: Binomial, share: Array, guess: Array, tail: float) -> Array:
     """Give the smallest shares at which counts of such an estimate or a larger one have a probability above `tail`.
 
     That probability rises with the share. `share` is the estimate, and `guess` where the limit may be.
     """
     wanted = float(ndtri(tail))
     # The collection that tells most goes last: its law is added up as it is.
-    order = np.argsort(counted.n * counted.gain**2 / _variance(counted, share), axis=0, kind="stable")
-    counted = Counted(*(np.take_along_axis(part, order, axis=0) for part in counted))
+    order = np.argsort(binomial.n * binomial.gain**2 / _variance(binomial, share), axis=0, kind="stable")
+    binomial = Binomial(*(np.take_along_axis(part, order, axis=0) for part in binomial))
 
     def excess(at: Array, some: Mask) -> Array:
-        tails = _tail_at(counted.chosen(some), share[some], at, tail)
+        tails = _tail_at(binomial.of_sets(some), share[some], at, tail)
         return np.asarray(ndtri(np.clip(tails * (1 + HAIR), FLOOR, 1 - NEGLECTED)) - wanted)
 
-    low = _root(excess, guess, CLOSE / np.sqrt(information(counted, share)))
+    low = _root(excess, guess, CLOSE / np.sqrt(information(binomial, share)))
     # Where even one report is more than the share 1 explains, nothing is learned from them.
     return np.where((share > 0) & (low < 1), low, 0.0)
 
@@ -176,19 +140,19 @@ def _root(excess: Callable[[Array, Mask], Array], guess: Array, close: Array) ->
     return result
 
 
-def _tail_at(counted: Counted, share: Array, at: Array, tail: float) -> Array:
+def _tail_at(binomial: Binomial, share: Array, at: Array, tail: float) -> Array:
     """Give the probability of counts whose estimate is at least `share`, if the share is `at`."""
-    weights = counted.gain / _variance(counted, share)
+    weights = binomial.gain / _variance(binomial, share)
     inside = (share > 0) & (share < 1)  # there the score is zero at the counts that were observed
-    centre = np.where(inside, counted.c, counted.n * counted.reported(share))
-    chances = np.clip(counted.reported(at), 0, 1)
-    terms = np.stack([terms_of(n, chance, tail) for n, chance in zip(counted.n, chances, strict=True)])
+    centre = np.where(inside, binomial.count, binomial.n * binomial.reported(share))
+    chances = np.clip(binomial.reported(at), 0, 1)
+    terms = np.stack([terms_of(n, chance, tail) for n, chance in zip(binomial.n, chances, strict=True)])
     short = terms[:-1].prod(axis=0) <= LATTICE
     result = np.empty(share.size)
     for chosen, added in ((short, _every_pair), (~short, _on_a_lattice)):
         if chosen.any():
             widths = terms.sum(axis=0)[chosen] + (LATTICE if len(terms) > 2 else 0)
-            rows = [part[:, chosen].T for part in (weights, centre, counted.n, chances)]
+            rows = [part[:, chosen].T for part in (weights, centre, binomial.n, chances)]
             result[chosen] = in_blocks(lambda *block, added=added: _summed(tail, added, *block), widths, *rows)
     return result
 
@@ -239,27 +203,27 @@ def _on_a_lattice(one: Values, other: Values) -> Values:
 # By the score
 
 
-def crossing(counted: Counted, z: float) -> Array:
+def crossing(binomial: Binomial, z: float) -> Array:
     """Find the share in [0, 1] at which the score, which falls with the share, is z deviations; or the nearest end."""
-    unbiased = (counted.c - counted.n * counted.base) * counted.gain
-    guess = np.clip(unbiased.sum(axis=0) / (counted.n * counted.gain**2).sum(axis=0), 0, 1)
-    guess = np.clip(guess - z / np.sqrt(information(counted, guess)), 0, 1)
-    return _root(lambda at, some: z - _score(counted.chosen(some), at), guess, np.full(guess.size, SOLVED))
+    unbiased = (binomial.count - binomial.n * binomial.base) * binomial.gain
+    guess = np.clip(unbiased.sum(axis=0) / (binomial.n * binomial.gain**2).sum(axis=0), 0, 1)
+    guess = np.clip(guess - z / np.sqrt(information(binomial, guess)), 0, 1)
+    return _root(lambda at, some: z - _score(binomial.of_sets(some), at), guess, np.full(guess.size, SOLVED))
 
 
-def _score(counted: Counted, share: Array) -> Array:
+def _score(binomial: Binomial, share: Array) -> Array:
     """Give how many standard deviations the counts are above what this share leads to."""
-    weights = counted.gain / _variance(counted, share)
-    above = (weights * (counted.c - counted.n * counted.reported(share))).sum(axis=0)
-    return np.asarray(above / np.sqrt(information(counted, share)))
+    weights = binomial.gain / _variance(binomial, share)
+    above = (weights * (binomial.count - binomial.n * binomial.reported(share))).sum(axis=0)
+    return np.asarray(above / np.sqrt(information(binomial, share)))
 
 
-def information(counted: Counted, share: Array) -> Array:
+def information(binomial: Binomial, share: Array) -> Array:
     """Give the information that all collections have on a share."""
-    return np.asarray((counted.n * counted.gain**2 / _variance(counted, share)).sum(axis=0))
+    return np.asarray((binomial.n * binomial.gain**2 / _variance(binomial, share)).sum(axis=0))
 
 
-def _variance(counted: Counted, share: Array) -> Array:
+def _variance(binomial: Binomial, share: Array) -> Array:
     """Give the variance of one report; half a report away from impossible and from certain."""
-    inside = np.clip(counted.reported(share), 0.5 / counted.n, 1 - 0.5 / counted.n)
+    inside = np.clip(binomial.reported(share), 0.5 / binomial.n, 1 - 0.5 / binomial.n)
     return np.asarray(inside * (1 - inside))

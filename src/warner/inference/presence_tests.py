@@ -3,11 +3,11 @@ r"""Evidence that somebody holds an answer: tests of "nobody does" whose level h
 If nobody holds an answer, a report has the law of some mixture of the other answers' rows, and which one is not known.
 Two kinds of evidence have a tail that is bounded for all of them:
 
-- *A count* (`Counted`) of the reports in a set S. It is binomial, with a probability of at most
+- *A count* (`CountTest`) of the reports in a set S. It is binomial, with a probability of at most
   :math:`b = \max_{j \ne i} C_j(S)`. So :math:`P(\text{Bin}(n, b) \ge c)` is a p-value for every S. Where the answer has
   a count of its own, that is S. Elsewhere, S is the set with which the smallest share is found: of few kinds of reports
   all sets are tried, of many those that put the reports in the order of a likelihood ratio.
-- *A sum of scores* (`Summed`), :math:`T = \sum_y c_y w_y`, with the weights of the unbiased share, which is T/n. The
+- *A sum of scores* (`ScoreTest`), :math:`T = \sum_y c_y w_y`, with the weights of the unbiased share, which is T/n. The
   moment-generating function of a mixture is the mixture of theirs, so that for every s > 0
 
   .. math:: P(T \ge t) \le e^{-st} \max_{j \ne i} \Big(\sum_y C_{jy} e^{s w_y}\Big)^n,
@@ -30,8 +30,7 @@ import numpy as np
 from scipy.special import gammainccinv, ndtr, ndtri
 
 from warner.arrays import SMALLEST
-from warner.inference.binomial import Rates, at_least, smallest_share
-from warner.inference.equality_tests import log_binomial
+from warner.inference.binomial import at_least, log_binomial, smallest_share
 from warner.searching import bisected
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ CLASSES = 2**13  # of evidence, into which the laws of several tests are sorted
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
+class CountTest:
     """A count of n reports: each is in it with probability `held` after the answer, `least` to `absent` after others.
 
     `columns` are the reports that are counted; None where the design has a count of its own for the answer.
@@ -73,7 +72,7 @@ class Counted:
         """Give the share that is found with this probability, whatever the others hold."""
         if self.held <= self.absent:
             return math.inf
-        needed = self.absent + smallest_share(self.n, Rates(self.absent, 1.0), alpha, power)
+        needed = self.absent + smallest_share(self.n, self.absent, 1.0, alpha, power)
         return max(needed - self.least, 0.0) / (self.held - self.least)
 
     def law(self, share: float) -> tuple[Array, Array]:
@@ -90,7 +89,7 @@ class Counted:
 
 
 @dataclass(frozen=True, eq=False)
-class Summed:
+class ScoreTest:
     """A sum of scores of n reports: by its weights, what its exponent costs after each other answer, its variances."""
 
     n: float
@@ -121,7 +120,7 @@ class Summed:
         return math.sqrt(self.n * max(mixed, SMALLEST))
 
 
-Evidence = Counted | Summed
+Evidence = CountTest | ScoreTest
 
 
 def evidence(design: Design, places: Sequence[int], n: float, alpha: float, power: float) -> list[Evidence | None]:
@@ -143,7 +142,7 @@ def evidence(design: Design, places: Sequence[int], n: float, alpha: float, powe
     return chosen
 
 
-def _best_set(own: Array, others: Array, n: float, alpha: float, power: float) -> Counted:
+def _best_set(own: Array, others: Array, n: float, alpha: float, power: float) -> CountTest:
     """Find the set of reports whose count finds the smallest share."""
     sets = _every_set(own.size) if own.size <= ALL_SETS else _sets_by_ratio(own, others)
     held, chances = sets @ own, others @ sets.T
@@ -154,7 +153,7 @@ def _best_set(own: Array, others: Array, n: float, alpha: float, power: float) -
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = np.where(held > absent, needed / (held - least), np.inf)
     best = np.argsort(shares, kind="stable")[:CANDIDATES].tolist()
-    tests = [Counted(n, absent[s], least[s], min(held[s], 1.0), sets[s]) for s in best]
+    tests = [CountTest(n, absent[s], least[s], min(held[s], 1.0), sets[s]) for s in best]
     # Where no share is sure to be found, the best by its distance from the others
     return min(tests, key=lambda test: (test.smallest(alpha, power), test.absent - test.held))
 
@@ -186,11 +185,11 @@ def _sets_by_ratio(own: Array, others: Array) -> Array:
     return np.unique(found, axis=0)
 
 
-def _summed(own: Array, others: Array, weights: Array, n: float) -> Summed:
+def _summed(own: Array, others: Array, weights: Array, n: float) -> ScoreTest:
     exponents = EXPONENTS / np.abs(weights).max()
     costs = np.log(others @ np.exp(np.multiply.outer(weights, exponents))).max(axis=0)
     variances = [float((rows @ weights**2 - (rows @ weights) ** 2).max()) for rows in (own[np.newaxis], others)]
-    return Summed(n, weights, exponents, costs, (variances[0], variances[1]))
+    return ScoreTest(n, weights, exponents, costs, (variances[0], variances[1]))
 
 
 def smallest_together(tests: Sequence[Evidence], alpha: float, power: float) -> float:
@@ -226,9 +225,9 @@ def _crossing(holds: Callable[[float], bool]) -> float:
     return bisected(holds, 0.0, 1.0, steps=HALVINGS)[1]
 
 
-def own_count(n: float, base: float, gain: float) -> Counted:
+def own_count(n: float, base: float, gain: float) -> CountTest:
     """Give the test of an answer with a count of its own; with p < q it counts the reports that do not name it."""
-    return Counted(n, base, base, base + gain) if gain > 0 else Counted(n, 1 - base, 1 - base, 1 - base - gain)
+    return CountTest(n, base, base, base + gain) if gain > 0 else CountTest(n, 1 - base, 1 - base, 1 - base - gain)
 
 
 def observed(test: Evidence, counts: Counts) -> Array:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.arrays import objects
-from warner.inference.binomial import Rates, at_least, at_most
+from warner.inference.binomial import Binomial, at_least, at_most
 from warner.inference.equality_tests import sign_tail
 from warner.inference.intervals import Confidence, joint, limits
 from warner.results import Result
@@ -153,20 +153,20 @@ def _by_pairs(tally: Collected, count: int, at_once: Confidence) -> tuple[tuple[
             ceilings = np.array([0.0, 2 * n[group, 0]])
             rows.append(leading(support, ceilings[[int(turned)]] if exclusive else ceilings, count, level))
     elif tally.k == 2 and all(part.design.exclusive for part in tally.parts):
-        told = [joint(tally.parts, group, [[0]]) for group in groups]
-        if not all(group.binomial for group in told):
+        readouts = [joint(tally.parts, group, [[0]]) for group in groups]
+        if not all(readout.is_one_count for readout in readouts):
             return None
-        rows = [_of_two(Rates(g.base[0, 0], g.gain[0, 0]), g.count[0, 0], g.trials[0, 0], level) for g in told]
+        rows = [_of_two(readout.only_count(0), level) for readout in readouts]
     else:
         return None
     certain, possible = (np.stack(masks) for masks in zip(*rows, strict=True))
     return (certain, possible), False
 
 
-def _of_two(rate: Rates, count: float, n: float, level: float) -> tuple[Mask, Mask]:
+def _of_two(count: Binomial, level: float) -> tuple[Mask, Mask]:
     """Tell the larger of two shares, which are equal where the first is one half."""
-    tails = [float(tail(count, n, rate.base + rate.gain / 2)) for tail in (at_least, at_most)]
-    first, second = tails if rate.gain > 0 else tails[::-1]
+    tails = (float(tail(count.count, count.n, count.reported(0.5))) for tail in (at_least, at_most))
+    first, second = count.ordered(*tails)
     certain = np.array([first <= level, second <= level])
     return certain, ~certain[::-1]
 

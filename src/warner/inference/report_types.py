@@ -20,13 +20,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp, xlogy
+from scipy.special import logsumexp
 
 from warner.arrays import SMALLEST
 from warner.inference.binomial import at_least, at_most
 from warner.inference.check_results import NAMED, Test
 from warner.inference.intervals import spread
 from warner.simulate import of_each_size, seeded_by
+from warner.special import deviance
 from warner.words import amount, enumerated, p_value
 
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ def _law_p_values(
     # Of very many classes, neighbours are taken together: their law is known as well.
     first = np.arange(0, law.size, -(-law.size // MOST_CLASSES))
     chances = np.add.reduceat(law, first)
-    g2 = deviance(np.add.reduceat(counts, first, axis=-1), counts.sum(axis=-1, keepdims=True) * chances)
+    g2 = g_squared(np.add.reduceat(counts, first, axis=-1), counts.sum(axis=-1, keepdims=True) * chances)
     p, step = np.ones(len(g2)), max(1, CELLS // first.size)
     sizes = _whole(n)
     for size, places in of_each_size(sizes):
@@ -184,7 +185,7 @@ def _law_p_values(
             generator.multinomial(size, chances, size=min(step, simulations - start))
             for start in range(0, simulations, step)
         )
-        simulated = np.sort(np.concatenate([deviance(drawn, size * chances) for drawn in draws]))
+        simulated = np.sort(np.concatenate([g_squared(drawn, size * chances) for drawn in draws]))
         p[places] = (1 + simulations - np.searchsorted(simulated, g2[places] * TIE)) / (1 + simulations)
     if ancillary.ordered:
         averages = [_average_test(row, size, law) for row, size in zip(counts, sizes.tolist(), strict=True)]
@@ -197,13 +198,13 @@ def _average_test(row: Counts, n: int, law: Array, longest: int = LONGEST) -> fl
     return sum_test(round(float(_average(row, row.sum())) * n), n, law, longest)
 
 
-def deviance(counts: Counts, expected: Array) -> Array:
+def g_squared(counts: Counts, expected: Array) -> Array:
     r"""Give :math:`G^2 = 2 \sum_y n_y \ln(n_y / e_y)`, along the last axis; infinite where what cannot be, was.
 
-    >>> deviance(np.array([5, 15]), np.array([10.0, 10.0])).round(4)  # 2 (5 ln 0.5 + 15 ln 1.5)
+    >>> g_squared(np.array([5, 15]), np.array([10.0, 10.0])).round(4)  # 2 (5 ln 0.5 + 15 ln 1.5)
     np.float64(5.2325)
     """
-    return np.asarray(2 * (xlogy(counts, counts) - xlogy(counts, expected)).sum(axis=-1))[()]
+    return np.asarray(2 * deviance(counts, expected).sum(axis=-1))[()]
 
 
 # For those who did not ask

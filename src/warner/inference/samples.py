@@ -1,7 +1,7 @@
 r"""One share in two samples, each under a design of its own: a direct question against a randomized one.
 
 Where each sample tells the share by a binomial count, and there are up to `MOST_REPORTS`, interval and test are exact
-(module `unconditional`). Else the intervals of both samples are joined (module `joining`).
+(module `exact_differences`). Else the intervals of both samples are joined (module `joining`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from warner.inference.comparisons import Comparison
 from warner.inference.differences import Difference, agreeing, exact_difference, ratio_limits
-from warner.inference.exact_differences import MOST_REPORTS, Count
+from warner.inference.exact_differences import MOST_REPORTS
 from warner.inference.intervals import Confidence, joint, positions_of
 from warner.inference.joining import Sample, joined, joined_test
 from warner.inference.normal import Sampled
@@ -76,7 +76,7 @@ def compare_samples(
 
 def _exactly(samples: list[Sample], tail: float) -> Difference | None:
     """Compare two binomial counts, where they are not too many."""
-    one, two = (sample.counted for sample in samples)
+    one, two = (sample.binomial for sample in samples)
     if one is None or two is None or one.n + two.n > MOST_REPORTS:
         return None
     return exact_difference(one, two, tail)
@@ -100,10 +100,8 @@ def _sample(tally: Collected, answer: Label, name: str) -> Sample:
     (place,) = positions_of([answer], tally.domain)
     readout = joint(tally.parts, 0, [[place]])
     sample = Sample(Sampled(*(part[0] for part in readout.sampled())))
-    if not math.isfinite(sample.told.error):
+    if not math.isfinite(sample.estimate.error):
         raise ValueError(
             f"the design of the {name} sample must tell the share of {answer!r}, but under it nothing does"
         )
-    if readout.binomial:
-        return sample._replace(counted=Count(*(float(values[0, 0]) for values in readout.counted)))
-    return sample
+    return sample._replace(binomial=readout.only_count(0)) if readout.is_one_count else sample

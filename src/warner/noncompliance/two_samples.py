@@ -39,7 +39,8 @@ from scipy.special import ndtri, xlog1py, xlogy
 from warner.designs import Channel
 from warner.designs.exact import probability
 from warner.estimators import channel_mle
-from warner.inference.binomial import Rates, wilson_limit
+from warner.inference.binomial import Binomial, wilson_limit
+from warner.inference.normal import never_empty
 from warner.noncompliance.prevalence import (
     AnchoredCrosswise,
     CheatingDetection,
@@ -334,26 +335,23 @@ def _estimated(
         )
     possible = bool(((values >= 0) & (values <= 1)).all())
     likely = values if possible else np.array(read(_likeliest(kinds, samples)))
-    below, above = _distances(slopes, samples, level)
-    # Never empty: a value beyond 0 or 1 is moved there, for the end on the far side.
-    shares = [
-        Share(value, error, max(min(value, 1) - down, 0.0), min(max(value, 0) + up, 1.0), level, best)
-        for value, error, down, up, best in zip(
-            values[:2].tolist(),
-            _standard_errors(slopes, samples.covariance).tolist(),
-            below.tolist(),
-            above.tolist(),
-            likely[:2].tolist(),
-            strict=True,
-        )
-    ]
-    return model(*shares)
+    low, high = never_empty(values[:2], *_distances(slopes, samples, level))
+    columns = (
+        values[:2],
+        _standard_errors(slopes, samples.covariance),
+        np.maximum(low, 0.0),
+        np.minimum(high, 1.0),
+        np.full(2, level),
+        likely[:2],
+    )
+    return model(*(Share(*row) for row in np.transpose(columns).tolist()))
 
 
 def _distances(slopes: Array, samples: Samples, level: float) -> tuple[Array, Array]:
     """Give how far the ends are below and above the values: Wilson's limits of both samples, joined by the slopes."""
     sizes, tail = np.array(samples.sizes, dtype=np.float64), (1 - level) / 2
-    low, high = (wilson_limit(samples.observed * sizes, sizes, Rates(0.0, 1.0), tail, side) for side in (-1, 1))
+    yes = Binomial(samples.observed * sizes, sizes, 0.0, 1.0)
+    low, high = (wilson_limit(yes, tail, side) for side in (-1, 1))
     down, up = (samples.observed - low)[:, np.newaxis], (high - samples.observed)[:, np.newaxis]
     between = 2 * float(ndtri(tail)) ** 2 * slopes[0] * slopes[1] * samples.covariance[0, 1]
     squares = ((slopes * np.where(slopes > 0, *ends)) ** 2 for ends in ((down, up), (up, down)))

@@ -34,7 +34,7 @@ from scipy.special import ndtri
 
 from warner.arrays import LARGEST_TOTAL, Numbers
 from warner.inference.anytime import anytime_limits
-from warner.inference.binomial import Rates, binomial_limits, check_power, smallest_share
+from warner.inference.binomial import Binomial, binomial_limits, check_power, smallest_share
 from warner.inference.intervals import intervals_apart
 from warner.inference.normal import Sampled
 from warner.inference.presence_tests import evidence
@@ -125,16 +125,22 @@ class Measured(NamedTuple):
 class Cases(NamedTuple):
     """Answers among which the one with the widest interval is looked for: arrays of shape (cases,).
 
-    Each has its true share, and shows in a binomial count with these rates where `exact`. Elsewhere the probability of
-    each column matters, of shape (cases, columns): `reported` as expected, `absent` if nobody held the answer.
+    Each has its true share, and shows in a binomial count with probability base + gain * share where `exact`. Elsewhere
+    the probability of each column matters, of shape (cases, columns): `reported` as expected, `absent` if nobody held
+    the answer.
     """
 
     places: Integers
     shares: Array
-    rates: Rates
+    base: Array
+    gain: Array
     exact: Mask
     reported: Array | None = None
     absent: Array | None = None
+
+    def expected(self, n: float) -> Binomial:
+        """Give the binomial counts to be expected of n people."""
+        return Binomial(np.minimum(n * (self.base + self.gain * self.shares), n), n, self.base, self.gain)
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,12 +223,11 @@ class Precision:
         return np.concatenate([np.eye(k), np.full((1, k), 1 / k)])
 
     def _half_widths(self, n: float) -> Array:
-        base, gain = self.cases.rates
         confidence = self.question.confidence
         tail = confidence.tail(intervals_apart([self.design], confidence))
-        reports = np.minimum(n * (base + gain * self.cases.shares), n)
+        reports = self.cases.expected(n).count
         low, high = anytime_limits(reports, n, 2 * tail) if confidence.anytime else binomial_limits(reports, n, tail)
-        exact = (high - low) / 2 / np.abs(gain)
+        exact = (high - low) / 2 / np.abs(self.cases.gain)
         if confidence.anytime and not self.cases.exact.all():
             return np.where(self.cases.exact, exact, self._anytime_scores(n, 2 * tail))
         linear = Sampled(self.cases.shares, self._linear_errors(n, self.cases.reported), n).distances(tail)
@@ -243,8 +248,8 @@ class Precision:
         return widths
 
     def _standard_errors(self, n: float) -> Array:
-        linear = self._linear_errors(n, self.cases.reported)
-        return np.where(self.cases.exact, _binomial_errors(self.cases.rates, self.cases.shares, n), linear)
+        binomial = _binomial_errors(self.cases.base, self.cases.gain, self.cases.shares, n)
+        return np.where(self.cases.exact, binomial, self._linear_errors(n, self.cases.reported))
 
     def _linear_errors(self, n: float, probabilities: Array | None) -> Array:
         """Give the standard errors of the shares that show in no binomial count, at expected counts."""
@@ -262,8 +267,7 @@ class Precision:
         """Give the share that an answer must have to be told from noise, at the family-wise error rate 1 - level."""
         alpha, power = (1 - self.question.confidence.level) / self.design.k, self.question.power
         if self.cases.exact[case]:
-            base, gain = (float(rate[case]) for rate in self.cases.rates)
-            return smallest_share(n, Rates(base, gain), alpha, power)
+            return smallest_share(n, float(self.cases.base[case]), float(self.cases.gain[case]), alpha, power)
         (test,) = evidence(self.design, [int(self.cases.places[case])], n, alpha, power)
         if test is not None:
             return test.smallest(alpha, power)
@@ -280,8 +284,8 @@ def _alike(symmetry: Symmetry, question: Question) -> Cases:
         if question.answer is None:
             place = int(np.abs(base + gain * question.population - 0.5).argmin())
         share = question.population[place]
-    rates = Rates(np.array([base]), np.array([gain]))
-    return Cases(np.array([place]), np.array([share], dtype=np.float64), rates, np.array([True]))
+    shares = np.array([share], dtype=np.float64)
+    return Cases(np.array([place]), shares, np.array([base]), np.array([gain]), np.array([True]))
 
 
 class Vertices(NamedTuple):
@@ -293,7 +297,8 @@ class Vertices(NamedTuple):
     """
 
     reported: Array
-    rates: Rates
+    base: Array
+    gain: Array
     exact: Mask
     told: Mask
     other: Integers
@@ -313,12 +318,12 @@ def _vertices(design: Design) -> Vertices:
     without = np.where(np.eye(k, dtype=bool), -np.inf, variance)
     worst = np.clip((within - without.max(axis=0)) / 2, 0, 1)
     share = np.where(exact, _nearest_to_half(base, gain), worst)
-    return Vertices(reported, Rates(base, gain), exact, told, without.argmax(axis=0), share)
+    return Vertices(reported, base, gain, exact, told, without.argmax(axis=0), share)
 
 
 def _unlike(vertices: Vertices, question: Question, places: Integers) -> Cases:
     """Give the cases of these answers; what those hold who do not hold the answer is the worst, if it is not known."""
-    exact, rates = vertices.exact[places], Rates(*(rate[places] for rate in vertices.rates))
+    base, gain, exact = vertices.base[places], vertices.gain[places], vertices.exact[places]
     absent = vertices.reported[vertices.other[places]]
     if question.share is None and question.population is not None:
         shares = question.population[places]
@@ -327,7 +332,8 @@ def _unlike(vertices: Vertices, question: Question, places: Integers) -> Cases:
         shares = vertices.share[places] if question.share is None else np.full(places.size, float(question.share))
         held = shares[:, np.newaxis]
         reported = held * vertices.reported[places] + (1 - held) * absent
-    return Cases(places, shares, rates, exact, None if exact.all() else reported, None if exact.all() else absent)
+    columns = (None, None) if exact.all() else (reported, absent)
+    return Cases(places, shares, base, gain, exact, *columns)
 
 
 def _nearest_to_half(base: Numbers, gain: Numbers) -> Any:
@@ -335,14 +341,14 @@ def _nearest_to_half(base: Numbers, gain: Numbers) -> Any:
     return np.clip((0.5 - base) / gain, 0.0, 1.0) + 0.0  # no minus zero
 
 
-def _binomial_errors(rates: Rates, shares: Array, n: float) -> Array:
-    reported = rates.base + rates.gain * shares
-    return np.asarray(np.sqrt(np.maximum(reported * (1 - reported), 0) / n) / np.abs(rates.gain))
+def _binomial_errors(base: Numbers, gain: Numbers, shares: Array, n: float) -> Array:
+    reported = base + gain * shares
+    return np.asarray(np.sqrt(np.maximum(reported * (1 - reported), 0) / n) / np.abs(gain))
 
 
 def _unbiased_errors(design: Design, populations: Array, n: float) -> Array:
     """Give the standard errors of all unbiased shares, of shape (populations, k), at expected counts."""
     reported = design.operator().forward(populations)
     readout = design.readout(n * reported, np.full((len(populations), 1), n))
-    binomial = _binomial_errors(Rates(readout.base, readout.gain), populations, n)
+    binomial = _binomial_errors(readout.base, readout.gain, populations, n)
     return binomial if readout.error is None else np.where(readout.exact, binomial, readout.error)
