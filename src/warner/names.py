@@ -32,6 +32,7 @@ from warner.planning.mechanisms import Mechanisms, mechanisms
 from warner.planning.plans import Plan, plan
 from warner.regression.regressions import Regression, regress
 from warner.reports.counting import tally
+from warner.reports.open_tallies import OpenTally
 from warner.reports.pools import Pool, pool
 from warner.reports.tallies import Tally
 
@@ -58,6 +59,7 @@ __all__ = [  # noqa: RUF022 - in the order of the walk, not of the alphabet
     "Tally",
     "pool",
     "Pool",
+    "OpenTally",
     "simulate",
     "metrics",
     "estimate",

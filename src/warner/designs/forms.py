@@ -21,6 +21,7 @@ from warner.words import counted
 if TYPE_CHECKING:
     from warner.arrays import Counts, Dtype, Integers
     from warner.designs.labels import Labels
+    from warner.designs.open.report_form import OpenForm
 
 
 class Read(NamedTuple):
@@ -323,4 +324,4 @@ def _three_numbers(value: object) -> tuple[int, ...] | None:
     return tuple(max(-1, min(int(number), TOTAL_LIMIT)) for number in numbers) if whole else None
 
 
-Form: TypeAlias = LabelForm | BitForm | HashForm
+Form: TypeAlias = "LabelForm | BitForm | HashForm | OpenForm"

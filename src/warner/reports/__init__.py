@@ -25,6 +25,7 @@ Its files::
     amounts            columns of counts or weights: which values are good, and the first that are not
     counts             counts checked once, and their distinct values
     tallies            Tally: counts with their design
+    open_tallies       OpenTally: reports of an open domain, by level
     sampling           how people were sampled: weights, clusters, strata and their degrees of freedom
     stored             reports that are gone through again, for their likelihood
     pools              Pool: several tallies of different designs

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict, Unpack,
 import narwhals as nw
 import numpy as np
 
+from warner.designs.open.open_domain import OpenDomain
 from warner.reports.amounts import refuse_bad_amounts
 from warner.reports.batches import (
     FileReports,
@@ -30,6 +31,7 @@ from warner.reports.dialects import Dialect, dialect
 from warner.reports.files import engine_errors, is_sqlite, open_files
 from warner.reports.invalid_values import refuse_unknown, unknown_values
 from warner.reports.labelled import with_value_labels
+from warner.reports.open_tallies import OpenTally, tally_open
 from warner.reports.paths import are_places, places_of, shown
 from warner.reports.pools import Pool, pool
 from warner.reports.queries import (
@@ -78,6 +80,8 @@ class TallyOptions(TypedDict, total=False):
 
 
 @overload
+def tally(reports: Any, design: OpenDomain, **options: Unpack[TallyOptions]) -> OpenTally: ...
+@overload
 def tally(reports: Any, design: Mapping[str, Design], **options: Unpack[TallyOptions]) -> Tally | Pool: ...
 @overload
 def tally(reports: Any, design: Design | None = None, **options: Unpack[TallyOptions]) -> Tally: ...
@@ -87,7 +91,7 @@ def tally(
 ) -> Tally | Pool: ...
 def tally(
     reports: Any,
-    design: Design | Mapping[str, Design] | None = None,
+    design: Design | OpenDomain | Mapping[str, Design] | None = None,
     *,
     column: str | None = None,
     question: str | None = None,
@@ -102,7 +106,7 @@ def tally(
     missing: Any = (),
     sheet: str | None = None,
     where: Mapping[str, Any] | None = None,
-) -> Tally | Pool:
+) -> Tally | Pool | OpenTally:
     """Count reports.
 
     Parameters
@@ -115,8 +119,9 @@ def tally(
         Reports that are sets of answers are hexadecimal strings or bytes, as `randomize` writes them. Or the database
         of a survey, which ``warner collect`` keeps: its file, or a URL ``postgresql://...``. Its published counts are
         read, beside a running survey or not, and nothing is changed.
-    design : Design
-        What every report went through; may be left out for the database of a survey, which has it. If that differs
+    design : Design or OpenDomain
+        What every report went through; reports of an `OpenDomain`, a list or an array of them, give an `OpenTally`. It
+        may be left out for the database of a survey, which has it. If that differs
         among people, the designs by the names that the first column of `by` has, as ``{"dice": ..., "direct": ...}``:
         the result is a `Pool`, with a tally for each design, which `warner.estimate` estimates together.
     column : str, optional
@@ -163,6 +168,12 @@ def tally(
     """
     if unknown not in {"error", "drop"}:
         raise ValueError(f'unknown must be "error" or "drop", but got {unknown!r}')
+    if isinstance(design, OpenDomain):
+        if not isinstance(reports, list | tuple | np.ndarray):
+            raise TypeError(f"reports of an open domain must be a list or an array, but got a {type(reports).__name__}")
+        if weights is not None or keep or where or column or question or missing:
+            raise TypeError("reports of an open domain can be counted by groups and counts, and no other options")
+        return _tally_open(reports, design, by, counts, codes=codes, drop=unknown == "drop")
     if isinstance(design, Mapping):
         options: TallyOptions = {"column": column, "weights": weights, "counts": counts, "codes": codes}
         options |= {"unknown": unknown, "keep": keep, "encoding": encoding, "decimal": decimal, "missing": missing}
@@ -345,6 +356,16 @@ def _tally_array(reports: Any, design: Design, options: _Options) -> Tally:
         rows = rows._replace(groups=groups, place=place)
     total = subtotal(design, rows)._replace(strange=unknown_values(reports, rows.status, rows.number))
     return _finished(total, design, by, options, _held([rows], total, options))
+
+
+def _tally_open(
+    reports: Any, design: OpenDomain, by: Columnar, counts: Columnar, *, codes: bool, drop: bool
+) -> OpenTally:
+    size = len(reports)
+    number = None if counts is None else _whole_numbers(counts, size)
+    arrays = None if by is None else by if isinstance(by, Mapping) else {GROUP: by}
+    groups = None if arrays is None else {name: _values(name, array, size) for name, array in arrays.items()}
+    return tally_open(reports, design, by=groups, counts=number, codes=codes, drop=drop)
 
 
 def _whole_numbers(counts: Columnar, size: int) -> Integers:

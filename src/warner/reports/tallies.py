@@ -395,7 +395,7 @@ class Tally:
         checked(fields, FORMAT, VERSION, names, frozenset({"n", "histogram"}))
         try:
             numbers: dict[str, Any] = {name: _json_numbers(name, fields.get(name)) for name in SUMMED}
-            return cls(design_from_dict(fields["design"]), **_grouping(fields), **numbers)
+            return cls(design_from_dict(fields["design"]), **grouping_from_json(fields), **numbers)
         except (TypeError, ValueError) as error:
             raise ValueError(f"this tally is damaged: {error}") from None
 
@@ -433,7 +433,8 @@ class Tally:
         return f"<Tally of {reports} among {totals.size:,} {kinds}{grouped}: {listed}{left_out}>"
 
 
-def _grouping(fields: Document) -> dict[str, Any]:
+def grouping_from_json(fields: Document) -> dict[str, Any]:
+    """Read the names and the groups of a tally's file."""
     by, groups = fields["by"], fields["groups"]
     if not isinstance(by, list) or not isinstance(groups, list) or any(not isinstance(group, list) for group in groups):
         raise ValueError("by must be a list of names, and groups a list of lists of values")

@@ -2,8 +2,9 @@
 
 Its files::
 
-    open_domain    OpenDomain: draw a report about a text or a whole number
-    values         texts and whole numbers as rows of blocks, and back; normalization of texts
-    level_weights  how people are best divided among the levels of the search
-    report_form    how a report is written in a column: level:direction:value
+    open_domain     OpenDomain: draw a report about a text or a whole number
+    values          texts and whole numbers as rows of blocks, and back; normalization of texts
+    level_weights   how people are best divided among the levels of the search
+    report_form     how a report is written in a column: level:direction:value
+    support_counts  how many reports support each prefix: by Fourier transforms, and by comparing
 """

@@ -33,12 +33,12 @@ class OpenForm:
     ----------
     field : int
         The number g of values of the hash.
-    digits : tuple of int
+    block_digits : tuple of int
         The digits of each block in base g.
     """
 
     field: int
-    digits: tuple[int, ...]
+    block_digits: tuple[int, ...]
     holds: ClassVar[str] = "hashes"
     labels: ClassVar[None] = None  # reports are none
     kinds: ClassVar[None] = None  # nearly all reports differ
@@ -46,7 +46,7 @@ class OpenForm:
     @property
     def levels(self) -> int:
         """The number of levels."""
-        return len(self.digits)
+        return len(self.block_digits)
 
     @property
     def width(self) -> int:
@@ -56,7 +56,7 @@ class OpenForm:
     @cached_property
     def points(self) -> tuple[int, ...]:
         """How many directions a block can have: g to the number of its digits."""
-        return tuple(self.field**places for places in self.digits)
+        return tuple(self.field**places for places in self.block_digits)
 
     @cached_property
     def _directions(self) -> tuple[int, ...]:
@@ -150,6 +150,22 @@ class OpenForm:
             number = number * self.points[place - 1] + row[place]
         wide, lengths, narrow = self._lengths
         return f"{level:0{wide}}:{number:0{lengths[level - 1]}x}:{row[-1]:0{narrow}}"
+
+    digits: ClassVar[int] = 0  # its numbers have digits of their own
+
+    def length(self, digits: int) -> int:
+        """Give the characters of what `padded` gives: those of the longest report."""
+        wide, lengths, narrow = self._lengths
+        return wide + lengths[-1] + narrow + 2
+
+    def padded(self, report: Any, digits: int) -> str:
+        """Write one report, with spaces at its end: all that are sent have one length."""
+        return self._text(list(map(int, report))).ljust(self.length(digits))
+
+    def unpadded(self, text: str, digits: int) -> Counts | None:
+        """Read what `padded` gave; None for anything else."""
+        row = self._row(text.rstrip(" ")) if len(text) == self.length(digits) else None
+        return None if row is None else np.array(row)
 
 
 def _is_number(text: str, length: int) -> bool:

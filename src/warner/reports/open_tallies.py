@@ -1,0 +1,291 @@
+"""Reports of an open domain, by level: an `OpenTally`.
+
+Nearly all reports differ, so that no smaller numbers say as much: the reports themselves are kept, a few bytes each,
+and without their order. Tallies of the same design add up, are saved and loaded like any other.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warner.designs import device_from_dict
+from warner.designs.labels import MISSING
+from warner.designs.open.open_domain import OpenDomain
+from warner.designs.open.support_counts import LevelReports
+from warner.documents import Document, checked, document, loaded, parsed, save_text
+from warner.reports.invalid_values import left_out, refuse_unknown, together, unknown_values
+from warner.reports.subtotals import grouped
+from warner.reports.tallies import group_order, grouping_from_json, refuse_grouping
+from warner.words import counted, group_name, printable, reports_counted
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    from warner.arrays import Integers, PerGroup
+    from warner.reports.tallies import Group
+
+FORMAT = "warner open tally"
+VERSION = 1
+LEFT_OUT = ("missing", "unknown")  # why rows may be left out
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OpenTally:
+    """Reports of an open domain, by level and group, with the design that they went through.
+
+    Made by `warner.tally`. Tallies of the same design add up with ``+`` and ``sum``.
+
+    Attributes
+    ----------
+    design : OpenDomain
+        What every report went through.
+    levels : tuple of LevelReports
+        The reports of each level.
+    places : tuple of ndarray
+        The number of the group of each report, at each level.
+    missing, unknown : int, or ndarray of shape (groups,)
+        Number of rows left out because the value was missing, or was no report.
+    by : tuple of str
+        Names of what the reports are grouped by; empty without groups.
+    groups : tuple of tuple
+        The groups, each with one value for each name in `by`.
+    """
+
+    design: OpenDomain
+    levels: tuple[LevelReports, ...]
+    places: tuple[Integers, ...] = field(kw_only=True)
+    missing: PerGroup = field(default=0, kw_only=True)
+    unknown: PerGroup = field(default=0, kw_only=True)
+    by: tuple[str, ...] = field(default=(), kw_only=True)
+    groups: tuple[Group, ...] = field(default=(), kw_only=True)
+    dropped: Mapping[str, int] = field(default_factory=dict, kw_only=True)
+
+    @classmethod
+    def of_rows(
+        cls,
+        design: OpenDomain,
+        rows: Integers,
+        place: Integers | None = None,
+        **more: Any,
+    ) -> OpenTally:
+        """Make a tally of reports as `OpenForm` has them in memory; `place` is the number of each one's group."""
+        place = np.zeros(len(rows), dtype=np.int64) if place is None else place
+        order = np.lexsort((*rows.T[::-1], place))  # the order in which reports came is not kept
+        rows, place = rows[order], place[order]
+        level, kind = rows[:, 0], np.min_scalar_type(design.field - 1)
+        chosen = [np.flatnonzero(level == number) for number in range(1, design.levels + 1)]
+        levels = tuple(
+            LevelReports(rows[which, 1 : number + 1].astype(np.uint32), rows[which, -1].astype(kind))
+            for number, which in enumerate(chosen, start=1)
+        )
+        return cls(design, levels, places=tuple(place[which].astype(np.uint32) for which in chosen), **more)
+
+    @cached_property
+    def rows(self) -> tuple[Integers, Integers]:
+        """All reports as `OpenForm` has them in memory, and the number of each one's group."""
+        parts = []
+        for number, reports in enumerate(self.levels, start=1):
+            rows = np.zeros((len(reports), self.design.levels + 2), dtype=np.int64)
+            rows[:, 0], rows[:, -1] = number, reports.values
+            rows[:, 1 : number + 1] = reports.directions
+            parts.append(rows)
+        return np.concatenate(parts), np.concatenate(self.places).astype(np.int64)
+
+    @property
+    def level_sizes(self) -> Integers:
+        """The number of reports of each level, of shape (levels,), or (groups, levels)."""
+        width = max(1, len(self.groups))
+        sizes = np.stack([np.bincount(place, minlength=width) for place in self.places], axis=-1)
+        return sizes if self.by else sizes[0]
+
+    @property
+    def n(self) -> PerGroup:
+        """The number of reports; of each group, where there are groups."""
+        total = self.level_sizes.sum(axis=-1)
+        return total if self.by else int(total)
+
+    def of_group(self, number: int) -> tuple[LevelReports, ...]:
+        """Give the reports of one group, by level."""
+        if not self.by:
+            return self.levels
+        return tuple(
+            LevelReports(reports.directions[place == number], reports.values[place == number])
+            for reports, place in zip(self.levels, self.places, strict=True)
+        )
+
+    def group_names(self) -> list[str]:
+        """Name each group; one empty name without groups."""
+        return [group_name(group) for group in self.groups] if self.by else [""]
+
+    def left_out(self) -> str:
+        """Say which values were left out because they are no reports; nothing where none was."""
+        return left_out(int(np.sum(self.unknown)), self.dropped, self.design.report_form)
+
+    def shown_epsilon(self) -> str:
+        """Write the privacy that one report spends, rounded up."""
+        return self.design.shown_epsilon()
+
+    def __add__(self, other: object) -> OpenTally:
+        if not isinstance(other, OpenTally):
+            return NotImplemented
+        for what, name in (("design", "design"), ("grouping", "by")):
+            if getattr(self, name) != getattr(other, name):
+                given = f"{getattr(self, name)!r} and {getattr(other, name)!r}"
+                raise ValueError(f"tallies must have the same {what} to add up, but got {given}")
+        groups = tuple(sorted({*self.groups, *other.groups}, key=group_order))
+        place = {group: number for number, group in enumerate(groups)}
+        rows, places = [], []
+        left = {name: np.zeros(max(1, len(groups)), dtype=np.int64) for name in LEFT_OUT}
+        for part in (self, other):
+            numbers = np.array([place[group] for group in part.groups] or [0])
+            rows.append(part.rows[0])
+            places.append(numbers[part.rows[1]])
+            for name, total in left.items():
+                total[numbers] += np.atleast_1d(getattr(part, name))
+        counts: dict[str, Any] = {name: total if self.by else int(total[0]) for name, total in left.items()}
+        more = {"by": self.by, "groups": groups, "dropped": together(self.dropped, other.dropped), **counts}
+        return self.of_rows(self.design, np.concatenate(rows), np.concatenate(places), **more)
+
+    def __radd__(self, other: object) -> OpenTally:
+        return self if type(other) is int and other == 0 else NotImplemented  # where `sum` begins
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, OpenTally):
+            return NotImplemented
+        same = (self.design, self.by, self.groups) == (other.design, other.by, other.groups)
+        same = same and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in LEFT_OUT)
+        return same and all(np.array_equal(one, two) for one, two in zip(self.rows, other.rows, strict=True))
+
+    def __hash__(self) -> int:
+        return hash((self.design, self.by, self.groups, int(np.sum(self.n))))
+
+    # Files
+
+    def to_dict(self) -> Document:
+        """Give the tally as what JSON can hold: the design, and for each group its reports as a column has them."""
+        rows, place = self.rows
+        form = self.design.report_form
+        lists = [form.written(rows[place == number]).tolist() for number in range(max(1, len(self.groups)))]
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "design": self.design.to_dict(),
+            "reports": lists if self.by else lists[0],
+            "missing": np.asarray(self.missing).tolist(),
+            "unknown": np.asarray(self.unknown).tolist(),
+            "by": list(self.by),
+            "groups": [list(group) for group in self.groups],
+        }
+
+    def to_json(self) -> str:
+        """Write the tally as JSON."""
+        return document(self.to_dict())
+
+    @classmethod
+    def from_dict(cls, fields: Document) -> OpenTally:
+        """Read what `to_dict` gave; anything else is an error that says what is wrong with it."""
+        checked(fields, FORMAT, VERSION, {"design", "reports", "missing", "unknown", "by", "groups"}, frozenset())
+        try:
+            return cls._from_fields(fields)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"this tally is damaged: {error}") from None
+
+    @classmethod
+    def _from_fields(cls, fields: Document) -> OpenTally:
+        design, grouping = device_from_dict(fields["design"]), grouping_from_json(fields)
+        if not isinstance(design, OpenDomain):
+            raise ValueError(f"design must be an open domain, but is a {design.mechanism}")
+        refuse_grouping(grouping["by"], grouping["groups"])
+        by = grouping["by"]
+        lists = fields["reports"] if by else [fields["reports"]]
+        width = max(1, len(grouping["groups"]))
+        if not isinstance(lists, list) or not all(isinstance(part, list) for part in lists) or len(lists) != width:
+            raise ValueError("reports must be a list of reports, one for each group where there are groups")
+        read = [design.report_form.read(part) for part in lists]
+        if any(part.status.any() for part in read):
+            raise ValueError(f"reports must be {design.report_form.rule}")
+        left: dict[str, Any] = {}
+        for name in LEFT_OUT:
+            numbers = fields[name] if by else [fields[name]]
+            whole = isinstance(numbers, list) and all(type(number) is int and number >= 0 for number in numbers)
+            if not whole or len(numbers) != width:
+                raise ValueError(f"{name} must be a whole number of at least 0, one for each group")
+            left[name] = np.array(numbers) if by else numbers[0]
+        place = np.repeat(np.arange(width), [len(part) for part in lists])
+        return cls.of_rows(design, np.concatenate([part.reports for part in read]), place, **grouping, **left)
+
+    @classmethod
+    def from_json(cls, text: str) -> OpenTally:
+        """Read what `to_json` wrote; anything else is an error that says what is wrong with it."""
+        return cls.from_dict(parsed(text, FORMAT))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the tally to a file, whole or not at all."""
+        save_text(path, self.to_json())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> OpenTally:
+        """Read a tally that `save` wrote."""
+        return loaded(path, cls.from_json)
+
+    def __repr__(self) -> str:
+        reports = reports_counted(int(np.sum(self.n)), weighted=False)
+        groups = counted(len(self.groups), "group", "groups")
+        grouped_by = f" in {groups} by {printable(', '.join(self.by))}" if self.by else ""
+        sizes = self.level_sizes.reshape(-1, self.design.levels).sum(axis=0).tolist()
+        left = "".join(
+            f"; {int(np.sum(getattr(self, name))):,} {name}" for name in LEFT_OUT if np.any(getattr(self, name))
+        )
+        listed = ", ".join(f"{size:,}" for size in sizes)
+        levels = counted(self.design.levels, "level", "levels")
+        return f"<OpenTally of {reports} of {levels}{grouped_by}: {listed}{left}>"
+
+
+def tally_open(
+    reports: Any,
+    design: OpenDomain,
+    *,
+    by: Mapping[str, Any] | None = None,
+    counts: Integers | None = None,
+    codes: bool = False,
+    drop: bool = False,
+) -> OpenTally:
+    """Count reports of an open domain, a list or an array of them.
+
+    Parameters
+    ----------
+    reports : list or array
+        Texts as `OpenDomain.randomize` gives them; with `codes`, rows as `OpenForm` has them in memory.
+    design : OpenDomain
+        What every report went through.
+    by : mapping of str to list or array, optional
+        What reports are grouped by.
+    counts : array of int, optional
+        How often each was made.
+    drop : bool
+        Leave out and count what is no report, instead of refusing it.
+    """
+    form = design.report_form
+    rows, status = form.read(reports, codes=codes)
+    groups, place = ((), np.zeros(len(status), dtype=np.int64)) if by is None else grouped(list(by.values()))
+    strange = unknown_values(reports, status, counts)
+    outside = (status < 0) & (status != MISSING)
+    number = np.ones(len(status), dtype=np.int64) if counts is None else counts
+    if not drop:
+        refuse_unknown(int(number[outside].sum()), dict(strange), form)
+    width = max(1, len(groups))
+    left = {"missing": status == MISSING, "unknown": outside}
+    numbers: dict[str, Any] = {}
+    for name, which in left.items():
+        total = np.bincount(place[which], weights=number[which], minlength=width).astype(np.int64)
+        numbers[name] = int(total[0]) if by is None else total
+    good = np.flatnonzero(status == 0)
+    good = good if counts is None else np.repeat(good, number[good])
+    more = {"by": tuple(by or ()), "groups": groups, "dropped": dict(Counter(strange)), **numbers}
+    return OpenTally.of_rows(design, rows[good], place[good], **more)
