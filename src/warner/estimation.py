@@ -1,4 +1,4 @@
-"""The answer, and its evidence: a tally's estimate with log-likelihood, certificate and intervals."""
+"""estimate, Estimate: the shares of a tally with log-likelihood, certificate and confidence intervals."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from warner.arrays import objects
 from warner.designs.labels import all_labels
 from warner.estimators import UNBIASED, Certificate, Method, fitted, refuse_silent
 from warner.estimators.auto import SQUARED_ERROR_ROUNDING, Choice, choices
+from warner.estimators.custom import AUTO, described, method_asked
 from warner.estimators.likelihood import CERTIFICATE_FIELDS, shortfall
-from warner.estimators.own import AUTO, described, method_asked
 from warner.estimators.projections import SUM_ROUNDING
 from warner.inference.checking import doubt
 from warner.inference.comparisons import compare, compare_groups
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Label, PerGroup
     from warner.designs.contract import Design
     from warner.documents import Document
-    from warner.estimators.own import MethodAsked
+    from warner.estimators.custom import MethodAsked
     from warner.inference.comparisons import Comparison
     from warner.inference.intervals import Interval, Limits
     from warner.inference.presence import Presence
@@ -518,7 +518,7 @@ def estimate(tally: Collected, *, method: MethodAsked = None, rng: np.random.Gen
         support several answers. ``auto`` is `shrink` for one symmetric design with 20 answers or more, with groups
         too; elsewhere it takes `mle`, `inv_p` or `inv_n`, in each group, by the smallest error in surveys drawn from
         what the reports suggest. A function of one's own, from counts and design to shares, works too
-        (``estimators.own``).
+        (``estimators.custom``).
     rng : numpy.random.Generator, optional
         The randomness for ``auto``; seeded from the counts if not given, so that the choice can be repeated.
 

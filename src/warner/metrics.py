@@ -1,4 +1,4 @@
-"""The distances that an estimate is judged by.
+"""Error metrics: the distances that an estimate is judged by.
 
 All take arrays of shape (..., k) and give one number for each leading index. Two different numbers go by the name
 of *squared error* in this field: the sum over the answers (in the text of Pinzón et al., and in most theory) and

@@ -1,4 +1,4 @@
-"""Made-up populations and the report histograms that they would give, without simulating people.
+"""Simulation: made-up populations and the report histograms that they would give, without simulating people.
 
 For randomized response and channels a histogram costs O(K) draws whatever the number of people. Everything random takes
 a `numpy.random.Generator`, so that a simulation can be repeated; a real answer never comes this way (see

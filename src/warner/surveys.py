@@ -1,4 +1,4 @@
-r"""The survey designs that have names: what the respondent does, and with which probabilities.
+r"""Survey designs that have names, such as Warner's, crosswise and forced response: what the respondent does.
 
 Each function gives a `Channel`: an exact table of the probabilities of the reports, with and without the trait, which
 everything else takes, and which says in its ``procedure`` what a respondent does. Numbers are taken as written:

@@ -16,11 +16,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from warner import inv, inv_p
 from warner.estimators import METHODS
 from warner.papers.estimators.contests import BITS, ERROR_MEASURES, RESPONSE, Contest, contests
-from warner.papers.estimators.data import own_population, real_populations
 from warner.papers.estimators.entrants import BUILT_IN, LEFT_OUT, PREDICTED, own_estimators
 from warner.papers.estimators.figures import figures
 from warner.papers.estimators.populations import POPULATION_KINDS, SHAPES, Population, made_up
 from warner.papers.estimators.ratios import REFERENCES, TOLERATED_RATIO, outcomes, ratios, summaries, worst_settings
+from warner.papers.estimators.real_populations import own_population, real_populations
 from warner.papers.estimators.run import FORMAT, compare, compare_at
 from warner.papers.estimators.scale import TOY_COMPARISON, Scale, requested_scale
 from warner.papers.pinzon2026.drawing import ESTIMATOR_STYLES

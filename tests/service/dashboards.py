@@ -15,9 +15,9 @@ import pytest
 
 pytest.importorskip("starlette", reason="the server is an extra, and not installed")
 
-from warner.service.admission import Admission, new_key
 from warner.service.connections import Limits, Listener
 from warner.service.dashboard import dashboard_app
+from warner.service.dashboard_access import Admission, new_key
 from warner.service.server import Address
 from warner.service.stores.contract import Collected
 from warner.service.survey import Survey, load_survey

@@ -19,8 +19,8 @@ from collecting_cases import random_body
 from service.dashboards import Dashboard, dashboard, example, filled
 from service.serving import collecting, exchanged, posted, until
 from warner.service import dashboard as service
-from warner.service.admission import LINK_SECONDS, Admission
 from warner.service.app import PAGE_HEADERS
+from warner.service.dashboard_access import LINK_SECONDS, Admission
 from warner.service.exports import exported
 from warner.service.responses import Bodies
 from warner.service.stores import collected

@@ -19,8 +19,8 @@ import warner
 from service.dashboards import example, filled, nothing
 from warner import RandomizedResponse, Tally, UnaryEncoding
 from warner.service.dashboard_data import ANSWERS_SHOWN, DAYS_SHOWN, HALF_WIDTHS, legible, reading, version
+from warner.service.expected_precision import half_width
 from warner.service.exports import EXPORT_TYPES, exported, table
-from warner.service.prospects import half_width
 from warner.service.stores.contract import Collected
 from warner.service.survey import Question, Survey
 

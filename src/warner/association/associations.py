@@ -1,4 +1,4 @@
-r"""Whether the answers to several randomized questions go together.
+r"""associate: association between the answers to several randomized questions, and tests of independence.
 
 Three questions, three tools, each the one that suits it:
 

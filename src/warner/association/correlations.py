@@ -1,4 +1,4 @@
-r"""The correlation of two answers, and of an answer with a number, from randomized reports.
+r"""Correlation (phi coefficient) of two true answers, and of an answer with a number, from randomized reports.
 
 With the debiased indicators a and b of two answers (:math:`E[a \mid \text{answer}] = 1` for those who hold it, 0 for
 others), :math:`\pi_1, \pi_2` their means, :math:`v = \pi(1-\pi)` and :math:`c` their covariance (with 1/n), the

@@ -1,4 +1,4 @@
-r"""Whether several questions are independent, from the table of their reports.
+r"""Tests of independence of several questions, from the table of their reports: Fisher's exact test, G-test.
 
 If the answers to two questions are independent, so are the reports, because each device looks at its own answer alone.
 And if both tables of probabilities are invertible, the converse holds, too: :math:`\mu = C_1'\alpha \otimes C_2'\beta`

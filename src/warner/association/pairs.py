@@ -1,4 +1,4 @@
-"""Two of several randomized questions, and what it costs to ask more of them.
+"""Pairs of questions: joint shares, odds ratio and correlation of two of them; what it costs to ask more.
 
 Each pair is looked at by itself: its own table of reports, its own most likely joint shares. For the sizes of an
 association see `Pair`; for what several questions cost, `costs_of`.

@@ -207,7 +207,7 @@ def _tell_left(asked: Survey, place: str) -> None:
 
 def _tell_prospects(asked: Survey, invited: int) -> None:
     """Say what so many people can show, once they are invited: then it can still be changed."""
-    from warner.service.prospects import doubts, prospects
+    from warner.service.expected_precision import doubts, prospects
 
     for name, words in prospects(asked, invited).items():
         tell(f"{name}: {words}")

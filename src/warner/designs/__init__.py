@@ -12,7 +12,7 @@ Its files::
     symmetric    designs whose reports support sets of answers: counts, likelihood and readouts for all of them
     odds         what designs made from odds or epsilon share: constructor, file, summary, the best for an epsilon
     ordered      what designs for numbers and other ordered answers share: unbiased scores, the nearest answer
-    support      what designs with packed bits share
+    bit_vectors  what designs share whose reports are bits, one for each answer
     response     RandomizedResponse
     channel      Channel: any table of probabilities; then, coarsened, restricted
     subset       SubsetSelection
@@ -20,7 +20,7 @@ Its files::
     square_wave  SquareWave: numbers near the true one
     cutoff_response  CutoffResponse: whether a number is at least a random cut-off
     product      Product: several questions at once, each with a device of its own
-    tables       tables of probabilities in whole numbers
+    matrices     matrices of probabilities in whole numbers; pseudo-inverse
     forms        how a report is written in a column: a label, bits, or a hash
     grids        answers that are numbers: grids, and the nearest answer
     labels       labels to positions in the domain, and back

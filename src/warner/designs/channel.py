@@ -1,4 +1,4 @@
-r"""Any finite design as a table of whole numbers: a row for each answer, a column for each report.
+r"""Channel: any finite design as a matrix of whole numbers, a row for each answer, a column for each report.
 
 The answer in row i is reported as column j with probability :math:`C_{ij} = w_{ij} / \sum_j w_{ij}`, and all rows have
 the same sum. The draw: one uniform whole number below that sum; the report is the column in which the running sum of
@@ -29,7 +29,7 @@ from warner.designs.draws import REPORTS_AT_ONCE, uniform
 from warner.designs.exact import TOTAL_LIMIT, is_decimal, refuse_wide
 from warner.designs.facts import ChannelOperator, Prefixes, Readout
 from warner.designs.labels import LABELS_LISTED, canonical, first_and_last, labels_from_json, labels_to_json, listed
-from warner.designs.tables import whole_rows
+from warner.designs.matrices import whole_rows
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Label, Mask, Sets, Size

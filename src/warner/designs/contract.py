@@ -1,4 +1,4 @@
-r"""What the rest of the program may ask a design. Facts only: no estimate, no interval, no test is computed here.
+r"""Design, the contract of all mechanisms: facts that others may ask for. No statistic is computed here.
 
 A report adds a vector of zeros and ones to a tally: a single 1 for a table of reports (randomized response, a channel),
 several for a report that supports a set of answers. A design tells facts about that vector: how it is drawn, how likely
@@ -22,7 +22,7 @@ from warner.designs.device import Device, revealed
 from warner.designs.facts import Ancillary, Bounds, ChannelOperator, Readout, Sums, Symmetry, added_up
 from warner.designs.forms import LabelForm
 from warner.designs.labels import refuse_rounded
-from warner.designs.tables import pseudo_inverse
+from warner.designs.matrices import pseudo_inverse
 
 if TYPE_CHECKING:
     import os

@@ -1,4 +1,4 @@
-r"""Numbers as they are written, and probabilities in whole numbers.
+r"""Exact arithmetic: numbers as they are written, and probabilities in whole numbers.
 
 **The one rule for epsilon:** probabilities come from whole numbers, never from a rounded epsilon. A design asked for
 by ``epsilon=`` rounds its odds :math:`a : b` down, so that what is spent is never more than what was asked for; every

@@ -1,4 +1,4 @@
-"""What a design tells: how counts follow shares, how a share shows, how likely reports are."""
+"""Facts that a design tells: Symmetry (p and q), Readout (how a share shows), Bounds, ChannelOperator (likelihoods)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a report is written in a column, and read back: a label, a whole number, a bit for each answer, or a hash.
+"""Report forms: how a report is written in a column, and read back: a label, a whole number, bits, or a hash.
 
 A form knows nothing of probabilities. What a value stands for is looked up by value *and* type (`labels`); what has no
 meaning is told apart, as missing or as outside of what a report can be.

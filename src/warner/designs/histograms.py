@@ -1,4 +1,4 @@
-"""Histograms of many people, drawn in O(K) whatever their number."""
+"""Simulated histograms of many people, drawn in O(K) whatever their number."""
 
 from __future__ import annotations
 

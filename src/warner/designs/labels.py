@@ -1,4 +1,4 @@
-"""Labels to positions in the domain, and back: by value *and* type.
+"""Labels of answers to positions in the domain, and back: by value *and* type.
 
 Neither True nor "1" is the label 1; the double 1.0 is, for statistical programs have no other numbers. What has no
 position is told apart: a missing value is `MISSING`, a value that is not in the domain `OUTSIDE`; both are negative, so

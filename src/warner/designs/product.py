@@ -1,4 +1,4 @@
-r"""Several questions at once, each asked with a device of its own: joint answers, and joint reports.
+r"""Product designs: several questions at once, each with a device of its own; joint answers, and joint reports.
 
 A joint answer :math:`i = (i_1, \ldots, i_m)` has one answer to each question. The devices are independent, so that it
 is reported as :math:`j = (j_1, \ldots, j_m)` with probability

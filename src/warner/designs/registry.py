@@ -1,4 +1,4 @@
-"""The mechanisms that there are: those of this package, those of others, and those that somebody registers.
+"""Registry of mechanisms: those of this package, those of others, and those that somebody registers.
 
 A package offers mechanisms of its own as entry points of the group ``warner.mechanisms``, in its ``pyproject.toml``::
 

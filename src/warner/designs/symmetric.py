@@ -1,4 +1,4 @@
-r"""Designs whose reports support sets of answers, each supported one a : b times likelier than each other one.
+r"""Symmetric designs: reports support sets of answers, each supported one a : b times likelier than each other one.
 
 Randomized response is the case of sets with one member. All of them share the closed forms, the intervals of single
 answers and the law of weighted support below: they follow from p, q and the law of pairs alone.

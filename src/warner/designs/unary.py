@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from warner.designs.bit_vectors import PackedSupport
 from warner.designs.bits import sizes
 from warner.designs.draws import Compared, bernoulli
 from warner.designs.exact import (
@@ -50,7 +51,6 @@ from warner.designs.exact import (
 from warner.designs.facts import Bounds, Symmetry
 from warner.designs.labels import canonical, labels_from_json, labels_to_json
 from warner.designs.odds import OddsDesign
-from warner.designs.support import PackedSupport
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask, Size

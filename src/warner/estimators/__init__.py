@@ -32,28 +32,28 @@ epsilon is large
 Where every count is at least N q (p > q) all four agree. None of them is an interval. With many answers, `mle` and
 `inv_n` take from the frequent answers and give to the rare ones: compare with `inv` to see how much.
 
-For comparison there are the repairs of the field (`warner.estimators.repairs`): `base_cut`, `norm_cut`, `power`,
+For comparison there are the repairs of the field (`warner.estimators.postprocessing`): `base_cut`, `norm_cut`, `power`,
 `power_ns` and `mle_pooled`, for one collection under a symmetric design. docs/how-close.md has the measurements.
 
 `METHODS` is the one list of them.
 
 Its files::
 
-    methods      METHODS, the registry: how each is computed, and all that is known of it; which is the default
-    fitting      a tally to shares with log-likelihood and certificate; what cannot be fitted, and why
-    lines        the closed forms of symmetric designs, exactly
-    projections  least squares under any table; projection on the simplex: the nearest distribution
-    likelihood   log-likelihood, Certificate, Fit
-    newton       channel_mle: interior point and Newton's method
-    spectral     spectral projected gradients: any reports, block by block
-    ibu          the iterative Bayesian update, and its acceleration
-    separable    the most likely shares of pooled randomized responses
-    repairs      base_cut, norm_cut, power, power_ns, mle_pooled: what the field compares
-    shrinkage    the expected shares, averaged over many shapes that they may have
-    priors       the dictionary of these shapes: what a share may be, before any report
-    translation  limited translation: no share further from its count than chance would take it
-    auto         predicted errors, and the choice
-    own          functions of one's own in the place of a method
+    methods              METHODS, the registry: how each is computed, and all that is known of it; which is the default
+    fitting              a tally to shares with log-likelihood and certificate; what cannot be fitted, and why
+    closed_forms         the closed forms of symmetric designs, exactly
+    projections          least squares under any table; projection on the simplex: the nearest distribution
+    likelihood           log-likelihood, Certificate, Fit
+    newton               channel_mle: interior point and Newton's method
+    projected_gradients  spectral projected gradients: any reports, block by block
+    ibu                  the iterative Bayesian update, and its acceleration
+    separable            maximum likelihood for pooled randomized responses
+    postprocessing       base_cut, norm_cut, power, power_ns, mle_pooled: what the field compares
+    shrinkage            the expected shares, averaged over many shapes that they may have
+    priors               the dictionary of these shapes: what a share may be, before any report
+    limited_translation  limited translation: no share further from its count than chance would take it
+    auto                 predicted errors, and the choice
+    custom               functions of one's own in the place of a method
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.estimators import lines
+from warner.estimators import closed_forms
 from warner.estimators.fitting import Fitted, estimates, fitted, refuse_silent
 from warner.estimators.ibu import ibu
 from warner.estimators.likelihood import Certificate, Fit, certificate
@@ -174,7 +174,7 @@ def inv_n(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> A
     """
     histograms = checked(counts, design, n)
     if design.symmetry is not None:
-        return lines.shares(histograms, design.symmetry, lines.rescaled, exclusive=design.exclusive)
+        return closed_forms.shares(histograms, design.symmetry, closed_forms.rescaled, exclusive=design.exclusive)
     return clipped(least_squares(histograms, design))
 
 
@@ -194,7 +194,7 @@ def inv_p(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> A
     """
     histograms = checked(counts, design, n)
     if design.symmetry is not None:
-        return lines.shares(histograms, design.symmetry, lines.nearest, exclusive=design.exclusive)
+        return closed_forms.shares(histograms, design.symmetry, closed_forms.nearest, exclusive=design.exclusive)
     return projected(least_squares(histograms, design))
 
 
@@ -231,7 +231,7 @@ def mle(counts: ArrayLike, design: Design) -> Array:
     """
     histograms = multinomial(counts, design)
     if design.symmetry is not None:
-        return lines.shares(histograms, design.symmetry, lines.most_likely)
+        return closed_forms.shares(histograms, design.symmetry, closed_forms.most_likely)
     flat = histograms.rows()
     rows = [most_likely([(design, flat.row(place))]).shares for place in range(len(flat.n))]
     return np.array(rows).reshape(*histograms.n.shape, design.k)

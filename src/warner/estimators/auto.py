@@ -1,4 +1,4 @@
-"""What an estimator's error would be, on a population that one has in mind.
+"""Predicted mean squared error of estimators, by simulation on a population that one has in mind; the choice `auto`.
 
 Nobody can say beforehand which of the closed forms comes closest, because that depends on the truth. But one can put a
 population in the place of the truth, draw surveys from it, and see.

@@ -8,8 +8,8 @@ import numpy as np
 
 from warner.estimators.likelihood import CERTIFICATE_FIELDS, Certificate, Evidence, Whole, certified, evidence
 from warner.estimators.methods import METHODS
+from warner.estimators.projected_gradients import Blocks
 from warner.estimators.projections import SUM_ROUNDING
-from warner.estimators.spectral import Blocks
 from warner.memory import ESTIMATE_BYTES, refuse_beyond_memory
 from warner.metrics import log_likelihood_per_report
 from warner.reports.counts import checked

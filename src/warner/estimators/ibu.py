@@ -1,4 +1,4 @@
-r"""The iterative Bayesian update: shares are multiplied by g until the certificate says that nothing is left to gain.
+r"""Iterative Bayesian update (EM): shares are multiplied by g until the certificate says that nothing is left to gain.
 
 `ibu` itself is here to be compared with; `extrapolated` is the same with the acceleration of SQUAREM, for channels that
 are too large for a matrix.

@@ -1,4 +1,4 @@
-r"""The likelihood of shares, and the certificate that an estimate is the most likely one.
+r"""Likelihood of shares, and the certificate that an estimate is the most likely one.
 
 For shares :math:`\theta` and a channel C a report is j with probability :math:`\mu_j = \sum_i \theta_i C_{ij}`. With
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from warner.estimators import lines
+from warner.estimators import closed_forms
 from warner.estimators.ibu import updated
 from warner.estimators.likelihood import Fit, Parts, closed_form
 from warner.estimators.newton import most_likely
+from warner.estimators.postprocessing import REPAIRS
 from warner.estimators.priors import ANSWERS_FOR_SHRINKAGE
 from warner.estimators.projections import clipped, least_squares, projected, variance_of_one_report
-from warner.estimators.repairs import REPAIRS
 from warner.estimators.shrinkage import level_shares, refuse_unsymmetric, widened
 from warner.estimators.shrinkage import shares as shrunk
 
@@ -34,7 +34,9 @@ WHY_NEAREST = {  # why inv_p is the default, by whether there is a likelihood
 def undone(histograms: Histograms, design: Design) -> Array:
     """Undo the randomization: by the unbiased line, or by least squares."""
     if design.symmetry is not None:
-        return lines.shares(histograms, design.symmetry, lines.unbiased, cut=False, exclusive=design.exclusive)
+        return closed_forms.shares(
+            histograms, design.symmetry, closed_forms.unbiased, cut=False, exclusive=design.exclusive
+        )
     return least_squares(histograms, design)
 
 
@@ -105,7 +107,7 @@ class Method(NamedTuple):
         return (to_likelihood or not self.likelihood) and (to_symmetric or not self.symmetric)
 
 
-def _repaired(line: lines.Line, repair: Callable[[Array], Array]) -> Solver:
+def _repaired(line: closed_forms.Line, repair: Callable[[Array], Array]) -> Solver:
     """Make the solver of an estimator that repairs what inverting gives: by its line, where there is one."""
 
     def solve(parts: Parts) -> Solution:
@@ -117,19 +119,19 @@ def _repaired(line: lines.Line, repair: Callable[[Array], Array]) -> Solver:
     return solve
 
 
-def _by_line(histograms: Histograms, design: Design, line: lines.Line, *, cut: bool = True) -> Solution:
+def _by_line(histograms: Histograms, design: Design, line: closed_forms.Line, *, cut: bool = True) -> Solution:
     """Evaluate a line: of one histogram at its distinct counts, which the evidence can use as well."""
     assert design.symmetry is not None
     if not (histograms.whole and histograms.single):
-        return Solution(lines.shares(histograms, design.symmetry, line, cut=cut, exclusive=design.exclusive))
-    by_level = lines.level_shares(histograms, design.symmetry, line, cut=cut, exclusive=design.exclusive)
+        return Solution(closed_forms.shares(histograms, design.symmetry, line, cut=cut, exclusive=design.exclusive))
+    by_level = closed_forms.level_shares(histograms, design.symmetry, line, cut=cut, exclusive=design.exclusive)
     return Solution(histograms.distinct.for_each_column(by_level)[np.newaxis], by_level=by_level)
 
 
 def _inverted(parts: Parts) -> Solution:
     design, histograms = parts[0]
     if len(parts) == 1 and design.symmetry is not None:
-        return _by_line(histograms, design, lines.unbiased, cut=False)
+        return _by_line(histograms, design, closed_forms.unbiased, cut=False)
     return Solution(_combined(parts))
 
 
@@ -161,14 +163,14 @@ def _by_counts(estimator: Callable[..., Array]) -> Solver:
 def _maximum(parts: Parts) -> Solution:
     design, histograms = parts[0]
     if len(parts) == 1 and closed_form(design) is not None:
-        return _by_line(histograms, design, lines.most_likely)
+        return _by_line(histograms, design, closed_forms.most_likely)
     if all(part.exclusive for part, _ in parts):
         return _group_by_group(parts, most_likely)
     starts = iter(_nearest(parts).shares)
     return _group_by_group(parts, lambda row: most_likely(row, start=next(starts)))
 
 
-_nearest = _repaired(lines.nearest, projected)
+_nearest = _repaired(closed_forms.nearest, projected)
 
 
 def _shrunk(parts: Parts) -> Solution:
@@ -250,7 +252,7 @@ METHODS: dict[str, Method] = {
         outside="a negative share, which no interval holds",
     ),
     "inv_n": Method(
-        _repaired(lines.rescaled, clipped),
+        _repaired(closed_forms.rescaled, clipped),
         valid=True,
         likelihood=False,
         sentence="inversion, with negative shares set to zero and the rest scaled to sum to one",

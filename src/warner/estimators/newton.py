@@ -1,8 +1,8 @@
-r"""The most likely shares under any channel: an interior point, and Newton's method on the answers that have a share.
+r"""Maximum likelihood under any channel: a primal-dual interior point, then Newton's method on the positive shares.
 
 For randomized response the maximum has a closed form (`warner.mle`), and for several of them together one price decides
 (`separable`). For every other channel `channel_mle` goes there by an interior-point method or by projected gradients
-(`spectral`), whichever is faster; where only products with the channel are known, by accelerated IBU (`ibu`).
+(`projected_gradients`), whichever is faster; where only products with the channel are known, by accelerated IBU.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from warner.estimators.likelihood import (
     unique_by_products,
     unique_maximum,
 )
+from warner.estimators.projected_gradients import Blocks, projected_gradients
 from warner.estimators.separable import separable_mle
-from warner.estimators.spectral import Blocks, projected_gradients
 from warner.reports.counts import Histograms
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-r"""The most likely shares of people whose answers went through randomized responses of different strengths.
+r"""Maximum likelihood for pooled randomized responses of different strengths: a separable problem, solved by its dual.
 
 With :math:`E_g = p_g/q_g - 1` for the design of collection g, the log-likelihood is a sum over the answers,
 

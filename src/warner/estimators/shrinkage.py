@@ -1,4 +1,4 @@
-r"""Shrinkage: the shares that are to be expected, given the reports and what shares may look like.
+r"""Shrinkage: empirical Bayes estimates of the shares, averaged over a dictionary of priors.
 
 **The model.** The count of an answer with share :math:`\theta` is Bin(N, :math:`\mu`), :math:`\mu = q + (p-q)\theta`,
 and the K shares are draws from one law G, given that they sum to one. G is unknown: a few hundred laws :math:`G_j`
@@ -36,8 +36,8 @@ is no optimiser: one pass over nodes for the share, a few matrix products, and t
    Bayesian update. The last sum is the same for all answers: with few of them it is what makes the total N, with many
    it is NK, its expectation, because the former would let the most common answer make up for whatever does not fit.
    Where a report supports several, it is :math:`c_i\,p\theta/\mu + (N-c_i)(1-p)\theta/(1-\mu)`.
-7. *Limited translation* (`warner.estimators.translation`): no share is further from its unbiased estimate than its
-   own count allows. All are raised or lowered by one constant, each up to its limits, so that they sum to one.
+7. *Limited translation* (`warner.estimators.limited_translation`): no share is further from its unbiased estimate than
+   its own count allows. All are raised or lowered by one constant, each up to its limits, so that they sum to one.
 
 **The order.** For each :math:`G_j` the posterior rises with the count, and so does the average over j, whose weights
 do not depend on the count. The tilt could disturb that by a little; where it does, neighbours are pooled. The limits
@@ -57,8 +57,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from warner.designs.facts import check_target
+from warner.estimators.limited_translation import Counted, errors_allowed, errors_needed, limited
 from warner.estimators.priors import ANSWERS_FOR_SHRINKAGE, BELIEFS, SUM_VARIANCE_SLACK, Beliefs, dictionary
-from warner.estimators.translation import Counted, errors_allowed, errors_needed, limited
 from warner.reports.counts import checked
 from warner.words import counted
 

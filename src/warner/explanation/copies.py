@@ -1,4 +1,4 @@
-"""Copies of all people, one for each answer that they may hold: the columns of the model if they did."""
+"""Expanded data: a copy of all people for each answer that they may hold, with the design matrix if they did."""
 
 from __future__ import annotations
 

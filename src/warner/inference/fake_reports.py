@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.estimators.auto import METHODS_COMPARED
+from warner.estimators.custom import described
 from warner.estimators.methods import METHODS, SHRUNK, UNBIASED, has_turned, many_answers
-from warner.estimators.own import described
 from warner.words import conjoined, counted
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ import numpy as np
 
 from warner.documents import written_whole
 from warner.estimators import METHODS
+from warner.estimators.custom import UNKNOWN_METHOD, described
 from warner.estimators.methods import BIAS
-from warner.estimators.own import UNKNOWN_METHOD, described
 from warner.output.canvas import NARROW, WIDTH
 from warner.output.estimate_plots import DEFAULT_TITLE, svg
 from warner.output.headlines import headline, warnings

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.designs.contract import INVERSE_TOLERANCE
-from warner.designs.tables import pseudo_inverse
+from warner.designs.matrices import pseudo_inverse
 
 if TYPE_CHECKING:
     from warner.arrays import Array

@@ -1,4 +1,4 @@
-r"""How shares follow from linear predictors, and how likely a report then is: one row at a time.
+r"""Response families: shares as functions of linear predictors, and the likelihood of a report, one row at a time.
 
 A family knows the log-likelihood of one report, :math:`\log\mu = \log\sum_k L_k\,\theta_k(\eta)`, as a function of a
 few predictors :math:`\eta`, with its first and second derivatives. Everything else follows from these, for every family

@@ -1,4 +1,4 @@
-"""Whether a model can be fitted at all: enough people, columns that differ, reports that tell coefficients apart."""
+"""Identification: enough people, columns of full rank, and reports that tell the coefficients apart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Shares that are linear in the columns: least squares of debiased indicators.
+r"""Linear probability model: shares that are linear in the columns, by least squares of debiased indicators.
 
 With :math:`E[z_n \mid \text{answer } k] = e_k` the regression of z on x is that of the answers themselves: unbiased for
 the best linear approximation, in closed form, with no optimum to miss and no estimate at infinity. The coefficient of a

@@ -1,4 +1,4 @@
-r"""A model against its cells: people with the same covariates, whose shares could be anything.
+r"""Goodness of fit: deviance against covariate cells, and Hosmer and Lemeshow's test on groups of predicted shares.
 
 The most likely shares of each cell apart give the largest log-likelihood that any coefficients can reach; twice the
 distance to it is the *deviance*. Where cells are large it is about chi-square, with (cells) (answers - 1) - (number of

@@ -1,4 +1,4 @@
-r"""Models against smaller ones: likelihood ratios where they are valid, Wald's test elsewhere.
+r"""Likelihood-ratio tests and Wald tests of terms, and of models against smaller ones.
 
 Twice the difference of two maximal log-likelihoods is chi-square with as many degrees of freedom as coefficients were
 left out. A smaller model that was climbed less thoroughly than the larger one makes it too large, so the smaller one

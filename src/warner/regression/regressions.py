@@ -1,4 +1,4 @@
-r"""regress: how the answers depend on what else is known of people.
+r"""regress, Regression: how the answers depend on what else is known of people.
 
 The likelihood of the reports is maximised: :math:`\sum_n w_n \log \sum_k L_{nk}\,\theta_k(x_n; b)`, with L the
 probability of the report after each answer. What is assumed: given the true answer, a report depends on nothing else,

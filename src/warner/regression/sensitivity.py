@@ -1,4 +1,4 @@
-r"""How a regression depends on people who ignore the design and give the safe report: nothing that reports can tell.
+r"""Sensitivity analysis: how a regression changes if some people ignore the design and give the safe report.
 
 If a share c of people reports ``safe`` whatever the device says and whatever the truth is, a report has the
 probabilities :math:`(1-c) C + c\,[\text{report} = \text{safe}]` instead of C. The model is fitted again under that

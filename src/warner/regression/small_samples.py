@@ -1,4 +1,4 @@
-r"""What must be said wherever numbers of a regression are used: that its reports tell little, of all or of some terms.
+r"""Small samples: the effective number of answers behind coefficients and shares, and notes where it is too small.
 
 How much they tell is counted in direct answers. Of all coefficients together that is `Regression.effective`. Of one
 quantity h(b) alone: people speak about it as much as their predictors move, :math:`m_n = x_n'V\nabla h`, when it moves

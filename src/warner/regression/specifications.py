@@ -1,4 +1,4 @@
-"""Which coefficients a model has: whose shares they are for, which term they belong to, and how they enter."""
+"""Model specifications: which coefficients a model has, for which answers and terms, and how they enter."""
 
 from __future__ import annotations
 

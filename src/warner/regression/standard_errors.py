@@ -1,4 +1,4 @@
-r"""How far coefficients may be off: kinds of information, and sums of scores where people are weighted or clustered.
+r"""Standard errors: observed and expected information, outer products of scores, robust (sandwich) covariance.
 
 `observed` is the inverse of I, minus the second derivative; `expected` that of F, its mean; `opg` that of G, the sum of
 outer products of the scores. `robust` is :math:`I^{-1} B I^{-1}` with :math:`B = \frac{n}{n-1}\sum_n w_n^2 s_n s_n'`;

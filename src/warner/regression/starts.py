@@ -1,4 +1,4 @@
-r"""Where to begin a climb: several places, always the same ones.
+r"""Starting values of the maximisation: several of them, always the same ones.
 
 The log-likelihood can have several maxima, and no start is the best one everywhere. So there are a few of each kind:
 the shares of all people together with no slopes; the maximum of the *corrected score*, which is concave; steep slopes

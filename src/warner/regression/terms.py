@@ -1,4 +1,4 @@
-"""What a model is made of: columns of data to the columns of a matrix, in the same way for new data.
+"""Model terms: columns of data to the columns of a design matrix, in the same way for new data.
 
 Terms are a list of columns, of which numbers enter as they are, and texts and truth values as indicators of each of
 their levels but the first, with which the others are compared; or they are written as a formula (`formulas`), which

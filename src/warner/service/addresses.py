@@ -1,4 +1,4 @@
-"""Where a survey is: the address that stands in links, and in the content policy of a page that is hosted elsewhere.
+"""Web addresses of a survey: in links, and in the content policy of a page that is hosted elsewhere.
 
 Nothing may stand in it that means something there: a space or a semicolon would be another rule of the policy.
 """

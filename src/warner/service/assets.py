@@ -1,4 +1,4 @@
-"""The files of the pages, under addresses that hold a hash of what is in them: browsers may keep them for ever."""
+"""Static files of the pages, under addresses that hold a hash of what is in them: browsers may keep them for ever."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections that end: deadlines for slow clients, room for new ones, and a stop that does not wait for ever.
+"""Connections and their limits: deadlines for slow clients, room for new ones, and a stop that does not wait for ever.
 
 uvicorn waits for a slow request as long as its client likes, and refuses everybody while a thousand idle connections
 are open. Here a request has some seconds from its first byte (or from the connection) to its last, and its reply as

@@ -1,4 +1,4 @@
-"""The counters of a question: which of them a report adds to, and the tally that they are.
+"""Counters of a question: which of them a report adds to, and the tally that they are.
 
 Under a design whose reports are counted once there is a counter for each possible report. Where a report supports
 several answers, the counters are those of a tally: a histogram of the types of reports, if all counts follow from it;

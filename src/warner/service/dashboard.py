@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from warner.service.admission import Admission
+    from warner.service.dashboard_access import Admission
     from warner.service.stores.contract import Collected
     from warner.service.survey import Survey
 

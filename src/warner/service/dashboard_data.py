@@ -1,4 +1,4 @@
-"""What the dashboard shows: published counts to numbers and words, by the library's own functions.
+"""Dashboard data: published counts to numbers and words, by the library's own functions.
 
 While a survey is open, everybody who watches it looks again and again. So its intervals are those that hold however
 often one looks, and its reports are not tested at all: a test that is repeated raises a false alarm sooner or later.
@@ -25,7 +25,7 @@ from warner.inference.intervals import Confidence
 from warner.inference.two_answers import mirrored
 from warner.output.pages import INTERVAL_METHODS
 from warner.results import plain
-from warner.service.prospects import PROSPECT_LEVEL, anytime, doubts, needed, prospects, unkept
+from warner.service.expected_precision import PROSPECT_LEVEL, anytime, doubts, needed, prospects, unkept
 from warner.words import level_text, percent
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What the dashboard lets one take away: published steps only, with the intervals that it shows.
+"""Downloads of the dashboard: published steps only, with the intervals that it shows.
 
 JSON has the tallies of all questions, for a program to go on with, and says whether only any-time intervals hold. CSV
 and Parquet have the table of estimates of one question, and a column that names the kind of its intervals; HTML is the
@@ -19,7 +19,7 @@ from warner.documents import document
 from warner.estimation import estimated
 from warner.results import as_csv, as_frame
 from warner.service.dashboard_data import confidence
-from warner.service.prospects import PROSPECT_LEVEL
+from warner.service.expected_precision import PROSPECT_LEVEL
 
 if TYPE_CHECKING:
     from warner.arrays import Counts

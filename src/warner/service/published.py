@@ -1,4 +1,4 @@
-"""The tally of a question, from the database of a survey: what was published of it, and nothing else."""
+"""Published tallies of a question, from the database of a survey: what was published of it, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many reports are taken from one address: a bucket of tokens for each, in memory only.
+"""Rate limit: how many reports are taken from one address; a bucket of tokens for each, in memory only.
 
 A bucket holds as many tokens as reports are allowed in a minute, and is refilled at that rate; a report takes one. The
 buckets are kept under a hash of the address with a salt that is new every hour, so that not even the memory of the

@@ -1,4 +1,4 @@
-"""What a browser sends: the reports of one person to all questions, in a body whose length tells nothing.
+"""Response bodies: the reports of one person to all questions, in a body whose length tells nothing.
 
 A body is JSON with these fields and no others: ``survey``, the fingerprint; ``nonce``, 16 random bytes that are the
 same in every retry; ``token``, the invitation, or full stops where the survey is open; ``reports``, a text for each

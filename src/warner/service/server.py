@@ -1,4 +1,4 @@
-"""A survey on the network: two listeners in one process and one loop, one for respondents and one for its dashboard.
+"""The server: two listeners in one process and one loop, one for respondents and one for the dashboard.
 
 What may fail is done before anybody is served, in this order: addresses, certificate, database. Nothing of a request
 ever stands in the output: uvicorn's logs are off, and what goes wrong within the loop is counted, not shown.
@@ -20,11 +20,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from warner.service.admission import admission
 from warner.service.app import survey_app
 from warner.service.connections import MOST_CONNECTIONS, REQUEST_SECONDS, Limits, Listener
 from warner.service.dashboard import dashboard_app
-from warner.service.prospects import doubts, prospects
+from warner.service.dashboard_access import admission
+from warner.service.expected_precision import doubts, prospects
 from warner.service.rate_limit import REPORTS_PER_MINUTE, Rate
 from warner.service.stores import opened, without_password
 from warner.service.stores.contract import closing_words, now
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from warner.service.admission import Admission
+    from warner.service.dashboard_access import Admission
     from warner.service.stores.contract import Collected, Store
     from warner.service.survey import Survey
 

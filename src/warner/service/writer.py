@@ -1,4 +1,4 @@
-"""One thread that writes: responses that wait together are kept in one transaction.
+"""The writer: one thread that keeps responses, those that wait together in one transaction.
 
 A durable transaction waits for the disk, some milliseconds, however many responses are in it. So the thread takes all
 that wait, keeps them, and only then tells those who wait for each: what was acknowledged is on the disk. The event loop

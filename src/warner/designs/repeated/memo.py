@@ -1,4 +1,4 @@
-"""What a person's own device keeps, so that every report starts from the same permanent response.
+"""Memo: what a person's own device keeps, so that every report starts from the same permanent response.
 
 Either a file with the permanent responses, which were drawn from the operating system's randomness, or a secret of 32
 bytes, from which they are derived again each time: random bytes are then those of BLAKE2b with the secret as its key,

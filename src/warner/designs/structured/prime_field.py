@@ -1,4 +1,4 @@
-"""What designs over a prime field share: which field and dimension to take, and how they are written.
+"""Designs over a prime field: which field and dimension to take, and how they are written.
 
 Any prime will do that is not far from e^epsilon; of all those whose space has a point for each answer, the one whose
 unbiased shares vary least is taken. Prime powers would gain 3 % at most, and are not offered.

@@ -9,7 +9,7 @@ experiments are; `ratios` makes a table of all files, `figures` and `page` show 
 
 Its files::
 
-    run scale contests entrants  what is compared, how much of it, and a user's own estimators
-    populations data             made-up shapes, real data, a user's own data
-    ratios figures page          errors against the best in hindsight: tables, figures, page
+    run scale contests entrants   what is compared, how much of it, and a user's own estimators
+    populations real_populations  made-up shapes, real data, a user's own data
+    ratios figures page           errors against the best in hindsight: tables, figures, page
 """

@@ -1,4 +1,4 @@
-"""One setting: a population, a design and a number of people; how far every estimator is from the truth, seed by seed.
+"""Simulation of one setting (population, design, number of people): the errors of every estimator, seed by seed.
 
 For each seed the people are drawn from the population, and then their reports. Two truths follow: the shares among
 these people, *realised*, and those of the *population*. Tables and figures show the first, as the paper does.
@@ -24,7 +24,7 @@ from warner.simulate import reports_of_people
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask
     from warner.designs.contract import Design
-    from warner.estimators.own import OwnEstimator
+    from warner.estimators.custom import OwnEstimator
     from warner.papers.estimators.scale import Scale
 
 Columns: TypeAlias = "dict[str, Counts]"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from warner.estimators.own import OwnEstimator
+    from warner.estimators.custom import OwnEstimator
     from warner.papers.estimators.ratios import Outcomes
     from warner.papers.estimators.scale import Scale
 

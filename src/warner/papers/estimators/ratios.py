@@ -1,4 +1,4 @@
-r"""Errors against the best in hindsight: what an estimator has lost, or won, in a setting, and over many.
+r"""Error ratios to the best in hindsight: what an estimator has lost, or won, in a setting, and over many.
 
 The best in hindsight is the smallest expected error of `inv_p`, `inv_n` and `mle` in a setting (of those that counts
 are enough for): nobody can choose it without knowing the truth. A ratio is

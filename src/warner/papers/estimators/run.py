@@ -1,4 +1,4 @@
-"""From nothing to the page: compute what is missing, make the tables, draw, and write."""
+"""Running the comparison: compute what is missing, make the tables, draw, and write the page."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from warner.documents import save_text
 from warner.papers.estimators import page
 from warner.papers.estimators.contests import contests
-from warner.papers.estimators.data import real_populations
 from warner.papers.estimators.entrants import own_estimators
 from warner.papers.estimators.figures import figures
 from warner.papers.estimators.populations import Population
 from warner.papers.estimators.ratios import as_csv, outcomes, sections, summaries
+from warner.papers.estimators.real_populations import real_populations
 from warner.papers.estimators.scale import requested_scale
 from warner.papers.pinzon2026.drawing import save_figure
 from warner.papers.pinzon2026.results import Clock, Workers, compute, load, open_folder, paper_library
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from warner.estimators.own import OwnEstimator
+    from warner.estimators.custom import OwnEstimator
     from warner.papers.estimators.contests import Contest, Errors
     from warner.papers.estimators.ratios import Outcomes
     from warner.papers.estimators.scale import Scale

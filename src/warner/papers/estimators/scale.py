@@ -1,4 +1,4 @@
-"""How much is compared: a stated part of all there is, or a toy of the same shape."""
+"""Settings of the comparison: a stated part of all there is, or a toy of the same shape."""
 
 from __future__ import annotations
 

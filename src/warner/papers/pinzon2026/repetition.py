@@ -1,4 +1,4 @@
-"""One population, one design, many seeds: how far each estimator is from the truth.
+"""Repetition over seeds: how far each estimator is from the truth, for one population and one design.
 
 As published: the truth is the realised histogram of given people, who are randomized afresh for each seed. Errors are
 sums over the answers, so that squared bias plus variance is the mean squared error; whoever wants the mean over the

@@ -1,4 +1,4 @@
-"""A folder of results: each finished configuration is a Parquet file, whole or not there at all.
+"""Result files: each finished configuration is a Parquet file, whole or not there at all.
 
 A configuration is a frozen value with an experiment, a name and a function that computes its columns; its seed comes
 from what it is, never from when or where it runs. So a run that was stopped goes on where it was, and any number of

@@ -1,4 +1,4 @@
-"""From nothing to the page: compute what is missing, draw, judge, and write."""
+"""Running the reproduction: compute what is missing, draw, judge the claims, and write the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How large the experiments are: as published, or a toy of the same shape."""
+"""Settings of the experiments: as published, or a toy of the same shape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long the estimators take: as K grows, and against IBU. Seconds vary from run to run, so they are no Parquet."""
+"""Running times of the estimators: as K grows, and against IBU. Seconds vary from run to run: no Parquet files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every claim consists of, and the words that it is judged with."""
+"""Claims and verdicts: what every claim consists of, and the words that it is judged with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file that one process holds at a time."""
+"""File lock: a file that one process holds at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts in a PostgreSQL database, which several processes may write to at once.
+"""PostgreSQL store: counts in a database which several processes may write to at once.
 
 Every survey has a schema of its own, ``warner_`` and its id, with the tables of the SQLite file. Each process adds to
 counters of its own, a *stripe*, so that no two processes wait for each other's rows; what is published is the sum of

@@ -1,4 +1,4 @@
-"""One SQLite file: what `warner collect` keeps by default.
+"""SQLite store: one file, what `warner collect` keeps by default.
 
 The file shows counts, and no order. All counters are made at the start; a counter is always a float of eight bytes,
 and the receipt of an invitation always 16 bytes, so that a row never moves to another place in the file when it
@@ -43,8 +43,8 @@ from warner.service.stores.contract import (
     step_due,
     today,
 )
-from warner.service.stores.files import fresh
 from warner.service.stores.locks import FileLock
+from warner.service.stores.new_files import fresh
 from warner.service.survey import survey_from_json
 
 if TYPE_CHECKING:

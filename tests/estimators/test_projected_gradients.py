@@ -34,7 +34,7 @@ from warner import (
 )
 from warner.estimators.ibu import extrapolated
 from warner.estimators.newton import newton
-from warner.estimators.spectral import Blocks, Point, projected_gradients
+from warner.estimators.projected_gradients import Blocks, Point, projected_gradients
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

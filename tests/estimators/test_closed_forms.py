@@ -18,7 +18,7 @@ from references import reference
 from strategies import surveys
 from warner import RandomizedResponse, SubsetSelection, certificate, inv, inv_n, inv_p, mle, simulate
 from warner.designs import Symmetry
-from warner.estimators import lines
+from warner.estimators import closed_forms
 from warner.reports.counts import Histograms
 
 ULP_OF_ONE = 2.0**-52
@@ -419,7 +419,7 @@ def test_mle_carries_its_certificate_and_a_perturbed_one_does_not(k: int, epsilo
 
 # Support: every answer has a count of its own among n reports, of which the counts are not the sum
 
-LINES = {"inv": lines.unbiased, "inv_n": lines.rescaled, "inv_p": lines.nearest}
+LINES = {"inv": closed_forms.unbiased, "inv_n": closed_forms.rescaled, "inv_p": closed_forms.nearest}
 every_line = pytest.mark.parametrize("name", LINES)
 Support = tuple[list[list[int]], list[int], Symmetry]
 
@@ -445,7 +445,7 @@ def supports(*, inverted: bool = False) -> st.SearchStrategy[Support]:
 def evaluated(name: str, counts: Any, n: Any, symmetry: Symmetry) -> Any:
     array = np.array(counts)
     histograms = Histograms(array, np.array(n), array.max())
-    return lines.shares(histograms, symmetry, LINES[name], cut=name != "inv", exclusive=False)
+    return closed_forms.shares(histograms, symmetry, LINES[name], cut=name != "inv", exclusive=False)
 
 
 def exact_support(name: str, counts: list[int], n: int, symmetry: Symmetry) -> list[Fraction]:

@@ -1,4 +1,4 @@
-"""Who may see the dashboard: whoever opens the link that was printed at the start, once, within ten minutes.
+"""Access to the dashboard: a link that is printed at the start and works once, within ten minutes; sessions.
 
 The link's key buys a session, which the browser keeps as a cookie. Neither key nor session is kept here, only hashes of
 both, and they are compared in constant time. For a service that starts without anybody looking, the key comes from a

@@ -1,4 +1,4 @@
-r"""The most likely shares from reports of any kind, by spectral projected gradients: one pass through them per step.
+r"""Maximum likelihood from reports of any kind, by spectral projected gradients: one pass through them per step.
 
 With :math:`\mu_j = \sum_i \theta_i C_{ij}` the log-likelihood per report and its gradient are
 

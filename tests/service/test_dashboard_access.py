@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from warner.service.admission import LINK_SECONDS, MOST_SESSIONS, Admission, admission
+from warner.service.dashboard_access import LINK_SECONDS, MOST_SESSIONS, Admission, admission
 
 if TYPE_CHECKING:
     from pathlib import Path

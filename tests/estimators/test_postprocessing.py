@@ -16,7 +16,7 @@ from strategies import surveys
 from warner import Channel, ProjectiveGeometry, RandomizedResponse, Tally, UnaryEncoding, estimate, inv, mle
 from warner.estimators import METHODS
 from warner.estimators.auto import METHODS_COMPARED
-from warner.estimators.repairs import REPAIRS, base_cut, mle_pooled, norm_cut, power, power_ns
+from warner.estimators.postprocessing import REPAIRS, base_cut, mle_pooled, norm_cut, power, power_ns
 from warner.metrics import negative_log_likelihood
 from warner.simulate import reports_of_population, zipf
 

@@ -1,4 +1,4 @@
-"""Tables of probabilities in whole numbers, as they were written or rounded from doubles; and how to invert one."""
+"""Matrices of probabilities in whole numbers, as written or rounded from doubles; and their pseudo-inverse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Other ways to repair what inverting gives: those that the field compares, for every symmetric design.
+r"""Post-processing of inverted shares: Base-Cut, Norm-Cut, Power, PowerNS and a pooled tail, for symmetric designs.
 
 Inverting leaves shares below zero, and among many answers noise that passes for small shares. Wang et al. [1]_ compare
 ten repairs; Norm-Sub and Norm-Mul are `warner.inv_p` and `warner.inv_n`. Here are four more, and, our own, a likelihood
@@ -23,7 +23,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from warner.arrays import LARGEST_TOTAL, SMALLEST
-from warner.estimators import lines
+from warner.estimators import closed_forms
 from warner.estimators.projections import projected
 from warner.reports.counts import Histograms, checked
 from warner.searching import bisected
@@ -356,7 +356,7 @@ def _most_likely(survey: _Survey, head: Mask, tail: float, size: int) -> Array:
     scaled = np.where(head, survey.values * times, tail) if whole else np.where(head, survey.values, tail / times)
     rows = np.repeat(scaled, survey.repeats).astype(np.int64 if whole else np.float64)
     histogram = Histograms(rows[np.newaxis], np.array([rows.sum()]), rows.max())
-    shares = lines.shares(histogram, survey.symmetry, lines.most_likely)[0]
+    shares = closed_forms.shares(histogram, survey.symmetry, closed_forms.most_likely)[0]
     return np.asarray(shares[np.cumsum(survey.repeats) - 1])
 
 

@@ -1,4 +1,4 @@
-r"""The closed forms: four estimators of a symmetric design, exactly.
+r"""Closed forms of the estimators inv, inv_p, inv_n and mle for a symmetric design, exactly.
 
 **One shape.** All four are lines that are cut off at zero,
 

@@ -1,4 +1,4 @@
-"""Estimators of one's own: any function of counts and a design that gives shares, ``def mine(counts, design)``.
+"""Custom estimators: any function of counts and a design that gives shares, ``def mine(counts, design)``.
 
 It is given one survey at a time: a number for each column of the design, weights scaled to the number of reports that
 they are worth. If it has a parameter ``n``, it is given the number of reports, which the counts do not tell where a

@@ -1,4 +1,4 @@
-"""What so many people can show, before anybody has answered: the plan of each question of a survey.
+"""Expected precision before anybody has answered: the plan of each question of a survey.
 
 A survey whose file fixes the number of responses is read once, at that number, by intervals for one look. Every other
 survey is watched until somebody closes it, and has wider intervals, which hold however often one looks.
