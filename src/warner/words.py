@@ -165,13 +165,13 @@ def quoted(label: object) -> str:
     return shortened(repr(label))
 
 
-def conjoined(names: Sequence[str]) -> str:
+def conjoined(names: Sequence[str], last: str = "and") -> str:
     """List names as a sentence does.
 
-    >>> conjoined(["inv", "inv_n", "mle"])
-    'inv, inv_n and mle'
+    >>> conjoined(["inv", "inv_n", "mle"]), conjoined([".json", ".txt"], "or")
+    ('inv, inv_n and mle', '.json or .txt')
     """
-    return " and ".join([", ".join(names[:-1])] * (len(names) > 1) + [*names[-1:]])
+    return f" {last} ".join([", ".join(names[:-1])] * (len(names) > 1) + [*names[-1:]])
 
 
 def enumerated(names: Sequence[str], most: int = NAMES_LISTED) -> str:

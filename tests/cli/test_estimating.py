@@ -51,7 +51,7 @@ def test_groups_weights_methods_and_rows(folder: Path) -> None:
     assert [line.split()[0] for line in text.splitlines()[2:6]] == ["north", "north", "south", "south"]
     assert "... and 1 more answer in each group" in text
     assert text == succeeds(
-        folder, *ESTIMATE, "--by", "region", "--weights", "weight", "--method", "inv_p", "--top", "2"
+        folder, *ESTIMATE, "--by", "region", "--weights", "weight", "--method", "inv_p", "--rows", "2"
     )  # as it was once called
     document = json.loads(succeeds(folder, *ESTIMATE, "--by", "region", "--weights", "weight", "--json"))
     found = estimate(tally(folder / "reports.csv", SURVEY, column="answer", by="region", weights="weight"))

@@ -5,7 +5,8 @@ in the shell and a misspelled command need the table below, and nothing of the l
 
 Its files::
 
-    designing    design, show
+    designing    design
+    showing      show
     mechanisms   a design from the words of a shell
     randomizing  randomize
     collecting   collect, invite, close, backup
@@ -22,8 +23,10 @@ Its files::
     sources      reports and their design, for tally, estimate and check
     merging      saved tallies in the place of reports
     databases    a table of a database
-    messages     what is told besides the result: progress, warnings, files; --quiet
     options      options that several commands share
+    parsing      the words of a shell: groups of options, --quiet, lists of answers
+    delivering   results printed as text, JSON or CSV, or written to a file
+    messages     what is told besides the result: progress, warnings, files
 """
 
 from __future__ import annotations
@@ -35,7 +38,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from warner.cli.messages import QUIET_HELP, set_quiet, taking_quiet
+from warner.cli.messages import QUIET_HELP, set_quiet
+from warner.cli.parsing import AnswersCommand, convert_plain_words, with_options
 
 
 class Listed(NamedTuple):
@@ -58,7 +62,7 @@ COMMANDS = {
         "Write a design file, which says how every answer is randomized.",
         "warner design never once often --epsilon 1 -o design.json",
     ),
-    "show": Listed("designing", "Explain a design in plain words.", "warner show design.json"),
+    "show": Listed("showing", "Explain a design in plain words.", "warner show design.json"),
     "randomize": Listed(
         "randomizing",
         "Randomize true answers into reports.",
@@ -134,6 +138,11 @@ class CommandsWhenCalled(TyperGroup):
         listed = {name: TyperCommand(name, help=command.summary) for name, command in COMMANDS.items()}
         super().__init__(**{**options, "commands": listed})
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the options before the name of a command."""
+        convert_plain_words(self.get_params(ctx))
+        return super().parse_args(ctx, args)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Give the command itself in the place of the one in the list; signals interrupt it from now on."""
         name, command, rest = super().resolve_command(ctx, args)
@@ -145,11 +154,9 @@ class CommandsWhenCalled(TyperGroup):
 
 def _imported(name: str) -> Any:
     """Give the command of this name, with what every command has."""
-    from warner.cli.options import AnswersCommand
-
-    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
     function = getattr(import_module(f"warner.cli.{COMMANDS[name].module}"), name)
-    alone.command(name, cls=AnswersCommand, epilog=f"Example: {COMMANDS[name].example}")(taking_quiet(function))
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    alone.command(name, cls=AnswersCommand, epilog=f"Example: {COMMANDS[name].example}")(with_options(function))
     return get_command(alone)
 
 

@@ -7,19 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from warner.cli.options import (
-    AsJson,
-    Level,
-    Reading,
-    Seed,
-    Verdict,
-    Weights,
-    generator,
-    refuse_other_ending,
-    refuse_overwriting,
-    save_result,
-    taking_groups,
-)
+from warner.cli.delivering import Verdict, refuse_overwriting
+from warner.cli.options import Level, Reading, Seed, Weights, generator
 from warner.cli.sources import Source
 from warner.designs import load_listed_design
 
@@ -27,7 +16,6 @@ if TYPE_CHECKING:
     from warner.designs import Design
 
 
-@taking_groups
 def associate(
     file: Annotated[
         str,
@@ -49,8 +37,7 @@ def associate(
     ] = 1999,
     seed: Seed = None,
     reading: Reading,
-    as_json: AsJson = False,
-    output: Verdict = None,
+    verdict: Verdict,
 ) -> None:
     """Test whether the answers to several questions are associated.
 
@@ -59,10 +46,10 @@ def associate(
     """
     from warner.association.associations import associate as associated
 
-    refuse_other_ending(output)
+    verdict.refuse_other_ending()
     files = _files(questions)
     inputs = {"the reports": file} | {f"the design of {name!r}": str(design) for name, design in files.items()}
-    refuse_overwriting(dict(inputs), {"--output": output})
+    refuse_overwriting(dict(inputs), {"--output": verdict.output})
     designs: dict[str, Design] = {name: load_listed_design(design) for name, design in files.items()}
     with Source([file], reading=reading).prepared() as reports:
         result = associated(
@@ -76,8 +63,7 @@ def associate(
             simulations=simulations,
             rng=generator(seed),
         )
-    save_result(output, result)
-    typer.echo(result.to_json() if as_json else result.text())
+    verdict.delivered(result)
 
 
 def _files(questions: list[str]) -> dict[str, Path]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from warner import audit as audited
-from warner.cli.options import AsJson, Verdict, refuse_other_ending, refuse_overwriting, save_result
+from warner.cli.delivering import Verdict, refuse_overwriting
 from warner.designs import load_listed_design
 from warner.designs.labels import from_text
 
@@ -43,8 +43,7 @@ def audit(
     timeout: Annotated[
         float, typer.Option(help="The number of seconds that the command may take each time it is started.")
     ] = 300,
-    as_json: AsJson = False,
-    output: Verdict = None,
+    verdict: Verdict,
 ) -> None:
     """Audit a client: find a lower bound on the epsilon that it really spends.
 
@@ -52,12 +51,11 @@ def audit(
     against the client, 1 if it spends more than it claims, does not follow the design or repeats itself, and 2 for bad
     input.
     """
-    refuse_other_ending(output)
-    refuse_overwriting({"the design": design}, {"--output": output})
+    verdict.refuse_other_ending()
+    refuse_overwriting({"the design": design}, {"--output": verdict.output})
     claimed = load_listed_design(design)
     words: Any = None if answers is None else from_text(list(answers), claimed.domain)
     result = audited(command, claimed, answers=words, runs=runs, level=level, raw=raw, timeout=timeout)
-    save_result(output, result)
-    typer.echo(result.to_json() if as_json else result.text())
+    verdict.delivered(result)
     if not result.passed:
         raise typer.Exit(1)

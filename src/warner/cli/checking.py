@@ -7,24 +7,12 @@ from typing import Annotated
 import typer
 
 from warner import check as checked
+from warner.cli.delivering import Verdict, refuse_overwriting
 from warner.cli.messages import tell, working
-from warner.cli.options import (
-    AsJson,
-    Columns,
-    Reading,
-    Reports,
-    Seed,
-    Verdict,
-    generator,
-    refuse_other_ending,
-    refuse_overwriting,
-    save_result,
-    taking_groups,
-)
+from warner.cli.options import Columns, Reading, Reports, Seed, generator
 from warner.cli.sources import NOT_FIXED, DesignGiven, Source
 
 
-@taking_groups
 def check(
     files: Reports,
     *,
@@ -39,21 +27,19 @@ def check(
         int | None, typer.Option(help="Also say how far this many fake reports could move a share.")
     ] = None,
     reading: Reading,
-    as_json: AsJson = False,
-    output: Verdict = None,
+    verdict: Verdict,
 ) -> None:
     """Check whether reports fit the design.
 
     The exit code is 0 if the reports fit the design that they claim, 1 if they do not, and 2 for bad input.
     """
-    refuse_other_ending(output)
-    refuse_overwriting({"the reports": files, "the design": given.files}, {"--output": output})
+    verdict.refuse_other_ending()
+    refuse_overwriting({"the reports": files, "the design": given.files}, {"--output": verdict.output})
     source = Source(files, columns, reading)
     with working("checking reports"):
         with source.tallied(given) as tally:
             result = checked(tally, level=level, simulations=simulations, rng=generator(seed), fakes=fakes)
-        save_result(output, result)
-        text = result.to_json() if as_json else result.text()
+        text = verdict.written(result)
     if source.chosen:
         tell(f"warner: note: {NOT_FIXED}, and the p-values are for one that was", err=True)
     typer.echo(text)

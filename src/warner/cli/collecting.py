@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from warner.cli.delivering import refuse_overwriting
 from warner.cli.messages import tell, warn
-from warner.cli.options import refuse_overwriting
 from warner.documents import loaded, save_text, written_whole
 from warner.words import counted, not_installed
 

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from warner.cli.options import AsJson, Level, Verdict, refuse_other_ending, refuse_overwriting, save_result
+from warner.cli.delivering import Verdict, refuse_overwriting
+from warner.cli.options import Level
 from warner.designs.labels import from_text
 from warner.reports.tallies import Tally
 
@@ -20,8 +21,7 @@ def compare(
     *,
     answer: Annotated[str, typer.Option(help="The answer whose share is compared.")],
     level: Level = 0.95,
-    as_json: AsJson = False,
-    output: Verdict = None,
+    verdict: Verdict,
 ) -> None:
     """Compare the share of an answer between two samples of different people, each under its own design.
 
@@ -30,10 +30,9 @@ def compare(
     """
     from warner.inference.samples import compare_samples
 
-    refuse_other_ending(output)
-    refuse_overwriting({"the first tally": first, "the second tally": second}, {"--output": output})
+    verdict.refuse_other_ending()
+    refuse_overwriting({"the first tally": first, "the second tally": second}, {"--output": verdict.output})
     one, two = Tally.load(first), Tally.load(second)
     label = from_text([answer], one.domain)[0]
     result = compare_samples(one, two, label, level=level, names=(first.stem, second.stem))
-    save_result(output, result)
-    typer.echo(result.to_json() if as_json else result.text())
+    verdict.delivered(result)

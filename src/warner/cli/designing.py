@@ -1,4 +1,4 @@
-"""`warner design` writes down what every answer will go through, `warner show` explains it."""
+"""`warner design` writes down what every answer will go through."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from warner.cli.delivering import deliver_document, refuse_overwriting
 from warner.cli.mechanisms import catalogue, designed, known, name_of, pairs, put, refuse_misspelled
 from warner.cli.messages import tell
-from warner.cli.options import DomainFile, Epsilon, Odds, Output, Redraw, Size, Truth, labels_in, refuse_overwriting
+from warner.cli.options import DomainFile, Epsilon, Odds, Output, Redraw, Size, Truth, labels_in
 from warner.designs import RandomizedResponse, load_design
 from warner.documents import format_of
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from warner.designs.contract import Design
     from warner.designs.labels import Domain
 
-DesignArgument = Annotated[Path, typer.Argument(help="A design file.")]
 HELP = f"""Write a design file, which says how every answer is randomized.
 
 The file is for those who collect answers and for those who analyse reports. For randomized response, give the possible
@@ -116,13 +116,9 @@ def design(
         if best
         else designed(name or RandomizedResponse.mechanism, given, domain, reported)
     )
-    if output is None:
-        typer.echo(made.to_json())
-    else:
-        if not force:
-            _refuse_replacing(output, made)
-        made.save(output)
-        tell(f"{output}: {made!r}")
+    if output is not None and not force:
+        _refuse_replacing(output, made)
+    deliver_document(made, output)
 
 
 design.__doc__ = HELP
@@ -181,10 +177,3 @@ def _whole(labels: list[str], what: str) -> list[int]:
         return [int(label) for label in labels]
     except ValueError:
         raise ValueError(f"--integers needs {what} that are whole numbers, but got {', '.join(labels[:5])}") from None
-
-
-def show(design: DesignArgument) -> None:
-    """Explain a design in plain words."""
-    loaded = load_design(design)
-    typer.echo(loaded.in_words())
-    typer.echo(f"Fingerprint, the same on both sides if the design is: {loaded.fingerprint()}")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
 
 from warner.designs.labels import from_text
 
@@ -12,33 +14,46 @@ if TYPE_CHECKING:
     from warner.results import Result
 
 
-class Questions(NamedTuple):
+class FollowUps(NamedTuple):
     """What is asked besides the shares."""
 
-    compare: list[str]
-    between: list[str]
-    commonest: int | None
-    present: bool
-    test: str = "barnard"
+    compare: Annotated[
+        list[str] | None, typer.Option(help="Compare two answers, as a,b; may be given more than once.")
+    ] = None
+    between: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Compare the answer of --compare between two groups, with --by: as a,b, or each after a --between of "
+            "its own."
+        ),
+    ] = None
+    test: Annotated[str, typer.Option(help="The exact test for --between: barnard or fisher.")] = "barnard"
+    commonest: Annotated[
+        int | None,
+        typer.Option(help="Name the answers that are certainly among the COUNT most common.", metavar="COUNT"),
+    ] = None
+    present: Annotated[bool, typer.Option("--present", help="Name the answers that somebody certainly holds.")] = False
 
     @property
     def asked(self) -> bool:
         """Whether there is anything to answer."""
         return bool(self.compare) or self.commonest is not None or self.present
 
-    def answered(self, estimate: Estimate, level: float, target: str) -> dict[str, list[Result]]:
+    def answered(self, estimate: Estimate, level: float, target: str) -> dict[str, Result | list[Result]]:
         """Ask the estimate; the answers are under their names in JSON."""
         groups = _groups(self.between, estimate.tally.group_names()) if self.between else None
-        pairs = [_pair(text, estimate.tally.domain, groups) for text in self.compare]
-        count = self.commonest
-        return {
-            "comparisons": [
-                estimate.compare(*answers, between=groups, level=level, target=target, test=self.test)
-                for answers, groups in pairs
-            ],
-            "top": [] if count is None else [estimate.commonest(count, level=level, target=target)],
-            "present": [estimate.present(level=level)] if self.present else [],
-        }
+        pairs = [_pair(text, estimate.tally.domain, groups) for text in self.compare or ()]
+        answers: dict[str, Result | list[Result]] = {}
+        if pairs:
+            answers["comparisons"] = [
+                estimate.compare(*labels, between=groups, level=level, target=target, test=self.test)
+                for labels, groups in pairs
+            ]
+        if self.commonest is not None:
+            answers["top"] = estimate.commonest(self.commonest, level=level, target=target)
+        if self.present:
+            answers["present"] = estimate.present(level=level)
+        return answers
 
 
 def _groups(between: list[str], names: list[str]) -> tuple[str, str]:

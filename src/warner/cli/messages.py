@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import wraps
 from threading import Timer
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from warner.words import bounded, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 QUIET_HELP = "Print only the result and errors: no progress, no warnings, no messages about written files."
-Quiet = Annotated[bool, typer.Option("--quiet", help=QUIET_HELP)]
 PATIENCE_SECONDS = 2.0  # before long work says that it goes on
 
 _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
@@ -73,19 +70,3 @@ def working(what: str) -> Iterator[None]:
         timer.join()
         for bar in shown:
             bar.stop()
-
-
-def taking_quiet(function: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the option --quiet."""
-
-    @wraps(function)
-    def command(*arguments: Any, quiet: bool, **options: Any) -> None:
-        if quiet:
-            set_quiet(True)
-        function(*arguments, **options)
-
-    signature = inspect.signature(function, eval_str=True)
-    option = inspect.Parameter("quiet", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Quiet)
-    command.__dict__["__signature__"] = signature.replace(parameters=[*signature.parameters.values(), option])
-    command.__annotations__ = {**function.__annotations__, "quiet": Quiet}
-    return command

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
-from typer.core import TyperCommand
-
-from warner.cli.messages import working
-from warner.documents import format_of, resolved, save_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     import numpy as np
 
     from warner.reports.dialects import Dialect
-    from warner.results import Result
 
 # What a report goes through
 DesignFile = Annotated[
@@ -103,17 +94,8 @@ Level = Annotated[float, typer.Option(help="The confidence level of the interval
 Seed = Annotated[
     int | None, typer.Option(help="The seed of simulated surveys; if not given, it follows from the input.", min=0)
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write the result to this file, completely or not at all.")
-]
-Verdict = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        help="Write the result to this .json or .txt file, or a table for a paper to this .md, .tex or .html file.",
-    ),
 ]
 Plot = Annotated[Path | None, typer.Option(help="Save a plot of the result to this PNG, SVG or PDF file.")]
 
@@ -160,130 +142,6 @@ class Reading(NamedTuple):
 
         codes = [code.strip() for codes in self.missing or () for code in codes.split(",")]
         return dialect(self.encoding, self.decimal, codes, self.sheet)
-
-
-class AnswersCommand(TyperCommand):
-    """A command whose options --answers and --reports take all words up to the next option."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Repeat the option before each of its words, as the parser wants it."""
-        spelled: list[str] = []
-        taking = ""
-        known = [option for parameter in self.params for option in parameter.opts]
-        for word in args:
-            if word in {"--answers", "--reports"} & set(known):
-                taking = word
-                continue
-            if word.startswith("-") and not word[1:].isdecimal():  # -3 is an answer
-                taking = ""
-            spelled += [taking, word] if taking else [word]
-        return super().parse_args(ctx, spelled)
-
-
-def taking_groups(function: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of each group that it takes, in the place of the group.
-
-    Typer reads the options of a command from its signature. A group is a named tuple, whose fields are options.
-    """
-    signature = inspect.signature(function, eval_str=True)
-    groups = {
-        name: parameter.annotation
-        for name, parameter in signature.parameters.items()
-        if hasattr(parameter.annotation, "_fields")
-    }
-
-    @wraps(function)
-    def command(*arguments: Any, **options: Any) -> None:
-        for name, group in groups.items():
-            options[name] = group(**{field: options.pop(field) for field in group._fields})
-        function(*arguments, **options)
-
-    parameters: list[inspect.Parameter] = []
-    for name, parameter in signature.parameters.items():
-        parameters += _options(groups[name]) if name in groups else [parameter]
-    command.__dict__["__signature__"] = signature.replace(parameters=parameters)
-    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return command
-
-
-def _options(group: Any) -> list[inspect.Parameter]:
-    hints = get_type_hints(group, include_extras=True)
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    return [
-        inspect.Parameter(field, keyword, default=group._field_defaults[field], annotation=hints[field])
-        for field in group._fields
-    ]
-
-
-def refuse_other_ending(output: Path | None) -> None:
-    """Refuse a file for a verdict that is neither JSON nor text nor a table for a paper."""
-    if output is not None and output.suffix.lower() not in {".json", ".txt", ".md", ".tex", ".html"}:
-        raise ValueError(f"the output must end in .json, .txt, .md, .tex or .html, but got {output}")
-
-
-def save_result(output: Path | None, result: Result) -> None:
-    """Write a verdict to a file, in the form that its ending asks for; do nothing without one."""
-    if output is None:
-        return
-    from warner.typesetting import FORMS  # with all that it needs
-
-    ending = output.suffix.lower()
-    if ending in FORMS:
-        save_text(output, FORMS[ending](result.printed()))
-    else:
-        save_text(output, result.to_json() if ending == ".json" else result.text())
-
-
-def refuse_overwriting(
-    inputs: Mapping[str, Path | str | Sequence[str] | None], outputs: Mapping[str, Path | str | None]
-) -> None:
-    """Refuse outputs that would replace what the command reads, each other, or what a survey is made of."""
-    read = [(name, Path(file)) for name, given in inputs.items() for file in _listed(given)]
-    written: dict[str, Path] = {}
-    for option, file in outputs.items():
-        if file is None or file == "-":
-            continue
-        for name, other in read:
-            if same_file(Path(file), other):
-                raise ValueError(f"{option} must not be {file}, which is {name} and would be lost; give another file")
-        for earlier, other in written.items():
-            if same_file(Path(file), other):
-                raise ValueError(f"{earlier} and {option} must be different files, but both are {file}")
-        _refuse_replacing_a_survey(option, Path(file))
-        written[option] = Path(file)
-
-
-def _refuse_replacing_a_survey(option: str, file: Path) -> None:
-    """Refuse to write over a survey file or its database, by any command: neither can be made again."""
-    if not file.is_file():
-        return
-    from warner.service.stores.sqlite import is_database
-
-    held = "a survey" if format_of(file) == "warner survey" else "responses to a survey" if is_database(file) else None
-    if held is not None:
-        raise ValueError(f"{option} must not be {file}, which holds {held} and would be lost; give another file")
-
-
-def _listed(given: Path | str | Sequence[str] | None) -> Sequence[Path | str]:
-    """Give the files that an argument names: those of patterns and folders as well."""
-    if given is None:
-        return ()
-    if isinstance(given, str | Path):
-        return (given,)
-    from warner.reports.paths import files_of
-
-    try:
-        with working("looking for files"):
-            return (*given, *files_of(given))
-    except (OSError, ValueError):  # whoever opens them will say why
-        return given
-
-
-def same_file(first: Path, second: Path) -> bool:
-    """Tell whether two paths lead to one file, which need not be there yet."""
-    if first.exists() and second.exists():
-        return first.samefile(second)
-    return resolved(first) == resolved(second)
 
 
 def labels_in(file: Path) -> list[str]:

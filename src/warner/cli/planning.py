@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from warner import plan as planned
+from warner.cli.delivering import AsJson, deliver_text, refuse_overwriting
 from warner.cli.mechanisms import name_of
 from warner.cli.options import (
-    AsJson,
     Columns,
     DesignFile,
     DomainFile,
@@ -22,12 +22,10 @@ from warner.cli.options import (
     Size,
     generator,
     labels_in,
-    refuse_overwriting,
 )
 from warner.cli.sources import DesignGiven, Source
 from warner.designs import load_listed_design
 from warner.designs.labels import canonical, from_text
-from warner.documents import save_text
 
 if TYPE_CHECKING:
     from warner.reports.pools import Pool
@@ -130,10 +128,7 @@ def plan(
                 "epsilon"
             )
         compared.save_plot(mechanism_plot)
-    if output is None:
-        typer.echo(text)
-    else:
-        save_text(output, text)
+    deliver_text(text, output)
 
 
 def _about(size: int | None, domain_file: Path | None, design: Path | None) -> Any:

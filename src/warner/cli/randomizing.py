@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from warner.cli.delivering import refuse_overwriting
 from warner.cli.messages import is_quiet, tell
-from warner.cli.options import Encoding, Sheet, refuse_overwriting
+from warner.cli.options import Encoding, Sheet
 from warner.designs import Memo, load_listed_design
 from warner.words import counted
 

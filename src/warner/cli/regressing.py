@@ -10,42 +10,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from warner.cli.delivering import Outcome, Table, refuse_overwriting
 from warner.cli.merging import merged, saved_in
 from warner.cli.messages import warn
-from warner.cli.options import (
-    AsJson,
-    Columns,
-    Counts,
-    Level,
-    Output,
-    Plot,
-    Reading,
-    Reports,
-    Weights,
-    refuse_overwriting,
-    taking_groups,
-)
+from warner.cli.options import Columns, Counts, Level, Plot, Reading, Reports, Weights
 from warner.cli.sources import Source, named_files
 from warner.designs import load_listed_design
 from warner.designs.labels import from_text
-from warner.documents import written_whole
 from warner.reports.paths import are_places, files_of, places_of
-from warner.results import as_csv as csv_text
-from warner.results import as_json as json_text
 from warner.results import formulas_in
-from warner.typesetting import FORMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from warner.designs import Design
+    from warner.documents import Document
     from warner.regression.regressions import Regression
-    from warner.results import Result
-
-ENDINGS = (".csv", ".json", ".parquet", *FORMS)
 
 
-@taking_groups
 def regress(
     context: typer.Context,
     files: Reports,
@@ -111,9 +93,7 @@ def regress(
         ),
     ] = None,
     reading: Reading,
-    as_json: AsJson = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print the result as CSV.")] = False,
-    output: Output = None,
+    table: Table,
     plot: Plot = None,
     against: Annotated[
         str | None, typer.Option(help="Make --plot show the predicted shares against this covariate.")
@@ -123,9 +103,8 @@ def regress(
 
     Prints a table of coefficients with their intervals and the assumptions behind them, or the same as JSON or CSV.
     """
-    _refuse_contradictions(
-        formula, on, output, plot, against, as_json=as_json, as_csv=as_csv, predict=predict, odds=odds
-    )
+    table.refuse_contradictions("--predict is" if predict else "")
+    _refuse_contradictions(formula, on, plot, against)
     source = Source(files, Columns(weights=weights, counts=counts), reading)
     data = context.with_resource(source.prepared())
     saved = saved_in(data)
@@ -134,7 +113,7 @@ def regress(
     named = {} if saved and not design else _files(design or [], by)
     refuse_overwriting(
         {"the reports": files, **{f"the design {name}".strip(): path for name, path in named.items()}},
-        {"--output": output, "--plot": plot},
+        {"--output": table.output, "--plot": plot},
     )
     designs = {name: load_listed_design(path) for name, path in named.items()}
     if saved:
@@ -158,23 +137,16 @@ def regress(
         starts=starts,
         unknown=reading.unknown,
     )
-    confidence: dict[str, Any] = {"level": level, "interval": interval, "odds": odds}
+    confidence: Document = {"level": level, "interval": interval, "odds": odds}
     with _warnings_in_one_line():
-        predictions = None if not predict else fit.predict(_profiles(fit, predict), level=level)
-        if output is not None:
-            _write(fit, output, confidence, predictions)
-        if as_csv or (output is not None and output.suffix.lower() == ".csv"):
+        predictions = {} if not predict else {"predictions": fit.predict(_profiles(fit, predict), level=level)}
+        text = table.written(Outcome(fit, confidence, predictions))
+        if ".csv" in table.forms:
             for said in filter(None, [formulas_in(fit.table(**confidence))]):
                 warn(said)
         if plot is not None:
             fit.save_plot(plot, against, level=level, interval=interval, odds=odds)
-        if as_json:
-            typer.echo(_json(fit, confidence, predictions))
-        elif as_csv:
-            typer.echo(csv_text(fit.table(**confidence)), nl=False, color=True)  # as it is: no name loses a character
-        else:
-            texts = [fit.text(**confidence), *([] if predictions is None else [predictions.text()])]
-            typer.echo("\n\n".join(texts))
+        table.printed(text)
 
 
 @contextmanager
@@ -193,25 +165,7 @@ def _fitted(formula: str, data: Any, design: Design | Mapping[str, Design] | Non
     return regressed(formula, data, design, **options)
 
 
-def _refuse_contradictions(
-    formula: str,
-    on: str | None,
-    output: Path | None,
-    plot: Path | None,
-    against: str | None,
-    *,
-    as_json: bool,
-    as_csv: bool,
-    predict: list[str] | None,
-    odds: bool,
-) -> None:
-    ending = None if output is None else output.suffix.lower()
-    if as_json and as_csv:
-        raise ValueError("give --json or --csv, not both")
-    if ending is not None and ending not in ENDINGS:
-        raise ValueError(f"the output must end in .csv, .json, .parquet, .md, .tex or .html, but got {output}")
-    if predict and (as_csv or ending not in {None, ".json"}):
-        raise ValueError("--predict is answered in the printed table and in JSON only")
+def _refuse_contradictions(formula: str, on: str | None, plot: Path | None, against: str | None) -> None:
     if against is not None and plot is None:
         raise ValueError("--against says what --plot draws; give --plot with a file as well")
     if on is None and "~" not in formula:
@@ -265,24 +219,3 @@ def _value(fit: Regression, name: str, text: str) -> Any:
     except ValueError:
         raise ValueError(f"--predict must give numbers for {name}, but got {text!r}") from None
     return int(number) if number.is_integer() else number
-
-
-def _write(fit: Regression, output: Path, confidence: dict[str, Any], predictions: Result | None) -> None:
-    ending = output.suffix.lower()
-    with written_whole(output) as part:
-        if ending == ".parquet":
-            import pyarrow.parquet as pq
-
-            pq.write_table(fit.to_frame("pyarrow", **confidence), part)
-        elif ending in FORMS:
-            part.write_text(FORMS[ending](fit.printed(**confidence)) + "\n", encoding="utf-8")
-        else:
-            text = (
-                _json(fit, confidence, predictions) + "\n" if ending == ".json" else csv_text(fit.table(**confidence))
-            )
-            part.write_text(text, encoding="utf-8")
-
-
-def _json(fit: Regression, confidence: dict[str, Any], predictions: Result | None) -> str:
-    fields = fit.to_dict(**confidence)
-    return json_text(fields if predictions is None else fields | {"predictions": predictions.to_dict()})

@@ -4,21 +4,12 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-import typer
-
+from warner.cli.delivering import deliver_document, refuse_overwriting
 from warner.cli.messages import tell, warn, working
-from warner.cli.options import (
-    Columns,
-    Output,
-    Reading,
-    Reports,
-    refuse_overwriting,
-    taking_groups,
-)
+from warner.cli.options import Columns, Output, Reading, Reports
 from warner.cli.sources import NOT_FIXED, DesignGiven, Source
 
 
-@taking_groups
 def tally(
     files: Reports,
     *,
@@ -42,8 +33,4 @@ def tally(
             tell(f"warner: note: {NOT_FIXED}: estimate this tally with --anytime", err=True)
         for left_out in filter(None, (part.left_out() for part in counted.parts)):
             warn(left_out)
-        if output is None:
-            typer.echo(counted.to_json())
-        else:
-            counted.save(output)
-            tell(f"{output}: {counted!r}")
+        deliver_document(counted, output)

@@ -1,0 +1,236 @@
+"""Delivering a result: printed as text, JSON or CSV, or written in the form that the ending of a file asks for.
+
+A command declares one of the groups of options below, refuses what cannot be done before anything is read, and hands
+its result over. No output replaces what is read, and a file is there whole or not at all.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol
+
+import typer
+
+from warner.cli.messages import tell, working
+from warner.documents import format_of, resolved, save_text, written_whole
+from warner.words import conjoined
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from warner.results import Result
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+AsCsv = Annotated[bool, typer.Option("--csv", help="Print the result as CSV.")]
+VerdictFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        help="Write the result to this .json or .txt file, or a table for a paper to this .md, .tex or .html file.",
+    ),
+]
+TableFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        help="Write to this .csv, .json or .parquet file; or a table for a paper to this .md, .tex or .html file.",
+    ),
+]
+
+
+class Outcome(NamedTuple):
+    """A result with the options of its table, such as the level, and what was asked besides.
+
+    Answers to what was asked besides stand below the text, and under their names in JSON. `rows` are those of the text.
+    """
+
+    result: Result
+    options: Mapping[str, Any] = MappingProxyType({})
+    besides: Mapping[str, Result | list[Result]] = MappingProxyType({})
+    rows: int | None = None
+
+    def text(self) -> str:
+        """Say it in plain words, and what was asked besides."""
+        shown = {} if self.rows is None else {"rows": self.rows}
+        answers = [one for given in self.besides.values() for one in (given if isinstance(given, list) else [given])]
+        return "\n\n".join([self.result.text(**shown, **self.options), *(answer.text() for answer in answers)])
+
+    def json(self) -> str:
+        """Write it as JSON, with what was asked besides."""
+        from warner.results import as_json
+
+        answers = {
+            name: [one.to_dict() for one in given] if isinstance(given, list) else given.to_dict()
+            for name, given in self.besides.items()
+        }
+        return as_json(self.result.to_dict(**self.options) | answers)
+
+    def csv(self) -> str:
+        """Write its table as CSV."""
+        from warner.results import as_csv
+
+        return as_csv(self.result.table(**self.options))
+
+    def written(self, output: Path) -> None:
+        """Write it to a file, in the form that its ending asks for."""
+        from warner.typesetting import FORMS
+
+        ending = output.suffix.lower()
+        if ending == ".parquet":
+            import pyarrow.parquet as pq
+
+            with written_whole(output) as part:
+                pq.write_table(self.result.to_frame("pyarrow", **self.options), part)
+        elif ending in FORMS:
+            save_text(output, FORMS[ending](self.result.printed(**self.options)))
+        else:
+            save_text(output, {".json": self.json, ".csv": self._csv_lines, ".txt": self.text}[ending]())
+
+    def _csv_lines(self) -> str:
+        return self.csv().removesuffix("\n")
+
+
+class Verdict(NamedTuple):
+    """How a test, a comparison or another finding is delivered."""
+
+    as_json: AsJson = False
+    output: VerdictFile = None
+
+    def refuse_other_ending(self) -> None:
+        """Refuse a file that is neither JSON nor text nor a table for a paper."""
+        _refuse_other_ending(self.output, (".json", ".txt"))
+
+    def written(self, result: Result) -> str:
+        """Write the finding to the file, if one is given, and give what is printed."""
+        outcome = Outcome(result)
+        if self.output is not None:
+            outcome.written(self.output)
+        return outcome.json() if self.as_json else outcome.text()
+
+    def delivered(self, result: Result) -> None:
+        """Write and print the finding."""
+        typer.echo(self.written(result))
+
+
+class Table(NamedTuple):
+    """How a table of estimates is delivered."""
+
+    as_json: AsJson = False
+    as_csv: AsCsv = False
+    output: TableFile = None
+
+    @property
+    def forms(self) -> set[str]:
+        """The forms that are asked for besides the printed text, by their endings."""
+        printed = {".json": self.as_json, ".csv": self.as_csv}
+        written = set() if self.output is None else {self.output.suffix.lower()}
+        return written | {form for form, asked in printed.items() if asked}
+
+    def refuse_contradictions(self, besides: str) -> None:
+        """Refuse two forms on one screen, a file of another kind, and tables for what was asked `besides`, if any."""
+        if self.as_json and self.as_csv:
+            raise ValueError("give --json or --csv, not both")
+        _refuse_other_ending(self.output, (".csv", ".json", ".parquet"))
+        if besides and self.forms - {".json"}:
+            raise ValueError(f"{besides} answered in the printed table and in JSON only")
+
+    def written(self, outcome: Outcome) -> str:
+        """Write the outcome to the file, if one is given, and give what is printed."""
+        if self.output is not None:
+            outcome.written(self.output)
+        if self.as_csv:
+            return outcome.csv()
+        return (outcome.json() if self.as_json else outcome.text()) + "\n"
+
+    def printed(self, text: str) -> None:
+        """Print what `written` gave; CSV as it is, so that no name loses a character."""
+        typer.echo(text, nl=False, color=True if self.as_csv else None)
+
+
+class Saved(Protocol):
+    """What is a file of its own: a design, a tally."""
+
+    def to_json(self) -> str: ...
+
+    def save(self, path: Path) -> Any: ...
+
+
+def deliver_document(document: Saved, output: Path | None) -> None:
+    """Print a design or a tally as JSON; or save it, and say what it is."""
+    if output is None:
+        typer.echo(document.to_json())
+    else:
+        document.save(output)
+        tell(f"{output}: {document!r}")
+
+
+def deliver_text(text: str, output: Path | None) -> None:
+    """Print a text, or write it to a file."""
+    if output is None:
+        typer.echo(text)
+    else:
+        save_text(output, text)
+
+
+def _refuse_other_ending(output: Path | None, endings: Sequence[str]) -> None:
+    """Refuse a file with none of these endings, nor that of a table for a paper."""
+    from warner.typesetting import FORMS
+
+    known = (*endings, *FORMS)
+    if output is not None and output.suffix.lower() not in known:
+        raise ValueError(f"the output must end in {conjoined(known, 'or')}, but got {output}")
+
+
+def refuse_overwriting(
+    inputs: Mapping[str, Path | str | Sequence[str] | None], outputs: Mapping[str, Path | str | None]
+) -> None:
+    """Refuse outputs that would replace what the command reads, each other, or what a survey is made of."""
+    read = [(name, Path(file)) for name, given in inputs.items() for file in _listed(given)]
+    written: dict[str, Path] = {}
+    for option, file in outputs.items():
+        if file is None or file == "-":
+            continue
+        for name, other in read:
+            if same_file(Path(file), other):
+                raise ValueError(f"{option} must not be {file}, which is {name} and would be lost; give another file")
+        for earlier, other in written.items():
+            if same_file(Path(file), other):
+                raise ValueError(f"{earlier} and {option} must be different files, but both are {file}")
+        _refuse_replacing_a_survey(option, Path(file))
+        written[option] = Path(file)
+
+
+def _refuse_replacing_a_survey(option: str, file: Path) -> None:
+    """Refuse to write over a survey file or its database, by any command: neither can be made again."""
+    if not file.is_file():
+        return
+    from warner.service.stores.sqlite import is_database
+
+    held = "a survey" if format_of(file) == "warner survey" else "responses to a survey" if is_database(file) else None
+    if held is not None:
+        raise ValueError(f"{option} must not be {file}, which holds {held} and would be lost; give another file")
+
+
+def _listed(given: Path | str | Sequence[str] | None) -> Sequence[Path | str]:
+    """Give the files that an argument names: those of patterns and folders as well."""
+    if given is None:
+        return ()
+    if isinstance(given, str | Path):
+        return (given,)
+    from warner.reports.paths import files_of
+
+    try:
+        with working("looking for files"):
+            return (*given, *files_of(given))
+    except (OSError, ValueError):  # whoever opens them will say why
+        return given
+
+
+def same_file(first: Path, second: Path) -> bool:
+    """Tell whether two paths lead to one file, which need not be there yet."""
+    if first.exists() and second.exists():
+        return first.samefile(second)
+    return resolved(first) == resolved(second)
