@@ -203,3 +203,13 @@ def test_no_file_from_somebody_else_can_command_a_terminal(folder: Path) -> None
         assert text
         assert not set(text) & set("\x1b\x07\x9b\u202e")
     assert HOSTILE in run(folder, "estimate", "hostile.csv", "--design", "hostile.json", "--csv").stdout  # for programs
+
+
+@pytest.mark.parametrize("extra", ["", "import threading; threading.Timer(0.3, print, ['thread']).start()"])
+def test_a_process_ends_when_all_is_done_that_was_left_for_its_end(folder: Path, extra: str) -> None:
+    code = f"import atexit; atexit.register(print, 'last'); {extra}\nfrom warner.__main__ import run; run()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "show", "nowhere.json"], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (2, "warner: there is no file nowhere.json\n")
+    assert done.stdout.split() == ["thread", "last"][not extra :]

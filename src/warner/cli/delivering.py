@@ -153,9 +153,11 @@ class Table(NamedTuple):
 class Saved(Protocol):
     """What is a file of its own: a design, a tally."""
 
-    def to_json(self) -> str: ...
+    def to_json(self) -> str:
+        """Write it as JSON."""
 
-    def save(self, path: Path) -> Any: ...
+    def save(self, path: Path) -> None:
+        """Write it to a file, whole or not at all."""
 
 
 def deliver_document(document: Saved, output: Path | None) -> None:
