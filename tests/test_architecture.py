@@ -31,7 +31,7 @@ ARROW = (
     {"inference"},
     {"estimation"},
     {"regression"},
-    {"association", "explanation", "planning", "noncompliance", "auditing"},
+    {"association", "explanation", "groups", "planning", "noncompliance", "auditing"},
     {"output"},
     {"papers", "service"},
     {"cli"},
@@ -44,6 +44,7 @@ CONVENIENCES = {
     ("reports/counting", "service"),
     ("estimation", "output"),
     ("regression/regressions", "output"),
+    ("groups/group_estimates", "output"),
     ("planning/plans", "output"),
     ("planning/mechanisms", "output"),
 }

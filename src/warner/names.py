@@ -25,6 +25,7 @@ from warner.designs import (
 from warner.estimation import Estimate, estimate
 from warner.estimators import Certificate, Fit, certificate, channel_mle, ibu, inv, inv_n, inv_p, mle, shrink
 from warner.explanation.explanations import Explanation, explain
+from warner.groups.group_estimates import GroupEstimates, estimate_groups
 from warner.inference.check_results import Check
 from warner.inference.checking import check
 from warner.inference.samples import compare_samples
@@ -64,6 +65,8 @@ __all__ = [  # noqa: RUF022 - in the order of the walk, not of the alphabet
     "metrics",
     "estimate",
     "Estimate",
+    "estimate_groups",
+    "GroupEstimates",
     "inv",
     "inv_n",
     "inv_p",

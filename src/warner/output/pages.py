@@ -35,6 +35,7 @@ from warner.words import (
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
 
     from warner.arrays import Counts
     from warner.designs.facts import Symmetry
@@ -172,12 +173,17 @@ def _page(estimate: Estimate, confidence: Confidence, title: str | None, questio
         f"<h1>{escape(heading)}</h1>\n<p class='facts'>{escape(_facts(estimate.tally))}</p>\n{asked}",
         f"<div class='headline'>{warnings(estimate)}{headline(estimate.tally, table, interval)}</div>",
         f"<figure role='img' aria-label='{escape(picture_title)}; the numbers are in the table'>{pictures}</figure>",
-        f"<h2>How answers were randomized</h2>{_design_section(estimate.tally)}",
+        f"<h2>How answers were randomized</h2>{design_section(estimate.tally)}",
         f"<h2>Table of results</h2>{_table_section(estimate, table, totals, interval)}",
         f"<h2>How to read the table</h2>{read}",
-        f"<h2>Rows left out</h2>{_left_out_section(estimate.tally)}",
+        f"<h2>Rows left out</h2>{left_out_section(estimate.tally)}",
         f"<h2>How it was computed</h2>{_computation_section(estimate, confidence)}",
     ]
+    return whole_page(heading, sections)
+
+
+def whole_page(heading: str, sections: Sequence[str]) -> str:
+    """Put the sections of a page together, with their style and script."""
     head = (
         "<meta charset='utf-8'><meta name='viewport' content='width=device-width, initial-scale=1'>"
         f"<title>{escape(heading)}</title><style>{STYLE}</style>"
@@ -210,7 +216,8 @@ def _counted_once(tally: Collected) -> bool:
 # The design
 
 
-def _design_section(tally: Collected) -> str:
+def design_section(tally: Collected) -> str:
+    """Say what happened to the answers, under each design."""
     several = len(tally.parts) > 1
     lines = []
     for number, part in enumerate(tally.parts, start=1):
@@ -274,7 +281,8 @@ def _cell(name: str, value: float, said: str) -> str:
     return f"<td data-value='{value!r}'>{shown}</td>"
 
 
-def _left_out_section(tally: Collected) -> str:
+def left_out_section(tally: Collected) -> str:
+    """Say how many rows were left out, and why."""
     missing, unknown = int(np.sum(tally.missing)), int(np.sum(tally.unknown))
     if not missing and not unknown:
         return "<p>None: every row held a possible report.</p>"

@@ -8,12 +8,11 @@ without reports, nor where steps of a regular series are missing.
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from warner.groups.ordered_groups import axis_of_values
 from warner.output.canvas import (
     GRID_COLOUR,
     GROUP_WIDTH,
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from warner.arrays import Array, Mask
+    from warner.groups.ordered_groups import Axis
     from warner.output.estimate_plots import Shown
     from warner.reports.pools import Collected
 
@@ -42,25 +42,6 @@ MARKED = 40  # groups that have a marker each
 AXIS_CHARACTERS = 84  # that fit below an axis
 LARGE = 1e6  # numbers from which on the axis writes all digits
 REGULAR = 0.75  # of the steps between groups must be equal for a missing one to be a gap
-
-EPOCH = date(1970, 1, 1)
-NUMBER = re.compile(r"[-+]?\d{1,15}(\.\d+)?")
-DATE = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d))?(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?")
-WEEK = re.compile(r"(\d{4})-?W(\d\d)", re.IGNORECASE)
-QUARTER = re.compile(r"(\d{4})[- ]?Q([1-4])", re.IGNORECASE)
-
-
-class Axis(NamedTuple):
-    """Where the groups of a tally lie: positions, NaN for those without one; and whether these are days since 1970."""
-
-    positions: Array
-    dates: bool
-
-    @property
-    def order(self) -> NDArray[np.intp]:
-        """The groups that have a position, from left to right."""
-        placed = np.flatnonzero(np.isfinite(self.positions))
-        return placed[np.argsort(self.positions[placed], kind="stable")]
 
 
 def axis_of(tally: Collected) -> Axis | None:
@@ -74,41 +55,7 @@ def axis_of(tally: Collected) -> Axis | None:
     if len(tally.by) != 1:
         return None
     values = [group[0] for group in tally.groups]
-    known = [value for value in values if value is not None]
-    if len(known) < LEAST_GROUPS or any(isinstance(value, bool) for value in known):
-        return None
-    for reads, dates in ((_number, False), (_day, True)):
-        found = [reads(value) for value in known]
-        if None not in found and len(set(found)) == len(found):
-            places = iter(found)
-            positions = [np.nan if value is None else next(places) for value in values]
-            return Axis(np.array(positions, dtype=np.float64), dates)
-    return None
-
-
-def _number(value: object) -> float | None:
-    if isinstance(value, int | float):
-        return float(value) if np.isfinite(value) else None
-    return float(value) if isinstance(value, str) and NUMBER.fullmatch(value.strip()) else None
-
-
-def _day(value: object) -> float | None:
-    """Read a date as days since 1970: a day, with or without a time; the first day of a week, a month or a quarter."""
-    if isinstance(value, datetime | date):
-        value = value.isoformat()
-    text = str(value).strip()
-    try:
-        if found := WEEK.fullmatch(text):
-            return float((date.fromisocalendar(int(found[1]), int(found[2]), 1) - EPOCH).days)
-        if found := QUARTER.fullmatch(text):
-            return float((date(int(found[1]), 3 * int(found[2]) - 2, 1) - EPOCH).days)
-        if not (found := DATE.fullmatch(text)):
-            return None
-        year, month, day, hour, minute, second = (int(part) if part else None for part in found.groups())
-        moment = datetime(year or 0, month or 0, day or 1, hour or 0, minute or 0, second or 0, tzinfo=UTC)
-    except ValueError:  # February 30
-        return None
-    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(days=1)
+    return axis_of_values(values) if sum(value is not None for value in values) >= LEAST_GROUPS else None
 
 
 def pieces(positions: Array, known: Mask) -> list[NDArray[np.intp]]:

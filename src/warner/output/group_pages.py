@@ -1,0 +1,90 @@
+"""One self-contained page for partially pooled shares: a picture, the table, and what the numbers mean."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warner.documents import written_whole
+from warner.output.canvas import NARROW, WIDTH
+from warner.output.group_plots import TITLE, TREND_TITLE, groups_svg
+from warner.output.group_tables import heading, remarks
+from warner.output.pages import TABLE_ROWS, design_section, left_out_section, whole_page
+from warner.words import amount, group_name, percent_tight, quoted, sentence
+
+if TYPE_CHECKING:
+    import os
+
+    from warner.groups.group_estimates import GroupEstimates
+
+POOLED = (
+    "Each share is the unbiased share of the group, drawn towards the others by the model of Fay and Herriot, with the "
+    "noise that the design tells, and averaged over the spread between groups."
+)
+WALKED = (
+    "Each share follows a random walk, smoothed by Kalman's filter with the noise that the design tells, and averaged "
+    "over the size of a step."
+)
+
+
+def save_group_page(
+    estimates: GroupEstimates,
+    path: str | os.PathLike[str],
+    *,
+    level: float,
+    kind: str,
+    title: str | None,
+    question: str | None,
+) -> None:
+    """Write the page; see `GroupEstimates.save_page`. It is written whole or not at all."""
+    page = _page(estimates, level, kind, title, question)
+    with written_whole(path) as part:
+        part.write_text(page, encoding="utf-8", errors="replace")
+
+
+def _page(estimates: GroupEstimates, level: float, kind: str, title: str | None, question: str | None) -> str:
+    tally = estimates.tally
+    common = int(np.nan_to_num(estimates.overall).argmax()) if tally.k > 2 else 0
+    pictures = "".join(
+        f"<div class='{name}'>{groups_svg(estimates, common, level=level, kind=kind, width=width)}</div>"
+        for name, width in (("broad", WIDTH), ("narrow", NARROW))
+    )
+    name = title or question or (TITLE if estimates.along is None else TREND_TITLE)
+    asked = f"<p>The question: <q>{escape(question)}</q></p>" if question and title else ""
+    said = "".join(f"<li>{escape(sentence(remark))}</li>" for remark in remarks(estimates, level, kind))
+    drawn = f"Shares of {quoted(tally.domain[common])} by group; the numbers are in the table"
+    sections = [
+        f"<h1>{escape(name)}</h1>\n<p class='facts'>{escape(heading(estimates))}</p>\n{asked}",
+        f"<figure role='img' aria-label='{escape(drawn, quote=True)}'>{pictures}</figure>",
+        f"<h2>Table of results</h2>{_table(estimates, level, kind)}",
+        f"<h2>How to read the table</h2><ul>{said}</ul>",
+        f"<h2>How answers were randomized</h2>{design_section(tally)}",
+        f"<h2>Rows left out</h2>{left_out_section(tally)}",
+        f"<h2>How it was computed</h2><p>{WALKED if estimates.along else POOLED}</p>",
+    ]
+    return whole_page(name, sections)
+
+
+def _table(estimates: GroupEstimates, level: float, kind: str) -> str:
+    tally, table = estimates.tally, estimates.of_interest(level, kind)
+    texts = (*tally.by, "value")
+    heads = "".join(
+        f"<th class='text' scope='col'><button>{escape(name)}</button></th>" for name in (*tally.by, "answer")
+    )
+    numbers = ("reports", "own", "share", "low", "high")
+    heads += "".join(f"<th scope='col' data-column='{name}'><button>{name}</button></th>" for name in numbers)
+    lines = []
+    for row in range(min(table["value"].size, TABLE_ROWS)):
+        cells = "".join(f"<td class='text'>{escape(group_name([table[name][row]]))}</td>" for name in texts)
+        for name in numbers:
+            value = table[name][row].item()
+            shown = amount(value) if name == "reports" else percent_tight(value)
+            cells += "<td data-value=''>–</td>" if np.isnan(value) else f"<td data-value='{value!r}'>{shown}</td>"
+        lines.append(f"<tr>{cells}</tr>")
+    cut = f"The first {TABLE_ROWS:,} rows of {table['value'].size:,}. " if table["value"].size > TABLE_ROWS else ""
+    note = f"<p class='note'>{cut}Low and high are the ends of the {escape(estimates.interval_name(level, kind))}.</p>"
+    body = "\n".join(lines)
+    element = f"<table><thead><tr>{heads}</tr></thead><tbody>\n{body}\n</tbody></table>"
+    return f"{note}<div class='wide' role='region' aria-label='Table of results' tabindex='0'>{element}</div>"
