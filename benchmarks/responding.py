@@ -176,7 +176,7 @@ def page_requests(port: int) -> Line:
 def echo(survey: Survey) -> None:
     """Serve an endpoint that does everything but keep."""
     from warner.service.app import survey_app
-    from warner.service.connections import Limits, Listener
+    from warner.service.connections import ConnectionLimits, Listener
     from warner.service.rate_limit import Rate
     from warner.service.server import Address, loop_factory
     from warner.service.stores.contract import Outcome
@@ -193,7 +193,7 @@ def echo(survey: Survey) -> None:
         async def healthy(self) -> bool:
             return True
 
-    listener = Listener(survey_app(survey, Echo(), rate=Rate(0)), Address("127.0.0.1", 0).bound(), Limits())
+    listener = Listener(survey_app(survey, Echo(), rate=Rate(0)), Address("127.0.0.1", 0).bound(), ConnectionLimits())
 
     async def run() -> None:
         serving = asyncio.create_task(listener.serve())

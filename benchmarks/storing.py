@@ -100,7 +100,7 @@ def durable_and_not(folder: Path) -> list[tuple[float, float]]:
 def serve(survey: Survey, place: str, synchronous: str) -> None:
     """Serve a survey whose database waits for the disk, or does not."""
     from warner.service.app import survey_app
-    from warner.service.connections import Limits, Listener
+    from warner.service.connections import ConnectionLimits, Listener
     from warner.service.rate_limit import Rate
     from warner.service.server import Address, loop_factory
 
@@ -110,7 +110,7 @@ def serve(survey: Survey, place: str, synchronous: str) -> None:
     async def run() -> None:
         writer = Writer(store)
         app = survey_app(survey, writer, rate=Rate(0))
-        listener = Listener(app, Address("127.0.0.1", 0).bound(), Limits())
+        listener = Listener(app, Address("127.0.0.1", 0).bound(), ConnectionLimits())
         serving = asyncio.create_task(listener.serve())
         while not listener.started:
             await asyncio.sleep(0.01)

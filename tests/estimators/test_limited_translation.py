@@ -224,7 +224,7 @@ def test_a_common_answer_does_not_make_up_for_a_rest_that_no_prior_fits() -> Non
 
 
 def test_limits_are_those_of_the_definition() -> None:
-    from warner.estimators.limited_translation import Counted
+    from warner.estimators.limited_translation import CountedHistograms
 
     rng = np.random.default_rng(2)
     for design in (
@@ -235,7 +235,7 @@ def test_limits_are_those_of_the_definition() -> None:
         symmetry = design.symmetry
         for n in (1, 7, 300, 10**6):
             counts = np.sort(rng.integers(0, n + 1, 9)).astype(float)
-            counted = Counted(counts, np.ones(9), np.array([float(n)]), symmetry.p, symmetry.q)
+            counted = CountedHistograms(counts, np.ones(9), np.array([float(n)]), symmetry.p, symmetry.q)
             for errors in (0.5, 2.6, 9.0):
                 for mine, theirs in zip(counted.limits(errors), limits(counts, n, design, errors), strict=True):
                     assert_allclose(mine, theirs, atol=1e-7)

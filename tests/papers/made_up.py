@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from warner.papers.pinzon2026.repetition import Outcome
+from warner.papers.pinzon2026.repetition import EstimatorErrors
 from warner.papers.pinzon2026.scale import Scale
 
 TINY = Scale(
@@ -25,10 +25,10 @@ TINY = Scale(
 )
 
 
-def outcome(error: float, *, likelihood: float = 1.0, bias: float = 0.0, negatives: int = 0) -> Outcome:
+def outcome(error: float, *, likelihood: float = 1.0, bias: float = 0.0, negatives: int = 0) -> EstimatorErrors:
     """Make the outcome of an estimator with this squared error, and the rest, in each of ten seeds."""
     ones = np.ones(10)
-    return Outcome(
+    return EstimatorErrors(
         error * ones,
         likelihood * ones,
         ones,

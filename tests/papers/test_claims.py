@@ -12,7 +12,7 @@ from warner import SubsetSelection
 from warner.papers.pinzon2026 import theorems, timing
 from warner.papers.pinzon2026.arithmetic_claims import mechanisms_compared, subset_selection_variance
 from warner.papers.pinzon2026.bias_claims import variance_formula
-from warner.papers.pinzon2026.claims import Evidence, further_findings, paper_claims
+from warner.papers.pinzon2026.claims import ExperimentResults, further_findings, paper_claims
 from warner.papers.pinzon2026.datasets import Histogram
 from warner.papers.pinzon2026.grid import ZipfSurvey
 from warner.papers.pinzon2026.iteration import Descent, Trajectory
@@ -31,12 +31,12 @@ def claim(claims: list[Claim], words: str) -> Claim:
 # The grid
 
 
-def evidence(**errors: float) -> Evidence:
+def evidence(**errors: float) -> ExperimentResults:
     """Make results in which the estimators have these errors everywhere, at three populations."""
     outcomes = {name: outcome(error, likelihood=1 + error, bias=error / 2) for name, error in errors.items()}
     outcomes["inv"] = outcome(3.0, likelihood=math.nan, bias=0.0, negatives=5)
     surveys = [ZipfSurvey(50, s, 1_000, epsilon, 10) for s in (0.01, 1.3, 2.5) for epsilon in (1, 2)]
-    return Evidence(grid=dict.fromkeys(surveys, outcomes))
+    return ExperimentResults(grid=dict.fromkeys(surveys, outcomes))
 
 
 def test_an_mle_between_the_others_is_sandwiched_and_close() -> None:
@@ -108,7 +108,7 @@ def on_real_data(*names: str) -> list[Claim]:
         errors = {"mle": 9.0 if name == "retail" else 1.5, "inv_p": 1.0, "inv_n": 2.0, "inv": 3.0}
         outcomes = {estimator: outcome(error) for estimator, error in errors.items()}
         real[name] = {RealSurvey(histogram, epsilon, 10): outcomes for epsilon in (1, 2)}
-    return paper_claims(Evidence(real=real))
+    return paper_claims(ExperimentResults(real=real))
 
 
 def test_real_data_are_judged_on_the_columns_of_the_paper() -> None:
@@ -137,7 +137,9 @@ def numbers() -> dict[str, dict[str, float]]:
 
 def changed(numbers: dict[str, dict[str, float]], **changes: dict[str, float]) -> list[Claim]:
     """Judge the checks with some of their numbers replaced."""
-    return paper_claims(Evidence(checks={name: {**row, **changes.get(name, {})} for name, row in numbers.items()}))
+    return paper_claims(
+        ExperimentResults(checks={name: {**row, **changes.get(name, {})} for name, row in numbers.items()})
+    )
 
 
 def test_theory_is_judged_as_it_was_measured(numbers: dict[str, dict[str, float]]) -> None:
@@ -203,7 +205,7 @@ def on_iteration(*ends: float, steps: int = 1) -> list[Claim]:
         )
         for s, end in enumerate(ends)
     }
-    return paper_claims(Evidence(trajectories=trajectories))
+    return paper_claims(ExperimentResults(trajectories=trajectories))
 
 
 def test_the_updates_of_ibu_are_judged_against_the_text() -> None:
@@ -229,8 +231,8 @@ def test_ibu_must_come_near_to_converge(ends: tuple[float, ...], expected: str) 
 RACE = Race(mle=0.001, ibu=5.0, channel=0.1, channel_distance=1e-20)
 
 
-def on_speed(race: Race) -> Evidence:
-    return Evidence(timings=Timings(races={"s = 1.3, n = 10, ε = 1": race}))
+def on_speed(race: Race) -> ExperimentResults:
+    return ExperimentResults(timings=Timings(races={"s = 1.3, n = 10, ε = 1": race}))
 
 
 def test_the_solver_for_any_channel_is_judged_by_its_time_and_distance() -> None:
@@ -251,7 +253,7 @@ def test_the_speed_of_the_mle_is_judged_by_that_of_ibu() -> None:
 
 def test_a_time_that_grows_faster_than_k_is_seen() -> None:
     def row(power: float) -> Claim:
-        return claim(paper_claims(Evidence(timings=Timings(Growth({"mle": power}, 10, 1_000)))), "O(K log K)")
+        return claim(paper_claims(ExperimentResults(timings=Timings(Growth({"mle": power}, 10, 1_000)))), "O(K log K)")
 
     assert row(1.0).verdict == HOLDS
     assert "MLE* K^1.00, from K = 10 to 1,000" in row(1.0).measured

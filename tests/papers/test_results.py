@@ -15,7 +15,7 @@ import pytest
 
 from papers.made_up import TINY
 from warner.papers.pinzon2026 import grid, iteration, real, results, theorems
-from warner.papers.pinzon2026.claims import Evidence, paper_claims
+from warner.papers.pinzon2026.claims import ExperimentResults, paper_claims
 from warner.papers.pinzon2026.datasets import Histogram
 from warner.papers.pinzon2026.results import Workers
 from warner.papers.pinzon2026.run import reproduce_at
@@ -150,7 +150,7 @@ def test_a_damaged_memory_is_named_before_any_work(name: str, content: str, tmp_
 
 def test_an_older_check_is_named() -> None:
     with pytest.raises(ValueError, match=r"checks/order.parquet .*no 'out of order'.*delete it and run again"):
-        paper_claims(Evidence(checks={"order": {"cases": 3}}))
+        paper_claims(ExperimentResults(checks={"order": {"cases": 3}}))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals to a group of processes are POSIX")

@@ -15,7 +15,7 @@ import pytest
 
 pytest.importorskip("starlette", reason="the server is an extra, and not installed")
 
-from warner.service.connections import Limits, Listener
+from warner.service.connections import ConnectionLimits, Listener
 from warner.service.dashboard import dashboard_app
 from warner.service.dashboard_access import Admission, new_key
 from warner.service.server import Address
@@ -109,7 +109,7 @@ def dashboard(collected: Collected, *, admission: Admission | None = None, port:
         app = dashboard_app(
             collected.survey, steps, admission or Admission(key), public="https://example.org/s/a", stopping=stopping
         )
-        listener = Listener(app, public, Limits(reply_deadline=math.inf))
+        listener = Listener(app, public, ConnectionLimits(reply_deadline=math.inf))
         running.extend((asyncio.get_running_loop(), stopping))
         serving = asyncio.create_task(listener.serve())
         while not listener.started:

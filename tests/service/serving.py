@@ -22,7 +22,7 @@ pytest.importorskip("starlette", reason="the server is an extra, and not install
 
 from collecting_cases import open_survey
 from warner import RandomizedResponse, UnaryEncoding
-from warner.service.connections import Limits, Listener
+from warner.service.connections import ConnectionLimits, Listener
 from warner.service.responses import OPEN_TOKEN, Bodies
 from warner.service.server import Address
 from warner.service.stores.contract import Outcome
@@ -123,7 +123,7 @@ def listening(app: ASGIApp, **limits: Any) -> Iterator[Listener]:
     """Serve an application in a thread of this process; `port` is where."""
     started = threading.Event()
     with closing(Address("127.0.0.1", 0).bound()) as public:
-        listener = Listener(app, public, Limits(**limits))
+        listener = Listener(app, public, ConnectionLimits(**limits))
 
         async def run() -> None:
             started.set()

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from warner.association.correlations import Correlation
     from warner.association.crosstables import Crosstable
     from warner.association.independence import Independence
-    from warner.association.pairs import Cost, Pair
+    from warner.association.pairs import Cost, QuestionPair
     from warner.designs.contract import Design
     from warner.documents import Document
 
@@ -83,7 +83,7 @@ class Association(Result):
         The most likely joint shares, with their certificate, and intervals.
     test : Independence
         Whether all questions are independent of each other.
-    pairs : tuple of Pair
+    pairs : tuple of QuestionPair
         All pairs of questions.
     numeric : tuple of Correlation
         Of each answer with the numeric column, if one was asked for.
@@ -96,7 +96,7 @@ class Association(Result):
     crosstable: Crosstable
     joint: Estimate
     test: Independence
-    pairs: tuple[Pair, ...]
+    pairs: tuple[QuestionPair, ...]
     numeric: tuple[Correlation, ...]
     costs: tuple[Cost, ...]
     level: float
@@ -250,9 +250,13 @@ class Association(Result):
             (pair,) = self.pairs
             lines = [
                 _strength(pair),
-                *(_told(each) for each in pair.correlations if pair.shares.size <= ANSWERS_IN_SMALL_TABLE),
+                *(
+                    _correlation_sentence(each)
+                    for each in pair.correlations
+                    if pair.shares.size <= ANSWERS_IN_SMALL_TABLE
+                ),
             ]
-        return [*lines, *(_told(each) for each in self.numeric)]
+        return [*lines, *(_correlation_sentence(each) for each in self.numeric)]
 
     def _lines_of_pairs(self) -> list[str]:
         """Give a line for each pair of questions, the smallest p-value first."""
@@ -419,7 +423,7 @@ def _refuse_options(design: Product, level: float, simulations: object, rng: obj
 # In words
 
 
-def _strength(pair: Pair) -> str:
+def _strength(pair: QuestionPair) -> str:
     """Say how strongly two questions go together."""
     odds = "" if pair.odds_ratio is None else f"odds ratio {pair.odds_ratio:.3g}, "
     sizes = f"Size of the association, of the most likely shares: {odds}Cramér's V {pair.cramers_v:.2g}."
@@ -434,7 +438,7 @@ def _strength(pair: Pair) -> str:
     )
 
 
-def _told(told: Correlation) -> str:
+def _correlation_sentence(told: Correlation) -> str:
     """Say a correlation in a sentence."""
     what = f"{quoted(told.answers[0])} to {quoted(told.first)}"
     other = f"{quoted(told.answers[1])} to {quoted(told.second)}" if len(told.answers) > 1 else quoted(told.second)

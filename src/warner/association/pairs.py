@@ -1,7 +1,7 @@
 """Pairs of questions: joint shares, odds ratio and correlation of two of them; what it costs to ask more.
 
 Each pair is looked at by itself: its own table of reports, its own most likely joint shares. For the sizes of an
-association see `Pair`; for what several questions cost, `costs_of`.
+association see `QuestionPair`; for what several questions cost, `costs_of`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Cost(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class QuestionPair:
     """Two of the questions.
 
     Attributes
@@ -132,7 +132,7 @@ def parts_of(design: Product) -> list[tuple[str, Design]]:
     return list(zip(design.questions, design.designs, strict=True))
 
 
-def pair_of(table: Crosstable, level: float, simulations: int, rng: np.random.Generator) -> Pair:
+def pair_of(table: Crosstable, level: float, simulations: int, rng: np.random.Generator) -> QuestionPair:
     """Look at two questions."""
     design = table.design
     fit = estimated(table.tally(), method=MOST_LIKELY)
@@ -143,7 +143,7 @@ def pair_of(table: Crosstable, level: float, simulations: int, rng: np.random.Ge
     told = _of_answers(table, level)
     shares = fit.shares.reshape(design.sizes)
     proof = fit.certificate
-    return Pair(first, second, domains, table.counts, shares, test, told, float(proof.gap), bool(proof.unique))
+    return QuestionPair(first, second, domains, table.counts, shares, test, told, float(proof.gap), bool(proof.unique))
 
 
 def _of_answers(table: Crosstable, level: float) -> tuple[Correlation, ...]:

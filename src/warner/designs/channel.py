@@ -226,10 +226,10 @@ class Channel(Design):
                     binomials = [_doubled(self._binomial(members)) for members in sets]
                 weights = weights - other
         expected = self._matrix.mean(axis=0)
-        spread = expected @ weights**2 - (expected @ weights) ** 2
+        variances = expected @ weights**2 - (expected @ weights) ** 2
         chosen = [
             known is not None and tells and _as_good(known, expected, linear)
-            for known, tells, linear in zip(binomials, identified, spread, strict=True)
+            for known, tells, linear in zip(binomials, identified, variances, strict=True)
         ]
         exact_ = np.array(chosen, dtype=bool)
         count = np.asarray(counts @ weights, dtype=np.float64)

@@ -87,9 +87,9 @@ def _poisson(mean: float) -> Callable[[int, np.random.Generator], Integers]:
     """
     from scipy.special import pdtr
 
-    spread = 40 * mean**0.5
-    first = max(0, int(mean - spread))
-    steps = pdtr(np.arange(first, int(mean + spread) + 40), mean)  # P(count <= first), P(count <= first + 1), ...
+    far = 40 * mean**0.5
+    first = max(0, int(mean - far))
+    steps = pdtr(np.arange(first, int(mean + far) + 40), mean)  # P(count <= first), P(count <= first + 1), ...
     ends = np.arange(POISSON_TABLE_CELLS + 1) / POISSON_TABLE_CELLS
     table = first + steps.searchsorted(ends, side="right")
     table = np.where(table[1:] == table[:-1], table[:-1], -1)

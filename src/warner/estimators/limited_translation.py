@@ -73,7 +73,7 @@ def lower_limit(counts: Array, n: Array, errors: Array | float) -> Array:
     return np.where(counts > 0, np.square(np.sin(u / (2 * full))), 0.0)
 
 
-class Counted(NamedTuple):
+class CountedHistograms(NamedTuple):
     """Counts of shape (..., counts) in one histogram or more, how many answers have each, and what they are counts of.
 
     The number of reports has shape (..., 1).
@@ -85,7 +85,7 @@ class Counted(NamedTuple):
     p: float
     q: float
 
-    def chosen(self, rows: Integers) -> Counted:
+    def select(self, rows: Integers) -> CountedHistograms:
         """Give some of the histograms."""
         return self._replace(values=self.values[rows], repeats=self.repeats[rows], n=self.n[rows])
 
@@ -101,7 +101,7 @@ class Counted(NamedTuple):
         return np.asarray((low <= 1) & (high >= 1))
 
 
-def least_errors(counted: Counted, k: int) -> Array:
+def least_errors(counted: CountedHistograms, k: int) -> Array:
     """Give, of shape (..., 1), D, or the least number of standard errors at which a distribution is within limits."""
     errors = np.full_like(counted.n, errors_allowed(k))
     tight = ~counted.allow_a_distribution(errors)
@@ -114,7 +114,7 @@ def least_errors(counted: Counted, k: int) -> Array:
     return np.where(tight, enough, errors)
 
 
-def errors_needed(shares: Array, counted: Counted) -> Array:
+def errors_needed(shares: Array, counted: CountedHistograms) -> Array:
     """Give for each histogram how many standard errors were allowed, where its shares are limited ones: D most often.
 
     Answers one by one. Shares that are within D show at a glance that there are such.
@@ -125,18 +125,18 @@ def errors_needed(shares: Array, counted: Counted) -> Array:
     strayed = away > errors[0] ** 2
     rows = np.flatnonzero(strayed.any(axis=-1))
     if rows.size:
-        errors[rows] = least_errors(counted.chosen(rows), k)[:, 0]
+        errors[rows] = least_errors(counted.select(rows), k)[:, 0]
     return errors
 
 
-def limited(shares: Array, counted: Counted, k: int) -> Array:
+def limited(shares: Array, counted: CountedHistograms, k: int) -> Array:
     """Shift the shares of each histogram by one constant, each cut off at its limits, so that they sum to one."""
     even = shares + (1 - np.vecdot(counted.repeats, shares)[..., np.newaxis]) / k
     away = binomial_deviance(counted.values, counted.n, counted.q + (counted.p - counted.q) * np.clip(even, 0, 1))
     inside = (even >= 0) & (away <= errors_allowed(k) ** 2)
     rows = np.flatnonzero(~inside.all(axis=-1))
     if rows.size:  # most often no limit is reached
-        some = counted.chosen(rows)
+        some = counted.select(rows)
         low, high = some.limits(least_errors(some, k))
         within = projected_within(shares[rows], low, high, some.repeats)
         # What is left is rounding; limits that leave no room at all are kept to as well as numbers allow.

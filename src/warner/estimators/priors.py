@@ -137,15 +137,15 @@ class Gammas(NamedTuple):
         mean = self.mean[:, np.newaxis]
         mass = (theta >= mean).astype(np.float64)
         first = mass * mean
-        spread = np.flatnonzero(np.isfinite(self.shape))
-        shape, ratio = self.shape[spread, np.newaxis], theta / mean[spread]
+        finite = np.flatnonzero(np.isfinite(self.shape))
+        shape, ratio = self.shape[finite, np.newaxis], theta / mean[finite]
         with np.errstate(divide="ignore"):
             nats = shape * (ratio - 1 - np.log(ratio))
         # Chernoff: where these are many, the mass below, or that above, is less than exp(-nats).
         law, place = np.nonzero(nats < np.where(ratio < 1, UNDERFLOW_NATS, CERTAIN_NATS))
         shape, x = shape[law, 0], (shape * ratio)[law, place]
-        mass[spread[law], place] = gammainc(shape, x)
-        first[spread[law], place] = self.mean[spread[law]] * gammainc(shape + 1, x)
+        mass[finite[law], place] = gammainc(shape, x)
+        first[finite[law], place] = self.mean[finite[law]] * gammainc(shape + 1, x)
         return mass, first
 
     @property
@@ -283,8 +283,8 @@ class Dictionary(NamedTuple):
         would otherwise pass for a common answer too often.
         """
         noise = np.asarray(noise)[..., np.newaxis]
-        spread = np.sqrt(self.variance / (self.variance + noise)) + PRIOR_ROUNDING
-        within = np.where(self.kind == PRIOR_KINDS.index("gamma"), spread, 1.0)
+        telling = np.sqrt(self.variance / (self.variance + noise)) + PRIOR_ROUNDING
+        within = np.where(self.kind == PRIOR_KINDS.index("gamma"), telling, 1.0)
         of_kind = np.array(self.beliefs.weights)
         of_kind[0] *= min(1.0, self.k / 100)
         of_kind = of_kind / np.maximum(

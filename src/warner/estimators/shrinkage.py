@@ -57,7 +57,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from warner.designs.facts import check_target
-from warner.estimators.limited_translation import Counted, errors_allowed, errors_needed, limited
+from warner.estimators.limited_translation import CountedHistograms, errors_allowed, errors_needed, limited
 from warner.estimators.priors import ANSWERS_FOR_SHRINKAGE, BELIEFS, SUM_VARIANCE_SLACK, Beliefs, dictionary
 from warner.reports.counts import checked
 from warner.words import counted
@@ -169,7 +169,7 @@ def shares(histograms: Histograms, design: Design, target: str = "realised", bel
         _keep_freed_memory()
     for start in range(0, order.size, size):
         some = order[start : start + size]
-        found[some] = _of_some(flat if flat.single else flat.chosen(some), design, target, beliefs)
+        found[some] = _of_some(flat if flat.single else flat.select(some), design, target, beliefs)
     return found
 
 
@@ -236,7 +236,9 @@ def widened(shares: Array, histograms: Histograms, design: Design) -> str:
     """Say it if counts allow no distribution within their limits, so that these were widened; nothing elsewhere."""
     symmetry, (counts, n) = design.symmetry, histograms.rows().in_reports()
     assert symmetry is not None
-    needed = errors_needed(shares, Counted(counts, np.ones(counts.shape), n[:, np.newaxis], symmetry.p, symmetry.q))
+    needed = errors_needed(
+        shares, CountedHistograms(counts, np.ones(counts.shape), n[:, np.newaxis], symmetry.p, symmetry.q)
+    )
     wider = needed > errors_allowed(design.k)
     if not wider.any():
         return ""
@@ -274,15 +276,15 @@ class Problem(NamedTuple):
         return round(float(self.repeats[0].sum()))
 
     @property
-    def counted(self) -> Counted:
+    def counted(self) -> CountedHistograms:
         """The counts, for the limits that they set to the shares."""
-        return Counted(self.values, self.repeats, self.n, self.p, self.q)
+        return CountedHistograms(self.values, self.repeats, self.n, self.p, self.q)
 
     def scale(self, mu: Array | float) -> Array:
         """Give the place on the axis on which a count has a variance of about 1."""
         return np.asarray(2 * np.sqrt(self.n) * np.arcsin(np.sqrt(np.clip(mu, 0, 1))))
 
-    def chosen(self, histograms: slice) -> Problem:
+    def select(self, histograms: slice) -> Problem:
         """Give some of the histograms."""
         return self._replace(values=self.values[histograms], repeats=self.repeats[histograms], n=self.n[histograms])
 
@@ -317,7 +319,7 @@ def unlimited(problem: Problem, target: str, beliefs: Beliefs = BELIEFS) -> Arra
     priors, size = dictionary(few.k, beliefs), max(1, CELLS_AT_ONCE // max(nodes.shape[-1], few.values.shape[-1]))
     parts = [slice(start, start + size) for start in range(0, len(nodes), size)]
     posterior = np.concatenate(
-        [averaged_posterior(few.chosen(part), nodes[part], real[part], priors) for part in parts]
+        [averaged_posterior(few.select(part), nodes[part], real[part], priors) for part in parts]
     )
     found = expected(few, nodes, posterior, target, beliefs)
     found = ordered(np.maximum(found, 0), few)

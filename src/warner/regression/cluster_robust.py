@@ -386,28 +386,28 @@ class _Squares:
         e = (mean / 2 - a) / robust._sizes[:, np.newaxis, np.newaxis]
         self.q, self.most = w.shape[2], float(robust.clusters.degrees_of_freedom)
         self.y = a - mean
-        self.left, self.right = np.concatenate([w, e], axis=1), np.concatenate([e, w], axis=1)
-        self.own = w.swapaxes(1, 2) @ a  # (clusters, q, q)
+        self.left_factor, self.right_factor = np.concatenate([w, e], axis=1), np.concatenate([e, w], axis=1)
+        self.diagonal = w.swapaxes(1, 2) @ a  # (clusters, q, q)
         # Of pairs of contrasts, the sums over each stratum of outer products.
-        self.across = [self._summed(self.right[part], self.left[part]) for part in robust._strata]
-        self.down = [self._summed(self.right[part], self.y[part]) for part in robust._strata]
-        self.up = [self._summed(self.y[part], self.left[part]) for part in robust._strata]
+        self.across = [self._summed(self.right_factor[part], self.left_factor[part]) for part in robust._strata]
+        self.down = [self._summed(self.right_factor[part], self.y[part]) for part in robust._strata]
+        self.up = [self._summed(self.y[part], self.left_factor[part]) for part in robust._strata]
         self.all = self._summed(self.y[np.newaxis], self.y[np.newaxis])
-        self.between = self.left.swapaxes(1, 2) @ self.right - self.y.swapaxes(1, 2) @ self.y
+        self.between = self.left_factor.swapaxes(1, 2) @ self.right_factor - self.y.swapaxes(1, 2) @ self.y
 
     def _summed(self, first: Array, second: Array) -> Array:
         return np.asarray(np.einsum("sgai,sgbj->ijsab", first, second, optimize=True))
 
     def freedom(self) -> float:
         """Give the degrees of freedom of the Wishart matrix with the same mean and total variance of its entries."""
-        mean = (self.own + self.between).sum(axis=0)
+        mean = (self.diagonal + self.between).sum(axis=0)
         variance = sum(self._trace(i, i, j, j) + self._trace(i, j, i, j) for i, j in np.ndindex(self.q, self.q))
         eta = (np.trace(mean) ** 2 + np.trace(mean @ mean)) / variance if variance > 0 else self.most
         return float(np.clip(eta, 1.0, self.most))
 
     def _trace(self, i: int, j: int, k: int, m: int) -> float:
         """Give the trace of the product of the covariances of contrasts i and j and those of k and m."""
-        own, between = self.own, self.between
+        own, between = self.diagonal, self.between
         total = own[:, i, j] @ own[:, k, m] + own[:, i, j] @ between[:, k, m] + own[:, k, m] @ between[:, i, j]
         total += _traced(self.all[m, i], self.all[j, k])
         for across, down, up in zip(self.across, self.down, self.up, strict=True):

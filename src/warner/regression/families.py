@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Integers
     from warner.regression.links import Link
 
+BOUNDARY_SHARE = 1e-6  # below which a share is on the boundary: its log-odds are as good as infinite
+
 
 class Contributions(NamedTuple):
     """Log-likelihoods of rows, (n,); their derivatives in the predictors, (f, n), and minus the second, (f, f, n)."""

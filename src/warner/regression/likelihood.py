@@ -217,14 +217,14 @@ class Likelihood:
         reports cannot be listed, the outer product of the score, whose mean it is, stands for it.
         """
         together = self._moved_together()
-        direct, report = (together.T @ information @ together for information in self.told(b))
+        direct, report = (together.T @ information @ together for information in self.row_information(b))
         # Where a share has come to 0 or 1, a report says nothing even against the little that an answer would say.
         silent = np.trace(direct, axis1=1, axis2=2) < VANISHING_INFORMATION
         direct[silent], report[silent] = np.eye(together.shape[1]), 0.0
         told = np.trace(np.linalg.pinv(direct, hermitian=True) @ report, axis1=1, axis2=2) / together.shape[1]
         return float(self.rows.weight @ told)
 
-    def told(self, b: Array) -> tuple[Array, Array]:
+    def row_information(self, b: Array) -> tuple[Array, Array]:
         """Give the information of a direct answer and of a report about each row's predictors, (n, f, f)."""
         eta = self.predictors(b)
         shares = np.maximum(self.family.shares(eta), np.finfo(float).tiny)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from warner.regression.mean_shares import Mean
     from warner.regression.regressions import Regression
 
-EFFECT_STRIDE = 1e-3  # of the spread of a column
+EFFECT_STRIDE = 1e-3  # of the standard deviation of a column
 LONGEST_STRIDE = 1e-2  # that a predictor may move
 # Weights of the values at -2, -1, 1 and 2 strides: the error is of the fourth order.
 DIFFERENCE_WEIGHTS = {-2: 1 / 12, -1: -8 / 12, 1: 8 / 12, 2: -1 / 12}

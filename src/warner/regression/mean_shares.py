@@ -163,37 +163,51 @@ def mean_limits(
     profile likelihood confirms them; "none" has none.
     """
     errors, freedom = accuracy_of(fit, mean, target)
-    low, high = around(mean.shares, errors, critical_value(level, freedom))
-    k, z = len(mean.shares), float(critical_value(level))
+    k, nothing = len(mean.shares), np.full(len(mean.shares), np.nan)
     with np.errstate(invalid="ignore", divide="ignore"):
         statistic = mean.shares / errors
-    nothing = np.full(k, np.nan)
+    wald = MeanLimits(
+        errors, *around(mean.shares, errors, critical_value(level, freedom)), ("wald",) * k, statistic, freedom
+    )
     if method == "none":
-        return MeanLimits(errors, nothing, nothing.copy(), ("none",) * k, statistic, freedom)
+        return wald._replace(low=nothing, high=nothing.copy(), methods=("none",) * k)
     touched = at_the_boundary(fit, mean)
     if why_no_profile(fit) or method == "wald":
-        if not touched:
-            return MeanLimits(errors, low, high, ("wald",) * k, statistic, freedom)
-        return MeanLimits(nothing, nothing.copy(), nothing.copy(), ("none",) * k, nothing.copy(), freedom)
-    methods = ["wald"] * k
+        untold = MeanLimits(nothing, nothing.copy(), nothing.copy(), ("none",) * k, nothing.copy(), freedom)
+        return untold if touched else wald
+    z = float(critical_value(level))
     realised = around(mean.shares, fit.accuracy(mean.slopes).errors, np.asarray(z))
     people = _variance_of_people(fit, mean) if target == "population" else np.zeros(k)
     start = profile_start(fit, z**2)
-    for answer in range(1 if k == 2 else k):
+
+    def profiled(answer: int) -> tuple[float, float, float] | None:
+        """Give the limits and the statistic of one answer by its profile; None where Wald's interval stands."""
         quantity = MeanShare(fit.specification, mean.x, mean.weight, answer)
-        wald = (float(realised[0][answer]), float(realised[1][answer]))
-        if fit.specification.domain[answer] in fit.specification.empty or (
-            method == "auto" and fit.infinity is None and wald_agrees(fit, quantity.at, wald, z)
-        ):
-            continue
-        methods[answer] = "profile"
-        low[answer], high[answer], statistic[answer] = _profiled(
-            fit, quantity, z, float(people[answer]), start, tested=tested
-        )
-    if k == 2 and methods[0] == "profile":  # the other answer has the rest: of a mean 1, of a difference 0
-        whole = float(mean.weight.sum())
+        ends = (float(realised[0][answer]), float(realised[1][answer]))
+        confirmed = method == "auto" and fit.infinity is None and wald_agrees(fit, quantity.at, ends, z)
+        if fit.specification.domain[answer] in fit.specification.empty or confirmed:
+            return None
+        return _profiled(fit, quantity, z, float(people[answer]), start, tested=tested)
+
+    return _replaced(wald, profiled, float(mean.weight.sum()))._replace(errors=nothing if touched else errors)
+
+
+def _replaced(
+    wald: MeanLimits, profiled: Callable[[int], tuple[float, float, float] | None], whole: float
+) -> MeanLimits:
+    """Put profile intervals in the place of Wald's. Of two answers, the other has the rest of the `whole`.
+
+    That is 1 for a mean, and 0 for a difference.
+    """
+    low, high, statistic, methods = wald.low, wald.high, wald.statistic, list(wald.methods)
+    k = len(methods)
+    for answer in range(1 if k == 2 else k):
+        found = profiled(answer)
+        if found is not None:
+            (low[answer], high[answer], statistic[answer]), methods[answer] = found, "profile"
+    if k == 2 and methods[0] == "profile":
         low[1], high[1], statistic[1], methods[1] = whole - high[0], whole - low[0], -statistic[0], "profile"
-    return MeanLimits(nothing if touched else errors, low, high, tuple(methods), statistic)
+    return wald._replace(methods=tuple(methods))
 
 
 def at_the_boundary(fit: Regression, mean: Mean) -> bool:

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import chdtrc
 
 from warner.arrays import objects
+from warner.regression.families import BOUNDARY_SHARE
 from warner.regression.model_tests import most_likely
 from warner.results import Result, plain, rows
 from warner.typesetting import Printed, p_value_cells
@@ -32,14 +33,13 @@ if TYPE_CHECKING:
 
 PEOPLE_FOR_DEVIANCE = 10.0  # people in the mean cell, beyond which the deviance is about chi-square
 PEOPLE_IN_SMALL_CELL = 5  # people, below which a cell is named
-CHECKED_BOUNDARY_SHARE = 1e-6  # a share below this is 0
 SMALL_CELLS_NAMED = 5  # small cells up to which a text names them
 CALIBRATION_GROUPS = 10
 FEWEST_CALIBRATION_GROUPS = 4
 LEAST_EXPECTED_IN_GROUP = 5.0  # reports in a group
 
 
-class Cells(NamedTuple):
+class CovariateCells(NamedTuple):
     """The cells: which one each row is in, how many people are in each, and the row of each that comes first."""
 
     of_row: Integers
@@ -47,15 +47,15 @@ class Cells(NamedTuple):
     first: Integers
 
 
-def cells_of(fit: Regression) -> Cells:
+def cells_of(fit: Regression) -> CovariateCells:
     """Find the people who have all columns in common."""
     rows = fit.model_data.observations
     _, first, place = np.unique(rows.x, axis=0, return_index=True, return_inverse=True)
     place = place.ravel().astype(np.int64)
-    return Cells(place, np.bincount(place, rows.people).astype(np.float64), first.astype(np.int64))
+    return CovariateCells(place, np.bincount(place, rows.people).astype(np.float64), first.astype(np.int64))
 
 
-def saturated_log_likelihood(fit: Regression, cells: Cells) -> tuple[float, int]:
+def saturated_log_likelihood(fit: Regression, cells: CovariateCells) -> tuple[float, int]:
     """Give the largest log-likelihood that any coefficients can reach, and how many cells need a share of 0 for it.
 
     It is that of the most likely shares of each cell.
@@ -67,7 +67,7 @@ def saturated_log_likelihood(fit: Regression, cells: Cells) -> tuple[float, int]
     for cell in np.split(order, ends):
         distinct, place = np.unique(rows.likelihood[cell], axis=0, return_inverse=True)
         height, shares = most_likely(distinct, np.bincount(place.ravel(), rows.weight[cell]).astype(np.float64))
-        total, boundary = total + height, boundary + int(shares.min() < CHECKED_BOUNDARY_SHARE)
+        total, boundary = total + height, boundary + int(shares.min() < BOUNDARY_SHARE)
     return total, boundary
 
 
@@ -86,7 +86,7 @@ class Deviance(NamedTuple):
     reason: str = ""
 
 
-class Grouped(NamedTuple):
+class CalibrationGroups(NamedTuple):
     """Observed and expected reports of groups of like predictions, (groups, reports), with the test."""
 
     people: Array
@@ -115,7 +115,7 @@ class ModelCheck(Result):
         Cells of fewer than 5 people, by their covariates: what a model says there comes near to single people.
     deviance : Deviance or None
         Against the cells; None for a linear model, and for a penalised one.
-    groups : Grouped or None
+    groups : CalibrationGroups or None
         Groups of like predictions; None where they are no test, which `reason` explains.
     reason : str
         Why there are no groups.
@@ -126,7 +126,7 @@ class ModelCheck(Result):
     people: int
     small: tuple[str, ...]
     deviance: Deviance | None
-    groups: Grouped | None
+    groups: CalibrationGroups | None
     reason: str
 
     def table(self) -> dict[str, Counts]:
@@ -239,26 +239,18 @@ def check_model(fit: Regression) -> ModelCheck:
     cells = cells_of(fit)
     small = tuple(_named(fit, cells, cell) for cell in np.flatnonzero(cells.people < PEOPLE_IN_SMALL_CELL).tolist())
     deviance = _deviance(fit, cells)
-    groups = _why_no_groups(fit, deviance) or _grouped(fit, cells)
-    return ModelCheck(
-        fit.model_data.formula,
-        len(cells.people),
-        fit.people,
-        small,
-        deviance,
-        groups if isinstance(groups, Grouped) else None,
-        groups if isinstance(groups, str) else "",
-    )
+    groups, reason = _calibration(fit, cells, deviance)
+    return ModelCheck(fit.model_data.formula, len(cells.people), fit.people, small, deviance, groups, reason)
 
 
-def _named(fit: Regression, cells: Cells, cell: int) -> str:
+def _named(fit: Regression, cells: CovariateCells, cell: int) -> str:
     """Name a cell by the covariates of its first row."""
     pattern = fit.model_data.pattern[cells.first[cell]]
     values = (f"{name} = {shortened(str(column[pattern]))}" for name, column in fit.model_data.covariates.items())
     return enumerated(list(values))
 
 
-def _deviance(fit: Regression, cells: Cells) -> Deviance | None:
+def _deviance(fit: Regression, cells: CovariateCells) -> Deviance | None:
     if fit.log_likelihood is None or fit.penalty is not None:
         return None
     saturated, boundary = saturated_log_likelihood(fit, cells)
@@ -284,36 +276,35 @@ def _why_no_groups(fit: Regression, deviance: Deviance | None) -> str:
     return ""
 
 
-def _grouped(fit: Regression, cells: Cells) -> Grouped | str:
-    """Put cells together by what is predicted of them: share of all answers but the last, or the reference."""
+def _calibration(
+    fit: Regression, cells: CovariateCells, deviance: Deviance | None
+) -> tuple[CalibrationGroups | None, str]:
+    """Test groups of like predictions as Hosmer and Lemeshow do, or give the reason why there is no such test.
+
+    With O and E the observed and expected reports of each kind in each of G groups, the statistic is the sum of
+    (O - E)^2 / E, about chi-square with (G - 2)(reports - 1) degrees of freedom.
+    """
+    reason = _why_no_groups(fit, deviance)
+    if reason:
+        return None, reason
     rows, specification = fit.model_data.observations, fit.specification
     table = rows.tables[0]
     assert table is not None
-    x = rows.x[cells.first]
-    shares = specification.shares_at(fit.finite_coefficients, x)
-    predicted = 1 - shares[:, specification.reference_place]
-    order = np.argsort(predicted, kind="stable")
-    middle = cells.people[order].cumsum() - cells.people[order] / 2
-    number = np.empty(len(order), dtype=np.int64)
-    number[order] = np.minimum(middle * CALIBRATION_GROUPS / cells.people.sum(), CALIBRATION_GROUPS - 1).astype(
-        np.int64
-    )
-    _, number = np.unique(number, return_inverse=True)
-    count = int(number.max()) + 1
-    expected, observed = np.zeros((count, table.shape[1])), np.zeros((count, table.shape[1]))
-    np.add.at(expected, number, cells.people[:, np.newaxis] * (shares @ table))
-    np.add.at(observed, (number[cells.of_row], rows.report), rows.people)
-    if count < FEWEST_CALIBRATION_GROUPS or expected.min() < LEAST_EXPECTED_IN_GROUP:
-        return (
-            f"no test with fewer than {FEWEST_CALIBRATION_GROUPS} groups, or fewer than {LEAST_EXPECTED_IN_GROUP:g} "
-            "expected reports in one"
-        )
+    shares = specification.shares_at(fit.finite_coefficients, rows.x[cells.first])
+    predicted = 1 - shares[:, specification.reference_place]  # of all answers but the last, or the reference
+    group = _tenths(predicted, cells.people)
+    people = np.bincount(group, cells.people).astype(np.float64)
+    expected, observed = np.zeros((people.size, table.shape[1])), np.zeros((people.size, table.shape[1]))
+    np.add.at(expected, group, cells.people[:, np.newaxis] * (shares @ table))
+    np.add.at(observed, (group[cells.of_row], rows.report), rows.people)
+    if people.size < FEWEST_CALIBRATION_GROUPS or expected.min() < LEAST_EXPECTED_IN_GROUP:
+        few = f"fewer than {LEAST_EXPECTED_IN_GROUP:g} expected reports in one"
+        return None, f"no test with fewer than {FEWEST_CALIBRATION_GROUPS} groups, or {few}"
     statistic = float(((observed - expected) ** 2 / expected).sum())
-    freedom = (count - 2) * (table.shape[1] - 1)
-    people = np.bincount(number, cells.people).astype(np.float64)
-    return Grouped(
+    freedom = (people.size - 2) * (table.shape[1] - 1)
+    groups = CalibrationGroups(
         people,
-        np.bincount(number, cells.people * predicted) / people,
+        np.bincount(group, cells.people * predicted) / people,
         observed,
         expected,
         tuple(rows.designs[0].columns),
@@ -321,3 +312,13 @@ def _grouped(fit: Regression, cells: Cells) -> Grouped | str:
         freedom,
         float(chdtrc(freedom, statistic)),
     )
+    return groups, ""
+
+
+def _tenths(predicted: Array, people: Array) -> Integers:
+    """Put cells into groups of like predictions, with about a tenth of the people in each, and number the groups."""
+    order = np.argsort(predicted, kind="stable")
+    middle = people[order].cumsum() - people[order] / 2
+    group = np.empty(len(order), dtype=np.int64)
+    group[order] = np.minimum(middle * CALIBRATION_GROUPS / people.sum(), CALIBRATION_GROUPS - 1).astype(np.int64)
+    return np.unique(group, return_inverse=True)[1]

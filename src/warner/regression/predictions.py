@@ -23,7 +23,7 @@ from warner.designs.facts import check_target
 from warner.inference.two_answers import answers_of_interest, remainder
 from warner.regression.cluster_robust import Accuracy
 from warner.regression.covariates import columns_of, number_of_rows
-from warner.regression.families import Binary, Cumulative, Softmax
+from warner.regression.families import BOUNDARY_SHARE, Binary, Cumulative, Softmax
 from warner.regression.intervals import (
     Coordinates,
     infinite_sign,
@@ -52,8 +52,6 @@ if TYPE_CHECKING:
     from warner.regression.links import Link
     from warner.regression.profiles import Quantity
     from warner.regression.regressions import Regression
-
-BOUNDARY_SHARE = 1e-6  # below which a share is on the boundary: its log-odds are as good as infinite
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -545,8 +545,8 @@ def fitted_linear(data: ModelData, specification: Specification) -> Regression:
     refuse_exact(data.observations, len(data.terms.names))
     result = least_squares(data.observations, specification.reference_place)
     b, robust = result.coefficients, result.clustered
-    spread = result.covariance if robust is None else robust.known_covariance
-    return Regression(data, specification, b, b, spread, "robust", clustered=robust)
+    covariances = result.covariance if robust is None else robust.known_covariance
+    return Regression(data, specification, b, b, covariances, "robust", clustered=robust)
 
 
 def fitted(
@@ -568,17 +568,17 @@ def fitted(
         return _fitted_with_penalty(data, specification, kind, penalty)
     specification, likelihood, maximum, starts = maximum_likelihood(data.observations, specification, at_random, more)
     b, infinity = maximum.best.coefficients, maximum.infinity
-    spread, robust = _covariance_at(likelihood, b, kind, flat=infinity is not None)
+    covariances, robust = _covariance_at(likelihood, b, kind, flat=infinity is not None)
     reported = b
     if infinity is not None:
         reported = np.where(infinity.mask, infinity.signs, b)
-        spread = np.where(infinity.mask[:, np.newaxis] | infinity.mask, np.nan, spread)
+        covariances = np.where(infinity.mask[:, np.newaxis] | infinity.mask, np.nan, covariances)
     return Regression(
         data,
         specification,
         reported,
         b,
-        spread,
+        covariances,
         kind,
         log_likelihood=maximum.best.value,
         gap=maximum.best.gap,
@@ -596,8 +596,10 @@ def _fitted_with_penalty(data: ModelData, specification: Specification, kind: st
     refuse_unidentified(likelihood, null, [str(name) for name in specification.coefficients])
     best = penalised_maximum(likelihood, null)
     b = best.coefficients
-    spread, robust = _covariance_at(likelihood, b, kind)
-    return Regression(data, specification, b, b, spread, kind, penalty, best.value, best.gap, tried=1, clustered=robust)
+    covariances, robust = _covariance_at(likelihood, b, kind)
+    return Regression(
+        data, specification, b, b, covariances, kind, penalty, best.value, best.gap, tried=1, clustered=robust
+    )
 
 
 def _covariance_at(

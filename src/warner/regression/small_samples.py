@@ -36,7 +36,7 @@ DOUBTFUL_INTERVALS = "intervals may hold their level less often than they say, a
 def effective_answers(fit: Regression, slopes: Array) -> Array:
     """Give how many direct answers would tell as much about what has these derivatives, (..., coefficients)."""
     rows, likelihood = fit.model_data.observations, fit.likelihood
-    direct, report = likelihood.told(fit.finite_coefficients)  # (n, f, f)
+    direct, report = likelihood.row_information(fit.finite_coefficients)  # (n, f, f)
     flat = slopes.reshape(-1, slopes.shape[-1])
     result = np.zeros(len(flat))
     for place, slope in enumerate(flat):

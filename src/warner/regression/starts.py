@@ -72,17 +72,17 @@ def starts(likelihood: Likelihood, *, at_random: int | None = None) -> Iterator[
     if (b := corrected(likelihood, shares)) is not None:
         yield Start("corrected score", b)
     many = len(likelihood.rows.x) * likelihood.size > ROWS_TIMES_COEFFICIENTS
-    mean, spread = _standardized(likelihood)
-    steep = _steep(likelihood, flat, mean, spread)
+    mean, deviation = _standardized(likelihood)
+    steep = _steep(likelihood, flat, mean, deviation)
     for number, start in enumerate(steep):
         if not many or number < 2:
             yield start
     count = (0 if many else RANDOM_STARTS) if at_random is None else at_random
     rng = np.random.default_rng(START_SEED)
     for number in range(count):
-        slopes = STEEP_SLOPE * rng.standard_normal(flat.shape) * (spread > 0)
+        slopes = STEEP_SLOPE * rng.standard_normal(flat.shape) * (deviation > 0)
         yield Start(
-            f"random {number + 1}", likelihood.coefficients(_with_slopes(likelihood, flat, slopes, mean, spread))
+            f"random {number + 1}", likelihood.coefficients(_with_slopes(likelihood, flat, slopes, mean, deviation))
         )
 
 
@@ -109,11 +109,11 @@ def steeper(likelihood: Likelihood, peak: Array, *, at_random: int | None = None
 
 
 def _standardized(likelihood: Likelihood) -> tuple[Array, Array]:
-    """Give mean and spread of each column; the spread of a constant one is 0."""
+    """Give mean and standard deviation of each column; that of a constant one is 0."""
     weight = likelihood.rows.weight / likelihood.rows.weight.sum()
     mean = likelihood.columns @ weight
-    spread = np.sqrt((likelihood.columns - mean[:, np.newaxis]) ** 2 @ weight)
-    return mean, np.where(spread > 1e-12 * np.abs(mean), spread, 0.0)
+    deviation = np.sqrt((likelihood.columns - mean[:, np.newaxis]) ** 2 @ weight)
+    return mean, np.where(deviation > 1e-12 * np.abs(mean), deviation, 0.0)
 
 
 def _flat(likelihood: Likelihood, shares: Array) -> Array:
@@ -137,24 +137,24 @@ def coefficients_near(likelihood: Likelihood, eta: Array) -> Array:
     return likelihood.coefficients(_fitted(likelihood, eta))
 
 
-def _with_slopes(likelihood: Likelihood, flat: Array, slopes: Array, mean: Array, spread: Array) -> Array:
+def _with_slopes(likelihood: Likelihood, flat: Array, slopes: Array, mean: Array, deviation: Array) -> Array:
     """Add slopes in standardized columns: where there is a constant column, they turn about the mean."""
-    per_unit = np.divide(slopes, spread, out=np.zeros_like(slopes), where=spread > 0)
+    per_unit = np.divide(slopes, deviation, out=np.zeros_like(slopes), where=deviation > 0)
     matrix = flat + per_unit
-    constant = np.flatnonzero((spread == 0) & (mean != 0))
+    constant = np.flatnonzero((deviation == 0) & (mean != 0))
     if len(constant):
         matrix[:, constant[0]] -= per_unit @ mean / mean[constant[0]]
     return np.asarray(matrix)
 
 
-def _steep(likelihood: Likelihood, flat: Array, mean: Array, spread: Array) -> Iterator[Start]:
+def _steep(likelihood: Likelihood, flat: Array, mean: Array, deviation: Array) -> Iterator[Start]:
     """Give a steep slope in each column, for each answer against the others, both ways."""
-    for column in np.flatnonzero(spread > 0).tolist():
+    for column in np.flatnonzero(deviation > 0).tolist():
         for rise in likelihood.family.rises():
             for sign in (1, -1):
                 slopes = np.zeros_like(flat)
                 slopes[:, column] = sign * STEEP_SLOPE * rise
-                matrix = _with_slopes(likelihood, flat, slopes, mean, spread)
+                matrix = _with_slopes(likelihood, flat, slopes, mean, deviation)
                 yield Start(f"steep {column}", likelihood.coefficients(matrix))
 
 

@@ -32,7 +32,7 @@ RARE = 16  # at most one count in so many is looked up apart from the table, if 
 NAMED = 5  # impossible reports named in an error
 
 
-class Counted(Protocol):
+class CountLaw(Protocol):
     """What counts are counts of: a design, or a bare channel operator."""
 
     @property
@@ -147,10 +147,10 @@ class Histograms:
     def row(self, place: int) -> Histograms:
         """Give one of the histograms: the same one each time, so that its distinct counts are found once."""
         if place not in self._rows:
-            self._rows[place] = self.chosen(place)
+            self._rows[place] = self.select(place)
         return self._rows[place]
 
-    def chosen(self, places: Any) -> Histograms:
+    def select(self, places: Any) -> Histograms:
         """Give some of the histograms."""
         counts = self.counts[places]
         histogram = None if self.histogram is None else self.histogram[places]
@@ -164,16 +164,16 @@ class Histograms:
             return self.counts, self.n
         return self.counts * (self.effective / self.n)[..., np.newaxis], self.effective
 
-    def has_likelihood(self, design: Counted) -> bool:
+    def has_likelihood(self, design: CountLaw) -> bool:
         """Whether the likelihood can be had: from counts, from the histogram, or from reports that were kept."""
         told = {"counts": self.counts, "histogram": self.histogram, None: None}[design.sufficient]
         return told is not None or self.kept is not None
 
-    def streamed(self, design: Counted) -> bool:
+    def streamed(self, design: CountLaw) -> bool:
         """Whether the likelihood needs reports that must be read again at every pass."""
         return design.sufficient is None and self.kept is not None and self.kept.streamed
 
-    def blocks(self, design: Counted) -> Iterator[Block]:
+    def blocks(self, design: CountLaw) -> Iterator[Block]:
         """Go through the whole reports of one histogram: their likelihood, and how often each was made."""
         told = {"counts": self.counts, "histogram": self.histogram, None: None}[design.sufficient]
         if told is not None:
@@ -189,7 +189,7 @@ class Histograms:
         return {}
 
 
-def checked(counts: ArrayLike, design: Counted, n: ArrayLike | None = None) -> Histograms:
+def checked(counts: ArrayLike, design: CountLaw, n: ArrayLike | None = None) -> Histograms:
     """Check counts of reports under a design, and that these can say anything.
 
     `n` is the number of reports, where that is not the sum of the counts.
@@ -204,7 +204,7 @@ def checked(counts: ArrayLike, design: Counted, n: ArrayLike | None = None) -> H
     return histograms
 
 
-def multinomial(counts: ArrayLike, design: Counted) -> Histograms:
+def multinomial(counts: ArrayLike, design: CountLaw) -> Histograms:
     """Check counts whose likelihood is known: those of reports that are counted once each."""
     if not design.exclusive:
         raise TypeError(
@@ -214,7 +214,7 @@ def multinomial(counts: ArrayLike, design: Counted) -> Histograms:
     return checked(counts, design)
 
 
-def refuse_uninformative(design: Counted) -> None:
+def refuse_uninformative(design: CountLaw) -> None:
     """Refuse a design of which reports say nothing."""
     if getattr(design, "epsilon", 1.0) == 0:
         raise ValueError(
@@ -223,7 +223,7 @@ def refuse_uninformative(design: Counted) -> None:
         )
 
 
-def refuse_impossible(counts: Counts, design: Counted) -> None:
+def refuse_impossible(counts: Counts, design: CountLaw) -> None:
     """Refuse reports that no answer leads to: which, and how often."""
     possible = design.possible()
     if possible is None or possible.all():
@@ -304,7 +304,7 @@ def _bad_counts(rule: str, wrong: Mask, array: Counts) -> NoReturn:
     raise ValueError(f"{rule}, but got {array[where].item()!r} at position {where[0] if len(where) == 1 else where}")
 
 
-def number_of_reports(n: ArrayLike | None, counts: Counts, design: Counted) -> Counts:
+def number_of_reports(n: ArrayLike | None, counts: Counts, design: CountLaw) -> Counts:
     """Take the number of reports as given, and check that it is one that the counts can come from.
 
     Each report is counted for as many columns as the design says: counts sum to so many times the number of reports.

@@ -255,7 +255,7 @@ class Tally:
     def histograms(self, groups: Sequence[int] | Integers | None) -> Histograms:
         """Give the counts of these groups, as they were checked."""
         everything = self._histograms
-        return everything if len(everything.n) == 1 or groups is None else everything.chosen(groups)
+        return everything if len(everything.n) == 1 or groups is None else everything.select(groups)
 
     @cached_property
     def _histograms(self) -> Histograms:

@@ -47,14 +47,14 @@ class Connection(HttpToolsProtocol):
     in_head = True  # whether headers are still being read
     asked = False  # whether a whole request was read
     unsent = 0  # bytes of replies that wait for the client to read
-    taken = math.inf  # when there were none, or it has last read some
-    limits: Limits
+    last_read = math.inf  # when there were none, or it has last read some
+    limits: ConnectionLimits
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for a request."""
         super().connection_made(transport)
-        self.taken = self.loop.time()
-        self.due = self.taken + self.limits.deadline
+        self.last_read = self.loop.time()
+        self.due = self.last_read + self.limits.deadline
         if len(self.connections) > self.limits.connections:
             self.limits.make_room(self.connections)
 
@@ -73,8 +73,8 @@ class Connection(HttpToolsProtocol):
         """Tell whether the client has read nothing of a reply for too long, also of one that uvicorn is done with."""
         before, self.unsent = self.unsent, self.transport.get_write_buffer_size()
         if not self.unsent or self.unsent < before:
-            self.taken = now
-        return now - self.taken > self.limits.stalled
+            self.last_read = now
+        return now - self.last_read > self.limits.stalled
 
     @property
     def under_way(self) -> bool:
@@ -132,7 +132,7 @@ class Connection(HttpToolsProtocol):
             self.transport.close()
 
 
-class Limits:
+class ConnectionLimits:
     """What the connections of one listener share: their deadlines, and how many there may be."""
 
     def __init__(
@@ -165,7 +165,7 @@ class Listener(uvicorn.Server):
     """A web application on one socket, within the loop of a server that has several."""
 
     def __init__(
-        self, app: ASGIApp, listening: socket.socket, limits: Limits, context: ssl.SSLContext | None = None
+        self, app: ASGIApp, listening: socket.socket, limits: ConnectionLimits, context: ssl.SSLContext | None = None
     ) -> None:
         self.protocol: type[Connection] = type("LimitedConnection", (Connection,), {"limits": limits})
         super().__init__(

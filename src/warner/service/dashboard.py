@@ -79,7 +79,7 @@ DASHBOARD_SHELL = """<!doctype html>
 """
 
 
-class Source(Protocol):
+class StepSource(Protocol):
     """Where published steps come from: the writer, or a stand-in."""
 
     trouble: str
@@ -96,7 +96,7 @@ class Source(Protocol):
 
 def dashboard_app(
     survey: Survey,
-    source: Source,
+    source: StepSource,
     admission: Admission,
     *,
     public: str,
@@ -110,7 +110,7 @@ def dashboard_app(
     ----------
     survey : Survey
         What is asked.
-    source : Source
+    source : StepSource
         Tells what is published, and closes the survey.
     admission : Admission
         Who may see it.
@@ -150,7 +150,7 @@ class Update(NamedTuple):
 class Board:
     """What is shown, worked out once for each step however many watch, and never by the thread that serves."""
 
-    def __init__(self, source: Source, stopping: asyncio.Event) -> None:
+    def __init__(self, source: StepSource, stopping: asyncio.Event) -> None:
         self.source, self.stopping = source, stopping
         self.streams = 0
         self._update: Update | None = None

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from warner.service.app import survey_app
-from warner.service.connections import MOST_CONNECTIONS, REQUEST_SECONDS, Limits, Listener
+from warner.service.connections import MOST_CONNECTIONS, REQUEST_SECONDS, ConnectionLimits, Listener
 from warner.service.dashboard import dashboard_app
 from warner.service.dashboard_access import admission
 from warner.service.expected_precision import doubts, prospects
@@ -209,8 +209,8 @@ async def _served(
             hosts=(places.dashboard.host,),
             complain=mistakes.complain,
         )
-        limits = Limits(deadline=settings.deadline, connections=_connections())
-        patient = Limits(
+        limits = ConnectionLimits(deadline=settings.deadline, connections=_connections())
+        patient = ConnectionLimits(
             deadline=settings.deadline, reply_deadline=float("inf"), connections=MOST_DASHBOARD_CONNECTIONS
         )
         listeners = [

@@ -179,7 +179,7 @@ def _uncrowded(population: Population) -> Population:
     return (
         population
         if population.k <= MOST_REAL_ANSWERS
-        else _chosen(population, population.shares > 0, "held by somebody")
+        else _restricted(population, population.shares > 0, "held by somebody")
     )
 
 
@@ -188,9 +188,9 @@ def _commonest(population: Population, k: int) -> Population:
     if population.k <= k:
         return population
     order = np.argsort(-population.shares, kind="stable")[:k]
-    return _chosen(population, np.sort(order), f"{k} most common")
+    return _restricted(population, np.sort(order), f"{k} most common")
 
 
-def _chosen(population: Population, which: Integers | Mask, words: str) -> Population:
+def _restricted(population: Population, which: Integers | Mask, words: str) -> Population:
     shares = population.shares[which]
     return Population(f"{population.name} ({words})", population.kind, shares / shares.sum())

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class ExperimentResults:
     """All results that the claims are judged by; what is empty leaves its claims out.
 
     Attributes
@@ -53,7 +53,7 @@ class Evidence:
     timings: Timings = field(default_factory=Timings)
 
 
-def paper_claims(evidence: Evidence) -> list[Claim]:
+def paper_claims(evidence: ExperimentResults) -> list[Claim]:
     """Judge every statement that the evidence has something to say on."""
     return [
         *ranking_claims(evidence.grid),
@@ -67,7 +67,7 @@ def paper_claims(evidence: Evidence) -> list[Claim]:
     ]
 
 
-def further_findings(evidence: Evidence) -> list[Claim]:
+def further_findings(evidence: ExperimentResults) -> list[Claim]:
     """Measure what the paper does not say, but its readers may want to know."""
     findings: list[Claim] = []
     if evidence.grid:

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from warner.papers.pinzon2026.repetition import Columns, Outcome
+    from warner.papers.pinzon2026.repetition import Columns, EstimatorErrors
     from warner.papers.pinzon2026.scale import Scale
 
-Grid: TypeAlias = "dict[ZipfSurvey, dict[str, Outcome]]"
+Grid: TypeAlias = "dict[ZipfSurvey, dict[str, EstimatorErrors]]"
 
 EXPERIMENT = "grid"
 
@@ -91,7 +91,7 @@ class ZipfSurvey:
         settings = {"k": self.k, "s": self.s, "n": self.n, "epsilon": self.epsilon, "absent": int((people == 0).sum())}
         return {name: np.full(size, value) for name, value in settings.items()} | measured
 
-    def parsed(self, columns: Columns) -> dict[str, Outcome]:
+    def parsed(self, columns: Columns) -> dict[str, EstimatorErrors]:
         """Take the columns apart again, by estimator."""
         return complete_outcomes(columns, seeds=self.seeds, auto=self.auto)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Estimator: TypeAlias = "Callable[[ArrayLike, RandomizedResponse], NDArray[np.float64]]"
 
 
-class Method(NamedTuple):
+class PaperMethod(NamedTuple):
     """An estimator, its label in the paper, and whether its shares are never negative."""
 
     estimator: Estimator
@@ -27,10 +27,10 @@ class Method(NamedTuple):
 
 # The only list of estimators in this package: everything below and elsewhere is derived from it.
 PAPER_METHODS = {
-    "mle": Method(mle, "MLE*", valid=True),
-    "inv_p": Method(inv_p, "INVP", valid=True),
-    "inv_n": Method(inv_n, "INVN", valid=True),
-    "inv": Method(inv, "INV", valid=False),
+    "mle": PaperMethod(mle, "MLE*", valid=True),
+    "inv_p": PaperMethod(inv_p, "INVP", valid=True),
+    "inv_n": PaperMethod(inv_n, "INVN", valid=True),
+    "inv": PaperMethod(inv, "INV", valid=False),
 }
 ESTIMATORS: dict[str, Estimator] = {name: method.estimator for name, method in PAPER_METHODS.items()}
 # The one with the smallest predicted error is stored as "auto". Since `warner.estimate` takes it by that name below 20

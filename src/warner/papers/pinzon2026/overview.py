@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from warner.papers.pinzon2026.drawing import Figures
     from warner.papers.pinzon2026.grid import Grid, ZipfSurvey
-    from warner.papers.pinzon2026.repetition import Outcome
+    from warner.papers.pinzon2026.repetition import EstimatorErrors
     from warner.papers.pinzon2026.scale import Scale
 
 POPULATIONS = {0.01: "near-uniform", 1.3: "moderately skewed", 2.5: "highly concentrated"}
@@ -123,7 +123,7 @@ def lines_explained(metric: str, seeds: int) -> str:
 def draw_estimators(
     panel: Axes,
     points: tuple[int, ...],
-    along: list[dict[str, Outcome]],
+    along: list[dict[str, EstimatorErrors]],
     metric: str,
     k: int,
     handles: dict[str, Line2D],
@@ -141,7 +141,7 @@ def draw_estimators(
             handles[name] = draw_band(panel, points, values, colour, marker, mean=True, style=style)
 
 
-def _metric_value(outcome: Outcome, metric: str, k: int) -> NDArray[np.float64]:
+def _metric_value(outcome: EstimatorErrors, metric: str, k: int) -> NDArray[np.float64]:
     """Give what a figure shows of an outcome: an entry for each seed, or one for all."""
     if metric == "mse":
         return outcome.squared_error / k
@@ -150,7 +150,7 @@ def _metric_value(outcome: Outcome, metric: str, k: int) -> NDArray[np.float64]:
     return np.array([outcome.squared_bias if metric == "bias" else outcome.variance])
 
 
-def _draw_excess(panel: Axes, points: tuple[int, ...], along: list[dict[str, Outcome]]) -> None:
+def _draw_excess(panel: Axes, points: tuple[int, ...], along: list[dict[str, EstimatorErrors]]) -> None:
     """Draw by how much each negative log-likelihood exceeds the smallest, that of MLE*."""
     for name in ("inv_p", "inv_n", "auto"):
         excess = [

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from warner.papers.pinzon2026.grid import Grid, ZipfSurvey
-    from warner.papers.pinzon2026.repetition import Outcome
+    from warner.papers.pinzon2026.repetition import EstimatorErrors
 
 Errors: TypeAlias = "dict[ZipfSurvey, dict[str, float]]"  # mean squared errors over the seeds, by estimator
 
@@ -42,7 +42,7 @@ def ranking_claims(grid: Grid) -> Iterator[Claim]:
     yield _order_by_concentration(errors)
 
 
-def mean_errors(outcomes: Mapping[str, Outcome]) -> dict[str, float]:
+def mean_errors(outcomes: Mapping[str, EstimatorErrors]) -> dict[str, float]:
     """Average the squared error of each estimator over the seeds."""
     return {name: float(outcome.squared_error.mean()) for name, outcome in outcomes.items()}
 
@@ -62,7 +62,7 @@ def is_worst(means: Mapping[str, float], name: str) -> bool:
     return means[name] > (1 + EQUAL_ERRORS) * max(means[other] for other in VALID_METHODS if other != name)
 
 
-def is_beaten(outcomes: Mapping[str, Outcome], name: str) -> bool:
+def is_beaten(outcomes: Mapping[str, EstimatorErrors], name: str) -> bool:
     """Tell if another valid estimator has a smaller error by more than chance: seed by seed, on the same reports."""
     errors = outcomes[name].squared_error
     for other in VALID_METHODS:

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
     from warner.papers.pinzon2026.datasets import Histogram
     from warner.papers.pinzon2026.drawing import Figures
-    from warner.papers.pinzon2026.repetition import Columns, Outcome
+    from warner.papers.pinzon2026.repetition import Columns, EstimatorErrors
     from warner.papers.pinzon2026.scale import Scale
 
-Real: TypeAlias = "dict[str, dict[RealSurvey, dict[str, Outcome]]]"  # by dataset
+Real: TypeAlias = "dict[str, dict[RealSurvey, dict[str, EstimatorErrors]]]"  # by dataset
 
 EXPERIMENT = "real"
 
@@ -81,7 +81,7 @@ class RealSurvey:
         }
         return {name: np.full(size, value) for name, value in settings.items()} | measured
 
-    def parsed(self, columns: Columns) -> dict[str, Outcome]:
+    def parsed(self, columns: Columns) -> dict[str, EstimatorErrors]:
         """Take the columns apart again, by estimator."""
         return complete_outcomes(columns, seeds=self.seeds)
 
@@ -104,7 +104,7 @@ def figures(real: Real) -> Figures:
     return {f"real {name}": _figure(outcomes_of) for name, outcomes_of in real.items()}
 
 
-def _figure(outcomes_of: dict[RealSurvey, dict[str, Outcome]]) -> CaptionedFigure:
+def _figure(outcomes_of: dict[RealSurvey, dict[str, EstimatorErrors]]) -> CaptionedFigure:
     ordered = sorted(outcomes_of, key=lambda survey: survey.epsilon)
     histogram = ordered[0].histogram
     figure, ((left, right),) = new_figure(9.4, 3.8, 1, 2, across=1.05)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from warner.papers.pinzon2026.datasets import Histogram
     from warner.papers.pinzon2026.real import Real, RealSurvey
-    from warner.papers.pinzon2026.repetition import Outcome
+    from warner.papers.pinzon2026.repetition import EstimatorErrors
 
 
 def real_claims(real: Real) -> Iterator[Claim]:
@@ -32,7 +32,7 @@ def real_claims(real: Real) -> Iterator[Claim]:
         yield _close_to_the_best(published, others)
 
 
-def _best_on_kosarak(outcomes_of: Mapping[RealSurvey, Mapping[str, Outcome]]) -> Claim:
+def _best_on_kosarak(outcomes_of: Mapping[RealSurvey, Mapping[str, EstimatorErrors]]) -> Claim:
     histogram, errors = _by_epsilon(outcomes_of)
     wins = sum(is_best(means, "inv_p") for means in errors)
     part = (
@@ -48,7 +48,7 @@ def _best_on_kosarak(outcomes_of: Mapping[RealSurvey, Mapping[str, Outcome]]) ->
     )
 
 
-def _alternating_on_census(name: str, outcomes_of: Mapping[RealSurvey, Mapping[str, Outcome]]) -> Claim:
+def _alternating_on_census(name: str, outcomes_of: Mapping[RealSurvey, Mapping[str, EstimatorErrors]]) -> Claim:
     histogram, errors = _by_epsilon(outcomes_of)
     ahead = sum(means["inv_p"] < means["inv_n"] for means in errors)
     return Claim(
@@ -59,7 +59,9 @@ def _alternating_on_census(name: str, outcomes_of: Mapping[RealSurvey, Mapping[s
     )
 
 
-def _by_epsilon(outcomes_of: Mapping[RealSurvey, Mapping[str, Outcome]]) -> tuple[Histogram, list[dict[str, float]]]:
+def _by_epsilon(
+    outcomes_of: Mapping[RealSurvey, Mapping[str, EstimatorErrors]],
+) -> tuple[Histogram, list[dict[str, float]]]:
     ordered = sorted(outcomes_of, key=lambda survey: survey.epsilon)
     return ordered[0].histogram, [mean_errors(outcomes_of[survey]) for survey in ordered]
 
@@ -86,7 +88,7 @@ class _Standing(NamedTuple):
         return f"{self.largest_ratio:.3g} (at ε = {self.epsilon})"
 
 
-def _standing(outcomes_of: Mapping[RealSurvey, Mapping[str, Outcome]]) -> _Standing:
+def _standing(outcomes_of: Mapping[RealSurvey, Mapping[str, EstimatorErrors]]) -> _Standing:
     errors = {survey.epsilon: mean_errors(outcomes) for survey, outcomes in outcomes_of.items()}
     ratio, epsilon = max((means["mle"] / best_error(means), epsilon) for epsilon, means in errors.items())
     return _Standing(len(errors), sum(is_worst(means, "mle") for means in errors.values()), ratio, epsilon)

@@ -33,7 +33,7 @@ Columns: TypeAlias = "dict[str, Counts]"
 COUNTS_DRAWN_AT_ONCE, COUNTS_MEASURED_AT_ONCE = 2**20, 2**16
 
 
-class Outcome(NamedTuple):
+class EstimatorErrors(NamedTuple):
     """What one estimator did in one configuration: an entry for each seed, and two numbers over all seeds."""
 
     squared_error: NDArray[np.float64]
@@ -84,7 +84,7 @@ def repeated(
     Returns
     -------
     dict of str to ndarray
-        A row for each estimator and seed, in columns named as the fields of `Outcome`, with ``estimator``, ``seed``
+        A row per estimator and seed, in columns named as the fields of `EstimatorErrors`, with ``estimator``, ``seed``
         and ``chosen``.
     """
     truth = people / people.sum()
@@ -154,21 +154,21 @@ def _columns(
                 np.array(chosen if name == "auto" else [name] * seeds, dtype=object),
             ]
         )
-    titles = ("estimator", "seed", *Outcome._fields, "chosen")
+    titles = ("estimator", "seed", *EstimatorErrors._fields, "chosen")
     return {title: np.concatenate(column) for title, column in zip(titles, zip(*rows, strict=True), strict=True)}
 
 
-def outcomes(columns: Columns) -> dict[str, Outcome]:
+def outcomes(columns: Columns) -> dict[str, EstimatorErrors]:
     """Take the columns of `repeated` apart again, by estimator."""
     by_estimator = {}
     for name in dict.fromkeys(columns["estimator"].tolist()):
         rows = columns["estimator"] == name
-        values = [columns[field][rows] for field in Outcome._fields]
-        by_estimator[name] = Outcome(*values[:-2], *(float(value[0]) for value in values[-2:]))
+        values = [columns[field][rows] for field in EstimatorErrors._fields]
+        by_estimator[name] = EstimatorErrors(*values[:-2], *(float(value[0]) for value in values[-2:]))
     return by_estimator
 
 
-def complete_outcomes(columns: Columns, *, seeds: int, auto: bool = False) -> dict[str, Outcome]:
+def complete_outcomes(columns: Columns, *, seeds: int, auto: bool = False) -> dict[str, EstimatorErrors]:
     """Take the columns of a stored configuration apart; they must hold every estimator, and every seed."""
     by_estimator = outcomes(columns)
     for name in (*ESTIMATORS, "auto") if auto else ESTIMATORS:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from warner.documents import save_text
 from warner.papers.pinzon2026 import bias_variance, complete, grid, iteration, overview, page, real, theorems, timing
-from warner.papers.pinzon2026.claims import Evidence, further_findings, markdown, paper_claims
+from warner.papers.pinzon2026.claims import ExperimentResults, further_findings, markdown, paper_claims
 from warner.papers.pinzon2026.datasets import load_histograms
 from warner.papers.pinzon2026.drawing import save_figure
 from warner.papers.pinzon2026.results import (
@@ -156,7 +156,7 @@ class _Run:
         self.claims_path = folder / "claims.json"
         self.notes_path = folder / "notes.json"
 
-    def computed(self, what: str, histograms: list[Histogram]) -> Evidence:
+    def computed(self, what: str, histograms: list[Histogram]) -> ExperimentResults:
         """Compute what an experiment needs and the folder lacks, and read it all."""
         wanted: dict[str, Callable[[Scale], list[grid.ZipfSurvey]]] = {
             "overview": overview.wanted,
@@ -173,7 +173,7 @@ class _Run:
         self._compute("real", real_surveys)
         self._compute("ibu", descents)
         self._compute("checks", checks)
-        return Evidence(
+        return ExperimentResults(
             grid=grid.read(self.folder, surveys),
             real=real.read(self.folder, real_surveys),
             trajectories={descent: load(self.folder, descent) for descent in descents},
@@ -191,7 +191,7 @@ class _Run:
                 tell=lambda done, total: self.tell(stage, done, total),
             )
 
-    def draw(self, what: str, evidence: Evidence) -> None:
+    def draw(self, what: str, evidence: ExperimentResults) -> None:
         """Draw the figures that belong to an experiment: `all` has them all, `grid` none, `claims` its data again."""
         makers: dict[str, Callable[[], Figures]] = {
             "overview": lambda: overview.figures(evidence.grid, self.scale),
@@ -234,7 +234,7 @@ class _Run:
         stored: dict[str, str] = stored_json(self.captions_path, dict)
         return {name: caption for name, caption in stored.items() if (self.figures_folder / f"{name}.png").is_file()}
 
-    def timed(self, evidence: Evidence) -> timing.Timings:
+    def timed(self, evidence: ExperimentResults) -> timing.Timings:
         """Time what the claims on speed need."""
         races = {}
         with self.clock.running("timing"):
@@ -249,7 +249,7 @@ class _Run:
         save_text(self.folder / "timings.json", json.dumps(timings.to_dict(), indent=1, ensure_ascii=False))
         return timings
 
-    def judge(self, evidence: Evidence, notes: list[str]) -> None:
+    def judge(self, evidence: ExperimentResults, notes: list[str]) -> None:
         """Judge the claims, and write them as a table for people and as one for the page."""
         claims, findings = paper_claims(evidence), further_findings(evidence)
         note = f"**{page.TOY_REPRODUCTION_NOTE}**\n\n" if self.scale.toy else ""
