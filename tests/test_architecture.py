@@ -29,7 +29,7 @@ ARROW = (
     {"simulate", "metrics"},
     {"estimators"},
     {"inference"},
-    {"estimation"},
+    {"estimation", "discovery"},
     {"regression"},
     {"association", "explanation", "groups", "planning", "noncompliance", "auditing"},
     {"output"},

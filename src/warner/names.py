@@ -22,6 +22,7 @@ from warner.designs import (
     grid,
     load_design,
 )
+from warner.discovery.discoveries import Discovery, discover
 from warner.estimation import Estimate, estimate
 from warner.estimators import Certificate, Fit, certificate, channel_mle, ibu, inv, inv_n, inv_p, mle, shrink
 from warner.explanation.explanations import Explanation, explain
@@ -81,6 +82,8 @@ __all__ = [  # noqa: RUF022 - in the order of the walk, not of the alphabet
     "compare_samples",
     "check",
     "Check",
+    "discover",
+    "Discovery",
     "regress",
     "Regression",
     "associate",

@@ -144,7 +144,9 @@ def listed_design(device: object) -> Design:
     if isinstance(device, Design):
         return device
     if isinstance(device, Device):
-        raise TypeError(f"an {device.mechanism} has no list of answers, which this needs; give a design that has one")
+        raise TypeError(
+            f"an {device.mechanism} has no list of answers, which this needs; warner.discover finds its frequent values"
+        )
     raise TypeError(f"design must be a design, such as a RandomizedResponse, but got {type(device).__name__}")
 
 

@@ -86,7 +86,7 @@ LARGEST_CHOSEN_FIELD = 2**17  # beyond, a block of 16 bits has one digit, and no
 MOST_POINTS = 2**23  # of one Fourier transform: 134 MB of complex numbers
 VARIANCE_TOLERANCE = 0.05  # how much more variance is taken for shorter transforms
 USUAL_BITS = 16  # of a step
-USUAL_BLOCK = 2**20  # values of a block, at most, where the step is not given
+USUAL_BLOCK = 600_000  # values of a block, at most, where the step is not given: four letters of 26
 CHUNK = 2**14  # reports drawn at a time: the arithmetic stays in the processor's cache
 ONE_BY_ONE = 8  # answers up to which Python's own numbers are faster than arrays
 POSITIONS_LISTED = 5  # positions named in an error
@@ -117,7 +117,7 @@ class OpenDomain(Device):
     step : int, optional
         The most letters, bytes or bits of a block. Long steps need fewer people, and more memory to search: a block
         may have :math:`2^{22}` values. If not given, 16 bits, 2 bytes, or as many letters as have up to
-        :math:`2^{20}` combinations.
+        600,000 combinations.
     normalize : tuple of str
         What is done to texts before they are written: ``"NFKC"`` (Unicode's compatibility forms), ``"lower"`` (lower
         case), ``"spaces"`` (each run of white space becomes one space, none at the ends).

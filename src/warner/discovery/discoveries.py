@@ -1,0 +1,418 @@
+"""Discover the frequent values of an open domain: `discover`, `Discovery`.
+
+Which values are found, and why hardly any falsely, stands in `prefix_search`; how common they are, in
+`selective_intervals`; what would have been too rare, in `detectable_shares`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warner.arrays import objects
+from warner.designs.open.values import OTHER
+from warner.discovery.detectable_shares import lower_bound, smallest_share
+from warner.discovery.prefix_search import search
+from warner.discovery.selective_intervals import selective_intervals
+from warner.inference.binomial import at_least, check_power
+from warner.reports.open_tallies import OpenTally
+from warner.results import Result, check_level, plain, rows
+from warner.typesetting import Printed, cells, labels, p_value_cells
+from warner.words import counted, level_text, percent, points, printable, shortened, tabulated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from warner.arrays import Array, Counts, Integers, PerGroup
+    from warner.designs.open.open_domain import OpenDomain
+    from warner.designs.open.support_counts import LevelReports
+    from warner.documents import Document
+
+FORMAT = "warner discovery"
+VERSION = 1
+VALUE_WIDTH = 40  # characters of a value in a text
+VALUES_SHOWN = 100  # of a group, in a text
+
+
+@dataclass(frozen=True, eq=False)
+class GroupFindings:
+    """What was found in one group; arrays have one entry for each value, by support.
+
+    Attributes
+    ----------
+    values : tuple
+        The values: texts or whole numbers.
+    other : ndarray of bool
+        Whether a value stands for all answers that could not be written.
+    support, critical : ndarray of int
+        The reports of the last level that support each, and the least with which it would have been found.
+    share, low, high : ndarray
+        The median-unbiased share, and the limits of its interval, both given that it was found.
+    p, adjusted : ndarray
+        The p-value of "nobody holds it" (or "no more than the limit do"), and the smallest error probability of all
+        tests together at which it would have been found.
+    smallest_share : float
+        The share that would have been found with the probability ``power``; infinite where none would.
+    smallest_expected : float or None
+        The same for values of the expected list.
+    lower_bound : float
+        The share below which no protocol with one private report per person finds a value with that probability.
+    candidates : tuple of (value, support, unbiased share)
+        The values with the largest counts that were not found: no result, but a start for another survey.
+    tested : int
+        How many values were tested.
+    kept : tuple of int
+        How many prefixes were kept at each level but the last.
+    fakes : int or None
+        About how many crafted reports would make any value appear with the probability ``power``: one of them does as
+        much as (1 - q)/(p - q) people who hold it. None where no share would be found.
+    """
+
+    values: tuple[str | int, ...]
+    other: Counts
+    support: Integers
+    critical: Integers
+    share: Array
+    low: Array
+    high: Array
+    p: Array
+    adjusted: Array
+    smallest_share: float
+    smallest_expected: float | None
+    lower_bound: float
+    candidates: tuple[tuple[str | int, int, float], ...]
+    tested: int
+    kept: tuple[int, ...]
+    fakes: int | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Discovery(Result):
+    """The frequent values of an open domain: those that somebody holds, how common each is, and what is too rare.
+
+    Attributes
+    ----------
+    tally : OpenTally
+        The reports.
+    level : float
+        Confidence level: the probability of naming any value falsely is at most 1 - ``level``, and each interval covers
+        with this probability, given that its value was found.
+    above : float
+        The share that values must exceed.
+    power : float
+        The probability that ``smallest_share`` is for.
+    simultaneous : bool
+        Whether the error probability of 1 - ``level`` is that of all groups together.
+    expected : tuple
+        The values that were tested in any case.
+    findings : tuple of GroupFindings
+        What was found, for each group.
+    """
+
+    tally: OpenTally
+    level: float
+    above: float
+    power: float
+    simultaneous: bool
+    expected: tuple[str | int, ...]
+    findings: tuple[GroupFindings, ...]
+
+    @property
+    def values(self) -> Any:
+        """The values that were found, by support; a tuple for each group, where there are groups."""
+        return self._per_group(part.values for part in self.findings)
+
+    @property
+    def smallest_share(self) -> PerGroup:
+        """The share that would have been found with the probability ``power``, of each group where there are groups."""
+        return self._per_group(part.smallest_share for part in self.findings)
+
+    @property
+    def candidates(self) -> Any:
+        """The values with the largest counts that were not found, with their support and unbiased share: no result."""
+        return self._per_group(part.candidates for part in self.findings)
+
+    @property
+    def lower_bound(self) -> PerGroup:
+        """The least share that any protocol finds with that probability; None with a list of expected values."""
+        return None if self.expected else self._per_group(part.lower_bound for part in self.findings)
+
+    def _per_group(self, parts: Iterable[Any]) -> Any:
+        every = list(parts)
+        if not self.tally.by:
+            return every[0]
+        return np.array(every) if isinstance(every[0], float) else every
+
+    def table(self) -> dict[str, Counts]:
+        """Give a row for each value (and group): support, share, limits and p-values.
+
+        ``other`` tells the row that stands for all answers that could not be written from a text that looks like it.
+        """
+        groups = [
+            group for group, part in zip(self.tally.groups or ((),), self.findings, strict=True) for _ in part.values
+        ]
+        by = {name: objects(group[place] for group in groups) for place, name in enumerate(self.tally.by)}
+        names = ("support", "share", "low", "high", "p", "adjusted")
+        columns = {name: np.concatenate([getattr(part, name) for part in self.findings]) for name in ("other", *names)}
+        values = objects(value for part in self.findings for value in part.values)
+        if not self.tally.design.values.has_other:
+            del columns["other"]
+        return by | {"value": values} | columns
+
+    def printed(self, **options: Any) -> Printed:
+        """Give a table for a paper: support, share in percent with its interval, and the adjusted p-value."""
+        table = self.table(**options)
+        columns = {name: labels(table[name]) for name in (*self.tally.by, "value")}
+        columns["support"] = cells(table["support"])
+        columns["share (%)"] = [f"{100 * share:.2f}" for share in table["share"].tolist()]
+        limits = zip(table["low"].tolist(), table["high"].tolist(), strict=True)
+        columns[f"{level_text(self.level)} interval"] = [f"{100 * low:.2f} to {100 * high:.2f}" for low, high in limits]
+        columns["adjusted p"] = p_value_cells(table["adjusted"])
+        return Printed(columns, self._title(), (self._promise(), "Intervals hold given that the value was found."))
+
+    def _title(self) -> str:
+        return "Values that somebody holds" if not self.above else f"Values that more than {percent(self.above)} hold"
+
+    def _promise(self) -> str:
+        together = ", in all groups together" if self.simultaneous else " in each group" if self.tally.by else ""
+        return f"The probability of naming any falsely is at most {level_text(1 - self.level)}{together}."
+
+    def text(self) -> str:
+        """Say what was found, how common it is, and what would have been too rare."""
+        number = self.tally.design.values.number
+        among = f"{number:,}" if number < 10**6 else f"{number:.2g}"
+        promise = self._promise()
+        lines = [f"{self._title()}, found among {among} ({promise[0].lower()}{promise[1:-1]}):"]
+        lines.append("(intervals are for shares in the population, and hold given that the value was found)")
+        for name, part in zip(self.tally.group_names(), self.findings, strict=True):
+            lines += [*([f"{printable(name)}:"] if self.tally.by else []), *self._lines(part)]
+        return "\n".join(lines)
+
+    def _lines(self, part: GroupFindings) -> list[str]:
+        lines = []
+        if part.values:
+            shown = slice(VALUES_SHOWN)
+            limits = zip(part.low[shown].tolist(), part.high[shown].tolist(), strict=True)
+            interval = f"{level_text(self.level)} interval"
+            lines += tabulated(
+                {
+                    "value": [shown_value(*pair) for pair in zip(part.values[shown], part.other[shown], strict=True)],
+                    "support": [f"{count:,}" for count in part.support[shown].tolist()],
+                    "share": [percent(share) for share in part.share[shown].tolist()],
+                    interval: [f"{100 * low:.2f} to {percent(high)}" for low, high in limits],
+                }
+            )
+            if len(part.values) > VALUES_SHOWN:
+                lines.append(f"... and {len(part.values) - VALUES_SHOWN:,} more")
+        else:
+            lines.append("none rises above the noise")
+        lines.append(f"  {self._detectable(part.smallest_share)}")
+        if part.smallest_expected is not None:
+            lines.append(
+                f"  of the {counted(len(self.expected), 'expected value', 'expected values')}, "
+                f"{self._detectable(part.smallest_expected)}"
+            )
+        else:
+            lines.append(
+                f"  (no protocol with one private report per person finds a value of which nothing is known beforehand "
+                f"with that probability if fewer than {percent(part.lower_bound)} hold it)"
+            )
+        design = self.tally.design
+        moved = points(0.01 * (1 - design.q) / design.gain, up=True)
+        appear = "" if part.fakes is None else f"; about {part.fakes:,} can make any value appear"
+        lines.append(f"  1 % of fake reports can move a share by {moved}{appear}")
+        return lines
+
+    def _detectable(self, share: float) -> str:
+        least = f"a share of {percent(share)}" if share <= 1 else "not even a share of 100 %"
+        return f"{least} would be found with a probability of {100 * self.power:g} %"
+
+    def to_dict(self) -> Document:
+        """Give what JSON can hold: a row for each value in ``values``."""
+        by = self.tally.by
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "design": self.tally.design.to_dict(),
+            "epsilon": plain(self.tally.design.epsilon),
+            "reports": plain(np.asarray(self.tally.n)),
+            "by": list(by),
+            "groups": [list(group) for group in self.tally.groups],
+            "level": self.level,
+            "above": self.above,
+            "power": self.power,
+            "simultaneous": self.simultaneous,
+            "expected": len(self.expected),
+            "values": rows(self.table()),
+            "smallest_share": plain(np.asarray(self.smallest_share)),
+            "smallest_expected": self._listed("smallest_expected") if self.expected else None,
+            "lower_bound": None if self.expected else self._listed("lower_bound"),
+            "tested": self._listed("tested"),
+            "kept": self._listed("kept"),
+            "fakes": self._listed("fakes"),
+            "candidates": self._listed("candidates"),
+        }
+
+    def _listed(self, name: str) -> Any:
+        every = [getattr(part, name) for part in self.findings]
+        if name == "candidates":
+            every = [[dict(zip(("value", "support", "share"), row, strict=True)) for row in part] for part in every]
+        every = [plain(list(value) if isinstance(value, tuple) else value) for value in every]
+        return every if self.tally.by else every[0]
+
+
+def shown_value(value: str | int, other: bool) -> str:
+    """Write a value for a text: control characters as escapes, and a text that looks like *other* in quotes.
+
+    >>> shown_value("(other)", True), shown_value("(other)", False)
+    ('(other)', "'(other)'")
+    """
+    if value == OTHER and not other:
+        return repr(value)
+    return shortened(printable(str(value)), VALUE_WIDTH)
+
+
+def discover(
+    tally: OpenTally,
+    *,
+    level: float = 0.95,
+    above: float = 0.0,
+    expected: Sequence[str] | Sequence[int] | None = None,
+    power: float = 0.8,
+    simultaneous: bool = False,
+) -> Discovery:
+    """Find the frequent values of an open domain.
+
+    The probability that any value is named that nobody holds is at most 1 - ``level``, whatever people hold. That is
+    for one look at the reports: for two looks, at half of the people and at all, say, give half of the error to each.
+
+    Parameters
+    ----------
+    tally : OpenTally
+        Reports of an `OpenDomain`, as `warner.tally` gives them.
+    level : float
+        Confidence level.
+    above : float
+        Name only values whose share in the population is above this one; people must then be a sample of it.
+    expected : sequence of str or of int, optional
+        Values that are known beforehand, such as the words of a dictionary: they are tested in any case, with half of
+        the error probability, and found at smaller shares.
+    power : float
+        The probability with which the smallest share that is told would have been found.
+    simultaneous : bool
+        Whether the error probability is that of all groups together; if not, of each.
+
+    Returns
+    -------
+    Discovery
+        With `table`, `text`, `to_dict` and the other doors of every result.
+
+    Examples
+    --------
+    >>> from warner import OpenDomain, tally
+    >>> rng = np.random.default_rng(1)
+    >>> apps = OpenDomain(epsilon=4, bits=32)
+    >>> people = apps.values.encoded([7_000_000] * 3000 + rng.integers(2**32, size=7000).tolist())
+    >>> found = discover(tally(apps.draw(people.blocks, rng.bytes), apps, codes=True))
+    >>> found.values
+    (7000000,)
+    >>> bool(found.table()["low"][0] < 0.3 < found.table()["high"][0])
+    True
+    """
+    if not isinstance(tally, OpenTally):
+        raise TypeError(
+            f"tally must be an OpenTally, of reports of an open domain, but got {type(tally).__name__}; shares of a "
+            "list of answers are estimated by warner.estimate"
+        )
+    check_level(level)
+    check_power(power)
+    if isinstance(above, bool) or not 0 <= above < 1:
+        raise ValueError(f"above must be a share from 0 to before 1, but got {above!r}")
+    sizes = np.atleast_2d(tally.level_sizes)
+    if not tally.by and not sizes.all():
+        empty = int(np.argmin(sizes[0] > 0)) + 1
+        raise ValueError(
+            f"tally must have reports of each of the {tally.design.levels} levels, but level {empty} has none of its "
+            f"{int(sizes.sum()):,}; collect more reports"
+        )
+    codes, values = _expected(tally.design, expected)
+    alpha = (1 - level) / (len(sizes) if simultaneous else 1)
+    findings = [
+        _found(tally.design, tally.of_group(number), alpha, level, above, power, codes) for number in range(len(sizes))
+    ]
+    return Discovery(tally, level, above, power, simultaneous, values, tuple(findings))
+
+
+def _expected(design: OpenDomain, expected: Sequence[Any] | None) -> tuple[Integers | None, tuple[str | int, ...]]:
+    """Give the codes of the expected values, and *other* after them, and the values, each once."""
+    if expected is None:
+        return None, ()
+    if isinstance(expected, str | bytes):
+        raise TypeError(f"expected must be a list of values, but got {expected!r}")
+    listed, other = list(expected), design.values.other_blocks()
+    coded = design.values.encoded(listed)
+    wrong = coded.status < 0
+    if other is not None:
+        wrong |= (coded.blocks == other).all(axis=1)
+    if wrong.any():
+        strange = listed[int(np.argmax(wrong))]
+        raise ValueError(f"expected must be {design.values.described()}, but got {shortened(repr(strange))}")
+    if not listed:
+        raise ValueError("expected must hold at least one value; leave it out if none is known")
+    codes = np.unique(coded.blocks, axis=0)
+    values = tuple(value for value in map(design.values.decoded, codes.tolist()) if value is not None)
+    return (codes if other is None else np.vstack([codes, other])), values
+
+
+def _found(
+    design: OpenDomain,
+    reports: Sequence[LevelReports],
+    alpha: float,
+    level: float,
+    above: float,
+    power: float,
+    expected: Integers | None,
+) -> GroupFindings:
+    result = search(design, reports, alpha, above=above, expected=expected)
+    people, n = [len(part) for part in reports], len(reports[-1])
+    support = np.array([hit.count for hit in result.hits], dtype=np.int64)
+    critical = np.array([hit.critical for hit in result.hits], dtype=np.int64)
+    limits = selective_intervals(support, critical, n, design.p, design.q, level)
+    p = at_least(support, n, design.q + design.gain * above)
+    parts = np.array([hit.part for hit in result.hits], dtype=np.float64)
+    other = design.values.other_blocks()
+    codes = None if other is None else tuple(other.tolist())
+    listed = result.expected_critical
+    candidates = [
+        (design.values.decoded(blocks), count, (count / n - design.q) / design.gain)
+        for blocks, count in (result.candidates if n else [])
+    ]
+    smallest = smallest_share(design, people, result.critical, power=power)
+    fakes = smallest * sum(people) * design.gain / (1 - design.q)
+    return GroupFindings(
+        tuple(_value(design, hit.blocks) for hit in result.hits),
+        np.array([hit.blocks == codes for hit in result.hits], dtype=bool),
+        support,
+        critical,
+        limits.share,
+        limits.low,
+        limits.high,
+        p,
+        np.minimum(1.0, p / np.maximum(parts, 1e-300)),
+        smallest,
+        None if listed is None else smallest_share(design, people[-1:], [listed], power=power),
+        lower_bound(design.values.number, sum(people), design.epsilon, power) if sum(people) else math.inf,
+        tuple((value, count, share) for value, count, share in candidates if value is not None),
+        result.tested,
+        result.kept,
+        math.ceil(fakes) if math.isfinite(fakes) else None,
+    )
+
+
+def _value(design: OpenDomain, blocks: tuple[int, ...]) -> str | int:
+    value = design.values.decoded(blocks)
+    assert value is not None  # the search names no other
+    return value

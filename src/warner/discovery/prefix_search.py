@@ -1,0 +1,240 @@
+r"""Search for frequent values, level by level, and test them at the last one.
+
+At each level but the last, the support of all extensions of the prefixes that were kept is counted (`support_counts`),
+and those are kept whose count noise alone would give to 32 of all extensions at most, on average.
+
+**The last level is the test.** Let A stand for all that is known without its reports: the values that people hold,
+their levels, and the reports of all other levels. The kept prefixes U, a weight :math:`\omega_u` for each, and so the
+error probability
+
+.. math:: \alpha_x = \alpha\, \frac{\omega_u}{\sum_U \omega} \cdot \frac1{\text{number of extensions of } u}
+    \qquad \text{for } x = (u, v)
+
+are functions of A. A prefix that noise alone would give r times has the weight 1/max(1, r). A value is found if its
+count is at least the smallest c with :math:`P(\text{Bin}(n, q) \ge c) \le \alpha_x`.
+
+*The probability that any value is found that nobody holds is at most* :math:`\alpha`, *whatever people hold.* Given A,
+the count of such a value is Bin(n, q), because directions and noise of the last level are independent of A. So it is
+found with probability at most :math:`\alpha_x`, and these sum to :math:`\alpha`. No independence between values, no
+sampling from a population and no model is needed. For a limit t ("more than t hold it"), c is that of
+Bin(n, q + (p-q) t), and people must be a sample of a population: then the same holds for values with a share of at most
+t.
+
+**Expected values.** A list that is known beforehand is tested with half of :math:`\alpha`, shared equally, and the
+search has the other half. Hashes of the last level are those of whole values, so that all its reports serve.
+*Other* is tested as one more value: with the weight of a kept prefix, or in the list.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from warner.designs.open.level_weights import FALSE_PREFIXES
+from warner.designs.open.support_counts import ExtensionCounter, support_of_listed
+from warner.discovery.detectable_shares import critical_count, critical_counts
+from warner.inference.binomial import at_least
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warner.arrays import Array, Integers, Mask
+    from warner.designs.open.open_domain import OpenDomain
+    from warner.designs.open.support_counts import LevelReports
+
+MOST_PREFIXES = 512  # kept at a level
+CANDIDATES_LISTED = 32  # of the values that were not found
+NO_PREFIX = np.zeros((1, 0), dtype=np.int64)
+
+Blocks = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A value that was found: its blocks, its count, the least with which it was found, its part of the error."""
+
+    blocks: Blocks
+    count: int
+    critical: int
+    part: float
+
+
+@dataclass(frozen=True)
+class Search:
+    """What a search gave.
+
+    Attributes
+    ----------
+    hits : list of Hit
+        The values that were found, by their counts.
+    candidates : list of (blocks, count)
+        The values with the largest counts that were not found.
+    critical : tuple of int
+        The least count of a new prefix at each level, and of a new value at the last.
+    expected_critical : int or None
+        The least count of a value of the list.
+    tested : int
+        The number of values that were tested.
+    kept : tuple of int
+        The number of prefixes that were kept at each level but the last.
+    """
+
+    hits: list[Hit]
+    candidates: list[tuple[Blocks, int]]
+    critical: tuple[int, ...]
+    expected_critical: int | None
+    tested: int
+    kept: tuple[int, ...]
+
+
+class _Kept(NamedTuple):
+    """Prefixes, in their order, whether each has ended, and the weight of each."""
+
+    prefixes: Integers
+    ended: Mask
+    weights: Array
+
+
+def search(
+    design: OpenDomain, reports: Sequence[LevelReports], alpha: float, *, above: float, expected: Integers | None
+) -> Search:
+    """Find the values with a share above a limit, naming any falsely with probability at most alpha.
+
+    Parameters
+    ----------
+    design : OpenDomain
+        What the reports went through.
+    reports : sequence of LevelReports
+        Those of each level.
+    alpha : float
+        The probability of naming any value falsely.
+    above : float
+        The share that a value must exceed.
+    expected : array of shape (values, levels), optional
+        Blocks of distinct values that are tested in any case.
+    """
+    kept = _Kept(NO_PREFIX, np.zeros(1, dtype=bool), np.ones(1))
+    critical, numbers = [], []
+    for level in range(design.levels - 1):
+        kept, least = _extended(design, level, reports[level], kept)
+        critical.append(least)
+        numbers.append(len(kept.prefixes))
+    other = design.values.other_blocks()
+    if other is not None and expected is None and design.levels > 1:
+        kept = _with_other(kept, other[:-1])
+    rate = design.q + design.gain * above
+    budget = alpha if expected is None else alpha / 2
+    tested = _Tested(design, reports[-1], rate)
+    tested.search(kept, budget, alpha)
+    if expected is not None:
+        tested.expect(expected, budget, alpha)
+    # A value whose prefix is not among the kept ones would add the weight of another.
+    new = 1.0 if design.levels == 1 else 1 / (kept.weights.sum() + 1)
+    follow = len(design.values.continuations(design.levels - 1))
+    last = critical_count(len(reports[-1]), rate, budget * new / follow)
+    return Search(
+        sorted(tested.hits.values(), key=lambda hit: (-hit.count, hit.blocks)),
+        tested.best(),
+        (*critical, last),
+        tested.expected_critical,
+        tested.number,
+        tuple(numbers),
+    )
+
+
+def _extended(design: OpenDomain, level: int, reports: LevelReports, kept: _Kept) -> tuple[_Kept, int]:
+    """Keep the extensions, by the block of this level, whose counts rise above noise; and give the least such count."""
+    values, n = design.values, len(reports)
+    follow, only_end = values.continuations(level), np.zeros(1, dtype=np.int64)
+    total = int(len(follow) * (~kept.ended).sum() + kept.ended.sum())
+    least = critical_count(n, design.q, min(FALSE_PREFIXES / max(total, 1), 0.5))
+    rows, counts = [NO_PREFIX[:0].reshape(0, level + 1)], [np.zeros(0, dtype=np.int64)]
+    counted = slice(None if least <= n else 0)  # none where not even all reports would be enough
+    supports = ExtensionCounter(design, reports).supports(kept.prefixes[counted].tolist())
+    for prefix, ended, support in zip(kept.prefixes[counted], kept.ended[counted], supports, strict=True):
+        possible = only_end if ended else follow
+        of_these = support[possible]
+        good = np.flatnonzero(of_these >= least)
+        good = good[np.argsort(-of_these[good], kind="stable")[:MOST_PREFIXES]]
+        rows.append(np.column_stack([np.tile(prefix, (len(good), 1)), possible[good]]))
+        counts.append(of_these[good])
+    every, number = np.concatenate(rows), np.concatenate(counts)
+    best = np.argsort(-number, kind="stable")[:MOST_PREFIXES]
+    best = best[np.lexsort(every[best].T[::-1])]  # in their order, so that neighbours share blocks
+    noise = total * at_least(number[best], n, design.q)
+    prefixes = every[best]
+    return _Kept(prefixes, values.ended(level, prefixes[:, -1]), 1 / np.maximum(1, noise)), least
+
+
+def _with_other(kept: _Kept, other: Integers) -> _Kept:
+    """Add the prefix of what cannot be written, unless it was kept: it is tested in any case."""
+    if (kept.prefixes == other).all(axis=1).any():
+        return kept
+    return _Kept(np.vstack([kept.prefixes, other]), np.append(kept.ended, True), np.append(kept.weights, 1.0))
+
+
+class _Tested:
+    """The values of the last level that were tested."""
+
+    def __init__(self, design: OpenDomain, reports: LevelReports, rate: float) -> None:
+        self.design, self.reports, self.rate = design, reports, rate
+        self.hits: dict[Blocks, Hit] = {}
+        self.number = 0
+        self.expected_critical: int | None = None
+        self._others: dict[Blocks, int] = {}
+        self._least: dict[Blocks, tuple[int, float]] = {}  # of each prefix: the critical count, and the part of alpha
+
+    def search(self, kept: _Kept, budget: float, alpha: float) -> None:
+        """Test all extensions of the kept prefixes."""
+        last, n = self.design.levels - 1, len(self.reports)
+        if not len(kept.prefixes) or not n:
+            return
+        follow, only_end = self.design.values.continuations(last), np.zeros(1, dtype=np.int64)
+        shares = budget * kept.weights / kept.weights.sum() / np.where(kept.ended, 1, len(follow))
+        least = zip(shares.tolist(), critical_counts(n, self.rate, shares).tolist(), strict=True)
+        supports = ExtensionCounter(self.design, self.reports).supports(kept.prefixes.tolist())
+        for prefix, ended, (share, critical), support in zip(
+            kept.prefixes.tolist(), kept.ended, least, supports, strict=True
+        ):
+            possible = only_end if ended else follow
+            counts = support[possible]
+            self.number += len(possible)
+            self._least[tuple(prefix)] = critical, share / alpha
+            for place in np.flatnonzero(counts >= critical).tolist():
+                self._add((*prefix, int(possible[place])), int(counts[place]), critical, share / alpha)
+            best = np.argpartition(-counts, min(CANDIDATES_LISTED, len(counts)) - 1)[:CANDIDATES_LISTED]
+            missed = best[counts[best] < critical].tolist()
+            self._list([((*prefix, int(possible[place])), int(counts[place])) for place in missed])
+
+    def expect(self, expected: Integers, budget: float, alpha: float) -> None:
+        """Test the values of a list."""
+        share = budget / len(expected)
+        self.expected_critical = critical_count(len(self.reports), self.rate, share)
+        self.number += len(expected)
+        counts = support_of_listed(self.design, self.reports, expected)
+        for row, count in zip(expected.tolist(), counts.tolist(), strict=True):
+            # Found by either test: selected for reaching the smaller of the two critical counts.
+            critical, part = self._least.get(tuple(row[:-1]), (len(self.reports) + 1, 0.0))
+            if self.expected_critical <= critical:
+                critical, part = self.expected_critical, share / alpha
+            if count >= critical:
+                self._add(tuple(row), count, critical, part)
+            else:
+                self._list([(tuple(row), count)])
+
+    def _add(self, blocks: Blocks, count: int, critical: int, part: float) -> None:
+        if self.design.values.decoded(blocks) is not None:  # what no text can be is not named
+            self.hits[blocks] = Hit(blocks, count, critical, part)
+
+    def _list(self, pairs: list[tuple[Blocks, int]]) -> None:
+        self._others.update(pairs)
+        if len(self._others) > 64 * CANDIDATES_LISTED:
+            self._others = dict(sorted(self._others.items(), key=lambda pair: -pair[1])[: 8 * CANDIDATES_LISTED])
+
+    def best(self) -> list[tuple[Blocks, int]]:
+        """Give the values with the largest counts that were not found."""
+        pairs = sorted(self._others.items(), key=lambda pair: (-pair[1], pair[0]))
+        readable = ((blocks, count) for blocks, count in pairs if blocks not in self.hits)
+        return [pair for pair in readable if self.design.values.decoded(pair[0]) is not None][:CANDIDATES_LISTED]

@@ -1,0 +1,222 @@
+"""What `discover` says, at every door, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import warner
+from warner import Discovery, OpenDomain, OpenTally, discover
+from warner.inference.binomial import at_least, binomial_limits
+
+WORDS = OpenDomain(epsilon=4, letters="a-z()", length=8, step=3)
+SHARES = {"the": 0.3, "(other)": 0.2, "of": 0.15, "Größe": 0.1, "rare": 0.012}
+
+
+@cache
+def survey(seed: int = 1, n: int = 20_000) -> OpenTally:
+    """Draw reports of people of whom some hold a text that looks like other, and some one that cannot be written."""
+    rng = np.random.default_rng(seed)
+    letters = np.array(list("abcdefghij"))
+    everybody = ["".join(word) for word in letters[rng.integers(10, size=(n, 8))]]
+    held = rng.choice(len(SHARES) + 1, p=[*SHARES.values(), 1 - sum(SHARES.values())], size=n)
+    words = [[*SHARES, own][place] for place, own in zip(held.tolist(), everybody, strict=True)]
+    return OpenTally.of_rows(WORDS, WORDS.draw(WORDS.values.encoded(words).blocks, rng.bytes))
+
+
+@cache
+def found() -> Discovery:
+    return discover(survey())
+
+
+def test_frequent_values_are_found_with_their_shares() -> None:
+    table = found().table()
+    assert list(table) == ["value", "other", "support", "share", "low", "high", "p", "adjusted"]
+    assert set(zip(table["value"].tolist(), table["other"].tolist(), strict=True)) == {
+        ("the", False),
+        ("(other)", False),
+        ("of", False),
+        ("(other)", True),
+    }
+    truth = {("the", False): 0.3, ("(other)", False): 0.2, ("of", False): 0.15, ("(other)", True): 0.1}
+    for value, other, low, high in zip(
+        *(table[name].tolist() for name in ("value", "other", "low", "high")), strict=True
+    ):
+        assert low <= truth[value, other] <= high
+    assert (np.diff(table["support"]) <= 0).all()
+
+
+def test_numbers_are_those_of_the_last_level() -> None:
+    (part,) = found().findings
+    n = int(survey().level_sizes[-1])
+    assert_allclose(part.p, at_least(part.support, n, WORDS.q), rtol=1e-12)
+    assert (part.adjusted >= part.p).all()
+    assert (part.adjusted <= 0.05).all()
+    assert (part.support >= part.critical).all()
+    # Far above the critical count, the upper limit is the usual one, and nearly the lower.
+    low, high = binomial_limits(part.support, n, 0.025)
+    assert_allclose(part.high, (high - WORDS.q) / WORDS.gain, atol=1e-9)
+    assert_allclose(part.low[0], (low[0] - WORDS.q) / WORDS.gain, atol=1e-9)
+
+
+def test_a_text_that_looks_like_other_is_told_apart_at_every_door() -> None:
+    text = found().text()
+    assert "\n(other)  " in text
+    assert "\n'(other)'" in text
+    rows = found().to_dict()["values"]
+    assert [row["other"] for row in rows if row["value"] == "(other)"] in ([True, False], [False, True])
+
+
+def test_the_text_says_what_it_rests_on() -> None:
+    text = found().text()
+    assert "Values that somebody holds, found among" in text
+    assert "the probability of naming any falsely is at most 5 %" in text
+    assert "hold given that the value was found" in text
+    assert f"a share of {100 * found().smallest_share:.2f} % would be found with a probability of 80 %" in text
+    assert f"if fewer than {100 * found().lower_bound:.2f} % hold it" in text
+    assert "of fake reports can move a share by" in text
+    assert repr(found()) == text
+
+
+def test_json_has_the_same_names_and_numbers() -> None:
+    document = json.loads(found().to_json())
+    assert document["format"] == "warner discovery"
+    assert set(document["values"][0]) == {"value", "other", "support", "share", "low", "high", "p", "adjusted"}
+    assert [row["share"] for row in document["values"]] == found().table()["share"].tolist()
+    assert document["smallest_share"] == found().smallest_share
+    assert document["lower_bound"] == found().lower_bound < document["smallest_share"]
+    assert document["reports"] == 20_000
+    assert {"value", "support", "share"} == set(document["candidates"][0])
+
+
+def test_candidates_were_not_found_and_are_no_result() -> None:
+    named = {(value, int(count)) for value, count, _ in found().candidates}
+    assert not named & set(zip(found().values, found().findings[0].support.tolist(), strict=True))
+    assert len(found().candidates) == 32
+
+
+def test_tables_for_papers_have_every_value() -> None:
+    printed = found().to_markdown()
+    assert printed.count("(other)") == 2
+    assert "95 % interval" in printed
+
+
+def test_an_expected_list_finds_smaller_shares() -> None:
+    expected = ["Rare", "the", "never", "rare"]
+    listed = discover(survey(), expected=expected)
+    assert listed.expected == ("never", "rare", "the")
+    assert "rare" in listed.values
+    assert "rare" not in found().values
+    assert "never" not in listed.values
+    (part,) = listed.findings
+    assert part.smallest_expected is not None
+    assert part.smallest_expected < part.smallest_share
+    assert listed.lower_bound is None
+    assert listed.to_dict()["lower_bound"] is None
+    assert "of the 3 expected values, a share of" in listed.text()
+    assert "no protocol" not in listed.text()
+    assert (part.other & (part.support > 0)).any()  # other is in the list, too
+
+
+def test_values_must_exceed_the_limit_that_is_asked_for() -> None:
+    frequent = discover(survey(), above=0.14)
+    assert set(frequent.values) == {"the", "(other)"}
+    assert not frequent.findings[0].other.any()
+    assert "Values that more than 14.00 % hold" in frequent.text()
+    assert (frequent.findings[0].p >= found().findings[0].p[: len(frequent.values)]).all()
+
+
+def test_groups_are_searched_each_on_its_own() -> None:
+    parts = [survey(), survey(2, 5000)]
+    rows = np.concatenate([part.rows[0] for part in parts])
+    place = np.repeat([0, 1], [20_000, 5000])
+    tally = OpenTally.of_rows(WORDS, rows, place, by=("city",), groups=(("A",), ("B",)), missing=np.zeros(2, dtype=int))
+    both = discover(tally)
+    assert both.findings[0].values == found().values
+    assert_array_equal(both.findings[0].high, found().findings[0].high)
+    assert both.smallest_share.shape == (2,)
+    assert both.smallest_share[0] < both.smallest_share[1]
+    table = both.table()
+    assert next(iter(table)) == "city"
+    assert table["city"].tolist() == ["A"] * len(both.findings[0].values) + ["B"] * len(both.findings[1].values)
+    assert "at most 5 % in each group" in both.text()
+    together = discover(tally, simultaneous=True)
+    assert "at most 5 %, in all groups together" in together.text()
+    assert (together.findings[0].critical >= both.findings[0].critical).all()
+    assert len(together.to_dict()["smallest_share"]) == 2
+
+
+def test_a_group_that_is_too_small_finds_nothing() -> None:
+    rows, _ = survey().rows
+    tally = OpenTally.of_rows(WORDS, rows[:3], np.zeros(3, dtype=int), by=("x",), groups=((1,), (2,)))
+    nothing = discover(tally)
+    assert nothing.values == [(), ()]
+    assert np.isinf(nothing.smallest_share).all()
+    assert "none rises above the noise" in nothing.text()
+    assert "not even a share of 100 %" in nothing.text()
+    assert nothing.to_dict()["values"] == []
+    assert nothing.to_dict()["smallest_share"] == [None, None]
+    assert nothing.to_frame("pandas").empty
+
+
+def test_order_and_merging_change_nothing() -> None:
+    rows, _ = survey().rows
+    halves = [OpenTally.of_rows(WORDS, rows[start::2][::-1]) for start in (0, 1)]
+    assert discover(halves[0] + halves[1]).to_json() == found().to_json()
+
+
+def test_renaming_letters_renames_what_is_found() -> None:
+    # With the alphabet in another order, codes differ, and the same people hold other blocks: the same is found.
+    other = OpenDomain(epsilon=4, letters="zyxwvutsrqponmlkjihgfedcba()", length=8, step=3)
+    rng = np.random.default_rng(5)
+    words = np.where(rng.random(20_000) < 0.3, "the", "of").astype(object)
+    made = OpenTally.of_rows(other, other.draw(other.values.encoded(words).blocks, rng.bytes))
+    assert set(discover(made).values) == {"the", "of"}
+
+
+def test_whole_numbers_are_found_as_numbers() -> None:
+    design = OpenDomain(epsilon=3, bits=48, step=16)
+    rng = np.random.default_rng(6)
+    people = np.where(rng.random(20_000) < 0.25, 123_456_789_012, rng.integers(2**48, size=20_000))
+    tally = warner.tally(design.draw(design.values.encoded(people).blocks, rng.bytes), design, codes=True)
+    table = discover(tally).table()
+    assert table["value"].tolist() == [123_456_789_012]
+    assert "other" not in table
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"level": 1.0}, ValueError, "level must be between"),
+        ({"above": 1.0}, ValueError, "above must be a share"),
+        ({"above": -0.1}, ValueError, "above must be a share"),
+        ({"power": 0}, ValueError, "power must be"),
+        ({"expected": "the"}, TypeError, "expected must be a list"),
+        ({"expected": []}, ValueError, "at least one value"),
+        ({"expected": ["the", "far too long"]}, ValueError, "but got 'far too long'"),
+        ({"expected": ["the", "  "]}, ValueError, "but got '  '"),
+    ],
+)
+def test_what_cannot_be_is_one_clear_line(options: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message) as refused:
+        discover(survey(), **options)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_level_without_reports_is_named() -> None:
+    rows, _ = survey().rows
+    with pytest.raises(ValueError, match=r"level 1 has none of its 10; collect more"):
+        discover(OpenTally.of_rows(WORDS, rows[rows[:, 0] == 2][:10]))
+
+
+def test_other_tallies_are_refused_with_the_remedy() -> None:
+    coin = warner.RandomizedResponse(2, epsilon=1)
+    with pytest.raises(TypeError, match=r"warner\.estimate"):
+        discover(warner.Tally(coin, [1, 2]))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"warner\.discover finds their frequent values"):
+        warner.estimate(survey())  # type: ignore[arg-type]

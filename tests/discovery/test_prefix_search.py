@@ -1,0 +1,156 @@
+"""The search: false names by enumeration of all reports, kept prefixes, and simulated surveys."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from warner import OpenDomain, OpenTally, discover
+from warner.designs.open.open_domain import OpenDomain as Design
+from warner.designs.open.support_counts import LevelReports
+from warner.designs.open.values import WholeNumbers
+from warner.discovery import prefix_search
+from warner.discovery.detectable_shares import critical_counts, planned_share
+from warner.discovery.prefix_search import search
+from warner.inference.binomial import at_least
+
+
+def false_names(design: OpenDomain, people: int, alpha: float, above: float = 0.0) -> float:
+    """Give the probability that any value is found that nobody holds, if all hold 0: summed over all reports.
+
+    People who hold the same value are alike, so that only how many make each report counts.
+    """
+    g, points = design.field, design.report_form.points[0]
+    reports = np.array(list(itertools.product(range(points), range(g))))
+    a, b = design.odds
+    # The hash of 0 is 0, whatever the direction is.
+    chances = np.array([(a if s == 0 else b) / (a + (g - 1) * b) / points for _, s in reports.tolist()])
+    total = 0.0
+    for bars in itertools.combinations(range(people + len(reports) - 1), len(reports) - 1):
+        numbers = np.diff([-1, *bars, people + len(reports) - 1]) - 1
+        made = np.repeat(reports, numbers, axis=0)
+        found = search(design, [LevelReports(made[:, :1], made[:, 1])], alpha, above=above, expected=None)
+        if any(hit.blocks != (0,) for hit in found.hits):
+            log = math.lgamma(people + 1) - sum(math.lgamma(number + 1) for number in numbers)
+            total += math.exp(log + float(numbers @ np.log(chances)))
+    return total
+
+
+# Three values that nobody holds, 12 reports each: p = 3/4 and q = 1/2.
+SMALL = Design._of(WholeNumbers((2,)), (3, 1), 2, (1,))
+
+
+def test_false_names_are_as_rare_as_they_are_promised_to_be() -> None:
+    # P(Bin(5, 1/2) >= 5) = 1/32; with alpha = 1/8 each of four values has exactly that.
+    rate = false_names(SMALL, 5, 1 / 8)
+    assert 1 / 32 <= rate <= 1 / 8
+    assert false_names(SMALL, 5, 1 / 9) == 0  # no count is large enough
+
+
+def test_a_critical_count_that_is_one_too_small_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prefix_search, "critical_counts", lambda *given: critical_counts(*given) - 1)
+    assert false_names(SMALL, 5, 1 / 8) > 1 / 8
+
+
+def drawn(design: OpenDomain, people: np.ndarray[Any, Any], rng: np.random.Generator) -> OpenTally:
+    return OpenTally.of_rows(design, design.draw(design.values.encoded(people).blocks, rng.bytes))
+
+
+def populations(kind: str, n: int, rng: np.random.Generator) -> np.ndarray[Any, Any]:
+    """Draw what people hold of 2^16 values: uniform ones, two crowded prefixes, or 200 values by Zipf's law."""
+    if kind == "uniform":
+        return rng.integers(2**16, size=n)
+    if kind == "crowded":
+        return rng.choice([3, 200], size=n) * 256 + rng.integers(128, size=n)
+    weights = 1 / np.arange(1, 201) ** 1.1
+    return rng.permutation(2**16)[:200][rng.choice(200, p=weights / weights.sum(), size=n)]
+
+
+def surveys_with_false_names(kind: str, surveys: int, seed: int) -> int:
+    design, rng = OpenDomain(epsilon=1, bits=16, step=8), np.random.default_rng(seed)
+    wrong = 0
+    for _ in range(surveys):
+        people = populations(kind, 4000, rng)
+        found = discover(drawn(design, people, rng)).values
+        wrong += bool(set(found) - set(people.tolist()))
+    return wrong
+
+
+@pytest.mark.parametrize("kind", ["uniform", "crowded", "zipf"])
+def test_surveys_rarely_name_what_nobody_holds(kind: str) -> None:
+    # At most 5 % of 25 surveys: 9 or more have probability P(Bin(25, 0.05) >= 9) < 1e-5.
+    assert surveys_with_false_names(kind, 25, 11) < 9
+    assert at_least(9, 25, 0.05) < 1e-5
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["uniform", "crowded", "zipf"])
+def test_3000_surveys_rarely_name_what_nobody_holds(kind: str) -> None:
+    # At most 5 %: 190 or more of 3,000 have probability below 1e-3; uniform values use up nearly all of it.
+    assert at_least(190, 3000, 0.05) < 1e-3
+    wrong = surveys_with_false_names(kind, 3000, 12)
+    assert wrong < 190
+    assert wrong > 30 or kind != "uniform"
+
+
+def test_a_value_with_the_planned_share_is_found_as_often_as_planned() -> None:
+    design, rng, n = OpenDomain(epsilon=2, bits=16, step=8), np.random.default_rng(7), 5000
+    share = planned_share(design, n)
+    found = 0
+    for _ in range(40):
+        people = rng.integers(2**16, size=n)
+        people[rng.random(n) < share] = 12345
+        found += 12345 in discover(drawn(design, people, rng)).values
+    # The plan is for 16 held prefixes, and here there is one: at least 32, less four standard errors of 2.5.
+    assert found >= 32 - 10
+
+
+@pytest.mark.long
+def test_intervals_of_found_values_cover_in_simulated_surveys() -> None:
+    design, rng, n = OpenDomain(epsilon=1, bits=16, step=8), np.random.default_rng(8), 20_000
+    least = planned_share(design, n)
+    values, shares = [11, 2_000, 30_000, 44_000, 61_000], np.array([0.6, 0.8, 1.0, 1.2, 1.6]) * least
+    shown = covered = 0
+    for _ in range(400):
+        people = rng.integers(2**16, size=n)
+        drawn_values = rng.choice(6, p=[*shares, 1 - shares.sum()], size=n)
+        people = np.where(drawn_values < 5, np.array([*values, 0])[drawn_values], people)
+        (found,) = discover(drawn(design, people, rng)).findings
+        for value, low, high in zip(found.values, found.low, found.high, strict=True):
+            share = dict(zip(values, shares, strict=True)).get(int(value), 0.0)
+            shown, covered = shown + 1, covered + (low <= share + 2**-16 and share <= high)
+    # At least 95 %, within four binomial standard errors.
+    assert covered / shown >= 0.95 - 4 * math.sqrt(0.95 * 0.05 / shown)
+
+
+def test_what_is_kept_depends_on_the_other_levels_alone() -> None:
+    design, rng = OpenDomain(epsilon=2, bits=24, step=8), np.random.default_rng(4)
+    people = np.where(rng.random(20_000) < 0.3, 0xABCDEF, rng.integers(2**24, size=20_000))
+    levels = list(drawn(design, people, rng).levels)
+    first = search(design, levels, 0.05, above=0.0, expected=None)
+    assert 0xAB in {hit.blocks[0] for hit in first.hits}
+    few = LevelReports(levels[-1].directions[:100], levels[-1].values[:100])
+    second = search(design, [*levels[:-1], few], 0.05, above=0.0, expected=None)
+    assert (first.kept, first.critical[:-1], first.tested) == (second.kept, second.critical[:-1], second.tested)
+
+
+def test_the_parts_of_the_error_sum_to_no_more_than_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Every candidate is made a hit, so that its part of the error is told.
+    monkeypatch.setattr(prefix_search._Tested, "_list", lambda self, pairs: None)
+    design, rng = OpenDomain(epsilon=2, letters="abc", length=4, step=2), np.random.default_rng(4)
+    people = rng.choice(["a", "ab", "abca", "x"], size=3000).tolist()
+    levels = drawn(design, np.array(people, dtype=object), rng).levels
+    monkeypatch.setattr(prefix_search, "critical_counts", lambda n, rate, alphas: np.zeros(len(alphas), dtype=int))
+    expected = design.values.encoded(["ab", "cc"]).blocks
+    for given in (None, expected):
+        result = search(design, levels, 0.05, above=0.0, expected=given)
+        total = sum(hit.part for hit in result.hits)
+        if given is None:
+            assert len(result.hits) == result.tested
+            assert total == pytest.approx(1, rel=1e-12)
+        else:
+            assert 0.5 - 1e-12 <= total <= 1 + 1e-12
