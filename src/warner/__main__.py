@@ -28,7 +28,6 @@ INTERRUPTED_QUERY = "Query interrupted"  # what DuckDB makes of Ctrl-C, as a Run
 KEYWORD = re.compile(r'\b([a-z]+)=(?:"([\w,-]+)"|\((\d+), (\d+)\)|(?=;|$))')  # unknown="drop", odds=(1, 0), by=
 ARGUMENT = re.compile(r"^([a-z_]+)(?= must\b)|\bhalf_width\b")  # what an error is about
 OTHER_NAMES = {"count": "commonest"}  # of arguments whose option is called otherwise
-SHORT_MESSAGE = 100  # characters, which hold no long value
 SHORT = {"-c": "--column", "-d": "--design", "-q": "--question", "-o": "--output"}
 
 
@@ -167,20 +166,6 @@ def in_shell_words(message: str, words: Sequence[str] = ()) -> str:
     return ARGUMENT.sub(argument, KEYWORD.sub(option, message))
 
 
-def _escaped(message: str) -> str:
-    """Show control characters, such as those in the name of a file, instead of sending them to a terminal."""
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in message)
-
-
-def _bounded(message: str) -> str:
-    """Cut long values that a message repeats; what is short needs no module to be loaded."""
-    if len(message) <= SHORT_MESSAGE:
-        return message
-    from warner.words import bounded
-
-    return bounded(message)
-
-
 def _say(error: Exception) -> None:
     """Show a wrong option as Click words it; no command at all is a request for help, and an abort is Ctrl-C."""
     if type(error).__name__ == "Abort":
@@ -194,7 +179,10 @@ def _say(error: Exception) -> None:
 
 def _fail(message: str, code: int = 2) -> None:
     if sys.stderr is not None:
-        sys.stderr.write(f"warner: {_bounded(_escaped(message))}\n")
+        from warner.words import bounded, printable
+
+        said = bounded(printable(message, keep="\n"))
+        sys.stderr.write(f"warner: {said}\n")
     sys.exit(code)
 
 

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, and JSON that says what it is."""
+"""Files that are there whole or not at all, a lock that one process holds at a time, and JSON that says what it is."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import json
 import os
 import re
 import secrets
+import sys
+import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, TypeVar
@@ -16,11 +18,13 @@ from warner.words import enumerated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
+    from types import TracebackType
 
 Value = TypeVar("Value")
 Document: TypeAlias = dict[str, Any]  # what JSON can hold
 # What a terminal may obey and JSON does not escape: delete, C1 controls, and marks of direction and of lines
 OBEYED = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+LOCK_POLL_SECONDS = 0.01  # between two looks at a lock that somebody else holds
 HEAD_BYTES = 2**16  # of a file in which the name of its format is looked for
 
 
@@ -59,6 +63,66 @@ def resolved(path: str | os.PathLike[str]) -> Path:
     if file is None or file.is_symlink():  # since then, the link itself is given
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
     return file
+
+
+class FileLock:
+    """A lock on a file of its own, beside the file that it is for; it ends with the process, however that ends.
+
+    It is not taken on the file itself: that may be replaced while the lock is held, and to close any handle of a
+    database would let go of SQLite's own locks.
+
+    Parameters
+    ----------
+    path : Path
+        The file that only one process may change at a time; it need not be there yet.
+    wait : bool
+        Whether to wait for whoever holds the lock; or else to raise `BlockingIOError` at once.
+    """
+
+    def __init__(self, path: Path, *, wait: bool = False) -> None:
+        self.path = path.with_name(f"{path.name}-lock")
+        while True:
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+            held = not _locked(self._file)
+            with suppress(FileNotFoundError):
+                if not held and os.path.samestat(os.fstat(self._file), self.path.stat()):
+                    return
+            os.close(self._file)  # whoever held it removed the file in between: that lock would keep out nobody
+            if held and not wait:
+                raise BlockingIOError(f"another process holds {path}")
+            time.sleep(LOCK_POLL_SECONDS * held)
+
+    def release(self) -> None:
+        """Let go of the lock, and remove its file."""
+        if sys.platform != "win32":  # where nobody can remove a file that is open
+            with suppress(FileNotFoundError):  # somebody else removed it, and may have a new one
+                if os.path.samestat(os.fstat(self._file), self.path.stat()):
+                    self.path.unlink()  # while the lock is held, so that it is still ours
+        os.close(self._file)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.release()
+
+
+def _locked(file: int) -> bool:
+    """Lock an open file, unless another process has; on Windows its first byte, which need not exist."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):  # the second on Windows
+        return False
+    return True
 
 
 class QuotedLines:
@@ -125,15 +189,15 @@ def loaded(path: str | os.PathLike[str], parse: Callable[[str], Value]) -> Value
 def document(fields: Document) -> str:
     """Write JSON with a line for each field: these files are read by people, too."""
     body = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in fields.items())
-    return legible(f"{{\n{body}\n}}")
+    return json_escaped(f"{{\n{body}\n}}")
 
 
-def legible(text: str) -> str:
+def json_escaped(text: str) -> str:
     r"""Escape what a terminal would obey in JSON, which escapes only the first 32 characters by itself.
 
     The same JSON to every reader: outside of texts it holds nothing of the kind.
 
-    >>> print(legible(json.dumps("naïve \x9b31m \u202e", ensure_ascii=False)))
+    >>> print(json_escaped(json.dumps("naïve \x9b31m \u202e", ensure_ascii=False)))
     "naïve \u009b31m \u202e"
     """
     return OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from warner.arrays import objects
-from warner.documents import csv_writer, legible
+from warner.documents import csv_writer, json_escaped
 from warner.typesetting import Printed, html, latex, like_formula, markdown, printed
 from warner.words import counted, quoted
 
@@ -74,7 +74,7 @@ class Result(ABC):
 
 def as_json(fields: Document) -> str:
     """Write what `to_dict` gave."""
-    return legible(json.dumps(fields, ensure_ascii=False, indent=1))
+    return json_escaped(json.dumps(fields, ensure_ascii=False, indent=1))
 
 
 def as_csv(table: dict[str, Counts]) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from decimal import ROUND_CEILING, Context
 from numbers import Integral
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
     from warner.arrays import Counts, PerGroup
 
@@ -78,6 +77,8 @@ def p_value(value: float) -> str:
 
 def rounded_up(value: float, digits: int) -> str:
     """Write a number in so many significant digits, never less than it is."""
+    from decimal import ROUND_CEILING, Context
+
     up = Context(prec=digits, rounding=ROUND_CEILING).create_decimal_from_float(value).normalize()
     return f"{up:f}" if up.adjusted() >= -digits else f"{up:e}"
 
@@ -98,9 +99,13 @@ def not_installed(need: str, extra: str) -> str:
     return f"{need}, which is not installed; install it, or warner with its extra [{extra}]"
 
 
-def printable(text: str) -> str:
-    """Show control characters as escapes: they could play tricks with a terminal."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+def printable(text: str, keep: Container[str] = "") -> str:
+    r"""Show characters that cannot be printed as escapes, since they could play tricks with a terminal; some are kept.
+
+    >>> printable("one\ntwo\x1b[0m"), printable("one\ntwo\x1b[0m", keep="\n")
+    ('one\\ntwo\\x1b[0m', 'one\ntwo\\x1b[0m')
+    """
+    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
 
 
 def shortened(text: str, width: int = 40) -> str:

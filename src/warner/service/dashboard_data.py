@@ -26,7 +26,7 @@ from warner.inference.two_answers import mirrored
 from warner.output.pages import INTERVAL_METHODS
 from warner.results import plain
 from warner.service.expected_precision import PROSPECT_LEVEL, anytime, doubts, needed, prospects, unkept
-from warner.words import level_text, percent
+from warner.words import level_text, percent, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,18 +83,21 @@ def reading(collected: Collected) -> Document:
     }
 
 
+class _ShownByBrowsers:
+    """All characters that hide nothing: not control characters, but for ends of lines, nor those that turn a text."""
+
+    def __contains__(self, character: object) -> bool:
+        hidden = character in DIRECTION_OVERRIDES or unicodedata.category(str(character)) == "Cc"
+        return character in {"\n", "\t"} or not hidden
+
+
 def legible(text: str) -> str:
     r"""Show control characters and overrides of the direction of a text as escapes: nothing in it is to be hidden.
 
     >>> legible("one\ntwo\x1b[0m")
     'one\ntwo\\x1b[0m'
     """
-    return "".join(
-        character.encode("unicode_escape").decode()
-        if character in DIRECTION_OVERRIDES or (unicodedata.category(character) == "Cc" and character not in "\n\t")
-        else character
-        for character in text
-    )
+    return printable(text, keep=_ShownByBrowsers())
 
 
 def _shown_epsilon(epsilon: str) -> str:

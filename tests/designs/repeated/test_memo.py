@@ -6,6 +6,8 @@ import hashlib
 import json
 import stat
 import struct
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -274,6 +276,48 @@ def test_several_at_once_draw_one_response(tmp_path: Path) -> None:
 
         with ThreadPoolExecutor(8) as pool:
             assert len(set(pool.map(report, range(8)))) == 1
+
+
+# Four of these draw for the same answers at once, each as soon as the other ones are there.
+REPORTING = """if True:
+    import sys
+    from pathlib import Path
+    from warner import load_design
+    from warner.designs import Memo
+    folder, me = Path(sys.argv[1]), sys.argv[2]
+    design = load_design(folder / "design.json")
+    memo = Memo.load(folder / "memo.json", design)
+    (folder / f"{me}.ready").touch()
+    while len(list(folder.glob("*.ready"))) < 4:
+        pass
+    print([design.report(answer, memo) for answer in range(40)])
+"""
+
+
+def test_several_processes_draw_one_response(tmp_path: Path) -> None:
+    design = bare(10**6, (2, 1))
+    design.save(tmp_path / "design.json")
+    memo = Memo.create(tmp_path / "memo.json", design)
+    commands = [[sys.executable, "-c", REPORTING, str(tmp_path), str(number)] for number in range(4)]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for command in commands]
+    reported = {process.communicate(timeout=100)[0] for process in processes}
+    assert reported == {f"{[design.report(answer, memo) for answer in range(40)]}\n"}
+    assert memo.used() == 40
+
+
+def test_known_answers_are_reported_where_nothing_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memo = Memo.create(tmp_path / "memo.json", BARE)
+    before = BARE.report("once", memo)
+
+    def refused(*_: Any, **__: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(memos, "FileLock", refused)
+    assert BARE.report("once", memo) == before
+    with pytest.raises(PermissionError):
+        BARE.report("often", memo)
 
 
 def test_a_memo_is_made_once_and_must_be_there(tmp_path: Path) -> None:

@@ -15,9 +15,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import os
-import sys
 from abc import ABC, abstractmethod
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -27,13 +25,11 @@ import numpy as np
 
 from warner.designs.exact import double_not_below, log_ratio, shown_up
 from warner.designs.repeated.memoized import Memoized
-from warner.documents import checked, document, loaded, parsed, resolved, save_text
+from warner.documents import FileLock, checked, document, loaded, parsed, resolved, save_text
 from warner.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from warner.arrays import Counts, Integers, Label
+    from warner.arrays import Counts, Integers, Label, Mask
     from warner.designs.contract import Design
     from warner.designs.draws import RandomBytes
 
@@ -93,7 +89,7 @@ class Memo(ABC):
     def create(path: str | os.PathLike[str], design: Design) -> FileMemo:
         """Make the file of somebody who has not reported yet; only its owner may read it. There must be none."""
         memo = FileMemo(_memoized(design), Path(path))
-        with memo.alone():
+        with FileLock(resolved(path), wait=True):
             if Path(path).exists():
                 raise FileExistsError(f"{path} already exists; load it, because a new memo would spend epsilon again")
             function = memo.design.rounds.hashes(1, os.urandom)
@@ -202,19 +198,33 @@ class FileMemo(Memo):
 
     def remembered(self, answers: Integers) -> tuple[Counts, int]:
         """Look them up; what is new is drawn, and is in the file before anybody is told."""
-        rounds = self.design.rounds
-        with self.alone():
-            kept = self.read()
-            keys, place = np.unique(rounds.keyed(answers, np.full(answers.size, kept.function)), return_inverse=True)
-            digests = [_digest(kept.salt, key) for key in keys.tolist()]
-            new = np.array([digest not in kept.responses for digest in digests], dtype=bool)
-            if new.any():
-                drawn = rounds.form.written(rounds.permanent(keys[new], os.urandom)).tolist()
-                fresh = (digest for digest, is_new in zip(digests, new, strict=True) if is_new)
-                kept = kept._replace(responses=kept.responses | dict(zip(fresh, drawn, strict=True)))
-                self.write(kept)
-        written = [kept.responses[digest] for digest in digests]
-        return rounds.form.read(written).reports[place], kept.function
+        found = self._looked_up(answers)
+        if found.new.any():
+            with FileLock(resolved(self.path), wait=True):  # two processes would draw two responses to one key
+                found = self._looked_up(answers)  # again, since another one may have drawn in between
+                found = found._replace(kept=self._with_drawn(found))
+        written = [found.kept.responses[digest] for digest in found.digests]
+        return self.design.rounds.form.read(written).reports[found.place], found.kept.function
+
+    def _looked_up(self, answers: Integers) -> Found:
+        """Read the file, and find the memo keys of these answers in it."""
+        kept = self.read()
+        of_each = self.design.rounds.keyed(answers, np.full(answers.size, kept.function))
+        keys, place = np.unique(of_each, return_inverse=True)
+        digests = [_digest(kept.salt, key) for key in keys.tolist()]
+        new = np.array([digest not in kept.responses for digest in digests], dtype=bool)
+        return Found(kept, keys, digests, new, place)
+
+    def _with_drawn(self, found: Found) -> Kept:
+        """Draw a permanent response for each key that is new, and write the file."""
+        rounds, kept = self.design.rounds, found.kept
+        if not found.new.any():
+            return kept
+        drawn = rounds.form.written(rounds.permanent(found.keys[found.new], os.urandom)).tolist()
+        fresh = (digest for digest, is_new in zip(found.digests, found.new, strict=True) if is_new)
+        kept = kept._replace(responses=kept.responses | dict(zip(fresh, drawn, strict=True)))
+        self.write(kept)
+        return kept
 
     def used(self) -> int | None:
         """Give the number of responses in the file."""
@@ -256,21 +266,6 @@ class FileMemo(Memo):
             raise ValueError("this memo is damaged: salt, hash or permanent responses are not as they were written")
         return Kept(bytes.fromhex(salt), function, responses)
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Let one process at a time look up and add, where the system can: two would draw two responses to one key."""
-        if sys.platform == "win32":  # where a folder cannot be locked
-            yield
-            return
-        import fcntl
-
-        folder = os.open(resolved(self.path).parent, os.O_RDONLY)
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(folder)
-
 
 class Kept(NamedTuple):
     """What a memo file holds: the salt of its digests, the person's hash function, the permanent responses."""
@@ -278,6 +273,16 @@ class Kept(NamedTuple):
     salt: bytes
     function: int
     responses: dict[str, Label]
+
+
+class Found(NamedTuple):
+    """What a memo file holds, and the memo keys of some answers: their digests, which are new, and whose is which."""
+
+    kept: Kept
+    keys: Integers
+    digests: list[str]
+    new: Mask
+    place: Integers
 
 
 def _memoized(design: Design) -> Memoized:

@@ -6,7 +6,6 @@ Its files::
     sqlite     counts in one SQLite file, which shows no order
     postgres   counts in a schema of a PostgreSQL database, for several processes
     sessions   connections to PostgreSQL: what is asked of a server, and the lock that comes first
-    locks      a file that one process holds at a time
     new_files  new files, whole or not at all, never in the place of another
 """
 

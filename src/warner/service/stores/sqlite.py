@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from warner.designs.labels import LARGEST_JSON_INTEGER
-from warner.documents import resolved
+from warner.documents import FileLock, resolved
 from warner.service.stores.contract import (
     NONCES_KEPT,
     REVOKED_RECEIPT,
@@ -43,7 +43,6 @@ from warner.service.stores.contract import (
     step_due,
     today,
 )
-from warner.service.stores.locks import FileLock
 from warner.service.stores.new_files import fresh
 from warner.service.survey import survey_from_json
 
@@ -130,7 +129,7 @@ class SqliteStore(Store):
         try:
             lock = FileLock(path)
         except BlockingIOError:
-            raise
+            raise BlockingIOError(f"another process is collecting into {path}") from None
         except OSError as error:
             raise OSError(f"nothing can be written beside {place}: {error.strerror}; use another folder") from None
         try:
