@@ -22,7 +22,7 @@ from warner.designs.device import Device, revealed
 from warner.designs.facts import Ancillary, Bounds, ChannelOperator, Readout, Sums, Symmetry, added_up
 from warner.designs.forms import LabelForm
 from warner.designs.labels import refuse_rounded
-from warner.designs.matrices import pseudo_inverse
+from warner.designs.matrices import inverse
 
 if TYPE_CHECKING:
     import os
@@ -271,14 +271,9 @@ class Design(Device):
 
     @cached_property
     def _inverse(self) -> Array:
-        matrix = self._matrix
-        expected = matrix.mean(axis=0)
-        possible = expected > 0
-        scale = np.sqrt(expected[possible])
-        inverse = np.zeros(matrix.shape[::-1])
-        inverse[possible] = pseudo_inverse(matrix[:, possible] / scale) / scale[:, np.newaxis]
-        inverse.flags.writeable = False
-        return inverse
+        undoing = inverse(self._matrix)
+        undoing.flags.writeable = False
+        return undoing
 
     @cached_property
     def _identified(self) -> Mask:

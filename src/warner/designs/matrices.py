@@ -1,4 +1,4 @@
-"""Matrices of probabilities in whole numbers, as written or rounded from doubles; and their pseudo-inverse."""
+"""Matrices of probabilities in whole numbers, as written or rounded from doubles; and their weighted inverse."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 FLOAT_TOTAL = 2**52  # doubles in a matrix are rounded to so many parts of one
 ROWS_INVERTED_DIRECTLY = 128  # rows of a matrix from which singular values are worth avoiding
 DIRECT_INVERSE_TOLERANCE = 1e-10  # how nearly an inverse without singular values must undo a matrix
+
+MIXED_IN = 1e-3  # of equal shares, mixed into shares under which a possible report would never be made
 
 
 def whole_rows(matrix: Any, domain: Labels, columns: int) -> tuple[Counts, int]:
@@ -77,6 +79,45 @@ def _refuse_negative(label: str | int, value: float) -> NoReturn:
     )
 
 
+def inverse(matrix: Array, shares: Array | None = None) -> Array:
+    r"""Give the weighted least-squares inverse M of a channel C: of all with CM = I, the one that varies least.
+
+    With the expected shares of the reports :math:`\mu = C'\theta` on the diagonal of :math:`D^{-1}`,
+
+    .. math:: M = D C' (C D C')^{-1},
+
+    whose rows sum to one, since :math:`C D C' \theta = C D \mu = 1`. Where answers cannot be told apart, it is the
+    nearest that can be done.
+
+    Parameters
+    ----------
+    matrix : array of shape (k, reports)
+        The probability of each report after each answer.
+    shares : array of shape (k,), optional
+        About how common each answer is, all alike if not given. These only decide how much M varies.
+
+    Returns
+    -------
+    array of shape (reports, k)
+        The row of a report that no answer leads to is zero.
+
+    Examples
+    --------
+    >>> inverse(np.array([[0.75, 0.25], [0.25, 0.75]])).round(12)
+    array([[ 1.5, -0.5],
+           [-0.5,  1.5]])
+    """
+    possible = matrix.any(axis=0)
+    expected = matrix.mean(axis=0) if shares is None else shares @ matrix
+    if shares is not None and not expected[possible].all():
+        expected = ((1 - MIXED_IN) * shares + MIXED_IN / len(shares)) @ matrix
+    scale = np.sqrt(expected[possible])
+    result = np.zeros(matrix.shape[::-1])
+    # With S = D^(1/2): S (CS)^+ = S S C' (C S S C')^-1, without squaring the condition of C.
+    result[possible] = pseudo_inverse(matrix[:, possible] / scale) / scale[:, np.newaxis]
+    return result
+
+
 def pseudo_inverse(matrix: Array) -> Array:
     """Give the pseudo-inverse; of large matrices whose rows are independent without the singular values.
 
@@ -85,9 +126,9 @@ def pseudo_inverse(matrix: Array) -> Array:
     if len(matrix) > ROWS_INVERTED_DIRECTLY:
         try:
             square = matrix.shape[0] == matrix.shape[1]
-            inverse = np.linalg.inv(matrix) if square else np.linalg.solve(matrix @ matrix.T, matrix).T
-            if np.abs(matrix @ inverse - np.eye(len(matrix))).max() <= DIRECT_INVERSE_TOLERANCE:
-                return np.asarray(inverse)
+            direct = np.linalg.inv(matrix) if square else np.linalg.solve(matrix @ matrix.T, matrix).T
+            if np.abs(matrix @ direct - np.eye(len(matrix))).max() <= DIRECT_INVERSE_TOLERANCE:
+                return np.asarray(direct)
         except np.linalg.LinAlgError:
             pass
     return np.asarray(np.linalg.pinv(matrix), dtype=np.float64)

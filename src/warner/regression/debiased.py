@@ -20,14 +20,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.designs.contract import INVERSE_TOLERANCE
-from warner.designs.matrices import pseudo_inverse
+from warner.designs.matrices import inverse
 
 if TYPE_CHECKING:
     from warner.arrays import Array
     from warner.designs.facts import Symmetry
     from warner.regression.data import Observations
-
-MIXED_IN = 1e-3  # of equal shares, mixed into shares under which a possible report would never be made
 
 
 def debiasing(table: Array, shares: Array) -> Array | None:
@@ -52,14 +50,7 @@ def debiasing(table: Array, shares: Array) -> Array | None:
     array([[ 1.5, -0.5],
            [-0.5,  1.5]])
     """
-    possible = table.any(axis=0)
-    expected = shares @ table
-    if not expected[possible].all():
-        expected = ((1 - MIXED_IN) * shares + MIXED_IN / len(shares)) @ table
-    scale = np.sqrt(expected[possible])
-    matrix = np.zeros(table.shape[::-1])
-    # With S = D^(1/2): S (CS)^+ = S S C' (C S S C')^-1, without squaring the condition of C.
-    matrix[possible] = pseudo_inverse(table[:, possible] / scale) / scale[:, np.newaxis]
+    matrix = inverse(table, shares)
     return matrix if np.abs(table @ matrix - np.eye(len(table))).max() <= INVERSE_TOLERANCE else None
 
 
