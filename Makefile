@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 READY = .venv/.ready
 
-.PHONY: all demo collect test test-all test-collect test-spark docs bench mechanisms reproduce dist lint format clean
+.PHONY: all demo collect test test-all test-collect test-spark docs bench mechanisms reproduce dist lint style format clean
 all: test
 
 $(READY): pyproject.toml
@@ -50,11 +50,17 @@ demo: $(READY)
 	  --design dice=demo/dice.json --design direct=demo/direct.json --predict age=20,25 --plot demo/shares.png --against age
 	@echo; echo "Open demo/report.html in a browser; the picture alone is demo/picture.png"
 
-test: lint
-	$(BIN)/python -m pytest -n auto
+# Types are checked beside the tests, which now and then wait. Workers take neighbouring tests and steal from each other,
+# so that most modules are set up once. Bytecode is written whatever the environment says: tests start many processes.
+TYPES_AND_TESTS = $(BIN)/mypy > .venv/types.txt & types=$$!; \
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal $(1); tests=$$?; \
+	wait $$types; types=$$?; cat .venv/types.txt; exit $$((types + tests))
 
-test-all: lint
-	$(BIN)/python -m pytest -n auto -m 'long or not long'
+test: style
+	@$(call TYPES_AND_TESTS)
+
+test-all: style
+	@export HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-long}; $(call TYPES_AND_TESTS,-m 'long or not long')
 
 # Spark is large, and needs Java: it is installed for this target only. Elsewhere its tests are skipped, and say so.
 test-spark: $(READY)
@@ -101,9 +107,11 @@ dist: $(READY)
 	$(BIN)/python -m build --outdir dist
 	$(BIN)/python -m twine check --strict dist/*
 
-lint: $(READY)
+style: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+lint: style
 	$(BIN)/mypy
 
 format: $(READY)

@@ -49,6 +49,12 @@ def clopper_pearson(counts: Any, n: Any, design: Any, level: float) -> tuple[Any
     return share_interval(binomial(counts, n, design), (1 - level) / 2)
 
 
+def grouped(design: Any, counts: Any, n: Any = None) -> Tally:
+    """Tally many surveys at once, each of them a group, of n people if their counts do not tell."""
+    people = None if n is None else np.broadcast_to(n, len(counts))
+    return Tally(design, counts, n=people, by=("survey",), groups=tuple((place,) for place in range(len(counts))))
+
+
 def whole(design: Any, reports: Any, group: Any = None, **options: Any) -> Tally:
     """Tally reports in codes, and keep them."""
     groups = 1 if group is None else int(group.max()) + 1

@@ -16,6 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binom
 
 from cases import HALF, KUK
+from tables import grouped
 from warner import Channel, Product, RandomizedResponse, SubsetSelection, Tally, UnaryEncoding, estimate, pool
 from warner.designs import MECHANISMS
 from warner.inference.anytime import anytime_limits, anytime_share_limits
@@ -160,8 +161,7 @@ def test_shares_that_show_in_no_count_ever_leave_their_intervals_with_probabilit
     alive: list[dict[tuple[int, ...], float]] = [{(0, 0, 0): 1.0} for _ in truth]
     for n in range(1, most + 1):
         histograms = [(i, j, n - i - j) for i in range(n + 1) for j in range(n + 1 - i)]
-        groups = tuple((i,) for i in range(len(histograms)))
-        ends = limits(Tally(design, histograms, by=("g",), groups=groups), Confidence(1 - alpha, anytime=True))
+        ends = limits(grouped(design, histograms), Confidence(1 - alpha, anytime=True))
         held = (ends.low <= truth) & (truth <= ends.high)
         for answer, before in enumerate(alive):
             after: dict[tuple[int, ...], float] = {}
@@ -299,7 +299,7 @@ def test_sets_of_answers_where_reports_are_sets_may_not_miss_either() -> None:
     truth = np.array([0.4, 0.3, 0.2, 0.06, 0.04])
     for design in (SubsetSelection(5, odds=(5, 1), size=2), UnaryEncoding(5, epsilon=2)):
         counts = design.simulate(truth, 300, rng=rng, size=500)
-        tally = Tally(design, counts, n=np.full(500, 300), by=("s",), groups=tuple((i,) for i in range(500)))
+        tally = grouped(design, counts, 300)
         ends = limits(tally, Confidence(0.5, anytime=True), sets=[[0, 1]])
         assert ((ends.low > 0.7) | (ends.high < 0.7)).mean() < 0.5
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
-from itertools import product
 from math import comb, factorial, log, prod
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from cases import COIN, FORCED, KUK, SETS, THREE
 from oracle import probabilities
 from references import reference
 from strategies import designs_of, surveys
+from tables import grouped
 from warner import (
     Channel,
     RandomizedResponse,
@@ -73,7 +73,12 @@ def rarest(counts: Any, design: RandomizedResponse) -> float:
 
 def histograms(n: int, k: int) -> Iterator[tuple[int, ...]]:
     """Give every way in which n reports can fall on k answers."""
-    return (counts for counts in product(range(n + 1), repeat=k) if sum(counts) == n)
+    if k == 1:
+        yield (n,)
+        return
+    for first in range(n + 1):
+        for others in histograms(n - first, k - 1):
+            yield (first, *others)
 
 
 def chance(counts: tuple[int, ...], reported: list[Fraction]) -> Fraction:
@@ -114,8 +119,7 @@ def test_one_count_spends_its_level_and_no_more(low: str, high: str, n: int) -> 
     ends = [Fraction(low), Fraction(high)]
     design = Channel([[end, 1 - end] for end in ends], ["no", "yes"], 2)
     counts = np.arange(n + 1)
-    groups = tuple((int(i),) for i in counts)
-    found = check(Tally(design, np.stack([counts, n - counts], axis=1), by=("c",), groups=groups), simulations=1)
+    found = check(grouped(design, np.stack([counts, n - counts], axis=1)), simulations=1)
     p_values, alarms = found.tests[0].p_value, []
     for phi in np.linspace(float(ends[0]), float(ends[1]), 41):
         law = binom.pmf(counts, n, phi)
@@ -156,8 +160,7 @@ def test_a_check_spends_its_level_and_no_more(odds: tuple[int, int], k: int, n: 
     design, simulations, level = RandomizedResponse(k, odds=odds), 1999, 0.1
     every = np.array(list(histograms(n, k)))
     unlike = np.unique(np.sort(every, axis=1), axis=0)  # the order of the answers does not matter
-    groups = tuple((i,) for i in range(len(unlike)))
-    found = check(Tally(design, unlike, by=("s",), groups=groups), simulations=simulations).p_value
+    found = check(grouped(design, unlike), simulations=simulations).p_value
     places = [np.flatnonzero((unlike == np.sort(row)).all(axis=1))[0] for row in every]
     p_values = found[places]
     rng, alarms = np.random.default_rng(1), []
@@ -351,7 +354,7 @@ def test_nothing_is_said_of_answers_and_epsilon_where_reports_fit() -> None:
     rng = np.random.default_rng(3)
     design = RandomizedResponse(30, epsilon=1)
     counts = simulate.reports_of_population(np.eye(30)[0], 3000, design, rng=rng, size=400)
-    found = check(Tally(design, counts, by=("s",), groups=tuple((i,) for i in range(400))), level=0.5, simulations=19)
+    found = check(grouped(design, counts), level=0.5, simulations=19)
     fit = found.group_fits
     assert fit.any()
     assert not found.misfits[fit].any()
@@ -393,10 +396,9 @@ def test_the_epsilon_that_was_spent_is_at_least_the_bound(odds: tuple[int, int],
     claimed = RandomizedResponse(3, odds=(2, 1) if odds[0] > odds[1] else (1, 2))  # only its direction matters
     p, q = probabilities(spent)
     reported = [q + (p - q) * Fraction(share) for share in truth]
-    covered = Fraction(0)
-    for counts in histograms(30, 3):
-        bound = check(Tally(claimed, counts), level=level, simulations=1).epsilon_at_least
-        covered += chance(counts, reported) * (bound <= spent.epsilon)
+    every = list(histograms(30, 3))
+    bounds = check(grouped(claimed, every, 30), level=level, simulations=1).epsilon_at_least
+    covered = sum(chance(every[place], reported) for place in np.flatnonzero(bounds <= spent.epsilon))
     assert covered >= level
 
 
@@ -486,7 +488,7 @@ def test_one_bad_chance_in_many_groups_is_no_misfit() -> None:
     rows = [[10, 10]] * 39 + [[2, 18]]
     alone = check(Tally(COIN, [2, 18]), level=0.75)
     assert not alone.fits
-    found = check(Tally(COIN, rows, by=("g",), groups=tuple((i,) for i in range(40))), level=0.75)
+    found = check(grouped(COIN, rows), level=0.75)
     assert found.fits
     assert found.overall_p_value == 1
     assert found.text().startswith("The reports fit the design in all 40 groups")
@@ -494,7 +496,7 @@ def test_one_bad_chance_in_many_groups_is_no_misfit() -> None:
 
 
 def test_too_few_simulations_are_told() -> None:
-    rows = Tally(THREE, [[10, 10, 10]] * 60, by=("g",), groups=tuple((i,) for i in range(60)))
+    rows = grouped(THREE, [[10, 10, 10]] * 60)
     assert (
         "At this level, with 60 groups, 999 simulations are too few for G2 to show a misfit; at least 1,200 are needed."
         in " ".join(check(rows).text().split())
@@ -594,11 +596,12 @@ def test_reports_that_fit_pass_whatever_the_design(design: Any, truth: str) -> N
     shares = {"first": np.eye(design.k)[0], "last": np.eye(design.k)[-1], "uniform": simulate.uniform(design.k)}[truth]
     samples, n = 250, 80
     drawn = simulate.reports_of_population(shares, n, design, rng=np.random.default_rng(3), size=samples)
-    found = [check(Tally(design, counts, n=n), simulations=39, level=0.8) for counts in drawn]
+    found = check(grouped(design, drawn, n), simulations=39, level=0.8)
     most = 0.2 + 4 * np.sqrt(0.2 * 0.8 / samples)
-    assert np.mean([not one.fits for one in found]) <= most
-    assert np.mean([one.misfits.any() for one in found]) <= most
-    assert all(one.fits for one in found if not one.misfits.any() and not one.tests)
+    assert np.mean(~found.group_fits) <= most
+    misfits = found.misfits.any(axis=1)
+    assert misfits.mean() <= most
+    assert found.tests or found.group_fits[~misfits].all()
 
 
 def test_sets_are_checked_by_what_they_make_possible() -> None:

@@ -14,7 +14,7 @@ from scipy.stats import beta, binom, multinomial
 
 import warner
 from cases import FORCED, HALF, KUK, LOADED
-from tables import clopper_pearson, whole
+from tables import clopper_pearson, grouped, whole
 from warner import Channel, RandomizedResponse, SubsetSelection, Tally, UnaryEncoding, estimate, pool, simulate
 from warner.designs import MECHANISMS
 from warner.designs.facts import Prefixes
@@ -44,7 +44,7 @@ def some_surveys(design: Any, truth: Any, n: int, times: int, seed: int = 3, tar
     else:
         people = np.rint(np.array(truth) * n).astype(int)
         counts = simulate.reports_of_people(people, design, rng=rng, size=times)
-    return Tally(design, counts, n=np.full(times, n), by=("survey",), groups=tuple((i,) for i in range(times)))
+    return grouped(design, counts, n)
 
 
 # Through an estimate
@@ -216,7 +216,7 @@ def test_linear_intervals_cover(design: Channel, truth: list[float], target: str
     else:
         rng, people = np.random.default_rng(4), (np.array(truth) * n).astype(int)
         drawn = sum(rng.multinomial(m, row, size=times) for m, row in zip(people, design.channel(), strict=True))
-        reports = Tally(design, drawn, by=("s",), groups=tuple((i,) for i in range(times)))
+        reports = grouped(design, drawn)
     ends = interval(reports, None, Confidence(target=target))
     assert "linear" in ends.methods  # of the last answer under DICE, its own reports are binomial
     assert ends.approximate
@@ -231,8 +231,7 @@ def test_linear_intervals_cover(design: Channel, truth: list[float], target: str
 def test_binary_designs_cover_at_least_at_their_level(design: Channel, share: float) -> None:
     n, matrix = 200, design.channel()
     counts = np.arange(n + 1)
-    groups = tuple((int(c),) for c in counts)
-    table = estimate(Tally(design, np.stack([counts, n - counts], axis=1), by=("c",), groups=groups)).table()
+    table = estimate(grouped(design, np.stack([counts, n - counts], axis=1))).table()
     inside = (table["low"][::2] <= share) & (share <= table["high"][::2])
     assert binom.pmf(counts[inside], n, share * matrix[0, 0] + (1 - share) * matrix[1, 0]).sum() >= 0.95 - 1e-12
 
@@ -463,7 +462,7 @@ def test_two_answers_at_once_are_one(design: Any, target: str) -> None:
     # The share of no is one less that of yes, and so are the ends: both intervals hold if one does.
     rng = np.random.default_rng(5)
     counts = rng.multinomial(60, [0.3, 0.7] @ design.channel(), size=20)
-    tally = Tally(design, counts, by=("g",), groups=tuple((i,) for i in range(20)))
+    tally = grouped(design, counts)
     single, at_once = (limits(tally, Confidence(0.9, target, simultaneous=one)) for one in (False, True))
     assert_array_equal([at_once.low, at_once.high], [single.low, single.high])
     assert_allclose(single.low[:, 0], 1 - single.high[:, 1], atol=1e-9)
@@ -497,7 +496,7 @@ def test_cumulative_intervals_at_once_are_corrected_for_those_that_are_not_known
 @pytest.mark.parametrize(("k", "n", "odds"), [(2, 40, (3, 1)), (2, 40, (20, 1)), (3, 15, (4, 1)), (4, 8, (9, 1))])
 def test_intervals_hold_all_at_once_in_every_enumerated_survey(k: int, n: int, odds: tuple[int, int]) -> None:
     design, tables = RandomizedResponse(k, odds=odds), all_tables(k, n)
-    tally = Tally(design, tables, by=("g",), groups=tuple((i,) for i in range(len(tables))))
+    tally = grouped(design, tables)
     for sets in (None, Prefixes(k)):
         ends = limits(tally, Confidence(0.9, simultaneous=True), sets=sets)
         least = 1.0
@@ -531,7 +530,7 @@ def two_questions(odds: tuple[int, int]) -> Product:
 
 def simulated(design: Product, n: int, seed: int) -> Tally:
     counts = design.simulate(RARE, n, rng=np.random.default_rng(seed), size=TIMES)
-    return Tally(design, counts, by=("survey",), groups=tuple((i,) for i in range(TIMES)))
+    return grouped(design, counts)
 
 
 @pytest.mark.parametrize("odds", [(9, 1), (99, 1), (1, 0)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import combine_pvalues
 
 from cases import FORCED, KUK, PAIRS
-from tables import log_likelihood
+from tables import grouped, log_likelihood
 from warner import Channel, RandomizedResponse, Tally, check, estimate, pool, simulate, surveys
 from warner.estimators import METHODS
 from warner.inference.comparisons import compare, compare_groups
@@ -44,13 +45,19 @@ MIXTURES: dict[str, list[Any]] = {
     "all of them": [PAIRS, RandomizedResponse(ABC, odds=(4, 1)), DICE],
 }
 every_mixture = pytest.mark.parametrize("name", MIXTURES)
-every_target = pytest.mark.parametrize("target", ["population", "realised"])
+TARGETS = ["population", "realised"]
+every_target = pytest.mark.parametrize("target", TARGETS)
 TRUTHS = [[0.45, 0.3, 0.2, 0.05], [0.3, 0.3, 0.2, 0.2], [0.6, 0.2, 0.15, 0.05]]  # of three parts, or three groups
 
 
 def tallied(designs: list[Any], rows: Any, sizes: Any) -> Any:
     """Pool one histogram for each design."""
     return pool([Tally(one, row, n=n) for one, row, n in zip(designs, rows, sizes, strict=True)])
+
+
+def surveyed(designs: list[Any], drawn: Any, sizes: Any) -> Any:
+    """Pool many histograms for each design: a group for each survey, which is what it would be alone (see below)."""
+    return pool([grouped(one, rows, n) for one, rows, n in zip(designs, drawn, sizes, strict=True)])
 
 
 def in_groups(designs: list[Any], *, weighted: bool = False, seed: int = 1) -> Any:
@@ -81,16 +88,18 @@ def test_a_pool_of_one_design_is_its_tally(name: str) -> None:
 
 
 @every_mixture
-@every_target
-def test_the_order_of_the_parts_makes_no_difference(name: str, target: str) -> None:
+def test_the_order_of_the_parts_makes_no_difference(name: str) -> None:
     designs, rng = MIXTURES[name], np.random.default_rng(3)
     tallies = [Tally(one, simulate.reports_of_population(TRUTHS[0], 500, one, rng=rng), n=500) for one in designs]
     one, other = (estimate(pool(parts)) for parts in (tallies, tallies[::-1]))
     assert_allclose(one.shares, other.shares, atol=1e-9)
-    for name_ in ("low", "high", "se", "people"):
-        assert_allclose(one.table(target=target)[name_], other.table(target=target)[name_], atol=1e-6)
+    for target in TARGETS:
+        first, second = (found.table(target=target) for found in (one, other))
+        for column in ("low", "high", "se", "people"):
+            assert_allclose(first[column], second[column], atol=1e-6)
+        p_values = [found.compare("a", "b", target=target).p_value for found in (one, other)]
+        assert p_values[0] == pytest.approx(p_values[1])
     assert_allclose(one.present().p_values, other.present().p_values, rtol=1e-9)
-    assert one.compare("a", "b", target=target).p_value == pytest.approx(other.compare("a", "b", target=target).p_value)
     assert check(one.tally).p_value == pytest.approx(check(other.tally).p_value)
 
 
@@ -128,11 +137,10 @@ def of_group(together: Any, place: int) -> tuple[list[Any], list[Any], list[Any]
 
 @every_mixture
 @every_target
-def test_groups_have_the_intervals_and_findings_of_each_alone(name: str, target: str) -> None:
+def test_groups_have_the_intervals_of_each_alone(name: str, target: str) -> None:
     together = in_groups(MIXTURES[name])
     ends = limits(together, Confidence(target=target), sets=[[0], [1, 2], [0, 1, 2, 3]])
     compared = compare(together, "a", "b", Confidence(target=target))
-    present = presence(together, level=0.95, correction="holm", power=0.8)
     commonest = estimate(together, method="inv").commonest(2, target=target)
     for place in range(3):
         alone = tallied(*of_group(together, place))
@@ -141,27 +149,34 @@ def test_groups_have_the_intervals_and_findings_of_each_alone(name: str, target:
         one = compare(alone, "a", "b", Confidence(target=target))
         for field in ("difference", "low", "high", "ratio_low", "p_value"):
             assert_allclose(getattr(compared, field)[place], getattr(one, field), atol=1e-12)
-        own_presence = presence(alone, level=0.95, correction="holm", power=0.8)
-        assert_allclose(present.p_values[place], own_presence.p_values, atol=1e-12)
-        assert_allclose(present.smallest[place], own_presence.smallest)
         assert_array_equal(commonest.certain[place], estimate(alone, method="inv").commonest(2, target=target).certain)
 
 
 @every_mixture
-@every_target
-def test_weights_of_one_change_nothing(name: str, target: str) -> None:
+def test_groups_have_the_findings_of_each_alone(name: str) -> None:
+    together = in_groups(MIXTURES[name])
+    present = presence(together, level=0.95, correction="holm", power=0.8)
+    for place in range(3):
+        alone = presence(tallied(*of_group(together, place)), level=0.95, correction="holm", power=0.8)
+        assert_allclose(present.p_values[place], alone.p_values, atol=1e-12)
+        assert_allclose(present.smallest[place], alone.smallest)
+
+
+@every_mixture
+def test_weights_of_one_change_nothing(name: str) -> None:
     plain, weighted = in_groups(MIXTURES[name]), in_groups(MIXTURES[name], weighted=True)
     assert weighted.weighted
     assert_allclose(weighted.effective, plain.n)
     first, second = estimate(plain), estimate(weighted)
     assert_allclose(first.shares, second.shares, atol=1e-9)
-    one, two = first.table(target=target), second.table(target=target)
-    for field in ("share", "people", "se", "low", "high"):
-        assert_allclose(one[field], two[field], atol=1e-7)
     assert_allclose(first.present().p_values, second.present().p_values, rtol=1e-9)
-    compared, other = (found.compare("a", "b", target=target) for found in (first, second))
-    assert_allclose([compared.low, compared.high], [other.low, other.high], atol=1e-9)
-    assert other.approximate
+    for target in TARGETS:
+        one, two = first.table(target=target), second.table(target=target)
+        for field in ("share", "people", "se", "low", "high"):
+            assert_allclose(one[field], two[field], atol=1e-7)
+        compared, other = (found.compare("a", "b", target=target) for found in (first, second))
+        assert_allclose([compared.low, compared.high], [other.low, other.high], atol=1e-9)
+        assert other.approximate
     plainly, heavily = check(plain), check(weighted)
     assert_allclose(plainly.p_value, heavily.p_value, rtol=1e-9)
     assert "approximate" in heavily.text()
@@ -215,23 +230,23 @@ def test_groups_that_were_asked_under_different_designs_are_compared() -> None:
 @every_target
 def test_differences_between_groups_under_different_designs_cover(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("warner.inference.comparisons.MOST_REPORTS", 0)  # as if they were many: normal intervals
-    times, n, rng = 500, (1200, 700), np.random.default_rng(12)
-    holders, designs = (360, 140), (THREE, NINE)
+    times, n, rng = 300, (300, 200), np.random.default_rng(12)
+    holders, designs = (90, 40), (THREE, NINE)
     drawn = [
         simulate.reports_of_population([held / m, 1 - held / m], m, design, rng=rng, size=times)
         if target == "population"
         else simulate.reports_of_people([held, m - held], design, rng=rng, size=times)
         for held, m, design in zip(holders, n, designs, strict=True)
     ]
-    covered = []
-    for one, two in zip(*drawn, strict=True):
+    covered = 0
+    for (one, two), same in Counter(zip(*(rows[:, 0].tolist() for rows in drawn), strict=True)).items():
         tallies = [
-            Tally(design, [row], by=("g",), groups=((place,),))
-            for place, (design, row) in enumerate(zip(designs, (one, two), strict=True))
+            Tally(design, [[yes, m - yes]], by=("g",), groups=((place,),))
+            for place, (design, yes, m) in enumerate(zip(designs, (one, two), n, strict=True))
         ]
         found = compare_groups(pool(tallies), "yes", (0, 1), Confidence(target=target))
-        covered.append(found.low <= 0.3 - 0.2 <= found.high)
-    assert abs(np.mean(covered) - 0.95) <= 0.01 + 4 * np.sqrt(0.95 * 0.05 / times)
+        covered += same * (found.low <= 0.3 - 0.2 <= found.high)
+    assert abs(covered / times - 0.95) <= 0.01 + 4 * np.sqrt(0.95 * 0.05 / times)
 
 
 # What both say
@@ -286,22 +301,20 @@ def test_all_say_the_same_if_they_have_very_many_reports(name: str) -> None:
 def test_a_pool_is_more_precise_than_each_of_its_parts(method: str) -> None:
     designs, times, n, rng = MIXTURES["responses"], 300, 400, np.random.default_rng(4)
     drawn = [simulate.reports_of_population(TRUTHS[0], n, one, rng=rng, size=times) for one in designs]
-    errors = np.zeros((times, 3))
-    for place, rows in enumerate(zip(*drawn, strict=True)):
-        for column, (ones, counts) in enumerate([(designs, rows), (designs[:1], rows[:1]), (designs[1:], rows[1:])]):
-            shares = estimate(tallied(ones, counts, [n] * len(ones)), method=method).shares
-            errors[place, column] = ((shares - TRUTHS[0]) ** 2).sum()
-    for column in (1, 2):
-        gain = errors[:, column] - errors[:, 0]
+    shares = [
+        estimate(surveyed(designs[part], drawn[part], [n, n][part]), method=method).shares
+        for part in (slice(None), slice(1), slice(1, None))
+    ]
+    together, *alone = ((one - TRUTHS[0]) ** 2 for one in shares)
+    for errors in alone:
+        gain = (errors - together).sum(axis=1)
         assert gain.mean() > 2 * gain.std() / np.sqrt(times)
 
 
 def test_unbiased_shares_of_a_pool_are_unbiased() -> None:
     designs, times, n, rng = MIXTURES["all of them"], 400, 300, np.random.default_rng(5)
     drawn = [simulate.reports_of_population(TRUTHS[0], n, one, rng=rng, size=times) for one in designs]
-    shares = np.array(
-        [estimate(tallied(designs, rows, [n] * 3), method="inv").shares for rows in zip(*drawn, strict=True)]
-    )
+    shares = estimate(surveyed(designs, drawn, [n] * 3), method="inv").shares
     assert (np.abs(shares.mean(axis=0) - TRUTHS[0]) <= 4 * shares.std(axis=0) / np.sqrt(times)).all()
     assert_allclose(shares.sum(axis=1), 1, atol=1e-9)
 
@@ -321,12 +334,8 @@ def test_pooled_intervals_cover(odds: list[tuple[int, int]], sizes: list[int], t
     times, rng = 300, np.random.default_rng(5)
     made = [RandomizedResponse(len(truth), odds=one) for one in odds]
     pairs = zip(made, sizes, strict=True)
-    groups = tuple((i,) for i in range(times))
     together = pool(
-        [
-            Tally(one, simulate.reports_of_population(truth, n, one, rng=rng, size=times), by=("g",), groups=groups)
-            for one, n in pairs
-        ]
+        [grouped(one, simulate.reports_of_population(truth, n, one, rng=rng, size=times)) for one, n in pairs]
     )
     ends = interval(together, None, Confidence())
     assert ends.methods == ("exact",)
@@ -353,13 +362,9 @@ def test_intervals_of_every_mixture_cover(name: str, target: str) -> None:
             drawn.append(simulate.reports_of_people(people[-1], design, rng=rng, size=times))
     everybody = np.array(TRUTHS[0]) if target == "population" else np.sum(people, axis=0) / (n * len(designs))
     sets = [[0], [3], [0, 2]]
-    low, high = [], []
-    for rows in zip(*drawn, strict=True):
-        ends = limits(tallied(designs, rows, [n] * len(designs)), Confidence(target=target), sets=sets)
-        low.append(ends.low[0])
-        high.append(ends.high[0])
+    ends = limits(surveyed(designs, drawn, [n] * len(designs)), Confidence(target=target), sets=sets)
     shares = np.array([everybody[members].sum() for members in sets])
-    covered = ((np.array(low) <= shares) & (shares <= np.array(high))).mean(axis=0)
+    covered = ((ends.low <= shares) & (shares <= ends.high)).mean(axis=0)
     allowed = 0.01 + 4 * np.sqrt(0.95 * 0.05 / times)  # a point for the normal law
     assert (np.abs(covered - 0.95) <= allowed).all()
 
@@ -377,14 +382,11 @@ def test_differences_of_every_mixture_cover(name: str, target: str) -> None:
             people.append(np.rint(np.array(truth) * n).astype(int))
             drawn.append(simulate.reports_of_people(people[-1], design, rng=rng, size=times))
     everybody = np.array(TRUTHS[0]) if target == "population" else np.sum(people, axis=0) / sum(sizes)
-    found = [
-        compare(tallied(designs, rows, sizes), "a", "b", Confidence(target=target)) for rows in zip(*drawn, strict=True)
-    ]
+    found = compare(surveyed(designs, drawn, sizes), "a", "b", Confidence(target=target))
     real = everybody[0] - everybody[1]
-    covered = np.mean([one.low <= real <= one.high for one in found])
+    covered = ((found.low <= real) & (real <= found.high)).mean()
     assert abs(covered - 0.95) <= 0.01 + 4 * np.sqrt(0.95 * 0.05 / times)
-    middles = np.array([one.unbiased for one in found])
-    assert abs(middles.mean() - real) <= 4 * middles.std() / np.sqrt(times)
+    assert abs(found.unbiased.mean() - real) <= 4 * found.unbiased.std() / np.sqrt(times)
 
 
 @every_target
@@ -399,14 +401,12 @@ def test_differences_of_two_binary_channels_cover(target: str) -> None:
         for h, n, one in zip(held, sizes, designs, strict=True)
     ]
     share = sum(held) / sum(sizes) if target == "realised" else 0.3
-    reports = [tallied(designs, rows, sizes) for rows in zip(*drawn, strict=True)]
-    found = [compare(one, "yes", "no", Confidence(target=target)) for one in reports]
-    covered = np.mean([one.low <= 2 * share - 1 <= one.high for one in found])
+    found = compare(surveyed(designs, drawn, sizes), "yes", "no", Confidence(target=target))
+    covered = ((found.low <= 2 * share - 1) & (2 * share - 1 <= found.high)).mean()
     assert abs(covered - 0.95) <= 0.01 + 4 * np.sqrt(0.95 * 0.05 / times)
     # As wide as the estimates vary: within four standard errors of a standard deviation, 1/sqrt(2 R) relative.
-    spread = np.std([one.unbiased for one in found])
-    told = np.mean([one.high - one.low for one in found]) / 2 / 1.959963984540054
-    assert told == pytest.approx(spread, rel=4 / np.sqrt(2 * times))
+    told = (found.high - found.low).mean() / 2 / 1.959963984540054
+    assert told == pytest.approx(found.unbiased.std(), rel=4 / np.sqrt(2 * times))
 
 
 @pytest.mark.parametrize("sizes", [[40, 25], [12, 30]])
@@ -423,13 +423,11 @@ def test_realised_intervals_of_few_people_cover(sizes: list[int]) -> None:
         for one, design in zip(people, designs, strict=True)
     ]
     truth = np.sum(people, axis=0) / sum(sizes)
-    covered = []
-    for rows in zip(*drawn, strict=True):
-        ends = interval(tallied(designs, rows, sizes), None, Confidence(target="realised"))
-        assert ends.methods == ("exact",)
-        assert not ends.approximate
-        covered.append((ends.low <= truth) & (truth <= ends.high))
-    assert (np.mean(covered, axis=0) >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / times)).all()
+    ends = interval(surveyed(designs, drawn, sizes), None, Confidence(target="realised"))
+    assert ends.methods == ("exact",)
+    assert not ends.approximate
+    covered = ((ends.low <= truth) & (truth <= ends.high)).mean(axis=0)
+    assert (covered >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / times)).all()
 
 
 def test_what_was_not_randomized_is_known_in_a_pool() -> None:
@@ -452,18 +450,8 @@ def test_pooled_answers_that_nobody_holds_are_rarely_found() -> None:
     made, truth = [RandomizedResponse(k, epsilon=epsilon) for epsilon in (1, 2)], np.zeros(k)
     truth[:3] = 1 / 3
     drawn = [simulate.reports_of_population(truth, n, one, rng=rng, size=times) for one in made]
-    false = [
-        presence(
-            pool([Tally(one, row) for one, row in zip(made, rows, strict=True)]),
-            level=0.95,
-            correction="holm",
-            power=0.8,
-        )
-        .found[3:]
-        .any()
-        for rows in zip(*drawn, strict=True)
-    ]
-    assert np.mean(false) <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / times)
+    found = presence(surveyed(made, drawn, [n, n]), level=0.95, correction="holm", power=0.8).found
+    assert found[:, 3:].any(axis=1).mean() <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / times)
 
 
 @every_mixture
@@ -482,12 +470,9 @@ def test_pooled_simultaneous_intervals_hold_all_at_once() -> None:
     made, truth = [RandomizedResponse(k, epsilon=epsilon) for epsilon in (1, 2)], np.zeros(k)
     truth[:3] = 1 / 3
     drawn = [simulate.reports_of_population(truth, n, one, rng=rng, size=times) for one in made]
-    covered = []
-    for rows in zip(*drawn, strict=True):
-        together = pool([Tally(one, row) for one, row in zip(made, rows, strict=True)])
-        ends = interval(together, None, Confidence(simultaneous=True))
-        covered.append(((ends.low <= truth) & (truth <= ends.high)).all())
-    assert np.mean(covered) >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / times)
+    ends = interval(surveyed(made, drawn, [n, n]), None, Confidence(simultaneous=True))
+    covered = ((ends.low <= truth) & (truth <= ends.high)).all(axis=1)
+    assert covered.mean() >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / times)
 
 
 def test_pools_with_parts_that_rule_something_out() -> None:
@@ -513,18 +498,14 @@ def test_everything_together_is_known_in_a_pool(name: str, target: str) -> None:
 
 
 def test_a_pool_with_a_linear_part() -> None:
-    rng, truth = np.random.default_rng(9), [0.3, 0.7]
+    rng, truth, n, times = np.random.default_rng(9), [0.3, 0.7], 500, 300
     parts: list[Any] = [KUK, RandomizedResponse(YES, odds=(3, 1))]
-    low, high = [], []
-    for _ in range(300):
-        drawn = [Tally(one, simulate.reports_of_population(truth, 500, one, rng=rng)) for one in parts]
-        ends = interval(pool(drawn), "yes", Confidence())
-        low.append(ends.low)
-        high.append(ends.high)
+    drawn = [simulate.reports_of_population(truth, n, one, rng=rng, size=times) for one in parts]
+    ends = interval(surveyed(parts, drawn, [n, n]), "yes", Confidence())
     assert ends.method == "linear"
-    covered = ((np.array(low) <= 0.3) & (np.array(high) >= 0.3)).mean()
-    assert abs(covered - 0.95) <= 0.01 + 4 * np.sqrt(0.95 * 0.05 / 300)
-    found = estimate(pool(drawn))
+    covered = ((ends.low <= 0.3) & (ends.high >= 0.3)).mean()
+    assert abs(covered - 0.95) <= 0.01 + 4 * np.sqrt(0.95 * 0.05 / times)
+    found = estimate(tallied(parts, [rows[0] for rows in drawn], [n, n]))
     assert "approximate 95 % interval" in repr(found)
     assert np.isfinite(found.compare("yes", "no").p_value)
 
@@ -629,13 +610,10 @@ def test_one_wrong_part_is_found_in_every_group(name: str) -> None:
 def test_pools_that_fit_pass_at_least_at_the_level(name: str, truth: list[float]) -> None:
     designs, times, n, rng = MIXTURES[name], 150, 300, np.random.default_rng(10)
     drawn = [simulate.reports_of_population(truth, n, one, rng=rng, size=times) for one in designs]
-    found = [
-        check(tallied(designs, rows, [n] * len(designs)), simulations=99, level=0.8)
-        for rows in zip(*drawn, strict=True)
-    ]
+    found = check(surveyed(designs, drawn, [n] * len(designs)), simulations=99, level=0.8)
     most = 0.2 + 4 * np.sqrt(0.2 * 0.8 / times)
-    assert np.mean([not one.fits for one in found]) <= most
-    assert np.mean([any(mask.any() for mask in one.misfits) for one in found]) <= most
+    assert np.mean(~found.group_fits) <= most
+    assert np.any([mask.any(axis=1) for mask in found.misfits], axis=0).mean() <= most
 
 
 def test_doubt_of_a_pool_counts_the_chances_of_all_parts() -> None:

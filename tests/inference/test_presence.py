@@ -16,7 +16,7 @@ from scipy.stats import binom, chi2, false_discovery_control, multinomial
 
 from cases import FORCED, HALF, KUK
 from references import reference
-from tables import random_channel
+from tables import grouped, random_channel
 from warner import (
     Channel,
     RandomizedResponse,
@@ -53,7 +53,7 @@ def absent(counts: Any, n: float, design: Any) -> Any:
 
 def some_surveys(design: Any, truth: Any, n: int, times: int, seed: int = 3) -> Tally:
     counts = simulate.reports_of_population(truth, n, design, rng=np.random.default_rng(seed), size=times)
-    return Tally(design, counts, n=np.full(times, n), by=("survey",), groups=tuple((i,) for i in range(times)))
+    return grouped(design, counts, n)
 
 
 @pytest.mark.parametrize("case", RR_CASES.values(), ids=RR_CASES)
@@ -141,7 +141,7 @@ def evidence(*given: Any) -> list[Any]:
 def found_with(design: Any, n: int, share: float, place: int, alpha: float) -> float:
     """Enumerate: the probability that an answer with this share is found, if all others hold the one other answer."""
     histograms = np.array([c for c in itertools.product(range(n + 1), repeat=len(design.columns)) if sum(c) == n])
-    tally = Tally(design, histograms, by=("s",), groups=tuple((i,) for i in range(len(histograms))))
+    tally = grouped(design, histograms)
     truth = np.full(2, 1 - share)
     truth[place] = share
     law = multinomial.pmf(histograms, n, truth @ design.channel())
@@ -168,8 +168,7 @@ def test_a_plan_keeps_the_power_that_it_promises(draws: int, goal: Any) -> None:
     truth[place] = planned.smallest_share
     rng = np.random.default_rng(4)
     counts = simulate.reports_of_population(truth, planned.people, design, rng=rng, size=times)
-    groups = tuple((i,) for i in range(times))
-    found = presence(Tally(design, counts, by=("s",), groups=groups), level=0.95, correction="holm", power=0.8)
+    found = presence(grouped(design, counts), level=0.95, correction="holm", power=0.8)
     assert found.found[:, place].mean() >= 0.8 - 4 * np.sqrt(0.8 * 0.2 / times)
     assert not found.approximate
 
@@ -210,10 +209,10 @@ CELLS = [(2, 3, 8), (2, 3, 30), (2, 5, 8), (3, 3, 15), (3, 4, 9), (4, 4, 8)]
 def test_false_findings_under_random_channels_are_as_rare_as_promised(k: int, kinds: int, n: int) -> None:
     rng, counts = np.random.default_rng(n), [c for c in itertools.product(range(n + 1), repeat=kinds) if sum(c) == n]
     histograms = np.array(counts)
-    groups, findings = tuple((i,) for i in range(len(counts))), 0.0
+    findings = 0.0
     for concentration in (0.5, 0.5, 1.0, 3.0):
         design = random_channel(rng, k, kinds, concentration)
-        tally = Tally(design, histograms, by=("s",), groups=groups)
+        tally = grouped(design, histograms)
         if not tally.answered.all() or design.epsilon == 0:
             continue
         found = presence(tally, level=0.95, correction="holm", power=0.8)
@@ -239,7 +238,7 @@ def test_false_findings_under_random_channels_are_as_rare_as_promised(k: int, ki
 def test_channels_that_once_found_what_is_not_there(rows: Any, truth: list[int], n: int) -> None:
     design = Channel(rows, len(rows), 3)
     histograms = np.array([c for c in itertools.product(range(n + 1), repeat=3) if sum(c) == n])
-    tally = Tally(design, histograms, by=("s",), groups=tuple((i,) for i in range(len(histograms))))
+    tally = grouped(design, histograms)
     found = presence(tally, level=0.95, correction="holm", power=0.8)
     law = multinomial.pmf(histograms, n, np.array(truth) @ design.channel())
     assert law[found.found[:, np.array(truth) == 0].any(axis=-1)].sum() <= 0.05
@@ -253,7 +252,7 @@ def test_of_many_kinds_of_reports_few_sets_are_tried(k: int, kinds: int) -> None
     truth = np.zeros(k)
     truth[1:] = 1 / (k - 1)
     counts = simulate.reports_of_population(truth, n, design, rng=np.random.default_rng(1), size=times)
-    tally = Tally(design, counts, by=("s",), groups=tuple((i,) for i in range(times)))
+    tally = grouped(design, counts)
     found = presence(tally, level=0.8, correction="holm", power=0.8)
     assert found.found[:, 0].mean() <= 0.2
     one = np.eye(k)[0] * tests[0].smallest(0.05 / k, 0.8)

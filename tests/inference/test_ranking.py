@@ -15,6 +15,7 @@ from numpy.testing import assert_array_equal
 from scipy.stats import binom, multinomial
 
 from cases import HALF, KUK, LOADED
+from tables import grouped
 from warner import Channel, RandomizedResponse, SubsetSelection, Tally, estimate, simulate
 from warner.inference.intervals import Confidence, limits
 from warner.inference.ranking import certain_ranks, ranking
@@ -49,9 +50,7 @@ def test_certain_ranks() -> None:
 def test_certain_ranks_are_right_at_their_level() -> None:
     design, surveys, truth = RandomizedResponse(12, epsilon=3), 1000, simulate.zipf(12, 1)
     counts = simulate.reports_of_population(truth, 4000, design, rng=np.random.default_rng(6), size=surveys)
-    found = estimate(Tally(design, counts, by=("s",), groups=tuple((i,) for i in range(surveys)))).commonest(
-        3, level=0.8
-    )
+    found = estimate(grouped(design, counts)).commonest(3, level=0.8)
     wrong = (found.certain[:, 3:].any(axis=-1) | ~found.possible[:, :3].all(axis=-1)).mean()
     assert wrong <= 0.2 + 4 * np.sqrt(0.2 * 0.8 / surveys)
     assert found.certain[:, 0].mean() > 0.9  # it can speak
@@ -99,8 +98,7 @@ def test_only_the_strongest_rival_counts(counts: list[int], data: st.DataObject)
 def test_ranks_err_no_more_often_than_they_say(odds: tuple[int, int], k: int, n: int, count: int) -> None:
     design = RandomizedResponse(k, odds=odds)
     surveys = np.array([c for c in itertools.product(range(n + 1), repeat=k) if sum(c) == n])
-    groups = tuple((i,) for i in range(len(surveys)))
-    found = ranking(Tally(design, surveys, by=("s",), groups=groups), count, Confidence(0.8))
+    found = ranking(grouped(design, surveys), count, Confidence(0.8))
     rng, worst = np.random.default_rng(3), 0.0
     truths = [np.full(k, 1 / k), np.eye(k)[0], *np.sort(rng.dirichlet(np.ones(k), 12))[:, ::-1]]
     truths += [np.array([2.0] * count + [1.9] * (k - count)) / (2 * count + 1.9 * (k - count))]
@@ -116,7 +114,7 @@ def test_pairs_name_the_leader_more_often_than_intervals() -> None:
     design, n, surveys = RandomizedResponse(10, odds=(6, 1)), 2500, 400
     truth = np.array([0.25, 0.15] + [0.075] * 8)
     counts = simulate.reports_of_population(truth, n, design, rng=np.random.default_rng(5), size=surveys)
-    tally = Tally(design, counts, by=("s",), groups=tuple((i,) for i in range(surveys)))
+    tally = grouped(design, counts)
     at_once = limits(tally, Confidence(simultaneous=True))
     apart = [certain_ranks(low, high, 1)[0][0] for low, high in zip(at_once.low, at_once.high, strict=True)]
     assert ranking(tally, 1, Confidence()).certain[:, 0].mean() > np.mean(apart) + 0.2
@@ -161,8 +159,7 @@ def test_a_response_among_two_answers_and_its_channel_rank_alike(a: int, b: int,
 def test_ranks_are_right_whatever_the_design(design: Any) -> None:
     surveys, n, truth = 400, 1500, simulate.zipf(design.k, 1)
     counts = simulate.reports_of_population(truth, n, design, rng=np.random.default_rng(9), size=surveys)
-    groups = tuple((i,) for i in range(surveys))
-    tally = Tally(design, counts, n=np.full(surveys, n), by=("s",), groups=groups)
+    tally = grouped(design, counts, n)
     found = estimate(tally, method="inv").commonest(2, level=0.8)
     wrong = (found.certain[:, 2:].any(axis=-1) | ~found.possible[:, :2].all(axis=-1)).mean()
     assert wrong <= 0.2 + 4 * np.sqrt(0.2 * 0.8 / surveys)

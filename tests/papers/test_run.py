@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from cli.shell import Prompt
 from papers.made_up import TINY
 from warner.papers.pinzon2026.misprints import MISPRINTS
 from warner.papers.pinzon2026.page import TOY_REPRODUCTION_NOTE
@@ -207,19 +206,16 @@ def test_the_toy_with_other_seeds_is_what_was_asked_for(tmp_path: Path) -> None:
     assert set(stages) == {"real", "figures"}
 
 
-def refusal(*arguments: str) -> str:
-    command = [sys.executable, "-m", "warner", "reproduce", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 2
-    assert done.stderr.startswith("warner: ")
-    assert len(done.stderr.splitlines()) == 1
-    return done.stderr
+def test_bad_requests_are_refused_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell = Prompt(tmp_path, monkeypatch, capsys)
 
+    def refusal(*arguments: str) -> str:
+        return shell.complains("reproduce", *arguments, "-o", "results")
 
-def test_bad_requests_are_refused_in_one_line(tmp_path: Path) -> None:
-    folder = str(tmp_path / "results")
-    assert "must be one of grid, overview" in refusal("everything", "-o", folder)
-    assert "seeds must be at least 2" in refusal("grid", "--seeds", "1", "-o", folder)
+    assert "must be one of grid, overview" in refusal("everything")
+    assert "seeds must be at least 2" in refusal("grid", "--seeds", "1")
     for address in ("garbage", "foo://x:1"):
-        assert "--dask must be the address" in refusal("grid", "--quick", "-o", folder, "--dask", address)
-    assert "--data must be a folder" in refusal("real", "--quick", "-o", folder, "--data", str(tmp_path / "nowhere"))
+        assert "--dask must be the address" in refusal("grid", "--quick", "--dask", address)
+    assert "--data must be a folder" in refusal("real", "--quick", "--data", "nowhere")

@@ -18,6 +18,7 @@ from warner.reports.randomizing_files import randomize_file
 from workbooks import CLOCK, DATE, MAIN, MOMENT, cell, row, workbook
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 pytest.importorskip("duckdb", reason="files are read by DuckDB, which is not installed")
@@ -201,7 +202,7 @@ def test_a_damaged_file_is_one_clear_line(tmp_path: Path) -> None:
     whole = workbook(tmp_path / "x.xlsx", {"Data": rows}, shared=["<t>a</t>"]).read_bytes()
     path = tmp_path / "damaged.xlsx"
     wrong = 0
-    for trial in range(150):
+    for trial in range(75):
         content = bytearray(whole)
         if trial % 2:
             del content[rng.randrange(len(content)) :]
@@ -214,7 +215,7 @@ def test_a_damaged_file_is_one_clear_line(tmp_path: Path) -> None:
             wrong += 1
             assert len(str(error).splitlines()) == 1
             assert "damaged.xlsx" in str(error) or "column" in str(error) or "reports must" in str(error)
-    assert wrong > 100  # and no other error came
+    assert wrong > 50  # and no other error came
 
 
 @pytest.mark.parametrize(
@@ -273,16 +274,19 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - used < 200 * 1024)  #
 @pytest.mark.parametrize(
     ("bomb", "said"),
     [
-        (row("yes", cell("x" * 10**8)), "cannot be read: it is damaged"),  # a text of 100 MB
-        (f'<row spans="{"1" * 10**8}"></row>', "cannot be read: it is damaged"),  # a tag of 100 MB
-        (row(cell("yes", "A1048576"), number=1048576), "2"),  # the last row of a sheet, and nothing before it
-        (row("yes") + " " * 10**8, "2"),  # nothing at all, 100 MB of it
+        (lambda: row("yes", cell("x" * 10**8)), "cannot be read: it is damaged"),  # a text of 100 MB
+        (lambda: f'<row spans="{"1" * 10**8}"></row>', "cannot be read: it is damaged"),  # a tag of 100 MB
+        (lambda: row(cell("yes", "A1048576"), number=1048576), "2"),  # the last row of a sheet, and nothing before it
+        (lambda: row("yes") + " " * 10**8, "2"),  # nothing at all, 100 MB of it
     ],
 )
-def test_what_unpacks_to_much_takes_little_memory(tmp_path: Path, bomb: str, said: str) -> None:
-    path = workbook(tmp_path / "x.xlsx", {"Data": [row("answer", "note"), row("yes"), bomb]})
+def test_what_unpacks_to_much_takes_little_memory(tmp_path: Path, bomb: Callable[[], str], said: str) -> None:
+    path = workbook(tmp_path / "x.xlsx", {"Data": [row("answer", "note"), row("yes"), bomb()]})
     assert path.stat().st_size < 10**6
-    done = subprocess.run([sys.executable, "-c", BOMB, str(path)], capture_output=True, text=True, check=True)
+    (script := tmp_path / "read.py").write_text(
+        BOMB
+    )  # no `-c`: DuckDB takes that for a person, and draws a progress bar
+    done = subprocess.run([sys.executable, str(script), str(path)], capture_output=True, text=True, check=True)
     first, second = done.stdout.splitlines()
     assert said in first
     assert second == "True", "more than 200 MB"

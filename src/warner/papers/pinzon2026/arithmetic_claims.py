@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -34,6 +35,7 @@ class MechanismsCompared(NamedTuple):
     k: int  # there
 
 
+@cache
 def mechanisms_compared() -> MechanismsCompared:
     """Compare the variances of an absent answer's share: N times each, so that N cancels."""
     exceptions, cases, subset_better = 0, 0, 0

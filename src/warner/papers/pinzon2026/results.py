@@ -69,6 +69,15 @@ class Workers:
     jobs: int = 1
     dask: str | None = None
 
+    def __post_init__(self) -> None:
+        if self.jobs < 1:
+            raise ValueError(f"jobs must be at least 1, but got {self.jobs!r}")
+        # Dask finds a wrong address later, and then leaves half a client behind, which complains on its own.
+        if self.dask and not re.fullmatch(r"((tcp|tls|ucx|wss?)://)?[^\s/]+:\d+/?|inproc://\S+", self.dask):
+            raise ValueError(
+                f"--dask must be the address of a scheduler, such as tcp://127.0.0.1:8786, but got {self.dask!r}"
+            )
+
 
 def open_folder(folder: str | Path, scale: DataclassInstance, kind: str = FORMAT) -> Path:
     """Make a folder for results of this scale and kind, or check that an older one is of the same.
@@ -205,8 +214,6 @@ def _computed(
     configurations: Sequence[Configuration[object]], workers: Workers
 ) -> Iterator[Iterable[tuple[int, Columns]]]:
     """Give an iterator over the columns, in the order in which they are ready, with their places."""
-    if workers.jobs < 1:
-        raise ValueError(f"jobs must be at least 1, but got {workers.jobs!r}")
     tasks = list(enumerate(configurations))
     if workers.dask is None and (workers.jobs == 1 or len(tasks) <= 1):
         yield (_on_one_thread(*task) for task in tasks)
@@ -243,11 +250,6 @@ def _on_one_thread(index: int, configuration: Configuration[object]) -> tuple[in
 @contextmanager
 def _client(address: str) -> Iterator[Any]:
     distributed = paper_library("distributed")
-    if not re.fullmatch(r"((tcp|tls|ucx|wss?)://)?[^\s/]+:\d+/?|inproc://\S+", address):
-        # Dask finds that out later, and then leaves half a client behind, which complains on its own.
-        raise ValueError(
-            f"--dask must be the address of a scheduler, such as tcp://127.0.0.1:8786, but got {address!r}"
-        )
     try:
         client = distributed.Client(address, timeout=SCHEDULER_PATIENCE, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
