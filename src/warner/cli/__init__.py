@@ -13,6 +13,7 @@ Its files::
     tallying     tally
     estimating   estimate
     follow_ups   what estimate may be asked besides the shares
+    grouping     groups
     comparing    compare
     regressing   regress
     checking     check
@@ -97,6 +98,11 @@ COMMANDS = {
         "estimating",
         "Estimate what people would have answered.",
         "warner estimate reports.csv --column answer --design design.json --by region",
+    ),
+    "groups": Listed(
+        "grouping",
+        "Estimate the shares of many groups together.",
+        "warner groups reports.csv --column answer --design design.json --by region --plot regions.png",
     ),
     "compare": Listed(
         "comparing",

@@ -20,6 +20,7 @@ from warner.results import formulas_in
 
 if TYPE_CHECKING:
     from warner.documents import Document
+    from warner.estimation import Estimate
 
 ANYTIME_TAKEN = f"{NOT_FIXED}, so the intervals are those that hold however often one looks"
 ONE_LOOK = f"{NOT_FIXED}, and what is for one look need not hold for it; the intervals of --anytime do"
@@ -90,6 +91,7 @@ def estimate(
             cells = result.shares.size
             refuse_beyond_memory(cells, JSON_BYTES, f"{cells:,} shares in JSON", "write .csv or .parquet")
         text = table.written(Outcome(result, confidence, follow_ups.answered(result, level, target), rows))
+        text += "" if table.as_json or table.as_csv else _together(result)
         if plot is not None:
             result.save_plot(plot, title=title, **confidence)
         if report is not None:
@@ -104,6 +106,16 @@ def estimate(
     for doubt in doubts:
         warn(doubt)
     table.printed(text)
+
+
+def _together(result: Estimate) -> str:
+    """Point to `warner groups` in a line, where groups would be estimated more closely together."""
+    if not result.tally.by:
+        return ""
+    from warner.groups.group_estimates import advice
+
+    said = advice(result.tally)
+    return f"`warner groups` is probably closer: {said}\n" if said else ""
 
 
 def _refuse_contradictions(follow_ups: FollowUps, table: Table) -> None:

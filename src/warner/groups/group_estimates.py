@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 FORMAT = "warner group estimates"
 ENOUGH = 0.8  # weight of the groups' own reports from which on separate estimates are as good
+GROUPS_ADVISED, CELLS_ADVISED = 5, 10**6  # groups, and shares, for which it is looked up whether to pool them
 SIZES_MATTER = 3.3  # standard errors of a correlation with the size of groups that are more than chance, p = 0.001
 RESULTS = {"value", "reports", "share", "se", "low", "high", "own"}  # columns of the table
 
@@ -102,7 +103,7 @@ class GroupEstimates(Result):
         kind : {"average", "each"}
             Whether intervals hold on average over the groups, or for each of them. Of those that hold on average, 95 %
             contain their share, but fewer of groups that are unlike the others, which are drawn to them. Those for
-            each group are wider, and exact where the share shows in a binomial count: see `fab_intervals`.
+            each group are wider, and exact where the share shows in a binomial count (FAB limits of Yu and Hoff).
 
         Returns
         -------
@@ -318,8 +319,8 @@ class GroupEstimates(Result):
         if kind == "each":
             return "each of these intervals holds for its group, whatever the others are"
         return (
-            f"over all groups, {level_text(level)} of these intervals hold; a group that is unlike the others is drawn "
-            "to them: for a claim about one group, see its own interval (warner.estimate)"
+            f"over all groups, about {level_text(level)} of these intervals hold; a group that is unlike the others is "
+            "drawn to them: for a claim about one group, see its own interval (warner.estimate)"
         )
 
     def interval_name(self, level: float, kind: str) -> str:
@@ -480,8 +481,8 @@ def estimate_groups(
     own: how much of a share comes from the group's own reports; the rest comes from the other groups
     spread between groups: 12.2 percentage points (95 % interval 0 to 33.8, if shares are roughly normal)
     that all groups are alike: p = 0.087 (Cochran's Q 12.96 on 6 degrees of freedom, one-sided p = 0.044)
-    over all groups, 95 % of these intervals hold; a group that is unlike the others is drawn to them: for a claim about
-    one group, see its own interval (warner.estimate)
+    over all groups, about 95 % of these intervals hold; a group that is unlike the others is drawn to them: for a claim
+    about one group, see its own interval (warner.estimate)
     """
     refuse_uncounted(tally, "estimate_groups(tally)")
     _refuse(tally, on, along, different_people=different_people)
@@ -512,6 +513,19 @@ def estimate_groups(
     )
     result.__dict__["direct"] = answers  # as they are known
     return result
+
+
+def advice(tally: Collected) -> str:
+    """Say that groups would be estimated more closely together, where that is so: for five groups or more."""
+    cells = len(tally.groups) * tally.k
+    if not int(tally.answered.sum()) >= GROUPS_ADVISED or cells > CELLS_ADVISED:
+        return ""
+    together = estimate_groups(tally)
+    shares = np.nan_to_num(together.shares)[tally.answered]
+    own = float((shares * np.nan_to_num(together.own)[tally.answered]).sum() / shares.sum())
+    if own >= ENOUGH:
+        return ""
+    return f"it would take {100 * (1 - own):.0f} % of each share from the other groups"
 
 
 def _mirrored(tally: Collected) -> bool:

@@ -1,0 +1,152 @@
+"""`warner groups` estimates the shares of many groups together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from warner.cli.delivering import Outcome, Table, refuse_overwriting
+from warner.cli.messages import tell, warn, working
+from warner.cli.options import Columns, Level, Plot, Reading, Reports
+from warner.cli.sources import NOT_FIXED, DesignGiven, Source
+from warner.groups.group_estimates import estimate_groups
+from warner.inference.ranking import answer_columns
+from warner.results import formulas_in
+
+if TYPE_CHECKING:
+    from warner.documents import Document
+
+TEXTS = {".csv", ".tsv", ".txt"}
+
+
+def groups(
+    context: typer.Context,
+    files: Reports,
+    *,
+    given: DesignGiven,
+    columns: Columns,
+    on: Annotated[
+        str | None,
+        typer.Option(
+            help="Draw groups to a regression on these columns of a CSV or Parquet file, with a row for each group; on "
+            "all of its columns if none are named.",
+            metavar="FILE[:COLUMN,...]",
+        ),
+    ] = None,
+    along: Annotated[
+        str | None,
+        typer.Option(help="Let shares follow a random walk along this column of --by: numbers, dates or weeks."),
+    ] = None,
+    different_people: Annotated[
+        bool,
+        typer.Option(
+            "--different-people",
+            help="Say that nobody is in two groups, which a memoized design must know for --along.",
+        ),
+    ] = False,
+    kind: Annotated[
+        str, typer.Option(help="Whether intervals hold on average over the groups, or for each: average or each.")
+    ] = "average",
+    level: Level = 0.95,
+    answer: Annotated[str | None, typer.Option(help="The answer to draw with --plot; of two the first.")] = None,
+    rows: Annotated[int, typer.Option(help="The number of groups to show.", min=1)] = 20,
+    reading: Reading,
+    table: Table,
+    plot: Plot = None,
+    report: Annotated[Path | None, typer.Option(help="Write an HTML report to this file.")] = None,
+    title: Annotated[str | None, typer.Option(help="The headline of --report, and the title of --plot.")] = None,
+    wording: Annotated[
+        str | None, typer.Option(help="The question that people were asked, word for word, for --report.")
+    ] = None,
+) -> None:
+    """Estimate the shares of many groups together.
+
+    Each share is drawn towards the others as far as the group's own reports are noise, which is closer on average over
+    the groups. Intervals hold on average; for a claim about one group take --kind each, or `warner estimate`.
+    """
+    table.refuse_contradictions("")
+    covariates, names = _file_and_columns(on)
+    refuse_overwriting(
+        {"the reports": files, "the design": given.files, "the covariates": covariates},
+        {"--output": table.output, "--plot": plot, "--report": report},
+    )
+    source = Source(files, columns, reading)
+    with working("counting reports"):
+        tally = context.with_resource(source.tallied(given))
+    if not tally.by:
+        raise ValueError("--by must name the column that tells the groups, such as --by region")
+    with working("estimating"):
+        known = None if covariates is None else _columns(covariates, names, tally.by)
+        result = estimate_groups(tally, on=known, along=along, different_people=different_people)
+        options: Document = {"level": level, "kind": kind}
+        drawn = None if plot is None else result.tally.domain[result.place_of(_label(answer, result.tally.domain))]
+        text = table.written(Outcome(result, options, rows=rows))
+        if plot is not None:
+            result.save_plot(plot, drawn, title=title, **options)
+        if report is not None:
+            result.save_page(report, title=title, question=wording, **options)
+    if source.chosen:
+        tell(f"warner: note: {NOT_FIXED}, and these intervals, which are for one look, need not hold for it", err=True)
+    doubts = result.doubts() if table.as_json or table.as_csv else []  # the printed table says it itself
+    if ".csv" in table.forms:
+        doubts += filter(None, [formulas_in(answer_columns(result.tally))])
+    for doubt in doubts:
+        warn(doubt)
+    table.printed(text)
+
+
+def _label(answer: str | None, domain: Any) -> Any:
+    """Give an answer as the domain has it: as a number where that holds numbers."""
+    whole = answer is not None and answer.lstrip("-").isdecimal() and answer not in domain
+    return int(answer) if whole and answer is not None else answer
+
+
+def _file_and_columns(on: str | None) -> tuple[str | None, list[str]]:
+    """Read FILE:COLUMN,... ; a file may itself have a colon in its name."""
+    if on is None or Path(on).exists():
+        return on, []
+    file, colon, names = on.rpartition(":")
+    if not colon or not file or not names:
+        raise ValueError(f"--on must be FILE:COLUMN,..., such as regions.csv:income, but there is no file {on!r}")
+    return file, [name.strip() for name in names.split(",")]
+
+
+def _columns(file: str, names: list[str], by: tuple[str, ...]) -> dict[str, Any]:
+    """Read the columns that name groups, and the covariates: all others if none are named."""
+    ending = Path(file).suffix.lower()
+    if ending in TEXTS:
+        columns = _of_text(file, by)
+    elif ending == ".parquet":
+        import pyarrow.parquet as pq
+
+        columns = pq.read_table(file).to_pydict()
+    else:
+        raise ValueError(f"--on must name a .csv, .tsv or .parquet file, but got {file}")
+    from warner.reports.queries import refuse_absent
+
+    for name in (*by, *names):
+        refuse_absent(name, list(columns))
+    return {name: columns[name] for name in (*by, *names)} if names else columns
+
+
+def _of_text(file: str, by: tuple[str, ...]) -> dict[str, Any]:
+    """Read a CSV file: names of groups as texts, covariates as the numbers that they spell."""
+    import csv
+
+    from warner.regression.covariates import column
+    from warner.reports.files import header, open_text
+
+    names, mark = header(file)
+    with open_text(file) as lines:
+        rows = [row for row in csv.reader(lines, delimiter=mark) if row][1:]
+    if uneven := [row for row in rows if len(row) != len(names)]:
+        raise ValueError(f"{file} must have {len(names)} values in every row, but one has {len(uneven[0])}")
+    texts: dict[str, list[str]] = {name: [row[place] for row in rows] for place, name in enumerate(names)}
+    result: dict[str, Any] = dict(texts)
+    for name in names:
+        if name not in by:
+            read = column(name, texts[name], text=True)
+            result[name] = [None if gone else v for v, gone in zip(read.values.tolist(), read.missing, strict=True)]
+    return result

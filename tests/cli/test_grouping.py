@@ -1,0 +1,100 @@
+"""`warner groups`: the numbers of the library in every form, covariates from a file, one line for every mistake."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cli.shell import fails, succeeds
+from warner import RandomizedResponse, estimate_groups, tally
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cli.shell import Prompt
+
+SURVEY = RandomizedResponse(["yes", "no"], truth="3/4")
+YES = {"A": 38, "B": 45, "C": 52, "D": 41, "E": 60, "F": 47}
+GROUPS = ("groups", "reports.csv", "--column", "answer", "--design", "survey.json", "--by", "region")
+WEEKS = (*GROUPS[:-1], "week")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Give a folder with a design, 600 reports of six regions and weeks, and covariates of the regions."""
+    SURVEY.save(tmp_path / "survey.json")
+    lines = ["region,week,answer"]
+    for week, (region, yes) in enumerate(YES.items(), 1):
+        lines += [f"{region},{week},{'yes' if i < yes else 'no'}" for i in range(100)]
+    (tmp_path / "reports.csv").write_text("\n".join(lines) + "\n")
+    income = [f"{region},{10 * place + place**2},{place % 2},x" for place, region in enumerate(YES)]
+    (tmp_path / "regions.csv").write_text("\n".join(["region,income,rural,note", *income]) + "\n")
+    return tmp_path
+
+
+def test_groups_gives_the_numbers_of_the_library_in_every_form(folder: Path) -> None:
+    together = estimate_groups(tally(folder / "reports.csv", SURVEY, column="answer", by="region"))
+    assert succeeds(folder, *GROUPS) == together.text() + "\n"
+    said = succeeds(folder, *GROUPS, "--json", "--kind", "each", "--level", "0.9", "-o", "groups.json")
+    assert said == together.to_json(kind="each", level=0.9) + "\n"
+    assert (folder / "groups.json").read_text() == said
+    csv = succeeds(folder, *GROUPS, "--csv")
+    assert csv.splitlines()[0] == "region,value,reports,share,se,low,high,own"
+
+
+def test_groups_draws_and_writes_pages_and_papers(folder: Path) -> None:
+    succeeds(folder, *GROUPS, "--plot", "g.svg", "--report", "g.html", "-o", "g.md", "--title", "Regions")
+    assert "Regions" in (folder / "g.html").read_text()
+    assert "on average over the groups" in (folder / "g.md").read_text()
+    assert (folder / "g.svg").stat().st_size > 1000
+
+
+def test_covariates_come_from_a_file(folder: Path) -> None:
+    counted = tally(folder / "reports.csv", SURVEY, column="answer", by="region")
+    covariates = {"region": list(YES), "income": [10 * i + i**2 for i in range(6)]}
+    said = succeeds(folder, *GROUPS, "--on", "regions.csv:income", "--json")
+    assert json.loads(said) == json.loads(estimate_groups(counted, on=covariates).to_json())
+    assert json.loads(succeeds(folder, *GROUPS, "--on", "regions.csv:income,rural", "--json"))["on"] == [
+        "income",
+        "rural",
+    ]
+
+
+def test_a_trend_from_the_shell(folder: Path) -> None:
+    weeks = tally(folder / "reports.csv", SURVEY, column="answer", by="week")
+    assert succeeds(folder, *WEEKS, "--along", "week") == estimate_groups(weeks, along="week").text() + "\n"
+
+
+def test_estimate_points_to_it_where_it_is_closer(folder: Path) -> None:
+    said = succeeds(folder, "estimate", *GROUPS[1:])
+    assert said.endswith("% of each share from the other groups\n")
+    assert said.splitlines()[-1].startswith("`warner groups` is probably closer: it would take ")
+    assert "warner groups" not in succeeds(folder, "estimate", *GROUPS[1:-2])
+    assert "warner groups" not in succeeds(folder, "estimate", *GROUPS[1:], "--csv")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (GROUPS[:-2], "--by must name the column"),
+        ((*GROUPS, "--kind", "all"), "kind must be 'average' or 'each'"),
+        ((*GROUPS, "--level", "95"), "level must be between 0 and 1"),
+        ((*GROUPS, "--along", "week"), "along must be a column of by"),
+        ((*GROUPS, "--along", "region"), "no order that can be read"),
+        ((*GROUPS, "--on", "nowhere.csv"), "--on must be FILE:COLUMN"),
+        ((*GROUPS, "--on", "regions.csv:incom"), "there is no column 'incom'; did you mean 'income'?"),
+        ((*GROUPS, "--on", "regions.csv:note"), "'note' holds texts"),
+        ((*GROUPS, "--on", "survey.json:income"), "must name a .csv, .tsv or .parquet file"),
+        ((*GROUPS, "--on", "regions.csv:income", "-o", "regions.csv"), "would be lost"),
+        ((*GROUPS, "--plot", "p.png", "--answer", "maybe"), "must be in the domain"),
+        ((*WEEKS, "--along", "week", "--kind", "each", "--plot", "p.png"), "along an order"),
+    ],
+)
+def test_mistakes_are_one_line(prompt: Prompt, arguments: tuple[str, ...], complaint: str) -> None:
+    assert complaint in prompt.complains(*arguments)
+
+
+def test_a_mistake_leaves_no_file(folder: Path) -> None:
+    assert "kind must be" in fails(folder, *GROUPS, "--kind", "all", "-o", "g.csv", "--plot", "g.png")
