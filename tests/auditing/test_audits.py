@@ -21,7 +21,7 @@ import warner
 from cases import COIN, SETS
 from warner import Audit, ProjectiveGeometry, RandomizedResponse, SubsetSelection, audit
 from warner.auditing.audits import bounded, chance_of_repeating, epsilon_at_least
-from warner.auditing.events import Event, Seen, Statistic
+from warner.auditing.events import Event, Observed, Statistic
 from warner.auditing.statistics import statistics_of
 from warner.designs import MECHANISMS, Design
 
@@ -73,7 +73,7 @@ def test_learning_choosing_and_judging_together_err_no_more_often_than_promised(
     every = [outcomes(runs) for runs in stages]
     largest = np.empty([len(some) for some in every])
     for place in itertools.product(*(range(len(some)) for some in every)):
-        seen: Any = [Seen((some[i],), runs) for some, i, runs in zip(every, place, stages, strict=True)]
+        seen: Any = [Observed((some[i],), runs) for some, i, runs in zip(every, place, stages, strict=True)]
         largest[place] = max(pair.epsilon_at_least for pair in bounded(kinds, seen, ("x", "y"), alpha))
     assert largest.max() > 0
     for p, q in itertools.product([0, 0.05, 0.2, 0.5, 0.7, 0.95, 1], repeat=2):
@@ -97,7 +97,7 @@ def test_the_best_of_many_events_is_not_taken_for_more_than_it_is() -> None:
     rng = np.random.default_rng(5)
 
     def wrong() -> bool:
-        seen: Any = [Seen((rng.binomial(runs, 0.5, size=(2, 3000)),), runs) for _ in range(3)]
+        seen: Any = [Observed((rng.binomial(runs, 0.5, size=(2, 3000)),), runs) for _ in range(3)]
         return any(pair.epsilon_at_least > 0 for pair in bounded(traits, seen, ("x", "y"), alpha))
 
     assert sum(wrong() for _ in range(100)) <= 30 + 4 * math.sqrt(100 * 0.3 * 0.7)
@@ -112,7 +112,7 @@ def test_the_level_is_divided_among_all_pairs() -> None:
 
 
 def test_an_event_counts_what_has_its_values_or_lacks_them() -> None:
-    seen = Seen((np.array([[5, 3, 2], [1, 1, 8]]),), 10)
+    seen = Observed((np.array([[5, 3, 2], [1, 1, 8]]),), 10)
     assert [Event(0, np.array([0, 2])).hits(seen, answer) for answer in (0, 1)] == [7, 9]
     assert Event(0, np.array([0, 2]), lacking=True).hits(seen, 0) == 3
     assert (seen + seen).runs == 20

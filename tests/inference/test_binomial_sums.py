@@ -144,7 +144,7 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     n = rng.integers(1, 3000, size=200).astype(float)
     c = np.floor(n * rng.random(200))
     together = fewest_holders(c, n, 0.7, 0.2, 0.025)
-    monkeypatch.setattr(sums, "CELLS", 500)
+    monkeypatch.setattr(sums, "TERMS_AT_ONCE", 500)
     assert_array_equal(fewest_holders(c, n, 0.7, 0.2, 0.025), together)
     alone = [float(fewest_holders(*row, 0.7, 0.2, 0.025)) for row in zip(c, n, strict=True)]
     assert_array_equal(alone, together)
@@ -153,7 +153,7 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_search_that_halves_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     c, n = np.arange(0.0, 401), 400.0
     by_newton = fewest_holders(c, n, 0.9, 0.05, 0.025)
-    monkeypatch.setattr(realised, "STEPS", 0)
+    monkeypatch.setattr(realised, "NEWTON_STEPS", 0)
     assert_array_equal(fewest_holders(c, n, 0.9, 0.05, 0.025), by_newton)
 
 

@@ -302,7 +302,7 @@ def test_blocks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = numbers(check(Tally(design, counts), simulations=99))
     assert 0.1 < whole["p_g2"] < 1
     for cells in (1, 700):
-        monkeypatch.setattr(fit, "CELLS", cells)
+        monkeypatch.setattr(fit, "SIMULATED_COUNTS_AT_ONCE", cells)
         assert numbers(check(Tally(design, counts), simulations=99)) == whole
 
 

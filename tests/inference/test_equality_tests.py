@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import barnard_exact, binom
 
 from warner.inference.binomial import log_binomial
-from warner.inference.comparisons import MOST_PEOPLE
+from warner.inference.comparisons import MOST_BARNARD_PEOPLE
 from warner.inference.equality_tests import fisher_test, sign_test
 from warner.inference.exact_differences import barnard_test
 
@@ -69,13 +69,13 @@ def test_fishers_test_of_very_many_people_is_as_exact_by_an_integral_as_by_its_s
     for n, apart in itertools.product((10**8, 4 * 10**9), (1.0, 3.0, 12.0)):
         counts = round(0.3 * n), round(0.3 * n + apart * np.sqrt(2 * 0.21 * n))
         with monkeypatch.context() as patched:
-            patched.setattr("warner.inference.equality_tests.SUMMED", 10**7)
+            patched.setattr("warner.inference.equality_tests.TERMS_SUMMED", 10**7)
             summed = fisher_test(*counts, (n, n))
         assert_allclose(fisher_test(*counts, (n, n)), summed, rtol=1e-8)
 
 
 def test_both_tests_agree_where_the_one_takes_over_from_the_other() -> None:
-    n = MOST_PEOPLE // 2
+    n = MOST_BARNARD_PEOPLE // 2
     a, b = round(0.4 * n), round(0.4 * n + 2.5 * np.sqrt(2 * 0.24 * n))
     assert barnard_test(a, b, (n, n), 0.25, 0.75) == pytest.approx(fisher_test(a, b, (n, n)), rel=0.05)
 

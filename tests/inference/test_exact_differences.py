@@ -23,8 +23,8 @@ from warner.inference.comparisons import compare, compare_groups
 from warner.inference.equality_tests import sign_test
 from warner.inference.exact_differences import (
     MOST_REPORTS,
-    Law,
     Line,
+    TwoBinomials,
     barnard_test,
     limits_between,
     limits_of_answers,
@@ -159,7 +159,7 @@ def test_against_a_search_over_all_shares() -> None:
 
 
 def test_a_difference_nobody_can_have_has_no_chance() -> None:
-    law = Law(5, 5, (0.25, 0.75), (0.25, 0.75))
+    law = TwoBinomials(5, 5, (0.25, 0.75), (0.25, 0.75))
     assert law.largest_chance(np.zeros(6, dtype=np.int64), Line(0.6, 1.0)) == 0
     assert law.largest_chance(np.zeros(6, dtype=np.int64), Line(0.5, 1.0)) == pytest.approx(1)
     assert barnard_test(3, 3, (5, 5)) == 1
@@ -205,7 +205,7 @@ def test_the_largest_chance_is_found_between_the_points_of_the_grid() -> None:
 def test_where_roots_of_the_likelihood_coincide() -> None:
     # Nobody says yes: likeliest is the smallest probability of the line, here 0, though another root is close to it.
     # With a probability of 5 % instead, which Newton's method leads to, the score would be -4e-7.
-    assert Law(50, 9000, NONE, NONE).score(0, 0, Line(1e-9, 0.006980814076115601)) < -1e-5
+    assert TwoBinomials(50, 9000, NONE, NONE).score(0, 0, Line(1e-9, 0.006980814076115601)) < -1e-5
     limits_between(Binomial(5, 10, 0.9, -0.05), Binomial(0, 1, *MOSTLY_YES), 0.25)  # all three, without a warning
 
 

@@ -179,7 +179,7 @@ def test_exact_and_score_limits_meet_where_one_follows_the_other(monkeypatch: py
         np.round(n * (base + gain * np.array([[0.2, 0.5, 0.9]]))), *(np.repeat(x, 3, 1) for x in (n, base, gain))
     )
     exact = pooled_limits(counted, 0.025)
-    monkeypatch.setattr(pooled, "MOST_VARIANCE", 0.0)
+    monkeypatch.setattr(pooled, "MOST_POOLED_VARIANCE", 0.0)
     score = pooled_limits(counted, 0.025)
     assert (exact.methods, score.methods) == (("exact",), ("score",))
     # Half a report on either side, of a standard error of a hundred.
@@ -215,7 +215,7 @@ def test_many_sets_at_once_are_as_each_alone(monkeypatch: pytest.MonkeyPatch) ->
         alone = pooled_limits(counted.of_sets(np.arange(30) == place), 0.01)
         assert_allclose([alone.low[0], alone.high[0]], [together.low[place], together.high[place]], atol=1e-9)
     # On a lattice ends are wider by a little, never narrower.
-    monkeypatch.setattr(pooled, "LATTICE", 10**6)
+    monkeypatch.setattr(pooled, "LATTICE_CELLS", 10**6)
     every_pair = pooled_limits(counted.of_sets(np.arange(30) < 3), 0.01)
     for ends, sign in ((every_pair.low - together.low[:3], 1), (together.high[:3] - every_pair.high, 1)):
         assert (sign * ends >= -1e-8).all()

@@ -30,7 +30,7 @@ from warner import (
 )
 from warner.inference import presence_tests as tests_of_absence
 from warner.inference.binomial import at_least
-from warner.inference.presence import absence, adjusted, presence
+from warner.inference.presence import absence_p_values, adjusted, presence
 from warner.inference.presence_tests import observed
 
 REFERENCE = reference("reference_values")["cases"]
@@ -48,7 +48,7 @@ def design_of(case: dict[str, Any]) -> RandomizedResponse:
 def absent(counts: Any, n: float, design: Any) -> Any:
     """Give the p-values of "nobody holds it"."""
     rows = np.atleast_2d(counts)
-    return absence(design.readout(rows, np.full((len(rows), 1), n))).reshape(np.shape(counts))
+    return absence_p_values(design.readout(rows, np.full((len(rows), 1), n))).reshape(np.shape(counts))
 
 
 def some_surveys(design: Any, truth: Any, n: int, times: int, seed: int = 3) -> Tally:
@@ -279,7 +279,7 @@ def test_the_bound_on_a_sum_of_scores_holds_whatever_the_others_hold(seed: int) 
 
 
 def test_where_a_table_is_too_large_the_result_says_approximate(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("warner.inference.presence_tests.MOST_CELLS", 1)
+    monkeypatch.setattr("warner.inference.presence_tests.MOST_SEARCHED_CELLS", 1)
     found = estimate(Tally(KUK, [300, 380, 320])).present()
     assert found.approximate
     assert found.to_dict()["approximate"]

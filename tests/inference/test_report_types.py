@@ -299,7 +299,7 @@ def test_weights_that_are_all_equal_change_nothing() -> None:
 
 def test_very_many_classes_are_taken_together(monkeypatch: pytest.MonkeyPatch) -> None:
     fine = p_values(check(drawn(HASHED)))["known law"]
-    monkeypatch.setattr("warner.inference.report_types.MOST_CLASSES", 4)  # of 13 functions
+    monkeypatch.setattr("warner.inference.report_types.CLASSES_SIMULATED", 4)  # of 13 functions
     coarse = check(drawn(HASHED))
     assert p_values(coarse)["known law"] != fine
     assert coarse.fits

@@ -318,7 +318,7 @@ def test_a_plan_is_a_point_on_its_line_and_its_goal_a_dashed_line(tmp_path: Path
     made = plan(6, epsilon=1.9, half_width=0.05)
     ax = plot_plan(made, title="Ours: $5 per head", ax=axes())
     assert ax.get_title("left") == "Ours: $5 per head"
-    assert ax.get_ylabel() == "half-width of the interval (percentage points)"
+    assert ax.get_ylabel() == "interval half-width (percentage points)"
     *lines, goal, point = ax.lines
     assert_allclose(np.asarray(goal.get_ydata()), 5)
     assert_allclose(np.asarray(point.get_xydata()), [[made.people, 100 * made.half_width]])

@@ -102,8 +102,8 @@ def test_a_coarser_grid_never_gives_less(k: int, monkeypatch: pytest.MonkeyPatch
         ((20, 8), 10),
     ]
     for nodes, wide in settings:
-        monkeypatch.setattr("warner.planning.shuffling.NODES", nodes)
-        monkeypatch.setattr("warner.planning.shuffling.WIDE", wide)
+        monkeypatch.setattr("warner.planning.shuffling.GRID_NODES", nodes)
+        monkeypatch.setattr("warner.planning.shuffling.COUNTS_ONE_BY_ONE", wide)
         found.append(_delta(epsilon, pair, 4000, _grid(pair, 4000, 1e-14)))
     fine = found[0]
     assert 0.5e-8 < fine <= 1e-8  # a third off is one hundredth of epsilon
@@ -146,7 +146,7 @@ def test_more_people_and_a_larger_delta_only_help(monkeypatch: pytest.MonkeyPatc
     assert by_people[0] == survey.epsilon
     # A hundred times the people, a tenth of the epsilon (and a little less, once there are many).
     assert 9 < by_people[5] / by_people[7] < 12
-    monkeypatch.setattr("warner.planning.shuffling.MOST", 10**5)  # what is beyond is taken as known
+    monkeypatch.setattr("warner.planning.shuffling.MOST_SHUFFLED", 10**5)  # what is beyond is taken as known
     assert shuffled(survey, 10**12, 1e-9) == by_people[5]
     by_delta = [shuffled(survey, 10**4, delta) for delta in (1e-12, 1e-9, 1e-6, 1e-3, 0.1)]
     assert by_delta == sorted(by_delta, reverse=True)

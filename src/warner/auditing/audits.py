@@ -1,4 +1,4 @@
-r"""How much epsilon somebody's client really spends, at the least.
+r"""Privacy audit: a lower confidence bound on the epsilon that a client really spends, and tests of its design.
 
 A client is run many times on a few chosen answers. For two of them, x and x', and an event A that was chosen without
 looking at the runs it is judged by (`events`), the numbers of hits are binomial, and
@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.auditing.clients import CALLED, Command, Function, codes
-from warner.auditing.events import Event, Seen, Statistic, best_event, counted
+from warner.auditing.clients import ANSWERS_AT_ONCE, Command, Function, codes
+from warner.auditing.events import Event, Observed, Statistic, best_event, count_values
 from warner.auditing.findings import Audit, Misfit, Pair
 from warner.auditing.statistics import raw_statistics, statistics_of
 from warner.designs.exact import whole_number
@@ -46,11 +46,11 @@ if TYPE_CHECKING:
 
 RUNS_OF_FUNCTION, RUNS_OF_COMMAND = 100_000, 20_000  # after each answer, unless asked for
 FEWEST_RUNS, MOST_RUNS = 100, 10**9
-ALL_ANSWERS = 4  # answers up to which all are looked at
-HELD = 2**27  # bytes of reports held to learn from
-RAW_REPORT = 2**10  # bytes that a report of unknown form is taken to have
-FIRST = 1000  # reports compared with those of another start
-MISFITS_KEPT = 10
+ANSWERS_ALL_TRIED = 4  # possible answers up to which all are tried
+BYTES_LEARNT_FROM = 2**27  # of reports that are held to learn from
+RAW_REPORT_BYTES = 2**10  # that a report of unknown form is taken to have
+REPORTS_COMPARED = 1000  # with those of another start
+MISFITS_KEPT = 10  # the clearest
 
 
 def audit(
@@ -104,31 +104,31 @@ def audit(
     """
     refuse_design(design, "audit(client, design)")
     check_level(level)
-    places = _audited(design, answers)
+    places = _positions_tried(design, answers)
     asked = _client(client, design, timeout, raw=raw)
     total = whole_number("runs", _runs(asked) if runs is None else runs, FEWEST_RUNS, MOST_RUNS)
     labels = tuple(design.domain[place] for place in places.tolist())
-    size = RAW_REPORT if raw else _size_of_report(design)
-    learning, choosing = min(total // 4, max(1, HELD // (size * len(places)))), total // 4
+    size = RAW_REPORT_BYTES if raw else _size_of_report(design)
+    learning, choosing = min(total // 4, max(1, BYTES_LEARNT_FROM // (size * len(places)))), total // 4
     judging = total - learning - choosing
     first_reports: list[list[list[Hashable]]] = []
 
     def runs_of(number: int, looked_at: Callable[[Iterable[Any]], Any]) -> list[Any]:
         """Run the client so often after each answer, and give what was looked at in its reports."""
         first_reports.append([[] for _ in labels])
-        found = []
+        looked = []
         for label, first in zip(labels, first_reports[-1], strict=True):
             pieces = asked.reports(label, number) if raw else codes(asked, design.report_form, label, number)
             with closing(pieces):
-                found.append(looked_at(_noted(pieces, first, raw=raw)))
-        return found
+                looked.append(looked_at(_noted(pieces, first, raw=raw)))
+        return looked
 
-    held = runs_of(learning, _held)
-    statistics = raw_statistics(held) if raw else statistics_of(design, places, held)
-    look = partial(counted, statistics)
-    learnt = Seen.of([look([reports]) for reports in held], learning)
-    chosen = Seen.of(runs_of(choosing, look), choosing)
-    judged = Seen.of(runs_of(judging, look), judging)
+    reports = runs_of(learning, _together)
+    statistics = raw_statistics(reports) if raw else statistics_of(design, places, reports)
+    look = partial(count_values, statistics)
+    learnt = Observed.of([look([some]) for some in reports], learning)
+    chosen = Observed.of(runs_of(choosing, look), choosing)
+    judged = Observed.of(runs_of(judging, look), judging)
     pairs = bounded(statistics, (learnt, chosen, judged), labels, (1 - level) / 2)
     misfits, tests = _misfits(statistics, learnt + chosen + judged, places, labels)
     repetitions = [
@@ -152,25 +152,27 @@ def audit(
     )
 
 
-def _audited(design: Design, answers: Sequence[Label] | None) -> Integers:
+def _positions_tried(design: Design, answers: Sequence[Label] | None) -> Integers:
     """Give the positions of the answers to try."""
     if answers is None:
         k = design.k
-        return np.arange(k) if k <= ALL_ANSWERS else np.array([0, k // 2, k - 1])
+        return np.arange(k) if k <= ANSWERS_ALL_TRIED else np.array([0, k // 2, k - 1])
     if isinstance(answers, str | bytes):
         raise TypeError(f"answers must be a list of answers, but got {answers!r}")
     places = positions(list(answers), design.domain, what="answers")
     unknown = [quoted(label) for label, place in zip(answers, places.tolist(), strict=True) if place < 0]
     if unknown:
-        raise ValueError(f"answers must be in the domain of the design, but it does not have {enumerated(unknown, 5)}")
+        raise ValueError(f"answers must be in the domain of the design, but it does not have {enumerated(unknown)}")
     if len(places) < 2 or len(set(places.tolist())) < len(places):
-        given = enumerated([quoted(label) for label in answers], 5)
+        given = enumerated([quoted(label) for label in answers])
         raise ValueError(f"answers must be two or more, all different, to be compared, but got {given}")
     return places
 
 
 def _client(client: Any, design: Design, timeout: float, *, raw: bool) -> Client:
-    piece = min(CALLED, max(1, HELD // (4 * (RAW_REPORT if raw else _size_of_report(design)))))
+    piece = min(
+        ANSWERS_AT_ONCE, max(1, BYTES_LEARNT_FROM // (4 * (RAW_REPORT_BYTES if raw else _size_of_report(design))))
+    )
     if isinstance(client, str):
         return Command.written(client, timeout, piece)
     if not callable(client):
@@ -189,18 +191,18 @@ def _size_of_report(design: Design) -> int:
     return int(design.draw(np.zeros(1, dtype=np.int64), os.urandom).nbytes)
 
 
-def _held(pieces: Iterable[Any]) -> Any:
-    held = list(pieces)
-    if isinstance(held[0], np.ndarray):
-        return np.concatenate(held)
-    return [text for texts in held for text in texts]
+def _together(pieces: Iterable[Any]) -> Any:
+    parts = list(pieces)
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    return [text for texts in parts for text in texts]
 
 
 def _noted(pieces: Iterable[Any], first: list[Hashable], *, raw: bool) -> Iterator[Any]:
     """Pass reports on, raw ones as texts, and write down the first ones."""
     for given in pieces:
         reports = [value if isinstance(value, str) else repr(value) for value in given] if raw else given
-        some = reports[: max(0, FIRST - len(first))]
+        some = reports[: max(0, REPORTS_COMPARED - len(first))]
         first.extend(some if raw else (np.asarray(row).tobytes() for row in some))
         yield reports
 
@@ -209,7 +211,10 @@ def _noted(pieces: Iterable[Any], first: list[Hashable], *, raw: bool) -> Iterat
 
 
 def bounded(
-    statistics: tuple[Statistic, ...], seen: tuple[Seen, Seen, Seen], labels: tuple[Label, ...], alpha: float
+    statistics: tuple[Statistic, ...],
+    seen: tuple[Observed, Observed, Observed],
+    labels: tuple[Label, ...],
+    alpha: float,
 ) -> tuple[Pair, ...]:
     """Bound epsilon for each ordered pair of answers; with probability at most alpha is any bound above the truth.
 
@@ -243,7 +248,7 @@ def epsilon_at_least(hits: int, others: int, runs: int, tail: float) -> float:
 
 
 def _misfits(
-    statistics: tuple[Statistic, ...], seen: Seen, places: Integers, labels: tuple[Label, ...]
+    statistics: tuple[Statistic, ...], seen: Observed, places: Integers, labels: tuple[Label, ...]
 ) -> tuple[list[Misfit], int]:
     """Compare every count with the law of the design after each answer: those with the smallest p-values come first.
 

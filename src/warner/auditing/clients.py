@@ -1,4 +1,4 @@
-"""Somebody's client, asked for reports: a function that is called, or a command that is run.
+"""Clients under audit: a function that is called, or a command that is run.
 
 A command reads one answer per line and prints one report per line, as `warner randomize --lines` does. It is a
 stranger: it may not start, may never read or never end, may print too little, too much or something else. Each of these
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from warner.arrays import Counts, Label
     from warner.designs.forms import Form
 
-CALLED = 2**16  # answers at a time
-CHUNK = 2**16  # bytes read at a time
-CHUNKS = 64  # that may wait to be looked at
-LONGEST = 2**25  # bytes of a line, and of lines that are looked at together
+ANSWERS_AT_ONCE = 2**16  # that a client is given together
+CHUNK_BYTES = 2**16  # that are read at a time
+CHUNKS_WAITING = 64  # that may wait to be looked at
+LONGEST_LINE = 2**25  # bytes of a line, and of lines that are looked at together
 
 Pieces: TypeAlias = Generator[Any]  # reports, as they were given, some at a time
 
@@ -44,7 +44,7 @@ class Function:
     """A client that is a function: it takes a list of answers, and returns a report for each."""
 
     call: Callable[[list[Any]], Any]
-    piece: int = CALLED
+    piece: int = ANSWERS_AT_ONCE
     text = False
     place = "position"
     first = 0  # positions are counted from 0
@@ -81,13 +81,13 @@ class Command:
 
     words: tuple[str, ...]
     timeout: float
-    piece: int = CALLED
+    piece: int = ANSWERS_AT_ONCE
     text = True
     place = "line"
     first = 1
 
     @classmethod
-    def written(cls, command: str, timeout: float, piece: int = CALLED) -> Command:
+    def written(cls, command: str, timeout: float, piece: int = ANSWERS_AT_ONCE) -> Command:
         """Read a command as a shell would, without its pipes and variables."""
         try:
             words = tuple(shlex.split(command))
@@ -131,10 +131,10 @@ class Command:
                 if others:
                     lines += [b"".join(unfinished), *others[:-1]]
                     unfinished = others[-1:]
-                if len(lines) >= self.piece or (size > LONGEST and lines):
+                if len(lines) >= self.piece or (size > LONGEST_LINE and lines):
                     yield _texts(lines, before)
                     before, lines, size = before + len(lines), [], sum(map(len, unfinished))
-                elif size > LONGEST:
+                elif size > LONGEST_LINE:
                     raise ValueError(
                         f"the command must print a line for each answer, but line {before + 1:,} has no end"
                     )
@@ -183,7 +183,7 @@ class Command:
                 raise ValueError(f"the command {shortened(self.words[0])!r} cannot be started: {why}") from None
             assert process.stdout is not None
             assert process.stderr is not None
-            chunks: Queue[bytes] = Queue(CHUNKS)
+            chunks: Queue[bytes] = Queue(CHUNKS_WAITING)
             complaints: deque[str] = deque(maxlen=1)
             threads = (
                 Thread(target=_pass_on, args=(process.stdout, chunks), daemon=True),
@@ -210,14 +210,14 @@ class Command:
 
 
 def _pass_on(stream: IO[bytes], chunks: Queue[bytes]) -> None:
-    for chunk in iter(partial(os.read, stream.fileno(), CHUNK), b""):
+    for chunk in iter(partial(os.read, stream.fileno(), CHUNK_BYTES), b""):
         chunks.put(chunk)
     chunks.put(b"")
 
 
 def _keep_last(stream: IO[bytes], complaints: deque[str]) -> None:
     """Read all that a command complains about, and keep the last line of it."""
-    for line in iter(partial(stream.readline, CHUNK), b""):
+    for line in iter(partial(stream.readline, CHUNK_BYTES), b""):
         if line.strip():
             complaints.append(shortened(printable(line.decode(errors="replace").strip()), 200))
 

@@ -1,4 +1,4 @@
-r"""What is looked at in reports, and which of it gives a client away most.
+r"""Choice of the event that bounds epsilon best: learnt and chosen from other runs than those that judge it.
 
 A client that spends epsilon makes every event A at most :math:`e^\varepsilon` times as likely after one answer as after
 another: :math:`P(A \mid x) \le e^\varepsilon P(A \mid x')`. Any event bounds epsilon from below; the art is to find one
@@ -64,7 +64,7 @@ class Event(NamedTuple):
     values: Integers
     lacking: bool = False
 
-    def hits(self, seen: Seen, answer: int) -> int:
+    def hits(self, seen: Observed, answer: int) -> int:
         """Count the reports after this answer, by its place among those audited."""
         number = int(seen.counts[self.place][answer, self.values].sum())
         return seen.runs - number if self.lacking else number
@@ -75,23 +75,23 @@ class Event(NamedTuple):
         return f"reports other than those that {phrase}" if self.lacking else f"reports that {phrase}"
 
 
-class Seen(NamedTuple):
+class Observed(NamedTuple):
     """How many reports after each answer had each value: for each statistic an array of shape (answers, values)."""
 
     counts: tuple[Counts, ...]
     runs: int
 
     @classmethod
-    def of(cls, rows: Sequence[Sequence[Counts]], runs: int) -> Seen:
+    def of(cls, rows: Sequence[Sequence[Counts]], runs: int) -> Observed:
         """Put together what `counted` gave for each answer."""
         return cls(tuple(np.stack(column) for column in zip(*rows, strict=True)), runs)
 
-    def __add__(self, other: Any) -> Seen:
+    def __add__(self, other: Any) -> Observed:
         counts = tuple(mine + theirs for mine, theirs in zip(self.counts, other.counts, strict=True))
-        return Seen(counts, self.runs + other.runs)
+        return Observed(counts, self.runs + other.runs)
 
 
-def counted(statistics: tuple[Statistic, ...], pieces: Iterable[Any]) -> list[Counts]:
+def count_values(statistics: tuple[Statistic, ...], pieces: Iterable[Any]) -> list[Counts]:
     """Count the values of each statistic in the reports after one answer, which come some at a time."""
     totals: list[Counts] = []
     for reports in pieces:
@@ -104,7 +104,7 @@ def counted(statistics: tuple[Statistic, ...], pieces: Iterable[Any]) -> list[Co
 
 
 def best_event(
-    statistics: tuple[Statistic, ...], learnt: Seen, chosen: Seen, pair: tuple[int, int], runs: int, tail: float
+    statistics: tuple[Statistic, ...], learnt: Observed, chosen: Observed, pair: tuple[int, int], runs: int, tail: float
 ) -> Event:
     """Find the event that should bound epsilon best, from `runs` more runs after each of two answers."""
     best, promise = Event(0, np.arange(0)), -np.inf

@@ -1,4 +1,4 @@
-"""What an audit found: a bound on epsilon for each pair of answers, and whether the client follows its design."""
+"""Results of an audit: a bound on epsilon for each pair of answers, and whether the client follows its design."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from warner.designs.contract import Design
     from warner.documents import Document
 
-PAIRS_SHOWN = 12
-MISFITS_SHOWN = 3
-ANSWERS_NAMED = 6
+PAIRS_SHOWN = 12  # rows of the table
+MISFITS_SHOWN = 3  # that a text describes
 
 
 class Pair(NamedTuple):
@@ -176,7 +175,7 @@ class Audit(Result):
     def text(self) -> str:
         """Say it in plain words: the verdict, the evidence, the pairs, and what no audit can see."""
         lines = [wrapped([self._verdict(), self._evidence()]), "", *self._table_of_pairs(), ""]
-        return "\n".join([*lines, wrapped([*self._fit(), self._level()]), "", wrapped([BLIND])])
+        return "\n".join([*lines, wrapped([*self._fit(), self._level()]), "", wrapped([NOT_DETECTED])])
 
     def _verdict(self) -> str:
         claimed, bound = self.design.shown_epsilon(), rounded_down(self.epsilon_at_least)
@@ -234,7 +233,7 @@ class Audit(Result):
 
     def _level(self) -> str:
         return (
-            f"{self.runs:,} runs after each of {enumerated(list(map(quoted, self.answers)), ANSWERS_NAMED)}; the runs "
+            f"{self.runs:,} runs after each of {enumerated(list(map(quoted, self.answers)))}; the runs "
             "that chose what to look at are not those that judged it. If runs are independent of each other, all of "
             f"this holds at once with a probability of at least {level_text(self.level)}, whatever the client does."
         )
@@ -248,7 +247,7 @@ def _share(share: float) -> str:
     return f"{100 * share:.4g} %"
 
 
-BLIND = (
+NOT_DETECTED = (
     "What no audit can see: what the client does after other answers, or when nobody audits it; what is too rare for "
     "this number of runs; what it remembers from one report to the next; and what is sent along with a report, such as "
     "its time. A bound below the claim is no proof that the claim holds."

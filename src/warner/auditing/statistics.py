@@ -1,4 +1,4 @@
-"""What there is to look at in a report: what it supports, how large its set is, the report itself and its parts.
+"""Features of a report that an audit counts: what it supports, how large its set is, the report itself and its parts.
 
 A design tells nearly all of it by its own counting: reports of each kind, support of each answer, and the likelihood of
 two answers to compare. Where single reports are too many to be counted, those that come often are, and parts of them.
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers
     from warner.designs.contract import Design
 
-NAMED = 4  # values in a sentence
-CELLS = 2**22  # likelihoods worked out at a time
-REPEATED = 5  # times that a value must have come to be looked at by itself
-FREQUENT = 4096  # values that are, at most
-PARTS = 4  # first bytes, or numbers, of a report that are looked at by themselves
-ROUNDING = 1 + 1e-6  # the factor from which on two likelihoods differ
-PLACES = (0, 1, 2, -1)  # words of a raw report that are looked at
+VALUES_LISTED = 4  # values of a feature that its description names
+LIKELIHOODS_AT_ONCE = 2**22  # that are worked out at a time
+FEWEST_TIMES = 5  # that a value must have come to be counted by itself
+MOST_VALUES = 4096  # that are counted by themselves
+PARTS_EXAMINED = 4  # first bytes, or numbers, of a report that are counted by themselves
+LIKELIER_FACTOR = 1 + 1e-6  # from which on the ratio of two likelihoods is not rounding
+WORDS_EXAMINED = (0, 1, 2, -1)  # places of the words of a raw report that are counted
 WORD = re.compile(r"[^\W_]+")
 
 
@@ -63,7 +63,10 @@ def raw_statistics(learnt: Sequence[list[Any]]) -> tuple[Statistic, ...]:
         ("have this number of different words:", lambda text: len(set(WORD.findall(text)))),
         ("begin with", lambda text: text[:1]),
         ("end with", lambda text: text[-1:]),
-        *((f"have at word {place + 1}:" if place >= 0 else "have as last word", _word_at(place)) for place in PLACES),
+        *(
+            (f"have at word {place + 1}:" if place >= 0 else "have as last word", _word_at(place))
+            for place in WORDS_EXAMINED
+        ),
     ]
     return tuple(_of_texts(verb, look, everything) for verb, look in looks)
 
@@ -78,8 +81,8 @@ def _word_at(place: int) -> Callable[[str], str]:
 
 def _of_texts(verb: str, look: Callable[[str], Any], texts: list[str]) -> Statistic:
     """Look at one thing in texts: at each of its common values, and at all the others together."""
-    times = Counter(map(look, texts)).most_common(FREQUENT)
-    values = [value for value, number in times if number >= REPEATED]
+    times = Counter(map(look, texts)).most_common(MOST_VALUES)
+    values = [value for value, number in times if number >= FEWEST_TIMES]
     places = {value: place for place, value in enumerate(values)}
 
     def count(reports: list[str]) -> Counts:
@@ -147,11 +150,11 @@ def _comparisons(design: Design, answers: Integers) -> Statistic:
 
     def count(reports: Counts) -> Counts:
         counts = np.zeros(len(pairs), dtype=np.int64)
-        step = max(1, CELLS // (design.k if table is None else len(answers)))
+        step = max(1, LIKELIHOODS_AT_ONCE // (design.k if table is None else len(answers)))
         for start in range(0, len(reports), step):
             part = reports[start : start + step]
             likelihood = design.operator(part).forward(units) if table is None else table[:, part]
-            counts += (likelihood[ahead] > ROUNDING * likelihood[behind]).sum(axis=1)
+            counts += (likelihood[ahead] > LIKELIER_FACTOR * likelihood[behind]).sum(axis=1)
         return counts
 
     def phrase(values: Integers) -> str:
@@ -174,7 +177,7 @@ def _parts(design: Design, learnt: Sequence[Counts]) -> tuple[Statistic, ...]:
         return list(design.report_form.written(rows).tolist())
 
     width = learnt[0].shape[1]
-    columns = range(min(PARTS, width)) if width > 1 else ()
+    columns = range(min(PARTS_EXAMINED, width)) if width > 1 else ()
     parts = [_of_codes(f"have in place {column + 1}:", partial(_column, column), learnt) for column in columns]
     return (_of_codes("are", _joined, learnt, written), *parts)
 
@@ -197,8 +200,8 @@ def _of_codes(
 ) -> Statistic:
     """Look at one thing in reports: at each of its common values, and at all the others together."""
     found, times = np.unique(np.concatenate([look(reports) for reports in learnt]), return_counts=True)
-    common = np.argsort(-times, kind="stable")[:FREQUENT]
-    values = np.sort(found[common[times[common] >= REPEATED]])
+    common = np.argsort(-times, kind="stable")[:MOST_VALUES]
+    values = np.sort(found[common[times[common] >= FEWEST_TIMES]])
 
     def count(reports: Counts) -> Counts:
         seen = look(reports)
@@ -214,13 +217,13 @@ def _of_codes(
 
 
 def _listed(labels: Any, values: Integers) -> str:
-    names = [quoted(labels[value]) for value in values[:NAMED].tolist()]
-    return enumerated(names + [""] * (len(values) - len(names)), NAMED)
+    names = [quoted(labels[value]) for value in values[:VALUES_LISTED].tolist()]
+    return enumerated(names + [""] * (len(values) - len(names)), VALUES_LISTED)
 
 
 def _listed_or_other(labels: Sequence[Any], values: Integers) -> str:
     """List values, the last of which stands for all others."""
     names = [shortened(printable(str(labels[value]))) for value in values.tolist() if value < len(labels)]
     if len(names) == len(values):
-        return enumerated(names, NAMED)
-    return enumerated([*names, "a rare one"], NAMED) if names else "a rare one"
+        return enumerated(names, VALUES_LISTED)
+    return enumerated([*names, "a rare one"], VALUES_LISTED) if names else "a rare one"

@@ -1,4 +1,4 @@
-r"""Confidence intervals that hold however often one looks: at every number of reports, all at once.
+r"""Confidence sequences (any-time intervals): they hold at every number of reports at once, however often one looks.
 
 An interval of Clopper and Pearson is for one look, at a number of reports that was fixed beforehand. Whoever watches it
 while reports arrive gives it many chances to miss. Here the chance that an interval *ever* misses is bounded. If x of
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from warner.reports.counts import DistinctCounts
     from warner.reports.pools import Collected
 
-NEWTON_STEPS = 60
-CONVERGED = 1e-8  # a relative step of Newton's method, whose next one would be about its square
+NEWTON_STEPS = 60  # far more than are needed
+NEWTON_TOLERANCE = 1e-8  # relative step of Newton's method, whose next one would be about its square
 
 
 def refuse_anytime(tally: Collected, method: str | None) -> None:
@@ -141,7 +141,7 @@ def _departure(a: Array, b: Array, radius: Array) -> Array:
             step = excess * (a + d) * (b - d) / (d * n)
             step = np.where((a > 0) & (step > 0) & (step < d), step, 0.0)  # it is no number where d has reached b
             d = d - step
-            if (step <= CONVERGED * d).all():
+            if (step <= NEWTON_TOLERANCE * d).all():
                 break
     return np.asarray(d)
 

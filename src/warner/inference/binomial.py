@@ -20,7 +20,7 @@ from scipy.special import betainc, betaincc, betainccinv, betaincinv, ndtri
 
 from warner.arrays import SMALLEST, Numbers
 from warner.designs.facts import TARGETS
-from warner.inference.realised import MOST_VARIANCE, fewest_holders, summable
+from warner.inference.realised import MOST_EXACT_VARIANCE, fewest_holders, summable
 from warner.reports.counts import LONG_ROW, distinct_counts
 from warner.searching import first_true, first_true_each
 from warner.special import deviance, stirling_remainder
@@ -328,8 +328,8 @@ def _realised(below: Binomial, above: Binomial, tail: float, method: str | None)
         _refuse_few(n * np.minimum(without, within), "score", "as the variance of noise alone", variance_needed(tail))
     if method == "exact" and not summable(n, n * np.maximum(without, within)).all():
         raise ValueError(
-            f"method 'exact' needs whole numbers of reports, with a variance of up to {MOST_VARIANCE:,.0f}, but there "
-            f"are {np.max(n):,.12g} with up to {np.max(n * np.maximum(without, within)):,.3g}; leave it out"
+            f"method 'exact' needs whole numbers of reports, with a variance of up to {MOST_EXACT_VARIANCE:,.0f}, but "
+            f"there are {np.max(n):,.12g} with up to {np.max(n * np.maximum(without, within)):,.3g}; leave it out"
         )
     *parts, upper = np.broadcast_arrays(*below, above.count)
     exact, scored = (np.broadcast_to(which, upper.shape) for which in realised_methods(below, tail, method))

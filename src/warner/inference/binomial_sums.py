@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Integers
 
 NEGLECTED = 1e-8  # part of a tail that may be left out
-CELLS = 2**20  # terms that are held at once
+TERMS_AT_ONCE = 2**20  # terms of laws that are held at once
+TAIL_TOLERANCE = 10 * NEGLECTED  # a tail is too small if it is so by more than this part of itself
+SMALLEST_TAIL = 1e-290  # what a tail is raised to that is to have a normal quantile
 
 
 class Law(NamedTuple):
@@ -80,7 +82,7 @@ def in_blocks(function: Callable[..., Array], widths: Array, *rows: Array) -> Ar
     while start < order.size:
         # The widest row of a block sets the width of all, so that a block is also cut where widths have doubled.
         end = start + int(np.searchsorted(widths[order[start:]], 2 * widths[order[start]] + 32, side="right"))
-        end = min(end, start + max(1, int(CELLS / widths[order[end - 1]])))
+        end = min(end, start + max(1, int(TERMS_AT_ONCE / widths[order[end - 1]])))
         block = order[start:end]
         parts.append(function(*(row[block] for row in rows)))
         start = end

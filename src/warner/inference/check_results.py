@@ -1,4 +1,4 @@
-"""The verdict of a check: a tuple of tests, each with its sentence, and what they say together."""
+"""Results of a goodness-of-fit check: the tests of each collection, each with its sentence, and the verdict."""
 
 from __future__ import annotations
 
@@ -35,9 +35,10 @@ if TYPE_CHECKING:
     from warner.reports.pools import Collected
     from warner.reports.tallies import Tally
 
-NAMED = 10  # answers named in a text, and groups told in full
+MISFITS_LISTED = 10  # answers, or types of reports, that a text names
+GROUPS_DETAILED = 10  # that do not fit, on each of which a text has a sentence
 GROUPS_SHOWN = 20  # rows of the table of groups
-NAME_WIDTH = 40  # characters of a group
+NAME_WIDTH = 40  # characters of a group's name
 SHORT_NAMES = {  # heads of the table of groups
     "rarest answer": "p rarest",
     "commonest answer": "p commonest",
@@ -304,7 +305,7 @@ class Check(Result):
             influence_text(self.tally, self.fakes),
             "",
             *([] if self.fits else [causes, ""]),
-            SEEN if seen else BLIND,
+            NOT_DETECTED_BY_TYPES if seen else NOT_DETECTED,
         ]
         pieces = [wrapped(first), *(["\n".join(table)] if table else []), wrapped([*said, *last])]
         return "\n".join(pieces)
@@ -369,7 +370,7 @@ class Check(Result):
     def _outside(self, part: Findings, group: int) -> str:
         columns = part.tally.design.columns
         labels = [quoted(columns[i]) for i in np.flatnonzero(part.misfits[group])]
-        listed = enumerated(labels, NAMED) or "none"
+        listed = enumerated(labels, MISFITS_LISTED) or "none"
         bounds = part.tally.design.bounds()
         if bounds.least is not None and bounds.most is not None:
             if part.tally.counts_answers:
@@ -392,7 +393,7 @@ class Check(Result):
         if not part.tests or not failed.size:
             return []
         names = self._group_names()
-        return [f"{names[i]}: {self._outside(part, i)}" for i in failed[:NAMED].tolist()]
+        return [f"{names[i]}: {self._outside(part, i)}" for i in failed[:GROUPS_DETAILED].tolist()]
 
     def _group_names(self) -> list[str]:
         return told_apart([printable(name) for name in self.tally.group_names()], NAME_WIDTH)
@@ -439,13 +440,13 @@ CAUSES = (
     "up; or the design file is the wrong one, or has other answers. The estimates rely on the design: find the "
     "cause first."
 )
-BLIND = (
+NOT_DETECTED = (
     "No such check can detect more noise than claimed, reports made up uniformly at random, or people who did not "
     "answer honestly. All of these look like honest answers from another population. A good fit is no proof."
 )
 
 
-SEEN = (
+NOT_DETECTED_BY_TYPES = (
     "No such check can detect people who did not answer honestly, or reports that were made up by the rules of the "
     "design. They look like honest answers from another population. A good fit is no proof."
 )

@@ -1,4 +1,4 @@
-r"""Whether reports fit the design that they claim.
+r"""Goodness of fit: whether reports fit the design that they claim.
 
 A report names answer i with probability :math:`q + (p-q)\theta_i`. Whatever the true shares are, no answer can be rarer
 than q (with p < q, none commoner), and every distribution of reports that respects this is possible. So that is the
@@ -21,8 +21,8 @@ probability between l and h, the least and the most that any answer leads to. Co
 largest at l or at h, because in between it first falls and then rises.
 
 Of any other design the first test looks at both sides of every count, between the least and the most that any answer
-makes it (`Bounds`). Where a tally keeps the kinds of reports apart, they have tests of their own (`kinds`). Of several
-collections each has its tests. The smallest p-value is multiplied by the number of tests.
+makes it (`Bounds`). Where a tally keeps the types of reports apart, they have tests of their own (`report_types`). Of
+several collections each has its tests. The smallest p-value is multiplied by the number of tests.
 
 What no such check can see: more noise than claimed, uniform junk and dishonest answers. They give reports that honest
 answers from a flatter population, or from another one, would give as well. Only where the law of the kinds is known, as
@@ -39,10 +39,16 @@ from scipy.special import logit
 
 from warner.arrays import SMALLEST, Numbers
 from warner.estimators import mle
+from warner.estimators.auto import SIMULATED_COUNTS_AT_ONCE
 from warner.inference.binomial import ROUNDING, at_each_count, at_least, at_most, binomial_limits
 from warner.inference.check_results import Check, Findings, Test
-from warner.inference.intervals import spread
-from warner.inference.report_types import number_of_report_type_tests, report_type_evidence, report_type_tests
+from warner.inference.intervals import in_all_groups
+from warner.inference.report_types import (
+    EQUAL_G2,
+    number_of_report_type_tests,
+    report_type_evidence,
+    report_type_tests,
+)
 from warner.reports.counts import refuse_uninformative
 from warner.reports.pools import refuse_uncounted
 from warner.results import check_level
@@ -61,11 +67,9 @@ if TYPE_CHECKING:
     from warner.reports.pools import Collected
     from warner.reports.tallies import Tally
 
-CELLS = 2**20  # simulated counts held at a time
-ZERO = 1e-9  # a G2 below this is rounding, or as good as none
-TIE = 1 - 1e-9  # equal histograms give G2 that differ in the last digits: they count as equal
-HALVINGS = 50  # of a range in which a probability is searched
-DOUBTFUL = 0.01  # below this p-value of the cheap test, an estimate says so unasked
+G2_ROUNDING = 1e-9  # below, G2 is rounding, or as good as none; so is a relative change of a tail
+EPSILON_HALVINGS = 50  # of the range in which q is searched
+DOUBTFUL_P_VALUE = 0.01  # of the cheap tests, below which an estimate says so unasked
 
 
 def check(
@@ -159,26 +163,26 @@ def _checked_part(
     tails, families = _tails(counts, n, bounds), _families(design)
     if _silent(bounds):
         chance = (1 - level) / len(counts)
-        spent = spread(_least_epsilon(counts, n, design, chance), answered) if _is_response(design) else None
+        spent = in_all_groups(_least_epsilon(counts, n, design, chance), answered) if _is_response(design) else None
         return Findings(part, (), nothing, nothing, spent)
     together = None
     if _has_one_count(design):
         p_bounds = _one_count_test(counts[:, 0], n[:, 0], *_range_of_one(bounds))
-        outside = (p_bounds < chances)[:, np.newaxis] & (tails * TIE <= tails.min(axis=-1, keepdims=True))
-        tests = [_bounds_test(part, spread(p_bounds, answered), bounds)]
+        outside = (p_bounds < chances)[:, np.newaxis] & (tails * EQUAL_G2 <= tails.min(axis=-1, keepdims=True))
+        tests = [_bounds_test(part, in_all_groups(p_bounds, answered), bounds)]
     else:
         p_bounds = np.minimum(1, families * tails.min(axis=-1))
         outside = tails < chances / families
-        tests = [_bounds_test(part, spread(p_bounds, answered), bounds)]
+        tests = [_bounds_test(part, in_all_groups(p_bounds, answered), bounds)]
         if _is_response(design):
             symmetric: Any = design
             g2 = likelihood_ratio(counts, n, symmetric)
             judged = _judged(g2, p_bounds, n[:, 0], symmetric, simulations, rng)
-            p_g2, together = (spread(column, answered) for column in judged)
-            tests.append(_likelihood_test(p_g2, spread(g2, answered), simulations))
+            p_g2, together = (in_all_groups(column, answered) for column in judged)
+            tests.append(_likelihood_test(p_g2, in_all_groups(g2, answered), simulations))
     spent = None
     if _is_response(design):
-        spent = spread(_least_epsilon(counts, n, design, chances), answered)
+        spent = in_all_groups(_least_epsilon(counts, n, design, chances), answered)
     misfits, alone = nothing.copy(), nothing.copy()
     misfits[answered], alone[answered] = outside, outside | (tails < (1 - level) / 2)
     more, misfit_kinds = report_type_tests(part, chances, simulations, rng)
@@ -234,7 +238,7 @@ def doubt(tally: Collected) -> str:
     found = [piece for part in tally.parts for piece in _evidence(part)]
     smallest, what = min(found, default=(1.0, ""))
     p = min(1.0, smallest * max(len(found), 1))
-    if p < DOUBTFUL:
+    if p < DOUBTFUL_P_VALUE:
         where = ", in some group" if tally.by else ""
         about = "about " if tally.weighted else ""
         return (
@@ -329,7 +333,7 @@ def _one_count_test(c: Counts, n: Array, low: float, high: float) -> Array:
     c, n = np.asarray(c, dtype=np.float64)[outside], n[outside]
     if not c.size:
         return p_values
-    strange, last = np.minimum(at_most(c, n, low), at_least(c, n, high)) / TIE, np.floor(n)
+    strange, last = np.minimum(at_most(c, n, low), at_least(c, n, high)) / EQUAL_G2, np.floor(n)
     none = np.zeros(c.shape)
     few = first_true_each(lambda x: at_most(x, n, low) > strange, none, last + 1) - 1
     many = first_true_each(lambda x: at_least(x, n, high) <= strange, none, last + 1)
@@ -360,7 +364,7 @@ def likelihood_ratio(counts: Counts, n: Numbers, design: Symmetric) -> Array:
     rest = n[..., 0] - np.vecdot(zero, counts)  # n may differ from the sum by rounding only
     together = n[..., 0] * ((a + (kept - 1.0) * b) / total)
     g2 = 2 * (np.vecdot(zero, apart) + deviance(np.maximum(rest, 0), np.maximum(together, SMALLEST)))
-    return np.where(g2 < ZERO, 0.0, g2)
+    return np.where(g2 < G2_ROUNDING, 0.0, g2)
 
 
 def _least_epsilon(counts: Counts, n: Array, design: Design, chance: float) -> Array:
@@ -397,13 +401,13 @@ def _least_epsilon_of_two(fewer: Array, n: Array, chance: float) -> Array:
     """
     # So few alone: q is between what their limits give at the whole chance, and at half of it.
     low, high = (np.minimum(binomial_limits(fewer, n, part)[1], 0.5) for part in (chance, chance / 2))
-    open_ = np.flatnonzero(at_least(n - fewer, n, high) > ZERO * chance)
+    open_ = np.flatnonzero(at_least(n - fewer, n, high) > G2_ROUNDING * chance)
     few, total = fewer[open_], n[open_]
 
     def refuted(q: Array) -> Mask:
         return np.asarray(at_most(few, total, q) + at_least(total - few, total, q) < chance)
 
-    low[open_], _ = bisected_each(refuted, low[open_], high[open_], steps=HALVINGS)
+    low[open_], _ = bisected_each(refuted, low[open_], high[open_], steps=EPSILON_HALVINGS)
     return np.where(low < 0.5 - ROUNDING, -logit(low), 0.0)
 
 
@@ -425,7 +429,7 @@ def _judged(
             values.append(likelihood_ratio(drawn, people, design))
             extremes.append(families * _tails(_extremes(drawn, bounds), people, bounds)[:, 0])
         surveys = np.concatenate(values), np.concatenate(extremes)
-        step = max(1, CELLS // simulations)
+        step = max(1, SIMULATED_COUNTS_AT_ONCE // simulations)
         for start in range(0, len(places), step):
             some = tested[places[start : start + step]]
             p_values[some], together[some] = _ranked(g2[some], p_extreme[some], *surveys)
@@ -442,10 +446,10 @@ def _ranked(g2: Array, p_extreme: Array, values: Array, extremes: Array) -> tupl
     ordered, every = np.sort(values), values.size + 1  # with the observed one
 
     def as_large(observed: Array) -> Integers:
-        return np.asarray(values.size - np.searchsorted(ordered, observed * TIE))
+        return np.asarray(values.size - np.searchsorted(ordered, observed * EQUAL_G2))
 
     rank = (1 + as_large(g2)) / every
-    simulated = (as_large(values) + (g2[:, np.newaxis] >= values * TIE)) / every
+    simulated = (as_large(values) + (g2[:, np.newaxis] >= values * EQUAL_G2)) / every
     smaller = np.minimum(rank, p_extreme)
     below = np.count_nonzero(np.minimum(simulated, extremes) <= smaller[:, np.newaxis], axis=-1)
     together = (1 + below) / every
@@ -456,6 +460,6 @@ def _at_a_vertex(n: int, design: Symmetric, simulations: int, rng: np.random.Gen
     """Draw surveys of people who all hold the first answer, a block at a time; the blocks make no difference."""
     everybody = np.zeros(design.k)
     everybody[0] = 1
-    rows = max(1, CELLS // design.k)
+    rows = max(1, SIMULATED_COUNTS_AT_ONCE // design.k)
     for start in range(0, simulations, rows):
         yield design.simulate(everybody, n, rng=rng, size=min(rows, simulations - start))

@@ -1,4 +1,4 @@
-r"""Two shares against each other: two answers of the same people, or one answer in two groups.
+r"""Comparing two shares: two answers of the same people (sign test, McNemar), or one answer in two groups (Barnard).
 
 Which of two answers is larger needs neither p nor q where every answer is supported with the same two probabilities.
 Reports that support both of them, or neither, say nothing. One that supports exactly one of them supports the first as
@@ -31,12 +31,12 @@ from warner.inference.differences import (
 )
 from warner.inference.equality_tests import fisher_test
 from warner.inference.exact_differences import MOST_REPORTS, limits_of_answers, limits_of_supports
-from warner.inference.intervals import Confidence, joint, limits, positions_of, spread
+from warner.inference.intervals import Confidence, in_all_groups, joint, limits, positions_of
 from warner.inference.joining import Sample, joined, joined_test
-from warner.inference.normal import Sampled, normal_ends, normal_test
+from warner.inference.normal import Sampled, normal_limits, normal_test
 from warner.results import Result, plain
 from warner.typesetting import Printed, in_digits, interval_cells, labels, p_value_cells, percent_cells, share_decimals
-from warner.words import group_name, level_text, printable, sentence
+from warner.words import enumerated, group_name, level_text, printable, sentence
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Label, Numbers, PerGroup
@@ -46,10 +46,9 @@ if TYPE_CHECKING:
     from warner.reports.pools import Collected
     from warner.reports.tallies import Group, Tally
 
-NAMED = 20  # groups named in an error
-MOST_PEOPLE = 50_000  # in two groups, up to which Barnard's test takes a fraction of a second
+MOST_BARNARD_PEOPLE = 50_000  # in two groups together, up to which Barnard's test takes a fraction of a second
 TESTS = ("barnard", "fisher")
-VERSION = 1
+COMPARISON_VERSION = 1  # of the JSON document
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,7 +132,12 @@ class Comparison(Result):
         numbers = {name: plain(getattr(self, name)) for name in _COLUMNS}
         about = {"level": self.confidence.level, "target": self.confidence.target, "approximate": self.approximate}
         grouped = {"groups": [list(group) for group in self.groups]} if self.groups else {}
-        named = {"format": "warner comparison", "version": VERSION, "first": self.first, "second": self.second}
+        named = {
+            "format": "warner comparison",
+            "version": COMPARISON_VERSION,
+            "first": self.first,
+            "second": self.second,
+        }
         return {**named, **grouped, **numbers, "test": self.test, **about}
 
 
@@ -150,15 +154,15 @@ def compare(
     _refuse_simultaneous(confidence)
     ways = (_by_share, _by_sign, _by_readout)
     numbers, approximate, test = next(filter(None, (way(tally, i, j, confidence) for way in ways)))
-    spread_out = Difference(
+    all_groups = Difference(
         *(
-            tally.squeezed(spread(np.asarray(number), tally.answered))
+            tally.squeezed(in_all_groups(np.asarray(number), tally.answered))
             for number in agreeing(Difference(*map(np.asarray, numbers)), confidence)
         )
     )
     names = repr(tally.domain[i]), repr(tally.domain[j])
-    shown = spread_out.unbiased if shares is None else shares[..., i] - shares[..., j]
-    return _comparison(tally, names, shown, spread_out, confidence, approximate, test, tally.groups)
+    shown = all_groups.unbiased if shares is None else shares[..., i] - shares[..., j]
+    return _comparison(tally, names, shown, all_groups, confidence, approximate, test, tally.groups)
 
 
 def _comparison(
@@ -269,7 +273,7 @@ def _by_readout(tally: Collected, i: int, j: int, confidence: Confidence) -> tup
         raise ValueError("the design must tell the two shares apart from each other, but under it they cannot be known")
     people = np.array([group.everybody for group in groups]) if confidence.target == "realised" else None
     unknown = np.array([unknown for _, _, unknown in averages])
-    low, high = normal_ends(middle, error, confidence.tail(1), people=people, unknown=unknown, span=(-1.0, 1.0))
+    low, high = normal_limits(middle, error, confidence.tail(1), people=people, unknown=unknown, span=(-1.0, 1.0))
     return Difference(middle, low, high, *ratio, p_value), True, "normal"
 
 
@@ -292,7 +296,7 @@ def compare_groups(
     keys = [key if key in tally.groups else names.get(shown_name(key), key) for key in keys]  # as they are shown
     for key in keys:
         if key not in tally.groups:
-            shown = ", ".join(shown_name(group) for group in tally.groups[:NAMED])
+            shown = enumerated([shown_name(group) for group in tally.groups])
             raise ValueError(
                 f"between must name two groups, but there is no group {shown_name(key)}; there are {shown}"
             )
@@ -331,7 +335,7 @@ def _of_counts(
         return numbers, False, "Barnard's exact"
     if not alike:
         return None
-    chosen = "fisher" if tally.weighted or people > MOST_PEOPLE else test
+    chosen = "fisher" if tally.weighted or people > MOST_BARNARD_PEOPLE else test
     numbers, exact = difference_between(one, two, tail, confidence.target, chosen)
     return numbers, not exact, f"{chosen.capitalize()}'s exact"
 

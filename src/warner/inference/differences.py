@@ -1,4 +1,4 @@
-r"""The difference of two shares, from counts: its interval, that of their ratio, and the p-value of equality.
+r"""Difference and ratio of two proportions, from counts: their intervals, and the p-value of equality.
 
 Up to `MOST_REPORTS` the interval of a difference is exact (module `exact_differences`). Beyond, it is normal for two
 answers of the same people; for two groups it joins the limits of each. Where a count is below 10, and among these very

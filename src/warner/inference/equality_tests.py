@@ -1,10 +1,13 @@
-"""Whether two probabilities are equal, from two counts: exact tests that need neither p nor q, for any number of them.
+"""The sign test and Fisher's exact test: whether two probabilities are equal, for any number of reports.
+
+Neither needs p or q.
 
 *The sign test*, for two counts of the same reports. If both are equally likely, then of the reports that are in exactly
 one of the two, each is in the first with probability one half.
 
 *Fisher's test*, for the counts of two samples. Given their sum, the first is hypergeometric. That leaves so few tables
-that the test hardly spends more than half of its level in small samples [1]_; Barnard's (`unconditional`) spends more.
+that the test hardly spends more than half of its level in small samples [1]_; Barnard's spends more (module
+`exact_differences`).
 
 .. [1] D. V. Mehrotra, I. S. F. Chan, R. L. Berger, "A cautionary note on exact unconditional inference for a difference
    between two independent binomial proportions", Biometrics 59 (2003), 441-450.
@@ -22,8 +25,8 @@ from warner.inference.binomial import at_least, log_binomial
 if TYPE_CHECKING:
     from warner.arrays import Array, Numbers
 
-SUMMED = 10**5  # terms of a tail up to which they are summed; beyond, they are integrated
-PANELS, NODES = 60, 20  # of that integral
+TERMS_SUMMED = 10**5  # terms of a tail up to which they are summed; beyond, they are integrated
+INTEGRAL_PANELS, PANEL_NODES = 60, 20  # of that integral, by Gauss and Legendre's rule in each panel
 
 
 def sign_tail(first: Numbers, second: Numbers) -> Array:
@@ -63,13 +66,13 @@ def fisher_test(first: float, second: float, n: tuple[float, float]) -> float:
 
     # Beyond twelve standard deviations, each at most sqrt(c1 + c2) / 2, nothing is left that a double could hold.
     last = min(n1 - c1, c2, 6 * math.sqrt(together) + 100)
-    if last <= SUMMED:
+    if last <= TERMS_SUMMED:
         k = np.arange(last)
         ratios = (n1 - c1 - k) * (c2 - k) / ((c1 + k + 1) * (n2 - c2 + k + 1))
         return min(1.0, 2 * float(chance(np.asarray(0.0)) * (1 + ratios.cumprod().sum())))
     # Each term is an integral over one step around it, but for a part of the curvature: Euler and Maclaurin's formula.
-    nodes, weights = np.polynomial.legendre.leggauss(NODES)
-    edges = np.linspace(-0.5, last + 0.5, PANELS + 1)
+    nodes, weights = np.polynomial.legendre.leggauss(PANEL_NODES)
+    edges = np.linspace(-0.5, last + 0.5, INTEGRAL_PANELS + 1)
     half = (edges[1:] - edges[:-1]) / 2
     inside = (edges[1:] + edges[:-1])[:, np.newaxis] / 2 + half[:, np.newaxis] * nodes
     total = float((chance(inside) @ weights) @ half)

@@ -1,4 +1,4 @@
-r"""The difference of two shares, exactly, from two counts.
+r"""Exact unconditional limits of the difference of two proportions, and Barnard's test.
 
 Each count is binomial, with a probability that follows its share. That the shares differ by :math:`d` says that the two
 probabilities lie on a line, :math:`\phi_1 = e + \rho\phi_2`, and leaves open where. How far a table of two counts is
@@ -52,18 +52,18 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Integers, Mask, Numbers
 
 MOST_REPORTS = 10_000  # in all that is compared at once, up to which exact limits take a few seconds at most
-TIE = 1e-11  # a relative difference of scores below this is rounding
-STEP = 0.25  # standard errors of a probability between two at which a chance is looked at
-FAR = 9.0  # standard deviations beyond which nothing is left that matters
-AT_ONCE = 32  # probabilities
-POLISHED, REFINEMENTS = 3, 4  # around so many of the highest peaks on the grid, so many finer grids are laid
+SCORE_ROUNDING = 1e-11  # relative difference of scores below which it is rounding
+GRID_STEP = 0.25  # standard errors between two probabilities at which a chance is looked at
+FAR_DEVIATIONS = 9.0  # standard deviations of a count beyond which nothing is left that matters
+PROBABILITIES_AT_ONCE = 32  # at which a chance is looked at together
+PEAKS_REFINED, REFINEMENTS = 3, 4  # the highest peaks on the grid, and the finer grids that are laid around each
 HIGHEST_SCORE = 40.0  # beyond, nothing is left of a chance that a double could hold
-SMALLEST_CHANCE = 1e-300
-POLISHING, HALF_DIGITS = 2, 1e-7  # steps of Newton's method, and how far each may go
-ALIKE = 1e-5  # scores that are closer count as one
-CLOSE = 1e-4  # standard errors to which a limit is found; it is then the farther one
+SMALLEST_CHANCE = 1e-300  # what a chance is raised to that is to have a normal quantile
+CUBIC_STEPS, CUBIC_STEP = 2, 1e-7  # steps of Newton's method that polish a root, and how far each may go, relatively
+SCORE_TOLERANCE = 1e-5  # difference of scores to which the critical one is found
+LIMIT_TOLERANCE = 1e-4  # standard errors to which a limit is found; it is then the farther one
 BEYOND = 0.02  # standard errors, or parts of what is left: how much farther a search goes than it would
-STEPS = 60  # of a search at most
+LIMIT_STEPS = 60  # of the search for a limit, at most
 
 
 class Line(NamedTuple):
@@ -77,7 +77,7 @@ class Line(NamedTuple):
         return Line(-self.start / self.slope, 1 / self.slope)
 
 
-class Law(NamedTuple):
+class TwoBinomials(NamedTuple):
     """How two counts vary: their numbers of reports, and the probabilities that they may have.
 
     If a report is in at most one of them, `together` is from what to what their probabilities may sum to; else they are
@@ -90,9 +90,9 @@ class Law(NamedTuple):
     span2: tuple[float, float]
     together: tuple[float, float] | None = None
 
-    def swapped(self) -> Law:
+    def swapped(self) -> TwoBinomials:
         """Let the counts change places."""
-        return Law(self.n2, self.n1, self.span2, self.span1, self.together)
+        return TwoBinomials(self.n2, self.n1, self.span2, self.span1, self.together)
 
     def stretch(self, line: Line) -> tuple[float, float]:
         """Give the second probabilities from which to which the line can be had; the wrong way round if it cannot."""
@@ -146,8 +146,8 @@ class Law(NamedTuple):
         q = 2 * square**3 / 27 - square * linear / 3 + constant
         angle = np.arccos(np.clip(1.5 * q / p * np.sqrt(-3 / p), -1, 1))
         t = 2 * np.sqrt(-p / 3) * np.cos((angle - 2 * math.pi) / 3) - square / 3
-        lost = HALF_DIGITS * (1 + np.abs(square))
-        for _ in range(POLISHING):  # cosines lose half of the digits where two roots are close, but no more
+        lost = CUBIC_STEP * (1 + np.abs(square))
+        for _ in range(CUBIC_STEPS):  # cosines lose half of the digits where two roots are close, but no more
             slope_at = (3 * t + 2 * square) * t + linear
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                 step = np.clip((((t + square) * t + linear) * t + constant) / slope_at, -lost, lost)
@@ -157,13 +157,13 @@ class Law(NamedTuple):
     def fewest(self, line: Line, score: float) -> Integers:
         """Give for each second count the smallest first one with such a score, or n1 + 1 where there is none."""
         return _fewest(
-            lambda first, second: self.score(first, second, line) >= score * (1 - TIE),
+            lambda first, second: self.score(first, second, line) >= score * (1 - SCORE_ROUNDING),
             self.n1,
             np.arange(self.n2 + 1),
             together=self.together is not None,
         )
 
-    def largest_chance(self, fewest: Integers, line: Line, far: float = FAR) -> float:
+    def largest_chance(self, fewest: Integers, line: Line, far: float = FAR_DEVIATIONS) -> float:
         """Give the largest probability, on the line, of as many first reports as each number of second ones asks for.
 
         Zero where no probabilities are on the line. Counts that are `far` standard deviations off are left out.
@@ -210,21 +210,21 @@ def barnard_test(
     >>> round(barnard_test(2, 0, (2, 2), lowest=0.75), 4)  # 2 * (3/16)^2
     0.0703
     """
-    return line_test(first, second, Law(*n, (lowest, highest), (lowest, highest)), Line(0.0, 1.0))
+    return line_test(first, second, TwoBinomials(*n, (lowest, highest), (lowest, highest)), Line(0.0, 1.0))
 
 
-def line_test(first: float, second: float, law: Law, line: Line) -> float:
+def line_test(first: float, second: float, law: TwoBinomials, line: Line) -> float:
     """Give the exact p-value of two counts whose probabilities lie on a line, twice that of the observed side."""
     score = float(law.score(first, second, line))
     if score == 0:
         return 1.0
     if score < 0:
         return line_test(second, first, law.swapped(), line.swapped())
-    return min(1.0, 2 * law.largest_chance(law.fewest(line, score), line, FAR + score))
+    return min(1.0, 2 * law.largest_chance(law.fewest(line, score), line, FAR_DEVIATIONS + score))
 
 
 @lru_cache(maxsize=64)
-def refuted_by_score(law: Law, line: Line, tail: float) -> Integers:
+def refuted_by_score(law: TwoBinomials, line: Line, tail: float) -> Integers:
     """Give for each second count the smallest first one whose score refutes the line; these have less than the tail."""
 
     def too_many(score: float) -> bool:
@@ -235,7 +235,7 @@ def refuted_by_score(law: Law, line: Line, tail: float) -> Integers:
         few -= 1 / 4
     while too_many(enough):
         enough += 1 / 4
-    _, enough = bisected(lambda score: not too_many(score), few, enough, close=ALIKE)
+    _, enough = bisected(lambda score: not too_many(score), few, enough, close=SCORE_TOLERANCE)
     return law.fewest(line, enough)
 
 
@@ -267,7 +267,7 @@ def limits_between(first: Binomial, second: Binomial, tail: float) -> tuple[floa
     (0.261, 1.0, 0.007812)
     """
     one, two = first.upright(), second.upright()
-    law, slope = Law(one.n, two.n, one.span, two.span), one.gain / two.gain
+    law, slope = TwoBinomials(one.n, two.n, one.span, two.span), one.gain / two.gain
 
     def line(difference: float) -> Line:
         return Line(one.base + one.gain * difference - slope * two.base, slope)
@@ -294,7 +294,7 @@ def limits_of_answers(first: Binomial, second: Binomial, tail: float) -> tuple[f
     """
     base, gain = first.base, first.gain
     least, most = sorted((2 * base, 2 * base + gain))  # if nobody holds one of the two answers, and if everybody does
-    law = Law(first.n, second.n, first.span, second.span, (least, most))
+    law = TwoBinomials(first.n, second.n, first.span, second.span, (least, most))
     return _limits_by_sign(law, (first.count, second.count), gain, tail)
 
 
@@ -303,17 +303,17 @@ def limits_of_supports(first: float, second: float, n: float, gain: float, tail:
 
     Of their probabilities it is used only that they differ by `gain` times as much as the shares.
     """
-    return _limits_by_sign(Law(n, n, (0.0, 1.0), (0.0, 1.0), (0.0, 1.0)), (first, second), gain, tail)
+    return _limits_by_sign(TwoBinomials(n, n, (0.0, 1.0), (0.0, 1.0), (0.0, 1.0)), (first, second), gain, tail)
 
 
-def _limits_by_sign(law: Law, counts: tuple[float, float], gain: float, tail: float) -> tuple[float, float]:
+def _limits_by_sign(law: TwoBinomials, counts: tuple[float, float], gain: float, tail: float) -> tuple[float, float]:
     refuted = refuted_by_sign(law.n1, tail)
     low, high = _limits(law, counts, (refuted, refuted), lambda d: Line(abs(gain) * d, 1.0), tail)
     return (low, high) if gain > 0 else (-high, -low)
 
 
 def _limits(
-    law: Law,
+    law: TwoBinomials,
     counts: tuple[float, float],
     refuted: tuple[Integers, Integers],
     line: Callable[[float], Line],
@@ -331,7 +331,7 @@ class Side(NamedTuple):
     `line` gives the line of a difference, the first probability rising with it.
     """
 
-    law: Law
+    law: TwoBinomials
     first: float
     second: float
     refuted: Integers
@@ -359,7 +359,7 @@ class Side(NamedTuple):
             chance = self.law.largest_chance(before, self.line(difference))
             return float(ndtri(max(chance, SMALLEST_CHANCE))) + quantile
 
-        error = max((_falls_below(score, 0.0) - about) / quantile, CLOSE)
+        error = max((_falls_below(score, 0.0) - about) / quantile, LIMIT_TOLERANCE)
         found = _rises_above_zero(excess, about, error)
         return max(found, ROUNDING) if refuted else min(found, 0.0)
 
@@ -377,7 +377,7 @@ def _falls_below(function: Callable[[float], float], value: float) -> float:
         return low
     if function(high) >= value:
         return high
-    return bisected(lambda difference: function(difference) <= value, low, high, steps=STEPS)[0]
+    return bisected(lambda difference: function(difference) <= value, low, high, steps=LIMIT_STEPS)[0]
 
 
 def _rises_above_zero(function: Callable[[float], float], start: float, error: float) -> float:
@@ -389,7 +389,7 @@ def _rises_above_zero(function: Callable[[float], float], start: float, error: f
     low, high = -1.0, 1.0
     below, above = -math.inf, math.inf
     x = start
-    for step in range(STEPS):
+    for step in range(LIMIT_STEPS):
         value = function(x)
         if value < 0:
             low, below = x, value
@@ -402,7 +402,7 @@ def _rises_above_zero(function: Callable[[float], float], start: float, error: f
             x = max(x - error * value - farther, -1.0)
         elif math.isinf(above):
             x = min(x - error * value + farther, 1.0)
-        elif high - low <= CLOSE * error:
+        elif high - low <= LIMIT_TOLERANCE * error:
             break
         else:
             part = -below / (above - below) if step % 3 else 0.5
@@ -436,18 +436,22 @@ def _largest(function: Callable[[Array], Array], low: float, high: float, n: flo
     that is 1 / (2 sqrt(n)) everywhere.
     """
     start, end = (math.asin(math.sqrt(min(max(x, 0.0), 1.0))) for x in (low, high))
-    points = 2 + math.ceil((end - start) * 2 * math.sqrt(n) / STEP)
+    points = 2 + math.ceil((end - start) * 2 * math.sqrt(n) / GRID_STEP)
     grid = np.linspace(start, end, points)
-    blocks = np.array_split(grid, math.ceil(points / AT_ONCE))
+    blocks = np.array_split(grid, math.ceil(points / PROBABILITIES_AT_ONCE))
     values = np.concatenate([function(np.sin(block) ** 2) for block in blocks])
     best = float(values.max())
     width = (end - start) / (points - 1)
     sides = np.pad(values, 1)
     peaks = np.flatnonzero((values >= sides[:-2]) & (values >= sides[2:]))
-    for place in peaks[np.argsort(-values[peaks])][:POLISHED].tolist():
+    for place in peaks[np.argsort(-values[peaks])][:PEAKS_REFINED].tolist():
         angle, reach = float(grid[place]), width
         for _ in range(REFINEMENTS):
-            finer = np.linspace(max(angle - reach, start), min(angle + reach, end), AT_ONCE + 1)
+            finer = np.linspace(max(angle - reach, start), min(angle + reach, end), PROBABILITIES_AT_ONCE + 1)
             around = function(np.sin(finer) ** 2)
-            best, angle, reach = max(best, float(around.max())), float(finer[around.argmax()]), 2 * reach / AT_ONCE
+            best, angle, reach = (
+                max(best, float(around.max())),
+                float(finer[around.argmax()]),
+                2 * reach / PROBABILITIES_AT_ONCE,
+            )
     return best

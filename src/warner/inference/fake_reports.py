@@ -1,4 +1,4 @@
-r"""How far fake reports can move a share.
+r"""Influence of fake reports (poisoning): how far some of them can move a share.
 
 Replacing m of N reports, or leaving m out, changes the observed shares by at most 2m/N in all, and no estimator here by
 more than 1/\|p - q\| times that. Shares sum to one, so any one of them moves by at most half of it,

@@ -18,6 +18,7 @@ import numpy as np
 
 from warner.designs.facts import Prefixes, Readout, check_target, sizes_of
 from warner.designs.labels import positions
+from warner.estimators.projections import SUM_ROUNDING
 from warner.inference.anytime import anytime_interval, refuse_anytime
 from warner.inference.binomial import (
     Binomial,
@@ -27,10 +28,10 @@ from warner.inference.binomial import (
     share_interval,
     standard_error,
 )
-from warner.inference.normal import Sampled, averaged, normal_ends, sampled_together
+from warner.inference.normal import Sampled, averaged, normal_limits, sampled_together
 from warner.inference.pooled import pooled_limits
 from warner.results import Result, check_level, plain
-from warner.words import level_text, percent
+from warner.words import NAMES_LISTED, level_text, percent
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Label, Mask, PerGroup, Sets
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
     from warner.reports.tallies import Tally
 
 EXACT = frozenset({"clopper_pearson", "exact", "anytime", "known"})  # whose level holds at least; others hold about
-NAMED = 5  # answers named in an error
-SUMMED = 1e-9  # how far from one the sum of all shares may be, by rounding
 
 
 @dataclass(frozen=True)
@@ -164,17 +163,17 @@ def interval(
         raise TypeError("give answers or cumulative=True (the shares of all answers up to each), not both")
     if answers is not None:
         one = isinstance(answers, str) or not isinstance(answers, Iterable)
-        chosen = positions_of([answers] if one else list(answers), tally.domain)
-        if len(set(chosen)) < len(chosen) or not chosen:
+        places = positions_of([answers] if one else list(answers), tally.domain)
+        if len(set(places)) < len(places) or not places:
             raise ValueError(f"answers must be different answers, at least one, but got {answers!r}")
         if not one and confidence.simultaneous:
             raise ValueError(
                 "simultaneous intervals are for every answer, or cumulative; for one set of answers leave it out"
             )
-        sets = [chosen]
-    ends = limits(tally, confidence, sets=sets, method=method)
-    low, high = (end if answers is None else end[:, 0] for end in (ends.low, ends.high))
-    return Interval(tally.squeezed(low), tally.squeezed(high), confidence, ends.methods, tally.weighted)
+        sets = [places]
+    result = limits(tally, confidence, sets=sets, method=method)
+    low, high = (end if answers is None else end[:, 0] for end in (result.low, result.high))
+    return Interval(tally.squeezed(low), tally.squeezed(high), confidence, result.methods, tally.weighted)
 
 
 def positions_of(answers: list[Label], domain: Labels) -> list[int]:
@@ -182,7 +181,7 @@ def positions_of(answers: list[Label], domain: Labels) -> list[int]:
     places: list[int] = positions(answers, domain).tolist()
     for answer, place in zip(answers, places, strict=True):
         if place < 0:
-            shown = ", ".join(map(repr, domain[:NAMED])) + (", ..." if len(domain) > NAMED else "")
+            shown = ", ".join(map(repr, domain[:NAMES_LISTED])) + (", ..." if len(domain) > NAMES_LISTED else "")
             raise ValueError(f"an answer must be in the domain ({shown}), but got {answer!r}")
     return places
 
@@ -216,7 +215,7 @@ def limits(tally: Collected, confidence: Confidence, *, sets: Sets | None = None
         rows = _of_groups(tally.parts, np.flatnonzero(answered).tolist(), sets, tail, confidence.target)
         low, high, error = (np.stack([row[place] for row in rows]) for place in range(3))
         methods = _all_names(row.methods for row in rows)
-    return Limits(spread(low, answered), spread(high, answered), spread(error, answered), methods)
+    return Limits(in_all_groups(low, answered), in_all_groups(high, answered), in_all_groups(error, answered), methods)
 
 
 def intervals_apart(designs: list[Design], confidence: Confidence) -> int:
@@ -238,7 +237,7 @@ def _sum_to_one(design: Design) -> bool:
     counts = np.sqrt(np.arange(2.0, 2 + len(design.columns)))[np.newaxis]  # of which they would not by accident
     readout = design.readout(counts, counts.sum(keepdims=True))
     alike = np.all(readout.exact) or not np.any(readout.exact)
-    return bool(alike and abs(readout.share().sum() - 1) <= SUMMED)
+    return bool(alike and abs(readout.share().sum() - 1) <= SUM_ROUNDING)
 
 
 def _with_known(tally: Collected, confidence: Confidence, sets: Sets, whole: Mask, method: str | None) -> Limits:
@@ -260,7 +259,7 @@ def _with_known(tally: Collected, confidence: Confidence, sets: Sets, whole: Mas
     return Limits(low, high, error, methods)
 
 
-def spread(values: Array, answered: Mask) -> Array:
+def in_all_groups(values: Array, answered: Mask) -> Array:
     """Put rows of the groups that have reports in their places; those of the others are NaN."""
     if answered.all():
         return values
@@ -290,7 +289,7 @@ def _single(
     assert readout.error is not None
     share, error = readout.share(), np.broadcast_to(readout.error, readout.count.shape).copy()
     realised, n = target == "realised", readout.trials
-    low, high = normal_ends(share, error, tail, people=n) if realised else Sampled(share, error, n).ends(tail)
+    low, high = normal_limits(share, error, tail, people=n) if realised else Sampled(share, error, n).limits(tail)
     some = np.flatnonzero(readout.exact)
     if not some.size:
         return Limits(low, high, error, ("linear",))
@@ -448,8 +447,8 @@ def _combined(together: Joint, tail: float) -> Limits:
 
 def _weighted(together: Joint, tail: float) -> Limits:
     """Combine unbiased estimates of the collections by their precision, where not all are binomial counts."""
-    found = together.sampled()
-    return Limits(*found.ends(tail), found.error, ("linear",))
+    average = together.sampled()
+    return Limits(*average.limits(tail), average.error, ("linear",))
 
 
 def _realised(together: Joint, tail: float) -> Limits:
@@ -459,7 +458,7 @@ def _realised(together: Joint, tail: float) -> Limits:
     lets all of them hold.
     """
     middle, error, unknown = together.average("realised")
-    low, high = normal_ends(middle, error, tail, people=together.everybody, unknown=unknown)
+    low, high = normal_limits(middle, error, tail, people=together.everybody, unknown=unknown)
     safe = np.asarray(~together.noisy(tail) & together.exact.all(axis=0))
     used: tuple[str, ...] = ()
     if safe.any():

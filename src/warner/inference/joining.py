@@ -1,4 +1,4 @@
-r"""The difference of two independent shares, joined from an interval of each.
+r"""Newcombe's interval: the difference of two independent shares, joined from an interval of each.
 
 Each share has an interval of its own, :math:`l_s` to :math:`u_s` around the unbiased estimate :math:`\hat\theta_s`;
 neither is cut at 0 and 1. Their difference has the interval
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from warner.inference.normal import Sampled
 
 SMALLEST_P = 1e-300  # below, a p-value is as good as zero
-STEPS = 44  # halvings of the logarithm of a p-value
+P_VALUE_HALVINGS = 44  # of the range of the logarithm of a p-value
 
 
 class Sample(NamedTuple):
@@ -78,4 +78,4 @@ def joined_test(samples: list[Sample]) -> float:
         return SMALLEST_P
     if not refuted(math.exp(large)):
         return 1.0
-    return math.exp(bisected(lambda logarithm: refuted(math.exp(logarithm)), small, large, steps=STEPS)[1])
+    return math.exp(bisected(lambda logarithm: refuted(math.exp(logarithm)), small, large, steps=P_VALUE_HALVINGS)[1])

@@ -1,4 +1,4 @@
-r"""The normal law, for unbiased estimates that no binomial count tells: interval and test.
+r"""Normal (Wald and Wilson) limits of unbiased estimates that no binomial count tells, and their test.
 
 The ends are :math:`x \pm z \cdot \text{error}`. Of a share among these very people more is known: it is a whole number
 of people. Where little is randomized, the estimate hardly varies, and what varies is whole people as well, a few of
@@ -16,8 +16,8 @@ from scipy.special import ndtr, ndtri
 if TYPE_CHECKING:
     from warner.arrays import Array, Numbers
 
-HAIR = 1e-9  # of a person: rounding
-FEW = 4.0  # reports, of about as many as z^2 for 95 % intervals
+PERSON_ROUNDING = 1e-9  # part of a person that is rounding
+ADDED_REPORTS = 4.0  # that make weights steady; about z^2 for 95 % intervals, as Agresti and Coull add
 
 
 def never_empty(
@@ -34,7 +34,7 @@ def never_empty(
     return np.minimum(estimate, most) - below, np.maximum(estimate, least) + above
 
 
-def normal_ends(
+def normal_limits(
     estimate: Array,
     error: Array,
     tail: float,
@@ -52,9 +52,9 @@ def normal_ends(
     --------
     Of ten people, 5.01 with a standard error of 0.02: that may be 5 or 6.
 
-    >>> [end.round(6).tolist() for end in normal_ends(np.array(0.501), np.array(0.002), 0.025)]
+    >>> [end.round(6).tolist() for end in normal_limits(np.array(0.501), np.array(0.002), 0.025)]
     [0.49708, 0.50492]
-    >>> [end.round(6).tolist() for end in normal_ends(np.array(0.501), np.array(0.002), 0.025, people=10)]
+    >>> [end.round(6).tolist() for end in normal_limits(np.array(0.501), np.array(0.002), 0.025, people=10)]
     [0.4, 0.6]
     """
     least, most = span
@@ -64,8 +64,8 @@ def normal_ends(
     low, high = never_empty(estimate, half, half, span)
     if people is not None:
         whole = people == np.rint(people)
-        low = np.where(whole, np.floor(people * low + HAIR) / people, low)
-        high = np.where(whole, np.ceil(people * high - HAIR) / people, high)
+        low = np.where(whole, np.floor(people * low + PERSON_ROUNDING) / people, low)
+        high = np.where(whole, np.ceil(people * high - PERSON_ROUNDING) / people, high)
     low = low - (unknown if least < 0 else 0.0)  # of a difference, either may be theirs
     return np.clip(low, least, most), np.clip(high + unknown, least, most)
 
@@ -103,12 +103,12 @@ class Sampled(NamedTuple):
         inward = factor * (1 - 2 * inside)  # an interval leans towards one half
         return (root - inward) / (2 * (1 + factor)), (root + inward) / (2 * (1 + factor))
 
-    def ends(self, tail: float) -> tuple[Array, Array]:
+    def limits(self, tail: float) -> tuple[Array, Array]:
         """Give the ends of an interval with `tail` on either side, within 0 and 1; never empty.
 
         Nobody of ten, without noise: Wilson's limits are 0 and z^2 / (n + z^2) = 0.27753.
 
-        >>> [round(float(end), 5) for end in Sampled(np.array(0.0), np.array(0.0), 10.0).ends(0.025)]
+        >>> [round(float(end), 5) for end in Sampled(np.array(0.0), np.array(0.0), 10.0).limits(0.025)]
         [0.0, 0.27753]
         """
         low, high = never_empty(self.share, *self.distances(tail))
@@ -126,8 +126,8 @@ def sampled_together(each: Sampled) -> Sampled:
     --------
     None of 100 and three of 200, without noise, are three of 300.
 
-    >>> found = sampled_together(Sampled(np.array([0.0, 0.015]), np.zeros(2), np.array([100.0, 200.0])))
-    >>> round(float(found.share), 9), round(float(found.reports), 9)
+    >>> average = sampled_together(Sampled(np.array([0.0, 0.015]), np.zeros(2), np.array([100.0, 200.0])))
+    >>> round(float(average.share), 9), round(float(average.reports), 9)
     (0.01, 300.0)
     """
     variance = np.asarray(0.25)
@@ -135,7 +135,9 @@ def sampled_together(each: Sampled) -> Sampled:
         errors = np.sqrt((variance + each.noise) / each.reports)
         share, error = combined(each.share, errors)
         inside = np.clip(share, 0, 1)
-        variance = np.maximum(inside * (1 - inside), HAIR**2)  # never zero, or it would not count how many they are
+        variance = np.maximum(
+            inside * (1 - inside), PERSON_ROUNDING**2
+        )  # never zero, or it would not count how many they are
     with np.errstate(invalid="ignore", divide="ignore"):
         weights = np.where(np.isfinite(errors), (error / errors) ** 2, 0.0)
         reports = np.where(np.isfinite(error), 1 / (weights**2 / each.reports).sum(axis=0), each.reports.sum(axis=0))
@@ -159,11 +161,11 @@ def averaged(shares: Array, errors: Array, reports: Numbers) -> tuple[Array, Arr
     By its own error alone, a collection that happens to have nobody with a rare answer would be the surest. So the
     weights are those of errors with a few reports more that score 1 or -1; of many reports these are nothing.
     """
-    wide = np.sqrt(errors**2 + FEW / reports**2)
+    wide = np.sqrt(errors**2 + ADDED_REPORTS / reports**2)
     share, error = combined(shares, wide)
-    told = np.isfinite(wide)
-    weights = np.divide(error, wide, out=np.zeros(wide.shape), where=told) ** 2
-    total = np.sqrt((weights**2 * np.where(told, errors, 0.0) ** 2).sum(axis=0))
+    known = np.isfinite(wide)
+    weights = np.divide(error, wide, out=np.zeros(wide.shape), where=known) ** 2
+    total = np.sqrt((weights**2 * np.where(known, errors, 0.0) ** 2).sum(axis=0))
     return share, np.where(np.isfinite(error), total, np.inf)
 
 

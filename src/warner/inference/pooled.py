@@ -1,4 +1,4 @@
-r"""One share behind the binomial counts of several collections, each under a design of its own.
+r"""Pooled confidence limits: one share behind the binomial counts of several collections, each under its own design.
 
 Of collection g, :math:`c_g` of :math:`n_g` reports count, each with probability
 :math:`\phi_g = \beta_g + \gamma_g \theta`. The most likely share is where the score,
@@ -32,7 +32,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from warner.inference.binomial import Binomial, variance_needed
-from warner.inference.binomial_sums import NEGLECTED, binomial_law, in_blocks, terms_of
+from warner.inference.binomial_sums import NEGLECTED, SMALLEST_TAIL, TAIL_TOLERANCE, binomial_law, in_blocks, terms_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,13 +42,11 @@ if TYPE_CHECKING:
     Values = tuple[Array, Array]  # values and their probabilities, a row for each law
     Adding = Callable[[Values, Values], Values]
 
-SOLVED = 1e-13  # how far below its place a score limit may be
-LATTICE = 2**11  # cells that the sum of all counts but one is put into, where more collections make it longer
-MOST_VARIANCE = 1e4  # of the reports, up to which an end is exact
-CLOSE = 1e-7  # standard errors that an exact end may be too wide
-HAIR = 10 * NEGLECTED  # a tail is too small if it is so by more than this part of itself
-STEPS = 120  # that a root may take; it takes about ten, and halves what is left in the second half
-FLOOR = 1e-290  # what a tail is raised to that is to have a normal quantile
+SCORE_TOLERANCE = 1e-13  # share by which a score limit may be below its place
+LATTICE_CELLS = 2**11  # that the sum of all counts but one is put into, where more collections make it longer
+MOST_POOLED_VARIANCE = 1e4  # of the reports of all collections, up to which an end is exact
+LIMIT_TOLERANCE = 1e-7  # standard errors that an exact end may be too wide
+ROOT_STEPS = 120  # that a root may take; it takes about ten, and halves what is left in the second half
 
 
 class PooledLimits(NamedTuple):
@@ -81,7 +79,7 @@ def _lower_limits(binomial: Binomial, share: Array, tail: float) -> tuple[Array,
     low = crossing(binomial._replace(count=certain), -float(ndtri(tail)))
     reported = binomial.reported(low)
     variance = (binomial.n * reported * (1 - reported)).sum(axis=0)
-    exact = variance <= max(MOST_VARIANCE, variance_needed(tail))
+    exact = variance <= max(MOST_POOLED_VARIANCE, variance_needed(tail))
     if exact.any():
         some = binomial.of_sets(exact).whole()
         low[exact] = lowest(some, share[exact], low[exact], tail)
@@ -103,9 +101,9 @@ def lowest(binomial: Binomial, share: Array, guess: Array, tail: float) -> Array
 
     def excess(at: Array, some: Mask) -> Array:
         tails = _tail_at(binomial.of_sets(some), share[some], at, tail)
-        return np.asarray(ndtri(np.clip(tails * (1 + HAIR), FLOOR, 1 - NEGLECTED)) - wanted)
+        return np.asarray(ndtri(np.clip(tails * (1 + TAIL_TOLERANCE), SMALLEST_TAIL, 1 - NEGLECTED)) - wanted)
 
-    low = _root(excess, guess, CLOSE / np.sqrt(information(binomial, share)))
+    low = _root(excess, guess, LIMIT_TOLERANCE / np.sqrt(information(binomial, share)))
     # Where even one report is more than the share 1 explains, nothing is learned from them.
     return np.where((share > 0) & (low < 1), low, 0.0)
 
@@ -121,7 +119,7 @@ def _root(excess: Callable[[Array, Mask], Array], guess: Array, close: Array) ->
     open_ = np.asarray((under < 0) & (over > 0))
     result = np.where(under < 0, 1.0, 0.0)
     middle, moved = np.where(open_, guess, 0.5), np.zeros(guess.size)
-    for step in range(STEPS):
+    for step in range(ROOT_STEPS):
         open_ = open_ & (above - below > np.maximum(close, np.spacing(above)))
         if not open_.any():
             break
@@ -134,7 +132,7 @@ def _root(excess: Callable[[Array, Mask], Array], guess: Array, close: Array) ->
         under = np.where(up, found, np.where(down & (moved < 0), under / 2, under))
         over = np.where(down, found, np.where(up & (moved > 0), over / 2, over))
         below, above, moved = np.where(up, middle, below), np.where(down, middle, above), np.where(up, 1.0, -1.0)
-        part = np.divide(under, under - over, out=np.full(guess.size, 0.5), where=open_ & (step < STEPS // 2))
+        part = np.divide(under, under - over, out=np.full(guess.size, 0.5), where=open_ & (step < ROOT_STEPS // 2))
         middle = below + part * (above - below)
         result = np.where(up | down, below, result)
     return result
@@ -147,11 +145,11 @@ def _tail_at(binomial: Binomial, share: Array, at: Array, tail: float) -> Array:
     centre = np.where(inside, binomial.count, binomial.n * binomial.reported(share))
     chances = np.clip(binomial.reported(at), 0, 1)
     terms = np.stack([terms_of(n, chance, tail) for n, chance in zip(binomial.n, chances, strict=True)])
-    short = terms[:-1].prod(axis=0) <= LATTICE
+    short = terms[:-1].prod(axis=0) <= LATTICE_CELLS
     result = np.empty(share.size)
     for chosen, added in ((short, _every_pair), (~short, _on_a_lattice)):
         if chosen.any():
-            widths = terms.sum(axis=0)[chosen] + (LATTICE if len(terms) > 2 else 0)
+            widths = terms.sum(axis=0)[chosen] + (LATTICE_CELLS if len(terms) > 2 else 0)
             rows = [part[:, chosen].T for part in (weights, centre, binomial.n, chances)]
             result[chosen] = in_blocks(lambda *block, added=added: _summed(tail, added, *block), widths, *rows)
     return result
@@ -189,15 +187,15 @@ def _on_a_lattice(one: Values, other: Values) -> Values:
     parts = [np.where(terms > 0, values, values[:, :1]) for values, terms in (one, other)]
     start = [values.min(axis=1, keepdims=True) for values in parts]
     width = sum(values.max(axis=1, keepdims=True) - low for values, low in zip(parts, start, strict=True))
-    cell = np.maximum(width / (LATTICE - 2), np.finfo(np.float64).tiny)
+    cell = np.maximum(width / (LATTICE_CELLS - 2), np.finfo(np.float64).tiny)
     spectra = []
     for values, (_, terms), low in zip(parts, (one, other), start, strict=True):
-        rows = np.arange(len(values))[:, np.newaxis] * LATTICE
+        rows = np.arange(len(values))[:, np.newaxis] * LATTICE_CELLS
         places = (np.ceil((values - low) / cell).astype(np.int64) + rows).ravel()
-        table = np.bincount(places, weights=terms.ravel(), minlength=len(values) * LATTICE)
-        spectra.append(np.fft.rfft(table.reshape(len(values), LATTICE), axis=1))
-    terms = np.maximum(np.fft.irfft(spectra[0] * spectra[1], n=LATTICE, axis=1), 0)
-    return start[0] + start[1] + cell * np.arange(LATTICE), terms
+        table = np.bincount(places, weights=terms.ravel(), minlength=len(values) * LATTICE_CELLS)
+        spectra.append(np.fft.rfft(table.reshape(len(values), LATTICE_CELLS), axis=1))
+    terms = np.maximum(np.fft.irfft(spectra[0] * spectra[1], n=LATTICE_CELLS, axis=1), 0)
+    return start[0] + start[1] + cell * np.arange(LATTICE_CELLS), terms
 
 
 # By the score
@@ -208,7 +206,7 @@ def crossing(binomial: Binomial, z: float) -> Array:
     unbiased = (binomial.count - binomial.n * binomial.base) * binomial.gain
     guess = np.clip(unbiased.sum(axis=0) / (binomial.n * binomial.gain**2).sum(axis=0), 0, 1)
     guess = np.clip(guess - z / np.sqrt(information(binomial, guess)), 0, 1)
-    return _root(lambda at, some: z - _score(binomial.of_sets(some), at), guess, np.full(guess.size, SOLVED))
+    return _root(lambda at, some: z - _score(binomial.of_sets(some), at), guess, np.full(guess.size, SCORE_TOLERANCE))
 
 
 def _score(binomial: Binomial, share: Array) -> Array:

@@ -1,10 +1,10 @@
-r"""Who is there at all: the answers whose reports rise above what noise alone explains.
+r"""Detection: which answers somebody holds, by tests of "nobody does" that are adjusted for their number (Holm).
 
 If nobody holds an answer, its count is :math:`\text{Bin}(n, q)`: a p-value for each answer, exact. Where a share shows
-in no binomial count, there is another one whose tail is bounded, or a sum of scores (`absence`). Only under tables that
-are too large to look for these, a share is compared with its standard error, and the result says *approximate*.
-Collections that were pooled are combined by Fisher's method: under absence each p-value is at least as large as a
-uniform one, independently.
+in no binomial count, there is another one whose tail is bounded, or a sum of scores (`presence_tests`). Only under
+tables that are too large to look for these, a share is compared with its standard error, and the result says
+*approximate*. Collections that were pooled are combined by Fisher's method: under absence each p-value is at least as
+large as a uniform one, independently.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import gammaincc, ndtr, ndtri
 
 from warner.inference.binomial import at_each_count, at_least, check_power
-from warner.inference.intervals import spread
+from warner.inference.intervals import in_all_groups
 from warner.inference.normal import ratio_to_error
 from warner.inference.presence_tests import Evidence, evidence, observed, own_count, smallest_together
 from warner.inference.ranking import (
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from warner.reports.tallies import Tally
 
 CORRECTIONS = ("holm", "bh")
-HARDEST = 4  # answers whose smallest share is computed for several collections together
+HARDEST_ANSWERS = 4  # those whose smallest share is computed for several collections together
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -138,13 +138,14 @@ def presence(tally: Collected, *, level: float, correction: str, power: float) -
     answered = tally.answered
     if len(tally.parts) == 1:
         counts, n = tally.parts[0].scaled()
-        told = _of_design(tally.parts[0].design, counts[answered], n[answered], alpha / tally.k, power)
-        p_values, smallest, approximate = told.p_values, told.smallest(alpha / tally.k, power), told.approximate
+        detection = _of_design(tally.parts[0].design, counts[answered], n[answered], alpha / tally.k, power)
+        p_values, smallest = detection.p_values, detection.smallest(alpha / tally.k, power)
+        approximate = detection.approximate
     else:
         rows = [_of_group(tally.parts, group, alpha / tally.k, power) for group in np.flatnonzero(answered).tolist()]
         p_values, smallest = np.stack([row[0] for row in rows]), np.array([row[1] for row in rows])
         approximate = any(row[2] for row in rows)
-    plain_values, least = spread(p_values, answered), spread(smallest, answered)
+    plain_values, least = in_all_groups(p_values, answered), in_all_groups(smallest, answered)
     corrected = adjusted(plain_values, correction)
     found = corrected <= alpha
     return Presence(
@@ -160,7 +161,7 @@ def presence(tally: Collected, *, level: float, correction: str, power: float) -
     )
 
 
-class Told(NamedTuple):
+class Detection(NamedTuple):
     """What one collection tells of absence, in each group.
 
     `tests` are those of each answer, of one where all answers are alike; a list for each group. Where the table is too
@@ -183,26 +184,26 @@ class Told(NamedTuple):
         return np.array([max(test.smallest(alpha, power) for test in tests) for tests in self.tests])
 
 
-def _of_design(design: Design, counts: Counts, n: Array, alpha: float, power: float) -> Told:
+def _of_design(design: Design, counts: Counts, n: Array, alpha: float, power: float) -> Detection:
     """Test each answer in each group, by its own count or by the evidence that finds the smallest share."""
     readout = design.readout(counts, n)
-    p_values, totals = absence(readout), n[:, 0]
+    p_values, totals = absence_p_values(readout), n[:, 0]
     if readout.exact.ndim == 0:
         rate = float(readout.base), float(readout.gain)
-        return Told(p_values, [[own_count(total, *rate)] for total in totals.tolist()], None)
-    chosen = {total: tests_of(design, readout, total, alpha, power) for total in np.unique(totals).tolist()}
+        return Detection(p_values, [[own_count(total, *rate)] for total in totals.tolist()], None)
+    chosen = {total: detection_tests(design, readout, total, alpha, power) for total in np.unique(totals).tolist()}
     tests = [chosen[total] for total in totals.tolist()]
     if any(None in row for row in tests):
         assert readout.error is not None
-        return Told(p_values, [], np.where(readout.exact, 0.0, readout.error))
+        return Detection(p_values, [], np.where(readout.exact, 0.0, readout.error))
     for total, row in chosen.items():
         groups = np.flatnonzero(totals == total)
         for place in np.flatnonzero(~np.asarray(readout.exact)).tolist():
             p_values[groups, place] = row[place].p_value(observed(row[place], counts[groups]))
-    return Told(p_values, tests, None)
+    return Detection(p_values, tests, None)
 
 
-def tests_of(design: Design, readout: Readout, n: float, alpha: float, power: float) -> list[Any]:
+def detection_tests(design: Design, readout: Readout, n: float, alpha: float, power: float) -> list[Any]:
     """Give the test of each answer: of its own count where it has one. None where the table is too large to look."""
     exact = np.asarray(readout.exact)
     base, gain = (np.broadcast_to(part, exact.shape) for part in (readout.base, readout.gain))
@@ -211,7 +212,7 @@ def tests_of(design: Design, readout: Readout, n: float, alpha: float, power: fl
     return [found[i] if i in found else own_count(n, float(base[i]), float(gain[i])) for i in range(exact.size)]
 
 
-def absence(readout: Readout) -> Array:
+def absence_p_values(readout: Readout) -> Array:
     r"""Give for each answer the p-value of "nobody holds it", under which its count is :math:`\text{Bin}(n, q)`."""
     base, gain, n = readout.base, readout.gain, readout.trials
     if readout.exact.ndim == 0 and readout.exact:
@@ -229,21 +230,21 @@ def absence(readout: Readout) -> Array:
 
 def _of_group(parts: tuple[Tally, ...], group: int, alpha: float, power: float) -> tuple[Array, float, bool]:
     """Combine the p-values of the collections by Fisher's method; also the smallest share that this finds."""
-    told = []
+    detections = []
     for part in parts:
         if part.answered[group] and part.design.epsilon > 0:
             counts, n = part.scaled()
-            told.append(_of_design(part.design, counts[[group]], n[[group]], alpha, power))
-    logs = -np.log(np.maximum([one.p_values[0] for one in told], np.finfo(np.float64).tiny)).sum(axis=0)
-    p_values = gammaincc(len(told), logs)
-    if any(one.approximate for one in told):
+            detections.append(_of_design(part.design, counts[[group]], n[[group]], alpha, power))
+    logs = -np.log(np.maximum([one.p_values[0] for one in detections], np.finfo(np.float64).tiny)).sum(axis=0)
+    p_values = gammaincc(len(detections), logs)
+    if any(one.approximate for one in detections):
         # By the collection that tells the most, as if it were alone
-        return p_values, min(float(one.smallest(alpha, power)[0]) for one in told), True
-    answers = max(len(one.tests[0]) for one in told)
-    each = [[one.tests[0][i % len(one.tests[0])] for one in told] for i in range(answers)]
+        return p_values, min(float(one.smallest(alpha, power)[0]) for one in detections), True
+    answers = max(len(one.tests[0]) for one in detections)
+    each = [[one.tests[0][i % len(one.tests[0])] for one in detections] for i in range(answers)]
     # What is hard to find alone is hard to find together: only those answers are looked at.
     each.sort(key=lambda tests: -min(test.smallest(alpha, power) for test in tests))
-    return p_values, max(smallest_together(tests, alpha, power) for tests in each[:HARDEST]), False
+    return p_values, max(smallest_together(tests, alpha, power) for tests in each[:HARDEST_ANSWERS]), False
 
 
 def adjusted(p_values: Array, correction: str) -> Array:

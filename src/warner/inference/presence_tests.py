@@ -1,11 +1,11 @@
-r"""Evidence that somebody holds an answer: tests of "nobody does" whose level holds for every number of reports.
+r"""Tests of "nobody holds this answer" by binomial counts and Chernoff's bound: their level holds for any number.
 
 If nobody holds an answer, a report has the law of some mixture of the other answers' rows, and which one is not known.
 Two kinds of evidence have a tail that is bounded for all of them:
 
 - *A count* (`CountTest`) of the reports in a set S. It is binomial, with a probability of at most
   :math:`b = \max_{j \ne i} C_j(S)`. So :math:`P(\text{Bin}(n, b) \ge c)` is a p-value for every S. Where the answer has
-  a count of its own, that is S. Elsewhere, S is the set with which the smallest share is found: of few kinds of reports
+  a count of its own, that is S. Elsewhere, S is the set with which the smallest share is found: of few types of reports
   all sets are tried, of many those that put the reports in the order of a likelihood ratio.
 - *A sum of scores* (`ScoreTest`), :math:`T = \sum_y c_y w_y`, with the weights of the unbiased share, which is T/n. The
   moment-generating function of a mixture is the mixture of theirs, so that for every s > 0
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts
     from warner.designs.contract import Design
 
-ALL_SETS = 10  # kinds of reports up to which every set of them is tried
-CANDIDATES = 8  # sets whose smallest share is computed exactly
-ROUNDS = 12  # mixtures of the other answers that the likelihood ratio is taken against
-MOST_CELLS = 2**24  # answers times the table's cells, up to which tests are looked for
+TYPES_ENUMERATED = 10  # of reports, up to which every set of them is tried
+SETS_COMPARED = 8  # those whose smallest share is computed exactly
+MIXTURES_TRIED = 12  # of the other answers, that the likelihood ratio is taken against
+MOST_SEARCHED_CELLS = 2**24  # answers times the table's cells, up to which tests are looked for
 EXPONENTS = np.geomspace(1e-3, 60, 64)  # s, in units of the largest score
-HALVINGS = 50
-POINTS, WIDE = 400, 9.0  # of the law of one test: numbers, within so many standard deviations
-CLASSES = 2**13  # of evidence, into which the laws of several tests are sorted
+SHARE_HALVINGS = 50  # of the shares from 0 to 1
+LAW_POINTS, LAW_DEVIATIONS = 400, 9.0  # numbers of the law of one test, within so many standard deviations
+EVIDENCE_CLASSES = 2**13  # into which the laws of several tests are sorted
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +78,9 @@ class CountTest:
     def law(self, share: float) -> tuple[Array, Array]:
         """Give -ln p and its probabilities, for this share and the others' worst answer."""
         chance = self.least + share * (self.held - self.least)
-        reach = WIDE * math.sqrt(self.n * chance * (1 - chance)) + 10
+        reach = LAW_DEVIATIONS * math.sqrt(self.n * chance * (1 - chance)) + 10
         start, end = max(math.floor(self.n * chance - reach), 0), min(math.ceil(self.n * chance + reach), int(self.n))
-        step = max((end - start) // POINTS, 1)
+        step = max((end - start) // LAW_POINTS, 1)
         lower = np.arange(start, end + 1, step, dtype=np.float64)
         masses = np.exp(log_binomial(np.arange(start, end + 1, dtype=np.float64), self.n, chance))
         # Of many counts, neighbours are taken together, with the evidence of the least of them.
@@ -110,7 +110,7 @@ class ScoreTest:
 
     def law(self, share: float) -> tuple[Array, Array]:
         """Give -ln p and its probabilities, for this share: by the normal law of the sum."""
-        edges = np.linspace(-WIDE, WIDE, POINTS + 1)
+        edges = np.linspace(-LAW_DEVIATIONS, LAW_DEVIATIONS, LAW_POINTS + 1)
         totals = self.n * share + self._deviation(share) * edges
         return -np.log(np.maximum(self.p_value(totals[:-1]), SMALLEST)), np.diff(ndtr(edges))
 
@@ -129,22 +129,22 @@ def evidence(design: Design, places: Sequence[int], n: float, alpha: float, powe
     None of them where the table is too large to look for one.
     """
     matrix = np.asarray(design.operator().forward(np.eye(design.k)))
-    if design.k * matrix.size > MOST_CELLS:
+    if design.k * matrix.size > MOST_SEARCHED_CELLS:
         return [None] * len(places)
     inverse, identified = design.inverse(), design.identified()
-    chosen: list[Evidence | None] = []
+    tests: list[Evidence | None] = []
     for place in places:
         own, others = matrix[place], np.delete(matrix, place, axis=0)
-        found: list[Evidence] = [_best_set(own, others, n, alpha, power)]
+        able: list[Evidence] = [_best_set(own, others, n, alpha, power)]
         if identified[place] and design.k > 2:
-            found.append(_summed(own, others, inverse[:, place], n))
-        chosen.append(min(found, key=lambda test: test.smallest(alpha, power)))
-    return chosen
+            able.append(_summed(own, others, inverse[:, place], n))
+        tests.append(min(able, key=lambda test: test.smallest(alpha, power)))
+    return tests
 
 
 def _best_set(own: Array, others: Array, n: float, alpha: float, power: float) -> CountTest:
     """Find the set of reports whose count finds the smallest share."""
-    sets = _every_set(own.size) if own.size <= ALL_SETS else _sets_by_ratio(own, others)
+    sets = _every_set(own.size) if own.size <= TYPES_ENUMERATED else _sets_by_ratio(own, others)
     held, chances = sets @ own, others @ sets.T
     absent, least = np.clip(chances.max(axis=0), 0, 1), np.clip(chances.min(axis=0), 0, 1)
     # The share that would be needed, by the normal law; then exactly, for the best ones.
@@ -152,15 +152,15 @@ def _best_set(own: Array, others: Array, n: float, alpha: float, power: float) -
     needed = absent - least + (float(-ndtri(alpha)) + float(ndtri(power))) * noise + 1 / n
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = np.where(held > absent, needed / (held - least), np.inf)
-    best = np.argsort(shares, kind="stable")[:CANDIDATES].tolist()
+    best = np.argsort(shares, kind="stable")[:SETS_COMPARED].tolist()
     tests = [CountTest(n, absent[s], least[s], min(held[s], 1.0), sets[s]) for s in best]
     # Where no share is sure to be found, the best by its distance from the others
     return min(tests, key=lambda test: (test.smallest(alpha, power), test.absent - test.held))
 
 
-def _every_set(kinds: int) -> Array:
+def _every_set(types: int) -> Array:
     """List all sets of reports but the empty one and all of them."""
-    return np.array(list(itertools.product((0.0, 1.0), repeat=kinds)))[1:-1]
+    return np.array(list(itertools.product((0.0, 1.0), repeat=types)))[1:-1]
 
 
 def _sets_by_ratio(own: Array, others: Array) -> Array:
@@ -168,21 +168,21 @@ def _sets_by_ratio(own: Array, others: Array) -> Array:
 
     The mixture moves towards the answer with which the best set so far is confused.
     """
-    weights, found = np.full(len(others), 1 / len(others)), []
-    for moved in range(1, ROUNDS + 1):
+    weights, sets = np.full(len(others), 1 / len(others)), []
+    for moved in range(1, MIXTURES_TRIED + 1):
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(own > 0, own / (weights @ others), 0.0)
         order = np.argsort(-ratio, kind="stable")
         apart = own[order].cumsum() - others[:, order].cumsum(axis=1).max(axis=0)
         best = int(apart[:-1].argmax()) + 1
-        for size in {best, *(1 + np.argsort(-apart[:-1])[:CANDIDATES]).tolist()}:
+        for size in {best, *(1 + np.argsort(-apart[:-1])[:SETS_COMPARED]).tolist()}:
             members = np.zeros(own.size)
             members[order[:size]] = 1
-            found.append(members)
+            sets.append(members)
         confused = int(others[:, order[:best]].sum(axis=1).argmax())
         weights = (1 - 1 / (moved + 1)) * weights
         weights[confused] += 1 / (moved + 1)
-    return np.unique(found, axis=0)
+    return np.unique(sets, axis=0)
 
 
 def _summed(own: Array, others: Array, weights: Array, n: float) -> ScoreTest:
@@ -202,19 +202,19 @@ def smallest_together(tests: Sequence[Evidence], alpha: float, power: float) -> 
 
 def _beyond(tests: Sequence[Evidence], share: float, critical: float) -> float:
     """Give the probability that the evidence of all tests, which adds up, is at least the critical one."""
-    width = critical / (CLASSES - 1)
+    width = critical / (EVIDENCE_CLASSES - 1)
     together = np.ones(1)
     for test in tests:
         values, chances = test.law(share)
-        places = np.minimum(np.floor(values / width), CLASSES - 1).astype(np.int64)  # never more than it is
-        one = np.bincount(places, weights=chances, minlength=CLASSES).astype(np.float64)
+        places = np.minimum(np.floor(values / width), EVIDENCE_CLASSES - 1).astype(np.int64)  # never more than it is
+        one = np.bincount(places, weights=chances, minlength=EVIDENCE_CLASSES).astype(np.float64)
         sums = np.convolve(together, one) if together.size == 1 else _convolved(together, one)
-        together = np.append(sums[: CLASSES - 1], sums[CLASSES - 1 :].sum())
+        together = np.append(sums[: EVIDENCE_CLASSES - 1], sums[EVIDENCE_CLASSES - 1 :].sum())
     return float(together[-1])
 
 
 def _convolved(first: Array, second: Array) -> Array:
-    size = 2 * CLASSES
+    size = 2 * EVIDENCE_CLASSES
     return np.asarray(np.fft.irfft(np.fft.rfft(first, size) * np.fft.rfft(second, size), size))
 
 
@@ -222,7 +222,7 @@ def _crossing(holds: Callable[[float], bool]) -> float:
     """Find the smallest share from which on something holds; infinite where it does not even for everybody."""
     if not holds(1.0):
         return math.inf
-    return bisected(holds, 0.0, 1.0, steps=HALVINGS)[1]
+    return bisected(holds, 0.0, 1.0, steps=SHARE_HALVINGS)[1]
 
 
 def own_count(n: float, base: float, gain: float) -> CountTest:

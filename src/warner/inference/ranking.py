@@ -1,7 +1,7 @@
-r"""Who leads: the answers that are certainly among the commonest.
+r"""Ranking (selection): the answers that are certainly among the most common ones.
 
 *By pairs.* Which of two answers is larger needs only the reports that support exactly one of them: the sign test of
-`equality`. An answer is certainly among the m commonest if fewer than m others are not shown to be smaller, and
+`equality_tests`. An answer is certainly among the m commonest if fewer than m others are not shown to be smaller, and
 certainly not if m others are shown to be larger. Either is wrong only if some answer that is not among the m commonest
 was shown to be larger than one that is. There are :math:`m(K-m)` such pairs, so that tests at the level
 :math:`\alpha / (m(K-m))` err in any of this with probability :math:`\alpha` at most. Intervals would have to hold all
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from warner.documents import Document
     from warner.reports.pools import Collected
 
-NAMED = 20  # answers named in a text
+ANSWERS_LISTED = 20  # that the text of a result names
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -240,7 +240,7 @@ def names_of(tally: Collected, group: int, mask: Mask) -> str:
         counts, n = tally.parts[0].scaled()
         shares = tally.parts[0].design.readout(counts[[group]], n[[group]]).share()[0]
         chosen = chosen[np.argsort(-shares[chosen], kind="stable")]
-    return enumerated([printable(str(tally.domain[i])) for i in chosen], NAMED)
+    return enumerated([printable(str(tally.domain[i])) for i in chosen], ANSWERS_LISTED)
 
 
 def listed_labels(tally: Collected, mask: Mask) -> list[Label] | list[list[Label]]:

@@ -1,4 +1,4 @@
-r"""Shares realised among these very people: how many of them hold an answer, by the exact law of its reports.
+r"""Exact limits of realised shares: how many of these very people hold an answer, by the exact law of its reports.
 
 If m of n people hold an answer, the number of its reports is the sum of two binomial counts,
 
@@ -22,20 +22,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtri
 
-from warner.inference.binomial_sums import NEGLECTED, binomial_law, in_blocks, terms_of
+from warner.inference.binomial_sums import NEGLECTED, SMALLEST_TAIL, TAIL_TOLERANCE, binomial_law, in_blocks, terms_of
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Mask, Numbers
 
-HAIR = 10 * NEGLECTED  # a tail is too small if it is so by more than this part of itself
-MOST_VARIANCE = 1e5  # of the reports, up to which their law is added up; beyond, the normal law is as good
-STEPS = 6  # by the normal law; then the rest is halved
-FLOOR = 1e-290  # what a tail is raised to that is to have a normal quantile
+MOST_EXACT_VARIANCE = 1e5  # of the reports, up to which their law is added up; beyond, the normal law is as good
+NEWTON_STEPS = 6  # by the normal law; then what is left is halved
+ALL_STEPS = 200  # far more than are needed
 
 
 def summable(n: Numbers, variance: Numbers) -> Mask:
     """Tell whether these are whole reports, and their variance so small that their law can be added up."""
-    return np.asarray((n == np.rint(n)) & (variance <= MOST_VARIANCE))
+    return np.asarray((n == np.rint(n)) & (variance <= MOST_EXACT_VARIANCE))
 
 
 def fewest_holders(c: Numbers, n: Numbers, p: Numbers, q: Numbers, tail: float) -> Array:
@@ -60,21 +59,21 @@ def _searched(tail: float, c: Array, n: Array, p: Array, q: Array) -> Array:
     """Find the first m whose tail is large enough: by Newton's method on its normal quantile, nearly a line."""
     too_few, enough = np.full(c.size, -1.0), np.where(c > 0, n, 0.0)
     guess = np.clip(np.ceil(_by_the_normal_law(c, n, p, q, tail)), 1, n)
-    for step in range(200):
+    for step in range(ALL_STEPS):
         open_ = np.flatnonzero(enough - too_few > 1)
         if not open_.size:
             break
         rows = [column[open_] for column in (c, n, p, q)]
         m = np.clip(guess[open_], np.maximum(too_few[open_] + 1, 1), np.maximum(enough[open_], 1))
         fewer, more = _neighbouring_tails(tail, m, *rows)
-        large = tail * (1 - HAIR)
+        large = tail * (1 - TAIL_TOLERANCE)
         enough[open_] = np.where(fewer > large, m - 1, np.where(more > large, m, enough[open_]))
         too_few[open_] = np.where(more <= large, m, np.where(fewer <= large, m - 1, too_few[open_]))
         deviation = np.sqrt(m * rows[2] * (1 - rows[2]) + (rows[1] - m) * rows[3] * (1 - rows[3]))
-        apart = float(ndtri(tail)) - ndtri(np.clip(more, FLOOR, 1 - NEGLECTED))
+        apart = float(ndtri(tail)) - ndtri(np.clip(more, SMALLEST_TAIL, 1 - NEGLECTED))
         newton = np.ceil(m + apart * deviation / (rows[2] - rows[3]))
         halved = np.floor((too_few[open_] + enough[open_]) / 2) + 1
-        guess[open_] = newton if step < STEPS else halved
+        guess[open_] = newton if step < NEWTON_STEPS else halved
     return enough
 
 

@@ -23,9 +23,10 @@ import numpy as np
 from scipy.special import logsumexp
 
 from warner.arrays import SMALLEST
+from warner.estimators.auto import SIMULATED_COUNTS_AT_ONCE
 from warner.inference.binomial import at_least, at_most
-from warner.inference.check_results import NAMED, Test
-from warner.inference.intervals import spread
+from warner.inference.check_results import MISFITS_LISTED, Test
+from warner.inference.intervals import in_all_groups
 from warner.simulate import of_each_size, seeded_by
 from warner.special import deviance
 from warner.words import amount, enumerated, p_value
@@ -35,12 +36,14 @@ if TYPE_CHECKING:
     from warner.designs.facts import Ancillary
     from warner.reports.tallies import Tally
 
-CELLS = 2**20  # simulated counts held at a time
-MOST_CLASSES = 2**12  # that are simulated apart
-TIE = 1 - 1e-9  # equal histograms give statistics that differ in the last digits: they count as equal
-STEPS, CLOSE = 100, 1e-6  # at most so many steps to tilt a law, until its average is that near
-WIDE = 24  # standard deviations that the law of a sum is computed on
-LONGEST, QUICK = 2**22, 2**14  # its Fourier transform, and that for those who did not ask
+CLASSES_SIMULATED = 2**12  # classes that are simulated one by one
+EQUAL_G2 = (
+    1 - 1e-9
+)  # the ratio of two G2 from which on they count as equal: those of equal histograms are, but for rounding
+TILTING_STEPS = 100  # far more than are needed to tilt a law
+TILTING_TOLERANCE = 1e-6  # relative: how near its average must come
+SUM_DEVIATIONS = 24  # standard deviations that the law of a sum is computed on, in all
+LONGEST_TRANSFORM, QUICK_TRANSFORM = 2**22, 2**14  # terms of its Fourier transform; of that for those who did not ask
 
 
 class ReportTypes(NamedTuple):
@@ -101,7 +104,7 @@ def report_type_tests(
 
 def _range_test(part: Tally, types: ReportTypes, tails: Array, misfits: Mask) -> Test:
     names, counts = part.design.report_types, part.histogram
-    p_values = spread(_smallest(tails), part.answered)
+    p_values = in_all_groups(_smallest(tails), part.answered)
 
     def say(group: int) -> str:
         row, n = np.count_nonzero(part.answered[:group]), float(np.atleast_1d(part.n)[group])
@@ -111,7 +114,7 @@ def _range_test(part: Tally, types: ReportTypes, tails: Array, misfits: Mask) ->
         assert names is not None
         made = amount(counts.reshape(-1, len(names))[group, place])
         times = "once" if made == "1" else f"{made} times"
-        listed = enumerated([f"{names[i]}" for i in np.flatnonzero(misfits[group])], NAMED) or "none"
+        listed = enumerated([f"{names[i]}" for i in np.flatnonzero(misfits[group])], MISFITS_LISTED) or "none"
         return (
             f"Each kind of report ({part.design.report_type_name}): {names[place]} came {times}, {expected} are "
             f"expected whatever people answer: {p_value(p_values[group])}. Rarer or commoner than the design can "
@@ -135,8 +138,8 @@ def _law_test(
     """Test whether what does not depend on the answers has its known law."""
     counts = _by_class(types.counts, ancillary)
     p, deviances = _law_p_values(counts, types.n[:, 0], ancillary, simulations, rng)
-    p_values, g2 = spread(p, part.answered), spread(deviances, part.answered)
-    averages = spread(_average(counts, types.n[:, 0]), part.answered)
+    p_values, g2 = in_all_groups(p, part.answered), in_all_groups(deviances, part.answered)
+    averages = in_all_groups(_average(counts, types.n[:, 0]), part.answered)
 
     def say(group: int) -> str:
         mean = float(np.arange(len(ancillary.law)) @ ancillary.law)
@@ -174,10 +177,10 @@ def _law_p_values(
     """Give the p-value of each group, and its G2; groups of one size are compared with the same simulated surveys."""
     law = ancillary.law / ancillary.law.sum()
     # Of very many classes, neighbours are taken together: their law is known as well.
-    first = np.arange(0, law.size, -(-law.size // MOST_CLASSES))
+    first = np.arange(0, law.size, -(-law.size // CLASSES_SIMULATED))
     chances = np.add.reduceat(law, first)
     g2 = g_squared(np.add.reduceat(counts, first, axis=-1), counts.sum(axis=-1, keepdims=True) * chances)
-    p, step = np.ones(len(g2)), max(1, CELLS // first.size)
+    p, step = np.ones(len(g2)), max(1, SIMULATED_COUNTS_AT_ONCE // first.size)
     sizes = _whole(n)
     for size, places in of_each_size(sizes):
         generator = seeded_by([size]) if rng is None else rng
@@ -186,14 +189,14 @@ def _law_p_values(
             for start in range(0, simulations, step)
         )
         simulated = np.sort(np.concatenate([g_squared(drawn, size * chances) for drawn in draws]))
-        p[places] = (1 + simulations - np.searchsorted(simulated, g2[places] * TIE)) / (1 + simulations)
+        p[places] = (1 + simulations - np.searchsorted(simulated, g2[places] * EQUAL_G2)) / (1 + simulations)
     if ancillary.ordered:
         averages = [_average_test(row, size, law) for row, size in zip(counts, sizes.tolist(), strict=True)]
         p = np.minimum(1, 2 * np.minimum(p, averages))
     return p, g2
 
 
-def _average_test(row: Counts, n: int, law: Array, longest: int = LONGEST) -> float:
+def _average_test(row: Counts, n: int, law: Array, longest: int = LONGEST_TRANSFORM) -> float:
     """Test the average of n reports; of weighted ones, as if it were that of so many."""
     return sum_test(round(float(_average(row, row.sum())) * n), n, law, longest)
 
@@ -221,12 +224,12 @@ def report_type_evidence(part: Tally) -> list[tuple[float, str]]:
     if ancillary is not None and ancillary.ordered:
         rows, law = _by_class(types.counts, ancillary), ancillary.law / ancillary.law.sum()
         sizes = _whole(types.n[:, 0]).tolist()
-        averages = [_average_test(row, size, law, QUICK) for row, size in zip(rows, sizes, strict=True)]
+        averages = [_average_test(row, size, law, QUICK_TRANSFORM) for row, size in zip(rows, sizes, strict=True)]
         found.append((min(averages), f"the {ancillary.name} are smaller or larger than the noise makes them"))
     return found
 
 
-def sum_test(total: int, n: int, law: Array, longest: int = LONGEST) -> float:
+def sum_test(total: int, n: int, law: Array, longest: int = LONGEST_TRANSFORM) -> float:
     """Give the two-sided p-value of a sum of n independent numbers from 0 on that have this law; see `sum_tail`.
 
     >>> round(sum_test(0, 2, np.array([0.1, 0.2, 0.7])), 6)  # twice 0.1^2
@@ -239,7 +242,7 @@ def sum_test(total: int, n: int, law: Array, longest: int = LONGEST) -> float:
     return min(1.0, 2 * min(sum_tail(t, n, shape, longest) for t, shape in (upper, lower)))
 
 
-def sum_tail(total: int, n: int, law: Array, longest: int = LONGEST) -> float:
+def sum_tail(total: int, n: int, law: Array, longest: int = LONGEST_TRANSFORM) -> float:
     r"""Give the chance that a sum of n independent numbers from 0 on with this law is as large; 1 below its mean.
 
     With the law tilted by :math:`e^{sx}` so that `total` t is what is expected,
@@ -260,7 +263,7 @@ def sum_tail(total: int, n: int, law: Array, longest: int = LONGEST) -> float:
     s, tilted, scale = _tilted(total / n, logs)
     chance = float(np.exp(n * scale - s * total))
     variance = n * (float(tilted @ numbers**2) - float(tilted @ numbers) ** 2)
-    length = next_fast_len(min(most + 1, int(WIDE * np.sqrt(variance)) + 20 * law.size), real=True)
+    length = next_fast_len(min(most + 1, int(SUM_DEVIATIONS * np.sqrt(variance)) + 20 * law.size), real=True)
     if length > longest:
         return chance
     law_of_sum = irfft(rfft(tilted, length) ** n, length)
@@ -273,11 +276,11 @@ def _tilted(average: float, logs: Array) -> tuple[float, Array, float]:
     """Tilt a law until it has this average: give the exponent, the tilted law, and ln M."""
     numbers = np.arange(logs.size)
     low, high, s = 0.0, np.inf, 0.0
-    for _ in range(STEPS):
+    for _ in range(TILTING_STEPS):
         scale = float(logsumexp(logs + s * numbers))
         tilted = np.exp(logs + s * numbers - scale)
         mean = float(tilted @ numbers)
-        if abs(mean - average) <= CLOSE * average:
+        if abs(mean - average) <= TILTING_TOLERANCE * average:
             break
         low, high = (s, high) if mean < average else (low, s)
         step = s + (average - mean) / max(float(tilted @ (numbers - mean) ** 2), SMALLEST)

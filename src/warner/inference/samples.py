@@ -1,4 +1,4 @@
-r"""One share in two samples, each under a design of its own: a direct question against a randomized one.
+r"""Comparing two independent samples, each under its own design: a direct question against a randomized one.
 
 Where each sample tells the share by a binomial count, and there are up to `MOST_REPORTS`, interval and test are exact
 (module `exact_differences`). Else the intervals of both samples are joined (module `joining`).

@@ -1,4 +1,4 @@
-r"""Two answers, one share: who does not hold the first answer holds the second.
+r"""Two complementary answers are one share: who does not hold the first answer holds the second.
 
 The share of the second is :math:`1 - \theta`, and its interval is the mirror image of that of the first. Two rows would
 be one finding, shown twice. So wherever results are meant for people, the *first* of two answers stands for both: *yes*
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Counts, Label
 
-ROUNDING = 1e-6  # of ends that were found by iteration, those of pools to 1e-7 standard errors; tables show fewer
+MIRROR_TOLERANCE = 1e-6  # share by which limits found by iteration may differ from mirror images; tables show fewer
 
 
 def answers_of_interest(k: int) -> range:
@@ -40,7 +40,7 @@ def mirrored(table: Mapping[str, Counts], k: int) -> bool:
         return False
     share, low, high = (np.asarray(table[name], dtype=np.float64).reshape(-1, 2) for name in ("share", "low", "high"))
     sums = np.stack([share.sum(axis=1), low[:, 0] + high[:, 1], low[:, 1] + high[:, 0]])
-    return bool(np.all(np.isnan(sums) | (np.abs(sums - 1) <= ROUNDING)))
+    return bool(np.all(np.isnan(sums) | (np.abs(sums - 1) <= MIRROR_TOLERANCE)))
 
 
 def unmirrored(table: Mapping[str, Counts], k: int) -> dict[str, Counts]:

@@ -1,4 +1,7 @@
-"""How a result depends on people who ignore the design and give the safe report: nothing that one sample can tell."""
+"""Sensitivity analysis: how a result depends on people who ignore the design and give the safe report.
+
+How many they are, one sample cannot tell.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +19,13 @@ from warner.inference.two_answers import answers_of_interest, remainder
 from warner.reports.tallies import Tally
 from warner.results import Result, check_level, rows
 from warner.typesetting import Printed, cells, labels, share_columns
-from warner.words import reports_counted, sentence
+from warner.words import enumerated, reports_counted, sentence
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts
     from warner.designs import Channel
     from warner.designs.exact import Number
     from warner.documents import Document
-
-
-LISTED = 10  # possible reports named in an error
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -183,7 +183,8 @@ def sensitivity(
     column = int(positions([safe], channel.outputs)[0])
     if column < 0:
         raise ValueError(
-            f"safe must be a possible report of the design, but {safe!r} is none of {list(channel.outputs)[:LISTED]}"
+            f"safe must be a possible report of the design, but {safe!r} is none of "
+            f"{enumerated([repr(report) for report in channel.outputs])}"
         )
     if isinstance(cheating, str) or not isinstance(cheating, Sequence):
         raise TypeError(f"cheating must be a sequence of shares, such as (0, 0.1), but got {cheating!r}")

@@ -1,4 +1,4 @@
-"""What two samples tell: how common the trait is, and a second share that the model of the samples knows by name."""
+"""Results of two-sample models: the prevalence of the trait, and a second share that each model names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""People who do not follow the design, and what that depends on: the models of two samples, with covariates.
+r"""Two-sample models of noncompliance with covariates: cheating detection, lie detector, unrelated question.
 
 A model of cheating is a regression with one more kind of people, each with its own row of probabilities in each sample.
 Everything else is as in `warner.regress`: the engine, its starts, its errors and its words. What differs is which
@@ -286,11 +286,11 @@ class TraitRegression(Result):
         """The covariances of these, by the delta method; NaN where an estimate lies at infinity."""
         slopes = self.read(self.fit.finite_coefficients)[1]
         inner = np.nan_to_num(self.fit.covariance)
-        spread = slopes @ inner @ slopes.T
+        covariance = slopes @ inner @ slopes.T
         # A coefficient that runs away takes with it what it moves; and the share, however little that still moves.
         lost = np.abs(slopes) > np.append(np.full(len(slopes) - 1, 1e-6), 0.0)[:, np.newaxis]
         lost = (lost & np.isnan(np.diag(self.fit.covariance))).any(axis=1)
-        return np.where(lost[:, np.newaxis] | lost, np.nan, spread)
+        return np.where(lost[:, np.newaxis] | lost, np.nan, covariance)
 
     @property
     def freedom(self) -> Array | None:

@@ -1,4 +1,4 @@
-r"""Models of two samples: two equations, two unknown shares.
+r"""Two-sample models (cheating detection, lie detector, anchored crosswise, unrelated question): two unknown shares.
 
 Each model solves two equations in f, the observed shares of yes in the two samples. Standard errors are those of the
 delta method, with f(1-f)/n for the variance of f (dividing by n), f being at least half a report away from 0 and 1.
@@ -60,8 +60,10 @@ if TYPE_CHECKING:
 
     Equations = Callable[[Counts], tuple[Numbers, ...]]  # two observed shares in, the shares of the model out
 
-NOTHING, NEVER = 1e-9, 1e-15  # a share of nobody, and the probability of what never happens, but for rounding
-HALVINGS, GRID, REFINEMENTS = 30, 33, 4
+NO_SHARE = 1e-9  # a share of nobody, but for rounding
+NO_PROBABILITY = 1e-15  # that of what never happens, but for rounding
+PROFILE_HALVINGS = 30  # of the range of the other share, at each value that the profile likelihood is taken at
+PROFILE_POINTS, PROFILE_REFINEMENTS = 33, 4  # values on each grid, and how often a finer one is laid
 IMAGINARY_STEP = 1e-30  # of numerical derivatives, taken in the imaginary direction, where nothing cancels
 
 
@@ -302,8 +304,8 @@ def _samples(yes: Sequence[int], n: Sequence[int]) -> Samples:
     sizes = tuple(map(int, n))
     f = np.array([int(count) / size for count, size in zip(yes, sizes, strict=True)])
     half = 0.5 / np.array(sizes)
-    spread = np.clip(f, half, 1 - half)  # no yes at all is no proof that there is none
-    return Samples(f, np.diag(spread * (1 - spread) / np.array(sizes, dtype=np.float64)), sizes)
+    inside = np.clip(f, half, 1 - half)  # no yes at all is no proof that there is none
+    return Samples(f, np.diag(inside * (1 - inside) / np.array(sizes, dtype=np.float64)), sizes)
 
 
 def _estimated(
@@ -383,7 +385,11 @@ def _profile_interval(without: Array, samples: Samples, level: float) -> tuple[f
     f, sizes = samples.observed, np.array(samples.sizes, dtype=np.float64)
 
     def chances(t: Array, c: Array) -> Array:
-        return np.asarray(np.clip(t[:, np.newaxis] + c[:, np.newaxis] * (without - t[:, np.newaxis]), NEVER, 1 - NEVER))
+        return np.asarray(
+            np.clip(
+                t[:, np.newaxis] + c[:, np.newaxis] * (without - t[:, np.newaxis]), NO_PROBABILITY, 1 - NO_PROBABILITY
+            )
+        )
 
     def best(t: Array) -> Array:
         """Maximize over c, by where the slope changes its sign."""
@@ -392,18 +398,18 @@ def _profile_interval(without: Array, samples: Samples, level: float) -> tuple[f
             yes = chances(t, c)
             return np.asarray(~(((f - yes) * (without - t[:, np.newaxis]) / (yes * (1 - yes))) @ sizes > 0))
 
-        low, high = bisected_each(falling, np.zeros(t.size), np.ones(t.size), steps=HALVINGS)
+        low, high = bisected_each(falling, np.zeros(t.size), np.ones(t.size), steps=PROFILE_HALVINGS)
         reached = [(xlogy(f, yes) + xlog1py(1 - f, -yes)) @ sizes for yes in (chances(t, low), chances(t, high))]
         return np.asarray(np.maximum(*reached))
 
-    grid = np.linspace(0, 1, GRID)
+    grid = np.linspace(0, 1, PROFILE_POINTS)
     heights = best(grid)
     top = float(grid[heights.argmax()])
     least = float(heights.max()) - float(ndtri((1 - level) / 2)) ** 2 / 2
 
     def end(inside: float, outside: float) -> float:
-        for _ in range(REFINEMENTS):
-            points = np.linspace(inside, outside, GRID)
+        for _ in range(PROFILE_REFINEMENTS):
+            points = np.linspace(inside, outside, PROFILE_POINTS)
             left_out = np.flatnonzero(best(points) < least)
             if not left_out.size:
                 return outside
@@ -416,7 +422,7 @@ def _profile_interval(without: Array, samples: Samples, level: float) -> tuple[f
 def _part_of(first: float, second: float) -> tuple[float, float]:
     """Give the sum of two shares, and the first one's part of it; of nothing, up to rounding, there is no part."""
     both = first + second
-    return both, first / both if both > NOTHING else np.nan
+    return both, first / both if both > NO_SHARE else np.nan
 
 
 def _different(name: str, pair: Sequence[Number]) -> tuple[float, float]:

@@ -37,7 +37,8 @@ from warner.output.canvas import (
     svg_element,
 )
 from warner.output.trend_plots import axis_of, draw_trend
-from warner.planning.mechanisms import TOLERANCE, bits_text, candidates
+from warner.planning.mechanisms import VARIANCE_TOLERANCE, bits_text, candidates
+from warner.planning.precision import MEASURES
 from warner.words import counted, points, printable, quoted, reports_counted, shortened, told_apart
 
 if TYPE_CHECKING:
@@ -69,7 +70,6 @@ EPSILONS_DRAWN, EPSILON_POINTS = (0.1, 10.0), 81
 LEAST_MORE, MOST_MORE = 0.1, 20_000.0  # percent more people than the best mechanism that can still be seen
 MECHANISMS_TITLE = "What each mechanism needs at the same privacy"
 PLAN_TITLE = "Precision by number of people and epsilon"
-MEASURES = {"half_width": "half-width of the interval", "error": "root-mean-square error"}
 
 
 class Shown(NamedTuple):
@@ -232,12 +232,13 @@ def plot_mechanisms(compared: Mechanisms, *, title: str | None = None, ax: Axes 
             linewidth=3.0 if taken else 1.4,
             zorder=2 if taken else 3,
         )
-    ax.axhline(100 * TOLERANCE, color=INK, linestyle="--", linewidth=0.9)
+    ax.axhline(100 * VARIANCE_TOLERANCE, color=INK, linestyle="--", linewidth=0.9)
     ax.axvline(epsilon, color=INK, linestyle=":", linewidth=1.2)
     logarithmic(ax)
     ax.set_xlim(epsilons[0], epsilons[-1])
     highest = np.nanmax([np.nanmax(line) for line in more.values()])
-    ax.set_ylim(0.93 * LEAST_MORE, min(1.5 * max(highest, 100 * TOLERANCE), MOST_MORE))  # the lowest line is whole
+    # The lowest line is whole.
+    ax.set_ylim(0.93 * LEAST_MORE, min(1.5 * max(highest, 100 * VARIANCE_TOLERANCE), MOST_MORE))
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(lambda value, _: f"{value:,g}")
     ax.set_xlabel("epsilon")
@@ -247,7 +248,7 @@ def plot_mechanisms(compared: Mechanisms, *, title: str | None = None, ax: Axes 
         f"{k:,} answers",
         f"numbers: bits of a report at ε = {compared.shown_epsilon()} (dotted line)",
         f"on the lower edge: the best, or within {LEAST_MORE:g} % of it",
-        f"dashed line: {100 * TOLERANCE:.0f} % above the best",
+        f"dashed line: {100 * VARIANCE_TOLERANCE:.0f} % above the best",
         f"thick line: recommended at ε = {compared.shown_epsilon()}",
     ]
     above = add_legend(ax, Legend(lines, labels, notes))

@@ -1,13 +1,13 @@
-"""Before anybody is asked: how many people, which epsilon, and how sure the answer will be.
+"""Planning a survey: how many people, which epsilon, and how precise the answer will be.
 
 Its files::
 
     plans        plan, Plan
-    precision    half-width and error of a design at expected counts
-    solving      the fewest people, or the smallest epsilon
+    precision    half-width of intervals and root-mean-square error, at expected counts
+    solving      sample size: the fewest people, or the smallest epsilon, for a precision
     populations  expected shares, by name, from a file or a pilot
-    shuffling    what a shuffler adds
+    shuffling    privacy amplification by shuffling
     mechanisms   mechanisms, Mechanisms: all of them side by side, and which to take
-    advice       the mechanism that would need fewer people or bits
-    wording      a plan in plain words
+    advice       what is not identified; the mechanism that would need fewer people or bits
+    wording      the text of a plan
 """

@@ -1,4 +1,4 @@
-"""What else to consider: what the design cannot tell, and the mechanism that would need fewer people or bits."""
+"""Advice of a plan: shares that are not identified, and the mechanism that would need fewer people or bits."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ if TYPE_CHECKING:
 
 WORTH_NAMING = 0.95  # another mechanism is named if it needs less than this part of the people
 FAR_SHORTER = 0.5  # or if its reports are shorter than this part
-NAMED = 5  # answers named in a sentence
 
 
 def advice(precision: Precision) -> Iterator[str]:
     """Say what else to consider, a sentence each."""
     design = precision.design
-    names = [quoted(design.domain[place]) for place in precision.untold.tolist()]
+    names = [quoted(design.domain[place]) for place in precision.unidentified.tolist()]
     if names:
         yield (
             f"Not told: reports of this design do not tell the share{'s' * (len(names) > 1)} of "
-            f"{enumerated(names, NAMED)}; the plan is for the other answers."
+            f"{enumerated(names)}; the plan is for the other answers."
         )
     if design.symmetry is not None and not design.repeatable:  # what is better for one report may not bear a second
         yield from better_mechanism(design)

@@ -1,4 +1,4 @@
-r"""Which mechanism: what each needs for the same answers at the same epsilon, and which to take.
+r"""Comparison of mechanisms: what each needs for the same answers at the same epsilon, and which to take.
 
 All mechanisms give the same privacy; they differ in three things. *People*: the fewest that reach a precision, by the
 formulas of a plan. *Bits*: what a report takes to send. *Decoding*: the steps from reports to counts. Where answers are
@@ -36,9 +36,17 @@ from warner.designs import MECHANISMS
 from warner.designs.exact import exact
 from warner.designs.labels import canonical
 from warner.inference.intervals import Confidence
-from warner.planning.precision import Precision, Question, check_people, check_question, measure_of
+from warner.planning.precision import (
+    MEASURES,
+    Precision,
+    Question,
+    check_people,
+    check_question,
+    measure_of,
+    with_article,
+)
 from warner.planning.solving import fewest_people
-from warner.planning.wording import MEASURES, share_text
+from warner.planning.wording import share_text
 from warner.results import Result, plain, rows
 from warner.typesetting import Printed, in_digits
 from warner.words import counted, points, rounded_up, wrapped
@@ -55,9 +63,9 @@ if TYPE_CHECKING:
     from warner.designs.labels import Domain, Labels
     from warner.documents import Document
 
-TOLERANCE = 0.05  # how much larger than the smallest the variance of a mechanism may be to be taken for short reports
-SAME = 9  # digits in which two mechanisms must agree to be the same
-SHOWN_BITS = 100  # from here, bits are shown as whole numbers
+VARIANCE_TOLERANCE = 0.05  # part by which the variance may exceed the smallest, for the sake of short reports
+DIGITS_COMPARED = 9  # in which variances, and bits, agree that are the same
+WHOLE_BITS_FROM = 100  # bits from which on they are shown as whole numbers
 
 
 class Candidate(NamedTuple):
@@ -91,13 +99,13 @@ def candidates(domain: Domain, epsilon: Number) -> list[Candidate]:
                 for place, (name, design) in enumerate(mechanism.variants(domain, epsilon).items())
                 if design.symmetry is not None
             ]
-    return sorted(listed, key=lambda candidate: float(f"{candidate.variance:.{SAME}g}"))
+    return sorted(listed, key=lambda candidate: float(f"{candidate.variance:.{DIGITS_COMPARED}g}"))
 
 
 def variance_of_rare(design: Design) -> float:
     """Give the variance that one report leaves in the unbiased share of an answer that nobody holds."""
     assert design.symmetry is not None
-    return design.symmetry.q * (1 - design.symmetry.q) / design.symmetry.gain**2
+    return float(design.symmetry.variance_of_absent)
 
 
 def preferred(offered: Sequence[Candidate]) -> Candidate:
@@ -107,13 +115,15 @@ def preferred(offered: Sequence[Candidate]) -> Candidate:
     ['randomized response', 'randomized response']
     """
     able = [candidate for candidate in offered if candidate.in_question]
-    precise = (candidate for candidate in able if candidate.variance <= (1 + TOLERANCE) * able[0].variance)
-    return min(precise, key=lambda candidate: round(candidate.bits, SAME))  # of equally short ones, the first
+    precise = (candidate for candidate in able if candidate.variance <= (1 + VARIANCE_TOLERANCE) * able[0].variance)
+    return min(
+        precise, key=lambda candidate: round(candidate.bits, DIGITS_COMPARED)
+    )  # of equally short ones, the first
 
 
 def bits_text(bits: float) -> str:
     """Write a number of bits as a tenth, or as a whole number where they are many."""
-    return f"{bits:,.0f}" if bits >= SHOWN_BITS else f"{bits:.1f}"
+    return f"{bits:,.0f}" if bits >= WHOLE_BITS_FROM else f"{bits:.1f}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -237,15 +247,15 @@ class Mechanisms(Result):
 
     @property
     def _about(self) -> str:
-        question, measure = self.question, MEASURES[self.question.measure]
+        question, measure = self.question, self.question.measure
         case = "in the worst case" if question.population is None else "in the population"
         if question.share is not None and question.measure == "half_width":
             case = f"at a share of {share_text(question.share)}"
         if question.goal is not None:
-            return f"; people for {measure} of {points(question.goal)} {case}"
+            return f"; people for {with_article(measure)} of {points(question.goal)} {case}"
         if self.people is None:
             return ""
-        return f"; {measure.split(' ', 1)[1]} of {counted(self.people, 'person', 'people')} {case}"
+        return f"; {MEASURES[measure]} of {counted(self.people, 'person', 'people')} {case}"
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         table = self.table()
@@ -268,16 +278,17 @@ class Mechanisms(Result):
         able = [candidate for candidate in self.candidates if candidate.in_question]
         chosen, best = preferred(able), able[0]
         said = f"Recommended: {chosen.name}, {bits_text(chosen.bits)} bits per report"
-        if chosen.variance <= best.variance * (1 + 10.0**-SAME):
-            shorter = any(round(other.bits, SAME) < round(chosen.bits, SAME) for other in able)
-            others = f"no other that comes within {100 * TOLERANCE:.0f} % of it has shorter reports"
+        if chosen.variance <= best.variance * (1 + 10.0**-DIGITS_COMPARED):
+            shorter = any(round(other.bits, DIGITS_COMPARED) < round(chosen.bits, DIGITS_COMPARED) for other in able)
+            others = f"no other that comes within {100 * VARIANCE_TOLERANCE:.0f} % of it has shorter reports"
             return (
                 f"{said}: the smallest variance of rare answers; {others if shorter else 'none has shorter reports'}."
             )
         return (
             f"{said}: the shortest reports among the mechanisms whose variance of rare answers is within "
-            f"{100 * TOLERANCE:.0f} % of the smallest, that of {best.name} with {bits_text(best.bits)} bits. For "
-            f"the same error of rare answers it needs {100 * (chosen.variance / best.variance - 1):.2g} % more people."
+            f"{100 * VARIANCE_TOLERANCE:.0f} % of the smallest, that of {best.name} with {bits_text(best.bits)} bits. "
+            "For the same error of rare answers it needs "
+            f"{100 * (chosen.variance / best.variance - 1):.2g} % more people."
         )
 
     def plot(self, *, title: str | None = None, ax: Axes | None = None) -> Axes:

@@ -1,4 +1,4 @@
-"""How many people, which epsilon: what a survey will be able to say, before anybody is asked.
+"""Sample size planning: how many people, which epsilon, and what the survey will then be able to say.
 
 Three quantities hang together: the number of people, the epsilon of a report, and how sure the answer will be. Any two
 give the third. How sure can be said as the half-width of an interval, or as the root-mean-square error of the unbiased
@@ -23,10 +23,10 @@ from warner.inference.intervals import Confidence, positions_of
 from warner.planning.advice import advice
 from warner.planning.mechanisms import Mechanisms, candidates
 from warner.planning.populations import population_shares, tally_of
-from warner.planning.precision import Precision, Question, check_people, check_question, measure_of
+from warner.planning.precision import MEASURES, Precision, Question, check_people, check_question, measure_of
 from warner.planning.shuffling import shufflable, shuffled
 from warner.planning.solving import LARGEST_EPSILON, fewest_people, follows_epsilon, smallest_epsilon, with_epsilon
-from warner.planning.wording import MEASURES, sentences
+from warner.planning.wording import sentences
 from warner.results import Result, plain
 from warner.simulate import seeded_by
 from warner.typesetting import Printed, cells, in_digits
@@ -219,7 +219,7 @@ class Plan(Result):
         cells = 100 * table[self.measure].reshape(len(columns), len(rows)).T
         heads = [self.design.shown_epsilon() if name == self.epsilon else f"{name:g}" for name in columns]
         width = max(len(f"{n:,}") for n in [*rows, 1_000_000])
-        title = MEASURES[self.measure].split(" ", 1)[1].capitalize()
+        title = MEASURES[self.measure].capitalize()
         lines = [f"{title} in percentage points, by people and epsilon:"]
         lines.append(" " * width + "".join(f"{head:>10}" for head in heads))
         for n, row in zip(rows, cells, strict=True):
@@ -424,7 +424,7 @@ def _check_telling(design: Design, question: Question) -> None:
     """Refuse designs whose reports do not tell what is asked for."""
     if design.epsilon == 0:
         raise ValueError("the design must have an epsilon above 0: with p = q, reports say nothing, however many")
-    if question.measure == "error" and Precision(design, question).untold.size:
+    if question.measure == "error" and Precision(design, question).unidentified.size:
         raise ValueError(
             "error must be planned for a design that tells the shares of all answers; give half_width, for those that "
             "are told"
@@ -436,15 +436,15 @@ def _predicted_errors(precision: Precision, people: int, rng: np.random.Generato
     design, population = precision.design, precision.question.population
     if population is None:
         return {}
-    told = not precision.untold.size
-    known = {UNBIASED: precision.error(float(people))} if told else {}
+    all_identified = not precision.unidentified.size
+    known = {UNBIASED: precision.error(float(people))} if all_identified else {}
     if (
         not design.simulated_at_once and SIMULATED_SURVEYS * people * design.k > SIMULATED_CELLS
     ):  # person by person: minutes
         return known
     generator = seeded_by(np.append(population, [people, design.epsilon])) if rng is None else rng
     methods = [
-        name for name in METHODS_COMPARED if told or METHODS[name].likelihood
+        name for name in METHODS_COMPARED if all_identified or METHODS[name].likelihood
     ]  # the others undo the randomization
     squared = predicted_errors(population, [(design, people)], rng=generator, methods=methods)
     return known | {name: math.sqrt(error / design.k) for name, error in squared.items()}

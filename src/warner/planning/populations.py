@@ -1,4 +1,4 @@
-"""The shares that one expects before asking: by name, as numbers, from a file, or from a pilot survey."""
+"""Expected populations: shares by name (uniform, Zipf), as numbers, from a file, or from a pilot survey."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""How sure a survey will be: the formulas of the intervals, with expected counts in the place of observed ones.
+r"""Precision of a planned survey: half-width of an interval and root-mean-square error, at expected counts.
 
 Two measures, both in units of a share (0.02 is two percentage points):
 
@@ -45,7 +45,8 @@ if TYPE_CHECKING:
     from warner.designs.facts import Symmetry
     from warner.inference.intervals import Confidence
 
-MANY = float(LARGEST_TOTAL)  # so many people that half a report more of each kind makes no difference
+MEASURES = {"half_width": "interval half-width", "error": "root-mean-square error"}
+BOUNDLESS_PEOPLE = float(LARGEST_TOTAL)  # so many that half a report more of each kind makes no difference
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +90,16 @@ def measure_of(half_width: float | None, error: float | None) -> tuple[str, floa
     if half_width is not None and error is not None:
         raise TypeError("give half_width or error, not both")
     return ("half_width", half_width) if error is None else ("error", error)
+
+
+def with_article(measure: str) -> str:
+    """Name a measure in a sentence.
+
+    >>> with_article("half_width"), with_article("error")
+    ('an interval half-width', 'a root-mean-square error')
+    """
+    name = MEASURES[measure]
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
 def check_question(question: Question) -> None:
@@ -156,21 +167,21 @@ class Precision:
         design, question = self.design, self.question
         if design.symmetry is not None:
             return _alike(design.symmetry, question)
-        told = self._vertices.told
-        if question.answer is not None and not told[question.answer]:
+        identified = self._vertices.identified
+        if question.answer is not None and not identified[question.answer]:
             raise ValueError(
                 f"answer must be one whose share the reports tell, but they do not tell that of "
                 f"{design.domain[question.answer]!r}: other answers lead to the same reports"
             )
-        if not told.any():
+        if not identified.any():
             raise ValueError("the design must tell the share of some answer, but others lead to the same reports")
-        places = np.flatnonzero(told) if design.k > 2 else np.array([0])
+        places = np.flatnonzero(identified) if design.k > 2 else np.array([0])
         return _unlike(self._vertices, question, places if question.answer is None else np.array([question.answer]))
 
     @property
-    def untold(self) -> Integers:
+    def unidentified(self) -> Integers:
         """The positions of the answers whose shares reports do not tell."""
-        return np.flatnonzero([] if self.design.symmetry is not None else ~self._vertices.told)
+        return np.flatnonzero([] if self.design.symmetry is not None else ~self._vertices.identified)
 
     @cached_property
     def _vertices(self) -> Vertices:
@@ -291,16 +302,16 @@ def _alike(symmetry: Symmetry, question: Question) -> Cases:
 class Vertices(NamedTuple):
     """What is known of each answer from populations that all hold one answer: arrays of shape (k,).
 
-    `reported`, of shape (k, columns), has the probability of each column if all hold an answer; `told` says whether
-    reports tell the answer's share, `other` is the worst thing that those may hold who do not hold the answer, and
-    `share` its own worst share.
+    `reported`, of shape (k, columns), has the probability of each column if all hold an answer; `identified` says
+    whether reports tell the answer's share, `other` is the worst thing that those may hold who do not hold the answer,
+    and `share` its own worst share.
     """
 
     reported: Array
     base: Array
     gain: Array
     exact: Mask
-    told: Mask
+    identified: Mask
     other: Integers
     share: Array
 
@@ -308,17 +319,17 @@ class Vertices(NamedTuple):
 def _vertices(design: Design) -> Vertices:
     k = design.k
     reported = design.operator().forward(np.eye(k))
-    readout = design.readout(MANY * reported, np.full((k, 1), MANY))
+    readout = design.readout(BOUNDLESS_PEOPLE * reported, np.full((k, 1), BOUNDLESS_PEOPLE))
     base, gain, exact = (np.broadcast_to(part, k) for part in (readout.base, readout.gain, readout.exact))
     error = np.zeros((k, k)) if readout.error is None else np.broadcast_to(readout.error, (k, k))
-    told = exact | np.isfinite(error).all(axis=0)
+    identified = exact | np.isfinite(error).all(axis=0)
     # The variance per report, for each answer (column) if all hold one answer (row): A - 1 on the diagonal, else B.
-    variance = np.where(told, MANY * np.square(np.where(told, error, 0)), 0)
+    variance = np.where(identified, BOUNDLESS_PEOPLE * np.square(np.where(identified, error, 0)), 0)
     within = np.diagonal(variance) + 1
     without = np.where(np.eye(k, dtype=bool), -np.inf, variance)
     worst = np.clip((within - without.max(axis=0)) / 2, 0, 1)
     share = np.where(exact, _nearest_to_half(base, gain), worst)
-    return Vertices(reported, base, gain, exact, told, without.argmax(axis=0), share)
+    return Vertices(reported, base, gain, exact, identified, without.argmax(axis=0), share)
 
 
 def _unlike(vertices: Vertices, question: Question, places: Integers) -> Cases:

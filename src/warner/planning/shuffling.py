@@ -1,4 +1,4 @@
-r"""What a shuffler adds: the privacy of many reports of which nobody can say who sent which.
+r"""Privacy amplification by shuffling: the epsilon of many reports of which nobody can say who sent which.
 
 A report alone gives away at most the design's epsilon. If somebody trusted takes the names off n reports and mixes them
 before anybody sees them, each report hides among the others, and what is then given away about one person, who may
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from warner.designs.contract import Design
     from warner.designs.facts import Symmetry
 
-MOST = 10**9  # more reports can only hide one better: the rest may be taken as known
-NODES = (160, 40)  # how finely the counts of the other and of the third answers are looked at
-TAIL = 1e-5  # the part of delta that may go to counts too rare to be looked at
-ROUNDING = 1e-9  # relative error of the incomplete beta function, generously: 2e-11 was seen at a billion
-SUMS = 1e-6  # relative error of the probabilities, generously: they are products of up to 10^6 ratios
-STEPS = 10  # halvings of the interval that holds epsilon, once it is known up to a factor of two
-SMALLEST_SHOWN = 1e-9  # where the halving ends
-WIDE = 2**14  # more counts than these are not looked at one by one
+MOST_SHUFFLED = 10**9  # reports; more can only hide one better, so that the rest may be taken as known
+GRID_NODES = (160, 40)  # values of the counts of the other and of the third answers that are looked at
+TAIL_PART = 1e-5  # the part of delta that may go to counts too rare to be looked at
+TAIL_ERROR = 1e-9  # relative error of the incomplete beta function, generously: 2e-11 was seen at a billion
+SUM_ERROR = 1e-6  # relative error of the probabilities, generously: they are products of up to 10^6 ratios
+EPSILON_HALVINGS = 10  # halvings of the interval that holds epsilon, once it is known up to a factor of two
+SMALLEST_SHOWN = 1e-9  # epsilon at which the halving ends
+COUNTS_ONE_BY_ONE = 2**14  # up to which third counts are looked at one by one
 
 
 def shuffled(design: Design, n: int, delta: float) -> float:
@@ -92,7 +92,7 @@ def shuffled(design: Design, n: int, delta: float) -> float:
         return 0.0
     larger, smaller = max(symmetry.p, symmetry.q), min(symmetry.p, symmetry.q)
     pair = _Pair(larger, smaller, symmetry.q, smaller, design.k)
-    return _smallest_epsilon(pair, min(int(n), MOST), delta, design.epsilon)
+    return _smallest_epsilon(pair, min(int(n), MOST_SHUFFLED), delta, design.epsilon)
 
 
 def shufflable(design: Design, delta: float) -> Symmetry:
@@ -127,7 +127,7 @@ class _Grid(NamedTuple):
 
 def _smallest_epsilon(pair: _Pair, n: int, delta: float, local: float) -> float:
     """Halve the local epsilon while that can be proven, then the interval; its upper end is always proven."""
-    tail = TAIL * delta
+    tail = TAIL_PART * delta
     grid = _grid(pair, n, tail)
 
     def proven(epsilon: float) -> bool:
@@ -136,7 +136,7 @@ def _smallest_epsilon(pair: _Pair, n: int, delta: float, local: float) -> float:
     high = local
     while high > SMALLEST_SHOWN and proven(high / 2):
         high /= 2
-    return bisected(proven, high / 2, high, steps=STEPS)[1]
+    return bisected(proven, high / 2, high, steps=EPSILON_HALVINGS)[1]
 
 
 def _delta(epsilon: float, pair: _Pair, n: int, grid: _Grid) -> float:
@@ -152,8 +152,8 @@ def _delta(epsilon: float, pair: _Pair, n: int, grid: _Grid) -> float:
     # E (gain X - loss)+ of a binomial X, by its upper tails P(X >= least); x P(X = x) is a tail of one trial less.
     first = gain * left * chance * at_least(least - 1, left - 1, chance)
     second = loss * at_least(least, left, chance)
-    expected = first * (1 + ROUNDING) - second * (1 - ROUNDING)
-    return float((grid.weights * np.maximum(expected, 0)).sum() / (n * pair.blanket) * (1 + SUMS))
+    expected = first * (1 + TAIL_ERROR) - second * (1 - TAIL_ERROR)
+    return float((grid.weights * np.maximum(expected, 0)).sum() / (n * pair.blanket) * (1 + SUM_ERROR))
 
 
 def _grid(pair: _Pair, n: int, tail: float) -> _Grid:
@@ -163,12 +163,12 @@ def _grid(pair: _Pair, n: int, tail: float) -> _Grid:
     place of anything else, takes away a non-negative amount that is independent of the next person's. So it does not
     get smaller when probability moves from inside a cell to the cell's two ends in a way that keeps the mean.
     """
-    other, weights = _spread(n, pair.blanket, tail, NODES[0])
+    other, weights = _mean_preserving_spread(n, pair.blanket, tail, GRID_NODES[0])
     if pair.k == 2:
         return _Grid(other, np.zeros_like(other), weights)
     chance = (pair.k - 2) * pair.blanket / (1 - pair.blanket)
     parts = [
-        (value, weight, *_spread(n - int(value), chance, tail, NODES[1], coarse=True))
+        (value, weight, *_mean_preserving_spread(n - int(value), chance, tail, GRID_NODES[1], coarse=True))
         for value, weight in zip(other, weights, strict=True)
     ]
     return _Grid(
@@ -178,7 +178,9 @@ def _grid(pair: _Pair, n: int, tail: float) -> _Grid:
     )
 
 
-def _spread(n: int, chance: float, tail: float, nodes: int, *, coarse: bool = False) -> tuple[Array, Array]:
+def _mean_preserving_spread(
+    n: int, chance: float, tail: float, nodes: int, *, coarse: bool = False
+) -> tuple[Array, Array]:
     """Put the probabilities of Bin(n, chance) on a few values, so that a falling convex function gets no smaller mean.
 
     Counts below the first value have a probability of at most `tail` (Chernoff: exp(-x^2 / 2 mean) for x below the
@@ -187,11 +189,11 @@ def _spread(n: int, chance: float, tail: float, nodes: int, *, coarse: bool = Fa
     mean = n * chance
     reach = math.sqrt(2 * mean * math.log(1 / tail)) * (1 + 1e-9)
     first, last = max(0, math.floor(mean - reach)), min(n, math.ceil(mean + reach) + 1)
-    if coarse and last - first > WIDE:
+    if coarse and last - first > COUNTS_ONE_BY_ONE:
         # A whole cell to its lower end. There the third answers hardly matter, and ten thousands of them take time.
         ends = np.linspace(first, last, 4 * nodes).round()
         above = np.append(at_least(ends, np.full(ends.shape, float(n)), chance), 0)
-        return ends, np.maximum(above[:-1] - above[1:], 0) + 2 * ROUNDING
+        return ends, np.maximum(above[:-1] - above[1:], 0) + 2 * TAIL_ERROR
     x = np.arange(first, last + 1, dtype=np.float64)
     # From each probability to the next by their ratio: sums of logarithms, so that nothing overflows.
     steps = np.log((n - x[:-1]) / (x[:-1] + 1)) + (math.log(chance) - math.log1p(-chance))

@@ -1,4 +1,7 @@
-"""The fewest people, or the smallest epsilon, that reach a goal: both measures fall with either."""
+"""Sample size and epsilon for a given precision: the fewest people, or the smallest epsilon, that reach a goal.
+
+Both measures fall with either, so that bisection finds them.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.arrays import LARGEST_TOTAL
-from warner.planning.precision import Precision
-from warner.planning.wording import MEASURES, SMALLEST_EPSILON
+from warner.planning.precision import Precision, with_article
 from warner.searching import bisected, first_true
 from warner.words import points
 
@@ -18,9 +20,10 @@ if TYPE_CHECKING:
     from warner.designs.exact import Number
     from warner.planning.precision import Question
 
+SMALLEST_EPSILON = 1e-6  # smaller ones are not looked for
 LARGEST_EPSILON = 20.0  # beyond, a report is the truth but for one in some hundred million
-CLOSE = 1e-10  # relative distance at which the search for epsilon ends
-GRID = 400  # epsilons that are looked at where the measure may jump
+EPSILON_TOLERANCE = 1e-10  # difference of ln epsilon at which the search for it ends
+EPSILONS_TRIED = 400  # epsilons that are looked at where the measure may jump
 
 
 def fewest_people(design: Design, question: Question, goal: float) -> int:
@@ -31,7 +34,7 @@ def fewest_people(design: Design, question: Question, goal: float) -> int:
         if high >= LARGEST_TOTAL:
             best = precision.measured(float(LARGEST_TOTAL))
             raise ValueError(
-                f"no number of people up to 2^53 reaches {MEASURES[question.measure]} of {points(goal)} at epsilon "
+                f"no number of people up to 2^53 reaches {with_article(question.measure)} of {points(goal)} at epsilon "
                 f"{design.shown_epsilon()}; 2^53 people would reach {points(best)}. Allow a larger epsilon or a wider "
                 "interval"
             )
@@ -55,17 +58,17 @@ def smallest_epsilon(design: Design, people: int, question: Question, goal: floa
         nearly_truthful = with_epsilon(design, LARGEST_EPSILON)
         best = Precision(nearly_truthful, question).measured(float(people))
         raise ValueError(
-            f"no epsilon up to {LARGEST_EPSILON:g} lets {people:,} people reach {MEASURES[question.measure]} of "
+            f"no epsilon up to {LARGEST_EPSILON:g} lets {people:,} people reach {with_article(question.measure)} of "
             f"{points(goal)}: sampling error alone is larger. They can reach {points(best, up=True)} at best; "
             f"{points(goal)} takes {fewest_people(nearly_truthful, question, goal):,} people even with hardly any noise"
         )
     if reaches(SMALLEST_EPSILON):
         high = low
     elif not design.exclusive:  # a parameter may jump: bracket the first epsilon of many that reaches the goal
-        steps = np.linspace(low, high, GRID)
+        steps = np.linspace(low, high, EPSILONS_TRIED)
         first = next(place for place, step in enumerate(steps) if reaches(math.exp(step)))
         low, high = float(steps[first - 1]), float(steps[first])
-    _, high = bisected(lambda logarithm: reaches(math.exp(logarithm)), low, high, close=CLOSE)
+    _, high = bisected(lambda logarithm: reaches(math.exp(logarithm)), low, high, close=EPSILON_TOLERANCE)
     return with_epsilon(design, math.exp(high))
 
 

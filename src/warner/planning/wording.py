@@ -1,4 +1,4 @@
-"""A plan in plain words, a sentence for each thing that it tells."""
+"""The text of a plan: a sentence for each thing that it tells."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING
 
 from warner.estimators import UNBIASED
 from warner.estimators.auto import SIMULATED_SURVEYS
+from warner.planning.precision import with_article
+from warner.planning.solving import SMALLEST_EPSILON
 from warner.words import counted, level_text, points, quoted, rounded_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from warner.planning.plans import Plan
-
-MEASURES = {"half_width": "an interval half-width", "error": "a root-mean-square error"}
-SMALLEST_EPSILON = 1e-6  # smaller ones are not looked for
 
 
 def sentences(plan: Plan) -> Iterator[str]:
@@ -42,7 +41,7 @@ def sentences(plan: Plan) -> Iterator[str]:
 
 def _solution(plan: Plan) -> str:
     people = counted(plan.people, "person", "people")
-    epsilon, measure = f"epsilon {plan.design.shown_epsilon()}", MEASURES[plan.measure]
+    epsilon, measure = f"epsilon {plan.design.shown_epsilon()}", with_article(plan.measure)
     if plan.solved_for == "people":
         verb = "is" if plan.people == 1 else "are"
         return f"{people} {verb} needed for {measure} of {points(plan.goal)} at {epsilon}."
