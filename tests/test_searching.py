@@ -1,10 +1,11 @@
-"""Bisection: the first number at which a condition holds."""
+"""Bisection and bracketed roots: the first number at which a condition holds, or a function is zero."""
 
 from __future__ import annotations
 
 import math
 import operator
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from warner.searching import bisected, bisected_each, first_true, first_true_each
+from warner.searching import ROOT_STEPS, bisected, bisected_each, first_true, first_true_each, rising_roots
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 WHOLE = st.integers(-(2**53), 2**53)
 
@@ -79,3 +83,51 @@ def test_many_intervals_are_halved_as_each_alone(steps: int) -> None:
     lower, upper = bisected_each(lambda x: x >= thresholds, np.zeros(3), high, steps)
     alone = [bisected(partial(operator.le, t), 0.0, end, steps) for t, end in zip(thresholds, high, strict=True)]
     assert_array_equal(np.stack([lower, upper], axis=1), alone)
+
+
+SHAPES: dict[str, Callable[[Any], Any]] = {  # functions that rise through zero at 0
+    "line": lambda x: x,
+    "steep": lambda x: np.sinh(40 * x),
+    "flat": np.cbrt,
+    "cube": lambda x: x**3,
+    "steps": lambda x: np.floor(8 * x) + 0.5,
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@given(
+    roots=st.lists(st.floats(-1.5, 1.5), min_size=1, max_size=4),
+    start=st.floats(-1, 1),
+    scale=st.sampled_from([1e-6, 0.01, 1.0]),
+    close=st.sampled_from([1e-12, 1e-3]),
+)
+def test_roots_are_bracketed_from_below(
+    shape: str, roots: list[float], start: float, scale: float, close: float
+) -> None:
+    looks, zeros = 0, np.array(roots)
+
+    def function(x: Any, some: Any) -> Any:
+        nonlocal looks
+        looks += 1
+        return SHAPES[shape](x - zeros[some])
+
+    size = len(roots)
+    found = rising_roots(function, np.full(size, start), np.full(size, scale), -1.0, 1.0, np.full(size, close))
+    assert looks <= ROOT_STEPS
+    # Up to `close` below where the function becomes positive, or the end of the range that is nearest to it
+    every = np.ones(size, dtype=bool)
+    assert ((found == -1) | (function(found, every) <= 0)).all()
+    above = np.minimum(found + 2 * close + 1e-15, 1)
+    assert ((found == 1) | (function(above, every) >= 0)).all()
+
+
+def test_a_root_takes_about_ten_looks() -> None:
+    looks = []
+
+    def quantile(x: Any, _: Any) -> Any:  # about as that of a chance, which rises by one per standard error, 0.05
+        looks.append(float(x[0]))
+        return (x - 0.3) / 0.05 + ((x - 0.3) / 0.2) ** 3
+
+    (found,) = rising_roots(quantile, np.array([0.2]), np.array([0.05]), -1.0, 1.0, np.array([1e-9]))
+    assert 0.3 - 1e-9 <= found <= 0.3
+    assert len(looks) <= 12

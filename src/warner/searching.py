@@ -1,7 +1,8 @@
-"""Bisection: the first whole or real number at which a condition holds, for one search or for many at once.
+"""Bisection and bracketed roots: the first whole or real number at which a condition holds, or a function is zero.
 
-A condition here fails up to some value and holds from there on. So each look at the middle of an interval that contains
-that value halves it.
+For one search or for many at once. A condition here fails up to some value and holds from there on, so that each look
+at the middle of an interval that contains that value halves it. Of a function that rises, more is known: how far it is
+from zero.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from warner.arrays import Array, Counts, Mask
+
+ROOT_STEPS = 120  # that a root may take; it takes about ten, and halves what is left in the second half of them
+FARTHER = 0.02  # of a scale: how much farther than it is thought to be a root is looked for, until it is bracketed
 
 
 def first_true(holds: Callable[[int], bool], low: int, high: int) -> int:
@@ -71,3 +75,42 @@ def bisected_each(holds: Callable[[Array], Mask], low: Array, high: Array, steps
         there = holds(middle)
         low, high = np.where(there, low, middle), np.where(there, middle, high)
     return low, high
+
+
+def rising_roots(
+    function: Callable[[Array, Mask], Array], start: Array, scale: Array, low: float, high: float, close: Array
+) -> Array:
+    """Find where functions that rise are zero, from `low` to `high`: up to `close` below it, or the nearest end.
+
+    `function` takes places, and a mask of which of the functions they are for; its values are finite. Each rises by
+    about one per `scale`, which tells where to look after `start`: a bit farther than that, so that zero comes to lie
+    between two places. Then the line between them tells where (the regula falsi, with the Illinois rule).
+
+    >>> roots = np.array([0.25, 2.0])
+    >>> rising_roots(lambda x, some: x**3 - roots[some] ** 3, np.full(2, 0.5), np.ones(2), 0.0, 1.0, 1e-9).round(6)
+    array([0.25, 1.  ])
+    """
+    below, above = np.full(start.shape, low), np.full(start.shape, high)
+    under, over = np.full(start.shape, -np.inf), np.full(start.shape, np.inf)  # values there, once they are known
+    result, moved, unsolved = below, np.zeros(start.shape), np.ones(start.shape, dtype=bool)
+    place = np.clip(start, low, high)
+    for step in range(ROOT_STEPS):
+        value = np.zeros(start.shape)
+        value[unsolved] = function(place[unsolved], unsolved)
+        up, down = unsolved & (value <= 0), unsolved & (value > 0)
+        # An end that stays twice counts half, so that the line does not lean on it for ever.
+        under = np.where(up, value, np.where(down & (moved < 0), under / 2, under))
+        over = np.where(down, value, np.where(up & (moved > 0), over / 2, over))
+        below, above, moved = np.where(up, place, below), np.where(down, place, above), np.where(up, 1.0, -1.0)
+        result = np.where(up, place, result)
+        unsolved = unsolved & (below < high) & (above > low)
+        unsolved = unsolved & (above - below > np.maximum(close, np.spacing(np.abs(above))))
+        if not unsolved.any():
+            break
+        farther = moved * scale * FARTHER * 2.0**step
+        bracketed = np.isfinite(under) & np.isfinite(over)
+        part = np.divide(under, under - over, out=np.full(start.shape, 0.5), where=bracketed & (step < ROOT_STEPS // 2))
+        edge = np.minimum(close, above - below) / 4
+        between = np.clip(below + part * (above - below), below + edge, above - edge)
+        place = np.where(bracketed, between, np.clip(place - scale * value + farther, low, high))
+    return result

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 ROUNDING = 1e-12  # relative: how far a product of doubles may be from the whole number that it should be
 QUANTILE_TOLERANCE = 1e-6  # relative: how far the tail at a quantile may be from the one that was asked for
+LIMIT_TOLERANCE = 1e-7  # standard errors by which exact limits that were found by iteration may be too wide
 MANY_REPORTS = 1e10  # beyond, limits of the beta distribution are lost in rounding
 LEAST_EXPECTED = 10  # expected reports, or their variance, from which approximate intervals may be used
 USUAL_QUANTILE = 2.0  # the normal quantile up to which that variance is enough, that of 95 % intervals

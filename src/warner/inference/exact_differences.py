@@ -43,8 +43,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import gammaln, ndtri, xlog1py, xlogy
 
-from warner.inference.binomial import ROUNDING, Binomial, at_least, expected_range
-from warner.searching import bisected, first_true_each
+from warner.inference.binomial import LIMIT_TOLERANCE, ROUNDING, Binomial, at_least, expected_range
+from warner.searching import bisected, first_true_each, rising_roots
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,12 +58,11 @@ FAR_DEVIATIONS = 9.0  # standard deviations of a count beyond which nothing is l
 PROBABILITIES_AT_ONCE = 32  # at which a chance is looked at together
 PEAKS_REFINED, REFINEMENTS = 3, 4  # the highest peaks on the grid, and the finer grids that are laid around each
 HIGHEST_SCORE = 40.0  # beyond, nothing is left of a chance that a double could hold
-SMALLEST_CHANCE = 1e-300  # what a chance is raised to that is to have a normal quantile
+SMALLEST_CHANCE, LARGEST_CHANCE = 1e-300, 1 - 2.0**-53  # between which chances have a normal quantile
 CUBIC_STEPS, CUBIC_STEP = 2, 1e-7  # steps of Newton's method that polish a root, and how far each may go, relatively
 SCORE_TOLERANCE = 1e-5  # difference of scores to which the critical one is found
-LIMIT_TOLERANCE = 1e-4  # standard errors to which a limit is found; it is then the farther one
-BEYOND = 0.02  # standard errors, or parts of what is left: how much farther a search goes than it would
-LIMIT_STEPS = 60  # of the search for a limit, at most
+SMALLEST_ERROR = 1e-4  # difference that the standard error of one is taken to be at least, to search for a limit
+SCORE_HALVINGS = 60  # of the differences from -1 to 1, among which a score is searched
 
 
 class Line(NamedTuple):
@@ -118,41 +117,10 @@ class TwoBinomials(NamedTuple):
         return np.where(np.abs(apart) > ROUNDING, np.where(variance > 0, score, np.sign(apart) * HIGHEST_SCORE), 0.0)
 
     def _likeliest(self, first: Numbers, second: Numbers, line: Line) -> Numbers:
-        """Give the second probability on the line that makes the counts most likely, between 0 and 1.
-
-        With t for it and u = start + slope * t for the first, the derivative of the log-likelihood is zero where
-        slope (c1 - n1 u) t (1 - t) + (c2 - n2 t) u (1 - u) is: a cubic, of whose roots the middle one is meant. If no
-        report is in both counts, it is where (slope c1 t + c2 u) (1 - u - t) = (1 + slope) (n - c1 - c2) t u.
-        """
-        start, slope = line
+        """Give the second probability on the line that makes the counts most likely, between 0 and 1."""
         if self.together is not None:
-            others, slopes, left = self.n1 - first - second, 1 + slope, 1 - start
-            named = slope * (first + second)
-            square = -slopes * (named + slope * others)
-            linear = named * left - second * start * slopes - slopes * others * start
-            constant = second * start * left
-            # The larger root: of the two forms, the one in which nothing cancels
-            root = np.sqrt(np.maximum(linear**2 - 4 * square * constant, 0))
-            with np.errstate(divide="ignore", invalid="ignore"):
-                larger = np.where(linear >= 0, (linear + root) / (-2 * square), 2 * constant / (root - linear))
-            return np.where(np.isnan(larger), 0.0, larger)
-        cube = slope**2 * (self.n1 + self.n2)
-        free, other = first - self.n1 * start, 1 - 2 * start
-        square = (slope * (-self.n1 * slope - free) - slope**2 * second - self.n2 * slope * other) / cube
-        linear = (slope * free + second * slope * other - self.n2 * start * (1 - start)) / cube
-        constant = second * start * (1 - start) / cube
-        # Viete: t = y - square / 3, where y = 2 sqrt(-p/3) cos(...)
-        p = np.minimum(linear - square**2 / 3, -(ROUNDING**2))  # where all three coincide, there is one place
-        q = 2 * square**3 / 27 - square * linear / 3 + constant
-        angle = np.arccos(np.clip(1.5 * q / p * np.sqrt(-3 / p), -1, 1))
-        t = 2 * np.sqrt(-p / 3) * np.cos((angle - 2 * math.pi) / 3) - square / 3
-        lost = CUBIC_STEP * (1 + np.abs(square))
-        for _ in range(CUBIC_STEPS):  # cosines lose half of the digits where two roots are close, but no more
-            slope_at = (3 * t + 2 * square) * t + linear
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                step = np.clip((((t + square) * t + linear) * t + constant) / slope_at, -lost, lost)
-            t = np.where(slope_at < 0, t - step, t)  # it falls through the middle root
-        return t
+            return _likeliest_together(first, second, self.n1, line)
+        return _likeliest_apart(first, second, self.n1, self.n2, line)
 
     def fewest(self, line: Line, score: float) -> Integers:
         """Give for each second count the smallest first one with such a score, or n1 + 1 where there is none."""
@@ -190,6 +158,60 @@ class TwoBinomials(NamedTuple):
 
         reports = self.n1 if self.together is not None else self.n1 + self.n2
         return _largest(chances, low, max(low, high), reports * max(1.0, line.slope) ** 2)
+
+
+# The most likely probability on a line: t of the second count, with u = start + slope * t of the first
+
+
+def _likeliest_together(first: Numbers, second: Numbers, n: float, line: Line) -> Numbers:
+    """Solve (slope c1 t + c2 u) (1 - u - t) = (1 + slope) (n - c1 - c2) t u, a quadratic: no report is in both counts.
+
+    There the derivative of the log-likelihood is zero; the larger root is meant.
+    """
+    start, slope = line
+    others, slopes, rest = n - first - second, 1 + slope, 1 - start
+    named = slope * (first + second)
+    square = -slopes * (named + slope * others)
+    linear = named * rest - second * start * slopes - slopes * others * start
+    constant = second * start * rest
+    # Of the two forms of the root, the one in which nothing cancels
+    root = np.sqrt(np.maximum(linear**2 - 4 * square * constant, 0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        larger = np.where(linear >= 0, (linear + root) / (-2 * square), 2 * constant / (root - linear))
+    return np.where(np.isnan(larger), 0.0, larger)
+
+
+def _likeliest_apart(first: Numbers, second: Numbers, n1: float, n2: float, line: Line) -> Numbers:
+    """Solve slope (c1 - n1 u) t (1 - t) + (c2 - n2 t) u (1 - u) = 0, a cubic: the counts are independent.
+
+    There the derivative of the log-likelihood is zero; the middle one of three roots is meant.
+    """
+    start, slope = line
+    cube = slope**2 * (n1 + n2)
+    free, other = first - n1 * start, 1 - 2 * start
+    square = (slope * (-n1 * slope - free) - slope**2 * second - n2 * slope * other) / cube
+    linear = (slope * free + second * slope * other - n2 * start * (1 - start)) / cube
+    constant = second * start * (1 - start) / cube
+    return _polished(_middle_root(square, linear, constant), square, linear, constant)
+
+
+def _middle_root(square: Numbers, linear: Numbers, constant: Numbers) -> Numbers:
+    """Give the middle root of t^3 + square t^2 + linear t + constant, by Viete's cosines."""
+    p = np.minimum(linear - square**2 / 3, -(ROUNDING**2))  # where all three coincide, there is one place
+    q = 2 * square**3 / 27 - square * linear / 3 + constant
+    angle = np.arccos(np.clip(1.5 * q / p * np.sqrt(-3 / p), -1, 1))
+    return 2 * np.sqrt(-p / 3) * np.cos((angle - 2 * math.pi) / 3) - square / 3
+
+
+def _polished(t: Numbers, square: Numbers, linear: Numbers, constant: Numbers) -> Numbers:
+    """Improve the root by Newton's method: cosines lose half of the digits where two roots are close, but no more."""
+    lost = CUBIC_STEP * (1 + np.abs(square))
+    for _ in range(CUBIC_STEPS):
+        slope = (3 * t + 2 * square) * t + linear
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            step = np.clip((((t + square) * t + linear) * t + constant) / slope, -lost, lost)
+        t = np.where(slope < 0, t - step, t)  # the cubic falls through its middle root
+    return t
 
 
 # Tests of equality: for which tables they refute it
@@ -355,13 +377,14 @@ class Side(NamedTuple):
         before = np.minimum.accumulate(before[::-1])[::-1]
         before = np.maximum(before, self.refuted) if refuted else np.minimum(before, self.refuted)
 
-        def excess(difference: float) -> float:
-            chance = self.law.largest_chance(before, self.line(difference))
-            return float(ndtri(max(chance, SMALLEST_CHANCE))) + quantile
+        def excess(difference: Array, _: Mask) -> Array:
+            chance = self.law.largest_chance(before, self.line(difference.item()))
+            # The normal quantile of a chance rises by about one per standard error.
+            return np.asarray(ndtri(np.clip(chance, SMALLEST_CHANCE, LARGEST_CHANCE)) + quantile)
 
-        error = max((_falls_below(score, 0.0) - about) / quantile, LIMIT_TOLERANCE)
-        found = _rises_above_zero(excess, about, error)
-        return max(found, ROUNDING) if refuted else min(found, 0.0)
+        error = np.array([max((_falls_below(score, 0.0) - about) / quantile, SMALLEST_ERROR)])
+        limit = rising_roots(excess, np.array([about]), error, -1.0, 1.0, LIMIT_TOLERANCE * error).item()
+        return max(limit, ROUNDING) if refuted else min(limit, 0.0)
 
     def _explained(self) -> tuple[float, float]:
         """Give counts that shares of 0 and 1 explain: beyond them, a limit goes no farther. That only widens."""
@@ -377,37 +400,7 @@ def _falls_below(function: Callable[[float], float], value: float) -> float:
         return low
     if function(high) >= value:
         return high
-    return bisected(lambda difference: function(difference) <= value, low, high, steps=LIMIT_STEPS)[0]
-
-
-def _rises_above_zero(function: Callable[[float], float], start: float, error: float) -> float:
-    """Give a difference close to where a rising function becomes zero, and where it is still below; -1 if it never is.
-
-    The normal quantile of a chance rises by about one for each standard error, which tells where to look next: a bit
-    farther, so that zero comes to lie between two places. Then the line between them tells, or halving.
-    """
-    low, high = -1.0, 1.0
-    below, above = -math.inf, math.inf
-    x = start
-    for step in range(LIMIT_STEPS):
-        value = function(x)
-        if value < 0:
-            low, below = x, value
-        else:
-            high, above = x, value
-        if x == (1.0 if value < 0 else -1.0):
-            return x
-        farther = error * BEYOND * 2**step
-        if math.isinf(below):
-            x = max(x - error * value - farther, -1.0)
-        elif math.isinf(above):
-            x = min(x - error * value + farther, 1.0)
-        elif high - low <= LIMIT_TOLERANCE * error:
-            break
-        else:
-            part = -below / (above - below) if step % 3 else 0.5
-            x = low + (high - low) * min(max(part, BEYOND), 1 - BEYOND)
-    return low
+    return bisected(lambda difference: function(difference) <= value, low, high, steps=SCORE_HALVINGS)[0]
 
 
 # The largest chance

@@ -31,8 +31,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from warner.inference.binomial import Binomial, variance_needed
+from warner.inference.binomial import LIMIT_TOLERANCE, Binomial, variance_needed
 from warner.inference.binomial_sums import NEGLECTED, SMALLEST_TAIL, TAIL_TOLERANCE, binomial_law, in_blocks, terms_of
+from warner.searching import rising_roots
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
 SCORE_TOLERANCE = 1e-13  # share by which a score limit may be below its place
 LATTICE_CELLS = 2**11  # that the sum of all counts but one is put into, where more collections make it longer
 MOST_POOLED_VARIANCE = 1e4  # of the reports of all collections, up to which an end is exact
-LIMIT_TOLERANCE = 1e-7  # standard errors that an exact end may be too wide
-ROOT_STEPS = 120  # that a root may take; it takes about ten, and halves what is left in the second half
 
 
 class PooledLimits(NamedTuple):
@@ -103,39 +102,10 @@ def lowest(binomial: Binomial, share: Array, guess: Array, tail: float) -> Array
         tails = _tail_at(binomial.of_sets(some), share[some], at, tail)
         return np.asarray(ndtri(np.clip(tails * (1 + TAIL_TOLERANCE), SMALLEST_TAIL, 1 - NEGLECTED)) - wanted)
 
-    low = _root(excess, guess, LIMIT_TOLERANCE / np.sqrt(information(binomial, share)))
+    error = 1 / np.sqrt(information(binomial, share))
+    low = rising_roots(excess, guess, error, 0.0, 1.0, LIMIT_TOLERANCE * error)
     # Where even one report is more than the share 1 explains, nothing is learned from them.
     return np.where((share > 0) & (low < 1), low, 0.0)
-
-
-def _root(excess: Callable[[Array, Mask], Array], guess: Array, close: Array) -> Array:
-    """Find where in [0, 1] functions that rise are zero: up to `close` below it; 0 or 1 if it is not between them.
-
-    By the regula falsi with the Illinois rule. `excess` takes places, and a mask of which functions they are for.
-    """
-    every = np.ones(guess.size, dtype=bool)
-    below, above = np.zeros(guess.size), np.ones(guess.size)
-    under, over = excess(below, every), excess(above, every)
-    open_ = np.asarray((under < 0) & (over > 0))
-    result = np.where(under < 0, 1.0, 0.0)
-    middle, moved = np.where(open_, guess, 0.5), np.zeros(guess.size)
-    for step in range(ROOT_STEPS):
-        open_ = open_ & (above - below > np.maximum(close, np.spacing(above)))
-        if not open_.any():
-            break
-        edge = np.minimum(close, above - below) / 4
-        middle = np.clip(middle, below + edge, above - edge)
-        found = np.zeros(guess.size)
-        found[open_] = excess(middle[open_], open_)
-        up, down = open_ & (found <= 0), open_ & (found > 0)
-        # An end that stays twice counts half, so that the line does not lean on it for ever.
-        under = np.where(up, found, np.where(down & (moved < 0), under / 2, under))
-        over = np.where(down, found, np.where(up & (moved > 0), over / 2, over))
-        below, above, moved = np.where(up, middle, below), np.where(down, middle, above), np.where(up, 1.0, -1.0)
-        part = np.divide(under, under - over, out=np.full(guess.size, 0.5), where=open_ & (step < ROOT_STEPS // 2))
-        middle = below + part * (above - below)
-        result = np.where(up | down, below, result)
-    return result
 
 
 def _tail_at(binomial: Binomial, share: Array, at: Array, tail: float) -> Array:
@@ -205,8 +175,10 @@ def crossing(binomial: Binomial, z: float) -> Array:
     """Find the share in [0, 1] at which the score, which falls with the share, is z deviations; or the nearest end."""
     unbiased = (binomial.count - binomial.n * binomial.base) * binomial.gain
     guess = np.clip(unbiased.sum(axis=0) / (binomial.n * binomial.gain**2).sum(axis=0), 0, 1)
-    guess = np.clip(guess - z / np.sqrt(information(binomial, guess)), 0, 1)
-    return _root(lambda at, some: z - _score(binomial.of_sets(some), at), guess, np.full(guess.size, SCORE_TOLERANCE))
+    error = 1 / np.sqrt(information(binomial, guess))
+    guess = np.clip(guess - z * error, 0, 1)
+    below = np.full(guess.size, SCORE_TOLERANCE)
+    return rising_roots(lambda at, some: z - _score(binomial.of_sets(some), at), guess, error, 0.0, 1.0, below)
 
 
 def _score(binomial: Binomial, share: Array) -> Array:
