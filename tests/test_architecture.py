@@ -19,7 +19,7 @@ MODULES = {path.relative_to(SOURCE).with_suffix("").as_posix(): path for path in
 
 # A module imports from its left, or from its own package.
 ARROW = (
-    {"arrays"},
+    {"arrays", "lazy"},
     {"words"},
     {"documents", "memory", "searching", "special"},
     {"typesetting"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import errno
 import json
@@ -12,7 +13,7 @@ import sys
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeAlias, TypeVar
 
 from warner.words import enumerated
 
@@ -214,18 +215,25 @@ def parsed(text: str, kind: str) -> Document:
 
 
 def format_of(path: Path) -> str | None:
-    """Tell what a JSON document says that it is, by its field "format"; None for files of any other kind.
+    """Tell what a JSON document says that it is, by its field "format"; None for files of any other kind."""
+    try:
+        with path.open("rb") as file:
+            return format_within(file.read(HEAD_BYTES), file)
+    except OSError:
+        return None  # whoever reads it will say what is wrong
+
+
+def format_within(beginning: bytes, rest: BinaryIO) -> str | None:
+    """Tell the same of a file that is open, of which the `beginning` is read already.
 
     Only a file that begins with an object, and speaks of warner early on, is read whole.
     """
+    if not beginning.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{") or b'"warner ' not in beginning:
+        return None
     try:
-        with path.open("rb") as file:
-            beginning = file.read(HEAD_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip()
-        if not beginning.startswith(b"{") or b'"warner ' not in beginning:
-            return None
-        fields = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError):
-        return None  # whoever reads it will say what is wrong
+        fields = json.loads((beginning + rest.read()).decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return None
     kind = fields.get("format") if isinstance(fields, dict) else None
     return kind if isinstance(kind, str) else None
 

@@ -458,7 +458,7 @@ def test_the_same_reports_give_the_same_result() -> None:
         (made_up(), {"cheated": DICE, "copeid": COIN}, {}, ValueError, "did you mean 'copied'"),
         (made_up(), {"cheated": DICE, "copied": OFTEN}, {}, ValueError, "reports to 'copied' must be in the domain"),
         (made_up(), {"cheated": DICE, "copied": COIN}, {"weights": "cheated"}, TypeError, "column of numbers"),
-        (made_up(), {"cheated": DICE, "copied": COIN}, {"counts": "weight"}, TypeError, "whole numbers"),
+        (made_up(), {"cheated": DICE, "copied": COIN}, {"counts": "weight"}, ValueError, "whole numbers"),
         (made_up(), {"cheated": DICE, "copied": COIN}, {"numeric": "frequency"}, TypeError, "column of numbers"),
         (made_up(), {"cheated": DICE, "copied": COIN}, {"numeric": "copied"}, ValueError, "a column of its own"),
         (
@@ -475,7 +475,13 @@ def test_the_same_reports_give_the_same_result() -> None:
             ValueError,
             "300 are negative, missing or infinite",
         ),
-        ({"a": ["yes"], "b": ["yes", "no"]}, {"a": COIN, "b": COIN}, {}, ValueError, "as long as each other"),
+        (
+            {"a": ["yes"], "b": ["yes", "no"]},
+            {"a": COIN, "b": COIN},
+            {},
+            ValueError,
+            "'b' must have one value for each",
+        ),
         ({"a": [None], "b": ["yes"]}, {"a": COIN, "b": COIN}, {}, ValueError, "1 row had something missing"),
         (3, QUESTIONS, {}, TypeError, "data must be a data frame"),
     ],

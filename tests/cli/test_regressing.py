@@ -120,7 +120,7 @@ def test_a_missing_package_is_named_with_its_extra(prompt: Prompt, monkeypatch: 
     for name in [name for name in sys.modules if name.split(".")[0] == "formulaic"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "formulaic", None)
-    message = prompt.complains("regress", "people.csv", "answer ~ age", "--design", "dice.json")
+    message = prompt.complains("regress", "people.csv", "answer ~ log(age)", "--design", "dice.json")
     assert "formulas need formulaic, which is not installed; install it, or warner with its extra [regress]" in message
 
 

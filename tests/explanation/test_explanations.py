@@ -390,11 +390,11 @@ FEW = {name: values[:3] for name, values in DATA.items()}
         ({"designs": {"q0": {"a": DICE, "b": COLOURS}}, "by": "region"}, "the same answers"),
         ({"designs": {"q0": {"east": DICE}}, "by": "region"}, "by must be a column of the names of designs"),
         ({"by": "region"}, "by names the design of each row, but there is one design for all"),
-        ({"unknown": "skip"}, "unknown must be one of 'error', 'drop'"),
+        ({"unknown": "skip"}, 'unknown must be "error" or "drop"'),
         ({"designs": {"q0": COLOURS}}, "reports must be in the domain, but 100 are not: "),
         ({"data": [1, 2]}, "data must be a data frame"),
         ({"formula": "score ~ age + w + q0", "data": FEW}, "as many coefficients as there are people"),
-        ({"data": DATA | {"age": [1, 2]}}, "as long as each other"),
+        ({"data": DATA | {"age": [1, 2]}}, "must have one value for each of the"),
     ],
 )  # fmt: skip
 def test_bad_input_is_refused_with_reason_and_remedy(change: dict[str, Any], message: str) -> None:

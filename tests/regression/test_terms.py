@@ -14,9 +14,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from warner.arrays import objects
-from warner.regression.covariates import column, columns_of
-from warner.regression.formulas import factors_of, formula_terms, sides, variables_of
-from warner.regression.terms import listed_terms
+from warner.regression.covariates import columns_of
+from warner.regression.formulas import Formula, sides
+from warner.regression.terms import TermList
+from warner.reports.columns import column
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,8 +31,14 @@ PEOPLE = {
 
 
 def test_a_formula_and_a_list_of_columns_give_the_same_matrix() -> None:
-    written = formula_terms("age + region + member", PEOPLE)
-    listed = listed_terms(["age", "region", "member"], PEOPLE)
+    written = Formula("(age + region + member)").terms(PEOPLE)
+    listed = TermList(
+        (
+            "age",
+            "region",
+            "member",
+        )
+    ).terms(PEOPLE)
     by_hand = [[1, 20, 0, 1, 1], [1, 31, 1, 0, 0], [1, 44, 0, 0, 1], [1, 58, 1, 0, 1], [1, 63, 0, 1, 0]]
     assert_array_equal(written.matrix(PEOPLE), by_hand)
     assert_array_equal(listed.matrix(PEOPLE), by_hand)
@@ -43,6 +50,29 @@ def test_a_formula_and_a_list_of_columns_give_the_same_matrix() -> None:
     assert listed.levels == {"region": ("east", "north", "south"), "member": (False, True)}
     assert written.kinds == listed.kinds == {"age": "number", "region": "text", "member": "boolean"}
     assert listed.formula == "age + region + member"
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("order", [None, ("south", "east", "north")])
+@pytest.mark.parametrize("right", ["1", "age", "region", "age + region + member", "member+children + age + member"])
+def test_a_sum_of_columns_is_what_formulaic_makes_of_it(
+    right: str, order: tuple[str, ...] | None, intercept: bool
+) -> None:
+    short = Formula(right, intercept)
+    whole = Formula(f"({right})", intercept)
+    assert short.names is not None
+    assert whole.names is None
+    assert short.variables(PEOPLE) == whole.variables(PEOPLE)
+    assert short.factors(PEOPLE) == whole.factors(PEOPLE)
+    mine, theirs = (one.terms(PEOPLE, orders={"region": order}) for one in (short, whole))
+    assert_array_equal(mine.evaluate(PEOPLE), theirs.evaluate(PEOPLE))
+    assert (mine.names, mine.groups, mine.variables, mine.kinds, mine.levels) == (
+        theirs.names,
+        theirs.groups,
+        theirs.variables,
+        theirs.kinds,
+        theirs.levels,
+    )
 
 
 @pytest.mark.parametrize(
@@ -58,7 +88,7 @@ def test_a_formula_and_a_list_of_columns_give_the_same_matrix() -> None:
     ],
 )
 def test_the_intercept_comes_first_unless_a_formula_takes_it_out(right: str, names: tuple[str, ...]) -> None:
-    terms = formula_terms(right, PEOPLE)
+    terms = Formula(right).terms(PEOPLE)
     assert terms.names == names
     assert sorted(number for group in terms.groups.values() for number in group) == list(range(len(names)))
     assert terms.matrix(PEOPLE).shape == (5, len(names))
@@ -66,21 +96,43 @@ def test_the_intercept_comes_first_unless_a_formula_takes_it_out(right: str, nam
 
 @pytest.mark.parametrize("right", ["age + region", "age + region - 1", "0 + age + region"])
 def test_where_cutpoints_take_the_place_of_the_intercept_the_first_level_is_left_out_all_the_same(right: str) -> None:
-    terms = formula_terms(right, PEOPLE, intercept=False)
-    assert terms.names == listed_terms(["age", "region"], PEOPLE, intercept=False).names
+    terms = Formula(right, intercept=False).terms(PEOPLE)
+    assert (
+        terms.names
+        == TermList(
+            (
+                "age",
+                "region",
+            ),
+            intercept=False,
+        )
+        .terms(PEOPLE)
+        .names
+    )
     assert terms.names == ("age", "region[T.north]", "region[T.south]")
     assert terms.groups == {"age": (0,), "region": (1, 2)}
-    whole = formula_terms("age + region", PEOPLE).matrix(PEOPLE)
+    whole = Formula("age + region").terms(PEOPLE).matrix(PEOPLE)
     assert_array_equal(terms.matrix(PEOPLE), whole[:, 1:])
-    assert_array_equal(listed_terms(["age", "region"], PEOPLE, intercept=False).matrix(PEOPLE), whole[:, 1:])
+    assert_array_equal(
+        TermList(
+            (
+                "age",
+                "region",
+            ),
+            intercept=False,
+        )
+        .terms(PEOPLE)
+        .matrix(PEOPLE),
+        whole[:, 1:],
+    )
 
 
 def test_a_declared_order_of_levels_is_kept() -> None:
     order = {"region": ("south", "west", "east", "north")}
-    listed = listed_terms(["region"], PEOPLE, orders=order)
+    listed = TermList(("region",)).terms(PEOPLE, orders=order)
     assert listed.names == ("Intercept", "region[T.east]", "region[T.north]")
-    assert formula_terms("region", PEOPLE, orders=order).names == listed.names
-    assert formula_terms("C(region)", PEOPLE, orders=order).levels == {"region": ("south", "east", "north")}
+    assert Formula("region").terms(PEOPLE, orders=order).names == listed.names
+    assert Formula("C(region)").terms(PEOPLE, orders=order).levels == {"region": ("south", "east", "north")}
 
 
 FRAMES: dict[str, Callable[[Any], Any]] = {
@@ -99,26 +151,36 @@ FRAMES: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("right", ["age + region + member", "C(region) * poly(age, 2) + C(children)"])
 def test_new_data_may_come_in_any_library(library: str, right: str) -> None:
     table = {name: values.tolist() for name, values in PEOPLE.items()}
-    terms = formula_terms(right, PEOPLE)
+    terms = Formula(right).terms(PEOPLE)
     frame = FRAMES[library]({name: values[1:4] for name, values in table.items()} | {"other": [None, 1, 2]})
     assert_allclose(terms.matrix(frame), terms.evaluate(PEOPLE)[1:4], rtol=1e-12, atol=1e-12)
 
 
 def test_single_values_hold_for_all_rows_and_arrays_go_by_the_order_of_the_variables() -> None:
-    terms = listed_terms(["age", "region"], PEOPLE)
+    terms = TermList(
+        (
+            "age",
+            "region",
+        )
+    ).terms(PEOPLE)
     assert_array_equal(terms.matrix({"age": [20, 40], "region": "north"}), [[1, 20, 1, 0], [1, 40, 1, 0]])
-    numbers = listed_terms(["age", "children"], PEOPLE)
+    numbers = TermList(
+        (
+            "age",
+            "children",
+        )
+    ).terms(PEOPLE)
     assert_array_equal(numbers.matrix(np.array([[20, 1], [30, 0]])), [[1, 20, 1], [1, 30, 0]])
 
 
 def test_what_a_formula_remembers_is_of_people_and_not_of_distinct_rows() -> None:
     distinct = {"age": np.array([20.0, 60.0])}
-    terms = formula_terms("center(age)", distinct, people=np.array([3, 1]))
+    terms = Formula("center(age)").terms(distinct, people=np.array([3, 1]))
     assert_allclose(terms.matrix(distinct)[:, 1], [-10, 30])  # the mean of 20, 20, 20, 60 is 30
     everybody = {"age": np.array([20.0, 20, 20, 60])}
     for right in ("scale(age)", "C(age)", "bs(age, df=4)"):
-        once = formula_terms(right, distinct, people=np.array([3, 1]))
-        assert_allclose(once.matrix(distinct), formula_terms(right, everybody).matrix(distinct), rtol=1e-12)
+        once = Formula(right).terms(distinct, people=np.array([3, 1]))
+        assert_allclose(once.matrix(distinct), Formula(right).terms(everybody).matrix(distinct), rtol=1e-12)
     # New data do not move what was remembered.
     assert_allclose(terms.matrix({"age": [100.0]}), [[1, 70]])
 
@@ -126,13 +188,13 @@ def test_what_a_formula_remembers_is_of_people_and_not_of_distinct_rows() -> Non
 def test_variables_are_found_wherever_they_stand() -> None:
     columns = ["age", "my col", "exp", "a.b", "x"]
     right = "scale(age) + np.log(`my col`) + C(x, contr.treatment(base=1)) + exp(exp) + a.b + Q('y z')"
-    assert variables_of(right, columns) == ("age", "my col", "x", "exp", "a.b", "y z")
-    assert variables_of("age + agee + log(x)", columns) == ("age", "agee", "x")
+    assert Formula(right).variables(columns) == ("age", "my col", "x", "exp", "a.b", "y z")
+    assert Formula("age + agee + log(x)").variables(columns) == ("age", "agee", "x")
     with pytest.raises(ValueError, match=r"must use functions that formulas know, .* but 'open' is none"):
-        variables_of("age + open(x)", columns)
-    assert variables_of("1", columns) == ()
+        Formula("age + open(x)").variables(columns)
+    assert Formula("1").variables(columns) == ()
     people = PEOPLE | {"my col": PEOPLE["age"]}
-    assert factors_of("age + region + C(children) * C(`my col`) + poly(age, 2)", people) == (
+    assert Formula("age + region + C(children) * C(`my col`) + poly(age, 2)").factors(people) == (
         "region",
         "children",
         "my col",
@@ -167,7 +229,7 @@ def test_a_formula_has_a_left_and_a_right_side() -> None:
 )
 def test_a_formula_that_cannot_be_right_is_one_clear_error(right: str, message: str) -> None:
     with pytest.raises(ValueError, match=message) as caught:
-        formula_terms(right, PEOPLE)
+        Formula(right).terms(PEOPLE)
     assert "\n" not in str(caught.value)
     assert "\x1b" not in str(caught.value)
 
@@ -180,7 +242,16 @@ def test_a_formula_needs_one_tilde_with_terms_on_its_right(formula: str) -> None
 
 @pytest.mark.parametrize("listed", [False, True])
 def test_new_data_that_do_not_fit_are_one_clear_error(listed: bool) -> None:
-    terms = listed_terms(["age", "region"], PEOPLE) if listed else formula_terms("age + region", PEOPLE)
+    terms = (
+        TermList(
+            (
+                "age",
+                "region",
+            )
+        ).terms(PEOPLE)
+        if listed
+        else Formula("age + region").terms(PEOPLE)
+    )
     good = {"age": [30.0], "region": ["north"]}
     with pytest.raises(
         ValueError, match=r"must hold levels that were there.*'east', 'north', 'south'.*but holds 'west'"
@@ -203,36 +274,37 @@ def test_new_data_that_do_not_fit_are_one_clear_error(listed: bool) -> None:
 
 
 def test_an_unseen_level_of_a_number_is_an_error_too() -> None:
-    terms = formula_terms("C(children)", PEOPLE)
+    terms = Formula("C(children)").terms(PEOPLE)
     with pytest.raises(ValueError, match=r"\(0, 1, 2, 3\), but holds 7"):
         terms.matrix({"children": [7]})
 
 
 def test_an_unseen_level_is_an_error_wherever_it_hides() -> None:
-    assert formula_terms("C(children > 1)", PEOPLE).matrix({"children": [7]}).tolist() == [[1, 1]]
-    doubled = formula_terms("C(I(children * 2))", PEOPLE)
+    assert Formula("C(children > 1)").terms(PEOPLE).matrix({"children": [7]}).tolist() == [[1, 1]]
+    doubled = Formula("C(I(children * 2))").terms(PEOPLE)
     assert doubled.levels == {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # formulaic would warn, and take what is new for the reference
         with pytest.raises(ValueError, match="new data must hold none that was not there"):
             doubled.matrix({"children": [7]})
         with pytest.raises(ValueError, match="'region' has levels that were not there"):
-            formula_terms("region", PEOPLE).evaluate({"region": objects(["west"])})
+            Formula("region").terms(PEOPLE).evaluate({"region": objects(["west"])})
 
 
 def test_a_factor_with_one_level_is_refused() -> None:
     same = {"region": objects(["north", "north"]), "age": np.array([1, 2])}
     message = r"'region' must have at least two levels .* but has 'north'; leave it out"
     with pytest.raises(ValueError, match=message):
-        listed_terms(["region"], same)
+        TermList(("region",)).terms(same)
     with pytest.raises(ValueError, match=message):
-        formula_terms("C(region)", same)
+        Formula("C(region)").terms(same)
 
 
 def test_without_formulaic_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "formulaic", None)
     with pytest.raises(ImportError, match=r"formulas need formulaic, .* extra \[regress\], or name the col"):
-        formula_terms("age", PEOPLE)
+        Formula("log(age)").terms(PEOPLE)
+    assert Formula("age + region").terms(PEOPLE).names == ("Intercept", "age", "region[T.north]", "region[T.south]")
 
 
 @pytest.mark.parametrize(

@@ -292,12 +292,12 @@ def test_arrays_of_integers_and_codes() -> None:
         (
             {"weights": [1.0]},
             ValueError,
-            r"weights must have one value for each of the 2 reports, but got shape \(1,\)",
+            "weights must have one value for each of the 2 rows, but has 1",
         ),
         ({"weights": [1.0, float("nan")]}, ValueError, "1 is negative, missing or infinite"),
         ({"weights": [1.0, float("inf")]}, ValueError, "1 is negative, missing or infinite"),
         ({"counts": [1.5, 2.0]}, ValueError, "counts must be whole numbers"),
-        ({"counts": [1, -2]}, ValueError, "got -2"),
+        ({"counts": [1, -2]}, ValueError, "1 is not: -2"),
         ({"by": ["x"]}, ValueError, "group must have one value for each"),
     ],
 )

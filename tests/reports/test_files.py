@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from warner import RandomizedResponse, tally
-from warner.reports.files import delimiter_of, header
+from warner.reports.files import Head, delimiter_of
 from warner.reports.randomizing_files import randomize_file
 
 if TYPE_CHECKING:
@@ -125,7 +125,8 @@ def test_answers_are_in_a_column_that_is_named_or_the_only_one(tmp_path: Path) -
 
 def test_a_long_header_has_all_its_names(tmp_path: Path) -> None:
     wording = "question, as it was put to the people, " * 4  # 2,000 such names are 300 kB
-    names, delimiter = header(str(written(tmp_path, ";".join(f'"{wording}{i}"' for i in range(2_000)) + "\n")))
+    path = written(tmp_path, ";".join(f'"{wording}{i}"' for i in range(2_000)) + "\n")
+    names, delimiter = Head.of(str(path)).header()
     assert (len(names), names[-1], delimiter) == (2_000, f"{wording}1999", ";")
 
 

@@ -55,7 +55,7 @@ def test_one_column_need_not_be_named() -> None:
         (COLUMNS, {}, ValueError, "column must be given unless there is just one to count, but there are 3"),
         (COLUMNS, {"column": "reports"}, ValueError, "there is no column 'reports'; did you mean 'report'"),
         (COLUMNS, {"column": "report", "by": "nation"}, ValueError, "there is no column 'nation'"),
-        ({"report": ["yes"], "times": [1, 2]}, {"counts": "times"}, ValueError, "one value for each of the 1 reports"),
+        ({"report": ["yes"], "times": [1, 2]}, {"counts": "times"}, ValueError, "one value for each of the 1 rows"),
     ],
 )
 def test_what_is_no_column_is_refused_with_a_remedy(

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -47,7 +47,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="there are no such signals
 @pytest.fixture
 def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StandIn:
     """Let a module of ours be `pyreadstat`, which does what is wanted after so many of six rows."""
-    monkeypatch.setattr(labelled, "CELLS", 3)
+    monkeypatch.setattr(labelled, "BATCH_CELLS", 3)
     (tmp_path / "survey.sav").write_bytes(b"anything")
     number = 0
 
@@ -65,7 +65,7 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StandIn:
 def test_what_a_reader_says_is_read(stand_in: StandIn) -> None:
     path = stand_in("pass")
     assert readstat.described("SPSS", [str(path)])[str(path)] == (
-        {"answer": "number"}, {"answer": {1: "yés", 2.0: "no"}}
+        {"answer": "number"}, {"answer": {1: "yés", 2.0: "no"}}, None
     )  # fmt: skip
     assert tally(path, CODES) == Tally(CODES, [2, 2], missing=2)
 
@@ -126,24 +126,38 @@ def test_a_reader_that_is_not_installed_is_told(stand_in: StandIn) -> None:
 
 @posix
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc to look at")
-def test_a_reader_that_is_not_heard_to_the_end_is_ended(stand_in: StandIn) -> None:
+def test_a_reader_that_is_not_heard_to_the_end_is_ended(stand_in: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
     path = stand_in("if row_offset: import time; time.sleep(600)")
+    children: list[subprocess.Popen[bytes]] = []
+    started = subprocess.Popen
+
+    def watched(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+        children.append(started(*arguments, **options))
+        return children[-1]
+
+    monkeypatch.setattr("subprocess.Popen", watched)
     begun = readstat.pieces("SPSS", [str(path)], {"answer": "number"}, 3)
     next(begun)
-    reader = readstat.ALIVE[-1]
-    assert reader.process.poll() is None
+    (reader,) = children
+    assert reader.poll() is None
     begun.close()
-    assert reader not in readstat.ALIVE
-    assert reader.process.returncode == -signal.SIGKILL  # and so it was waited for
-    await_end(reader.process.pid)  # nor is anything left that it forked
+    assert reader.returncode == -signal.SIGKILL  # and so it was waited for
+    await_end(reader.pid)
 
 
 SCRIPT = """
-import sys, time
+import subprocess, sys, time
 from warner.reports import readstat
+
+class Watched(subprocess.Popen):
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        print(self.pid, flush=True)
+
+subprocess.Popen = Watched
 pieces = readstat.pieces("SPSS", [sys.argv[1]], {"answer": "number"}, 3)
 next(pieces)
-print(readstat.ALIVE[-1].process.pid, flush=True)
+print("reading", flush=True)
 time.sleep(600)
 """
 
@@ -161,6 +175,7 @@ def test_no_reader_outlives_us(number: int, stand_in: StandIn) -> None:
     ) as process:
         assert process.stdout is not None
         group = int(process.stdout.readline())
+        assert process.stdout.readline() == "reading\n"
         assert running(group)
         process.send_signal(number)
     await_end(group)

@@ -1,38 +1,32 @@
 """People who answered several randomized questions, counted: how many gave each combination of reports.
 
-Counting is done where the data are, by one query for all libraries and files (`warner.reports.queries`); only the
-distinct rows come back. A row counts if it has a report to every question, and a number in the numeric column, if
-one is asked for; all others are left out, and counted.
+Counting is done where the data are (`warner.reports.loading`); only the distinct rows come back. A row counts if it has
+a report to every question, and a number in the numeric column, if one is asked for; all others are left out, and
+counted.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import narwhals as nw
 import numpy as np
 
 from warner.designs.facts import added_up
 from warner.designs.labels import MISSING, OUTSIDE
-from warner.regression.collapsing import column_names, open_source
-from warner.regression.covariates import column, refuse_infinite
-from warner.reports.amounts import refuse_bad_amounts
-from warner.reports.counts import as_histograms, refuse_amounts, refuse_impossible, refuse_overflow
-from warner.reports.files import engine_errors
+from warner.regression.covariates import refuse_infinite
+from warner.reports.counts import as_histograms, refuse_impossible
+from warner.reports.dialects import PLAIN
 from warner.reports.invalid_values import refuse_unknown, unknown_values
-from warner.reports.labelled import with_value_labels
-from warner.reports.queries import Columns, Table, categories_as_numbers, count_rows, refuse_absent, refuse_types
+from warner.reports.loading import Wanted, load, opened, refuse_rule, refuse_two_amounts
+from warner.reports.paths import are_places
 from warner.reports.sampling import effective_number
 from warner.reports.tallies import Tally
 
 if TYPE_CHECKING:
-    from warner.arrays import Array, Counts, Integers
+    from warner.arrays import Array, Counts, Integers, Mask
     from warner.designs.product import Product
-    from warner.reports.queries import CountedRows
+    from warner.reports.loading import Loaded
 
 
 class Measured(NamedTuple):
@@ -108,26 +102,19 @@ def crosstable(
     sheet: str | None = None,
 ) -> Crosstable:
     """Count people by their reports to all questions; see `warner.associate`."""
-    if unknown not in {"error", "drop"}:
-        raise ValueError(f'unknown must be "error" or "drop", but got {unknown!r}')
-    if weights is not None and counts is not None:
-        raise TypeError("give weights (how much a row stands for) or counts (how often it occurs), not both")
-    if isinstance(data, list | tuple | np.ndarray):
+    refuse_rule(unknown)
+    refuse_two_amounts(weights, counts)
+    if isinstance(data, list | tuple | np.ndarray) and not are_places(data):
         if weights is not None or counts is not None or numeric is not None:
             raise TypeError("weights, counts and numeric name columns, and must be left out for a table of counts")
         return _of_counts(data, design)
-    with engine_errors(os.fspath(data) if isinstance(data, str | os.PathLike) else "data"):
-        source = open_source(data, sheet)
-        asked = [*design.questions, *(name for name in (numeric, weights, counts) if name is not None)]
-        for name in asked:
-            refuse_absent(name, column_names(source))
-        if numeric in design.questions:
-            raise ValueError(f"numeric must be a column of its own, but {numeric!r} holds reports")
-        if isinstance(source, Mapping):
-            rows, text = _of_mapping(source, design, weights, counts, numeric), False
-        else:
-            rows, text = _of_source(source, design, weights, counts, numeric, drop=unknown == "drop"), source.text
-    return _joined(rows, design, numeric, text=text, drop=unknown == "drop")
+    if numeric in design.questions:
+        raise ValueError(f"numeric must be a column of its own, but {numeric!r} holds reports")
+    forms = {name: (part.report_form,) for name, part in zip(design.questions, design.designs, strict=True)}
+    wanted = Wanted(forms, () if numeric is None else (numeric,), weights, counts)
+    with opened(data, PLAIN._replace(sheet=sheet)) as source:
+        loaded = load(source, wanted, few=design.designs[0].report_form, drop=unknown == "drop")
+    return _joined(loaded, design, numeric, drop=unknown == "drop")
 
 
 def _of_counts(data: Any, design: Product) -> Crosstable:
@@ -156,112 +143,51 @@ def _checked(table: Crosstable) -> Crosstable:
     return table
 
 
-# Columns of data: distinct rows, or all of them
+# Columns and amounts to joint reports
 
 
-def _of_mapping(
-    given: Mapping[str, Any], design: Product, weights: str | None, counts: str | None, numeric: str | None
-) -> CountedRows:
-    """Take columns that are in memory, row by row."""
-    names = [*design.questions, *(name for name in (numeric, weights, counts) if name is not None)]
-    lengths = {len(given[name]) for name in names}
-    if len(lengths) > 1:
-        raise ValueError(f"columns must be as long as each other, but have lengths {sorted(lengths)}")
-    (size,) = lengths
-    rows: CountedRows = {"value": given[design.questions[0]], "number": np.ones(size, dtype=np.int64)}
-    rows |= {f"by{place}": given[name] for place, name in enumerate(design.questions[1:])}
-    if numeric is not None:
-        rows[f"by{len(design.questions) - 1}"] = given[numeric]
-    if weights is not None:
-        weight = _amounts("weights", given[weights]).astype(np.float64)
-        rows |= {"weight": weight, "square": weight**2}
-    if counts is not None:
-        number = _amounts("counts", given[counts])
-        if number.dtype.kind not in "iu":
-            raise TypeError(f"counts must be a column of whole numbers, but {counts!r} holds {number.dtype}")
-        rows["number"] = number
-    return rows
-
-
-def _amounts(name: str, values: Any) -> Counts:
-    amounts = column(name, values)
-    number = amounts.values
-    if number.dtype.kind not in "iuf":
-        raise TypeError(f"{name} must be a column of numbers")
-    refuse_amounts(name, int((amounts.missing | ~(number >= 0) | np.isinf(number)).sum()))
-    return number
-
-
-def _of_source(
-    source: Table, design: Product, weights: str | None, counts: str | None, numeric: str | None, *, drop: bool
-) -> CountedRows:
-    """Count the distinct rows where they are."""
-    first, *others = design.questions
-    columns = Columns(first, (*others, *([] if numeric is None else [numeric])), weights, counts)
-    forms = {name: (part.report_form,) for name, part in zip(design.questions, design.designs, strict=True)}
-    source = with_value_labels(source, forms)
-    for name in design.questions:
-        source = categories_as_numbers(source, name)
-    schema = source.frame.collect_schema()
-    if isinstance(source.frame, nw.DataFrame) and any(schema[name] == nw.Object for name in design.questions):
-        # Python objects are taken one by one: grouping them would turn integers into floats where some are missing.
-        whole = {name: source.frame[name].to_list() for name in columns.names}
-        return _of_mapping(whole, design, weights, counts, numeric)
-    for name, part in zip(design.questions, design.designs, strict=True):
-        refuse_types(source, columns._replace(value=name), part.report_form, codes=False)
-    rows = count_rows(source, columns, design.designs[0].report_form, codes=False, drop=drop)
-    refuse_bad_amounts(source, columns, sum(rows.get("bad", [])))
-    number = np.array(rows["number"])
-    refuse_overflow(number.sum())
-    rows["number"] = number.astype(np.int64)
-    return rows
-
-
-def _joined(rows: CountedRows, design: Product, numeric: str | None, *, text: bool, drop: bool) -> Crosstable:
+def _joined(loaded: Loaded, design: Product, numeric: str | None, *, drop: bool) -> Crosstable:
     """Look up what each row says, leave out what says too little, and count joint reports."""
-    m = len(design.questions)
-    values = [rows["value"], *(rows[f"by{place}"] for place in range(m - 1))]
-    forms = [part.report_form for part in design.designs]
-    read = [form.read(_plain(given), text=text) for form, given in zip(forms, values, strict=True)]
-    codes, statuses = [part.reports for part in read], [part.status for part in read]
-    if "kind" in rows:  # values of the first question that no report can have were lumped together
-        kind = np.asarray(rows["kind"], dtype=np.int64)
-        statuses[0] = np.where(kind < 0, kind, statuses[0])
-    number = rows["number"]
-    if not drop:
-        for name, form, status, given in zip(design.questions, forms, statuses, values, strict=True):
-            if (status == OUTSIDE).any():
-                found = unknown_values(given, status)
-                refuse_unknown(int(number[status == OUTSIDE].sum()), found, form, f"reports to {name!r}")
-    absent = reduce(np.logical_or, [status == MISSING for status in statuses])
+    number = loaded.numbers
+    reports, status = _read(loaded, design, number, drop=drop)
+    absent: Mask = (status == MISSING).any(axis=0)
     measured = None
     if numeric is not None:
-        measured = column(numeric, rows[f"by{m - 1}"], text=text)
+        measured = loaded.column(numeric)
         if measured.values.dtype.kind not in "iufb":
             raise TypeError(f"numeric must be a column of numbers, but {numeric!r} holds texts")
-        absent = absent | measured.missing
-    strange = reduce(np.logical_or, [status == OUTSIDE for status in statuses]) & ~absent
+        absent |= measured.missing
+    strange = (status == OUTSIDE).any(axis=0) & ~absent
     kept = ~absent & ~strange
-    reports = tuple(part[kept] for part in codes)
-    cells = design.joined(reports)
-    amount, square = (rows.get(name) for name in ("weight", "square"))
+    known = tuple(part[kept] for part in reports)
+    cells = design.joined(known)
 
-    def summed(amounts: Any) -> Counts:
-        return added_up(cells, np.asarray(amounts)[kept], len(design.columns)).reshape(design.widths)
+    def summed(amounts: Counts) -> Counts:
+        return added_up(cells, amounts[kept], len(design.columns)).reshape(design.widths)
 
-    table = summed(number) if amount is None else summed(np.asarray(amount, dtype=np.float64))
-    squares = None if square is None else summed(np.asarray(square, dtype=np.float64))
-    known = None
+    counts = summed(number if loaded.weight is None else loaded.weight)
+    squares = None if loaded.square is None else summed(loaded.square)
+    beside = None
     if measured is not None and numeric is not None:
         refuse_infinite(numeric, measured.values[kept])
-        weight = np.asarray(number if amount is None else amount, dtype=np.float64)[kept]
-        second = weight if square is None else np.asarray(square, dtype=np.float64)[kept]
-        known = Measured(numeric, measured.values[kept].astype(np.float64), reports, weight, second)
-    return _checked(Crosstable(design, table, squares, int(number[absent].sum()), int(number[strange].sum()), known))
+        weight = np.asarray(number if loaded.weight is None else loaded.weight, dtype=np.float64)[kept]
+        square = weight if loaded.square is None else loaded.square[kept]
+        beside = Measured(numeric, measured.values[kept].astype(np.float64), known, weight, square)
+    return _checked(Crosstable(design, counts, squares, int(number[absent].sum()), int(number[strange].sum()), beside))
 
 
-def _plain(values: Any) -> Any:
-    """Give a column as a list, or as an array of numbers: a form reads either."""
-    if isinstance(values, list | tuple) or (isinstance(values, np.ndarray) and values.dtype.kind in "iuOU"):
-        return values
-    return values.to_list() if hasattr(values, "to_list") else list(values)
+def _read(loaded: Loaded, design: Product, number: Integers, *, drop: bool) -> tuple[list[Integers], Integers]:
+    """Read the reports to every question, and what each value is, of shape (questions, rows)."""
+    reports: list[Integers] = []
+    statuses = []
+    for name, part in zip(design.questions, design.designs, strict=True):
+        form, values = part.report_form, loaded.reports(name)
+        codes, status = form.read(values, text=loaded.text)
+        if loaded.kind is not None and not reports:  # values that no report can have were lumped together
+            status = np.where(loaded.kind < 0, loaded.kind, status)
+        if not drop:
+            outside = int(number[status == OUTSIDE].sum())
+            refuse_unknown(outside, unknown_values(values, status), form, f"reports to {name!r}")
+        reports.append(codes)
+        statuses.append(status)
+    return reports, np.array(statuses)

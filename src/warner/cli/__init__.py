@@ -21,9 +21,7 @@ Its files::
     planning     plan
     auditing     audit
     reproducing  reproduce
-    sources      reports and their design, for tally, estimate and check
-    merging      saved tallies in the place of reports
-    databases    a table of a database
+    sources      where reports come from: files, pipes, tables of databases, surveys, saved tallies; and their design
     options      options that several commands share
     parsing      the words of a shell: groups of options, --quiet, lists of answers
     delivering   results printed as text, JSON or CSV, or written to a file

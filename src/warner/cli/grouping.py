@@ -135,10 +135,10 @@ def _of_text(file: str, by: tuple[str, ...]) -> dict[str, Any]:
     """Read a CSV file: names of groups as texts, covariates as the numbers that they spell."""
     import csv
 
-    from warner.regression.covariates import column
-    from warner.reports.files import header, open_text
+    from warner.reports.columns import column
+    from warner.reports.files import Head, open_text
 
-    names, mark = header(file)
+    names, mark = Head.of(file).header()
     with open_text(file) as lines:
         rows = [row for row in csv.reader(lines, delimiter=mark) if row][1:]
     if uneven := [row for row in rows if len(row) != len(names)]:

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from warner.cli.delivering import Outcome, Table, refuse_overwriting
-from warner.cli.merging import merged, saved_in
 from warner.cli.messages import warn
 from warner.cli.options import Columns, Counts, Level, Plot, Reading, Reports, Weights
-from warner.cli.sources import Source, named_files
+from warner.cli.sources import Source, merged, named_files, saved_in
 from warner.designs import load_listed_design
 from warner.designs.labels import from_text
-from warner.reports.paths import are_places, files_of, places_of
 from warner.results import formulas_in
 
 if TYPE_CHECKING:
@@ -108,8 +106,6 @@ def regress(
     source = Source(files, Columns(weights=weights, counts=counts), reading)
     data = context.with_resource(source.prepared())
     saved = saved_in(data)
-    if are_places(data):
-        files_of(places_of(data))  # a file that is not there is the first thing to say
     named = {} if saved and not design else _files(design or [], by)
     refuse_overwriting(
         {"the reports": files, **{f"the design {name}".strip(): path for name, path in named.items()}},

@@ -1,31 +1,35 @@
-"""Reports and their design, from the options that several commands share."""
+"""Where reports come from, by the words of a shell: files, pipes, tables of databases, surveys and saved tallies."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from warner.cli.databases import database_table
-from warner.cli.merging import merged, saved_in
 from warner.cli.options import Columns, DesignFiles, Domain, Epsilon, Odds, Reading, Redraw, Truth
 from warner.designs import RandomizedResponse, load_listed_design
-from warner.documents import is_pipe, named_as_given
-from warner.reports.counting import is_survey, tally
+from warner.documents import is_pipe, named_as_given, resolved
+from warner.reports.counting import Asked, is_survey, tallied
+from warner.reports.files import DUCKDB, SQLITE, Files, Head
 from warner.reports.formats import PIPED
-from warner.reports.paths import REMOTE, are_places, files_of, places_of
-from warner.reports.queries import Table
+from warner.reports.loading import opened
+from warner.reports.paths import REMOTE
+from warner.reports.pools import POOL_FORMAT, pool
 from warner.reports.randomizing_files import standard_input
+from warner.reports.tallies import FORMAT, Tally
+from warner.words import not_installed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from warner.designs import Design
     from warner.reports.pools import Pool
-    from warner.reports.tallies import Tally
 
+ALL_COLUMNS, AS_WRITTEN = Columns(), Reading()  # where no option says more
 NOT_FIXED = "the number of responses to this survey was not fixed beforehand"
 
 
@@ -86,20 +90,33 @@ def named_files(given: list[str], by: str | None = None) -> dict[str, str]:
     return files
 
 
-class Source(NamedTuple):
+@dataclass(frozen=True)
+class Source:
     """Where reports are, and how they are to be read."""
 
     files: list[str]
-    columns: Columns = Columns()
-    reading: Reading = Reading()
+    columns: Columns = ALL_COLUMNS
+    reading: Reading = AS_WRITTEN
 
     @property
+    def of_database(self) -> bool:
+        """Whether this is the table of a database."""
+        (file, *_) = self.files
+        return self.reading.table is not None or ("://" in file and not REMOTE.match(file))
+
+    @cached_property
+    def looked_at(self) -> Any:
+        """What a single place holds: the files there, which are looked at once, or the URL of a database."""
+        (file,) = self.files
+        return file if "://" in file and not REMOTE.match(file) else Files.at(file)
+
+    @cached_property
     def of_survey(self) -> bool:
         """Whether this is the database of a survey, which has its own designs."""
-        one = len(self.files) == 1 and self.reading.table is None
-        return self.columns.question is not None or (
-            one and not REMOTE.match(self.files[0]) and is_survey(self.files[0])
-        )
+        if self.columns.question is not None:
+            return True
+        alone = len(self.files) == 1 and self.reading.table is None and self.files != ["-"]
+        return alone and is_survey(self.looked_at)
 
     @property
     def chosen(self) -> bool:
@@ -116,7 +133,18 @@ class Source(NamedTuple):
         if self.columns.question is not None and self.reading.table is not None:
             raise ValueError("give --question, for the database of a survey, or --table, for one of reports, not both")
         named = any(value is not None for value in given)
-        dialect = self.reading.dialect
+        columns, reading = self.columns, self.reading
+        asked = Asked(
+            column=columns.column,
+            question=columns.question,
+            by=columns.by or None,
+            weights=columns.weights,
+            counts=columns.counts,
+            unknown=reading.unknown,
+            keep=keep and not self.of_survey,  # which has counts alone
+            wrote=reading.dialect,
+            where=columns.chosen or None,
+        )
         with self.opened() as reports:
             if saved := saved_in(reports):
                 design = given.design() if named else None
@@ -124,66 +152,40 @@ class Source(NamedTuple):
                     raise ValueError(f"--design must be left out for {saved[0]}, a tally, which has its own")
                 yield merged(saved, self, design)
                 return
-            if not named and are_places(reports) and not self.of_survey:
-                files_of(places_of(reports))  # a file that is not there is the first thing to say
             design = given.design() if named or not self.of_survey else None
-            yield tally(
-                reports,
-                design,
-                question=self.columns.question,
-                column=self.columns.column,
-                by=self.columns.by or None,
-                weights=self.columns.weights,
-                counts=self.columns.counts,
-                unknown=self.reading.unknown,
-                keep=keep and not self.of_survey,  # which has counts alone
-                encoding=None if dialect.encoding == "utf-8" else dialect.encoding,
-                decimal=dialect.decimal,
-                missing=dialect.missing,
-                sheet=dialect.sheet,
-                where=self.columns.chosen or None,
-            )
+            yield tallied(reports, design, asked)
 
     @contextmanager
     def opened(self) -> Iterator[Any]:
-        """Give what holds the reports: a path, or several, a table of a database, or a pipe as a file of its own."""
-        if len(self.files) > 1:
-            if self.columns.question is not None or self.reading.table is not None:
-                raise ValueError(f"a database must be given alone, but got {len(self.files)} files")
-            with ExitStack() as stack:
-                alone = (self._replace(files=[file]) for file in self.files)
-                yield [Path(stack.enter_context(one.opened())) for one in alone]
-            return
-        (file,) = self.files
+        """Give what holds the reports: files, a table of a database, or the place of a survey."""
+        if len(self.files) > 1 and (self.columns.question is not None or self.reading.table is not None):
+            raise ValueError(f"a database must be given alone, but got {len(self.files)} files")
         if self.of_survey:
-            yield file
-        elif ("://" in file and not REMOTE.match(file)) or self.reading.table is not None:
-            yield database_table(file, self.reading.table)
-        elif file == "-":
-            with self._spooled(standard_input(), "standard input") as path:
-                yield path
-        elif is_pipe(Path(file)):
-            with Path(file).open("rb") as pipe, self._spooled(pipe, file) as path:
-                yield path
+            yield self.files[0]
+        elif len(self.files) == 1 and self.of_database:
+            yield database_table(self.files[0], self.reading.table)
+        elif any(file == "-" or is_pipe(Path(file)) for file in self.files):
+            with ExitStack() as stack:
+                yield Files.at([stack.enter_context(self._spooled(file)) for file in self.files])
         else:
-            yield file
+            yield self.looked_at if len(self.files) == 1 else Files.at([Path(file) for file in self.files])
 
     @contextmanager
     def prepared(self) -> Iterator[Any]:
         """Give what holds the reports as if it had been written as warner would."""
-        dialect = self.reading.dialect
         with self.opened() as reports:
-            if dialect.plain:
+            if self.reading.dialect.plain:
                 yield reports
-            elif are_places(reports):
-                with dialect.opened(reports) as source:
-                    yield source
             else:
-                yield dialect.applied(Table(reports))
+                with opened(reports, self.reading.dialect) as source:
+                    yield source
 
     @contextmanager
-    def _spooled(self, reports: BinaryIO, name: str) -> Iterator[Path]:
+    def _spooled(self, file: str) -> Iterator[Path]:
         """Hold what a pipe brings in a file for a moment, as reports may be: engines read it more than once."""
+        if file != "-" and not is_pipe(Path(file)):
+            yield Path(file)
+            return
         if self.reading.input_format not in PIPED:
             raise ValueError(
                 f"--format must be {', '.join(PIPED[:-1])} or {PIPED[-1]}, but got {self.reading.input_format!r}"
@@ -191,6 +193,87 @@ class Source(NamedTuple):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"standard input.{self.reading.input_format}"
             with path.open("wb") as spool:
-                shutil.copyfileobj(reports, spool)
-            with named_as_given({str(path): name}):
+                if file == "-":
+                    shutil.copyfileobj(standard_input(), spool)
+                else:
+                    with Path(file).open("rb") as pipe:
+                        shutil.copyfileobj(pipe, spool)
+            with named_as_given({str(path): "standard input" if file == "-" else file}):
                 yield path
+
+
+# Saved tallies in the place of reports
+
+
+def saved_in(reports: Any) -> list[Path]:
+    """Tell which files are saved tallies, by what they say that they are: all of them, or none."""
+    heads = reports.heads if isinstance(reports, Files) else ()
+    saved = [Path(head.file) for head in heads if head.document in {FORMAT, POOL_FORMAT}]
+    if saved and len(saved) < len(heads):
+        other = next(head.file for head in heads if Path(head.file) not in saved)
+        raise ValueError(
+            f"tallies and reports must not be mixed, but {saved[0]} is a tally and {other} is not; count the reports "
+            "first, with warner tally, and give both tallies"
+        )
+    return saved
+
+
+def merged(saved: Sequence[Path], source: Source, design: Design | None) -> Tally | Pool:
+    """Read saved tallies, and add them up; options that say how reports are read must not be given."""
+    columns = source.columns
+    given = {"--column": columns.column, "--weights": columns.weights, "--counts": columns.counts}
+    for option, value in {**given, "--where": columns.where or None}.items():
+        if value is not None:
+            raise ValueError(f"{option} must be left out for {saved[0]}, a tally, whose reports are counted already")
+    if not source.reading.dialect.plain:
+        raise ValueError(f"--encoding, --decimal, --missing and --sheet must be left out for {saved[0]}, a tally")
+    if len({resolved(file) for file in saved}) < len(saved):
+        raise ValueError("each tally must be given once, or its reports would be counted twice")
+    tallies = [Tally.load(file) for file in saved]
+    for file, counted in zip(saved, tallies, strict=True):
+        if columns.by and tuple(columns.by) != counted.by:
+            grouped = f"is grouped by {', '.join(counted.by)}" if counted.by else "has no groups"
+            raise ValueError(f"--by must be the groups of the tally, but {file} {grouped}; count the reports again")
+        for part in counted.parts:
+            if design is not None and part.design != design:
+                raise ValueError(f"the design of {file} must be the one that is given, but it is {part.design!r}")
+    return tallies[0] if len(tallies) == 1 else pool(part for counted in tallies for part in counted.parts)
+
+
+# Tables of databases
+
+
+def database_table(place: str, table: str | None) -> Any:
+    """Open a table for reading, by Ibis."""
+    if table is None:
+        raise ValueError("--table must name the table of the database")
+    scheme, slashes, file = place.partition("://")
+    if not slashes:
+        scheme, file = _engine_of(place), place
+    if scheme in {"sqlite", "duckdb"} and not Path(file).is_file():  # or an empty one would be made
+        raise ValueError(f"there is no database file {file}")
+    try:
+        import ibis
+    except ImportError:
+        raise ImportError(not_installed("a table of a database needs Ibis", "sql")) from None
+    try:
+        if slashes:
+            return ibis.connect(place).table(table)
+        database = ibis.duckdb.connect(file, read_only=True) if scheme == "duckdb" else ibis.sqlite.connect(file)
+        return database.table(table)
+    except Exception as error:  # noqa: BLE001 - each engine has errors of its own
+        raise ValueError(
+            f"{table!r} cannot be read from {scheme}: {type(error).__name__}: {str(error).splitlines()[0]}"
+        ) from None
+
+
+def _engine_of(place: str) -> str:
+    """Tell which engine a database file is of, by its first bytes."""
+    if not Path(place).is_file():
+        raise FileNotFoundError(f"there is no file {place}")
+    kind = Head.of(place).kind
+    if kind not in {SQLITE, DUCKDB}:
+        raise ValueError(
+            f"--table is for a table of a database, but {place} is not a DuckDB or SQLite file; leave it out"
+        )
+    return kind.lower()

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.arrays import objects
-from warner.regression.formulas import formula_terms
 from warner.regression.identification import refuse_dependent, refuse_too_few
-from warner.regression.terms import listed_terms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,17 +16,18 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Integers
     from warner.explanation.people import Individuals, Question
     from warner.regression.covariates import Columns
-    from warner.regression.terms import Terms
+    from warner.regression.formulas import Formula
+    from warner.regression.terms import TermList, Terms
 
 DEPENDENT_SHARE_COLUMN = 1e-8  # part of a column that the columns before it must leave over
 
 
 def stacked_copies(
-    right: str, on: Sequence[str] | None, people: Individuals, variables: Sequence[str], questions: Sequence[Question]
+    given: Formula | TermList, people: Individuals, variables: Sequence[str], questions: Sequence[Question]
 ) -> tuple[Terms, Array]:
     """Give the terms of a model, and their columns for each combination of answers, of shape (k, n, columns)."""
     stacked = _stacked(people, variables, questions)
-    terms = _terms(right, on, stacked, people, questions)
+    terms = _terms(given, stacked, people, questions)
     copies = np.ascontiguousarray(terms.evaluate(stacked).reshape(-1, people.n, len(terms.names)))
     flat = copies.reshape(-1, len(terms.names))
     rows = people.rows
@@ -48,20 +47,16 @@ def _stacked(people: Individuals, variables: Sequence[str], questions: Sequence[
     return stacked
 
 
-def _terms(
-    right: str, on: Sequence[str] | None, stacked: Columns, people: Individuals, questions: Sequence[Question]
-) -> Terms:
+def _terms(given: Formula | TermList, stacked: Columns, people: Individuals, questions: Sequence[Question]) -> Terms:
     """Make the terms, with the last answer of each question as the reference."""
     orders = dict(people.orders)
     for question in questions:
         labels = [str(label) for label in question.domain]
         orders[question.name] = (labels[-1], *labels[:-1])
-    if on is not None:
-        return listed_terms([*on, *(question.name for question in questions)], stacked, orders=orders)
     # What a formula remembers of all people, such as their average, is that of one copy.
     copies = int(np.prod([question.k for question in questions]))
     once: Integers = np.repeat([1, *[0] * (copies - 1)], people.n)
-    return formula_terms(right, stacked, people=once, orders=orders)
+    return given.terms(stacked, once, orders)
 
 
 def named(names: Sequence[str], questions: Sequence[Question]) -> tuple[str, ...]:

@@ -17,8 +17,10 @@ from warner.explanation.copies import named, share_columns, stacked_copies
 from warner.explanation.corrected_score import OutcomeFamily, Outcomes, solve_corrected_score
 from warner.explanation.joint_likelihood import maximise_joint_likelihood
 from warner.explanation.people import individuals, questions_of
-from warner.regression.collapsing import column_names, open_source
-from warner.regression.formulas import sides, variables_of
+from warner.regression.formulas import Formula, sides
+from warner.regression.terms import TermList
+from warner.reports.dialects import PLAIN
+from warner.reports.loading import column_names, opened, refuse_rule
 from warner.results import Result, coefficients, plain, rows, wald
 from warner.typesetting import Printed, estimate_columns, labels
 from warner.words import counted, level_text, wrapped
@@ -274,7 +276,8 @@ def explain(
     Parameters
     ----------
     formula : str
-        ``"outcome ~ age + trait"``; needs formulaic, which the extra ``regress`` brings. With `on`, the outcome alone.
+        ``"outcome ~ age + trait"``; with `on`, the outcome alone. A formula that does more than add columns needs
+        formulaic, which the extra ``regress`` brings.
     data : data frame, mapping of columns, or path
         One row for each person; of any library that Narwhals knows, or a file.
     designs : mapping
@@ -320,20 +323,21 @@ def explain(
     >>> explain("outcome", people, {"trait": survey}, on=[]).coefficients.round(12)
     array([1., 2.])
     """
-    _refuse_options(family, method, shares, unknown)
+    _refuse_options(family, method, shares)
+    refuse_rule(unknown)
     questions = questions_of(designs, by)
-    source = open_source(data, sheet)
-    outcome, right, variables = _sides(formula, on, questions, column_names(source))
-    people = individuals(
-        source,
-        [outcome, *variables],
-        questions,
-        weights=weights,
-        clusters=clusters,
-        strata=strata,
-        drop=unknown == "drop",
-    )
-    terms, copies = stacked_copies(right, on, people, variables, questions)
+    with opened(data, PLAIN._replace(sheet=sheet)) as source:
+        outcome, given, variables = _sides(formula, on, questions, column_names(source))
+        people = individuals(
+            source,
+            [outcome, *variables],
+            questions,
+            weights=weights,
+            clusters=clusters,
+            strata=strata,
+            drop=unknown == "drop",
+        )
+    terms, copies = stacked_copies(given, people, variables, questions)
     explained = _outcomes(outcome, people, copies, family, modelled=method == "ml" and shares == "covariates")
     return Explanation(
         outcome=outcome,
@@ -373,15 +377,16 @@ def _estimates(
 
 def _sides(
     formula: str, on: Sequence[str] | None, questions: list[Question], names: list[str]
-) -> tuple[str, str, list[str]]:
-    """Give the outcome, the right side of the formula, and the other variables that are used."""
+) -> tuple[str, Formula | TermList, list[str]]:
+    """Give the outcome, the terms as they were given, and the other variables that are used."""
     outcome, right = sides(formula)
     randomized = [question.name for question in questions]
     if on is None and not right:
         raise ValueError(f'formula must be "outcome ~ " and the terms, or give on=[...], but got {formula!r}')
     if on is not None and right:
         raise TypeError(f"give the terms in the formula or in on, not both, but got {formula!r} and on={list(on)!r}")
-    used = [*on, *randomized] if on is not None else list(variables_of(right, names))
+    given = Formula(right) if on is None else TermList((*on, *randomized))
+    used = given.variables(names)
     for name in randomized:
         if name not in used:
             raise ValueError(f"formula must have a term with the randomized answer {name!r}, but got {formula!r}")
@@ -392,7 +397,7 @@ def _sides(
         )
     if outcome in used:
         raise ValueError(f"the outcome {outcome!r} must not be among its own predictors")
-    return outcome, right, [name for name in dict.fromkeys(used) if name not in randomized]
+    return outcome, given, [name for name in dict.fromkeys(used) if name not in randomized]
 
 
 def _outcome(name: str, values: Any, family: OutcomeFamily) -> Array:
@@ -416,12 +421,11 @@ def _refuse_large(k: int, width: int) -> None:
         )
 
 
-def _refuse_options(family: str, method: str, shares: str, unknown: str) -> None:
+def _refuse_options(family: str, method: str, shares: str) -> None:
     for name, value, known in (
         ("family", family, get_args(OutcomeFamily)),
         ("method", method, get_args(Method)),
         ("shares", shares, get_args(Shares)),
-        ("unknown", unknown, get_args(Unknown)),
     ):
         if value not in known:
             raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, but got {value!r}")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import narwhals as nw
 import numpy as np
 
-from warner.regression.covariates import column, kind
+from warner.regression.covariates import kind
+from warner.reports.columns import column
 from warner.reports.pools import Pool
 from warner.reports.tallies import group_order
 from warner.words import counted, enumerated, group_name, quoted

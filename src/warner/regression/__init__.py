@@ -27,11 +27,10 @@ Its files::
     model_tests         ModelTests: likelihood-ratio and Wald tests of terms and of smaller models
     model_checks        ModelCheck: goodness of fit by deviance and by Hosmer and Lemeshow's groups
     sensitivity         RegressionSensitivity: a model if some people give the safe report regardless
-    covariates          columns of numbers, texts and truth values, from any library
+    covariates          columns with nothing missing, their levels, and those of new data
     terms               Terms: columns of data to the columns of a matrix, for new data as well
-    formulas            formulas, by formulaic, and the terms that they stand for
+    formulas            Formula: read once, by formulaic where it does more than add columns
     data                Observations: identical people once; ModelData: data of any kind as a model takes them
-    collapsing          people who are alike are one row, grouped where the data are
     reports             reports to rows of the likelihood, each under its own design
     tallied             the same from a grouped tally
 """

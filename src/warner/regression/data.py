@@ -11,32 +11,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 
 from warner.designs.labels import OUTSIDE
-from warner.regression.collapsing import Roles, collapsed, column_names, open_source
 from warner.regression.covariates import numbered, refuse_infinite
-from warner.regression.formulas import factors_of, formula_terms, sides, variables_of
-from warner.regression.reports import People, named_designs, readings, refuse_different_answers
-from warner.regression.tallied import people_of_tally
-from warner.regression.terms import by_name, listed_terms
+from warner.regression.formulas import Formula, sides
+from warner.regression.reports import named_designs, report_likelihoods
+from warner.regression.tallied import rows_of_tally
+from warner.regression.terms import TermList, by_name
+from warner.reports.dialects import PLAIN
+from warner.reports.loading import Wanted, column_names, load, opened, refuse_rule, refuse_two_amounts
 from warner.reports.pools import Pool
+from warner.reports.queries import INSIDE
 from warner.reports.sampling import SIMPLE_RANDOM, Sampling
 from warner.reports.tallies import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from warner.arrays import Array, Integers, Mask
+    from warner.arrays import Array, Counts, Integers, Mask
     from warner.designs.contract import Design
-    from warner.regression.covariates import Column, Columns, Values
+    from warner.regression.covariates import Columns
+    from warner.regression.reports import ReportLikelihoods
     from warner.regression.terms import Terms
+    from warner.reports.columns import Column, Values
+    from warner.reports.loading import Loaded
     from warner.reports.queries import Table
 
-LARGEST = 500  # coefficients, up to which their information is a matrix of bearable size
+MOST_COEFFICIENTS = 500  # coefficients, up to which their information is a matrix of bearable size
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,102 +207,46 @@ def model_data(
     (array([[ 1., 30.],
            [ 1., 40.]]), array([2., 2.]), 1)
     """
-    if unknown not in {"error", "drop"}:
-        raise ValueError(f'unknown must be "error" or "drop", but got {unknown!r}')
-    if weights is not None and counts is not None:
-        raise TypeError("give weights (how much a person stands for) or counts (how many people a row is), not both")
+    refuse_rule(unknown)
+    refuse_two_amounts(weights, counts)
     response, right = sides(formula or "")
-    on = _one_way(formula, right, on, X)
-    within = {role: name for role, name in (("clusters", clusters), ("strata", strata)) if name is not None}
+    terms = _terms_given(formula, right, on, X, intercept=intercept)
+    sampled_in = {role: name for role, name in (("clusters", clusters), ("strata", strata)) if name is not None}
     if isinstance(data, Tally | Pool):
-        refused = {"by": by, "X": X, "weights": weights, "counts": counts}
-        origin = _from_tally(data, design, right, on, within, refused)
-    else:
-        if not response:
-            raise ValueError(f'formula must name the column of reports, as in "answer ~ age", but got {formula!r}')
-        roles = Roles(response, by, weights, counts, clusters, strata)
-        source = open_source(data, sheet)
-        if X is not None:
-            source, on = _with_matrix(source, X, names)
-        origin = _from_data(source, design, right, on, roles, within, drop=unknown == "drop")
-    return _finished(origin, right, on, intercept=intercept)
+        for argument, value in {"by": by, "X": X, "weights": weights, "counts": counts}.items():
+            if value is not None:
+                raise TypeError(
+                    f"{argument} must be left out for a tally, which has counts alone; give the data themselves"
+                )
+        if design is not None and tuple(part.design for part in data.parts) != (design,):
+            raise ValueError("design must be that of the tally, or be left out")
+        assert terms is not None
+        loaded, reports = rows_of_tally(data, (*terms.variables(data.by), *sampled_in.values()))
+        return _assembled(loaded, reports, "", terms, sampled_in)
+    if not response:
+        raise ValueError(f'formula must name the column of reports, as in "answer ~ age", but got {formula!r}')
+    designs, labels = named_designs(design, by)
+    with opened(data, PLAIN._replace(sheet=sheet)) as given:
+        source, terms = (given, terms) if terms is not None else _with_matrix(given, X, names, intercept=intercept)
+        variables = terms.variables(column_names(source))
+        if response in variables:
+            raise ValueError(f"the reports must not be a covariate as well, but {response!r} is on both sides")
+        others = (*variables, *(() if by is None else (by,)), *sampled_in.values())
+        forms = {response: [one.report_form for one in designs]}
+        loaded = load(source, Wanted(forms, others, weights, counts), positive=True)
+    reports = report_likelihoods(loaded, response, designs, labels, by, people=_people(loaded), drop=unknown == "drop")
+    return _assembled(loaded, reports, response, terms, sampled_in)
 
 
-class _Origin(NamedTuple):
-    """People as they came from data or from a tally, and how many were left out before."""
-
-    people: People
-    designs: tuple[Design, ...]
-    labels: tuple[str, ...]
-    response: str
-    missing: int
-    unknown: int
-    weightless: int
-    weighted: bool
-    backend: str | None
+def _people(loaded: Loaded) -> Integers:
+    """Give how many people each row stands for; who weighs nothing is not among them."""
+    return loaded.numbers if loaded.positive is None else loaded.positive
 
 
-def _finished(origin: _Origin, right: str, on: Sequence[str] | None, *, intercept: bool) -> ModelData:
-    """Leave out whom too little is known of, and make the terms and the rows of all others."""
-    people, designs = origin.people, origin.designs
-    number, outside, keep = people.amounts.people, people.readings.status == OUTSIDE, people.complete()
-    missing = origin.missing + int(number[~keep & ~outside].sum())
-    unknown = origin.unknown + int(number[outside].sum())
-    left_out = missing, unknown, origin.weightless
-    _refuse_nobody(keep, *left_out)
-    pattern, covariates = _patterns(people.covariates, keep)
-    orders = {name: values.order for name, values in people.covariates.items()}
-    _refuse_levels(right, on, covariates, designs[0].k)
-    if on is None:
-        heads = np.bincount(pattern, number[keep]).astype(np.int64)
-        terms = formula_terms(right, covariates, intercept=intercept, people=heads, orders=orders)
-    else:
-        terms = listed_terms(on, covariates, intercept=intercept, orders=orders)
-    _refuse_size(designs[0].k, len(terms.names), intercept=intercept)
-    place, first = _distinct(people, keep, pattern)
-    x = terms.evaluate(covariates)[pattern[first]]
-    rows = _rows(people, keep, place, first, designs, x, weighted=origin.weighted)
-    names = origin.response, origin.labels
-    return ModelData(rows, terms, *names, covariates, pattern[first], *left_out, origin.backend)
-
-
-# Data
-
-
-def _from_data(
-    source: Table | Mapping[str, Any],
-    design: Any,
-    right: str,
-    on: Sequence[str] | None,
-    roles: Roles,
-    within: Mapping[str, str],
-    *,
-    drop: bool,
-) -> _Origin:
-    designs, labels = named_designs(design, roles.by)
-    variables = variables_of(right, column_names(source)) if on is None else on
-    if roles.response in variables:
-        raise ValueError(f"the reports must not be a covariate as well, but {roles.response!r} is on both sides")
-    alike = collapsed(source, roles, variables, designs)
-    which = None if roles.by is None else alike.others[roles.by]
-    number = alike.amounts.people
-    read = readings(alike.response, designs, labels, which, text=alike.text, people=number, drop=drop)
-    others = {role: alike.others[name] for role, name in within.items()}
-    people = People(read, alike.covariates, others, alike.amounts)
-    weighted = roles.weights is not None
-    return _Origin(people, designs, labels, roles.response, 0, 0, alike.weightless, weighted, library(source))
-
-
-def library(source: Table | Mapping[str, Any]) -> str | None:
-    """Name the data-frame library that data came in, where results can go back to it."""
-    if isinstance(source, Mapping) or source.path:
-        return None
-    name = {"dask": "pandas"}.get(str(source.frame.implementation), str(source.frame.implementation))
-    return name if name in {"pandas", "polars", "pyarrow"} else None
-
-
-def _one_way(formula: str | None, right: str, on: Iterable[str] | None, X: Any) -> tuple[str, ...] | None:
-    """Take the terms from the formula, from `on` or from `X`: from one of these."""
+def _terms_given(
+    formula: str | None, right: str, on: Iterable[str] | None, X: Any, *, intercept: bool
+) -> Formula | TermList | None:
+    """Take the terms from the formula or from `on`; None from `X`: from one of these."""
     ways = [bool(right), on is not None, X is not None]
     if sum(ways) != 1:
         raise TypeError(
@@ -307,21 +255,22 @@ def _one_way(formula: str | None, right: str, on: Iterable[str] | None, X: Any) 
         )
     if isinstance(on, str):
         raise TypeError(f"on must be a list of columns, but got the text {on!r}; write [{on!r}]")
-    return None if on is None else tuple(dict.fromkeys(on))
+    if on is not None:
+        return TermList(tuple(dict.fromkeys(on)), intercept)
+    return Formula(right, intercept) if right else None
 
 
 def _with_matrix(
-    source: Table | Mapping[str, Any],
-    X: Any,
-    names: Sequence[str] | None,
-) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    source: Table | Mapping[str, Any], X: Any, names: Sequence[str] | None, *, intercept: bool
+) -> tuple[Mapping[str, Any], TermList]:
     """Put the columns of an array beside data that are in memory."""
     if not isinstance(source, Mapping):
-        if source.path or not isinstance(source.frame, nw.DataFrame):
+        columns = source.in_memory()
+        if columns is None:
             raise TypeError(
                 "X must be given with data in memory, whose rows are in its order; name columns with on=[...]"
             )
-        source = {name: source.frame[name] for name in source.frame.columns}
+        source = columns
     if np.ndim(X) != 2:
         raise ValueError(
             f"X must have a row for each person and a column for each covariate, but has shape {np.shape(X)}"
@@ -331,41 +280,46 @@ def _with_matrix(
         names = (
             [f"x{place + 1}" for place in range(np.shape(X)[-1])] if names is None else [str(name) for name in names]
         )
-    columns = by_name(X, tuple(names))
-    clash = [name for name in columns if name in source]
+    matrix = by_name(X, tuple(names))
+    clash = [name for name in matrix if name in source]
     if clash:
         raise ValueError(f"names must differ from the columns of the data, but {clash[0]!r} is one")
-    return {**source, **columns}, tuple(names)
+    return {**source, **matrix}, TermList(tuple(names), intercept)
 
 
-# Tallies
-
-
-def _from_tally(
-    tally: Tally | Pool,
-    design: Any,
-    right: str,
-    on: Sequence[str] | None,
-    within: Mapping[str, str],
-    refused: Mapping[str, Any],
-) -> _Origin:
-    for name, value in refused.items():
-        if value is not None:
-            raise TypeError(f"{name} must be left out for a tally, which has counts alone; give the data themselves")
-    if tally.weighted:
-        raise TypeError(
-            "data must not be a tally of weights: it keeps the sum of their squares for each group, but not for each "
-            "report; give the data themselves, with weights="
-        )
-    designs = tuple(part.design for part in tally.parts)
-    if design is not None and designs != (design,):
-        raise ValueError("design must be that of the tally, or be left out")
-    labels = ("",) if len(designs) == 1 else tuple(str(place + 1) for place in range(len(designs)))
-    refuse_different_answers(designs, labels)
-    variables = variables_of(right, tally.by) if on is None else on
-    people = people_of_tally(tally, variables, within)
-    missing, unknown = int(np.sum(tally.missing)), int(np.sum(tally.unknown))
-    return _Origin(people, designs, labels, "", missing, unknown, 0, weighted=False, backend=tally.backend)
+def _assembled(
+    loaded: Loaded,
+    reports: ReportLikelihoods,
+    response: str,
+    given: Formula | TermList,
+    sampled_in: Mapping[str, str],
+) -> ModelData:
+    """Leave out whom too little is known of, and make the terms and the rows of all others."""
+    known = {name: loaded.column(name) for name in given.variables(loaded.columns)}
+    sampling = {role: loaded.column(name, as_written=True) for role, name in sampled_in.items()}
+    people, outside = _people(loaded), reports.status == OUTSIDE
+    keep: Mask = (reports.status == INSIDE) & (people > 0)
+    for column in (*known.values(), *sampling.values()):
+        keep &= ~column.missing
+    left_out = (
+        loaded.left_out[0] + int(people[~keep & ~outside].sum()),
+        loaded.left_out[1] + int(people[outside].sum()),
+        int((loaded.numbers - people).sum()),
+    )
+    _refuse_nobody(keep, *left_out)
+    pattern, covariates = _patterns(known, keep)
+    k, intercept = reports.designs[0].k, given.intercept
+    _refuse_levels(given.factors(covariates), covariates, k)
+    number = np.bincount(pattern, people[keep]).astype(np.int64)
+    terms = given.terms(covariates, number, {name: column.order for name, column in known.items()})
+    _refuse_size(k, len(terms.names), intercept=intercept)
+    codes = {role: numbered(column.values[keep]) for role, column in sampling.items()}
+    alike = (reports.design[keep], reports.report[keep], *(code for code, _ in codes.values()))
+    place, first = _alike(pattern, alike)
+    x = terms.evaluate(covariates)[pattern[first]]
+    observations = _observations(loaded, reports, keep, place, first, x, codes)
+    names = response, reports.labels
+    return ModelData(observations, terms, *names, covariates, pattern[first], *left_out, loaded.library)
 
 
 # Rows
@@ -395,42 +349,37 @@ def _alike(place: Integers, columns: Iterable[Values]) -> tuple[Integers, Intege
     return place, first
 
 
-def _distinct(people: People, keep: Mask, pattern: Integers) -> tuple[Integers, Integers]:
-    """Give a number to rows that are kept and alike in everything, and where each is found first."""
-    read = people.readings
-    others = (values.values[keep] for values in people.others.values())
-    return _alike(pattern, (read.design[keep], read.report[keep], *others))
-
-
-def _rows(
-    people: People,
+def _observations(
+    loaded: Loaded,
+    reports: ReportLikelihoods,
     keep: Mask,
     place: Integers,
     first: Integers,
-    designs: tuple[Design, ...],
     x: Array,
-    *,
-    weighted: bool,
+    codes: Mapping[str, tuple[Integers, Values]],
 ) -> Observations:
-    amounts = people.amounts.where(keep).added(place, len(first))
-    some = np.flatnonzero(keep)[first]
-    read = people.readings
-    design = read.design[some]
-    tabled = np.array([table is not None for table in read.tables])
-    codes = {role: numbered(values.values[keep]) for role, values in people.others.items()}
+    """Add up the rows that are kept and have the same place, of which `first` is the first."""
+    people = _people(loaded)
+    weight = people if loaded.weight is None else loaded.weight
+    square = people if loaded.square is None else loaded.square
+
+    def added(values: Counts) -> Array:
+        return np.bincount(place, values[keep], minlength=len(first)).astype(np.float64)
+
     numbers = {role: code[first] for role, (code, _) in codes.items()}
-    sampling = Sampling(weighted, numbers.get("clusters"), numbers.get("strata"))
-    sampling.refuse_unidentified(amounts.people, codes["clusters"][1].tolist() if "clusters" in codes else ())
+    sampling = Sampling(loaded.weight is not None, numbers.get("clusters"), numbers.get("strata"))
+    sampling.refuse_unidentified(added(people), codes["clusters"][1].tolist() if "clusters" in codes else ())
+    some = np.flatnonzero(keep)[first]
     return Observations(
         x=x,
-        likelihood=read.likelihood(some),
-        weight=amounts.weight,
-        square=amounts.square,
-        people=amounts.people.astype(np.float64),
-        designs=designs,
-        design=design,
-        report=np.where(tabled[design], read.report[some], -1),
-        tables=read.tables,
+        likelihood=reports.likelihood(some),
+        weight=added(weight),
+        square=added(square),
+        people=added(people),
+        designs=reports.designs,
+        design=reports.design[some],
+        report=reports.columns(some),
+        tables=reports.tables,
         sampling=sampling,
     )
 
@@ -447,24 +396,22 @@ def _refuse_nobody(keep: Mask, missing: int, unknown: int, weightless: int) -> N
         )
 
 
-def _refuse_levels(right: str, on: Sequence[str] | None, covariates: Columns, k: int) -> None:
+def _refuse_levels(factors: Sequence[str], covariates: Columns, k: int) -> None:
     """Refuse a factor with too many levels before a matrix with a column for each of them is made."""
-    factors = (
-        factors_of(right, covariates) if on is None else [name for name in on if covariates[name].dtype.kind == "O"]
-    )
     for name in factors:
         levels = len(numbered(covariates[name])[1])
-        if (levels - 1) * (k - 1) > LARGEST:
+        if (levels - 1) * (k - 1) > MOST_COEFFICIENTS:
             raise ValueError(
-                f"the model must have at most {LARGEST} coefficients, but column {name!r} alone has {levels:,} levels, "
-                f"for {k:,} answers: {(levels - 1) * (k - 1):,} coefficients; is it a number, or an identifier?"
+                f"the model must have at most {MOST_COEFFICIENTS} coefficients, but column {name!r} alone has "
+                f"{levels:,} levels, for {k:,} answers: {(levels - 1) * (k - 1):,} coefficients; is it a number, or an "
+                "identifier?"
             )
 
 
 def _refuse_size(k: int, columns: int, *, intercept: bool) -> None:
     size = (k - 1) * columns if intercept else k - 1 + columns
-    if size > LARGEST:
+    if size > MOST_COEFFICIENTS:
         raise ValueError(
-            f"the model must have at most {LARGEST} coefficients, but has {size:,}, for {k:,} answers and {columns:,} "
-            "columns; leave out terms, or put answers together, by `coarsened` designs"
+            f"the model must have at most {MOST_COEFFICIENTS} coefficients, but has {size:,}, for {k:,} answers and "
+            f"{columns:,} columns; leave out terms, or put answers together, by `coarsened` designs"
         )

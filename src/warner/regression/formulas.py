@@ -1,10 +1,11 @@
 """Formulas such as ``answer ~ age + C(region)``: which columns they use, and the terms that they stand for.
 
-The right side is read by formulaic, which must be installed (the extra `regress`); the left side is the name of a
-column. Three traps of formulas are closed here. A level that was not there when the model was fitted is an error, and
-not the reference level. Missing values are an error: whoever gathers data leaves such rows out, and counts them. And
-what a formula says of a person must follow from that person's row: ``center(age)`` remembers the average of the people
-that the model was fitted to, ``age - age.mean()`` would be something else for new data.
+The left side is the name of a column. A right side that only adds columns is a list of these (`terms`); any other is
+read by formulaic, which must be installed (the extra `regress`). Three traps of formulas are closed here. A level that
+was not there when the model was fitted is an error, and not the reference level. Missing values are an error: whoever
+gathers data leaves such rows out, and counts them. And what a formula says of a person must follow from that person's
+row: ``center(age)`` remembers the average of the people that the model was fitted to, ``age - age.mean()`` would be
+something else for new data.
 """
 
 from __future__ import annotations
@@ -13,19 +14,24 @@ import ast
 import re
 import warnings
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from warner.regression.covariates import kind, levels_of, number_of_rows
-from warner.regression.terms import INTERCEPT, Terms, refuse_one_level
+from warner.regression.terms import INTERCEPT, Terms, added_terms, refuse_one_level
 from warner.words import counted, not_installed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from warner.arrays import Array, Integers
-    from warner.regression.covariates import Columns, Level, Values
+    from warner.regression.covariates import Columns, Level
+    from warner.regression.terms import Orders
+    from warner.reports.columns import Values
 
 ROWS_COMPARED = 1_000  # rows in which a term may be seen to depend on other rows
 QUOTED = re.compile(r"`([^`]*)`")
@@ -50,52 +56,82 @@ def sides(formula: str) -> tuple[str, str]:
     return left, right
 
 
-def variables_of(right: str, columns: Iterable[str]) -> tuple[str, ...]:
-    """Name the columns of the data that a formula uses, in the order in which they appear.
+@dataclass(frozen=True)
+class Formula:
+    """The right side of a formula, which is read once.
 
-    Whatever is neither a column nor a function that formulas know is taken for a column that is not there.
+    Without `intercept`, indicators leave the first level out all the same, and the column of ones is not there: in an
+    ordered model, cutpoints are in its place.
     """
-    factors = [factor for term in _parsed(right) for factor in term.factors]
-    from formulaic.transforms import TRANSFORMS  # it is there: the formula was read
 
-    columns = set(columns)
-    used = [name for factor in factors for name in _names(factor, TRANSFORMS)]
-    return tuple(dict.fromkeys(name for name in used if name in columns or name not in TRANSFORMS))
+    right: str
+    intercept: bool = True
+
+    @cached_property
+    def names(self) -> tuple[str, ...] | None:
+        """The columns of a formula that only adds some, as ``age + region`` or ``1``; None for any other."""
+        parts = tuple(dict.fromkeys(part.strip() for part in self.right.split("+")))
+        if parts == ("1",):
+            return ()
+        return parts if all(part.isidentifier() and not iskeyword(part) for part in parts) else None
+
+    @cached_property
+    def _tree(self) -> Any:
+        return _parsed(self.right if self.intercept else f"{self.right} + 1", self.right)
+
+    @cached_property
+    def _factors(self) -> list[Any]:
+        return [factor for term in self._tree for factor in term.factors]
+
+    def variables(self, columns: Iterable[str]) -> tuple[str, ...]:
+        """Name the columns of the data that a formula uses, in the order in which they appear.
+
+        Whatever is neither a column nor a function that formulas know is taken for a column that is not there.
+        """
+        if self.names is not None:
+            return self.names
+        factors = self._factors
+        from formulaic.transforms import TRANSFORMS  # it is there: the formula was read
+
+        columns = set(columns)
+        used = [name for factor in factors for name in _names(factor, TRANSFORMS)]
+        return tuple(dict.fromkeys(name for name in used if name in columns or name not in TRANSFORMS))
+
+    def factors(self, columns: Columns) -> tuple[str, ...]:
+        """Name the columns that enter a formula by their levels: texts, and whatever is marked by ``C(column)``."""
+        if self.names is not None:
+            return tuple(name for name in self.names if kind(columns[name]) == "text")
+        looked_up = [one.expr for one in self._factors if one.eval_method.value == "lookup"]
+        texts = [name for name in looked_up if kind(columns[name]) == "text"]
+        marked = [_marked(one.expr) for one in self._factors if one.eval_method.value == "python"]
+        return tuple(name for name in dict.fromkeys((*texts, *marked)) if name in columns)
+
+    def terms(self, columns: Columns, people: Integers | None = None, orders: Orders | None = None) -> Terms:
+        """Make the terms.
+
+        `columns` are those of the distinct rows of the people that the model is fitted to, and `people` how many each
+        one stands for (one if None): what a formula remembers of all people, such as their average in
+        ``center(age)``, is that of the people.
+        """
+        if self.names is not None:
+            factors = self.factors(columns)  # truth values enter as 0 and 1
+            return added_terms(self.names, factors, columns, orders, intercept=self.intercept, formula=self.right)
+        return _evaluated_terms(self._tree, self, columns, people, orders)
 
 
-def factors_of(right: str, columns: Columns) -> tuple[str, ...]:
-    """Name the columns that enter a formula by their levels: texts, and whatever is marked by ``C(column)``."""
-    factors = [factor for term in _parsed(right) for factor in term.factors]
-    texts = [one.expr for one in factors if one.eval_method.value == "lookup" and kind(columns[one.expr]) == "text"]
-    marked = [_marked(one.expr) for one in factors if one.eval_method.value == "python"]
-    return tuple(name for name in dict.fromkeys((*texts, *marked)) if name in columns)
-
-
-def formula_terms(
-    right: str,
-    columns: Columns,
-    *,
-    intercept: bool = True,
-    people: Integers | None = None,
-    orders: Mapping[str, tuple[str, ...] | None] | None = None,
+def _evaluated_terms(
+    tree: Any, formula: Formula, columns: Columns, people: Integers | None, orders: Orders | None
 ) -> Terms:
-    """Make the terms of the right side of a formula.
-
-    `columns` are those of the distinct rows of the people that the model is fitted to, and `people` how many each one
-    stands for (one if None): what a formula remembers of all people, such as their average in ``center(age)``, is
-    that of the people. Without `intercept`, indicators leave the first level out all the same, and the column of ones
-    is not there: in an ordered model, cutpoints are in its place.
-    """
-    variables = variables_of(right, columns)
-    formula = _parsed(right if intercept else f"{right} + 1")
+    """Make the terms of a formula that formulaic evaluates."""
+    variables, right, intercept = formula.variables(columns), formula.right, formula.intercept
     used = {name: columns[name] for name in variables}
     texts = {name: values for name, values in used.items() if kind(values) == "text"}
     categories = {name: levels_of(values, (orders or {}).get(name)) for name, values in texts.items()}
     size = number_of_rows(columns)
-    spec = _model_spec(formula, used, categories, right)
+    spec = _model_spec(tree, used, categories, right)
     if people is not None and any(spec.transform_state.values()):
         everybody = np.repeat(np.arange(size), people)
-        spec = _model_spec(formula, {name: values[everybody] for name, values in used.items()}, categories, right)
+        spec = _model_spec(tree, {name: values[everybody] for name, values in used.items()}, categories, right)
     ones = spec.column_names.index(INTERCEPT) if INTERCEPT in spec.column_names else None
     kept = [place for place in range(len(spec.column_names)) if intercept or place != ones]
     number = {place: rank for rank, place in enumerate(kept)}
@@ -129,10 +165,10 @@ def _formulaic() -> Any:
     return formulaic
 
 
-def _parsed(right: str) -> Any:
+def _parsed(text: str, right: str) -> Any:
     formulaic = _formulaic()
     try:
-        formula = formulaic.Formula(right)
+        formula = formulaic.Formula(text)
     except formulaic.errors.FormulaicError as error:
         reason = str(error).splitlines()[0].rstrip(".")
         if "`.` operator" in reason:

@@ -16,26 +16,29 @@ from warner.designs.labels import MISSING, OUTSIDE, first_and_last
 from warner.reports.counts import refuse_uninformative
 from warner.reports.invalid_values import refuse_unknown, unknown_values
 from warner.reports.queries import INSIDE
+from warner.reports.versions import as_label
 from warner.words import counted, enumerated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from warner.arrays import Array, Counts, Integers, Mask
-    from warner.regression.collapsing import Amounts
-    from warner.regression.covariates import Column
+    from warner.arrays import Array, Counts, Integers
+    from warner.reports.columns import Column
+    from warner.reports.loading import Loaded
 
 NAMED = 5  # names in an error
 
 
-class Readings(NamedTuple):
-    """Reports of some rows, with their likelihood.
+class ReportLikelihoods(NamedTuple):
+    """What the reports of some rows say of each answer.
 
-    `design` is the number of each row's design and `report` that of its report among the rows of that design's
-    `likelihoods`, of shape (reports, k); `status` is 0 for a report, or `MISSING`, or `OUTSIDE`. `tables` are those of
-    the designs that have one: then reports are numbered by its columns.
+    `designs` have these `labels`. `design` is the number of each row's design and `report` that of its report among
+    the rows of that design's `likelihoods`, of shape (reports, k); `status` is 0 for a report, or `MISSING`, or
+    `OUTSIDE`. `tables` are those of the designs that have one: then reports are numbered by its columns.
     """
 
+    designs: tuple[Design, ...]
+    labels: tuple[str, ...]
     design: Integers
     report: Integers
     status: Integers
@@ -51,24 +54,10 @@ class Readings(NamedTuple):
             rows[mine] = likelihoods[report[mine]]
         return rows
 
-
-class People(NamedTuple):
-    """Rows that need not be distinct: what was reported, what is known, and how many people that are.
-
-    `others` are the clusters and strata, by these words.
-    """
-
-    readings: Readings
-    covariates: dict[str, Column]
-    others: dict[str, Column]
-    amounts: Amounts
-
-    def complete(self) -> Mask:
-        """Tell in which rows nothing is missing, and somebody is."""
-        complete: Mask = (self.readings.status == INSIDE) & (self.amounts.people > 0)
-        for values in (*self.covariates.values(), *self.others.values()):
-            complete &= ~values.missing
-        return complete
+    def columns(self, some: Any) -> Integers:
+        """Give the columns of the reports of some rows in the tables of their designs; -1 where there is none."""
+        tabled = np.array([table is not None for table in self.tables])
+        return np.where(tabled[self.design[some]], self.report[some], -1)
 
 
 class Numbered(NamedTuple):
@@ -106,21 +95,24 @@ def numbered_columns(design: Design, columns: Integers) -> Numbered:
     return Numbered(columns, table.T, table)
 
 
-def readings(
-    values: Any,
-    designs: Sequence[Design],
-    labels: Sequence[str],
-    which: Column | None,
+def report_likelihoods(
+    loaded: Loaded,
+    name: str,
+    designs: tuple[Design, ...],
+    labels: tuple[str, ...],
+    by: str | None = None,
     *,
-    text: bool,
-    people: Integers,
+    people: Integers | None = None,
     drop: bool,
-) -> Readings:
-    """Read a column of reports, each under the design that `which` names; `labels` are the names of the designs.
+) -> ReportLikelihoods:
+    """Read a column of reports, each under the design that the column `by` names; `labels` are those of the designs.
 
-    `people` is how many each row stands for. Unless `drop`, values that no report can have are an error.
+    Unless `drop`, values that no report can have are an error, which tells how many `people` have one; a row stands for
+    the people who were loaded, if they are not given.
     """
+    values, people = loaded.reports(name), loaded.numbers if people is None else people
     size = len(people)
+    which = None if by is None else loaded.column(by, as_written=True)
     place, named = _design_of_each(which, labels, people)
     report = np.zeros(size, dtype=np.int64)
     status = np.where(named, np.int64(INSIDE), np.int64(MISSING))
@@ -128,7 +120,7 @@ def readings(
     for number, design in enumerate(designs):
         mine = np.flatnonzero(named & (place == number))
         part = values if mine.size == size else _taken(values, mine)
-        codes, state = design.report_form.read(part, text=text)
+        codes, state = design.report_form.read(part, text=loaded.text)
         state = np.broadcast_to(state, mine.shape)
         status[mine] = state
         if not drop:
@@ -137,7 +129,8 @@ def readings(
         inside = state == INSIDE
         parts.append(numbered_reports(design, codes[inside]))
         report[mine[inside]] = parts[-1].report
-    found = Readings(place, report, status, tuple(p.likelihood for p in parts), tuple(p.table for p in parts))
+    likelihoods, tables = tuple(part.likelihood for part in parts), tuple(part.table for part in parts)
+    found = ReportLikelihoods(designs, labels, place, report, status, likelihoods, tables)
     refuse_impossible(found, people)
     return found
 
@@ -153,7 +146,7 @@ def _design_of_each(which: Column | None, labels: Sequence[str], people: Integer
     if which is None:
         return np.zeros(len(people), dtype=np.int64), np.ones(len(people), dtype=bool)
     numbers = {label: number for number, label in enumerate(labels)}
-    written = [_as_label(value) for value in which.values.tolist()]
+    written = [as_label(value) for value in which.values.tolist()]
     place = np.array([numbers.get(label, -1) for label in written], dtype=np.int64)
     strange = (place < 0) & ~which.missing
     if strange.any():
@@ -164,10 +157,6 @@ def _design_of_each(which: Column | None, labels: Sequence[str], people: Integer
             f"but {rows} {enumerated(found, NAMED)}"
         )
     return np.where(place < 0, 0, place), ~which.missing
-
-
-def _as_label(value: Any) -> str:
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def named_designs(design: Any, by: str | None) -> tuple[tuple[Design, ...], tuple[str, ...]]:
@@ -205,7 +194,7 @@ def refuse_different_answers(designs: Sequence[Design], labels: Sequence[str]) -
             )
 
 
-def refuse_impossible(found: Readings, people: Integers) -> None:
+def refuse_impossible(found: ReportLikelihoods, people: Integers) -> None:
     """Refuse reports that no answer leads to."""
     for number, likelihood in enumerate(found.likelihoods):
         impossible = (likelihood == 0).all(axis=1)

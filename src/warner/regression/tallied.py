@@ -1,4 +1,7 @@
-"""Reports that were counted by what is known of people: a grouped tally, or a pool of several, as rows."""
+"""Tallies as data of a model: reports that were counted by what is known of people, as rows.
+
+A row is a group and a report of which there are any, of a grouped tally or of the tallies of a pool.
+"""
 
 from __future__ import annotations
 
@@ -6,39 +9,41 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from warner.regression.collapsing import Amounts
-from warner.regression.covariates import Column, column
-from warner.regression.reports import People, Readings, numbered_columns, numbered_reports
+from warner.regression.reports import (
+    ReportLikelihoods,
+    numbered_columns,
+    numbered_reports,
+    refuse_different_answers,
+)
+from warner.reports.columns import Column, column
+from warner.reports.loading import Loaded
 from warner.words import enumerated
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from warner.arrays import Counts, Integers
     from warner.regression.reports import Numbered
     from warner.reports.pools import Pool
     from warner.reports.tallies import Tally
 
-NAMED = 5  # names in an error
 
-
-def people_of_tally(tally: Tally | Pool, variables: Sequence[str], within: Mapping[str, str]) -> People:
-    """Give a row for each group and report of which there are any."""
-    for name in (*variables, *within.values()):
+def rows_of_tally(tally: Tally | Pool, names: Sequence[str]) -> tuple[Loaded, ReportLikelihoods]:
+    """Give these columns of a tally and how many people each row stands for, and what their reports say."""
+    for name in names:
         if name not in tally.by:
-            grouped_by = enumerated([repr(one) for one in tally.by], NAMED) or "nothing"
+            grouped_by = enumerated([repr(one) for one in tally.by]) or "nothing"
             raise ValueError(
                 f"the tally must be grouped by {name!r}, which the model uses, but is grouped by {grouped_by}: "
                 f"tally(..., by=[{name!r}, ...])"
             )
+    if tally.weighted:
+        raise TypeError(
+            "data must not be a tally of weights: it keeps the sum of their squares for each group, but not for each "
+            "report; give the data themselves, with weights="
+        )
     cells = [_cells(part) for part in tally.parts]
-    parts = [cell.reports for cell in cells]
-    design = np.repeat(np.arange(len(cells)), [len(cell.group) for cell in cells])
     group = np.concatenate([cell.group for cell in cells])
-    people = np.concatenate([cell.people for cell in cells]).astype(np.int64)
-    report = np.concatenate([part.report for part in parts])
-    tables = tuple(part.table for part in parts)
-    read = Readings(design, report, np.zeros_like(design), tuple(part.likelihood for part in parts), tables)
 
     def known(name: str) -> Column:
         values = [values[tally.by.index(name)] for values in tally.groups]
@@ -47,9 +52,21 @@ def people_of_tally(tally: Tally | Pool, variables: Sequence[str], within: Mappi
         read = column(name, values, text=written)
         return Column(read.values[group], read.missing[group])
 
-    amounts = Amounts(people, people.astype(np.float64), people.astype(np.float64))
-    covariates = {name: known(name) for name in variables}
-    return People(read, covariates, {role: known(name) for role, name in within.items()}, amounts)
+    people = np.concatenate([cell.people for cell in cells]).astype(np.int64)
+    left_out = int(np.sum(tally.missing)), int(np.sum(tally.unknown))
+    loaded = Loaded({name: known(name) for name in names}, people, library=tally.backend, left_out=left_out)
+    return loaded, _likelihoods(tally, cells)
+
+
+def _likelihoods(tally: Tally | Pool, cells: Sequence[Cells]) -> ReportLikelihoods:
+    designs = tuple(part.design for part in tally.parts)
+    labels = ("",) if len(designs) == 1 else tuple(str(place + 1) for place in range(len(designs)))
+    refuse_different_answers(designs, labels)
+    design = np.repeat(np.arange(len(cells)), [len(cell.group) for cell in cells])
+    parts = [cell.reports for cell in cells]
+    report = np.concatenate([part.report for part in parts])
+    likelihoods, tables = tuple(part.likelihood for part in parts), tuple(part.table for part in parts)
+    return ReportLikelihoods(designs, labels, design, report, np.zeros_like(design), likelihoods, tables)
 
 
 class Cells(NamedTuple):

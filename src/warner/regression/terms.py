@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -19,8 +19,10 @@ from warner.words import enumerated
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from warner.arrays import Array
+    from warner.arrays import Array, Integers
     from warner.regression.covariates import Columns, Level
+
+Orders: TypeAlias = Mapping[str, tuple[str, ...] | None]  # of the levels that columns declare
 
 INTERCEPT = "Intercept"
 LEVELS_LISTED = 8  # levels in an error
@@ -65,7 +67,7 @@ class Terms:
         An array has a column for each variable, in their order. Values must be of the kind that they were, with no
         level that was not there, and none may be missing.
 
-        >>> terms = listed_terms(["age"], {"age": np.array([20, 40])})
+        >>> terms = TermList(("age",)).terms({"age": np.array([20, 40])})
         >>> terms.matrix({"age": [30.0]})
         array([[ 1., 30.]])
         """
@@ -124,26 +126,52 @@ def by_name(matrix: Any, names: Sequence[str]) -> Columns:
 # A list of columns
 
 
-def listed_terms(
-    on: Iterable[str],
-    columns: Columns,
-    *,
-    intercept: bool = True,
-    orders: Mapping[str, tuple[str, ...] | None] | None = None,
-) -> Terms:
-    """Make the terms of a list of columns: numbers as they are, an indicator for each further level of all others.
+class TermList(NamedTuple):
+    """Terms that are a list of columns: numbers as they are, an indicator for each further level of all others.
 
-    `columns` are those of the people that the model is fitted to, or of the distinct ones among them; `orders` are the
-    orders of levels that columns declare. Without an intercept the first level is left out all the same: something
-    else is in its place.
-
-    >>> terms = listed_terms(["age", "region"], {"age": np.array([20, 40]), "region": np.array(["n", "s"], object)})
-    >>> terms.names
-    ('Intercept', 'age', 'region[T.s]')
+    Without `intercept` the first level is left out all the same: something else is in its place.
     """
+
+    names: tuple[str, ...]
+    intercept: bool = True
+
+    def variables(self, columns: Iterable[str]) -> tuple[str, ...]:
+        """Name the columns of the data that are used."""
+        del columns
+        return self.names
+
+    def factors(self, columns: Columns) -> tuple[str, ...]:
+        """Name the columns that enter by their levels, of which there may be many: texts."""
+        return tuple(name for name in self.names if kind(columns[name]) == "text")
+
+    def terms(self, columns: Columns, people: Integers | None = None, orders: Orders | None = None) -> Terms:
+        """Make the terms.
+
+        `columns` are those of the people that the model is fitted to, or of the distinct ones among them; how many
+        `people` each one stands for makes no difference. `orders` are the orders of levels that columns declare.
+
+        >>> people = {"age": np.array([20, 40]), "region": np.array(["n", "s"], object)}
+        >>> TermList(("age", "region")).terms(people).names
+        ('Intercept', 'age', 'region[T.s]')
+        """
+        del people
+        factors = [name for name in self.names if kind(columns[name]) != "number"]
+        formula = " + ".join(map(_written, dict.fromkeys(self.names))) or "1"
+        return added_terms(self.names, factors, columns, orders, intercept=self.intercept, formula=formula)
+
+
+def added_terms(
+    on: Sequence[str],
+    factors: Iterable[str],
+    columns: Columns,
+    orders: Orders | None = None,
+    *,
+    intercept: bool,
+    formula: str,
+) -> Terms:
+    """Make the terms of a sum of columns: an indicator for each further level of the `factors`, all others as is."""
     on = tuple(dict.fromkeys(on))
-    kinds = {name: kind(columns[name]) for name in on}
-    levels = {name: levels_of(columns[name], (orders or {}).get(name)) for name in on if kinds[name] != "number"}
+    levels = {name: levels_of(columns[name], (orders or {}).get(name)) for name in dict.fromkeys(factors)}
     refuse_one_level(levels)
     names = [INTERCEPT] if intercept else []
     groups: dict[str, tuple[int, ...]] = {INTERCEPT: (0,)} if intercept else {}
@@ -154,16 +182,21 @@ def listed_terms(
 
     def evaluate(columns: Columns) -> Array:
         size = number_of_rows(columns)
-        parts = [np.ones(size)] if intercept else []
+        matrix = np.empty((size, len(names)), order="F")
+        if intercept:
+            matrix[:, 0] = 1
         for name in on:
-            values = columns[name]
-            parts += [values == level for level in levels[name][1:]] if name in levels else [values]
-        matrix = np.empty((size, len(parts)), order="F")
-        for place, part in enumerate(parts):
-            matrix[:, place] = part
+            if name not in levels:
+                matrix[:, groups[name][0]] = columns[name]
+                continue
+            first, *others = (columns[name] == level for level in levels[name])
+            for place, indicator in zip(groups[name], others, strict=True):
+                matrix[:, place] = indicator
+            if first.sum() + matrix[:, list(groups[name])].sum() != size:  # or it would count as the first level
+                raise ValueError(f"{name!r} has levels that were not there when the model was fitted")
         return matrix
 
-    formula = " + ".join(map(_written, on)) or "1"
+    kinds = {name: kind(columns[name]) for name in on}
     return Terms(tuple(names), groups, on, formula, kinds, levels, evaluate)
 
 

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
-
 from warner.arrays import LARGEST_TOTAL
+from warner.lazy import on_first_use
 from warner.reports.counts import refuse_amounts
 
 if TYPE_CHECKING:
+    import narwhals as nw
+
     from warner.reports.queries import Columns, Frame, Table
+else:
+    nw = on_first_use("narwhals")
 
 SHOWN = 3  # bad values in an error
 SPELLED = r"^[0-9]*\.?[0-9]*([eE][+]?[0-9]+)?$"  # a number without a sign, underscores or spaces
@@ -64,7 +67,7 @@ def refuse_bad_amounts(source: Table, columns: Columns, bad: float) -> None:
     """Refuse a column of counts or weights of which some are `bad`, and show the first of these."""
     if not bad or columns.amounts is None:
         return
-    flag = amounts(columns, source.frame.collect_schema()[columns.amounts])["bad"]
+    flag = amounts(columns, source.schema[columns.amounts])["bad"]
     rows = source.frame.select(shown=nw.col(columns.amounts), bad=flag).filter(nw.col("bad") > 0).head(SHOWN)
     rows = rows.collect() if isinstance(rows, nw.LazyFrame) else rows
     shown = dict.fromkeys("a missing value" if value is None else str(value) for value in rows["shown"].to_list())

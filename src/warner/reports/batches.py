@@ -16,11 +16,11 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-import narwhals as nw
 import numpy as np
 
+from warner.lazy import on_first_use
 from warner.reports.files import engine_errors, open_files
-from warner.reports.formats import kind_of
+from warner.reports.formats import format_by_name
 from warner.reports.invalid_values import unknown_values
 from warner.reports.paths import partition, shown
 from warner.reports.queries import select_columns
@@ -29,12 +29,16 @@ from warner.reports.subtotals import NOTHING, Rows, added, grouped, subtotal
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    import narwhals as nw
+
     from warner.designs import Design
     from warner.designs.forms import Form
     from warner.reports.queries import Columns, Frame, Table
     from warner.reports.stored import ReportBlock
     from warner.reports.subtotals import Column, Subtotal
     from warner.reports.tallies import Group
+else:
+    nw = on_first_use("narwhals")
 
 Stamp: TypeAlias = tuple[str, int, int]  # name, size and time of a file
 
@@ -63,8 +67,8 @@ def batches(source: Table, columns: Columns, form: Form) -> Iterator[Frame]:
 
 
 def _frames(source: Table, columns: Columns, form: Form) -> Iterator[Frame]:
-    schema, rows = source.frame.collect_schema(), rows_at_a_time(form)
-    if source.files and kind_of(source.files[0]) == "parquet":
+    schema, rows = source.schema, rows_at_a_time(form)
+    if source.files and format_by_name(source.files[0]).kind == "parquet":
         yield from (select_columns(batch, schema, columns) for batch in _parquet(source, columns.names, rows))
         return
     frame = select_columns(source.frame, schema, columns)
@@ -107,7 +111,7 @@ def _parquet(source: Table, names: list[str], rows: int) -> Iterator[Frame]:
     """Read Parquet files by Arrow, which is ten times as fast here as a database."""
     import pyarrow.parquet as pq
 
-    schema = source.frame.collect_schema()
+    schema = source.schema
     inside = [name for name in names if name not in source.partitions]
     for name in source.files:
         folders = {key: value for key, value in partition(name).items() if key in source.partitions and key in names}
@@ -188,7 +192,7 @@ def _is_dask(frame: Frame) -> bool:
 
 def counted_on_cluster(source: Table, columns: Columns, design: Design) -> Subtotal:
     """Count every partition where it is: only one subtotal comes back."""
-    frame = select_columns(source.frame, source.frame.collect_schema(), columns)
+    frame = select_columns(source.frame, source.schema, columns)
     return (_counted_by_dask if _is_dask(frame) else _counted_by_spark)(frame.to_native(), columns, design)
 
 

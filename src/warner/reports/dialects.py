@@ -1,36 +1,31 @@
 """Files as other programs write them: another encoding, decimal commas, and codes such as -99 that stand for missing.
 
-A file in another encoding is read through a copy in UTF-8, which is gone afterwards; everything else is a query on the
-columns, so that it holds for files, data frames and tables alike.
+A file in another encoding is read through a copy in UTF-8 (`files.in_utf8`); everything else is a query on the columns,
+so that it holds for files, data frames and tables alike.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
-import shutil
-import tempfile
-from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import narwhals as nw
 import numpy as np
 
-from warner.documents import named_as_given
-from warner.reports.files import open_files, open_text
-from warner.reports.formats import DELIMITED, LABELLED, kind_of
-from warner.reports.paths import files_of, places_of
+from warner.lazy import on_first_use
 from warner.reports.queries import INSIDE, Table, is_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
+
+    import narwhals as nw
 
     from warner.arrays import Dtype
     from warner.designs.forms import Form
-    from warner.reports.paths import Place
     from warner.reports.queries import Frame
+else:
+    nw = on_first_use("narwhals")
 
 WHOLE = re.compile("0|-?[1-9][0-9]*")  # in digits
 WITH_COMMA = r"^[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?$"
@@ -52,44 +47,13 @@ class Dialect(NamedTuple):
     @property
     def plain(self) -> bool:
         """Whether there is nothing to be done."""
-        return self == Dialect()
-
-    @contextmanager
-    def opened(self, given: Place | Sequence[Place], numbers: Iterable[str] | None = None) -> Iterator[Table]:
-        """Open files; decimal commas are read in these columns of `numbers`, or in all columns."""
-        if self.encoding == "utf-8":
-            yield self.applied(open_files(given, sheet=self.sheet), numbers)
-            return
-        if kind_of(files_of(places_of(given))[0]) in LABELLED:
-            yield self.applied(open_files(given, encoding=self.encoding), numbers)
-            return
-        with tempfile.TemporaryDirectory() as folder:
-            files = files_of(places_of(given))
-            copies = [self._copied(file, Path(folder) / str(number)) for number, file in enumerate(files)]
-            with named_as_given({str(copy): file for copy, file in zip(copies, files, strict=True)}):
-                yield self.applied(open_files(copies), numbers)
-
-    def _copied(self, name: str, folder: Path) -> Path:
-        """Copy a text file into a folder, in UTF-8, and into folders that stand for the same columns."""
-        folder = folder.joinpath(*(part for part in Path(name).parent.parts if "=" in part))
-        folder.mkdir(parents=True)
-        if kind_of(name) not in {*DELIMITED, "json"}:
-            raise ValueError(
-                f"encoding must be left out for {name}, which is not a text file, but got {self.encoding!r}"
-            )
-        path = folder / Path(name).name.lower().removesuffix(".gz")
-        try:
-            with open_text(name, self.encoding) as file, path.open("w", encoding="utf-8", newline="") as copy:
-                shutil.copyfileobj(file, copy)
-        except UnicodeError as error:
-            raise ValueError(f"{name} cannot be read in the encoding {self.encoding}: {error}") from None
-        return path
+        return self == PLAIN
 
     def applied(self, source: Table, numbers: Iterable[str] | None = None) -> Table:
         """Give a source as if it had been written with decimal points, and with nothing where a code stands."""
         if self == self._replace(decimal=".", missing=()):
             return replace(source, files=())
-        schema = dict(source.frame.collect_schema())
+        schema = source.schema
         if self.decimal == "," and not source.text:
             raise ValueError('decimal="," is for text files; numbers of other files and of data frames are numbers')
         points = set() if self.decimal == "." else set(schema) if numbers is None else set(numbers) & set(schema)
@@ -138,6 +102,9 @@ class Dialect(NamedTuple):
             raise ValueError(
                 f"missing must name values that are not reports, but {taken[0]!r} is one under this design"
             )
+
+
+PLAIN = Dialect()  # as warner itself writes
 
 
 def dialect(encoding: str | None = None, decimal: str = ".", missing: Any = (), sheet: str | None = None) -> Dialect:

@@ -26,12 +26,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from xml.parsers import expat
 
-from warner.reports.files import refuse_duplicates
+from warner.reports.files import Reader, refuse_duplicates
 from warner.reports.paths import partition
 from warner.words import enumerated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from warner.reports.dialects import Dialect
+    from warner.reports.files import Head
 
 PIECE_BYTES = 2**16  # of XML that are read at a time
 BATCH_CELLS = 2**18  # that are handed on at a time
@@ -443,30 +446,31 @@ def _refuse_merged(file: str, span: str, table: HeaderRow, places: Sequence[int]
 # To DuckDB
 
 
-def relation(
-    database: Any, files: Sequence[str], partitioned: bool = False, *, sheet: str | None = None, secret: bool = False
-) -> Any:
-    """Open a sheet of files that are alike in DuckDB, all columns as texts, with those that their folders stand for."""
+def read_excel(_: Sequence[Head], database: Any, wrote: Dialect, *, secret: bool) -> Reader:
+    """Read a sheet of files that are alike, all columns as texts, with those that their folders stand for."""
     import pyarrow as pa
 
     from warner.reports.labelled import scanned
 
-    with Workbook(files[0]) as book:
-        names = book.table(book.chosen(sheet)).names
-    refuse_duplicates(names, secret=secret)
-    folders = {file: partition(file) if partitioned else {} for file in files}
-    schema = pa.schema([(name, pa.string()) for name in (*names, *folders[files[0]])])
+    def relation(files: Sequence[str], partitioned: bool) -> Any:
+        with Workbook(files[0]) as book:
+            names = book.table(book.chosen(wrote.sheet)).names
+        refuse_duplicates(names, secret=secret)
+        folders = {file: partition(file) if partitioned else {} for file in files}
+        schema = pa.schema([(name, pa.string()) for name in (*names, *folders[files[0]])])
 
-    def batches(wanted: Sequence[str]) -> Iterator[Any]:
-        for file in files:
-            constant = folders[file]
-            inside = [name for name in wanted if name not in constant]
-            for rows in _pieces(file, sheet, inside):
-                read = dict(zip(inside, zip(*rows, strict=True), strict=True))
-                columns = [read[name] if name in read else [constant[name]] * len(rows) for name in wanted]
-                yield pa.record_batch([pa.array(column, pa.string()) for column in columns], names=list(wanted))
+        def batches(wanted: Sequence[str]) -> Iterator[Any]:
+            for file in files:
+                constant = folders[file]
+                inside = [name for name in wanted if name not in constant]
+                for rows in _pieces(file, wrote.sheet, inside):
+                    read = dict(zip(inside, zip(*rows, strict=True), strict=True))
+                    columns = [read[name] if name in read else [constant[name]] * len(rows) for name in wanted]
+                    yield pa.record_batch([pa.array(column, pa.string()) for column in columns], names=list(wanted))
 
-    return scanned(database, schema, batches)
+        return scanned(database, schema, batches)
+
+    return Reader(relation)
 
 
 def _pieces(file: str, sheet: str | None, wanted: Sequence[str]) -> Iterator[list[list[str | None]]]:

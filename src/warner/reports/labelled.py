@@ -11,53 +11,63 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
-
 from warner.arrays import LARGEST_TOTAL
-from warner.reports.files import refuse_duplicates
+from warner.lazy import on_first_use
+from warner.reports import readstat
+from warner.reports.dialects import PLAIN
+from warner.reports.files import Reader, refuse_duplicates
 from warner.reports.paths import partition
-from warner.reports.readstat import pieces, schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    import narwhals as nw
+
     from warner.designs.forms import Form
     from warner.documents import Document
+    from warner.reports.dialects import Dialect
+    from warner.reports.files import Head
     from warner.reports.queries import Frame, Table
-    from warner.reports.readstat import Description, Labels
+    from warner.reports.readstat import Labels
+else:
+    nw = on_first_use("narwhals")
 
-CELLS = 2**20  # values that are read at a time
+BATCH_CELLS = 2**20  # values that are read at a time
 
 
-def relation(
-    database: Any,
-    kind: str,
-    described: Mapping[str, Description],
-    files: Sequence[str],
-    partitioned: bool = False,
-    *,
-    encoding: str | None = None,
-    secret: bool = False,
-) -> Any:
-    """Open files that are alike in DuckDB, as a data set of Arrow, with the columns that their folders stand for."""
+def read_labelled(heads: Sequence[Head], database: Any, wrote: Dialect, *, secret: bool) -> Reader:
+    """Read SPSS, Stata or SAS files that are alike, as a data set of Arrow, with the columns of their folders."""
     import pyarrow as pa
 
-    types, labels = described[files[0]]
-    refuse_duplicates(list(types), secret=secret)
-    for file in files[1:]:
-        if described[file].labels != labels:
-            raise ValueError(f"{file} must have the same value labels as {files[0]}; read them one at a time")
-    folders = {file: partition(file) if partitioned else {} for file in files}
-    schema = schema_of(types | dict.fromkeys(folders[files[0]], "text"))
+    kind, encoding = heads[0].kind, None if wrote.encoding == PLAIN.encoding else wrote.encoding
+    described = readstat.described(kind, [head.file for head in heads], encoding, cells=BATCH_CELLS)
 
-    def batches(names: Sequence[str]) -> Iterator[Any]:
-        inside = {name: types[name] for name in names if name in types} or dict([*types.items()][:1])
-        for file, piece in pieces(kind, files, inside, CELLS, encoding):
-            constant = {name: pa.array([text] * len(piece), pa.string()) for name, text in folders[file].items()}
-            arrays = [piece[name] if name in types else constant[name] for name in names]
-            yield pa.record_batch(arrays, names=list(names))
+    def relation(files: Sequence[str], partitioned: bool) -> Any:
+        types, labels, _ = described[files[0]]
+        refuse_duplicates(list(types), secret=secret)
+        for file in files[1:]:
+            if described[file].labels != labels:
+                raise ValueError(f"{file} must have the same value labels as {files[0]}; read them one at a time")
+        folders = {file: partition(file) if partitioned else {} for file in files}
+        schema = readstat.schema_of(types | dict.fromkeys(folders[files[0]], "text"))
 
-    return scanned(database, schema, batches)
+        def batches(names: Sequence[str]) -> Iterator[Any]:
+            for file, piece in _pieces(names):
+                constant = {name: pa.array([text] * len(piece), pa.string()) for name, text in folders[file].items()}
+                arrays = [piece[name] if name in types else constant[name] for name in names]
+                yield pa.record_batch(arrays, names=list(names))
+
+        def _pieces(names: Sequence[str]) -> Iterator[tuple[str, Any]]:
+            """Give the rows of small files, which are here already, and read those of the others."""
+            small = {file: described[file].rows for file in files}
+            yield from ((file, piece) for file, rows in small.items() for piece in rows or ())
+            inside = {name: types[name] for name in names if name in types} or dict([*types.items()][:1])
+            if large := [file for file, rows in small.items() if rows is None]:
+                yield from readstat.pieces(kind, large, inside, BATCH_CELLS, encoding)
+
+        return scanned(database, schema, batches)
+
+    return Reader(relation, described[heads[0].file].labels)
 
 
 def scanned(database: Any, schema: Any, batches: Callable[[Sequence[str]], Iterator[Any]]) -> Any:
@@ -97,7 +107,7 @@ def with_value_labels(source: Table, reports: Mapping[str, Sequence[Form]], othe
     """
     if source.labels is None:
         return source
-    schema = source.frame.collect_schema()
+    schema = source.schema
     asked = {name: _reported(name, schema[name], source.labels.get(name, {}), forms) for name, forms in reports.items()}
     rest = [name for name in dict.fromkeys(others) if name not in reports]
     complete, whole = _columns_fully_labelled(source, schema, rest)

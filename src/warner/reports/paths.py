@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 from urllib.parse import unquote
 
 from warner.documents import resolved
-from warner.reports.formats import KINDS
+from warner.reports.formats import ENDINGS
 from warner.words import enumerated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-ENDINGS = tuple(KINDS)  # of the files in a folder that are read
 NULL = "__HIVE_DEFAULT_PARTITION__"  # how a missing value is written
 WHOLE = re.compile("0|-?[1-9][0-9]{0,17}")  # in digits, as it would be written again
 REMOTE = re.compile(r"(?:s3|s3a|gs|gcs|https?|ftp|hdfs|az|abfss?|hf)://", re.IGNORECASE)
@@ -81,7 +80,7 @@ def _files(place: str) -> list[str]:
         files = sorted(_below(place))
         if not files:
             raise FileNotFoundError(
-                f"the folder {place} holds no file that ends in {enumerated(ENDINGS, len(ENDINGS))}"
+                f"the folder {place} holds no file that ends in {enumerated(list(ENDINGS), len(ENDINGS))}"
             )
     else:
         files = [place] if Path(place).exists() else []
@@ -93,7 +92,7 @@ def _files(place: str) -> list[str]:
 def _below(place: str) -> Iterator[str]:
     """Give the files in a folder, and in all folders below it, that have the ending of a known format."""
     for entry in _Search(place).below(place, hidden=(".", "_")):
-        if entry.name.lower().removesuffix(".gz").endswith(ENDINGS) and not entry.is_dir():
+        if entry.name.lower().removesuffix(".gz").endswith(tuple(ENDINGS)) and not entry.is_dir():
             yield str(Path(entry.path))
 
 

@@ -12,18 +12,22 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-import narwhals as nw
 import numpy as np
 
 from warner.designs.labels import MISSING, OUTSIDE
+from warner.lazy import on_first_use
 from warner.reports.amounts import amounts, is_wide, summable_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+    import narwhals as nw
 
     from warner.designs.forms import Form
     from warner.documents import Document
     from warner.reports.readstat import Labels
+else:
+    nw = on_first_use("narwhals")
 
 Frame: TypeAlias = Any  # what Narwhals wraps, or an expression of it
 CountedRows: TypeAlias = dict[str, Any]  # by column, a list or an array: value, number, by0, ..., weight, square, bad
@@ -75,10 +79,33 @@ class Table:
         """The table as Narwhals queries it."""
         return nw.from_native(self.native)
 
+    @cached_property
+    def schema(self) -> Document:
+        """The types of the columns, as Narwhals tells them."""
+        return dict(self.frame.collect_schema())
+
     @property
     def names(self) -> list[str]:
         """The columns."""
-        return list(self.frame.collect_schema())
+        return list(self.native.columns) if self.text else list(self.schema)
+
+    @property
+    def library(self) -> str | None:
+        """The data-frame library of a table in memory, where results can go back to it."""
+        if self.path:
+            return None
+        name = {"dask": "pandas"}.get(str(self.frame.implementation), str(self.frame.implementation))
+        return name if name in {"pandas", "polars", "pyarrow"} else None
+
+    def in_memory(self) -> dict[str, Any] | None:
+        """Give the columns of a table in memory, whose rows have an order; None for any other."""
+        if self.path or not isinstance(self.frame, nw.DataFrame):
+            return None
+        return {name: self.frame[name] for name in self.frame.columns}
+
+    def with_whole_numbers(self, names: Sequence[str]) -> Table:
+        """Give the table with some columns of digits as whole numbers."""
+        return self.with_frame(self.frame.with_columns(nw.col(*names).cast(nw.Int64)))
 
     def with_frame(self, frame: Frame, **changes: Any) -> Table:
         """Give the table with its rows or columns changed."""
@@ -90,7 +117,7 @@ def count_rows(source: Table, columns: Columns, form: Form, *, codes: bool, drop
 
     With `drop`, too many different values are not an error: those that no report can be are lumped together.
     """
-    schema = dict(source.frame.collect_schema())
+    schema = source.schema
     # One row more than can be right tells that there are too many, without fetching them all.
     assert form.kinds is not None
     most = form.kinds + FOREIGN_LIMIT + 1
@@ -154,13 +181,24 @@ def _in_range(value: Frame, numbers: range, *, text: bool) -> Frame:
     return written & number.is_between(numbers[0], numbers[-1])
 
 
-def _query(frame: Frame, schema: Document, columns: Columns, only: Frame = None, *, whole: bool = False) -> Frame:
+def _query(
+    frame: Frame,
+    schema: Document,
+    columns: Columns,
+    only: Frame = None,
+    *,
+    whole: bool = False,
+    positive: bool = False,
+) -> Frame:
     """Count the distinct rows of what is selected."""
     rows = select_columns(frame, schema, columns, only, whole=whole)
     sums = [nw.len().alias("number")]
     if columns.weights is not None:
-        rows = rows.with_columns(square=nw.col("weight") * nw.col("weight"))
-        sums += [nw.col("weight").sum(), nw.col("square").sum(), nw.col("bad").sum()]
+        added = {"square": nw.col("weight") * nw.col("weight")}
+        if positive:
+            added["positive"] = nw.when(nw.col("weight") > 0).then(nw.lit(1)).otherwise(nw.lit(0))
+        rows = rows.with_columns(**added)
+        sums += [nw.col(name).sum() for name in ("weight", "bad", *added)]
     if columns.counts is not None:
         rows = rows.with_columns(summable_counts())
         sums = [nw.col("number").sum(), nw.col("bad").sum()]
@@ -168,9 +206,24 @@ def _query(frame: Frame, schema: Document, columns: Columns, only: Frame = None,
     return rows.group_by(*names).agg(*sums)
 
 
+def count_distinct_rows(source: Table, columns: Columns, *, positive: bool) -> CountedRows:
+    """Count the rows that are alike; `positive`, with weights, how many of them weigh anything."""
+    rows = _fetched(_query(source.frame, source.schema, columns, positive=positive).head(ROWS_LIMIT + 1))
+    if len(rows["value"]) > ROWS_LIMIT:
+        raise ValueError(f"the data must have at most {ROWS_LIMIT:,} distinct rows in the columns that are used")
+    return rows
+
+
+def fetch_rows(source: Table, names: Sequence[str]) -> dict[str, Any]:
+    """Give all rows of some columns."""
+    frame = source.frame.select(*names)
+    whole = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    return {name: whole[name] for name in names}
+
+
 def _fetched(query: Frame) -> CountedRows:
     rows = query.collect() if isinstance(query, nw.LazyFrame) else query
-    return {name: rows[name].to_list() if name.startswith("by") else _values(rows[name]) for name in rows.columns}
+    return {name: _fetched_as.get(name, _as_series)(rows[name]) for name in rows.columns}
 
 
 def _values(series: Frame) -> Any:
@@ -182,8 +235,22 @@ def _values(series: Frame) -> Any:
     return np.ma.masked_array(_as_array(series.fill_null(0)), mask=np.array(missing.to_list()))
 
 
+def _sums(series: Frame) -> Any:
+    """Give sums as an array; those of some engines are decimals."""
+    if (series.dtype.is_integer() or series.dtype.is_float()) and not series.is_null().any():
+        return _as_array(series)
+    return np.array(series.to_list(), dtype=np.float64)
+
+
+def _as_series(series: Frame) -> Any:
+    return series
+
+
+_fetched_as = {"value": _values, **dict.fromkeys(("number", "weight", "square", "bad", "positive", "kind"), _sums)}
+
+
 def _as_array(series: Frame) -> Any:
-    """Give whole numbers as an array; Arrow's own way would load pandas, which takes longer than all the rest."""
+    """Give numbers as an array; Arrow's own way would load pandas, which takes longer than all the rest."""
     native = series.to_native()
     return np.from_dlpack(native.combine_chunks()) if hasattr(native, "combine_chunks") else series.to_numpy()
 
@@ -273,7 +340,7 @@ def refuse_types(source: Table, columns: Columns, form: Form, *, codes: bool) ->
     if source.text:
         refuse_headless([columns.value], form)
         return
-    schema = source.frame.collect_schema()
+    schema = source.schema
     dtype = schema[columns.value]
     text = is_text(dtype)
     if form.holds == "bits":

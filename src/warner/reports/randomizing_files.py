@@ -22,9 +22,17 @@ import numpy as np
 
 from warner.designs.forms import LabelForm
 from warner.documents import Document, csv_writer, written_whole
-from warner.reports.dialects import dialect
-from warner.reports.files import delimiter_of, engine_errors, first_record, open_files, open_text, refuse_duplicates
-from warner.reports.formats import DELIMITED, LABELLED, kind_of
+from warner.reports.dialects import PLAIN, dialect
+from warner.reports.files import (
+    delimiter_of,
+    engine_errors,
+    first_record,
+    is_zipped,
+    open_files,
+    open_text,
+    refuse_duplicates,
+)
+from warner.reports.formats import format_by_name, writer_of
 from warner.reports.labelled import with_value_labels
 from warner.reports.queries import refuse_headless, resolve_columns
 from warner.reports.randomizing import randomize
@@ -110,7 +118,7 @@ def randomize_file(
                     f"{undone}. Leave such rows out, or add the answer to the domain"
                 )
             drawn = randomize(codes, design, codes=True, memo=memo)
-            reports = reported.written(drawn, like=np.dtype(object), into=kind_of(os.fspath(target)))
+            reports = reported.written(drawn, like=np.dtype(object), into=format_by_name(os.fspath(target)).kind)
             write({name: reports.tolist()} | piece)
             done += len(reports)
             progress(done)
@@ -200,20 +208,21 @@ def _pieces(
 ) -> tuple[Iterator[Piece], Document, bool]:
     """Read the wanted columns, the answers first; also the Arrow types of the others, and whether all is text."""
     name, encoding = os.fspath(source), wrote.encoding
-    coded = "utf-8-sig" if encoding == "utf-8" else encoding
-    if wrote.sheet is not None and kind_of(name) != "Excel":
+    coded = "utf-8-sig" if encoding == PLAIN.encoding else encoding
+    form = format_by_name(name)
+    if wrote.sheet is not None and form.kind != "Excel":
         raise ValueError(f"sheet must be left out for {name}, which is not an Excel file, but got {wrote.sheet!r}")
     if name == "-":
         text = io.TextIOWrapper(standard_input(), encoding=coded, newline="")
         return _csv_pieces(text, "standard input", design, column, keep), {}, True
-    if encoding != "utf-8" and kind_of(name) not in LABELLED:  # no copy in UTF-8 is made, for these are true answers
-        if kind_of(name) not in DELIMITED:
+    if encoding != PLAIN.encoding and not form.labelled:  # no copy in UTF-8 is made, for these are true answers
+        if not form.delimited:
             raise ValueError(f"encoding must be left out for {name}, which is not a CSV file, but got {encoding!r}")
         return _csv_pieces(open_text(name, coded), name, design, column, keep), {}, True
-    file = open_files(source, secret=True, encoding=None if encoding == "utf-8" else encoding, sheet=wrote.sheet)
+    file = open_files(source, wrote, secret=True)
     if file.text:
-        refuse_headless(list(file.frame.collect_schema()), LabelForm(design.domain))
-    column = _only(list(file.frame.collect_schema())) if column is None else column
+        refuse_headless(file.names, LabelForm(design.domain))
+    column = _only(file.names) if column is None else column
     wanted = [resolve_columns(file, column, list(keep) or None, None, None, secret=True).value, *keep]
     _refuse_kept(wanted)
     file = with_value_labels(file, {wanted[0]: (LabelForm(design.domain),)}, keep)
@@ -300,29 +309,36 @@ def _writer(target: str | os.PathLike[str], types: Document) -> Iterator[Write]:
         finally:
             standard_output.detach()
         return
-    ending = Path(name.removesuffix(".gz")).suffix.lower()
-    with written_whole(target) as part:
-        if ending in {".parquet", ".pq"}:
-            with _parquet_writer(part, types) as write:
-                yield write
-            return
-        with (
-            gzip.open(part, "wt", encoding="utf-8", newline="")
-            if name.endswith(".gz")
-            else part.open("w", encoding="utf-8", newline="") as file
-        ):
-            if ending in {".json", ".jsonl", ".ndjson"}:
-                yield lambda piece: file.writelines(
-                    json.dumps(dict(zip(piece, row, strict=True)), ensure_ascii=False, default=str) + "\n"
-                    for row in zip(*piece.values(), strict=True)
-                )
-            elif ending in {".csv", ".tsv", ".txt", ""}:
-                with _csv_writer(file, "\t" if ending == ".tsv" else ",") as write:
-                    yield write
-            else:
-                raise ValueError(
-                    f"the output must end in .csv, .tsv, .parquet or .jsonl (.gz may follow), but got {name}"
-                )
+    with written_whole(target) as part, writer_of(name)(part, types, zipped=is_zipped(name)) as write:
+        yield write
+
+
+@contextmanager
+def write_csv(path: Path, _: Document, *, zipped: bool, delimiter: str = ",") -> Iterator[Write]:
+    """Write lines of values that are separated by commas."""
+    with _text_writer(path, zipped) as file, _csv_writer(file, delimiter) as write:
+        yield write
+
+
+def write_tsv(path: Path, types: Document, *, zipped: bool) -> Any:
+    """Write lines of values that are separated by tabs."""
+    return write_csv(path, types, zipped=zipped, delimiter="\t")
+
+
+@contextmanager
+def write_json(path: Path, _: Document, *, zipped: bool) -> Iterator[Write]:
+    """Write a JSON object on every line."""
+    with _text_writer(path, zipped) as file:
+        yield lambda piece: file.writelines(
+            json.dumps(dict(zip(piece, row, strict=True)), ensure_ascii=False, default=str) + "\n"
+            for row in zip(*piece.values(), strict=True)
+        )
+
+
+def _text_writer(path: Path, zipped: bool) -> Any:
+    if zipped:
+        return gzip.open(path, "wt", encoding="utf-8", newline="")
+    return path.open("w", encoding="utf-8", newline="")
 
 
 @contextmanager
@@ -341,7 +357,9 @@ def _csv_writer(file: Any, delimiter: str = ",") -> Iterator[Write]:
 
 
 @contextmanager
-def _parquet_writer(path: Path, types: Document) -> Iterator[Write]:
+def write_parquet(path: Path, types: Document, *, zipped: bool = False) -> Iterator[Write]:
+    """Write Parquet, which compresses by itself; kept columns have these types."""
+    del zipped
     import pyarrow as pa
     import pyarrow.parquet as pq
 

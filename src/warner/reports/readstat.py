@@ -1,18 +1,15 @@
-"""What `pyreadstat` reads, in another process: its C library may crash on a damaged file, and must not end ours.
+"""What `pyreadstat` reads, in a child process: its C library may crash on a damaged file, and must not end ours.
 
-Both sides are here. `described` and `pieces` ask a reader, a process that runs `serve` and that is kept for what is
-asked next, since it takes longer to start than to read most files. It forks for every request, so that nothing is left
-in its memory of a file that did harm; where there is no fork, it ends after a request.
-
-A request is a line of JSON. The answer is some messages, each of which is a line of JSON that may say how many bytes
-follow it: ``file``, which file is now read; ``types`` and ``labels`` of its columns; ``bytes``, a batch of Arrow. The
-last one is ``end``, or why there is none: ``refused`` with the reason, or ``absent`` if `pyreadstat` is. A reader
-that ends without such a message has crashed.
+Both sides are here. The side that asks starts Python with `write_stream`, sends it a request, a JSON document, and
+reads a stream of Arrow from its standard output: for each file what it says of its columns, and all of its rows if they
+are few; or batches of rows. A child that came to its end exits with `ANSWERED`, and one that refused a file with
+`REFUSED`, and the reason as the last line of its complaints; any other has crashed. A child takes about a fifth of a
+second, nearly all of it for the import of two libraries, so that a small file costs one, and a large one one more for
+every query.
 """
 
 from __future__ import annotations
 
-import atexit
 import json
 import os
 import re
@@ -20,14 +17,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-from contextlib import suppress
-from importlib import import_module
+from contextlib import contextmanager, suppress
 from importlib.abc import MetaPathFinder
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+    from collections.abc import Generator, Iterator, Mapping, Sequence
 
     from warner.documents import Document
 
@@ -35,23 +31,27 @@ Labels: TypeAlias = dict[str, dict[Any, str]]  # of each column that has some: c
 
 READERS = {"SPSS": "read_sav", "Stata": "read_dta", "SAS": "read_sas7bdat", "SAS transport": "read_xport"}
 MOMENT = re.compile("^%-?[td]|DATE|TIME|YY|YMD|8601|TOD|HHMM|AMPM")  # in the format of dates and times
-SERVER = """
+CHILD = """
 import json, sys
-sys.path[:] = json.loads(sys.stdin.buffer.readline())
-from warner.reports.readstat import serve
-serve()
+sys.path[:], request = json.load(sys.stdin.buffer)
+from warner.reports.readstat import write_stream
+write_stream(request)
 """
-ANSWERED = 64  # the exit code of what was forked for a request, and came to its end; a library may end it with 0
+ANSWERED, REFUSED, ABSENT = 64, 65, 66  # exit codes of a child; a library may end it with 0
 FAILED = 1  # the exit code of Python after an error that nobody caught
 KILLED = {-9, -15, 128 + 9, 128 + 15}  # the exit codes of what was ended from outside
 DAMAGED = "it is damaged, or in another encoding"
 
 
 class Description(NamedTuple):
-    """What a file says of its columns: if they hold a number, an integer, a text or a moment; and their labels."""
+    """What a file says of its columns: if they hold a number, an integer, a text or a moment; and their labels.
+
+    `rows` are all of them, as record batches, where they were few enough to be read at once.
+    """
 
     types: dict[str, str]
     labels: Labels
+    rows: list[Any] | None = None
 
 
 def schema_of(types: Mapping[str, str]) -> Any:
@@ -65,25 +65,18 @@ def schema_of(types: Mapping[str, str]) -> Any:
 # The side that asks
 
 
-class Reader(NamedTuple):
-    """A process that reads, what it complains of, where it looks for modules, and the process that started it."""
+def described(
+    kind: str, files: Sequence[str], encoding: str | None = None, *, cells: int = 0
+) -> dict[str, Description]:
+    """Read what files say of their columns, and the rows of small files, up to so many values altogether."""
+    import pyarrow as pa
 
-    process: subprocess.Popen[bytes]
-    complaints: IO[bytes]
-    path: list[str]
-    owner: int
-
-
-ALIVE: list[Reader] = []
-IDLE: list[Reader] = []
-
-
-def described(kind: str, files: Sequence[str], encoding: str | None = None) -> dict[str, Description]:
-    """Read what files say of their columns."""
     told = {}
-    for file, message, _ in _messages(kind, files, encoding=encoding):
-        labels = {name: dict(pairs) for name, pairs in message["labels"].items()}
-        told[file] = Description(message["types"], labels)
+    for file, batch in _batches(kind, files, encoding=encoding, cells=cells):
+        description, content = (column[0].as_py() for column in batch.columns)
+        types, labels = json.loads(description)
+        rows = None if content is None else list(pa.ipc.open_stream(content))
+        told[file] = Description(types, {name: dict(pairs) for name, pairs in labels.items()}, rows)
     return told
 
 
@@ -91,122 +84,69 @@ def pieces(
     kind: str, files: Sequence[str], types: Mapping[str, str], cells: int, encoding: str | None = None
 ) -> Generator[tuple[str, Any], None, None]:
     """Read columns of these types, so many values at a time: record batches, and the file that each is from."""
-    import pyarrow as pa
-
-    schema = schema_of(types)
     rows = max(cells // len(types), 1)
-    for file, _, content in _messages(kind, files, encoding=encoding, types=types, rows=rows):
-        yield file, pa.ipc.read_record_batch(pa.py_buffer(content), schema)
+    yield from _batches(kind, files, encoding=encoding, types=types, rows=rows)
 
 
-def _messages(kind: str, files: Sequence[str], **asked: Any) -> Iterator[tuple[str, Document, bytes]]:
-    """Ask a reader, and give its messages on each file; if we are not to hear the end of it, it is ended."""
+def _batches(kind: str, files: Sequence[str], **asked: Any) -> Generator[tuple[str, Any], None, None]:
+    """Ask a child, and give the batches of each file; if we are not to hear the end of it, it is ended."""
     from warner.words import not_installed
 
-    for file in files:
-        if file.lower().endswith(".gz"):
-            raise ValueError(f"{file} must be unpacked first, as a file of {kind}")
-    reader, file, answered = _idle() or _started(), files[0], False
-    try:
-        request = {"kind": kind, "files": [str(Path(file).absolute()) for file in files], **asked}
-        for message, content in _answer(reader, request):
-            answered = not message.keys().isdisjoint({"end", "refused", "absent"})
-            if "absent" in message:
-                raise ImportError(not_installed("files of SPSS, Stata and SAS need pyreadstat", "readstat"))
-            if "refused" in message:
-                raise ValueError(f"{file} cannot be read: {message['refused']} (as a file of {kind})")
-            if answered:
-                return
-            if "file" in message:
-                file = files[message["file"]]
-            else:
-                yield file, message, content
-        raise ValueError(f"{file} cannot be read: {_end_of(reader)} (as a file of {kind})")
-    finally:
-        if answered and hasattr(os, "fork"):
-            IDLE.append(reader)
-        else:
-            _end(reader)
+    request = {"kind": kind, "files": [str(Path(file).absolute()) for file in files], **asked}
+    file = files[0]
+    with tempfile.TemporaryFile() as complaints, _child(request, complaints) as process:
+        for number, batch in _stream(process.stdout):
+            file = files[number]
+            if len(batch):  # it is an empty one that says which file is now read
+                yield file, batch
+        code = process.wait()
+        if code == ABSENT:
+            raise ImportError(not_installed("files of SPSS, Stata and SAS need pyreadstat", "readstat"))
+        if code != ANSWERED:
+            raise ValueError(f"{file} cannot be read: {_reason(code, complaints)} (as a file of {kind})")
 
 
-def _answer(reader: Reader, request: Document) -> Iterator[tuple[Document, bytes]]:
-    """Send a request, and give the messages that come back whole."""
-    asks, answers = reader.process.stdin, reader.process.stdout
-    assert asks is not None
-    assert answers is not None
-    with suppress(BrokenPipeError):
-        asks.write(json.dumps(request).encode() + b"\n")
-        asks.flush()
-    while (line := answers.readline()).endswith(b"\n"):
-        message = json.loads(line)
-        size = message.get("bytes", 0)
-        if len(content := answers.read(size)) < size:
-            return
-        yield message, content
-
-
-def _idle() -> Reader | None:
-    """Give a reader that waits for us, if there is one; what was forked off us has others."""
-    while IDLE:
-        reader = IDLE.pop()
-        if reader.owner == os.getpid():
-            if reader.path == sys.path and reader.process.poll() is None:
-                return reader
-            _end(reader)
-    return None
-
-
-def _started() -> Reader:
-    complaints = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed when the reader is ended
+@contextmanager
+def _child(request: Document, complaints: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a child and send it a request; it is ended afterwards, wherever it is."""
     process = subprocess.Popen(
-        [sys.executable, "-I", "-c", SERVER],
+        [sys.executable, "-I", "-c", CHILD],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=complaints,
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # a process with threads should not fork
-        start_new_session=True,  # Ctrl-C is for us; and what it forks can be ended with it
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        start_new_session=True,  # Ctrl-C is for us
     )
-    reader = Reader(process, complaints, list(sys.path), os.getpid())
-    ALIVE.append(reader)
     assert process.stdin is not None
-    with suppress(BrokenPipeError):
-        process.stdin.write(json.dumps(list(map(str, sys.path))).encode() + b"\n")
-    return reader
+    with process:
+        try:
+            with suppress(BrokenPipeError), process.stdin as asks:
+                asks.write(json.dumps([list(map(str, sys.path)), request]).encode())
+            yield process
+        finally:
+            process.kill()
 
 
-def _end_of(reader: Reader) -> str:
-    """Say why a reader ended."""
-    code = reader.process.wait()
+def _stream(answers: Any) -> Iterator[tuple[int, Any]]:
+    """Give the batches of a stream that come whole, each with the number of its file."""
+    import pyarrow as pa
+
+    with suppress(StopIteration, OSError, pa.ArrowInvalid):
+        reader = pa.ipc.open_stream(answers)
+        while True:
+            batch, told = reader.read_next_batch_with_custom_metadata()
+            yield int(told["file"]), batch
+
+
+def _reason(code: int, complaints: IO[bytes]) -> str:
+    """Say why a child ended."""
     if code in KILLED:
         return "its reader was killed, perhaps for lack of memory"
-    if code != FAILED:
+    if code not in {FAILED, REFUSED}:
         return "it is damaged, and its reader crashed"
-    reader.complaints.seek(0)
-    lines = reader.complaints.read().decode(errors="replace").split("\n")
+    complaints.seek(0)
+    lines = complaints.read().decode(errors="replace").split("\n")
     return next((line.strip() for line in reversed(lines) if line.strip()), DAMAGED)
-
-
-def _end(reader: Reader) -> None:
-    """End a reader, wherever it is, and what it forked with it."""
-    ALIVE.remove(reader)
-    process = reader.process
-    with suppress(ProcessLookupError, PermissionError):
-        if hasattr(os, "killpg"):
-            if process.returncode is None:  # or its number may be another's by now
-                os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-    process.wait()
-    for stream in (process.stdin, process.stdout, reader.complaints):
-        assert stream is not None
-        with suppress(BrokenPipeError):
-            stream.close()
-
-
-@atexit.register
-def _end_all() -> None:
-    for reader in [reader for reader in ALIVE if reader.owner == os.getpid()]:
-        _end(reader)
 
 
 # The side that reads
@@ -222,83 +162,90 @@ class WithoutPandas(MetaPathFinder):
             raise ImportError(fullname)
 
 
-def serve() -> None:
-    """Answer requests until there are no more."""
+def write_stream(request: Document) -> NoReturn:
+    """Answer a request on standard output, and end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints is no answer
     with suppress(ImportError):
         import resource
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     sys.meta_path.insert(0, WithoutPandas)
-    for library in ("pyarrow", "pyreadstat"):  # now, and not for every request
-        with suppress(ImportError):
-            import_module(library)
-    for line in sys.stdin.buffer:
-        process = os.fork() if hasattr(os, "fork") else 0
-        if not process:
-            answer(json.loads(line), answers)
-            os._exit(ANSWERED)
-        code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-        if code != ANSWERED:
-            os._exit(128 - code if code < 0 else code)
+    with os.fdopen(os.dup(1), "wb") as answers:
+        os.dup2(2, 1)  # whatever a library prints is no answer
+        code, reason = _answered(request, answers)
+    sys.stderr.write(f"\n{reason}\n")
+    sys.stderr.flush()
+    os._exit(code)
 
 
-def answer(request: Document, answers: IO[bytes]) -> None:
-    """Answer a request."""
-
-    def say(content: bytes | memoryview = b"", **message: Any) -> None:
-        answers.write(json.dumps(message).encode() + b"\n")
-        answers.write(content)
-        answers.flush()
-
+def _answered(request: Document, answers: IO[bytes]) -> tuple[int, str]:
+    """Answer a request, and give the code to end with, and the reason for it."""
     try:
+        import pyarrow as pa
         import pyreadstat
     except ImportError:
-        say(absent=True)
-        return
+        return ABSENT, ""
+    asked = "types" in request
+    schema = schema_of(request["types"]) if asked else pa.schema({"description": pa.string(), "rows": pa.binary()})
     try:
-        for number, file in enumerate(request["files"]):
-            say(file=number)
-            _read(request, file, say)
+        with pa.ipc.new_stream(answers, schema) as stream:
+            for number, file in enumerate(request["files"]):
+                which = {"file": str(number)}
+                stream.write_batch(pa.RecordBatch.from_pylist([], schema=schema), custom_metadata=which)
+                answers.flush()
+                rows = _rows(request, file, request["types"], request["rows"]) if asked else _description(request, file)
+                for batch in rows:
+                    stream.write_batch(pa.record_batch(batch, schema=schema), custom_metadata=which)
+                    answers.flush()
+    except BrokenPipeError:
+        os._exit(ANSWERED)  # nobody listens any more
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as error:
-        say(refused=" ".join(str(error).split()))
+        return REFUSED, " ".join(str(error).split())
     except MemoryError:
-        say(refused="it needs more memory than there is")
+        return REFUSED, "it needs more memory than there is"
     except (ArithmeticError, LookupError, TypeError, ValueError):  # of code that met what it did not expect
-        say(refused=DAMAGED)
-    else:
-        say(end=True)
+        return REFUSED, DAMAGED
+    return ANSWERED, ""
 
 
-def _read(request: Document, file: str, say: Callable[..., None]) -> None:
-    """Read the columns that are asked for, so many rows at a time; or, if none are, what the file says of them."""
+def _read(request: Document, file: str, **options: Any) -> tuple[Document, Any]:
     import pyreadstat
 
-    def read(**options: Any) -> tuple[Document, Any]:
-        reader = getattr(pyreadstat, READERS[request["kind"]])
-        values, told = reader(file, output_format="dict", encoding=request["encoding"], **options)
-        return values, told
+    reader = getattr(pyreadstat, READERS[request["kind"]])
+    values, told = reader(file, output_format="dict", encoding=request["encoding"], **options)
+    return values, told
 
-    if "types" not in request:
-        types, labels = _described(read(metadataonly=True)[1])
-        say(types=types, labels={name: list(some.items()) for name, some in labels.items()})
-        return
 
+def _description(request: Document, file: str) -> Iterator[list[Any]]:
+    """Give what a file says of its columns, and its rows if they are few enough, as a stream within the stream."""
     import pyarrow as pa
 
-    types, rows = request["types"], request["rows"]
+    told = _read(request, file, metadataonly=True)[1]
+    types, labels, _ = _described(told)
+    pairs = {name: list(some.items()) for name, some in labels.items()}
+    number, content = getattr(told, "number_rows", None), None
+    if number is not None and 0 <= number * len(types) <= request["cells"] and types:
+        request["cells"] -= number * len(types)
+        buffer = pa.BufferOutputStream()
+        with pa.ipc.new_stream(buffer, schema_of(types)) as stream:
+            for arrays in _rows(request, file, types, max(number + 1, 1)):
+                stream.write_batch(pa.record_batch(arrays, schema=schema_of(types)))
+        content = buffer.getvalue().to_pybytes()
+    yield [[json.dumps([types, pairs])], pa.array([content], pa.binary())]
+
+
+def _rows(request: Document, file: str, types: Mapping[str, str], rows: int) -> Iterator[list[Any]]:
+    """Read columns of these types, so many rows at a time."""
+    import pyarrow as pa
+
     schema, names, done, size = schema_of(types), list(types), 0, rows
     while size == rows:
-        values, _ = read(usecols=names, row_offset=done, row_limit=rows)
+        values, _ = _read(request, file, usecols=names, row_offset=done, row_limit=rows)
         size = len(values[names[0]])
         done += size
         if size:
             columns = {name: _plain(values[name], held) for name, held in types.items()}
-            arrays = [pa.array(columns[field.name], field.type, from_pandas=True) for field in schema]
-            content = memoryview(pa.record_batch(arrays, schema=schema).serialize())
-            say(content, bytes=len(content))
+            yield [pa.array(columns[field.name], field.type, from_pandas=True) for field in schema]
 
 
 def _described(told: Any) -> Description:

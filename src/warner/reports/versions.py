@@ -6,18 +6,24 @@ counted under the design of that name, and no row may be left without one.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
-
 from warner.designs.labels import is_missing
+from warner.lazy import on_first_use
+from warner.reports.labelled import with_value_labels
 from warner.reports.queries import is_text, refuse_absent
 from warner.words import counted, enumerated
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+
+    import narwhals as nw
 
     from warner.reports.queries import Frame, Table
+else:
+    nw = on_first_use("narwhals")
 
 NAMED = 5  # names in an error
 VALUES_SEEN = 1_000  # different values of the column of versions that are looked at
@@ -27,7 +33,7 @@ def only(source: Table, where: Mapping[str, Any]) -> Table:
     """Give the rows of a source in which these columns have these values; nobody may read past this choice."""
     if not where:
         return source
-    schema = source.frame.collect_schema()
+    schema = source.schema
     frame = source.frame
     for name, value in where.items():
         refuse_absent(name, list(schema))
@@ -60,16 +66,22 @@ def rows_where(columns: Mapping[str, Any], where: Mapping[str, Any]) -> dict[str
     return lists
 
 
-def refuse_other_versions(source: Table, column: str, where: Mapping[str, Any], names: Sequence[str]) -> None:
+def refuse_other_versions(
+    source: Table | Mapping[str, Any], column: str, where: Mapping[str, Any], names: Sequence[str]
+) -> None:
     """Refuse rows whose version is none of the names of designs."""
-    refuse_absent(column, list(source.frame.collect_schema()))
-    rows = only(source, where).frame.select(value=nw.col(column)).group_by("value").agg(nw.len().alias("number"))
+    if isinstance(source, Mapping):
+        _refuse_strange(Counter(rows_where(source, where).get(column, ())), names)
+        return
+    refuse_absent(column, source.names)
+    meant = only(with_value_labels(source, {}, [column, *where]), where)
+    rows = meant.frame.select(value=nw.col(column)).group_by("value").agg(nw.len().alias("number"))
     rows = rows.head(VALUES_SEEN)
     rows = rows.collect() if isinstance(rows, nw.LazyFrame) else rows
-    refuse_strange(dict(zip(rows["value"].to_list(), rows["number"].to_list(), strict=True)), names)
+    _refuse_strange(dict(zip(rows["value"].to_list(), rows["number"].to_list(), strict=True)), names)
 
 
-def refuse_strange(found: Mapping[Any, int], names: Sequence[str]) -> None:
+def _refuse_strange(found: Mapping[Any, int], names: Sequence[str]) -> None:
     """Refuse values of the column of versions, each with its number of rows, that are no names of designs."""
     strange = {value: int(number) for value, number in found.items() if as_label(value) not in names}
     if strange:
