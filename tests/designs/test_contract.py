@@ -18,6 +18,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from warner import Tally, estimate, inv, simulate, tally
 from warner.designs import MECHANISMS, Design, design_from_dict, design_from_json, load_design
 from warner.designs.draws import Compared
+from warner.designs.facts import Fuzzy
 
 DESIGNS = [design for mechanism in MECHANISMS.values() for design in mechanism.examples()]
 MOST_DRAWS = 200_000  # that are enumerated
@@ -277,6 +278,48 @@ def test_readouts_are_unbiased_and_their_errors_right(design: Design, target: st
         wanted = everybody if target == "population" else shares @ (variance - means**2)
         assert readout.error is not None
         assert_allclose(readout.error[0, 0], np.sqrt(wanted / n), rtol=1e-6)
+
+
+@every_design
+@pytest.mark.parametrize("target", ["population", "realised"])
+def test_readouts_of_fuzzy_sets_are_unbiased_and_their_errors_right(design: Design, target: str) -> None:
+    if design.k < 3:
+        return
+    x = np.arange(design.k) / (design.k - 1)
+    fuzzy = np.array([x, 4 * (x - 0.5) ** 2, np.sqrt(np.arange(1.0, design.k + 1)) % 1])
+    shares = np.arange(1.0, design.k + 1) / np.arange(1.0, design.k + 1).sum()
+    added, (_, table) = supports(design), law(design)
+    probabilities = np.array(table, dtype=float)
+    n = 1e12
+    expected = (shares @ probabilities) @ added * n
+    kinds = None
+    if design.report_types is not None:
+        kinds = n * (shares @ np.array(exact_law_of_kinds(design), dtype=float))[np.newaxis]
+    numbers = np.array([[n]])
+    readout = design.readout(expected[np.newaxis], numbers, Fuzzy(fuzzy), target=target, histogram=kinds)
+    one_by_one = design.readout(added, np.ones((len(added), 1)), Fuzzy(fuzzy), target=target)
+    assert readout.error is not None
+    told = np.isfinite(readout.error[0])
+    for place in np.flatnonzero(told):
+        scores = np.broadcast_to(one_by_one.share(), (len(added), 3))[:, place]
+        assert_allclose(probabilities @ scores, fuzzy[place], atol=1e-9)
+        assert_allclose(readout.share()[0, place], shares @ fuzzy[place], atol=1e-9)
+        if np.broadcast_to(readout.exact, 3)[place]:
+            assert target == "population"
+            counted = np.broadcast_to(one_by_one.count, (len(added), 3))[:, place]
+            assert set(np.unique(counted)) <= {0.0, 1.0}
+            base, gain = (float(np.broadcast_to(part, 3)[place]) for part in (readout.base, readout.gain))
+            assert_allclose(probabilities @ counted, base + gain * fuzzy[place], atol=1e-12)
+            continue
+        assert readout.scores is not None
+        least, most = (float(np.broadcast_to(end, 3)[place]) for end in readout.scores)
+        assert least - 1e-9 <= scores.min() <= scores.max() <= most + 1e-9
+        variance = probabilities @ scores**2 - fuzzy[place] ** 2
+        wanted = shares @ (variance + fuzzy[place] ** 2) - (shares @ fuzzy[place]) ** 2
+        wanted = wanted if target == "population" else shares @ variance
+        # Where reports are not at hand, and it matters which three answers they support, the average law must do.
+        tolerance = 0.01 if design.sufficient is None else 1e-5
+        assert_allclose(readout.error[0, place], np.sqrt(max(wanted, 0) / n), rtol=tolerance, atol=1e-11)
 
 
 @every_design

@@ -27,7 +27,7 @@ import numpy as np
 from warner.designs.contract import INVERSE_TOLERANCE, Design, revealed
 from warner.designs.draws import REPORTS_AT_ONCE, uniform
 from warner.designs.exact import TOTAL_LIMIT, is_decimal, refuse_wide
-from warner.designs.facts import ChannelOperator, Prefixes, Readout
+from warner.designs.facts import ChannelOperator, Fuzzy, Prefixes, Readout, memberships
 from warner.designs.labels import LABELS_LISTED, canonical, first_and_last, labels_from_json, labels_to_json, listed
 from warner.designs.matrices import whole_rows
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from warner.designs.labels import Domain, Labels
     from warner.documents import Document
 
+LINEAR = 1e-12  # how nearly the probability of a report must be a line in the memberships of a fuzzy set
 # A binomial count is read where its variance is at most this many times that of the best linear combination.
 BINOMIAL_VARIANCE_RATIO = 1.05
 
@@ -218,7 +219,7 @@ class Channel(Design):
         else:
             weights = self._summed_weights(sets)
             identified = self._tells(weights, sets)
-            binomials = [self._binomial(members) for members in sets] if minus is None else [None] * len(sets)
+            binomials = self._binomials(sets, target) if minus is None else [None] * len(sets)
             if minus is not None:
                 other = self._summed_weights(minus)
                 identified &= self._tells(other, minus)
@@ -233,7 +234,10 @@ class Channel(Design):
         ]
         exact_ = np.array(chosen, dtype=bool)
         count = np.asarray(counts @ weights, dtype=np.float64)
-        error = np.where(identified, self._errors(counts, n, weights, target), np.inf)
+        # Half a report more of each kind, or a kind that was never seen would count as impossible. For fuzzy sets one
+        # report of all kinds alike: there may be more kinds than reports, and the scores of all of them count.
+        more = 1 / counts.shape[-1] if isinstance(sets, Fuzzy) else 0.5
+        error = np.where(identified, self._errors(counts, n, weights, target, more), np.inf)
         base, gain = np.zeros(exact_.size), np.ones(exact_.size)
         for place in np.flatnonzero(exact_):
             known = binomials[place]
@@ -242,11 +246,10 @@ class Channel(Design):
             base[place], gain[place] = known.base, known.gain
         return Readout(count, n, base, gain, exact_, error, (weights.min(axis=0), weights.max(axis=0)))
 
-    def _errors(self, counts: Counts, n: Array, weights: Array, target: str) -> Array:
-        """Give the standard errors of linear combinations of the observed shares."""
+    def _errors(self, counts: Counts, n: Array, weights: Array, target: str, more: float) -> Array:
+        """Give the standard errors of linear combinations of the observed shares, with so many more of each kind."""
         if target == "population":
-            # Half a report more of each kind, or a kind that was never seen would count as impossible.
-            observed = (counts + 0.5) / (n + 0.5 * counts.shape[-1])
+            observed = (counts + more) / (n + more * counts.shape[-1])
             variance = observed @ weights**2 - (observed @ weights) ** 2
         else:
             matrix = self._matrix
@@ -260,13 +263,13 @@ class Channel(Design):
         inverse = self.inverse()
         if isinstance(sets, Prefixes):
             return np.asarray(inverse.cumsum(axis=1)[:, : len(sets)])
+        if isinstance(sets, Fuzzy):
+            return np.asarray(inverse @ sets.memberships.T)
         return np.stack([inverse[:, list(members)].sum(axis=1) for members in sets], axis=-1)
 
     def _tells(self, weights: Array, sets: Sets) -> Mask:
         """Tell for each set whether its weights give its share, whatever the others are."""
-        wanted = np.zeros((self.k, len(sets)))
-        for place, members in enumerate(sets):
-            wanted[list(members), place] = 1
+        wanted = memberships(sets, self.k).T
         return np.asarray(np.abs(self._matrix @ weights - wanted).max(axis=0) <= INVERSE_TOLERANCE)
 
     @cached_property
@@ -288,6 +291,23 @@ class Channel(Design):
                     reports = np.arange(k) == i
                     binomials[i] = self._of_reports(reports, int(weights[i, i]), int(others[0]))
         return binomials
+
+    def _binomials(self, sets: Sets, target: str) -> list[Binomial | None]:
+        """Find for each set reports whose number is binomial in its share; of a fuzzy set, in the population alone."""
+        if not isinstance(sets, Fuzzy):
+            return [self._binomial(members) for members in sets]
+        if target != "population" or len(self.outputs) > 2:
+            return [None] * len(sets)
+        return [self._line(u) for u in sets.memberships]
+
+    def _line(self, u: Array) -> Binomial | None:
+        """Give the second of two reports if its probability is a line in the memberships u."""
+        said, (low, high) = self._doubles[:, 1], (u.argmin(), u.argmax())
+        gain = (said[high] - said[low]) / (u[high] - u[low])
+        base = said[low] - gain * u[low]
+        if gain == 0 or np.abs(base + gain * u - said).max() > LINEAR:
+            return None
+        return Binomial(np.array([False, True]), float(base), float(gain))
 
     def _binomial(self, members: Sequence[int]) -> Binomial | None:
         """Find reports whose number is binomial in the share: as likely after all answers of the set, and all others.

@@ -170,6 +170,21 @@ def sizes_of(sets: Sets) -> Counts:
     return np.array([len(members) for members in sets], dtype=np.int64)
 
 
+def memberships(sets: Sets | None, k: int, places: range | None = None) -> Array:
+    """Write sets as rows of memberships, 1 for an answer inside and 0 outside; of each answer apart if None.
+
+    `places` are those of the sets that are wanted, one after the other; all if None.
+    """
+    if places is None:
+        places = range(k if sets is None else len(sets))
+    if isinstance(sets, Fuzzy):
+        return np.asarray(sets.memberships[places.start : places.stop])
+    rows = np.zeros((len(places), k))
+    for row, place in zip(rows, places, strict=True):
+        row[[place] if sets is None else list(sets[place])] = 1
+    return rows
+
+
 def added_up(place: Integers, amounts: Counts | None, size: int) -> Counts:
     """Add up amounts, 1 each if None, by place: whole numbers stay whole."""
     if amounts is None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from warner.designs.facts import Fuzzy, Prefixes, Readout
+from warner.designs.facts import Fuzzy, Readout, memberships
 from warner.designs.grids import nearest, refuse_unordered
 from warner.designs.labels import grid_to_json
 from warner.designs.odds import FromOdds
@@ -115,7 +115,7 @@ class OrderedDesign(FromOdds):
         number = self.k if sets is None else len(sets)
         step = max(1, AT_ONCE // self.k)
         for start in range(0, number, step):
-            yield memberships(sets, self.k, slice(start, min(start + step, number)))
+            yield memberships(sets, self.k, range(start, min(start + step, number)))
 
     def readout(
         self,
@@ -171,18 +171,3 @@ class OrderedDesign(FromOdds):
                 count[:, place] = counts[:, found.reports].sum(axis=-1)
                 base[place], gain[place] = found.base, found.gain
         return count, base, gain, exact_, error, scores.min(axis=1), scores.max(axis=1)
-
-
-def memberships(sets: Sets | None, k: int, part: slice) -> Array:
-    """Write some sets as rows of memberships: 1 for an answer inside and 0 outside, or between in a fuzzy set."""
-    places = np.arange(part.start, part.stop)[:, np.newaxis]
-    if sets is None:
-        return np.asarray(np.arange(k) == places, dtype=np.float64)
-    if isinstance(sets, Prefixes):
-        return np.asarray(np.arange(k) <= places, dtype=np.float64)
-    if isinstance(sets, Fuzzy):
-        return np.asarray(sets.memberships[part])
-    rows = np.zeros((part.stop - part.start, k))
-    for row, members in zip(rows, sets[part], strict=True):
-        row[list(members)] = 1
-    return rows

@@ -34,7 +34,7 @@ import numpy as np
 from warner.designs.channel import Channel
 from warner.designs.contract import INVERSE_TOLERANCE, LARGEST_CHANNEL, Design, revealed
 from warner.designs.exact import TOTAL_LIMIT
-from warner.designs.facts import Bounds, ChannelOperator, Readout, nearer_ends
+from warner.designs.facts import Bounds, ChannelOperator, Readout, memberships, nearer_ends
 from warner.designs.forms import LabelForm
 from warner.designs.labels import LABELS_LISTED, canonical, listed
 from warner.words import enumerated, percent, quoted
@@ -309,9 +309,7 @@ class Product(Design):
 
     def _weights(self, sets: Sets) -> tuple[Array, Mask]:
         """Give the weights of joint reports that tell the share of each set, a row each, and whether they do."""
-        wanted = np.zeros((len(sets), self.k))
-        for place, members in enumerate(sets):
-            wanted[place, list(members)] = 1
+        wanted = memberships(sets, self.k)
         weights = mode_products(wanted, [inverse.T for inverse in self._inverses])
         given = mode_products(weights, [table.T for table in self._merged])
         return weights, np.asarray(np.abs(given - wanted).max(axis=1) <= INVERSE_TOLERANCE)

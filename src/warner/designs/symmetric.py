@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.designs.contract import LARGEST_CHANNEL, Design
-from warner.designs.facts import Bounds, ChannelOperator, Readout, Sums, Symmetry, sizes_of, summed
+from warner.designs.facts import Bounds, ChannelOperator, Fuzzy, Readout, Sums, Symmetry, sizes_of, summed
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask, Sets, Size
@@ -158,6 +158,8 @@ class Symmetric(Design):
         q, gain = self.q, self.symmetry.gain
         if sets is None:
             return Readout(counts, n, q, gain, np.True_)  # the counts as they are: equal ones stay equal
+        if isinstance(sets, Fuzzy):
+            return self._fuzzy(counts, n, sets, target, histogram)
         sizes = sizes_of(sets)
         count = summed(counts, sets).astype(np.float64)
         everything = counts.sum(axis=-1, keepdims=True).astype(np.float64)
@@ -194,6 +196,40 @@ class Symmetric(Design):
             self._scores(sizes) if minus is None else None,
         )
 
+    def _fuzzy(self, counts: Counts, n: Array, sets: Fuzzy, target: str, histogram: Counts | None) -> Readout:
+        """Say how the shares of fuzzy sets show: by the weights u - mean(u), whose sum is zero; see `readout`."""
+        level = sets.memberships.mean(axis=-1)
+        weights = sets.memberships - level[:, np.newaxis]
+        least, most = weights.min(axis=-1), weights.max(axis=-1)
+        gain = self.symmetry.gain
+        share = level + counts @ weights.T / (n * gain)
+        # Mean and mean square of the weights among the people, with one report more, which supports half of the answers
+        mean = np.clip(counts @ weights.T / ((n + 1) * gain), least, most)
+        squares = weights**2
+        average = squares.mean(axis=-1)
+        square = average + counts @ (squares - average[:, np.newaxis]).T / ((n + 1) * gain)
+        square = np.clip(square, mean**2, squares.max(axis=-1))
+        if target == "population":
+            variance = self._variance(sets, None, mean, square, n, histogram)
+        else:
+            variance = self._noise(sets, None, square, counts, n)
+        # One report supports so many answers at most: the sums of the largest and of the smallest weights bound it.
+        ordered = np.sort(weights, axis=-1)
+        if self.supported is None:
+            lowest, highest = np.minimum(ordered, 0).sum(axis=-1), np.maximum(ordered, 0).sum(axis=-1)
+        else:
+            lowest, highest = ordered[:, : self.supported].sum(axis=-1), ordered[:, -self.supported :].sum(axis=-1)
+        ends = level + lowest / gain, level + highest / gain
+        return Readout(
+            n * share,
+            n,
+            0.0,
+            1.0,
+            np.zeros(len(sets), dtype=bool),
+            np.sqrt(np.maximum(variance, 0) / n) / abs(gain),
+            (np.minimum(*ends), np.maximum(*ends)),
+        )
+
     def _scores(self, sizes: Integers) -> tuple[Array, Array]:
         """Bound the score of one report for a set of m answers: m/K + (support inside - m/K of all) / (p - q)."""
         level, s = sizes / self.k, self.supported
@@ -215,7 +251,8 @@ class Symmetric(Design):
         q, gain = self.q, self.symmetry.gain
         both, neither = float(self.symmetry.both), float(self.symmetry.neither)
         sizes, others = sizes_of(sets), 0 if minus is None else sizes_of(minus)
-        squares = sizes + others - (sizes - others) ** 2 / self.k
+        members = (sets.memberships**2).sum(axis=-1) if isinstance(sets, Fuzzy) else sizes
+        squares = members + others - (sizes - others) ** 2 / self.k
         variance: Array = (q - neither) * squares + (gain - 2 * (both - neither)) * square - (gain * mean) ** 2
         return variance
 

@@ -32,7 +32,7 @@ import numpy as np
 
 from warner.designs.channel import Channel
 from warner.designs.contract import LARGEST_CHANNEL, PEOPLE_AT_ONCE
-from warner.designs.facts import Bounds, ChannelOperator, Sums, Symmetry
+from warner.designs.facts import Bounds, ChannelOperator, Sums, Symmetry, memberships
 from warner.designs.forms import LabelForm
 from warner.designs.histograms import uniform_histograms
 from warner.designs.odds import OddsDesign
@@ -268,11 +268,10 @@ class BlockDesign(OddsDesign):
         step = max(1, SET_REPORTS_AT_ONCE // self.blocks.points)
         for start in range(0, len(sets), step):
             places = range(start, min(start + step, len(sets)))
-            weights = np.zeros((len(places), self.k))
-            for row, place in zip(weights, places, strict=True):
-                row[list(sets[place])] += 1
-                row[list(minus[place]) if minus is not None else []] -= 1
-            weights -= weights.mean(axis=-1, keepdims=True)
+            weights = memberships(sets, self.k, places)
+            if minus is not None:
+                weights -= memberships(minus, self.k, places)
+            weights = weights - weights.mean(axis=-1, keepdims=True)
             yield places, weights, self._within(weights)
 
     # Simulation
