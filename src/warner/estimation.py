@@ -19,7 +19,9 @@ from warner.estimators.projections import SUM_ROUNDING
 from warner.inference.checking import doubt
 from warner.inference.comparisons import compare, compare_groups
 from warner.inference.intervals import Confidence, interval, limits
+from warner.inference.means import compare_means, mean, standard_deviation
 from warner.inference.presence import presence
+from warner.inference.quantiles import quantile, share_beyond
 from warner.inference.ranking import ranking
 from warner.inference.two_answers import unmirrored
 from warner.reports.pools import Pool, refuse_uncounted
@@ -38,7 +40,9 @@ if TYPE_CHECKING:
     from warner.estimators.custom import MethodAsked
     from warner.inference.comparisons import Comparison
     from warner.inference.intervals import Interval, Limits
+    from warner.inference.means import Mean, MeanComparison
     from warner.inference.presence import Presence
+    from warner.inference.quantiles import Quantile
     from warner.inference.ranking import Ranking
     from warner.reports.pools import Collected
     from warner.typesetting import Printed
@@ -182,6 +186,9 @@ class Estimate(Result):
         anytime: bool = False,
         method: str | None = None,
         cumulative: bool = False,
+        above: float | None = None,
+        below: float | None = None,
+        within: tuple[float, float] | None = None,
     ) -> Interval:
         """Give the confidence interval of an answer's share, of a set of answers together, or of every answer.
 
@@ -201,6 +208,9 @@ class Estimate(Result):
             very many reports (a variance above 100,000) the default is ``score``, which is approximate.
         cumulative : bool
             Give the intervals of the shares of all answers up to each, in the domain's order.
+        above, below, within : number, or two of them
+            In the place of answers that are numbers: the share of people above or below a number, or within two, both
+            of them included.
 
         Examples
         --------
@@ -213,7 +223,100 @@ class Estimate(Result):
         <27.55 % to 52.21 %, 95 % interval (population), clopper_pearson>
         """
         confidence = Confidence(level, target, simultaneous, anytime)
+        if above is not None or below is not None or within is not None:
+            if answers is not None or cumulative or method is not None:
+                raise TypeError("give answers, cumulative or method, or one of above, below and within, not both")
+            return share_beyond(self.tally, confidence, above=above, below=below, within=within)
         return interval(self.tally, answers, confidence, method=method, cumulative=cumulative)
+
+    def mean(
+        self, values: Any = None, *, level: float = 0.95, target: str = "population", anytime: bool = False
+    ) -> Mean:
+        """Give the mean of answers that are numbers, or that stand for numbers, in each group, with its interval.
+
+        It is the unbiased one that its interval belongs to, whatever method gave the shares.
+
+        Parameters
+        ----------
+        values : mapping, sequence or "numbers", optional
+            The number that each answer stands for; of a sequence in the order of the domain. If not given, the answers
+            themselves, which must be integers or texts that are decimal numbers. Brackets have no number of their own:
+            give their midpoints, and the mean is that of the midpoints.
+        level, target, anytime
+            As for `table`.
+
+        Examples
+        --------
+        Warner's question with two answers that count 0 and 1 drinks: the mean is the share of the second.
+
+        >>> from warner import RandomizedResponse, Tally
+        >>> result = estimate(Tally(RandomizedResponse([0, 1], truth="3/4"), [60, 40]))
+        >>> result.mean()
+        <0.300, 0.107 to 0.506, 95 % interval (population), clopper_pearson>
+        >>> often = RandomizedResponse(["never", "once", "often"], odds=(2, 1))
+        >>> estimate(Tally(often, [400, 350, 250])).mean({"never": 0, "once": 1, "often": 5})
+        <0.40, 0.00 to 0.90, approximate 95 % interval (population), linear>
+        """
+        return mean(self.tally, values, Confidence(level, target, anytime=anytime))
+
+    def standard_deviation(self, values: Any = None, *, level: float = 0.95, target: str = "population") -> Mean:
+        """Give the standard deviation of answers that are numbers, in each group, with its approximate interval.
+
+        Parameters are those of `mean`.
+        """
+        return standard_deviation(self.tally, values, Confidence(level, target))
+
+    def quantile(
+        self,
+        tau: float,
+        values: Any = None,
+        *,
+        level: float = 0.95,
+        target: str = "population",
+        anytime: bool = False,
+    ) -> Quantile:
+        """Give a quantile of answers that are numbers, in each group: the least number with at least `tau` up to it.
+
+        Its interval assumes nothing about the distribution, and is exact where those of cumulative shares are. Where
+        there are many answers it is wide.
+
+        Parameters
+        ----------
+        tau : float
+            Between 0 and 1: 0.5 for the median.
+        values, level, target, anytime
+            As for `mean`.
+
+        Examples
+        --------
+        >>> from warner import RandomizedResponse, Tally
+        >>> result = estimate(Tally(RandomizedResponse(range(5), odds=(20, 1)), [100, 300, 400, 150, 50]))
+        >>> result.quantile(0.9)
+        <3, 3 to 3, 95 % interval (population), clopper_pearson>
+        """
+        return quantile(self.tally, self.shares, tau, values, Confidence(level, target, anytime=anytime))
+
+    def median(
+        self, values: Any = None, *, level: float = 0.95, target: str = "population", anytime: bool = False
+    ) -> Quantile:
+        """Give the median: `quantile` at 0.5."""
+        return self.quantile(0.5, values, level=level, target=target, anytime=anytime)
+
+    def compare_means(
+        self, between: tuple[object, object], values: Any = None, *, level: float = 0.95, target: str = "population"
+    ) -> MeanComparison:
+        """Compare the means of two groups: their difference with its interval, and a test of equality.
+
+        Exact, by Barnard's test, where reports are binomial in the mean; by the normal law elsewhere.
+
+        Parameters
+        ----------
+        between : tuple of two groups
+            The groups, of a tally with ``by``.
+        values, level, target
+            As for `mean`.
+        """
+        return compare_means(self.tally, between, values, Confidence(level, target))
 
     def compare(
         self,

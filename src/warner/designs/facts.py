@@ -81,7 +81,7 @@ class Readout:
     Of `trials` people `count` were counted, each with probability base + gain * share: exactly binomial where `exact`.
     Elsewhere count / trials is a mean of scores, unbiased for the share (base 0, gain 1), with standard error `error`:
     infinite where reports do not tell the share. `scores` bound what one report can score, below and above; they are
-    not told for differences of shares.
+    not told for differences of shares. The shares of `fuzzy` sets are means of memberships, not of zeros and ones.
     """
 
     count: Counts
@@ -91,6 +91,7 @@ class Readout:
     exact: Mask | np.bool_
     error: Array | None = None
     scores: tuple[Array, Array] | None = None
+    fuzzy: bool = False
 
     def share(self) -> Array:
         """Give the unbiased estimate of each share."""

@@ -7,6 +7,8 @@ Its files::
     realised           exact limits of the share among the people who reported
     pooled             limits of one share behind the counts of several collections
     intervals          Confidence, Interval: any sets of answers, any design, one collection or several
+    means              Mean: means, standard deviations, and differences of means: shares of fuzzy sets
+    quantiles          Quantile: quantiles, and shares beyond a number
     normal             normal and Wilson limits of unbiased estimates, and averages of them
     joining            Newcombe's interval: the difference of two independent shares, from an interval of each
     anytime            confidence sequences: intervals that hold however often one looks

@@ -289,6 +289,26 @@ def compare_groups(
     """Compare one answer between two groups; `shares` are those that are shown, the unbiased ones if None."""
     if test not in TESTS:
         raise ValueError(f"test must be one of {', '.join(TESTS)}, but got {test!r}")
+    keys, rows = groups_between(tally, between, confidence)
+    (place,) = positions_of([answer], tally.domain)
+    first, second = (joint(tally.parts, row, [[place]], target=confidence.target) for row in rows)
+    by_counts = None
+    if first.is_one_count and second.is_one_count:
+        by_counts = counts_compared(tally, first.only_count(0), second.only_count(0), confidence, test)
+    numbers, approximate, named = by_counts or (
+        *_of_estimates(tally, place, rows, confidence),
+        "normal",
+    )
+    numbers = Difference(*(number[()] for number in agreeing(Difference(*map(np.asarray, numbers)), confidence)))
+    one_name, two_name = (f"{tally.domain[place]!r} in {shown_name(key)}" for key in keys)
+    shown = numbers.unbiased if shares is None else shares[rows[0], place] - shares[rows[1], place]
+    return _comparison(tally, (one_name, two_name), shown, numbers, confidence, approximate, named)
+
+
+def groups_between(
+    tally: Collected, between: tuple[object, object], confidence: Confidence
+) -> tuple[list[Group], list[int]]:
+    """Find two groups that are to be compared, by their names as they are or as they are shown, and their rows."""
     if not tally.by:
         raise ValueError("between needs groups: tally the reports with by=")
     names = {shown_name(group): group for group in tally.groups}
@@ -303,26 +323,14 @@ def compare_groups(
     if keys[0] == keys[1]:
         raise ValueError(f"two different groups must be compared, but got {shown_name(keys[0])} twice")
     _refuse_simultaneous(confidence)
-    (place,) = positions_of([answer], tally.domain)
     rows = [tally.groups.index(key) for key in keys]
     for row, key in zip(rows, keys, strict=True):
         if not tally.answered[row]:
             raise ValueError(f"both groups must have reports, but {shown_name(key)} has none")
-    first, second = (joint(tally.parts, row, [[place]], target=confidence.target) for row in rows)
-    by_counts = None
-    if first.is_one_count and second.is_one_count:
-        by_counts = _of_counts(tally, first.only_count(0), second.only_count(0), confidence, test)
-    numbers, approximate, named = by_counts or (
-        *_of_estimates(tally, place, rows, confidence),
-        "normal",
-    )
-    numbers = Difference(*(number[()] for number in agreeing(Difference(*map(np.asarray, numbers)), confidence)))
-    one_name, two_name = (f"{tally.domain[place]!r} in {shown_name(key)}" for key in keys)
-    shown = numbers.unbiased if shares is None else shares[rows[0], place] - shares[rows[1], place]
-    return _comparison(tally, (one_name, two_name), shown, numbers, confidence, approximate, named)
+    return keys, rows
 
 
-def _of_counts(
+def counts_compared(
     tally: Collected, one: Binomial, two: Binomial, confidence: Confidence, test: str
 ) -> tuple[Difference, bool, str] | None:
     """Compare binomial counts of two groups: exactly, or if they follow their shares alike."""

@@ -10,13 +10,14 @@ their people is the average of what was realised in each, weighted by their numb
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from warner.designs.facts import Prefixes, Readout, check_target, sizes_of
+from warner.designs.facts import Fuzzy, Prefixes, Readout, check_target, sizes_of
 from warner.designs.labels import positions
 from warner.estimators.projections import SUM_ROUNDING
 from warner.inference.anytime import anytime_interval, refuse_anytime
@@ -42,7 +43,9 @@ if TYPE_CHECKING:
     from warner.reports.pools import Collected
     from warner.reports.tallies import Tally
 
-EXACT = frozenset({"clopper_pearson", "exact", "anytime", "known"})  # whose level holds at least; others hold about
+# Methods whose level holds at least; others hold about.
+EXACT = frozenset({"clopper_pearson", "exact", "anytime", "dkw", "known"})
+BAND_ANSWERS = 9  # from so many on, one band for all cumulative shares is narrower than Bonferroni's correction
 
 
 @dataclass(frozen=True)
@@ -107,8 +110,8 @@ class Interval(Result):
         The level, whose share is meant (``population`` or ``realised``), whether the intervals of all answers hold at
         once, and whether those of all looks do.
     methods : tuple of str
-        How it was computed: clopper_pearson, exact, wilson, score, linear or anytime; several where answers or groups
-        differ.
+        How it was computed: clopper_pearson, exact, wilson, score, linear, dkw (the band of Dvoretzky, Kiefer and
+        Wolfowitz) or anytime; several where answers or groups differ.
     weighted : bool
         Whether reports have weights; then the effective number of reports stands for their number.
     """
@@ -207,6 +210,8 @@ def limits(tally: Collected, confidence: Confidence, *, sets: Sets | None = None
         methods: tuple[str, ...] = ("anytime",)
         if confidence.anytime:
             low, high, error = anytime_interval(readout, 2 * tail, levels)
+        elif isinstance(sets, Prefixes) and method is None and _has_band(part, confidence):
+            low, high, error, methods = _band(readout, confidence)
         else:
             low, high, error, methods = _single(readout, tail, confidence.target, method, levels)
     else:
@@ -216,6 +221,26 @@ def limits(tally: Collected, confidence: Confidence, *, sets: Sets | None = None
         low, high, error = (np.stack([row[place] for row in rows]) for place in range(3))
         methods = _all_names(row.methods for row in rows)
     return Limits(in_all_groups(low, answered), in_all_groups(high, answered), in_all_groups(error, answered), methods)
+
+
+def _has_band(part: Tally, confidence: Confidence) -> bool:
+    """Tell whether the cumulative shares are to hold at once, and reports of one law name one of many answers each."""
+    everybody = confidence.simultaneous and confidence.target == "population" and not part.weighted
+    design = part.design
+    return bool(everybody and design.symmetry is not None and design.exclusive and design.k >= BAND_ANSWERS)
+
+
+def _band(readout: Readout, confidence: Confidence) -> Limits:
+    r"""Give the band of Dvoretzky, Kiefer and Wolfowitz for all cumulative shares, with Massart's constant.
+
+    The distribution function of the reports, :math:`G(t) = (t+1)q + (p-q)F(t)`, is nowhere further than
+    :math:`\sqrt{\ln(2/\alpha)/(2n)}` from what was observed, with probability at least :math:`1 - \alpha`, for every n
+    and every law; so F(t) is nowhere further than that over :math:`|p - q|`.
+    """
+    half = np.sqrt(math.log(2 / (1 - confidence.level)) / (2 * readout.trials)) / abs(np.asarray(readout.gain))
+    share = readout.share()
+    low, high = np.clip(np.minimum(share, 1) - half, 0, 1), np.clip(np.maximum(share, 0) + half, 0, 1)
+    return Limits(low, high, standard_error(Binomial.of(readout)), ("dkw",))
 
 
 def intervals_apart(designs: list[Design], confidence: Confidence) -> int:
@@ -288,8 +313,13 @@ def _single(
         )
     assert readout.error is not None
     share, error = readout.share(), np.broadcast_to(readout.error, readout.count.shape).copy()
-    realised, n = target == "realised", readout.trials
-    low, high = normal_limits(share, error, tail, people=n) if realised else Sampled(share, error, n).limits(tail)
+    n = readout.trials
+    if readout.fuzzy:
+        low, high = normal_limits(share, error, tail)
+    elif target == "realised":
+        low, high = normal_limits(share, error, tail, people=n)
+    else:
+        low, high = Sampled(share, error, n).limits(tail)
     some = np.flatnonzero(readout.exact)
     if not some.size:
         return Limits(low, high, error, ("linear",))
@@ -321,6 +351,7 @@ class Joint:
     people: Array
     silent: float  # people of the group whose reports say nothing
     apart: bool  # of differences of shares, which may be negative
+    fuzzy: bool = False  # of fuzzy sets, whose shares are no numbers of people
 
     @property
     def is_one_count(self) -> bool:
@@ -353,7 +384,8 @@ class Joint:
         """
         shares, errors = self.estimates(target)
         if target == "population":
-            return *(averaged(shares, errors, self.binomial.n) if self.apart else self.sampled()[:2]), 0.0
+            by_error = self.apart or self.fuzzy
+            return *(averaged(shares, errors, self.binomial.n) if by_error else self.sampled()[:2]), 0.0
         weight = self.people / self.everybody
         error = np.sqrt((weight**2 * errors**2).sum(axis=0))
         return (weight * shares).sum(axis=0), error, float(self.silent / self.everybody)
@@ -379,7 +411,7 @@ def beside(groups: list[Joint]) -> Joint:
     """Put the sets of groups beside each other, which equally many collections tell."""
     rows = [(*group.binomial, group.exact, group.error, group.people) for group in groups]
     *counts, exact, error, people = (np.concatenate(parts, axis=1) for parts in zip(*rows, strict=True))
-    return Joint(Binomial(*counts), exact, error, people, silent=0.0, apart=groups[0].apart)
+    return replace(groups[0], binomial=Binomial(*counts), exact=exact, error=error, people=people, silent=0.0)
 
 
 def joint(
@@ -404,7 +436,8 @@ def joint(
     columns = [np.stack([np.broadcast_to(row[place], width) for row in rows]) for place in range(7)]
     count, trials, base, gain, exact, error, people = columns
     count, trials, people = (column.astype(np.float64) for column in (count, trials, people))
-    return Joint(Binomial(count, trials, base, gain), exact, error, people, silent, apart=minus is not None)
+    binomial, apart = Binomial(count, trials, base, gain), minus is not None
+    return Joint(binomial, exact, error, people, silent, apart, isinstance(sets, Fuzzy))
 
 
 def _of_groups(
@@ -447,6 +480,9 @@ def _combined(together: Joint, tail: float) -> Limits:
 
 def _weighted(together: Joint, tail: float) -> Limits:
     """Combine unbiased estimates of the collections by their precision, where not all are binomial counts."""
+    if together.fuzzy:
+        share, error, _ = together.average("population")
+        return Limits(*normal_limits(share, error, tail), error, ("linear",))
     average = together.sampled()
     return Limits(*average.limits(tail), average.error, ("linear",))
 
@@ -458,7 +494,8 @@ def _realised(together: Joint, tail: float) -> Limits:
     lets all of them hold.
     """
     middle, error, unknown = together.average("realised")
-    low, high = normal_limits(middle, error, tail, people=together.everybody, unknown=unknown)
+    people = None if together.fuzzy else together.everybody
+    low, high = normal_limits(middle, error, tail, people=people, unknown=unknown)
     safe = np.asarray(~together.noisy(tail) & together.exact.all(axis=0))
     used: tuple[str, ...] = ()
     if safe.any():

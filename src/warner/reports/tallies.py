@@ -22,6 +22,7 @@ from warner.arrays import LARGEST_TOTAL
 from warner.designs import design_from_dict, listed_design
 from warner.designs.contract import Design
 from warner.designs.device import Device
+from warner.designs.facts import Fuzzy
 from warner.documents import Document, checked, document, loaded, parsed, save_text
 from warner.reports.counts import (
     LONG_ROW,
@@ -278,7 +279,8 @@ class Tally:
         if groups is not None:
             counts, n = counts[groups], n[groups]
             histogram = None if histogram is None else histogram[groups]
-        return self.design.readout(counts, n, sets, minus=minus, target=target, histogram=histogram)
+        found = self.design.readout(counts, n, sets, minus=minus, target=target, histogram=histogram)
+        return replace(found, fuzzy=True) if isinstance(sets, Fuzzy) else found
 
     def scaled(self) -> tuple[Counts, Array]:
         """Give the counts and totals that intervals use, a row for each group: those of the effective reports.

@@ -1,0 +1,201 @@
+r"""Quantiles with confidence intervals, from limits of the distribution function at each single number.
+
+The :math:`\tau`-quantile is :math:`q = \min\{x : F(x) \ge \tau\}`. Let L(t) and U(t) be limits of F(t), each of which
+misses with probability at most :math:`\alpha/2` at every single t. The interval is from the first t with
+:math:`U(t) \ge \tau` up to the one after the last t with :math:`L(t) < \tau`.
+
+*Each end misses with probability at most* :math:`\alpha/2`. The quantile is a fixed number. If q lies before the lower
+end, then :math:`U(q) < \tau \le F(q)`, so that U misses at the fixed point q. If it lies after the upper end, let t be
+the number before q: :math:`F(t) < \tau`, and t comes after the last with :math:`L < \tau`, so that
+:math:`L(t) \ge \tau > F(t)` misses at the fixed point t. No simultaneous band is needed, and limits need not rise with
+t. (Running maxima of L, or minima of U, which look harmless, would need one: the interval then misses too often.) The
+interval is exact where the limits are, and never empty: else :math:`U < \tau \le L` somewhere, which no limits allow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warner.designs.facts import Prefixes
+from warner.inference.comparisons import shown_name
+from warner.inference.intervals import EXACT, Confidence, Interval, limits
+from warner.inference.means import group_columns, values_of
+from warner.results import Result, plain
+from warner.words import printable
+
+if TYPE_CHECKING:
+    from warner.arrays import Array, Counts, Integers, PerGroup, Sets
+    from warner.documents import Document
+    from warner.reports.pools import Collected
+    from warner.reports.tallies import Group
+
+REACHED = 1e-12  # how near to its level a sum of shares counts as there
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Quantile(Result):
+    """A quantile with its confidence interval; or one for each group.
+
+    Attributes
+    ----------
+    tau : float
+        The share of people at or below it: 0.5 for the median.
+    value : float or ndarray of shape (groups,)
+        That of the estimated shares, moved into its interval; NaN for a group without reports.
+    low, high : float or ndarray
+        The confidence interval; both are numbers that answers stand for.
+    confidence : Confidence
+        The level, whose quantile is meant, and whether the interval holds at all looks.
+    methods : tuple of str
+        How the limits of the distribution function were computed.
+    weighted : bool
+        Whether reports have weights.
+    by, groups : tuple
+        The names of the columns that groups come from, and the groups; empty without groups.
+    """
+
+    tau: float
+    value: PerGroup
+    low: PerGroup
+    high: PerGroup
+    confidence: Confidence
+    methods: tuple[str, ...]
+    weighted: bool = False
+    by: tuple[str, ...] = ()
+    groups: tuple[Group, ...] = ()
+
+    @property
+    def method(self) -> str:
+        """How the limits were computed, in words."""
+        return " or ".join(self.methods)
+
+    @property
+    def approximate(self) -> bool:
+        """Whether the level holds only about, because of the method or of weights."""
+        return self.weighted or not EXACT.issuperset(self.methods)
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return "median" if self.tau == 0.5 else f"{100 * self.tau:.6g} % quantile"
+
+    def table(self) -> dict[str, Counts]:
+        """Give it as columns, a row for each group."""
+        names = group_columns(self.by, self.groups)
+        return names | {name: np.atleast_1d(getattr(self, name)) for name in ("value", "low", "high")}
+
+    def to_dict(self) -> Document:
+        """Give what JSON can hold; what is not known as None."""
+        grouped = {"groups": [list(group) for group in self.groups]} if self.groups else {}
+        return {
+            "quantile": self.tau,
+            **grouped,
+            **{name: plain(getattr(self, name)) for name in ("value", "low", "high")},
+            "level": self.confidence.level,
+            "target": self.confidence.target,
+            "anytime": self.confidence.anytime,
+            "method": self.method,
+            "approximate": self.approximate,
+        }
+
+    def text(self) -> str:
+        """Say it in a line, or in one for each group."""
+        about = f"{'approximate ' if self.approximate else ''}{self.confidence}, {self.method}"
+        rows = zip(*(np.atleast_1d(part).tolist() for part in (self.value, self.low, self.high)), strict=True)
+        said = ["no reports" if np.isnan(row[1]) else "{:,.12g}, {:,.12g} to {:,.12g}".format(*row) for row in rows]
+        if not self.groups:
+            return f"<{said[0]}, {about}>"
+        lines = [f"  {printable(shown_name(group))}: {line}" for group, line in zip(self.groups, said, strict=True)]
+        return "\n".join([f"{self.name}, {about}", *lines])
+
+
+def quantile(tally: Collected, shares: Array, tau: float, values: Any, confidence: Confidence) -> Quantile:
+    """Give a quantile of the numbers that answers stand for, of each group, with the value of these shares."""
+    if isinstance(tau, bool) or not isinstance(tau, int | float | np.number) or not 0 < tau < 1:
+        raise ValueError(f"a quantile must be between 0 and 1, such as 0.5 for the median, but got {tau!r}")
+    if confidence.simultaneous:
+        raise ValueError("a quantile has no simultaneous interval; raise the level to 1 - alpha/m for m quantiles")
+    x = values_of(tally.domain, values)
+    points, sets = _up_to_each(x)
+    # Any-time limits miss on either side with all of their probability: at two points, each may have half of it.
+    each = replace(confidence, level=(1 + confidence.level) / 2) if confidence.anytime else confidence
+    ends = limits(tally, each, sets=sets)
+    low, high = (np.full(len(tally.answered), np.nan) for _ in range(2))
+    value = low.copy()
+    for group in np.flatnonzero(tally.answered).tolist():
+        first, last = quantile_places(ends.low[group], ends.high[group], tau)
+        place = _place(np.atleast_2d(shares)[group], x, points, tau)
+        low[group], high[group], value[group] = points[first], points[last], points[min(max(place, first), last)]
+    value, low, high = (tally.squeezed(row) for row in (value, low, high))
+    groups = tally.groups if tally.by else ()
+    return Quantile(float(tau), value, low, high, confidence, ends.methods, tally.weighted, tally.by, groups)
+
+
+def _up_to_each(x: Array) -> tuple[Array, Sets]:
+    """Give the distinct numbers in ascending order, and the answers up to each of them."""
+    points, place = np.unique(x, return_inverse=True)
+    if np.array_equal(place, np.arange(x.size)):
+        return points, Prefixes(x.size)
+    order: Integers = np.argsort(place, kind="stable")
+    ends = np.bincount(place).cumsum()
+    return points, [order[:end].tolist() for end in ends.tolist()]
+
+
+def quantile_places(low: Array, high: Array, tau: float) -> tuple[int, int]:
+    """Turn limits of F at each number, of which the last is known to be 1, into the places that a quantile may have.
+
+    >>> quantile_places(np.array([0.1, 0.3, 0.6, 1.0]), np.array([0.3, 0.6, 0.9, 1.0]), 0.5)
+    (1, 2)
+    """
+    first = int(np.argmax(high >= tau))
+    short = np.flatnonzero(low < tau)
+    last = int(short[-1]) + 1 if short.size else 0
+    return first, min(last, low.size - 1)
+
+
+def _place(shares: Array, x: Array, points: Array, tau: float) -> int:
+    """Give the place of the quantile of estimated shares."""
+    running = np.bincount(points.searchsorted(x), weights=shares, minlength=points.size).cumsum()
+    reached = running >= tau - REACHED
+    return int(np.argmax(reached)) if reached.any() else points.size - 1
+
+
+def share_beyond(
+    tally: Collected, confidence: Confidence, *, above: Any = None, below: Any = None, within: Any = None
+) -> Interval:
+    """Give the interval of the share of people whose number is above or below one, or within two, both included."""
+    given = {
+        name: limit for name, limit in (("above", above), ("below", below), ("within", within)) if limit is not None
+    }
+    if len(given) != 1:
+        raise TypeError(f"give one of above, below and within, but got {' and '.join(given) or 'none of them'}")
+    x = values_of(tally.domain)
+    if within is not None:
+        try:
+            least, most = (float(end) for end in within)
+        except (TypeError, ValueError):
+            raise ValueError(f"within must be two numbers, such as (18, 25), but got {within!r}") from None
+        chosen = (x >= least) & (x <= most)
+    elif above is not None:
+        chosen = x > _number("above", above)
+    else:
+        chosen = x < _number("below", below)
+    if not chosen.any():
+        (name, limit), *_ = given.items()
+        raise ValueError(
+            f"{name} must leave some answers, but none lies {name} {limit!r}; they are {x.min():g} to {x.max():g}"
+        )
+    if confidence.simultaneous:
+        raise ValueError("simultaneous intervals are for every answer, or cumulative; for one share leave it out")
+    ends = limits(tally, confidence, sets=[np.flatnonzero(chosen).tolist()])
+    low, high = (tally.squeezed(end[:, 0]) for end in (ends.low, ends.high))
+    return Interval(low, high, confidence, ends.methods, tally.weighted)
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not np.isfinite(value):
+        raise ValueError(f"{name} must be a finite number, but got {value!r}")
+    return float(value)

@@ -1,0 +1,454 @@
+"""Means, standard deviations and quantiles: by hand, by enumeration, against others' numbers, and their laws."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from references import reference
+from warner import Channel, CutoffResponse, RandomizedResponse, SquareWave, SubsetSelection, Tally, grid, pool
+from warner.designs import MECHANISMS, Design
+from warner.estimation import estimated
+from warner.inference.means import values_of
+from warner.inference.quantiles import quantile_places
+
+NUMBERS = reference("numbers")
+DESIGNS = [design for mechanism in MECHANISMS.values() for design in mechanism.examples()]
+every_design = pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.summary())
+
+
+def some_reports(design: Design, n: int = 400) -> Tally:
+    shares = np.arange(1.0, design.k + 1)
+    return Tally(design, design.simulate(shares / shares.sum(), n, rng=np.random.default_rng(7)), n=n)
+
+
+def compositions(n: int, k: int) -> np.ndarray[Any, Any]:
+    """List all ways to share n among k."""
+    bars = itertools.combinations(range(n + k - 1), k - 1)
+    return np.array([np.diff((-1, *bar, n + k - 1)) - 1 for bar in bars])
+
+
+def multinomial(counts: np.ndarray[Any, Any], chances: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Give the probability of each row of counts."""
+    n = int(counts[0].sum())
+    ways = [math.factorial(n) / math.prod(math.factorial(int(c)) for c in row) for row in counts]
+    return np.asarray(np.array(ways) * np.prod(chances**counts, axis=1))
+
+
+# Means
+
+
+def test_the_mean_of_randomized_response_by_hand() -> None:
+    # p = 1/2, q = 1/4: shares (0.4 - 0.25) / 0.25 = 0.6, 0.4 and 0; the scores of reports vary as 0, 1, 5 over 1/4.
+    result = estimated(Tally(RandomizedResponse(["never", "once", "often"], odds=(2, 1)), [400, 350, 250]))
+    mean = result.mean({"never": 0, "once": 1, "often": 5})
+    assert_allclose(mean.value, 0.4)
+    variance = (0.35 * 1 + 0.25 * 25 - (0.35 + 1.25) ** 2) / 0.25**2 / 1000
+    assert_allclose(mean.se, math.sqrt(variance), rtol=2e-3)  # one report more, of all kinds alike
+    assert_allclose(mean.high, 0.4 + 1.959964 * mean.se, rtol=1e-6)
+    assert mean.low == 0
+    assert mean.methods == ("linear",)
+    assert mean.approximate
+
+
+def test_the_mean_of_a_cutoff_response_is_a_binomial_share() -> None:
+    design = CutoffResponse([0, 1, 5, 20], odds=(3, 1))
+    counts = [10, 5, 30, 20, 90, 45]  # 70 yeses of 200
+    mean = estimated(Tally(design, counts)).mean()
+    share = estimated(Tally(RandomizedResponse(["yes", "no"], odds=(3, 1)), [70, 130])).interval("yes")
+    assert_allclose([mean.low, mean.high], [20 * share.low, 20 * share.high])
+    assert_allclose(mean.value, 20 * (0.35 - 0.25) / 0.5)
+    assert mean.methods == ("clopper_pearson",)
+    assert not mean.approximate
+
+
+@every_design
+@pytest.mark.parametrize("target", ["population", "realised"])
+def test_numbers_that_are_0_and_1_give_what_the_set_gives(design: Design, target: str) -> None:
+    result = estimated(some_reports(design))
+    values = np.arange(design.k) % 2
+    mean = result.mean(values, target=target)
+    odd: list[Any] = [label for label, value in zip(design.domain, values, strict=True) if value]
+    interval = result.interval(odd, target=target)
+    assert (mean.low, mean.high, mean.methods) == (interval.low, interval.high, interval.methods)
+
+
+@every_design
+def test_a_shift_or_stretch_of_the_numbers_shifts_or_stretches_everything(design: Design) -> None:
+    if design.k == 2 and not design.exclusive:  # the two answers have counts of their own, which are no mirror images
+        return
+    result = estimated(some_reports(design))
+    values = np.sqrt(np.arange(2.0, design.k + 2))
+    for summary in ("mean", "standard_deviation", "median"):
+        one, other = (getattr(result, summary)(numbers) for numbers in (values, 7 - 3 * values))
+        if np.isnan(one.value):
+            assert np.isnan(other.value)
+            continue
+        if summary == "median":  # turned around, the upper end may be the lower one's neighbour, if F is exactly 1/2
+            continue
+        shift = 0 if summary == "standard_deviation" else 7
+        scale = 3 if summary == "standard_deviation" else -3
+        ends = sorted([shift + scale * one.low, shift + scale * one.high])
+        assert_allclose([other.low, other.high], ends, atol=1e-7)
+        assert_allclose(other.value, shift + scale * one.value, atol=1e-7)
+        assert_allclose(other.se, 3 * one.se, rtol=1e-6)
+    before, after = result.median(values), result.median(7 + 3 * values)
+    for name in ("low", "high", "value"):
+        assert_allclose(getattr(after, name), 7 + 3 * getattr(before, name))
+
+
+@every_design
+def test_means_of_groups_average_to_the_whole(design: Design) -> None:
+    if design.report_types is not None and not design.exclusive:
+        return
+    halves = [some_reports(design, n) for n in (300, 100)]
+    groups = Tally(design, [half.counts for half in halves], n=[300, 100], by=("g",), groups=(("a",), ("b",)))
+    whole = Tally(design, halves[0].counts + halves[1].counts, n=400)
+    values = np.sqrt(np.arange(2.0, design.k + 2))
+    apart, together = (estimated(tally).mean(values) for tally in (groups, whole))
+    inside = values.min() < np.min(apart.value) and np.max(apart.value) < values.max()
+    if not np.isnan(together.value) and inside:
+        assert_allclose(0.75 * apart.value[0] + 0.25 * apart.value[1], together.value, rtol=1e-9)
+    assert len(apart.table()["value"]) == 2
+    assert apart.table()["g"].tolist() == ["a", "b"]
+
+
+def test_the_mean_of_others_eriksson_design() -> None:
+    # RRTCS 0.0.4: cards 0, 1, 3, 5 and 8, each 1/10, or the truth, 1/2
+    case = NUMBERS["rrtcs"]["eriksson"]
+    domain = range(41)
+    cards = [Fraction(1, 10) if x in case["design"]["cards"] else Fraction(0) for x in domain]
+    table = [[card + Fraction(x == i, 2) for x, card in enumerate(cards)] for i in domain]
+    design = Channel(table, domain, domain)
+    assert design.shown_epsilon() == "inf"  # numbers that no card says give people away
+    counts = [case["counts"].get(str(x), 0) for x in domain]
+    mean = estimated(Tally(design, counts)).mean()
+    assert_allclose(mean.value, case["unweighted"], rtol=1e-8)
+    # Its standard error is 1.24468; here is one report more of all kinds alike. Half a report of each would give 1.90.
+    assert math.sqrt(case["variance"]) < mean.se < 1.3
+    assert_allclose(case["low"], case["estimate"] - 1.96 * math.sqrt(case["variance"]), atol=1e-3)
+
+
+def test_the_mean_of_a_square_wave_by_another_program() -> None:
+    case = NUMBERS["maximum"]
+    design = SquareWave.from_dict(case["design"])
+    value, error, low, high = case["mean"]
+    mean = estimated(Tally(design, case["counts"])).mean()
+    assert_allclose([mean.value, mean.se, mean.low, mean.high], [value, error, low, high], rtol=1e-8)
+
+
+def test_means_under_cutoff_responses_hold_their_level_exactly() -> None:
+    # All 286 populations with shares in tenths of 0, 1, 5 and 20; 20 people; the yeses are binomial.
+    design, n = CutoffResponse([0, 1, 5, 20], odds=(3, 1)), 20
+    ends = []
+    for yes in range(n + 1):
+        counts = np.array([n - yes, yes, 0, 0, 0, 0])
+        mean = estimated(Tally(design, counts)).mean()
+        ends.append((mean.low, mean.high))
+    low, high = np.array(ends).T
+    chances = np.array([math.comb(n, yes) for yes in range(n + 1)])
+    least = 1.0
+    for shares in compositions(10, 4) / 10:
+        truth = shares @ [0, 1, 5, 20]
+        p = 0.25 + 0.5 * truth / 20
+        law = chances * p ** np.arange(n + 1) * (1 - p) ** np.arange(n, -1, -1)
+        least = min(least, float(law[(low <= truth + 1e-9) & (truth <= high + 1e-9)].sum()))
+    assert 0.95 <= least <= 1
+
+
+def test_means_among_these_very_people_do_not_use_the_law_of_two_kinds_of_people() -> None:
+    # Three answers, eight people who all hold the middle one: yeses vary as if nobody were certain.
+    design = CutoffResponse(3, odds=(20, 1))
+    counts = compositions(8, 4)
+    law = multinomial(counts, design.as_channel().channel()[1])
+    for target, least in (("realised", 0.9), ("population", 0.95)):
+        means = [estimated(Tally(design, row)).mean(target=target) for row in counts]
+        held = np.array([mean.low - 1e-9 <= 1 <= mean.high + 1e-9 for mean in means])
+        assert law[held].sum() >= least
+        assert all(mean.approximate == (target == "realised") for mean in means)
+
+
+def test_pools_weights_and_any_time() -> None:
+    design = CutoffResponse(grid(0, 100, 10), odds=(3, 1))
+    first, second = (some_reports(design, n) for n in (300, 500))
+    together = estimated(pool([first, second])).mean()
+    assert_allclose(
+        together.value, (300 * estimated(first).mean().value + 500 * estimated(second).mean().value) / 800, rtol=1e-2
+    )
+    whole = estimated(Tally(design, first.counts + second.counts)).mean()
+    assert_allclose([together.low, together.high], [whole.low, whole.high], rtol=2e-2)
+    wave = SquareWave(grid(0, 100, 10), odds=(3, 1), width=3)
+    mixed = estimated(pool([first, some_reports(wave, 600)])).mean()
+    assert mixed.methods == ("linear",)
+    assert mixed.se < min(estimated(first).mean().se, estimated(some_reports(wave, 600)).mean().se)
+    realised = estimated(pool([first, some_reports(wave, 600)])).mean(target="realised")
+    assert realised.low < realised.value < realised.high
+    weighted = Tally(design, 1.5 * first.counts, squares=2.25 * 300.0)
+    heavy = estimated(weighted).mean()
+    assert heavy.approximate
+    assert_allclose(heavy.value, estimated(first).mean().value)
+    ever = estimated(first).mean(anytime=True)
+    once = estimated(first).mean()
+    assert ever.low <= once.low < once.high <= ever.high
+    assert not ever.approximate
+
+
+def test_a_mean_that_reports_do_not_tell_is_not_known() -> None:
+    alike = Channel([["3/4", "1/4"], ["3/4", "1/4"], ["1/4", "3/4"]], ["beer", "wine", "water"], ["yes", "no"])
+    mean = estimated(Tally(alike, [60, 40])).mean({"beer": 1, "wine": 2, "water": 0})
+    assert np.isnan(mean.value)
+    assert (mean.low, mean.high) == (0, 2)
+    assert mean.to_dict()["value"] is None
+    assert "not known" in mean.text()
+    told = estimated(Tally(alike, [60, 40])).mean({"beer": 2, "wine": 2, "water": 0})
+    assert_allclose(told.value, 1.4)
+    assert told.methods == ("clopper_pearson",)
+    line = Channel([["3/4", "1/4"], ["1/2", "1/2"], ["1/4", "3/4"]], [1, 2, 3], ["no", "yes"])
+    mean = estimated(Tally(line, [60, 40])).mean()  # two reports, and a yes is linear in the number
+    assert mean.methods == ("clopper_pearson",)
+    assert_allclose(mean.value, 1.6)
+
+
+# Standard deviations
+
+
+def test_standard_deviations_of_many_reports() -> None:
+    for design in (
+        RandomizedResponse(5, odds=(9, 1)),
+        SquareWave(range(10, 40), epsilon=2),
+        SubsetSelection(6, epsilon=2),
+        CutoffResponse([0, 1, 5, 20], epsilon=2),
+    ):
+        shares = np.arange(1.0, design.k + 1)
+        shares /= shares.sum()
+        x = values_of(design.domain)
+        truth = math.sqrt(shares @ x**2 - (shares @ x) ** 2)
+        counts = design.simulate(shares, 400_000, rng=np.random.default_rng(3))
+        found = estimated(Tally(design, counts, n=400_000)).standard_deviation()
+        # Five standard errors: one false alarm in two million
+        assert abs(found.value - truth) <= 5 * found.se
+        assert found.low < found.value < found.high
+        assert found.quantity == "standard deviation"
+        assert found.approximate
+
+
+def test_a_standard_deviation_by_hand() -> None:
+    # The truth is told: 0 and 10 equally often, so that the standard deviation is 5 and cannot be more.
+    found = estimated(Tally(RandomizedResponse([0, 10], odds=(1, 0)), [50, 50])).standard_deviation()
+    assert_allclose([found.value, found.high], [5, 5], rtol=2e-2)
+
+
+# Quantiles
+
+
+def test_quantiles_by_hand() -> None:
+    case = NUMBERS["quantile_interval"]
+    low, high = (np.append(case[name], 1.0) for name in ("low", "high"))
+    first, last = quantile_places(low, high, case["chance"])
+    assert [case["values"][first], case["values"][last]] == case["interval"]
+    assert quantile_places(np.array([0.6, 0.8, 1.0]), np.array([0.9, 1.0, 1.0]), 0.5) == (0, 0)
+    # Limits that fall and rise again: the last that falls short counts, not a running maximum.
+    assert quantile_places(np.array([0.55, 0.45, 0.6, 1.0]), np.array([0.8, 0.8, 0.9, 1.0]), 0.5) == (0, 2)
+
+
+def test_quantile_intervals_hold_their_level_in_every_small_survey() -> None:
+    # All 455 counts of 12 people with 4 answers at odds 5 : 1, for all 286 populations with shares in tenths
+    design = RandomizedResponse(4, odds=(5, 1))
+    counts = compositions(12, 4)
+    populations = compositions(10, 4) / 10
+    laws = np.array([multinomial(counts, shares @ design.channel()) for shares in populations])
+    least = 1.0
+    result = estimated(
+        Tally(design, counts, by=("survey",), groups=tuple((i,) for i in range(len(counts)))), method="inv"
+    )
+    for tau in (0.25, 0.5, 0.9):
+        found = result.quantile(tau)
+        truth = np.argmax(populations.cumsum(axis=1) >= tau - 1e-9, axis=1)
+        held = (found.low <= truth[:, np.newaxis]) & (truth[:, np.newaxis] <= found.high)
+        least = min(least, float((laws * held).sum(axis=1).min()))
+    assert least >= 0.95
+    assert_allclose(least, NUMBERS["quantile_coverage"]["exact_least_K4_n12_odds_5_1"], atol=1e-9)
+
+
+def test_quantiles_sort_by_value_and_join_answers_that_stand_for_the_same() -> None:
+    design = RandomizedResponse(["often", "never", "once", "rarely"], odds=(30, 1))
+    counts = [100, 400, 300, 200]
+    values = {"never": 0, "rarely": 1, "once": 1, "often": 5}
+    found = estimated(Tally(design, counts)).quantile(0.9, values)
+    ordered = RandomizedResponse(["never", "once", "rarely", "often"], odds=(30, 1))
+    other = estimated(Tally(ordered, [400, 300, 200, 100])).quantile(0.9, values)
+    assert (found.value, found.low, found.high) == (other.value, other.low, other.high) == (1, 1, 5)
+
+
+def test_any_time_quantiles_are_wider_and_exact() -> None:
+    result = estimated(some_reports(RandomizedResponse(range(20), odds=(9, 1)), 3000))
+    once, ever = result.median(), result.median(anytime=True)
+    assert ever.low <= once.low <= once.value <= once.high <= ever.high
+    assert ever.methods == ("anytime",)
+    assert not ever.approximate
+
+
+def test_shares_beyond_a_number_are_those_of_sets() -> None:
+    result = estimated(some_reports(RandomizedResponse(range(10, 20), odds=(9, 1))))
+    for one, other in (
+        (result.interval(above=15), result.interval([16, 17, 18, 19])),
+        (result.interval(below=12.5), result.interval([10, 11, 12])),
+        (result.interval(within=(12, 14)), result.interval([12, 13, 14])),
+    ):
+        assert (one.low, one.high, one.methods) == (other.low, other.high, other.methods)
+    assert (result.interval(above=3).low, result.interval(above=3).methods) == (1, ("known",))
+
+
+def test_cumulative_shares_of_many_answers_have_one_band() -> None:
+    design = RandomizedResponse(9, odds=(9, 1))
+    result = estimated(some_reports(design, 1000))
+    band = result.interval(cumulative=True, simultaneous=True)
+    assert band.methods == ("dkw",)
+    assert not band.approximate
+    # Massart: sqrt(ln(2/0.05) / 2n) / (p - q), wherever it is not cut
+    half = math.sqrt(math.log(40) / 2000) / (design.p - design.q)
+    unbiased = np.cumsum((np.asarray(result.tally.counts) / 1000 - design.q) / (design.p - design.q))  # type: ignore[union-attr]
+    assert_allclose(band.high[:-1], np.clip(unbiased[:-1] + half, 0, 1), atol=1e-12)
+    assert_allclose(band.low[:-1], np.clip(unbiased[:-1] - half, 0, 1), atol=1e-12)
+    assert band.low[-1] == band.high[-1] == 1
+    fewer = estimated(some_reports(RandomizedResponse(8, odds=(9, 1)), 1000)).interval(
+        cumulative=True, simultaneous=True
+    )
+    assert "clopper_pearson" in fewer.methods
+    realised = result.interval(cumulative=True, simultaneous=True, target="realised")
+    assert "dkw" not in realised.methods
+
+
+# Differences
+
+
+def test_differences_of_means_between_groups() -> None:
+    design = CutoffResponse(grid(0, 100, 10), odds=(3, 1))
+    people = [design.simulate(shares, 150, rng=np.random.default_rng(9)) for shares in (np.eye(11)[8], np.eye(11)[3])]
+    tally = Tally(design, people, by=("region",), groups=(("north",), ("south",)))
+    found = estimated(tally).compare_means(("north", "south"))
+    yes = [int(row[1::2].sum()) for row in people]
+    counts = [[number, 150 - number] for number in yes]
+    coin = Tally(
+        RandomizedResponse(["yes", "no"], odds=(3, 1)), counts, by=("region",), groups=(("north",), ("south",))
+    )
+    shares = estimated(coin).compare("yes", between=("north", "south"))
+    assert_allclose(
+        [found.low, found.high, found.difference], [100 * shares.low, 100 * shares.high, 100 * shares.unbiased]
+    )
+    assert_allclose(found.p_value, shares.p_value)
+    assert (found.test, found.approximate) == ("Barnard's exact", False)
+    assert (found.low > 0 or found.high < 0) == (found.p_value < 0.05)
+    wave = SquareWave(grid(0, 100, 10), odds=(3, 1), width=3)
+    rows = [wave.simulate(shares, 1500, rng=np.random.default_rng(9)) for shares in (np.eye(11)[8], np.eye(11)[3])]
+    normal = estimated(Tally(wave, rows, by=("region",), groups=(("north",), ("south",)))).compare_means(
+        ("south", "north")
+    )
+    assert normal.test == "normal"
+    assert normal.low <= normal.difference <= normal.high < 0
+    apart = [estimated(Tally(wave, row)).mean() for row in rows]
+    assert_allclose(normal.difference, apart[1].value - apart[0].value)
+    assert "normal test of equality" in normal.text()
+    assert normal.to_dict()["first"] == "south"
+
+
+# Words and bad input
+
+
+def test_one_truth_at_every_door() -> None:
+    result = estimated(some_reports(SquareWave(range(18, 50), epsilon=1)))
+    for found in (result.mean(), result.median(), result.quantile(0.9), result.standard_deviation()):
+        document, table = found.to_dict(), found.table()
+        for name in ("value", "low", "high"):
+            assert document[name] == table[name][0] == getattr(found, name)
+        assert document["approximate"] is found.approximate is True
+        assert "approximate 95 % interval (population)" in found.text()
+        assert document["method"] == found.method == "linear"
+        assert found.to_markdown()
+    grouped = Tally(
+        SquareWave(4, odds=(3, 1), width=1), [[1, 2, 3, 4, 5, 6], [0] * 6], by=("g",), groups=(("a",), ("b",))
+    )
+    mean = estimated(grouped).mean()
+    assert mean.text().splitlines()[-1] == "  b: no reports"
+    assert mean.to_dict()["low"][1] is None
+    assert estimated(grouped).median().text().splitlines()[-1] == "  b: no reports"
+
+
+@pytest.mark.parametrize(
+    ("ask", "error", "complaint"),
+    [
+        (lambda e: e.mean(), ValueError, "answers must be numbers, but 'never' is none; say what each stands for"),
+        (lambda e: e.mean({"never": 0}), ValueError, "'once' has none"),
+        (lambda e: e.mean({"never": 0, "once": 1, "often": 2, "daily": 3}), ValueError, "'daily' is no answer"),
+        (lambda e: e.mean([0, 1]), ValueError, "values must be 3 numbers, one for each answer, but got 2"),
+        (lambda e: e.mean([0, 1, float("nan")]), ValueError, "values must be a finite number"),
+        (lambda e: e.mean([0, 1, float("inf")]), ValueError, "values must be a finite number"),
+        (lambda e: e.mean("labels"), TypeError, 'values must be a mapping, a sequence or "numbers"'),
+        (lambda e: e.quantile(0, [0, 1, 2]), ValueError, "between 0 and 1, such as 0.5 for the median, but got 0"),
+        (lambda e: e.quantile(1.5, [0, 1, 2]), ValueError, "but got 1.5"),
+        (lambda e: e.quantile("half", [0, 1, 2]), ValueError, "but got 'half'"),
+        (lambda e: e.interval(above=1), ValueError, "answers must be numbers"),
+        (lambda e: e.interval("never", above=1), TypeError, "not both"),
+        (lambda e: e.compare_means(("a", "b"), [0, 1, 2]), ValueError, "between needs groups"),
+        (lambda e: e.mean([0, 1, 2], target="sample"), ValueError, "target must be one of"),
+        (lambda e: e.mean([0, 1, 2], level=95), ValueError, "level must be between 0 and 1"),
+    ],
+)
+def test_bad_input_is_refused_in_a_line(ask: Any, error: Any, complaint: str) -> None:
+    result = estimated(Tally(RandomizedResponse(["never", "once", "often"], odds=(2, 1)), [400, 350, 250]))
+    with pytest.raises(error, match=complaint):
+        ask(result)
+
+
+def test_numbers_that_leave_nobody_are_refused() -> None:
+    result = estimated(some_reports(RandomizedResponse(range(10, 20), odds=(9, 1))))
+    with pytest.raises(ValueError, match="above must leave some answers, but none lies above 30; they are 10 to 19"):
+        result.interval(above=30)
+    with pytest.raises(ValueError, match=r"within must be two numbers, such as \(18, 25\), but got 3"):
+        result.interval(within=3)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="below must be a finite number"):
+        result.interval(below=float("nan"))
+    with pytest.raises(TypeError, match="give one of above, below and within"):
+        result.interval(below=12, above=11)
+
+
+def test_equal_numbers_have_a_mean_that_is_known() -> None:
+    result = estimated(some_reports(RandomizedResponse(3, odds=(9, 1))))
+    mean = result.mean([2, 2, 2])
+    assert (mean.value, mean.low, mean.high, mean.methods) == (2, 2, 2, ("known",))
+    assert result.standard_deviation([2, 2, 2]).value == 0
+
+
+# Coverage by simulation
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("design", "n", "least"),
+    [
+        (RandomizedResponse(11, epsilon=1), 100, 0.95),
+        (SquareWave(11, epsilon=1), 100, 0.95),
+        (SquareWave(50, epsilon=2, quantity="mean"), 1000, 0.95),
+        (SubsetSelection(50, epsilon=1), 1000, 0.95),
+        (CutoffResponse(50, epsilon=1), 300, 0.95),
+    ],
+    ids=str,
+)
+def test_linear_means_hold_about_their_level(design: Design, n: int, least: float) -> None:
+    times = 2000
+    x = np.arange(design.k) / (design.k - 1)
+    shares = np.where(x == 0, 0.35 * design.k, np.exp(-4 * x))
+    shares = shares / shares.sum()
+    truth = float(shares @ np.arange(design.k))
+    counts = design.simulate(shares, n, rng=np.random.default_rng(11), size=times)
+    tally = Tally(design, counts, n=np.full(times, n), by=("survey",), groups=tuple((i,) for i in range(times)))
+    mean = estimated(tally).mean()
+    held = float(((mean.low <= truth) & (truth <= mean.high)).mean())
+    # Four binomial standard errors below the level: one false alarm in thirty thousand, if the level holds
+    assert held >= least - 4 * math.sqrt(0.95 * 0.05 / times)
