@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cli.shell import SURVEY, fails, succeeds
-from warner import mechanisms, plan, surveys, tally
+from warner import OpenDomain, mechanisms, plan, surveys, tally
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,3 +64,16 @@ def test_a_plan_that_cannot_be(folder: Path) -> None:
     assert "must end in .png" in fails(
         folder, "plan", "--size", "3", "--people", "50", "--epsilon", "1", "--plot", "a.gif", "-o", "plan.txt"
     )
+
+
+def test_a_plan_of_an_open_domain(folder: Path) -> None:
+    words = OpenDomain(epsilon=1, letters="a-z", length=12)
+    made = plan(words, people=1_000_000)
+    asked = ("plan", "--letters", "a-z", "--length", "12", "--epsilon", "1", "--people", "1000000")
+    assert succeeds(folder, *asked) == f"{made.text()}\n"
+    words.save(folder / "words.json")
+    by_file = succeeds(folder, "plan", "--design", "words.json", "--share", "0.05", "--json")
+    assert json.loads(by_file) == json.loads(plan(words, share=0.05).to_json())
+    assert "needs --epsilon" in fails(folder, "plan", "--bits", "48", "--people", "1000")
+    assert "--step is for an open domain" in fails(folder, "plan", "--size", "3", "--step", "2", "--people", "9")
+    assert "--plot is not for an open domain" in fails(folder, *asked, "--plot", "plan.svg")

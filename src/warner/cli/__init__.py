@@ -19,6 +19,7 @@ Its files::
     checking     check
     associating  associate
     planning     plan
+    open_domains  the options of open domains
     auditing     audit
     reproducing  reproduce
     sources      where reports come from: files, pipes, tables of databases, surveys, saved tallies; and their design

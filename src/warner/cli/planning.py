@@ -10,6 +10,7 @@ import typer
 from warner import plan as planned
 from warner.cli.delivering import AsJson, deliver_text, refuse_overwriting
 from warner.cli.mechanisms import name_of
+from warner.cli.open_domains import Bits, Bytes, Length, Letters, Step, open_domain
 from warner.cli.options import (
     Columns,
     DesignFile,
@@ -24,7 +25,7 @@ from warner.cli.options import (
     labels_in,
 )
 from warner.cli.sources import DesignGiven, Source
-from warner.designs import load_listed_design
+from warner.designs import OpenDomain, load_design
 from warner.designs.labels import canonical, from_text
 
 if TYPE_CHECKING:
@@ -45,6 +46,11 @@ def plan(
     mechanism: Annotated[
         str | None, typer.Option(help="The mechanism, such as subset-selection; if not given, randomized response.")
     ] = None,
+    letters: Letters = None,
+    length: Length = None,
+    text_bytes: Bytes = None,
+    bits: Bits = None,
+    step: Step = None,
     epsilon: Epsilon = None,
     people: Annotated[int | None, typer.Option(help="The number of people who report.")] = None,
     half_width: Annotated[
@@ -92,12 +98,19 @@ def plan(
     Give two of --people, --epsilon and --half-width (or --error) to get the third. With a pilot, its own epsilon counts
     as given unless people and a half-width (or error) are given. All mechanisms are compared at that epsilon, and one
     is recommended; `warner design --best` writes its design.
+
+    For answers that no list holds, give --letters and --length, --bytes or --bits, or the --design of an open domain,
+    with --people to get the smallest share that will be found, or with --share to get the people that it takes.
     """
     refuse_overwriting(
         {"the list of answers": domain_file, "the design": design, "the pilot": pilot, "the population": population},
         {"--output": output, "--plot": plot, "--mechanism-plot": mechanism_plot},
     )
-    about = _about(size, domain_file, design)
+    opened = open_domain(letters, length, text_bytes, bits, step, epsilon)
+    about = _about(size, domain_file, design, opened)
+    if isinstance(about, OpenDomain):
+        _plan_open(about, people, share, level, power, grid, as_json, output, {"--plot": plot, "--pilot": pilot})
+        return
     reports = _pilot(pilot, column, design)
     made = planned(
         None if reports else about,
@@ -131,15 +144,36 @@ def plan(
     deliver_text(text, output)
 
 
-def _about(size: int | None, domain_file: Path | None, design: Path | None) -> Any:
+def _plan_open(
+    design: OpenDomain,
+    people: int | None,
+    share: float | None,
+    level: float,
+    power: float,
+    grid: bool,
+    as_json: bool,
+    output: Path | None,
+    others: dict[str, Any],
+) -> None:
+    """Plan a survey with an open domain."""
+    if surplus := [name for name, value in others.items() if value is not None]:
+        raise ValueError(f"{surplus[0]} is not for an open domain; give --people or --share, --level and --power")
+    made = planned(design, people=people, share=share, level=level, power=power)
+    text = made.to_json() if as_json else "\n\n".join([made.text(), *([made.grid_text()] if grid else [])])
+    deliver_text(text, output)
+
+
+def _about(size: int | None, domain_file: Path | None, design: Path | None, opened: OpenDomain | None) -> Any:
     """Give the possible answers, their number or the whole design, which must be given in one way."""
-    ways = {"--size": size, "--domain-file": domain_file, "--design": design}
+    ways = {"--size": size, "--domain-file": domain_file, "--design": design, "--letters, --bytes or --bits": opened}
     named = [way for way, value in ways.items() if value is not None]
     if len(named) != 1:
         got = " and ".join(named) or "none"
         raise ValueError(f"give the possible answers in one way (--size, --domain-file or --design), but got {got}")
+    if opened is not None:
+        return opened
     if design is not None:
-        return load_listed_design(design)
+        return load_design(design)
     return size if domain_file is None else labels_in(domain_file)
 
 

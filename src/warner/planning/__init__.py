@@ -3,6 +3,7 @@
 Its files::
 
     plans        plan, Plan
+    open_plans   plans of open domains: the smallest share that will be found, or the people that it takes
     precision    half-width of intervals and root-mean-square error, at expected counts
     solving      sample size: the fewest people, or the smallest epsilon, for a precision
     populations  expected shares, by name, from a file or a pilot

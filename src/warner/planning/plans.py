@@ -10,18 +10,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 import numpy as np
 
 from warner.arrays import LARGEST_TOTAL
 from warner.designs import MECHANISMS, RandomizedResponse
 from warner.designs.contract import Design
+from warner.designs.open.open_domain import OpenDomain
 from warner.estimators import METHODS, UNBIASED
 from warner.estimators.auto import METHODS_COMPARED, SIMULATED_SURVEYS, predicted_errors
 from warner.inference.intervals import Confidence, positions_of
 from warner.planning.advice import advice
 from warner.planning.mechanisms import Mechanisms, candidates
+from warner.planning.open_plans import OpenPlan, open_plan
 from warner.planning.populations import population_shares, tally_of
 from warner.planning.precision import MEASURES, Precision, Question, check_people, check_question, measure_of
 from warner.planning.shuffling import shufflable, shuffled
@@ -258,8 +260,31 @@ class Plan(Result):
         return wrapped(sentences(self))
 
 
+class PlanOptions(TypedDict, total=False):
+    """The options of `plan`, for types: what it returns depends on what is planned."""
+
+    mechanism: str | None
+    epsilon: Number | None
+    people: int | None
+    half_width: float | None
+    error: float | None
+    answer: str | int | None
+    share: float | None
+    level: float
+    simultaneous: bool
+    power: float
+    population: Population | None
+    pilot: Pilot | None
+    delta: float | None
+    rng: np.random.Generator | None
+
+
+@overload
+def plan(domain: OpenDomain, **options: Unpack[PlanOptions]) -> OpenPlan: ...
+@overload
+def plan(domain: Domain | Design | None = None, **options: Unpack[PlanOptions]) -> Plan: ...
 def plan(
-    domain: Domain | Design | None = None,
+    domain: Domain | Design | OpenDomain | None = None,
     *,
     mechanism: str | None = None,
     epsilon: Number | None = None,
@@ -275,7 +300,7 @@ def plan(
     pilot: Pilot | None = None,
     delta: float | None = None,
     rng: np.random.Generator | None = None,
-) -> Plan:
+) -> Plan | OpenPlan:
     """Plan a survey: of people, epsilon and half-width (or error), give two and get the third.
 
     What is found really holds for the design that is returned: the number of people is the smallest that reaches the
@@ -283,9 +308,12 @@ def plan(
 
     Parameters
     ----------
-    domain : int, sequence of labels or Design, optional
+    domain : int, sequence of labels, Design or OpenDomain, optional
         The possible answers or their number; or a whole design, whose epsilon is then given, unless people and a goal
         are: then its mechanism is, and its epsilon is the question. May be left out with a pilot: its design is taken.
+        With an `OpenDomain`, give people to get the smallest share that will be found, or a share to get the people
+        that it takes: the result is an `OpenPlan <warner.planning.open_plans.OpenPlan>`, and no other options are used
+        but level and power.
     mechanism : str, optional
         What answers will go through, where no design is given: a name in `warner.designs.MECHANISMS`. If not given,
         randomized response.
@@ -335,6 +363,18 @@ def plan(
     >>> round(plan(survey, people=9701).half_width, 4)
     0.02
     """
+    if isinstance(domain, OpenDomain):
+        others: dict[str, Any] = {"mechanism": mechanism, "epsilon": epsilon, "half_width": half_width, "error": error}
+        others |= {
+            "answer": answer,
+            "simultaneous": simultaneous or None,
+            "population": population,
+            "pilot": pilot,
+            "delta": delta,
+        }
+        if surplus := [name for name, value in others.items() if value is not None]:
+            raise TypeError(f"{surplus[0]} must be left out for an open domain; give people or share, level and power")
+        return open_plan(domain, people=people, share=share, level=level, power=power)
     if pilot is not None and population is not None:
         raise TypeError("give a population or a pilot, not both")
     measure, goal = measure_of(half_width, error)

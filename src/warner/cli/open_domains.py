@@ -1,0 +1,36 @@
+"""Options of open domains: what texts or numbers are made of."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from warner.designs import OpenDomain
+
+Letters = Annotated[
+    str | None, typer.Option(help="Answers are texts of these letters, such as a-z0-9.-, of up to --length of them.")
+]
+Length = Annotated[int | None, typer.Option(help="With --letters: the most letters that an answer may have.")]
+Bytes = Annotated[int | None, typer.Option("--bytes", help="Answers are texts of up to so many bytes in UTF-8.")]
+Bits = Annotated[int | None, typer.Option(help="Answers are whole numbers of so many bits.")]
+Step = Annotated[int | None, typer.Option(help="The most letters, bytes or bits of a block of an open domain.")]
+
+
+def open_domain(
+    letters: str | None,
+    length: int | None,
+    text_bytes: int | None,
+    bits: int | None,
+    step: int | None,
+    epsilon: str | None,
+) -> OpenDomain | None:
+    """Make the open domain that these options name; None where none of them is given."""
+    if letters is None and text_bytes is None and bits is None:
+        if length is not None or step is not None:
+            option = "--length" if step is None else "--step"
+            raise ValueError(f"{option} is for an open domain; give --letters, --bytes or --bits")
+        return None
+    if epsilon is None:
+        raise ValueError("an open domain needs --epsilon, the privacy of one report")
+    return OpenDomain(epsilon=epsilon, letters=letters, bytes=text_bytes, bits=bits, length=length, step=step)
