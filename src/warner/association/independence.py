@@ -218,44 +218,50 @@ def _every_table(margins: list[Integers]) -> Integers | None:
 
 
 def _every_division(cells: Integers, margin: Integers) -> Integers | None:
-    """Divide the people in each cell among the reports of one more question in all ways that give this margin."""
+    """Divide the people in each cell among the reports of one more question in all ways that give this margin.
+
+    Cell by cell and report by report, each way so far is repeated for every number of people that may come next. So all
+    arrays have a row for each way so far: those of `parts`, what each cell gave to each report; `people`, those of the
+    cell who are still to be divided; and `missing`, what the margin still lacks. The last report takes the rest of a
+    cell, and the last cell the rest of the margin.
+    """
     rows, columns = cells.shape[1], margin.size
-    left = np.tile(margin.astype(np.int64), (len(cells), 1))  # of the margin, for the cells that are still to come
+    missing = np.tile(margin.astype(np.int64), (len(cells), 1))
     parts: list[Integers] = []
     for row in range(rows - 1):
         people = cells[:, row]
         for column in range(columns - 1):
-            later = left[:, column + 1 :].sum(axis=1)
-            least = np.maximum(people - later, 0)
-            ways = np.minimum(people, left[:, column]) - least + 1
+            # As many as the margin lacks at most, and at the least what the later reports cannot take.
+            least = np.maximum(people - missing[:, column + 1 :].sum(axis=1), 0)
+            ways = np.minimum(people, missing[:, column]) - least + 1
             if int(ways.sum()) * rows * columns > LISTED_CELLS:
                 return None
-            which = np.repeat(np.arange(len(ways)), ways)
-            part = least[which] + np.arange(which.size) - np.repeat(ways.cumsum() - ways, ways)
-            cells, left, people = cells[which], left[which], people[which] - part
-            left[:, column] -= part
-            parts = [*(earlier[which] for earlier in parts), part]
-        left[:, -1] -= people
+            way = np.repeat(np.arange(len(ways)), ways)
+            part = least[way] + np.arange(way.size) - np.repeat(ways.cumsum() - ways, ways)
+            cells, missing, people = cells[way], missing[way], people[way] - part
+            parts = [*(earlier[way] for earlier in parts), part]
+            missing[:, column] -= part
+        missing[:, -1] -= people
         parts.append(people)
-    return np.column_stack([*parts, *left.T])
+    return np.column_stack([*parts, *missing.T])
 
 
 def _random_tables(margins: list[Integers], size: int, rng: np.random.Generator) -> Integers:
     """Draw tables as independence makes them, given their margins: hypergeometric, cell by cell."""
     cells = np.tile(margins[0], (size, 1))
     for margin in margins[1:]:
-        left = np.tile(margin, (size, 1))
+        missing = np.tile(margin, (size, 1))
         parts = []
         for row in range(cells.shape[1] - 1):
             people = cells[:, row].copy()
             for column in range(margin.size - 1):
-                part = rng.hypergeometric(left[:, column], left[:, column + 1 :].sum(axis=1), people)
-                left[:, column] -= part
+                part = rng.hypergeometric(missing[:, column], missing[:, column + 1 :].sum(axis=1), people)
+                missing[:, column] -= part
                 people -= part
                 parts.append(part)
-            left[:, -1] -= people
+            missing[:, -1] -= people
             parts.append(people)
-        cells = np.column_stack([*parts, *left.T])
+        cells = np.column_stack([*parts, *missing.T])
     return cells
 
 

@@ -31,7 +31,8 @@ under a unary encoding, can the first two be seen.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -120,8 +121,8 @@ def check(
     if all(part.design.epsilon == 0 for part in tally.parts):
         refuse_uninformative(tally.parts[0].design)
     tests = sum(_number_of_tests(part) for part in tally.parts)
-    chances = (1 - level) / max(tests * int(tally.answered.sum()), 1)
-    findings = tuple(_checked_part(part, level, chances, simulations, rng) for part in tally.parts)
+    chance = (1 - level) / max(tests * int(tally.answered.sum()), 1)
+    findings = tuple(_checked_part(part, level, chance, simulations, rng) for part in tally.parts)
     result = Check(tally, level, int(simulations), fakes, findings)
     # What is said of single answers, and of epsilon, is said where the verdict is that the reports do not fit.
     refused = ~np.atleast_1d(result.group_fits)
@@ -150,46 +151,108 @@ def _silent(bounds: Bounds) -> bool:
 
 
 def _checked_part(
-    part: Tally, level: float, chances: float, simulations: int, rng: np.random.Generator | None
+    part: Tally, level: float, chance: float, simulations: int, rng: np.random.Generator | None
 ) -> Findings:
-    """Test one collection; each test of each group may err with probability `chances`."""
-    design, answered = part.design, part.answered
-    bounds, width = design.bounds(), len(design.columns)
-    nothing = np.zeros((answered.size, width), dtype=bool)
-    if not answered.any():
-        return Findings(part, (), nothing, nothing, None)
-    counts, n = part.scaled()
-    counts, n = counts[answered], n[answered]
-    tails, families = _tails(counts, n, bounds), _families(design)
-    if _silent(bounds):
-        chance = (1 - level) / len(counts)
-        spent = in_all_groups(_least_epsilon(counts, n, design, chance), answered) if _is_response(design) else None
-        return Findings(part, (), nothing, nothing, spent)
-    together = None
-    if _has_one_count(design):
-        p_bounds = _one_count_test(counts[:, 0], n[:, 0], *_range_of_one(bounds))
-        outside = (p_bounds < chances)[:, np.newaxis] & (tails * EQUAL_G2 <= tails.min(axis=-1, keepdims=True))
-        tests = [_bounds_test(part, in_all_groups(p_bounds, answered), bounds)]
-    else:
-        p_bounds = np.minimum(1, families * tails.min(axis=-1))
-        outside = tails < chances / families
-        tests = [_bounds_test(part, in_all_groups(p_bounds, answered), bounds)]
-        if _is_response(design):
-            symmetric: Any = design
-            g2 = likelihood_ratio(counts, n, symmetric)
-            judged = _judged(g2, p_bounds, n[:, 0], symmetric, simulations, rng)
-            p_g2, together = (in_all_groups(column, answered) for column in judged)
-            tests.append(_likelihood_test(p_g2, in_all_groups(g2, answered), simulations))
-    spent = None
-    if _is_response(design):
-        spent = in_all_groups(_least_epsilon(counts, n, design, chances), answered)
-    misfits, alone = nothing.copy(), nothing.copy()
-    misfits[answered], alone[answered] = outside, outside | (tails < (1 - level) / 2)
-    more, misfit_kinds = report_type_tests(part, chances, simulations, rng)
-    return Findings(part, (*tests, *more), misfits, alone, spent, misfit_kinds, together)
+    """Test one collection by each rule that is for its design; each test of each group may err with this chance."""
+    misfits, alone = np.zeros((2, part.answered.size, len(part.design.columns)), dtype=bool)
+    if not part.answered.any():
+        return Findings(part, (), misfits, alone, None)
+    counted = _Counted(part, chance, simulations, rng)
+    if _silent(counted.bounds):  # then the whole level is for the bound on epsilon
+        return Findings(part, (), misfits, alone, counted.epsilon_at_least((1 - level) / len(counted.n)))
+    tests = [test for rule in (_range_test, _likelihood_ratio_test) if (test := rule(counted)) is not None]
+    type_tests, misfit_types = report_type_tests(part, chance, simulations, rng)
+    misfits[part.answered] = counted.outside
+    alone[part.answered] = counted.outside | (counted.tails < (1 - level) / 2)
+    return Findings(
+        part,
+        (*tests, *type_tests),
+        misfits,
+        alone,
+        counted.epsilon_at_least(chance),
+        misfit_types,
+        None if counted.ranks is None else counted.in_all_groups(counted.ranks[1]),
+    )
 
 
-def _bounds_test(part: Tally, p_values: Array, bounds: Bounds) -> Test:
+@dataclass(frozen=True, eq=False)
+class _Counted:
+    """The counts of one collection, of the groups with reports, and what its tests are made from.
+
+    Each test of each group may err with this chance.
+    """
+
+    part: Tally
+    chance: float
+    simulations: int
+    rng: np.random.Generator | None
+
+    @property
+    def design(self) -> Design:
+        return self.part.design
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        return self.design.bounds()
+
+    @cached_property
+    def counts(self) -> Counts:
+        return self.part.scaled()[0][self.part.answered]
+
+    @cached_property
+    def n(self) -> Array:
+        return self.part.scaled()[1][self.part.answered]
+
+    def in_all_groups(self, values: Array) -> Array:
+        """Put numbers of these groups among those of the groups without reports, which are NaN."""
+        return in_all_groups(values, self.part.answered)
+
+    @cached_property
+    def tails(self) -> Array:
+        """The chance of each count, or of one that is farther out, where it is largest."""
+        return _tails(self.counts, self.n, self.bounds)
+
+    @cached_property
+    def range_p_values(self) -> Array:
+        """Of all counts being in their range: exactly of one count, else the smallest tail times their number."""
+        if _has_one_count(self.design):
+            return _one_count_test(self.counts[:, 0], self.n[:, 0], *_range_of_one(self.bounds))
+        return np.asarray(np.minimum(1, _families(self.design) * self.tails.min(axis=-1)))
+
+    @cached_property
+    def outside(self) -> Mask:
+        """The counts that are outside their range, of shape (groups, columns)."""
+        if _has_one_count(self.design):
+            smallest = self.tails * EQUAL_G2 <= self.tails.min(axis=-1, keepdims=True)
+            return np.asarray((self.range_p_values < self.chance)[:, np.newaxis] & smallest)
+        return np.asarray(self.tails < self.chance / _families(self.design))
+
+    @cached_property
+    def g2(self) -> Array | None:
+        """The statistic of the likelihood ratio, of designs whose least likely true shares are known."""
+        if _has_one_count(self.design) or not _is_response(self.design):
+            return None
+        symmetric: Any = self.design
+        return likelihood_ratio(self.counts, self.n, symmetric)
+
+    @cached_property
+    def ranks(self) -> tuple[Array, Array] | None:
+        """The p-value of G2, and that of both tests together, by simulated surveys."""
+        if self.g2 is None:
+            return None
+        symmetric: Any = self.design
+        return _judged(self.g2, self.range_p_values, self.n[:, 0], symmetric, self.simulations, self.rng)
+
+    def epsilon_at_least(self, chance: float) -> Array | None:
+        """Give a lower bound on the epsilon that was spent, where one is known."""
+        if not _is_response(self.design):
+            return None
+        return self.in_all_groups(_least_epsilon(self.counts, self.n, self.design, chance))
+
+
+def _range_test(counted: _Counted) -> Test:
+    """Test the range of each count: of the rarest answer, of the commonest one, or of all on both sides."""
+    part, bounds, p_values = counted.part, counted.bounds, counted.in_all_groups(counted.range_p_values)
     if bounds.least is not None and bounds.most is not None:
         return Test(
             "possible range", p_values, lambda group: f"Counts outside what is possible: {p_value(p_values[group])}."
@@ -210,10 +273,15 @@ def _bounds_test(part: Tally, p_values: Array, bounds: Bounds) -> Test:
     return Test(f"{name.lower()} answer", p_values, say)
 
 
-def _likelihood_test(p_values: Array, g2: Array, simulations: int) -> Test:
+def _likelihood_ratio_test(counted: _Counted) -> Test | None:
+    """Test all answers together, where it is known which true shares to simulate."""
+    if counted.g2 is None or counted.ranks is None:
+        return None
+    p_values, g2 = counted.in_all_groups(counted.ranks[0]), counted.in_all_groups(counted.g2)
+
     def say(group: int) -> str:
         return (
-            f"All answers together: G2 = {g2[group]:.4g}, {p_value(p_values[group])} (against {simulations:,} "
+            f"All answers together: G2 = {g2[group]:.4g}, {p_value(p_values[group])} (against {counted.simulations:,} "
             "simulated surveys; conservative)."
         )
 
@@ -235,9 +303,9 @@ def doubt(tally: Collected) -> str:
 
     The cheap part of `check`, at a level of 99 % for all groups together, for those who did not ask.
     """
-    found = [piece for part in tally.parts for piece in _evidence(part)]
-    smallest, what = min(found, default=(1.0, ""))
-    p = min(1.0, smallest * max(len(found), 1))
+    evidence = [piece for part in tally.parts for piece in _evidence(part)]
+    smallest, what = min(evidence, default=(1.0, ""))
+    p = min(1.0, smallest * max(len(evidence), 1))
     if p < DOUBTFUL_P_VALUE:
         where = ", in some group" if tally.by else ""
         about = "about " if tally.weighted else ""
@@ -266,8 +334,8 @@ def _evidence(part: Tally) -> list[tuple[float, str]]:
         p_first = float(_one_count_test(counts[worst, 0], n[worst, 0], *_range_of_one(bounds))[0])
     else:
         p_first = min(1.0, _families(part.design) * tail)
-    found = [(p_first, what), *report_type_evidence(part)]
-    return [(min(1.0, p * int(answered.sum())), words) for p, words in found]
+    evidence = [(p_first, what), *report_type_evidence(part)]
+    return [(min(1.0, p * int(answered.sum())), words) for p, words in evidence]
 
 
 # The range of each count
