@@ -1,6 +1,7 @@
 """The bound on what a client spends: exact by enumeration, above the claim for published leaks, and only then.
 
-The leaks are behaviours of clients that other projects shipped, each written down anew in a few lines.
+The leaks are behaviours of clients that other projects shipped, each written down anew in a few lines. What is counted
+in reports (`statistics`), which event is judged (`events`) and what is said of it (`findings`) show in the results.
 """
 
 from __future__ import annotations

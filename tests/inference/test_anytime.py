@@ -1,4 +1,4 @@
-"""Intervals that hold however often one looks: exactly, by going through all orders in which reports can arrive."""
+"""Confidence sequences: exactly, by going through all orders in which reports can arrive."""
 
 from __future__ import annotations
 

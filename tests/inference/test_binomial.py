@@ -1,4 +1,4 @@
-"""Binomial counts: limits, tails and standard errors of a share that shows in one count."""
+"""Binomial counts: Clopper-Pearson, Wilson and score limits, tails, standard errors, detectable shares."""
 
 from __future__ import annotations
 

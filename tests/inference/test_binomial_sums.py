@@ -1,4 +1,4 @@
-"""Exact intervals of realised shares: the law of their reports, coverage for every number of holders, and widths."""
+"""Sums of binomial counts (`binomial_sums`), and exact limits of realised shares (`realised`): coverage and widths."""
 
 from __future__ import annotations
 

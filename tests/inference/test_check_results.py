@@ -1,4 +1,4 @@
-"""What a check says: in words, as a table, in JSON, and about fakes."""
+"""Results of a check, in words, as a table and in JSON, and the influence of fakes (`fake_reports`)."""
 
 from __future__ import annotations
 

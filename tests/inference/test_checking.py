@@ -1,4 +1,4 @@
-"""Whether reports fit the design that they claim: the tests, how often they err, and what they find."""
+"""Goodness of fit of reports to their design: the tests, how often they err, and what they find."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two shares against each other: two answers of the same people, or one answer in two groups."""
+"""Comparing two shares, of answers or groups, and their differences and ratios from counts (`differences`)."""
 
 from __future__ import annotations
 

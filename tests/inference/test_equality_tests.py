@@ -1,4 +1,4 @@
-"""Whether two probabilities are equal: exact tests against enumeration, SciPy and whole numbers."""
+"""The sign test, Fisher's and Barnard's, against enumeration, SciPy and whole numbers."""
 
 from __future__ import annotations
 

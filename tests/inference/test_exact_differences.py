@@ -1,4 +1,4 @@
-"""Exact differences: every table of small samples is looked at, and what is not exact would show."""
+"""Exact limits of differences: every table of small samples is looked at, and what is not exact would show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Confidence intervals of answers and of sets of answers, under any design."""
+"""Confidence intervals of answers and of sets of answers, under any design; normal and Wilson limits (`normal`)."""
 
 from __future__ import annotations
 

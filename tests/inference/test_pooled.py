@@ -1,4 +1,4 @@
-"""Exact intervals of one share behind several collections: coverage by enumeration, ties, widths, and their limits."""
+"""Pooled limits of one share behind several collections: coverage by enumeration, ties, widths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is there at all: answers whose reports rise above the noise."""
+"""Detection of answers that somebody holds, and the tests of single answers (`presence_tests`)."""
 
 from __future__ import annotations
 

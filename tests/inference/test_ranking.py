@@ -1,4 +1,4 @@
-"""Who leads: the answers that are certainly among the commonest."""
+"""Ranking: the answers that are certainly among the most common ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the kinds of reports fit: values of reports, sizes of sets, and what no answer changes."""
+"""Tests of the types of reports: values of reports, sizes of sets, and what no answer changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two samples under two designs: interval and test agree, and hold at their level."""
+"""Two samples under two designs: Newcombe's interval (`joining`) and the test agree, and hold at their level."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Plans: sample size and epsilon (`solving`), expected populations (`populations`), words (`wording`, `advice`)."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""Privacy amplification by shuffling: against enumeration, other bounds and brute force."""
+
 from __future__ import annotations
 
 import itertools

@@ -151,7 +151,6 @@ class Audit(Result):
         return Printed(columns, "Bounds on epsilon", (self._verdict(), *self._fit(), self._level()))
 
     def to_dict(self) -> Document:
-        """Give what JSON can hold."""
         return {
             "format": "warner audit",
             "version": 1,

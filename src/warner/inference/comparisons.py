@@ -96,7 +96,6 @@ class Comparison(Result):
     groups: tuple[Group, ...] = ()
 
     def table(self) -> dict[str, Counts]:
-        """Give the numbers as columns, a row for each group."""
         grouped = {"group": objects(map(shown_name, self.groups))} if self.groups else {}
         return grouped | {name: np.atleast_1d(getattr(self, name)) for name in _COLUMNS}
 
@@ -120,7 +119,6 @@ class Comparison(Result):
         return Printed(columns, f"{self.first} against {self.second}", (sentence(test),))
 
     def text(self) -> str:
-        """Say it in a line, or in one for each group."""
         head = f"{self.first} against {self.second}, {'approximate ' if self.approximate else ''}{self.confidence}"
         rows = np.transpose([np.atleast_1d(getattr(self, name)) for name in _COLUMNS])
         names = [f"{shown_name(group)}: " for group in self.groups] or [""]

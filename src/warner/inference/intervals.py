@@ -133,7 +133,6 @@ class Interval(Result):
         return self.weighted or not EXACT.issuperset(self.methods)
 
     def table(self) -> dict[str, Counts]:
-        """Give the ends as columns."""
         return {"low": np.ravel(self.low), "high": np.ravel(self.high)}
 
     def to_dict(self) -> Document:
@@ -150,7 +149,6 @@ class Interval(Result):
         }
 
     def text(self) -> str:
-        """Say it in a line."""
         about = f"{'approximate ' if self.approximate else ''}{self.confidence}, {self.method}"
         if np.ndim(self.low) == 0:
             return f"<{percent(self.low)} to {percent(self.high)}, {about}>"

@@ -98,7 +98,6 @@ class Presence(Result):
         )
 
     def text(self) -> str:
-        """Say it in two lines, or in two for each group."""
         error = f"{100 * (1 - self.level):.6g} %"
         promise = {
             "holm": f"the probability of naming any falsely is at most {error}",

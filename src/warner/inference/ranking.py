@@ -85,7 +85,6 @@ class Ranking(Result):
         )
 
     def text(self) -> str:
-        """Say it in two lines, or in two for each group."""
         about = "approximate, " if self.approximate and not self.tally.weighted else ""
         tally, level = self.tally, f"{about}{level_text(self.confidence.level)} confidence, {self.confidence.target}"
         what = "the most common answer" if self.count == 1 else f"among the {self.count:,} most common answers"

@@ -113,7 +113,6 @@ class Sensitivity(Result):
         return said
 
     def text(self) -> str:
-        """Write the table for people."""
         domain = [str(label) for label in self.tally.domain]
         width = max(map(len, [*domain, "value"]))
         about = f"   {'approximate ' if self.approximate else ''}{Confidence(self.level)}"

@@ -100,7 +100,6 @@ class TwoSamples(Result):
         return {"model": self.model, "level": self.prevalence.level, "approximate": True, **shares}
 
     def text(self) -> str:
-        """Write both shares as a table for people."""
         shares = self.shares()
         width = max(map(len, shares))
         lines = [

@@ -347,7 +347,6 @@ class TraitRegression(Result):
         }
 
     def text(self, level: float = 0.95) -> str:
-        """Write it as a table for people."""
         columns = self.table(level)
         width = max(len("term"), *map(len, self.terms))
         lines = [

@@ -1,4 +1,4 @@
-"""Models of cheating with covariates: closed forms, the reference, published tables and their false optimum."""
+"""Models of cheating with covariates (`trait_regressions`): closed forms, the reference, published tables."""
 
 from __future__ import annotations
 
