@@ -12,6 +12,7 @@ Its files::
     normal             normal and Wilson limits of unbiased estimates, and averages of them
     joining            Newcombe's interval: the difference of two independent shares, from an interval of each
     anytime            confidence sequences: intervals that hold however often one looks
+    linearisation      variances of complex samples: strata, clusters, weights, finite populations
     comparisons        Comparison: two answers, or two groups
     differences        their numbers from counts: interval, ratio and test that agree
     exact_differences  exact limits of a difference from two counts; Barnard's test
