@@ -1,10 +1,15 @@
-"""The command as a user meets it: run in a process of its own, or, where only words matter, in this one."""
+"""The command as a user meets it: in this process; or in one of its own, where signals, pipes or encodings matter."""
 
 from __future__ import annotations
 
+import contextlib
+import io
+import os
+import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
+from unittest import mock
 
 import pytest
 
@@ -12,6 +17,7 @@ from warner import RandomizedResponse
 from warner.__main__ import main
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 pytest.importorskip("typer", reason="the command line is an extra, and not installed")
@@ -23,22 +29,61 @@ ESTIMATE = ("estimate", "reports.csv", "--column", "answer", "--design", "survey
 CHECK = ("check", *ESTIMATE[1:])
 
 
-def run(folder: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+def launched(folder: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run the command in a process of its own, which takes a second."""
     return subprocess.run(
         [*COMMAND, *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=100, **options
     )
 
 
-def succeeds(folder: Path, *arguments: str, **options: Any) -> str:
-    done = run(folder, *arguments, **options)
-    assert (done.returncode, done.stderr) == (0, "")
+Way: TypeAlias = "Callable[..., subprocess.CompletedProcess[str]]"
+
+
+class Stream(io.BytesIO):
+    """The bytes of a stream, which can be read even if the command closes it."""
+
+    def close(self) -> None:
+        pass
+
+
+def run(
+    folder: Path,
+    *arguments: str,
+    input: str = "",  # noqa: A002 - as `subprocess.run` has it
+    stdin: BinaryIO | None = None,
+    env: dict[str, str] | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run the command in this process, with streams, folder and environment as a process of its own would have them."""
+    given, printed, said = Stream(stdin.read() if stdin else input.encode()), Stream(), Stream()
+    streams: Any = {
+        name: io.TextIOWrapper(stream, encoding="utf-8", newline="\n")
+        for name, stream in (("stdin", given), ("stdout", printed), ("stderr", said))
+    }
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    surroundings = mock.patch.dict(os.environ, env or {}, clear=env is not None)
+    with contextlib.chdir(folder), surroundings, mock.patch.multiple(sys, argv=["warner", *arguments], **streams):
+        try:
+            main()
+        except SystemExit as stopped:
+            code = stopped.code
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+    for name in ("stdout", "stderr"):
+        streams[name].flush()
+    texts = (stream.getvalue().decode() for stream in (printed, said))
+    return subprocess.CompletedProcess(["warner", *arguments], int(code or 0), *texts)
+
+
+def succeeds(folder: Path, *arguments: str, how: Way = run, **options: Any) -> str:
+    done = how(folder, *arguments, **options)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return done.stdout
 
 
-def fails(folder: Path, *arguments: str, code: int = 2, **options: Any) -> str:
+def fails(folder: Path, *arguments: str, code: int = 2, how: Way = run, **options: Any) -> str:
     """Run what must fail: one clear line, no traceback, nothing new on disk."""
     before = sorted(folder.iterdir())
-    done = run(folder, *arguments, **options)
+    done = how(folder, *arguments, **options)
     assert done.returncode == code
     assert done.stdout == ""
     assert len(done.stderr.splitlines()) == 1
@@ -48,7 +93,7 @@ def fails(folder: Path, *arguments: str, code: int = 2, **options: Any) -> str:
 
 
 class Prompt:
-    """A shell in this process: quick, for commands that are done before anything is read or written."""
+    """A shell in this process, in a folder, whose streams and modules a test may replace."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         self.folder, self.monkeypatch, self.capsys = folder, monkeypatch, capsys

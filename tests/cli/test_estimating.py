@@ -158,6 +158,7 @@ def test_ready_counts_and_unknown_values(folder: Path) -> None:
     assert "3 missing left out, 7 unknown left out" in text
 
 
+@pytest.mark.filterwarnings("ignore:.*(infer_string|fetch_arrow_table):DeprecationWarning")  # Ibis
 def test_a_database(folder: Path) -> None:
     pytest.importorskip("ibis", reason="databases are an extra, and not installed")
     with sqlite3.connect(folder / "survey.db") as database:

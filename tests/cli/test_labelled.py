@@ -62,7 +62,7 @@ def test_every_command_reads_a_file_of_spss(prompt: Prompt) -> None:
 
 def test_a_file_of_spss_may_come_through_a_pipe(folder: Path) -> None:
     arguments = ("tally", "-", "--format", "sav", *FILE[1:])
-    with (folder / "survey.sav").open() as file:
+    with (folder / "survey.sav").open("rb") as file:
         assert json.loads(succeeds(folder, *arguments, stdin=file))["counts"] == [40, 40]
 
 

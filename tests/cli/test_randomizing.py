@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from cli.shell import COMMAND, COUNTS, SURVEY, fails, run, succeeds
+from cli.shell import COMMAND, COUNTS, SURVEY, fails, launched, run, succeeds
 from warner import RandomizedResponse, tally
 from warner.designs import Memoized
 
@@ -57,7 +57,7 @@ def test_lines_in_lines_out_without_a_header(folder: Path, prompt: Prompt) -> No
     RandomizedResponse(["ä, b", "never"], odds=(1, 0)).save(folder / "honest.json")
     answers = "never\nä, b\r\nnever"
     options = ("--lines", "-d", "honest.json")
-    assert succeeds(folder, "randomize", "-", *options, input=answers, encoding="utf-8") == "never\nä, b\nnever\n"
+    assert succeeds(folder, "randomize", "-", *options, input=answers) == "never\nä, b\nnever\n"
     (folder / "answers.txt").write_text(answers, encoding="utf-8", newline="")
     assert "3 reports" in prompt.prints("randomize", "answers.txt", *options, "-o", "out.txt")
     assert (folder / "out.txt").read_text(encoding="utf-8") == "never\nä, b\nnever\n"
@@ -112,9 +112,9 @@ def test_randomize_reads_a_pipe_as_it_reads_a_file(folder: Path, content: str) -
     RandomizedResponse([1, 2], odds=(1, 0)).save(folder / "honest.json")
     (folder / "answers.csv").write_text(content, encoding="utf-8", newline="")
     options = ("-c", "v", "--keep", "k", "-d", "honest.json")
-    piped = succeeds(folder, "randomize", "-", *options, input=content, encoding="utf-8")
+    piped = succeeds(folder, "randomize", "-", *options, input=content)
     assert piped == "v,k\n1,ä\n2,b\n"
-    assert succeeds(folder, "randomize", "answers.csv", *options, encoding="utf-8") == piped
+    assert succeeds(folder, "randomize", "answers.csv", *options) == piped
 
 
 def test_what_was_printed_before_a_wrong_answer_is_disowned(folder: Path) -> None:
@@ -179,7 +179,7 @@ def test_running_out_of_room(folder: Path, ending: str) -> None:
     wide.save(folder / "wide.json")
     (folder / "answers.csv").write_text("v\n" + "".join(f"answer number {i % 3000}\n" for i in range(100_000)))
     options = ("randomize", "answers.csv", "-d", "wide.json", "-o", f"out.{ending}")
-    assert "File too large" in fails(folder, *options, preexec_fn=_small_files)
+    assert "File too large" in fails(folder, *options, how=launched, preexec_fn=_small_files)
 
 
 def bare(folder: Path) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.shell import COMMAND, ESTIMATE, fails, run
+from cli.shell import COMMAND, ESTIMATE, fails, launched, run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,7 +65,7 @@ def test_answers_from_a_pipe_are_never_held_in_a_file(folder: Path) -> None:
 
 @pytest.mark.parametrize("encoding", ["cp1252", "latin-1"])
 def test_a_terminal_that_lacks_characters_gets_plainer_ones(folder: Path, encoding: str) -> None:
-    done = run(folder, *ESTIMATE, env=os.environ | {"PYTHONIOENCODING": encoding})
+    done = launched(folder, *ESTIMATE, env=os.environ | {"PYTHONIOENCODING": encoding})
     assert (done.returncode, done.stderr) == (0, "")
     assert "#####" in done.stdout
     assert done.stdout.replace("#", "█") == run(folder, *ESTIMATE).stdout
@@ -74,9 +74,9 @@ def test_a_terminal_that_lacks_characters_gets_plainer_ones(folder: Path, encodi
 def test_labels_that_a_terminal_lacks_are_escaped(folder: Path) -> None:
     environment = os.environ | {"PYTHONIOENCODING": "cp1252"}
     design = ("design", "да", "нет", "--epsilon", "1", "-o", "accents.json")
-    done = run(folder, *design, env=environment)
+    done = launched(folder, *design, env=environment)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "\\u0434\\u0430" in run(folder, "show", "accents.json", env=environment).stdout
+    assert "\\u0434\\u0430" in launched(folder, "show", "accents.json", env=environment).stdout
 
 
 def test_a_page_for_a_pipe(folder: Path) -> None:
@@ -213,3 +213,18 @@ def test_a_process_ends_when_all_is_done_that_was_left_for_its_end(folder: Path,
     )
     assert (done.returncode, done.stderr) == (2, "warner: there is no file nowhere.json\n")
     assert done.stdout.split() == ["thread", "last"][not extra :]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ESTIMATE,
+        (*ESTIMATE, "-o", "table.parquet"),
+        ("randomize", *ESTIMATE[1:], "-o", "out.csv"),
+        ("regress", "reports.csv", "answer ~ region", "-d", "survey.json"),
+    ],
+)
+def test_a_process_says_nothing_at_its_end(folder: Path, words: tuple[str, ...]) -> None:
+    # Compiled libraries complain there about what is still alive; commands within the process of the tests do not end.
+    done = launched(folder, *words)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -105,6 +105,7 @@ def test_bad_tallies_are_one_clear_line(prompt: Prompt, arguments: tuple[str, ..
     assert complaint in prompt.complains(*arguments)
 
 
+@pytest.mark.filterwarnings("ignore:.*(infer_string|fetch_arrow_table):DeprecationWarning")  # Ibis
 def test_databases_are_known_by_their_first_bytes(prompt: Prompt) -> None:
     duckdb = pytest.importorskip("duckdb")
     pytest.importorskip("ibis")
