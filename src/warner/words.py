@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import textwrap
+from itertools import zip_longest
 from numbers import Integral
 from typing import TYPE_CHECKING
 
@@ -195,15 +196,29 @@ def tabulated(columns: Mapping[str, Sequence[str]], left: int = 1) -> list[str]:
     >>> tabulated({"answer": ["yes", "no"], "share": ["9.5 %", "90.5 %"]})
     ['answer   share', 'yes      9.5 %', 'no      90.5 %']
     """
-    cells = [[name, *column] for name, column in columns.items()]
-    widths = [max(map(len, column)) for column in cells]
-    rows = zip(*cells, strict=True)
+    return aligned(zip(*([name, *column] for name, column in columns.items()), strict=True), range(left))
+
+
+def aligned(rows: Iterable[Sequence[str]], left: Container[int] = (0,), least: Sequence[int] = ()) -> list[str]:
+    """Write rows of texts in columns, two spaces apart: those at the places `left` to the left, others to the right.
+
+    A row with fewer texts than the first ends with one that may run over the columns that follow. The first columns
+    have the `least` widths.
+
+    >>> aligned([("answer", "share"), ("yes", "9.5 %"), ("never ever",), ("no", "90.5 %")], least=(8,))
+    ['answer     share', 'yes        9.5 %', 'never ever', 'no        90.5 %']
+    """
+    lines = list(rows)
+    complete = [row[: len(row) if len(row) == len(lines[0]) else len(row) - 1] for row in lines]
+    widths = [max(map(len, column)) for column in zip_longest(*complete, fillvalue="")]
+    widths = [max(pair) for pair in zip_longest(widths, least, fillvalue=0)]
+
+    def cell(text: str, place: int, whole: bool) -> str:
+        return text if not whole else f"{text:{widths[place]}}" if place in left else f"{text:>{widths[place]}}"
+
     return [
-        "  ".join(
-            f"{text:{width}}" if place < left else f"{text:>{width}}"
-            for place, (text, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
+        "  ".join(cell(text, place, place < len(whole)) for place, text in enumerate(row)).rstrip()
+        for row, whole in zip(lines, complete, strict=True)
     ]
 
 

@@ -39,6 +39,7 @@ from warner.results import Result, plain, rows
 from warner.simulate import seeded_by
 from warner.typesetting import Printed, labels, share_columns
 from warner.words import (
+    aligned,
     amount,
     conjoined,
     counted,
@@ -262,30 +263,28 @@ class Association(Result):
         """Give a line for each pair of questions, the smallest p-value first."""
         order = sorted(self.pairs, key=lambda pair: pair.test.p_value)[:ROWS_SHOWN]
         names = told_apart([printable(f"{pair.first} and {pair.second}") for pair in order], WIDEST)
-        width = max(map(len, [*names, "pair of questions"]))
-        lines = [f"{'pair of questions':{width}}  {'p-value':>8}  {'test':11}  Cramér's V  odds ratio  correlation"]
+        rows = [["pair of questions", "p-value", "test", "Cramér's V", "odds ratio", "correlation"]]
         for name, pair in zip(names, order, strict=True):
             kind = "exact" if pair.test.exact else "approximate"
             odds = "" if pair.odds_ratio is None else f"{pair.odds_ratio:.3g}"
             told = pair.correlations[0] if pair.odds_ratio is not None and pair.correlations else None
             shown = "" if told is None else f"{told.value:.3g} (se {told.se:.2g})"
-            line = f"{name:{width}}  {pair.test.p_value:8.2g}  {kind:11}  {pair.cramers_v:10.2g}  {odds:>10}  {shown}"
-            lines.append(line.rstrip())
+            rows.append([name, f"{pair.test.p_value:.2g}", kind, f"{pair.cramers_v:.2g}", odds, shown])
         more = len(self.pairs) - len(order)
         note = f"each pair by itself: p-values are for one pair, not for all {len(self.pairs)} at once"
+        lines = aligned(rows, left={0, 2, 5}, least=(0, 8, 11))
         return [*lines, *([f"... and {more:,} more"] if more else []), note]
 
     def _cost(self) -> list[str]:
         """Say what asking one question, two and so on costs, a line each."""
-        lines = [
-            "What several questions cost: the share of the first answer to all of them, if answers were independent",
-            "questions    share  relative error  standard error against a direct survey",
-        ]
+        about = "What several questions cost: the share of the first answer to all of them, if answers were independent"
+        rows = [["questions", "share", "relative error", "standard error against a direct survey"]]
         for cost in self.costs:
-            shown = f"{percent(cost.share):>9}  {f'{100 * cost.relative:.3g} %':>14}  {cost.times:.2f} times"
-            lines.append(f"{cost.questions:<9}{shown}")
+            relative = f"{100 * cost.relative:.3g} %"
+            rows.append([str(cost.questions), percent(cost.share), relative, f"{cost.times:.2f} times"])
         many = len(self.costs) > QUESTIONS_FOR_JOINT_TABLE
-        return [*lines, *(["so pairs of questions tell more than the whole table"] if many else [])]
+        lines = aligned(rows, left={0, 3}, least=(0, 7))
+        return [about, *lines, *(["so pairs of questions tell more than the whole table"] if many else [])]
 
     def _privacy(self) -> str:
         spent = " + ".join(part.shown_epsilon() for part in self.design.designs[:ROWS_SHOWN])

@@ -9,7 +9,19 @@ import numpy as np
 
 from warner.results import Result, plain
 from warner.typesetting import Printed
-from warner.words import counted, enumerated, level_text, p_value, percent, quoted, rounded_down, shortened, wrapped
+from warner.words import (
+    WIDTH,
+    aligned,
+    counted,
+    enumerated,
+    level_text,
+    p_value,
+    percent,
+    quoted,
+    rounded_down,
+    shortened,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from warner.arrays import Counts, Label
@@ -204,11 +216,14 @@ class Audit(Result):
         shown = sorted(self.pairs, key=lambda pair: -pair.epsilon_at_least)[:PAIRS_SHOWN]
         names = [(shortened(quoted(pair.answer), 20), shortened(quoted(pair.other), 20)) for pair in shown]
         width = max(10, *(len(name) for both in names for name in both))
-        lines = [f"  {'answer':{width}}  {'against':{width}}  epsilon >=     hits  against  by"]
+        heads = ["answer", "against", "epsilon >=", "hits", "against", "by"]
+        setting: Any = {"left": {0, 1, 5}, "least": (width, width, 10, 7, 7)}
+        room = WIDTH - len("  ") - len(aligned([heads], **setting)[0]) + len("by")
+        rows = [heads]
         for pair, (answer, other) in zip(shown, names, strict=True):
-            shares = f"{percent(pair.hits / pair.runs, 1):>7}  {percent(pair.other_hits / pair.runs, 1):>7}"
-            by = shortened(pair.event, 120 - len(lines[0]) + len("by"))
-            lines.append(f"  {answer:{width}}  {other:{width}}  {_at_least(pair.epsilon_at_least):>10}  {shares}  {by}")
+            shares = [percent(hits / pair.runs, 1) for hits in (pair.hits, pair.other_hits)]
+            rows.append([answer, other, _at_least(pair.epsilon_at_least), *shares, shortened(pair.event, room)])
+        lines = [f"  {line}" for line in aligned(rows, **setting)]
         if len(self.pairs) > PAIRS_SHOWN:
             lines.append(f"  ... and {counted(len(self.pairs) - PAIRS_SHOWN, 'pair', 'pairs')} more")
         return lines

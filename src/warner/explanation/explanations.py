@@ -23,7 +23,7 @@ from warner.reports.dialects import PLAIN
 from warner.reports.loading import column_names, opened, refuse_rule
 from warner.results import Result, coefficients, plain, rows, wald
 from warner.typesetting import Printed, estimate_columns, labels
-from warner.words import counted, level_text, wrapped
+from warner.words import aligned, counted, level_text, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -188,21 +188,16 @@ class Explanation(Result):
     def text(self, level: float = 0.95) -> str:
         """Write the coefficients as a table, and say what they mean and rest on."""
         table = self.table(level)
-        width = max(4, *map(len, self.names))
-        lines = [
-            self._heading(),
-            f"{'term':{width}}  {'estimate':>9}  {'se':>9}  {'statistic':>9}  {'p':>8}  {level_text(level)} interval",
-        ]
+        rows = [["term", "estimate", "se", "statistic", "p", f"{level_text(level)} interval"]]
         for place, name in enumerate(self.names):
             _, estimate, error, statistic, p, low, high, _ = (values[place] for values in table.values())
             if np.isnan(error):  # it rests on one cluster alone
-                lines.append(f"{name:{width}}  {estimate:9.4g}  {'-':>9}  {'-':>9}  {'-':>8}  -")
+                rows.append([name, f"{estimate:.4g}", "-", "-", "-", "-"])
                 continue
-            chance = f"{p:.2g}" if p > 0 else "<1e-300"
-            lines.append(
-                f"{name:{width}}  {estimate:9.4g}  {error:9.4g}  {statistic:9.2f}  {chance:>8}  {low:.4g} to {high:.4g}"
-            )
-        return "\n".join(lines) + "\n" + wrapped(self._sentences())
+            numbers = [f"{estimate:.4g}", f"{error:.4g}", f"{statistic:.2f}", f"{p:.2g}" if p > 0 else "<1e-300"]
+            rows.append([name, *numbers, f"{low:.4g} to {high:.4g}"])
+        lines = aligned(rows, left={0, 5}, least=(0, 9, 9, 9, 8))
+        return "\n".join([self._heading(), *lines, wrapped(self._sentences())])
 
     def _sentences(self) -> list[str]:
         left_out = f", {self.dropped:,} left out because something is missing or no report" if self.dropped else ""

@@ -14,6 +14,7 @@ from warner.inference.fake_reports import influence_text, moved_by
 from warner.results import Result, plain
 from warner.typesetting import Printed, amount_cells, cells, labels, p_value_cells
 from warner.words import (
+    aligned,
     amount,
     counted,
     enumerated,
@@ -402,21 +403,22 @@ class Check(Result):
         """Give a table, the smallest p-values first; a group without reports comes last."""
         names, reports, fit = self._group_names(), np.atleast_1d(self.tally.n), self.group_fits
         order = np.argsort(self._p_values, kind="stable")
-        width = max(5, *(len(names[i]) for i in order[:GROUPS_SHOWN]))
         single = self.findings[0] if len(self.findings) == 1 else None
         tests = self.tests if single is not None and len(self.tests) > 1 else ()
         bound = None if single is None else single.epsilon_at_least
-        heads = [f"{SHORT_NAMES[test.name]:>11}" for test in tests] + [f"{'p':>9}"]
+        heads = ["group", "reports", *(SHORT_NAMES[test.name] for test in tests), "p"]
         heads += ["epsilon >="] if bound is not None else []
-        lines = [f"  {'group':{width}}  {'reports':>12}  " + "  ".join(heads)]
+        rows = [[*heads, ""]]
         for i in order[:GROUPS_SHOWN]:
-            start = f"  {names[i]:{width}}  {amount(reports[i]):>12}  "
+            row = [names[i], amount(reports[i])]
             if math.isnan(self._p_values[i]):
-                lines.append(f"{start}no reports")
+                rows.append([*row, "no reports"])
                 continue
-            cells = [f"{test.p_value[i]:11.2g}" for test in tests] + [f"{self._p_values[i]:9.2g}"]
-            cells += [f"{rounded_down(float(bound[i])):>10}"] if bound is not None else []
-            lines.append(start + "  ".join(cells) + ("" if fit[i] else "  does not fit"))
+            row += [f"{p:.2g}" for p in (*(test.p_value[i] for test in tests), self._p_values[i])]
+            row += [rounded_down(float(bound[i]))] if bound is not None else []
+            rows.append([*row, "" if fit[i] else "does not fit"])
+        widths = (5, 12, *([11] * len(tests)), 9)
+        lines = [f"  {line}" for line in aligned(rows, left={0, len(heads)}, least=widths)]
         if len(order) > GROUPS_SHOWN:
             lines.append(f"  ... and {len(order) - GROUPS_SHOWN:,} more groups")
         return lines

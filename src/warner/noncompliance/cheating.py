@@ -19,7 +19,7 @@ from warner.inference.two_answers import answers_of_interest, remainder
 from warner.reports.tallies import Tally
 from warner.results import Result, check_level, rows
 from warner.typesetting import Printed, cells, labels, share_columns
-from warner.words import enumerated, reports_counted, sentence
+from warner.words import aligned, enumerated, reports_counted, sentence
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts
@@ -114,22 +114,16 @@ class Sensitivity(Result):
 
     def text(self) -> str:
         domain = [str(label) for label in self.tally.domain]
-        width = max(map(len, [*domain, "value"]))
-        about = f"   {'approximate ' if self.approximate else ''}{Confidence(self.level)}"
-        lines = [
-            self._title(),
-            f"cheating   {'value':{width}}     share  most likely{about}",
-        ]
+        about = f" {'approximate ' if self.approximate else ''}{Confidence(self.level)}"
+        rows = [["cheating", " value", "share", "most likely", about]]
         for cheating, shares, likely, low, high in zip(
             self.cheating, self.shares, self.most_likely, self.low, self.high, strict=True
         ):
             for i in answers_of_interest(self.tally.k):
-                ends = f"   {100 * low[i]:6.2f} to {100 * high[i]:6.2f} %"
-                first = f"{100 * cheating:7.2f}%" if i == 0 else 8 * " "
-                lines.append(
-                    f"{first}   {domain[i]:{width}}   {100 * shares[i]:6.2f}%      {100 * likely[i]:6.2f}%{ends}"
-                )
-        return "\n".join([*lines, *self._notes()])
+                ends = f" {100 * low[i]:6.2f} to {100 * high[i]:6.2f} %"
+                numbers = [f"{100 * number:.2f}%" for number in (shares[i], likely[i])]
+                rows.append([f"{100 * cheating:.2f}%" if i == 0 else "", f" {domain[i]}", *numbers, ends])
+        return "\n".join([self._title(), *aligned(rows, left={1, 4}, least=(0, 0, 8)), *self._notes()])
 
 
 def sensitivity(

@@ -9,7 +9,7 @@ import numpy as np
 
 from warner.results import Result, plain
 from warner.typesetting import Printed, labels, share_columns
-from warner.words import level_text, sentence
+from warner.words import aligned, level_text, sentence
 
 if TYPE_CHECKING:
     from warner.arrays import Counts
@@ -101,16 +101,14 @@ class TwoSamples(Result):
 
     def text(self) -> str:
         shares = self.shares()
-        width = max(map(len, shares))
-        lines = [
-            f"{self.model.capitalize()}, from two samples",
-            f"{'':{width}}    share      se  most likely   approximate {level_text(self.prevalence.level)} interval",
-        ]
+        rows = [["", "share", "se", "most likely", f" approximate {level_text(self.prevalence.level)} interval"]]
         for name, share in shares.items():
-            likely = f"{100 * share.most_likely:10.2f}%" if np.isfinite(share.most_likely) else f"{'undefined':>11}"
-            value = f"{100 * share.value:6.2f}%  {100 * share.se:5.2f}%" if np.isfinite(share.value) else " " * 15
-            lines.append(f"{name:{width}}  {value}  {likely}   {100 * share.low:6.2f} to {100 * share.high:6.2f} %")
-        return "\n".join([*lines, self.note])
+            likely = f"{100 * share.most_likely:.2f}%" if np.isfinite(share.most_likely) else "undefined"
+            known = np.isfinite(share.value)
+            value = [f"{100 * number:.2f}%" if known else "" for number in (share.value, share.se)]
+            rows.append([name, *value, likely, f" {100 * share.low:6.2f} to {100 * share.high:6.2f} %"])
+        lines = aligned(rows, left={0, 4}, least=(0, 7, 6))
+        return "\n".join([f"{self.model.capitalize()}, from two samples", *lines, self.note])
 
 
 _COLUMNS = ("value", "se", "low", "high", "most_likely")

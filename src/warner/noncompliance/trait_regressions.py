@@ -32,7 +32,7 @@ from warner.regression.specifications import Coefficient, Specification, multino
 from warner.regression.terms import INTERCEPT
 from warner.results import Result, coefficients, rows, wald
 from warner.typesetting import Printed, estimate_columns, labels
-from warner.words import counted, enumerated, level_text
+from warner.words import aligned, counted, enumerated, level_text
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Label
@@ -348,15 +348,13 @@ class TraitRegression(Result):
 
     def text(self, level: float = 0.95) -> str:
         columns = self.table(level)
-        width = max(len("term"), *map(len, self.terms))
-        lines = [
-            f"Log-odds of the trait, from {self.fit.people:,} people; log-likelihood {self.log_likelihood:.4f}",
-            f"{'term':{width}}  {'estimate':>9} {'se':>8} {'p':>7}  approximate {100 * level:g} % interval",
-        ]
+        about = f"Log-odds of the trait, from {self.fit.people:,} people; log-likelihood {self.log_likelihood:.4f}"
+        rows = [["term", "estimate", "se", "p", f"approximate {100 * level:g} % interval"]]
         for i, term in enumerate(self.terms):
             estimate, se, p, low, high = (columns[name][i] for name in ("estimate", "se", "p", "low", "high"))
             shown = "" if np.isnan(p) else f"{p:.4f}"
-            lines.append(f"{term:{width}}  {estimate:9.4f} {se:8.4f} {shown:>7}  {low:9.4f} to {high:9.4f}")
+            rows.append([term, f"{estimate:.4f}", f"{se:.4f}", shown, f"{low:9.4f} to {high:9.4f}"])
+        lines = [about, *aligned(rows, left={0, 4}, least=(0, 9, 7, 6))]
         best, *others = self.fit.optima
         lines.append(f"{self.name}: {self.meaning}")
         lines.append(f"{best.starts} of {self.fit.tried} starts ended at this maximum")

@@ -11,7 +11,7 @@ import numpy as np
 from warner.regression.small_samples import ENOUGH_DIRECT_ANSWERS
 from warner.regression.terms import INTERCEPT
 from warner.typesetting import Printed, estimate_columns
-from warner.words import counted, enumerated, level_text, printable, quoted, shortened, wrapped
+from warner.words import aligned, counted, enumerated, level_text, printable, quoted, shortened, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -228,24 +228,19 @@ def _rows(fit: Regression, table: Table, interval: str, *, odds: bool) -> list[s
     heads = ["odds ratio" if odds else "estimate", "se", "statistic", "p"]
     cells = [numbers.cells(place) for place in range(len(names))]
     indent = "  " if several else ""
-    width = max(map(len, [*(indent + name for name in names), "term"]))
-    widths = [max(len(head), *(len(row[i]) for row in cells)) for i, head in enumerate(heads)]
-    lines = [
-        "  ".join([f"{'term':{width}}", *(f"{head:>{w}}" for head, w in zip(heads, widths, strict=True)), interval])
-    ]
-    aligned = _aligned([row[-1] for row in cells])
+    rows = [["term", *heads, interval]]
+    intervals = _intervals([row[-1] for row in cells])
     before: object = None
     for place, (name, row) in enumerate(zip(names, cells, strict=True)):
         answer = table["answer"][place]
         if several and answer != before:
-            lines.append(shortened(printable(str(answer)), WIDEST))
+            rows.append([shortened(printable(str(answer)), WIDEST)])
             before = answer
-        texts = (f"{text:>{w}}" for text, w in zip(row, widths, strict=False))
-        lines.append("  ".join([f"{indent + name:{width}}", *texts, aligned[place]]).rstrip())
-    return lines
+        rows.append([indent + name, *row[:-1], intervals[place]])
+    return aligned(rows, left={0, len(heads) + 1})
 
 
-def _aligned(intervals: Sequence[str]) -> list[str]:
+def _intervals(intervals: Sequence[str]) -> list[str]:
     """Align the ends of intervals."""
     parts = [text.split(" to ") for text in intervals]
     widths = [max((len(part[i]) for part in parts if len(part) == 2), default=0) for i in range(2)]

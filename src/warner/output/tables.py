@@ -12,11 +12,9 @@ from warner.estimators.auto import METHODS_COMPARED
 from warner.inference.intervals import Confidence
 from warner.inference.two_answers import remainder
 from warner.typesetting import Printed, amount_cells, count_cells, labels, share_columns
-from warner.words import amount_of, counted, printable, quoted, reports_counted, sentence, told_apart
+from warner.words import aligned, amount_of, counted, printable, quoted, reports_counted, sentence, told_apart
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from numpy.typing import NDArray
 
     from warner.arrays import Counts, Mask
@@ -49,25 +47,25 @@ def estimate_text(estimate: Estimate, confidence: Confidence, rows: int) -> str:
     # A single share has no other beside it: its bar is a part of the whole.
     largest = 1.0 if table["share"].size == 1 else np.nanmax(np.append(table["share"], 1e-9))
     names = {head: told_apart(texts, WIDEST) for head, texts in _names(estimate, table, order).items()}
-    widths = [max(map(len, [head, *texts])) for head, texts in names.items()]
-    counts = [amount_of(table["reports"][i], totals, i) for i in order] if "reports" in table else [""] * len(order)
-    wide = max(10, *map(len, counts)) if "reports" in table else 0
-    head = f"  {count_heading(estimate):>{wide}}" if "reports" in table else ""
     about, brick = "approximate " if estimate.approximate(confidence) else "", _brick()
-    lines = [heading(estimate), f"{_padded(names, widths)}{head}  {'share':>7}  {about}{confidence}"]
-    for label, i, count in zip(zip(*names.values(), strict=True), order, counts, strict=True):
-        share, start = table["share"][i], _padded(label, widths)
+    counted_answers = "reports" in table
+    heads = [*names, *([count_heading(estimate)] * counted_answers), "share", f"{about}{confidence}"]
+    lines = [heads]
+    for label, i in zip(zip(*names.values(), strict=True), order, strict=True):
+        share = table["share"][i]
         if np.isnan(share):
-            lines.append(f"{start}  no reports")
+            lines.append([*label, "no reports"])
             continue
         bar = brick * round(BAR * max(share, 0) / largest)
         mark = "*" if table["outside"][i] else " "
         interval = f"{100 * table['low'][i]:6.2f} to {100 * table['high'][i]:6.2f} %{mark}"
-        reports = f"  {count:>{wide}}" if wide else ""
-        lines.append(f"{start}{reports}  {100 * share:6.2f}%  {interval}  {bar}".rstrip())
-    lines += _more(estimate, table, rows)
-    lines += _remarks(estimate, confidence, table, outside=bool(table["outside"][order].any()))
-    return "\n".join([*lines, *_cautions(estimate)])
+        reports = [amount_of(table["reports"][i], totals, i)] if counted_answers else []
+        lines.append([*label, *reports, f"{100 * share:.2f}%", f"{interval}  {bar}"])
+    widths = (*([0] * len(names)), *([10] * counted_answers), 7)
+    said = [heading(estimate), *aligned(lines, left={*range(len(names)), len(heads) - 1}, least=widths)]
+    said += _more(estimate, table, rows)
+    said += _remarks(estimate, confidence, table, outside=bool(table["outside"][order].any()))
+    return "\n".join([*said, *_cautions(estimate)])
 
 
 def _cautions(estimate: Estimate) -> list[str]:
@@ -138,10 +136,6 @@ def _names(estimate: Estimate, table: Table, order: Rows) -> dict[str, list[str]
     by = {printable(name): list(map(printable, labels(table[name][order]))) for name in estimate.tally.by}
     values = zip(table["value"][order].tolist(), np.isnan(table["share"][order]).tolist(), strict=True)
     return by | {"value": ["" if silent and by else printable(str(value)) for value, silent in values]}
-
-
-def _padded(texts: Iterable[str], widths: Sequence[int]) -> str:
-    return "  ".join(f"{text:{width}}" for text, width in zip(texts, widths, strict=True))
 
 
 def _remarks(estimate: Estimate, confidence: Confidence, table: Table, *, outside: bool) -> list[str]:

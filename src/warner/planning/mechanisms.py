@@ -49,7 +49,7 @@ from warner.planning.solving import fewest_people
 from warner.planning.wording import share_text
 from warner.results import Result, plain, rows
 from warner.typesetting import Printed, in_digits
-from warner.words import counted, points, rounded_up, wrapped
+from warner.words import aligned, counted, points, rounded_up, wrapped
 
 if TYPE_CHECKING:
     import os
@@ -235,15 +235,8 @@ class Mechanisms(Result):
 
     def text(self) -> str:
         """Write the table, and the recommendation with its reason."""
-        lines = [wrapped([f"{self._title}:"])]
         heads, rows = self._cells()
-        widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
-        for cells in (heads, *rows):
-            first, *others = zip(cells, widths, strict=True)
-            lines.append(
-                "  ".join([f"{first[0]:{first[1]}}", *(f"{cell:>{width}}" for cell, width in others)]).rstrip()
-            )
-        return "\n".join([*lines, wrapped([self.reason])])
+        return "\n".join([wrapped([f"{self._title}:"]), *aligned([heads, *rows]), wrapped([self.reason])])
 
     @property
     def _about(self) -> str:

@@ -32,7 +32,7 @@ from warner.planning.wording import sentences
 from warner.results import Result, plain
 from warner.simulate import seeded_by
 from warner.typesetting import Printed, cells, in_digits
-from warner.words import wrapped
+from warner.words import aligned, wrapped
 
 if TYPE_CHECKING:
     import os
@@ -220,13 +220,11 @@ class Plan(Result):
         columns, rows = (list(dict.fromkeys(table[name].tolist())) for name in ("epsilon", "people"))
         cells = 100 * table[self.measure].reshape(len(columns), len(rows)).T
         heads = [self.design.shown_epsilon() if name == self.epsilon else f"{name:g}" for name in columns]
-        width = max(len(f"{n:,}") for n in [*rows, 1_000_000])
         title = MEASURES[self.measure].capitalize()
-        lines = [f"{title} in percentage points, by people and epsilon:"]
-        lines.append(" " * width + "".join(f"{head:>10}" for head in heads))
-        for n, row in zip(rows, cells, strict=True):
-            lines.append(f"{n:>{width},}" + "".join(f"{cell:>10.3g}" for cell in row))
-        return "\n".join(lines)
+        about = f"{title} in percentage points, by people and epsilon:"
+        texts = [[f"{n:,}", *(f"{cell:.3g}" for cell in row)] for n, row in zip(rows, cells, strict=True)]
+        widths = (len("1,000,000"), *([8] * len(heads)))
+        return "\n".join([about, *aligned([["", *heads], *texts], left=(), least=widths)])
 
     def plot(self, *, title: str | None = None, ax: Axes | None = None) -> Axes:
         """Draw the half-width (or the error) over people and epsilon; see `warner.output.estimate_plots.plot_plan`."""
