@@ -232,12 +232,22 @@ class CutoffResponse(OrderedDesign):
             v = placed(v)
             return from_cutoffs(((p - q) * chances) ** 2 * (v[..., 1::2] + v[..., 0::2]))
 
+        def merged(answers: Integers) -> tuple[Array, Integers]:
+            # Of cut-offs between two of these answers, both say the same.
+            ends = np.unique(np.concatenate([[0], answers, [k - 1]]))
+            likely = np.add.reduceat(chances, ends[:-1])
+            above = answers[:, np.newaxis] > ends[:-1]
+            table = np.stack([np.where(above, q, p) * likely, np.where(above, p, q) * likely], axis=-1)
+            stretch = np.repeat(np.arange(likely.size), np.diff(ends))
+            return table.reshape(answers.size, -1), (2 * stretch[:, np.newaxis] + np.arange(2)).ravel()
+
         return ChannelOperator(
             (k, columns if reports is None else len(reports)),
             forward,
             adjoint,
             (lambda: forward(np.eye(k))) if k <= LARGEST_CHANNEL else None,
             squares,
+            merged if reports is None else None,
         )
 
     def bounds(self) -> Bounds:

@@ -225,6 +225,10 @@ class ChannelOperator:
         Takes a number for each report, gives :math:`\sum_j (C_{ij} - c_j)^2 w_j` for each answer; leading axes kept.
         Any constants :math:`c_j` will do, such as the least entry of each column. With it, `warner.channel_mle` needs
         far fewer products.
+    merged : callable, optional
+        Takes the places of some answers, gives their rows with reports merged that these answers make likely in
+        proportion: a table of shape (answers, stretches), and the stretch of each report. With it, `warner.channel_mle`
+        takes any number of answers.
 
     Examples
     --------
@@ -239,6 +243,7 @@ class ChannelOperator:
     adjoint: Callable[[Array], Array]
     matrix: Callable[[], Array] | None = None
     squares: Callable[[Array], Array] | None = None
+    merged: Callable[[Integers], tuple[Array, Integers]] | None = None
 
     @classmethod
     def of_matrix(cls, matrix: Array) -> ChannelOperator:

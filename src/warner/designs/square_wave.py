@@ -236,12 +236,20 @@ class SquareWave(OrderedDesign):
             answers = np.arange(k)[:, np.newaxis]
             return np.asarray(low + gain * ((answers >= first) & (answers < last)))
 
+        def merged(answers: Integers) -> tuple[Array, Integers]:
+            ends = np.unique(np.concatenate([[0], answers, answers + 2 * w + 1, [codes.size]]))
+            starts, lengths = ends[:-1], np.diff(ends)
+            after = starts - answers[:, np.newaxis]
+            near = (after >= 0) & (after <= 2 * w)
+            return np.asarray((low + gain * near) * lengths), np.repeat(np.arange(lengths.size), lengths)
+
         return ChannelOperator(
             (k, codes.size),
             forward,
             lambda v: low * np.sum(v, axis=-1, keepdims=True) + gain * window(v),
             matrix if k <= LARGEST_CHANNEL else None,
             lambda v: gain**2 * window(v),
+            merged if reports is None else None,
         )
 
     def bounds(self) -> Bounds:

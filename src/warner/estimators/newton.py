@@ -45,6 +45,9 @@ INTERIOR_STEPS = 60
 POLISH_STEPS = 50
 STEP_ROUNDING = 2.0**-52
 MATRIX_CELLS = 2**24  # of a matrix, beyond which products take its place
+ANSWERS_FOR_COLUMNS = (
+    100  # from so many on, a small table of the answers that are needed, where rows are alike on stretches
+)
 ANSWERS_FOR_GRADIENTS = 400  # answers, from which on gradients go first
 GRADIENT_PASSES, EXTRA_PASSES = 30, 40  # of theirs, and more where the first ones came near:
 EXTRA_PASSES_GAP = 3e-3  # nats per report
@@ -64,7 +67,9 @@ def channel_mle(
     that have a share. Usually ten to twenty steps suffice, whatever the privacy.
 
     Beyond 3,000 answers, and for a `ChannelOperator` without a matrix, projected gradients go on until the gap is
-    reached. They need the ``squares`` of the operator; without them, it is IBU with the extrapolation of [3]_.
+    reached. They need the ``squares`` of the operator; without them, it is IBU with the extrapolation of [3]_. Where
+    rows are alike on long stretches of reports (``merged``), as under a square wave, answers join a small table as they
+    are needed, whatever their number (`warner.estimators.column_generation`).
 
     Parameters
     ----------
@@ -127,6 +132,10 @@ def most_likely(parts: Channels, *, start: Array | None = None, gap: float = 1e-
     n = float(total)
     observed = counts / n
     k, columns = operator.shape
+    if operator.merged is not None and k >= ANSWERS_FOR_COLUMNS:
+        from warner.estimators.column_generation import most_likely_by_columns
+
+        return most_likely_by_columns(operator, counts, gap=gap)
     large = k > ANSWERS_FACTORIZED or (operator.squares is not None and k * columns > MATRIX_CELLS)
     if operator.matrix is not None and not large:
         seen = observed > 0
