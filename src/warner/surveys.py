@@ -26,6 +26,8 @@ standard error of the prevalence is :math:`\sqrt{f(1-f)/n} / |y - z|` (dividing 
 `triangular` need no device, only a second question. With `mangat` and `triangular` one of the two reports proves that
 the trait is absent, so epsilon is infinite: those who have nothing to hide are not protected, those who have are.
 
+For quantities, `cards` gives the design of a deck: the truth, a number to say, to add, or to multiply by.
+
 Two things that are no design, but nearly: an unrelated question whose prevalence nobody knows
 (`warner.noncompliance.two_sample_unrelated_question`), and people who do not follow the instructions
 (`warner.noncompliance`).
@@ -41,6 +43,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from warner.designs.card_decks import cards as cards
 from warner.designs.channel import Channel
 from warner.designs.exact import probability, whole_number
 

@@ -63,23 +63,28 @@ def grid(lower: Number, upper: Number, step: Number = 1) -> range | list[str]:
         raise ValueError(f"a grid must have at most {MOST_POINTS:,} points, but this has {points:,}; take larger steps")
     if low.denominator == by.denominator == 1:
         return range(int(low), int(high) + 1, int(by))
-    places = _decimal_places(math.lcm(low.denominator, by.denominator))
-    if places is None:
+    texts = decimal_texts([low + i * by for i in range(points)])
+    if texts is None:
         raise ValueError(f"lower and step must be decimal numbers, but got {lower!r} and {step!r}")
-    scale = 10**places
-    whole = (int((low + i * by) * scale) for i in range(points))
-    return [f"{Decimal(number).scaleb(-places, Context(prec=99)):.{places}f}" for number in whole]
+    return texts
 
 
-def _decimal_places(denominator: int) -> int | None:
-    """Give how many decimals a fraction with this denominator needs; None if no number of them suffices."""
-    places = 0
+def decimal_texts(numbers: list[Fraction]) -> list[str] | None:
+    """Write numbers with as many decimals as they need, all alike; None if no number of decimals suffices.
+
+    >>> decimal_texts([Fraction(0), Fraction(1, 8)]), decimal_texts([Fraction(1, 3)])
+    (['0.000', '0.125'], None)
+    """
+    denominator, places = math.lcm(*(number.denominator for number in numbers)), 0
     for factor in (2, 5):
         times = 0
         while denominator % factor == 0:
             denominator, times = denominator // factor, times + 1
         places = max(places, times)
-    return places if denominator == 1 else None
+    if denominator != 1:
+        return None
+    whole = (int(number * 10**places) for number in numbers)
+    return [f"{Decimal(number).scaleb(-places, Context(prec=99)):.{places}f}" for number in whole]
 
 
 def is_numeric(labels: Labels) -> bool:

@@ -1,0 +1,149 @@
+r"""Decks of cards for quantities: with some probability the truth, and otherwise what a card says.
+
+Every published device for a number with a finite law is a deck. A card says "tell the truth", "say 3", "add 5" or
+"double it"; with probability :math:`\pi_c` the respondent does what card c says, so that
+
+.. math:: C_{ij} = \sum_c \pi_c\,[\text{card } c \text{ turns } x_i \text{ into } j].
+
+With "say" cards for every possible number, :math:`C = p I + (1-p) 1 u'` and :math:`\varepsilon = \ln(1 + p / ((1-p)
+\min u))`. Without one for some number, whoever reports it tells the truth for certain: epsilon is infinite. Nor does
+multiplication hide a zero, or addition the two ends.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from warner.designs.channel import Channel
+from warner.designs.exact import exact, probability
+from warner.designs.grids import decimal_texts, is_numeric, numbers_of
+from warner.designs.labels import canonical
+from warner.words import enumerated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from warner.designs.exact import Number
+    from warner.designs.labels import Domain
+
+CARD = re.compile(r"(say\s+|[+*-]\s*)(.+)")
+
+
+def cards(device: Mapping[str, Number], values: Domain) -> Channel:
+    r"""Give the design of a deck of cards for a quantity: the truth, a number to say, to add, or to multiply by.
+
+    It covers Eriksson's forced numbers [1]_, the unrelated quantity of Greenberg and others with a known law [2]_, the
+    additive constants of Himmelfarb and Edgell [3]_, and the multiplicative devices of Eichhorn and Hayre [4]_ and of
+    Bar-Lev and others [5]_, as far as their laws are finite.
+
+    Parameters
+    ----------
+    device : mapping of str to number
+        What each card says, with its probability: ``"truth"``, ``"say 3"``, ``"+5"``, ``"-5"`` or ``"*2"``. The
+        probabilities sum to one; fractions such as ``"1/6"`` are taken exactly.
+    values : int or sequence of int or of str
+        All numbers that somebody may have, which are the answers; or their number K, for 0..K-1.
+
+    Returns
+    -------
+    Channel
+        Its reports are all numbers that may come out, in ascending order.
+
+    Warns
+    -----
+    UserWarning
+        If a report tells somebody's number for certain, so that epsilon is infinite; it names such reports.
+
+    References
+    ----------
+    .. [1] S. A. Eriksson, "A new model for randomized response", Int. Stat. Rev. 41 (1973), 101-113.
+    .. [2] B. G. Greenberg, R. R. Kuebler, J. R. Abernathy, D. G. Horvitz, "Application of the randomized response
+       technique in obtaining quantitative data", J. Amer. Stat. Assoc. 66 (1971), 243-250.
+    .. [3] S. Himmelfarb, S. E. Edgell, "Additive constants model", Psych. Bull. 87 (1980), 525-530.
+    .. [4] B. H. Eichhorn, L. S. Hayre, "Scrambled randomized response methods for obtaining sensitive quantitative
+       data", J. Stat. Plann. Inference 7 (1983), 307-316.
+    .. [5] S. K. Bar-Lev, E. Bobovitch, B. Boukai, "A note on randomized response models for quantitative data",
+       Metrika 60 (2004), 255-260.
+
+    Examples
+    --------
+    Half of all cards ask for the truth, and each of three numbers is on a sixth of them: ln(1 + (1/2)/(1/6)) = ln 4.
+
+    >>> deck = cards({"truth": "1/2", "say 0": "1/6", "say 1": "1/6", "say 2": "1/6"}, 3)
+    >>> deck.weights
+    array([[4, 1, 1],
+           [1, 4, 1],
+           [1, 1, 4]])
+    >>> deck.shown_epsilon()
+    '1.387'
+    """
+    labels = canonical(values, "values")
+    if not is_numeric(labels):
+        raise ValueError(f"values must be numbers, but got {labels[0]!r}")
+    if not isinstance(device, Mapping) or not device:
+        raise TypeError(
+            f"device must map what cards say to probabilities, such as {{'truth': '1/2'}}, but got {device!r}"
+        )
+    deck = [(_card(str(text)), probability(f"device[{text!r}]", chance)) for text, chance in device.items()]
+    if sum(chance for _, chance in deck) != 1:
+        total = sum(chance for _, chance in deck)
+        raise ValueError(f"the probabilities of all cards must sum to 1, but they sum to {total}")
+    numbers = numbers_of(labels)
+    table = [_row(number, deck) for number in numbers]
+    reports = sorted(set().union(*table))
+    outputs = _labels(reports)
+    matrix = [[row.get(report, Fraction(0)) for report in reports] for row in table]
+    design = Channel(matrix, labels, outputs, procedure=_procedure(device))
+    telling = [outputs[j] for j in range(len(outputs)) if sum(row[j] > 0 for row in matrix) == 1]
+    if telling:
+        names = enumerated([str(label) for label in telling])
+        warnings.warn(
+            f"these reports tell somebody's number for certain, because only one number leads to them: {names}; give a "
+            'card "say ..." for every possible number, or a top category',
+            stacklevel=2,
+        )
+    return design
+
+
+def _card(text: str) -> Callable[[Fraction], Fraction]:
+    """Read what a card says: give what becomes of a number."""
+    if text.strip() == "truth":
+        return lambda number: number
+    found = CARD.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(f'a card must be "truth", "say 3", "+5", "-5" or "*2", but got {text!r}')
+    verb, amount = found[1].strip(), exact(f"the card {text!r}", found[2])
+    if verb == "say":
+        return lambda number: amount
+    if verb == "*":
+        return lambda number: number * amount
+    return lambda number: number + (amount if verb == "+" else -amount)
+
+
+def _row(number: Fraction, deck: list[tuple[Callable[[Fraction], Fraction], Fraction]]) -> dict[Fraction, Fraction]:
+    """Give the law of the reports of somebody with this number."""
+    row: dict[Fraction, Fraction] = {}
+    for says, chance in deck:
+        if chance:
+            row[says(number)] = row.get(says(number), Fraction(0)) + chance
+    return row
+
+
+def _labels(reports: list[Fraction]) -> list[int] | list[str]:
+    """Write reports as integers, as decimal texts, or as fractions: whichever suffices for all."""
+    if all(report.denominator == 1 for report in reports):
+        return [int(report) for report in reports]
+    return decimal_texts(reports) or [str(report) for report in reports]
+
+
+def _procedure(device: Mapping[str, Number]) -> str:
+    said = "; ".join(f'"{text}" with probability {exact("device", chance)}' for text, chance in device.items())
+    return (
+        f"draw a card, so that nobody else sees which, and report the number that comes of what it says: {said}. "
+        '"truth" is your own number; "say" asks for the number on the card; "+", "-" and "*" add to your number, take '
+        "from it, or multiply it."
+    )
