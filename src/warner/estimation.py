@@ -615,13 +615,14 @@ def estimate(tally: Collected, *, method: MethodAsked = None, rng: np.random.Gen
     ----------
     tally : Tally or Pool
         The reports; each group is estimated separately.
-    method : {"mle", "inv", "inv_n", "inv_p", "ibu", "shrink", "auto"}, a name of `estimators.METHODS`, or function
-        Which estimator; `warner.estimators` says which to use when. If not given, the closest that we know: ``shrink``
-        for one symmetric design with 20 answers or more, without groups; elsewhere ``mle``, or ``inv_p`` where reports
-        support several answers. ``auto`` is `shrink` for one symmetric design with 20 answers or more, with groups
-        too; elsewhere it takes `mle`, `inv_p` or `inv_n`, in each group, by the smallest error in surveys drawn from
-        what the reports suggest. A function of one's own, from counts and design to shares, works too
-        (``estimators.custom``).
+    method : {"mle", "inv", "inv_n", "inv_p", "shrink", "smooth", "auto"}, a name of `estimators.METHODS`, or function
+        Which estimator; `warner.estimators` says which to use when. If not given, the closest that we know:
+        ``smooth`` for designs whose answers are in an order (square wave, cut-off response; up to 100 groups),
+        ``shrink`` for one symmetric design with 20 answers or more, without groups; elsewhere ``mle``, or ``inv_p``
+        where reports support several answers. ``auto`` is `shrink` for one symmetric design with 20 answers or
+        more, with groups too; elsewhere it takes `mle`, `inv_p` or `inv_n`, in each group, by the smallest error in
+        surveys drawn from what the reports suggest. A function of one's own, from counts and design to shares,
+        works too (``estimators.custom``).
     rng : numpy.random.Generator, optional
         The randomness for ``auto``; seeded from the counts if not given, so that the choice can be repeated.
 

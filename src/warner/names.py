@@ -24,7 +24,7 @@ from warner.designs import (
 )
 from warner.discovery.discoveries import Discovery, discover
 from warner.estimation import Estimate, estimate
-from warner.estimators import Certificate, Fit, certificate, channel_mle, ibu, inv, inv_n, inv_p, mle, shrink
+from warner.estimators import Certificate, Fit, certificate, channel_mle, ibu, inv, inv_n, inv_p, mle, shrink, smooth
 from warner.explanation.explanations import Explanation, explain
 from warner.groups.group_estimates import GroupEstimates, estimate_groups
 from warner.inference.check_results import Check
@@ -73,6 +73,7 @@ __all__ = [  # noqa: RUF022 - in the order of the walk, not of the alphabet
     "inv_p",
     "mle",
     "shrink",
+    "smooth",
     "ibu",
     "channel_mle",
     "ChannelOperator",

@@ -199,7 +199,8 @@ def test_an_estimate_of_a_fine_grid(mechanism: Any) -> None:
     design = mechanism(grid(0, 200_000, 1_000), epsilon=2)
     shares = np.exp(-((np.arange(201) - 60) ** 2) / 800)
     counts = design.simulate(shares / shares.sum(), 20_000, rng=np.random.default_rng(5))
-    result = estimate(Tally(design, counts))
+    assert estimate(Tally(design, counts)).method == "smooth"
+    result = estimate(Tally(design, counts), method="mle")
     assert_allclose(result.shares.sum(), 1)
     assert result.certificate is not None
     assert result.certificate.gap <= 1e-6

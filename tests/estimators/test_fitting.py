@@ -10,13 +10,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import warner
 from cases import KUK, SETS
-from warner import RandomizedResponse, Tally, inv, inv_n, inv_p, mle, pool
+from warner import RandomizedResponse, Tally, inv, inv_n, inv_p, mle, pool, smooth
 from warner.estimators import METHODS, fitted, refuse_silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-BARE: dict[str, Callable[..., Any]] = {"inv": inv, "inv_n": inv_n, "inv_p": inv_p, "mle": mle}
+BARE: dict[str, Callable[..., Any]] = {"inv": inv, "inv_n": inv_n, "inv_p": inv_p, "mle": mle, "smooth": smooth}
 YES = ["yes", "no"]
 SUPPORT = Tally(SETS, [23, 15, 13, 6, 5], n=31)
 

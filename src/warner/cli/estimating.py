@@ -37,8 +37,9 @@ def estimate(
         str | None,
         typer.Option(
             help=f"The estimator: {', '.join(METHODS)}, or auto: shrink for 20 answers or more, else the closed form "
-            "with the smallest predicted error. If not given, the closest that we know: shrink for one symmetric "
-            "design with 20 answers or more without groups, else maximum likelihood (mle) where the counts allow it."
+            "with the smallest predicted error. If not given, the closest that we know: smooth for numbers, shrink for "
+            "one symmetric design with 20 answers or more without groups, else maximum likelihood (mle) where the "
+            "counts allow it."
         ),
     ] = None,
     seed: Seed = None,

@@ -59,6 +59,7 @@ class Design(Device):
 
     report_type_name: ClassVar[str] = "report values"
     parameters: ClassVar[tuple[str, ...]] = ()
+    ordered: ClassVar[bool] = False  # whether answers are numbers, or in another order that estimates may use
     repeatable: ClassVar[bool] = False  # whether people can report again without spending epsilon again
     domain: Labels
 

@@ -6,6 +6,9 @@ r"""Counts of reports to shares of true answers.
     The default for one symmetric design with 20 answers or more (without groups): the closest on the whole that we
     know. A Bayes estimate: biased share by share, but each share stays within limits that its own count sets, so that
     it is consistent for every population.
+`smooth`
+    The default for designs whose answers are in an order (square wave, cut-off response), and to be asked for where 20
+    answers or more of any other design are: numbers, scales. Curves, averaged over how smooth they may be.
 `mle`
     The default elsewhere, where a report names one answer. The most likely distribution; always valid, and
     `warner.certificate` proves any copy of it. By squared error it is the safe middle of the three valid
@@ -45,11 +48,13 @@ Its files::
     projections          least squares under any table; projection on the simplex: the nearest distribution
     likelihood           log-likelihood, Certificate, Fit
     newton               channel_mle: interior point and Newton's method
+    column_generation    the most likely of any number of answers, where rows are alike on stretches of reports
     projected_gradients  spectral projected gradients: any reports, block by block
     ibu                  the iterative Bayesian update, and its acceleration
     separable            maximum likelihood for pooled randomized responses
     postprocessing       base_cut, norm_cut, power, power_ns, mle_pooled: what the field compares
     shrinkage            the expected shares, averaged over many shapes that they may have
+    smoothing            smooth: averaged curves through ordered answers
     priors               the dictionary of these shapes: what a share may be, before any report
     limited_translation  limited translation: no share further from its count than chance would take it
     auto                 predicted errors, and the choice
@@ -79,6 +84,7 @@ from warner.estimators.methods import (
 from warner.estimators.newton import channel_mle, most_likely
 from warner.estimators.projections import clipped, least_squares, projected
 from warner.estimators.shrinkage import shrink
+from warner.estimators.smoothing import smooth
 from warner.reports.counts import checked, multinomial
 
 if TYPE_CHECKING:
@@ -109,6 +115,7 @@ __all__ = [
     "mle",
     "refuse_silent",
     "shrink",
+    "smooth",
 ]
 
 

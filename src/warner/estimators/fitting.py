@@ -145,6 +145,8 @@ def refuse_inapplicable(name: str, method: Method, tally: Collected) -> None:
             "reports themselves, of which the tally holds the counts alone; use inv_p, or count them with "
             "keep=True (a saved tally does not hold them)"
         )
+    if method.one_collection and len(tally.parts) > 1:
+        raise TypeError(f"method must not be {name!r} here: it is for one collection at a time; use mle or inv_p")
     if not method.applies(
         to_likelihood=True, to_symmetric=len(tally.parts) == 1 and tally.parts[0].design.symmetry is not None
     ):

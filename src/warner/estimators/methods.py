@@ -15,6 +15,7 @@ from warner.estimators.priors import ANSWERS_FOR_SHRINKAGE
 from warner.estimators.projections import clipped, least_squares, projected, variance_of_one_report
 from warner.estimators.shrinkage import level_shares, refuse_unsymmetric, widened
 from warner.estimators.shrinkage import shares as shrunk
+from warner.estimators.smoothing import smoothed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from warner.reports.pools import Collected
 
 BIAS = "the bias of this estimator"
+GROUPS_SMOOTHED = 100  # beyond, smoothing each group would be felt
 WHY_NEAREST = {  # why inv_p is the default, by whether there is a likelihood
     False: "reports support several answers, so that counts alone have no likelihood",
     True: "reports support several answers, and mle can be much further off where one answer dominates",
@@ -73,6 +75,8 @@ class Method(NamedTuple):
         What it is, in words.
     symmetric : bool
         Whether it is only for one collection whose answers all have the same p and q.
+    one_collection : bool
+        Whether it is only for one collection, under any design.
     unbiased : bool
         Whether the expected shares are the true ones.
     maximises_likelihood : bool
@@ -94,6 +98,7 @@ class Method(NamedTuple):
     likelihood: bool
     sentence: str
     symmetric: bool = False
+    one_collection: bool = False
     unbiased: bool = False
     maximises_likelihood: bool = False
     fake_bound: Callable[[Collected], int | None] = lambda tally: None
@@ -101,6 +106,11 @@ class Method(NamedTuple):
     suits: Callable[[Collected], bool] = lambda tally: False
     reason: Callable[[Collected], str] = lambda tally: ""
     outside: str = BIAS
+
+    @property
+    def takes_pools(self) -> bool:
+        """Whether it estimates from several collections together."""
+        return not (self.symmetric or self.one_collection)
 
     def applies(self, *, to_likelihood: bool, to_symmetric: bool = True) -> bool:
         """Tell whether it can be had, where the likelihood is known or not, of one symmetric design or of others."""
@@ -182,6 +192,11 @@ def _shrunk(parts: Parts) -> Solution:
     return Solution(histograms.distinct.for_each_column(by_level)[np.newaxis], by_level=by_level)
 
 
+def _smoothed(parts: Parts) -> Solution:
+    design, histograms = parts[0]
+    return Solution(smoothed(histograms, design))
+
+
 def _group_by_group(parts: Parts, solver: Callable[[Parts], Fit]) -> Solution:
     groups = range(len(parts[0][1].n))
     fits = [solver([(design, histograms.row(group)) for design, histograms in parts]) for group in groups]
@@ -224,6 +239,12 @@ def many_answers(tally: Collected) -> bool:
     """Tell whether `shrink` pays: one symmetric design, and answers enough to learn from what they are like."""
     designs = [part.design for part in tally.parts]
     return len(designs) == 1 and designs[0].symmetry is not None and designs[0].k >= ANSWERS_FOR_SHRINKAGE
+
+
+def _has_order(tally: Collected) -> bool:
+    """Tell whether `smooth` pays: one design whose answers are in an order, and not very many groups."""
+    designs = [part.design for part in tally.parts]
+    return len(designs) == 1 and designs[0].ordered and len(tally.answered) <= GROUPS_SMOOTHED
 
 
 def _slow(tally: Collected) -> str:
@@ -290,6 +311,16 @@ METHODS: dict[str, Method] = {
         ),
         outside="shrink draws every share towards what is usual among the others",
     ),
+    "smooth": Method(
+        _smoothed,
+        valid=True,
+        likelihood=False,
+        sentence="smoothing: curves through ordered answers, averaged over how smooth they may be",
+        one_collection=True,
+        suits=_has_order,
+        reason=lambda tally: "the closest on the whole that we know for numbers and other ordered answers",
+        outside="smooth draws neighbouring shares together",
+    ),
 } | {
     name: Method(
         _by_counts(repair.estimator), valid=repair.valid, likelihood=False, sentence=repair.sentence, symmetric=True
@@ -298,17 +329,18 @@ METHODS: dict[str, Method] = {
 }
 
 
-DEFAULTS = ("shrink", "mle", "inv_p")  # the first that suits is taken
-SHRUNK, MOST_LIKELY, NEAREST = DEFAULTS
+DEFAULTS = ("smooth", "shrink", "mle", "inv_p")  # the first that suits is taken
+_, SHRUNK, MOST_LIKELY, NEAREST = DEFAULTS
 UNBIASED = next(name for name, method in METHODS.items() if method.unbiased)
 
 
 def default_method(tally: Collected) -> str:
     """Name the estimator to take unless another is asked for: the closest that we know.
 
-    That is `shrink` for one symmetric design with 20 answers or more, `mle` elsewhere, and `inv_p` where reports
-    support several answers: there `mle` needs the reports, and is up to seven times worse in squared error where one
-    answer dominates. Groups keep `mle` or `inv_p`: `shrink` takes about 250 times as long as `mle`, which is felt where
-    there are thousands of them.
+    That is `smooth` for a design whose answers are in an order, such as a square wave, up to 100 groups of one
+    collection. Otherwise it is `shrink` for one symmetric design with 20 answers or more, `mle` elsewhere, and
+    `inv_p` where reports support several answers: there `mle` needs the reports, and is up to seven times worse in
+    squared error where one answer dominates. Groups keep `mle` or `inv_p`: `shrink` takes about 250 times as long
+    as `mle`, which is felt where there are thousands of them.
     """
     return next(name for name in DEFAULTS if METHODS[name].suits(tally))

@@ -18,7 +18,7 @@ from warner.estimators.custom import METHOD_NAME, OwnEstimator
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-LEFT_OUT = {"ibu": "it approaches mle, step by step"}
+LEFT_OUT = {"ibu": "it approaches mle, step by step", "smooth": "it is for ordered answers, which these are not"}
 PREDICTED = "predicted"  # of the closed forms the one with the smallest predicted error: auto, below 20 answers
 BUILT_IN = (*(name for name in METHODS if name not in LEFT_OUT), PREDICTED)
 
