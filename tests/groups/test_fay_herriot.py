@@ -14,6 +14,7 @@ from scipy.optimize import minimize_scalar
 from cases import COIN, DIRECT
 from references import reference
 from warner import Tally
+from warner.groups import fay_herriot
 from warner.groups.direct_estimates import DirectEstimates, direct_estimates
 from warner.groups.fay_herriot import fits, law_of_spreads, partially_pooled, refined_maximum
 
@@ -63,6 +64,13 @@ def test_the_restricted_likelihood_is_that_of_contrasts() -> None:
     assert_allclose(ours - ours[0], theirs - theirs[0], rtol=1e-10)
 
 
+@pytest.fixture
+def flat(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take the prior of the prototype, flat in the spread, for errors as well."""
+    monkeypatch.setattr(fay_herriot, "matched", lambda weights, _: weights)
+
+
+@pytest.mark.usefixtures("flat")
 def test_eight_regions_as_the_prototype_has_them() -> None:
     example = REFERENCE["groups"]
     direct = direct_of(example["count"], example["trials"])
@@ -79,6 +87,22 @@ def test_a_regression_as_the_prototype_has_it() -> None:
     assert_allclose(partially_pooled(direct, covariates).share, regression["share"], atol=1e-5)
 
 
+def test_errors_are_those_of_a_prior_that_is_flat_in_the_variance() -> None:
+    """By a fine grid of variances: the mean square of each share about its estimate."""
+    example = REFERENCE["groups"]
+    direct = direct_of(example["count"][:6], example["trials"][:6])
+    pooled = partially_pooled(direct, ones(direct))
+    variances = np.linspace(0, pooled.spreads[-1] ** 2, 4001)
+    fit = fits(direct, ones(direct), np.sqrt(variances), direct.overall())
+    weight = np.exp(fit.log_likelihood - fit.log_likelihood.max())
+    weight /= weight.sum()
+    own = variances[:, np.newaxis] / (variances[:, np.newaxis] + fit.sampling_variance)
+    share = fit.mean + own * (direct.share - fit.mean)
+    within = own * fit.sampling_variance + (1 - own) ** 2 * fit.variance_of_mean
+    assert_allclose(pooled.error**2, weight @ (within + (share - pooled.share) ** 2), rtol=2e-3)
+
+
+@pytest.mark.usefixtures("flat")
 def test_groups_that_are_alike_are_not_known_to_be() -> None:
     example = REFERENCE["groups_all_alike"]
     direct = direct_of([example["count"]] * example["groups"], [example["trials"]] * example["groups"])
@@ -89,6 +113,7 @@ def test_groups_that_are_alike_are_not_known_to_be() -> None:
     assert pooled.error[0] > np.sqrt(0.96 / 600)  # that of full pooling
 
 
+@pytest.mark.usefixtures("flat")
 def test_a_single_group_keeps_its_share() -> None:
     direct = direct_of([40], [100])
     pooled = partially_pooled(direct, ones(direct))

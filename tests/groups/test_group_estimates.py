@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 from cases import COIN, DIRECT, KUK, LOADED, NINE, PAIRS, THREE
 from references import reference
 from warner import Memoized, RandomizedResponse, Tally, UnaryEncoding, estimate, estimate_groups, pool
+from warner.groups import fay_herriot
 from warner.groups.group_intervals import HOLDS
 
 EXAMPLE = reference("groups")["groups"]
@@ -32,13 +33,18 @@ def drawn(design: Any, shares: Any, n: Any, rng: Any) -> Any:
 def test_the_table_has_the_reference_numbers() -> None:
     table = estimate_groups(REGIONS).table()
     assert list(table) == ["region", "value", "reports", "share", "se", "low", "high", "own"]
-    for name in ("share", "se", "own", "low", "high"):
+    for name in ("share", "own"):
         assert_allclose(table[name][::2], EXAMPLE["averaged"][name], atol=1e-5)
+    assert (table["se"][::2] > EXAMPLE["averaged"]["se"]).all()  # by a prior under which intervals cover
+    reach = 1.959964 * table["se"]
+    assert_allclose(table["low"], np.clip(table["share"] - reach, 0, 1), atol=1e-6)
+    assert_allclose(table["high"], np.clip(table["share"] + reach, 0, 1), atol=1e-6)
     assert_allclose(table["share"][::2] + table["share"][1::2], 1)
     assert_allclose(table["low"][::2] + table["high"][1::2], 1)
 
 
-def test_three_answers_have_the_reference_numbers() -> None:
+def test_three_answers_have_the_reference_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fay_herriot, "matched", lambda weights, _: weights)  # as the prototype has it
     example = reference("groups")["three_answers"]
     together = estimate_groups(Tally(THREE, example["counts"], by=("g",), groups=NAMES[:4]))
     assert_allclose(together.shares, example["shares"], atol=1e-4)
@@ -314,7 +320,7 @@ def test_pooling_is_closer_than_separate_estimates() -> None:
     error = np.std(pooled / separate.mean(), ddof=1) / 5  # of the numerator; the denominator is known much better
     assert ratio < 0.25 + 4 * error + 0.05
     # Coverage on average over groups: 500 groups, whose errors share the estimate of the spread within a survey.
-    assert covered.mean() > 0.95 - 4 * max(np.std(covered, ddof=1) / 5, 0.01)
+    assert covered.mean() > 0.95 - 4 * np.std(covered, ddof=1) / 5
 
 
 @pytest.mark.long
@@ -322,7 +328,7 @@ def test_pooling_is_closer_than_separate_estimates() -> None:
 def test_squared_error_and_coverage_on_fresh_laws(shape: Any, bound: Any) -> None:
     pooled, separate, covered = squared_errors(shape, 200, 100, 100, np.random.default_rng(8))
     assert pooled.sum() / separate.sum() < bound
-    assert covered.mean() > 0.95 - 0.02 - 4 * np.std(covered, ddof=1) / np.sqrt(200)
+    assert covered.mean() > 0.95 - 4 * np.std(covered, ddof=1) / np.sqrt(200)
 
 
 @pytest.mark.long

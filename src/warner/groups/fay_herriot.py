@@ -15,7 +15,10 @@ the spread, with :math:`w_g = 1/(\tau^2 + v_g)`,
 
 :math:`\ell` is the restricted likelihood [1]_; :math:`B_g` is the weight of the group's own reports. Shares are not
 taken at the most likely spread, which is often zero where groups are few, but averaged over all of its values, with
-weights :math:`\exp \ell(\tau)`: a flat prior from 0 to the largest standard deviation that shares can have.
+weights :math:`\exp \ell(\tau)`: a flat prior from 0 to the largest standard deviation that shares can have. Their
+errors are averaged with weights :math:`\tau \exp \ell(\tau)`, a prior that is flat in :math:`\tau^2`, under which
+intervals cover as they say (to the second order, where groups are of one size [3]_). Under the prior that is flat in
+:math:`\tau` shares are closer, but their intervals cover as little as 91 % where the spread is half of the noise.
 
 **Many answers.** Answer k has the spread :math:`r_k \sqrt{m_k (1 - m_k)}` with :math:`0 \le r_k \le 1`; under a
 Dirichlet law all :math:`r_k` are equal. Whether they are is learnt from the answers: the :math:`r_k` are draws from one
@@ -26,6 +29,8 @@ References
 .. [1] R. E. Fay, R. A. Herriot, "Estimates of income for small places: an application of James-Stein procedures to
    census data", J. Amer. Stat. Assoc. 74 (1979), 269-277.
 .. [2] J. N. K. Rao, I. Molina, "Small Area Estimation", 2nd edition, Wiley 2015, sections 6.1 and 10.3.
+.. [3] G. S. Datta, J. N. K. Rao, D. D. Smith, "On measuring the variability of small area estimators under a basic area
+   level model", Biometrika 92 (2005), 183-196.
 """
 
 from __future__ import annotations
@@ -176,20 +181,28 @@ def _in_blocks(
 def _averaged(
     direct: DirectEstimates, covariates: Array, spreads: Array, weights: Array, start: float, steps: int = MEAN_STEPS
 ) -> tuple[Array, Array, Array, Array]:
-    """Average shares, and what is known of their errors, over spreads: share, error, own weight and centre."""
+    """Average over spreads with these weights: share, error, own weight and centre; errors by the matching prior."""
     likely = weights > UNLIKELY
     spreads, weights = spreads[likely], weights[likely]
-    total = np.zeros((4, direct.share.size))  # of shares, their squares, own weights, centres
+    laws = np.stack([weights, matched(weights, spreads)])
+    total = np.zeros((4, 2, direct.share.size))  # shares, their squares, own weights and centres, under both laws
     for block, fit in _in_blocks(direct, covariates, spreads, start, steps):
-        between, weight = spreads[block, np.newaxis] ** 2, weights[block]
+        between, law = spreads[block, np.newaxis] ** 2, laws[:, block]
         own = direct.informative * between / np.where(direct.informative, between + fit.sampling_variance, 1.0)
         share = fit.mean + own * (direct.share - fit.mean)
         # Of a group that tells nothing it is the variance between groups.
         within = np.where(direct.informative, own * fit.sampling_variance, between)
         second = within + (1 - own) ** 2 * fit.variance_of_mean + share**2
-        total += [weight @ values for values in (share, second, own, fit.mean)]
-    share, second, own, centre = total
-    return share, np.sqrt(np.maximum(second - share**2, 0)), own, centre
+        total += [law @ values for values in (share, second, own, fit.mean)]
+    (share, other), (_, second), (own, _), (centre, _) = total
+    # The mean square about the share that is given, which is not the mean under the matching prior.
+    return share, np.sqrt(np.maximum(second - 2 * share * other + share**2, 0)), own, centre
+
+
+def matched(weights: Array, spreads: Array) -> Array:
+    """Give the weights of spreads under a prior that is flat in their squares, from those under one that is flat."""
+    squared = weights * spreads
+    return np.asarray(squared / squared.sum()) if squared.sum() > 0 else weights
 
 
 # Many answers

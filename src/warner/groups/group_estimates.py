@@ -469,14 +469,14 @@ def estimate_groups(
     >>> estimate_groups(regions)
     Partially pooled shares of 8 groups by region, from 605 reports among 2 answers, epsilon 1.099
     region  value  reports   own   share  95 % interval, on average over the groups
-    A       yes        100  63 %  33.04%                          14.89 to  51.19 %
-    B       yes        100  63 %  41.80%                          25.78 to  57.83 %
-    C       yes        100  63 %  50.56%                          34.04 to  67.09 %
-    D       yes        100  63 %  36.80%                          19.85 to  53.75 %
-    E       yes        100  63 %  60.57%                          40.55 to  80.59 %
-    F       yes        100  63 %  44.31%                          28.42 to  60.19 %
-    G       yes          5  13 %  48.29%                          14.41 to  82.18 %
-    H       yes          0   0 %  45.05%                           5.70 to  84.41 %
+    A       yes        100  63 %  33.04%                          14.43 to  51.66 %
+    B       yes        100  63 %  41.80%                          24.84 to  58.76 %
+    C       yes        100  63 %  50.56%                          33.22 to  67.90 %
+    D       yes        100  63 %  36.80%                          19.12 to  54.48 %
+    E       yes        100  63 %  60.57%                          40.48 to  80.66 %
+    F       yes        100  63 %  44.31%                          27.45 to  61.16 %
+    G       yes          5  13 %  48.29%                           7.61 to  88.98 %
+    H       yes          0   0 %  45.05%                           0.00 to  94.57 %
     the share of 'no' is 100 % minus that of 'yes'
     own: how much of a share comes from the group's own reports; the rest comes from the other groups
     spread between groups: 12.2 percentage points (95 % interval 0 to 33.8, if shares are roughly normal)
