@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from warner.estimators import METHODS
 SOURCE = Path(warner.__file__).parent
 ROOT = SOURCE.parents[1]
 MODULES = {path.relative_to(SOURCE).with_suffix("").as_posix(): path for path in sorted(SOURCE.rglob("*.py"))}
+TEXTS = {module: path.read_text(encoding="utf-8") for module, path in MODULES.items()}
 
 # A module imports from its left, or from its own package.
 ARROW = (
@@ -60,7 +63,7 @@ def place(module: str) -> int:
 
 def imports(module: str) -> list[tuple[str, bool]]:
     """Give the modules of ours that a module imports, and whether it does so inside a function."""
-    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    tree = ast.parse(TEXTS[module])
     inside = {
         id(node) for function in ast.walk(tree) if isinstance(function, ast.FunctionDef) for node in ast.walk(function)
     }
@@ -86,14 +89,14 @@ def test_every_room_has_its_place_in_the_arrow() -> None:
     assert rooms == set().union(*ARROW)
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if ours(module)])
-def test_nothing_imports_against_the_arrow(module: str) -> None:
-    for other, lazy in imports(module):
+def test_nothing_imports_against_the_arrow() -> None:
+    known = {name for rooms in ARROW for name in rooms}
+    found = [(module, *one) for module in filter(ours, MODULES) for one in imports(module)]
+    for module, other, lazy in found:
         if room(other) == room(module):
             continue
         if lazy and (module, room(other)) in CONVENIENCES:
             continue
-        known = {name for rooms in ARROW for name in rooms}
         # The edge of the house may use the public names, which stand in `warner` itself.
         target = room(other) if room(other) in known else None
         if target is None:
@@ -107,6 +110,7 @@ def test_the_arrow_test_would_see_an_import_against_the_arrow() -> None:
     assert ("designs/exact", False) in imports("designs/response")
 
 
+@cache
 def kinds_of_design() -> set[str]:
     """Name the classes of designs, but the contract itself."""
 
@@ -120,10 +124,9 @@ def test_the_kinds_of_designs_are_those_of_the_registry_and_their_families() -> 
     assert {mechanism.__name__ for mechanism in MECHANISMS.values()} < kinds_of_design()
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if room(module) != "designs"])
-def test_nobody_asks_a_design_what_kind_it_is(module: str) -> None:
-    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
+def test_nobody_asks_a_design_what_kind_it_is() -> None:
+    others = {module: ast.parse(text) for module, text in TEXTS.items() if room(module) != "designs"}
+    for module, node in ((module, node) for module, tree in others.items() for node in ast.walk(tree)):
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Name)
@@ -157,11 +160,10 @@ def method_names(text: str) -> list[int]:
 
 
 # The papers compare methods by name, and the public names include functions that are called like them.
-@pytest.mark.parametrize(
-    "module", [module for module in MODULES if room(module) not in {"estimators", "papers", "names"}]
-)
-def test_what_is_known_of_a_method_stands_in_the_registry(module: str) -> None:
-    assert not method_names(MODULES[module].read_text(encoding="utf-8")), f"{module} spells the name of a method"
+def test_what_is_known_of_a_method_stands_in_the_registry() -> None:
+    others = {module: text for module, text in TEXTS.items() if room(module) not in {"estimators", "papers", "names"}}
+    spelled = {module: method_names(text) for module, text in others.items()}
+    assert not {module: lines for module, lines in spelled.items() if lines}
 
 
 def test_the_name_of_a_method_would_be_seen() -> None:
@@ -178,12 +180,12 @@ WARNINGS_CAUGHT = {
 }
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_no_warning_of_ours_is_silenced(module: str) -> None:
+def test_no_warning_of_ours_is_silenced() -> None:
     # A value does not warn: whoever wants none of its warnings calls `estimated` in the place of `estimate`.
-    text = MODULES[module].read_text(encoding="utf-8")
-    assert ("catch_warnings" in text or "filterwarnings" in text) == (module in WARNINGS_CAUGHT)
-    assert WARNINGS_CAUGHT.get(module, "") in text
+    assert {module for module, text in TEXTS.items() if re.search("catch_warnings|filterwarnings", text)} == set(
+        WARNINGS_CAUGHT
+    )
+    assert not [module for module, words in WARNINGS_CAUGHT.items() if words not in TEXTS[module]]
 
 
 def undocumented(text: str) -> list[str]:
@@ -200,10 +202,9 @@ def undocumented(text: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_a_method_that_overrides_nothing_says_what_it_does(module: str) -> None:
+def test_a_method_that_overrides_nothing_says_what_it_does() -> None:
     """An override needs no docstring: the class that it inherits from says what it is."""
-    assert not undocumented(MODULES[module].read_text(encoding="utf-8"))
+    assert not {module: names for module, text in TEXTS.items() if (names := undocumented(text))}
 
 
 LINES_OF_CODE = 400
@@ -225,7 +226,7 @@ def test_lines_of_code_are_counted_without_docstrings_comments_and_empty_lines()
 
 
 def test_no_module_is_longer_than_can_be_read() -> None:
-    code = {module: lines_of_code(path.read_text(encoding="utf-8")) for module, path in MODULES.items()}
+    code = {module: lines_of_code(text) for module, text in TEXTS.items()}
     assert not {module: lines for module, lines in code.items() if lines > LINES_OF_CODE}
 
 
@@ -239,7 +240,7 @@ def test_no_public_function_has_the_name_of_a_module() -> None:
 
 def listed(package: str) -> list[str]:
     """Give the names that the head of a package lists: one or several on a line, then two spaces and what they are."""
-    head = ast.get_docstring(ast.parse(MODULES[f"{package}/__init__"].read_text(encoding="utf-8"))) or ""
+    head = ast.get_docstring(ast.parse(TEXTS[f"{package}/__init__"])) or ""
     lines = head.partition("Its files::")[2].splitlines()
     return [name for line in lines if line.startswith("    ") for name in line.strip().partition("  ")[0].split()]
 
@@ -261,3 +262,15 @@ def test_the_map_has_one_line_for_each_package_and_each_module_at_the_top() -> N
     named = [line.split()[0] for line in lines if line.strip()]
     files = [f"{module}.py" for module in MODULES if "/" not in module and module != "__init__"]
     assert sorted(named) == sorted(files + [f"{package}/" for package in PACKAGES if "/" not in package])
+
+
+def test_every_module_has_a_test_of_its_name_or_stands_in_the_head_of_another() -> None:
+    folder = Path(__file__).parent
+    heads = [ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "" for path in folder.rglob("test_*.py")]
+    named = {name for head in heads for name in re.findall(r"[\w/]+\.py", head)}
+    code = [path.relative_to(SOURCE) for module, path in MODULES.items() if "__" not in module]
+    assert not [
+        f"{path}: neither tests/{path.with_stem(f'test_{path.stem}')} nor named in the head of the test file it has"
+        for path in code
+        if not (folder / path).with_stem(f"test_{path.stem}").is_file() and path.as_posix() not in named
+    ]

@@ -1,4 +1,7 @@
-"""The face of the project: what is public, what it costs to import, what the files beside the code say."""
+"""The face of the project: what is public, what it costs to import, what the files beside the code say.
+
+It tests names.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Whether the answers to several questions go together: tests, joint shares, correlations, costs and every door."""
+"""Whether the answers to several questions go together: tests, joint shares, correlations, costs and every door.
+
+It tests association/correlations.py, association/crosstables.py and association/pairs.py as well.
+"""
 
 from __future__ import annotations
 

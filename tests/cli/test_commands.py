@@ -1,4 +1,7 @@
-"""What all commands share: help, one clear line for every mistake, and a survey from its design to its plan."""
+"""What all commands share: help, one clear line for every mistake, and a survey from its design to its plan.
+
+It tests cli/options.py and cli/sources.py.
+"""
 
 from __future__ import annotations
 

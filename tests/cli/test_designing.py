@@ -1,4 +1,7 @@
-"""`warner design` and `warner show`: every name and every mistake."""
+"""`warner design` and `warner show`: every name and every mistake.
+
+It tests cli/mechanisms.py and cli/showing.py as well.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`warner estimate`: the numbers of the library in every form."""
+"""`warner estimate`: the numbers of the library in every form.
+
+It tests cli/databases.py and cli/follow_ups.py as well.
+"""
 
 from __future__ import annotations
 

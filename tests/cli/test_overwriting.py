@@ -1,4 +1,7 @@
-"""No command replaces what it reads, nor one of its outputs by another."""
+"""No command replaces what it reads, nor one of its outputs by another.
+
+It tests cli/delivering.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`warner tally`: counting, saving and merging; and saved tallies in the place of reports."""
+"""`warner tally`: counting, saving and merging; and saved tallies in the place of reports.
+
+It tests cli/merging.py as well.
+"""
 
 from __future__ import annotations
 

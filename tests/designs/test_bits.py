@@ -1,4 +1,7 @@
-"""Packed bits: counts by position, sizes and products against unpacked bits; columns against plain Python."""
+"""Packed bits: counts by position, sizes and products against unpacked bits; columns against plain Python.
+
+It tests designs/bit_vectors.py as well.
+"""
 
 from __future__ import annotations
 

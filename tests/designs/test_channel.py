@@ -1,4 +1,7 @@
-"""Designs whose reports may come from another set than the answers: whole numbers, algebra, readouts, files."""
+"""Designs whose reports may come from another set than the answers: whole numbers, algebra, readouts, files.
+
+It tests designs/matrices.py as well.
+"""
 
 from __future__ import annotations
 

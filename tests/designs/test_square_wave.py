@@ -1,4 +1,7 @@
-"""The square wave: its table by hand, its scores exactly, its widths as published."""
+"""The square wave: its table by hand, its scores exactly, its widths as published.
+
+It tests designs/ordered.py as well.
+"""
 
 from __future__ import annotations
 

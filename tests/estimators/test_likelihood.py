@@ -1,4 +1,7 @@
-"""The likelihood of shares, and the certificate: of one design, of a bare operator, of several designs together."""
+"""The likelihood of shares, and the certificate: of one design, of a bare operator, of several designs together.
+
+It tests reports/counts.py as well.
+"""
 
 from __future__ import annotations
 

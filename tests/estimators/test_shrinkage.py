@@ -1,4 +1,7 @@
-"""The shares to be expected: against reference values, an independent quadrature, and laws for all inputs."""
+"""The shares to be expected: against reference values, an independent quadrature, and laws for all inputs.
+
+It tests estimators/priors.py as well.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The corrected score and the joint likelihood (`joint_likelihood`), against brute force and other programs."""
+"""The corrected score and the joint likelihood (`joint_likelihood`), against brute force and other programs.
+
+It tests explanation/joint_likelihood.py as well.
+"""
 
 from __future__ import annotations
 

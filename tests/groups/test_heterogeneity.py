@@ -1,4 +1,7 @@
-"""Cochran's Q and the Q-profile interval: published, exact, and at their level."""
+"""Cochran's Q and the Q-profile interval: published, exact, and at their level.
+
+It tests groups/heterogeneity_tests.py as well.
+"""
 
 from __future__ import annotations
 

@@ -1,3 +1,8 @@
+"""Pictures of estimates and plans: what is drawn, and that files are what their endings say.
+
+It tests output/canvas.py as well.
+"""
+
 from __future__ import annotations
 
 import builtins

@@ -1,3 +1,8 @@
+"""Pages: what an analyst sends to others, with every number and warning that the result has.
+
+It tests output/headlines.py as well.
+"""
+
 from __future__ import annotations
 
 import re

@@ -1,4 +1,7 @@
-"""A regression in words and pictures: what is said is what the table has, and nothing is hidden."""
+"""A regression in words and pictures: what is said is what the table has, and nothing is hidden.
+
+It tests output/regression_plots.py as well.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tables by group: which group a row belongs to, and which answer, can be read whatever they are called."""
+"""Tables by group: which group a row belongs to, and which answer, can be read whatever they are called.
+
+It tests words.py as well.
+"""
 
 from __future__ import annotations
 

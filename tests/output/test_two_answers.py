@@ -1,4 +1,7 @@
-"""Two answers are one share: every door for people tells that of the first, once; tables for programs keep both."""
+"""Two answers are one share: every door for people tells that of the first, once; tables for programs keep both.
+
+It tests inference/two_answers.py.
+"""
 
 from __future__ import annotations
 

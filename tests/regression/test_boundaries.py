@@ -1,4 +1,7 @@
-"""Shares that are estimated as 0 or 1, or near it: intervals and p-values of coefficients, margins and mean shares."""
+"""Shares that are estimated as 0 or 1, or near it: intervals and p-values of coefficients, margins and mean shares.
+
+It tests regression/margins.py and regression/mean_profiles.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Intervals of coefficients: profiles against the reference and by another way, and when which is taken."""
+"""Intervals of coefficients: profiles against the reference and by another way, and when which is taken.
+
+It tests regression/profiles.py as well.
+"""
 
 from __future__ import annotations
 

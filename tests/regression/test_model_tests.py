@@ -1,4 +1,7 @@
-"""Models against smaller ones, against their cells, and under cheating."""
+"""Models against smaller ones, against their cells, and under cheating.
+
+It tests regression/model_checks.py as well.
+"""
 
 from __future__ import annotations
 

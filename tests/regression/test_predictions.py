@@ -1,4 +1,7 @@
-"""Predicted shares and marginal effects: the reference, other ways to the same number, and what they are of."""
+"""Predicted shares and marginal effects: the reference, other ways to the same number, and what they are of.
+
+It tests regression/mean_shares.py and regression/sensitivity.py as well.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Terms: a formula or a list of columns to a matrix, and the same matrix for new data."""
+"""Terms: a formula or a list of columns to a matrix, and the same matrix for new data.
+
+It tests regression/covariates.py and regression/formulas.py as well.
+"""
 
 from __future__ import annotations
 

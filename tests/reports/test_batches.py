@@ -1,4 +1,7 @@
-"""Reports of which nearly all differ are counted a batch at a time: like plain Python, in every engine."""
+"""Reports of which nearly all differ are counted a batch at a time: like plain Python, in every engine.
+
+It tests reports/subtotals.py as well.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Text files as they are: which column is which, nothing guessed, nothing left out without a word."""
+"""Text files as they are: which column is which, nothing guessed, nothing left out without a word.
+
+It tests reports/randomizing_files.py as well.
+"""
 
 from __future__ import annotations
 

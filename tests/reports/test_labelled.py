@@ -1,4 +1,7 @@
-"""Files of SPSS, Stata and SAS, written by pyreadstat and read at every door. It cannot write .sas7bdat."""
+"""Files of SPSS, Stata and SAS, written by pyreadstat and read at every door. It cannot write .sas7bdat.
+
+It tests reports/formats.py as well.
+"""
 
 from __future__ import annotations
 

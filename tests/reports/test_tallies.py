@@ -1,3 +1,8 @@
+"""Tallies and pools: what they hold, what they refuse, how they are added up, saved and loaded.
+
+It tests reports/pools.py as well.
+"""
+
 from __future__ import annotations
 
 import json

@@ -1,4 +1,7 @@
-"""The respondents' side: every status, one length of all replies, headers, other sites, hostile bodies, silence."""
+"""The respondents' side: every status, one length of all replies, headers, other sites, hostile bodies, silence.
+
+It tests service/assets.py and service/replies.py as well.
+"""
 
 from __future__ import annotations
 

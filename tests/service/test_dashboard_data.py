@@ -1,4 +1,7 @@
-"""What the dashboard shows and gives away is what the library says of the published tally."""
+"""What the dashboard shows and gives away is what the library says of the published tally.
+
+It tests service/expected_precision.py and service/exports.py as well.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The shell of the page: what stands in it, what cannot, and the policy under which it runs."""
+"""The shell of the page: what stands in it, what cannot, and the policy under which it runs.
+
+It tests service/addresses.py as well.
+"""
 
 from __future__ import annotations
 

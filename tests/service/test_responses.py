@@ -1,4 +1,7 @@
-"""What a browser sends: bodies of one length, read strictly, and the counters that they add to."""
+"""What a browser sends: bodies of one length, read strictly, and the counters that they add to.
+
+It tests service/counters.py as well.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The command `warner collect` as an operator meets it: what it says, how it stops, what it survives, what it hides."""
+"""The command `warner collect` as an operator meets it: what it says, how it stops, what it survives, what it hides.
+
+It tests cli/collecting.py as well.
+"""
 
 from __future__ import annotations
 

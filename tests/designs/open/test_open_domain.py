@@ -1,4 +1,7 @@
-"""Open domains: the law of a report by enumeration, its draw, its file and its words."""
+"""Open domains: the law of a report by enumeration, its draw, its file and its words.
+
+It tests designs/open/level_weights.py as well.
+"""
 
 from __future__ import annotations
 

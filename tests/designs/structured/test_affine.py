@@ -1,4 +1,7 @@
-"""Reports of affine hashing as they are written: alpha:beta:value, or three whole numbers."""
+"""Reports of affine hashing as they are written: alpha:beta:value, or three whole numbers.
+
+It tests designs/structured/hashing.py as well.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Block designs: draws, parameters and numbers against references.
 
 Of `block_designs` and all that are made from it: `prime_field`, `hashing`, `projective`, `hadamard`; and of `affine`.
+
+It tests designs/structured/hadamard.py and designs/structured/projective.py as well.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Finite geometry: prime numbers, the order of points, and their coordinates, against brute force."""
+"""Finite geometry: prime numbers, the order of points, and their coordinates, against brute force.
+
+It tests designs/structured/prime_field.py as well.
+"""
 
 from __future__ import annotations
 

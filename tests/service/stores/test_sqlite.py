@@ -1,4 +1,7 @@
-"""What only an SQLite file does: one process holds it, files of others are left alone, it is one file at rest."""
+"""What only an SQLite file does: one process holds it, files of others are left alone, it is one file at rest.
+
+It tests service/stores/new_files.py as well.
+"""
 
 from __future__ import annotations
 

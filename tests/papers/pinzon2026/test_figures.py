@@ -1,4 +1,8 @@
-"""What the figures show: the right numbers in the right unit, over the whole domain."""
+"""What the figures show: the right numbers in the right unit, over the whole domain.
+
+It tests papers/pinzon2026/bias_variance.py, papers/pinzon2026/complete.py, papers/pinzon2026/drawing.py,
+papers/pinzon2026/overview.py and papers/pinzon2026/real.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""The verdicts follow the numbers: results that nobody measured, and what the claims make of them."""
+"""The verdicts follow the numbers: results that nobody measured, and what the claims make of them.
+
+It tests papers/pinzon2026/arithmetic_claims.py, papers/pinzon2026/bias_claims.py,
+papers/pinzon2026/iteration_claims.py, papers/pinzon2026/ranking_claims.py, papers/pinzon2026/real_claims.py,
+papers/pinzon2026/speed_claims.py, papers/pinzon2026/theory_claims.py, papers/pinzon2026/timing.py and
+papers/pinzon2026/verdicts.py as well.
+"""
 
 from __future__ import annotations
 

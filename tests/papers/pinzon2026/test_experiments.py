@@ -1,4 +1,8 @@
-"""The published experiments at toy size: what one configuration computes."""
+"""The published experiments at toy size: what one configuration computes.
+
+It tests papers/pinzon2026/grid.py, papers/pinzon2026/iteration.py, papers/pinzon2026/methods.py,
+papers/pinzon2026/repetition.py and papers/pinzon2026/theorems.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What only a PostgreSQL database does: several processes at once, xmin, the server's log, several surveys."""
+"""What only a PostgreSQL database does: several processes at once, xmin, the server's log, several surveys.
+
+It tests service/stores/sessions.py as well.
+"""
 
 from __future__ import annotations
 

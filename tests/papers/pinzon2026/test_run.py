@@ -1,4 +1,7 @@
-"""From nothing to the page: what a run leaves in its folder, what it says, and what a second run adds."""
+"""From nothing to the page: what a run leaves in its folder, what it says, and what a second run adds.
+
+It tests papers/pinzon2026/misprints.py, papers/pinzon2026/page.py and cli/reproducing.py as well.
+"""
 
 from __future__ import annotations
 

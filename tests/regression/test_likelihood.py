@@ -1,4 +1,9 @@
-"""The engine of regressions: derivatives by differences, reference cases, false optima, estimates at infinity."""
+"""The engine of regressions: derivatives by differences, reference cases, false optima, estimates at infinity.
+
+It tests regression/families.py, regression/identification.py, regression/infinite_estimates.py,
+regression/jeffreys.py, regression/links.py, regression/newton.py, regression/regressions.py,
+regression/specifications.py, regression/standard_errors.py and regression/starts.py as well.
+"""
 
 from __future__ import annotations
 

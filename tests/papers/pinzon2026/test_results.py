@@ -1,4 +1,7 @@
-"""The folder of results: the same files from any number of workers, and complaints that name the file."""
+"""The folder of results: the same files from any number of workers, and complaints that name the file.
+
+It tests papers/pinzon2026/scale.py as well.
+"""
 
 from __future__ import annotations
 

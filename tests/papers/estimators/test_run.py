@@ -1,4 +1,9 @@
-"""The comparison of all estimators: its populations, its ratios, what a run leaves, and what a user can add."""
+"""The comparison of all estimators: its populations, its ratios, what a run leaves, and what a user can add.
+
+It tests papers/estimators/contests.py, papers/estimators/entrants.py, papers/estimators/figures.py,
+papers/estimators/page.py, papers/estimators/populations.py, papers/estimators/ratios.py,
+papers/estimators/real_populations.py and papers/estimators/scale.py as well.
+"""
 
 from __future__ import annotations
 
