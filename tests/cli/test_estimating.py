@@ -1,6 +1,6 @@
 """`warner estimate`: the numbers of the library in every form.
 
-It tests cli/databases.py and cli/follow_ups.py as well.
+It tests cli/follow_ups.py as well.
 """
 
 from __future__ import annotations

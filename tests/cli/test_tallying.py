@@ -1,7 +1,4 @@
-"""`warner tally`: counting, saving and merging; and saved tallies in the place of reports.
-
-It tests cli/merging.py as well.
-"""
+"""`warner tally`: counting, saving and merging; and saved tallies in the place of reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Means, standard deviations and quantiles: by hand, by enumeration, against others' numbers, and their laws."""
+"""Means, standard deviations and quantiles: by hand, by enumeration, against others' numbers, and their laws.
+
+It tests inference/quantiles.py as well.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""One entrance for data: `tally`, `regress`, `associate` and `explain` give the same from every engine and file."""
+"""One entrance for data: `tally`, `regress`, `associate` and `explain` give the same from every engine and file.
+
+It tests reports/columns.py as well.
+"""
 
 from __future__ import annotations
 
