@@ -265,12 +265,16 @@ def test_the_map_has_one_line_for_each_package_and_each_module_at_the_top() -> N
 
 
 def test_every_module_has_a_test_of_its_name_or_stands_in_the_head_of_another() -> None:
-    folder = Path(__file__).parent
-    heads = [ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "" for path in folder.rglob("test_*.py")]
-    named = {name for head in heads for name in re.findall(r"[\w/]+\.py", head)}
-    code = [path.relative_to(SOURCE) for module, path in MODULES.items() if "__" not in module]
+    tests = Path(__file__).parent
+    named = set()
+    for path in tests.rglob("test_*.py"):
+        head = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        folder = path.parent.relative_to(tests)  # there a name in backticks will do
+        named |= {(folder / name).as_posix() for name in re.findall(r"`(\w+)`", head)}
+        named |= set(re.findall(r"([\w/]+)\.py", head))
+    own = {module: f"{module}.py".rpartition("/") for module in MODULES if "__" not in module}
     assert not [
-        f"{path}: neither tests/{path.with_stem(f'test_{path.stem}')} nor named in the head of the test file it has"
-        for path in code
-        if not (folder / path).with_stem(f"test_{path.stem}").is_file() and path.as_posix() not in named
+        f"{module} has neither a test_{name} in tests/{room} nor a test file that names it in its head"
+        for module, (room, _, name) in own.items()
+        if not (tests / room / f"test_{name}").is_file() and module not in named
     ]

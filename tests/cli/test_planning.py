@@ -1,4 +1,7 @@
-"""`warner plan`: the numbers of the library in every form."""
+"""`warner plan`: the numbers of the library in every form.
+
+It tests cli/open_domains.py as well.
+"""
 
 from __future__ import annotations
 
