@@ -252,10 +252,10 @@ class Estimate(Result):
         >>> from warner import RandomizedResponse, Tally
         >>> result = estimate(Tally(RandomizedResponse([0, 1], truth="3/4"), [60, 40]))
         >>> result.mean()
-        <0.300, 0.107 to 0.506, 95 % interval (population), clopper_pearson>
+        <mean 0.300, 0.107 to 0.506, 95 % interval (population), clopper_pearson>
         >>> often = RandomizedResponse(["never", "once", "often"], odds=(2, 1))
         >>> estimate(Tally(often, [400, 350, 250])).mean({"never": 0, "once": 1, "often": 5})
-        <0.40, 0.00 to 0.90, approximate 95 % interval (population), linear>
+        <mean 0.40, 0.00 to 0.90, approximate 95 % interval (population), linear>
         """
         return mean(self.tally, values, Confidence(level, target, anytime=anytime))
 
@@ -292,7 +292,7 @@ class Estimate(Result):
         >>> from warner import RandomizedResponse, Tally
         >>> result = estimate(Tally(RandomizedResponse(range(5), odds=(20, 1)), [100, 300, 400, 150, 50]))
         >>> result.quantile(0.9)
-        <3, 3 to 3, 95 % interval (population), clopper_pearson>
+        <90 % quantile 3, 3 to 3, 95 % interval (population), clopper_pearson>
         """
         return quantile(self.tally, self.shares, tau, values, Confidence(level, target, anytime=anytime))
 

@@ -305,6 +305,8 @@ def test_shares_beyond_a_number_are_those_of_sets() -> None:
         (result.interval(within=(12, 14)), result.interval([12, 13, 14])),
     ):
         assert (one.low, one.high, one.methods) == (other.low, other.high, other.methods)
+    assert result.interval(above=15).text().startswith("<above 15: ")
+    assert result.interval(within=(12, 14)).to_dict()["share_of"] == "within 12 to 14"
     assert (result.interval(above=3).low, result.interval(above=3).methods) == (1, ("known",))
 
 

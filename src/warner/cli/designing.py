@@ -32,6 +32,7 @@ Or give the name of a mechanism or of a survey design, with its parameters:
   warner design crosswise p=1/4 -o design.json
   warner design kuk r1=0.6 r2=0.2 draws=5 --answers user other
   warner design subset-selection --size 1024 --epsilon 1
+  warner design square-wave --from 0 --to 200000 --step 1000 --epsilon 1
 
 Or give --best, for the mechanism that `warner plan` recommends for this number of answers and this epsilon:
 
@@ -72,6 +73,16 @@ def design(
         ),
     ] = None,
     size: Size = None,
+    lower: Annotated[
+        str | None,
+        typer.Option("--from", help="The least of answers that are numbers; with --to, and --step if not 1."),
+    ] = None,
+    upper: Annotated[str | None, typer.Option("--to", help="The largest of answers that are numbers.")] = None,
+    step: Annotated[str | None, typer.Option(help="The distance between answers that are numbers.")] = None,
+    quantity: Annotated[
+        str | None,
+        typer.Option(help="What a square wave is to tell best: the distribution, if not given, or the mean."),
+    ] = None,
     domain_file: DomainFile = None,
     best: Annotated[
         bool,
@@ -100,12 +111,19 @@ def design(
     words = words or []
     name = name_of(words[0]) if words and known(words[0]) else None
     given: dict[str, str] = {} if name is None else pairs(words[1:], name)
-    for key, value in {"epsilon": epsilon, "truth": truth, "redraw": redraw, "odds": odds}.items():
+    for key, value in {
+        "epsilon": epsilon,
+        "truth": truth,
+        "redraw": redraw,
+        "odds": odds,
+        "quantity": quantity,
+    }.items():
         if value is not None:
             put(given, key, value)
     if name is None:
         refuse_misspelled(words)
-    domain = _domain([] if name else words, answers, domain_file, size, integers=integers)
+    numbers = _numbers(lower, upper, step)
+    domain = _domain([] if name else words, answers, domain_file, size, numbers, integers=integers)
     if best and reports is not None:
         raise ValueError("--best makes no survey design; leave --reports out")
     if integers and domain is None and reports is None:
@@ -158,17 +176,42 @@ def _best(name: str | None, given: dict[str, str], domain: Domain | None, output
 
 
 def _domain(
-    words: list[str], answers: list[str] | None, file: Path | None, size: int | None, *, integers: bool
+    words: list[str],
+    answers: list[str] | None,
+    file: Path | None,
+    size: int | None,
+    numbers: Domain | None = None,
+    *,
+    integers: bool,
 ) -> Domain | None:
     """Give the possible answers, which must be given in one way at most."""
-    ways = {"words": words or None, "--answers": answers, "--domain-file": file, "--size": size}
+    ways = {
+        "words": words or None,
+        "--answers": answers,
+        "--domain-file": file,
+        "--size": size,
+        "--from and --to": numbers,
+    }
     named = [way for way, value in ways.items() if value is not None]
     if len(named) > 1:
         raise ValueError(f"give the possible answers in one way, but got {' and '.join(named)}")
+    if numbers is not None:
+        return numbers
     if size is not None:
         return size
     labels = words or answers or (None if file is None else labels_in(file))
     return labels if labels is None or not integers else _whole(labels, "answers")
+
+
+def _numbers(lower: str | None, upper: str | None, step: str | None) -> Domain | None:
+    """Give the grid of answers that are numbers, if one is asked for."""
+    if lower is None and upper is None and step is None:
+        return None
+    if lower is None or upper is None:
+        raise ValueError("answers that are numbers need --from and --to, and --step if it is not 1")
+    from warner import grid
+
+    return grid(lower, upper, "1" if step is None else step)
 
 
 def _whole(labels: list[str], what: str) -> list[int]:

@@ -91,7 +91,9 @@ def estimate(
         if ".json" in table.forms:
             cells = result.shares.size
             refuse_beyond_memory(cells, JSON_BYTES, f"{cells:,} shares in JSON", "write .csv or .parquet")
-        text = table.written(Outcome(result, confidence, follow_ups.answered(result, level, target), rows))
+        text = table.written(
+            Outcome(result, confidence, follow_ups.answered(result, level, target, anytime=bool(ever)), rows)
+        )
         text += "" if table.as_json or table.as_csv else _together(result)
         if plot is not None:
             result.save_plot(plot, title=title, **confidence)
@@ -120,6 +122,6 @@ def _together(result: Estimate) -> str:
 
 
 def _refuse_contradictions(follow_ups: FollowUps, table: Table) -> None:
-    table.refuse_contradictions("--compare, --commonest and --present are" if follow_ups.asked else "")
-    if follow_ups.between and not follow_ups.compare:
-        raise ValueError("--between needs --compare with the answer to compare")
+    besides = "--compare, --commonest, --present, --mean, --median, --quantile, --above and --below are"
+    table.refuse_contradictions(besides if follow_ups.asked else "")
+    follow_ups.refuse_contradictions()

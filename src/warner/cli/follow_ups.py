@@ -1,4 +1,4 @@
-"""What `warner estimate` may be asked besides the shares: comparisons, the most common answers, who is there at all."""
+"""What `warner estimate` may be asked besides the shares: means, quantiles, comparisons, the most common answers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from warner.designs.labels import from_text
 
 if TYPE_CHECKING:
     from warner.designs.labels import Labels
+    from warner.documents import Document
     from warner.estimation import Estimate
     from warner.results import Result
 
@@ -23,8 +24,8 @@ class FollowUps(NamedTuple):
     between: Annotated[
         list[str] | None,
         typer.Option(
-            help="Compare the answer of --compare between two groups, with --by: as a,b, or each after a --between of "
-            "its own."
+            help="Compare the answer of --compare, or the means of --mean, between two groups, with --by: as a,b, or "
+            "each after a --between of its own."
         ),
     ] = None
     test: Annotated[str, typer.Option(help="The exact test for --between: barnard or fisher.")] = "barnard"
@@ -33,13 +34,47 @@ class FollowUps(NamedTuple):
         typer.Option(help="Name the answers that are certainly among the COUNT most common.", metavar="COUNT"),
     ] = None
     present: Annotated[bool, typer.Option("--present", help="Name the answers that somebody certainly holds.")] = False
+    mean: Annotated[bool, typer.Option("--mean", help="Give the mean of answers that are numbers.")] = False
+    median: Annotated[bool, typer.Option("--median", help="Give the median of answers that are numbers.")] = False
+    quantile: Annotated[
+        list[float] | None,
+        typer.Option(help="Give a quantile, such as 0.9, of answers that are numbers; may be given more than once."),
+    ] = None
+    above: Annotated[
+        list[float] | None,
+        typer.Option(help="Give the share of people above this number; may be given more than once."),
+    ] = None
+    below: Annotated[
+        list[float] | None,
+        typer.Option(help="Give the share of people below this number; may be given more than once."),
+    ] = None
+    values: Annotated[
+        str | None,
+        typer.Option(
+            help="The number that each answer stands for, for --mean, --median and --quantile, such as never=0,once=1."
+        ),
+    ] = None
 
     @property
     def asked(self) -> bool:
         """Whether there is anything to answer."""
-        return bool(self.compare) or self.commonest is not None or self.present
+        return bool(self.compare) or self.commonest is not None or self.present or self.of_numbers
 
-    def answered(self, estimate: Estimate, level: float, target: str) -> dict[str, Result | list[Result]]:
+    @property
+    def of_numbers(self) -> bool:
+        """Whether anything is asked of answers that are numbers."""
+        return self.mean or self.median or bool(self.quantile or self.above or self.below)
+
+    def refuse_contradictions(self) -> None:
+        """Refuse options that need others."""
+        if self.between and not (self.compare or self.mean):
+            raise ValueError("--between needs --compare with the answer to compare, or --mean")
+        if self.values is not None and not (self.mean or self.median or self.quantile):
+            raise ValueError("--values needs --mean, --median or --quantile")
+
+    def answered(
+        self, estimate: Estimate, level: float, target: str, *, anytime: bool = False
+    ) -> dict[str, Result | list[Result]]:
         """Ask the estimate; the answers are under their names in JSON."""
         groups = _groups(self.between, estimate.tally.group_names()) if self.between else None
         pairs = [_pair(text, estimate.tally.domain, groups) for text in self.compare or ()]
@@ -53,7 +88,44 @@ class FollowUps(NamedTuple):
             answers["top"] = estimate.commonest(self.commonest, level=level, target=target)
         if self.present:
             answers["present"] = estimate.present(level=level)
+        return answers | self._about_numbers(estimate, {"level": level, "target": target}, groups, anytime=anytime)
+
+    def _about_numbers(
+        self, estimate: Estimate, asked: Document, groups: tuple[str, str] | None, *, anytime: bool
+    ) -> dict[str, Result | list[Result]]:
+        values = None if self.values is None else _values(self.values, estimate.tally.domain)
+        answers: dict[str, Result | list[Result]] = {}
+        if self.mean:
+            answers["mean"] = estimate.mean(values, anytime=anytime, **asked)
+        if self.mean and groups is not None:
+            answers["difference"] = estimate.compare_means(groups, values, **asked)
+        if taus := [0.5] * self.median + (self.quantile or []):
+            answers["quantiles"] = [estimate.quantile(tau, values, anytime=anytime, **asked) for tau in taus]
+        shares = [estimate.interval(above=number, anytime=anytime, **asked) for number in self.above or ()]
+        shares += [estimate.interval(below=number, anytime=anytime, **asked) for number in self.below or ()]
+        if shares:
+            answers["shares"] = list(shares)
         return answers
+
+
+def _values(text: str, domain: Labels) -> dict[Any, str] | str:
+    """Read `a=1,b=2` as the numbers of answers, of which either may itself hold commas and equals signs."""
+    if text == "numbers":
+        return text
+    values: dict[Any, str] = {}
+    begun = ""
+    for part in text.split(","):
+        begun += part
+        label, sign, number = begun.rpartition("=")
+        (known,) = from_text([label.strip()], domain)
+        if sign and known in domain:
+            values[known] = number.strip()
+            begun = ""
+        else:
+            begun += ","
+    if begun:
+        raise ValueError(f"--values must name answers with their numbers, as never=0,once=1, but got {text!r}")
+    return values
 
 
 def _groups(between: list[str], names: list[str]) -> tuple[str, str]:

@@ -54,6 +54,10 @@ def randomize(
             help="Where to write the reports: a .csv, .parquet or .jsonl file, or - for standard output.",
         ),
     ] = "-",
+    nearest: Annotated[
+        bool,
+        typer.Option("--nearest", help="Round numbers to the nearest answer of the design before randomizing them."),
+    ] = False,
     lines: Annotated[
         bool, typer.Option("--lines", help="Read one answer per line, and write one report per line, without a header.")
     ] = False,
@@ -69,6 +73,8 @@ def randomize(
             "--lines has no columns, no sheets, no memo and no other encoding; leave --column, --keep, --sheet, --memo "
             "and --encoding out"
         )
+    if lines and nearest:
+        raise ValueError("--nearest is for columns of a file; round the numbers before they are given as lines")
     refuse_overwriting({"the file of answers": file, "the design": design, "the memo": memo}, {"--output": output})
     survey = load_listed_design(design)
     kept = None if memo is None else _kept(memo, survey, output)
@@ -83,6 +89,7 @@ def randomize(
                 column=column,
                 keep=keep or (),
                 memo=kept,
+                nearest=nearest,
                 encoding=encoding,
                 sheet=sheet,
                 progress=progress,

@@ -116,8 +116,7 @@ def nearest(labels: Labels, numbers: Any) -> Any:
 
     One number gives one label, a list a list, an array an array; what is missing stays missing.
     """
-    if not is_numeric(labels):
-        raise TypeError("nearest needs answers that are numbers, but the design's are texts")
+    refuse_texts(labels)
     if isinstance(numbers, np.ndarray) and numbers.dtype.kind in "iuf":
         return _nearest_in_array(labels, numbers)
     if isinstance(numbers, np.ndarray):
@@ -126,6 +125,12 @@ def nearest(labels: Labels, numbers: Any) -> Any:
     if isinstance(numbers, list | tuple):
         return [_nearest(labels, number) for number in numbers]
     return _nearest(labels, numbers)
+
+
+def refuse_texts(labels: Labels) -> None:
+    """Refuse answers that are no numbers, where the nearest is wanted."""
+    if not is_numeric(labels):
+        raise TypeError("nearest needs answers that are numbers, but the design's are texts")
 
 
 def _nearest(labels: Labels, number: Any) -> Any:

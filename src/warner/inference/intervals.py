@@ -114,6 +114,8 @@ class Interval(Result):
         Wolfowitz) or anytime; several where answers or groups differ.
     weighted : bool
         Whether reports have weights; then the effective number of reports stands for their number.
+    share_of : str
+        Whose share it is, where that is given by numbers, such as ``above 50``; else empty.
     """
 
     low: PerGroup
@@ -121,6 +123,7 @@ class Interval(Result):
     confidence: Confidence
     methods: tuple[str, ...]
     weighted: bool = False
+    share_of: str = ""
 
     @property
     def method(self) -> str:
@@ -138,6 +141,7 @@ class Interval(Result):
     def to_dict(self) -> Document:
         """Give the interval as what JSON can hold; that of a group without reports as None."""
         return {
+            **({"share_of": self.share_of} if self.share_of else {}),
             "low": plain(self.low),
             "high": plain(self.high),
             "level": self.confidence.level,
@@ -150,9 +154,10 @@ class Interval(Result):
 
     def text(self) -> str:
         about = f"{'approximate ' if self.approximate else ''}{self.confidence}, {self.method}"
+        of = f"{self.share_of}: " if self.share_of else ""
         if np.ndim(self.low) == 0:
-            return f"<{percent(self.low)} to {percent(self.high)}, {about}>"
-        return f"<{np.size(self.low):,} intervals: {about}>"
+            return f"<{of}{percent(self.low)} to {percent(self.high)}, {about}>"
+        return f"<{of}{np.size(self.low):,} intervals: {about}>"
 
 
 def interval(

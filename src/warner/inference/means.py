@@ -151,7 +151,7 @@ class Mean(Result):
         )
         said = [with_limits(*row) for row in columns]
         if not self.groups:
-            return f"<{said[0]}, {about}>"
+            return f"<{self.quantity} {said[0]}, {about}>"
         lines = [f"  {printable(shown_name(group))}: {line}" for group, line in zip(self.groups, said, strict=True)]
         return "\n".join([f"{self.quantity}, {about}", *lines])
 

@@ -107,7 +107,7 @@ class Quantile(Result):
         rows = zip(*(np.atleast_1d(part).tolist() for part in (self.value, self.low, self.high)), strict=True)
         said = ["no reports" if np.isnan(row[1]) else "{:,.12g}, {:,.12g} to {:,.12g}".format(*row) for row in rows]
         if not self.groups:
-            return f"<{said[0]}, {about}>"
+            return f"<{self.name} {said[0]}, {about}>"
         lines = [f"  {printable(shown_name(group))}: {line}" for group, line in zip(self.groups, said, strict=True)]
         return "\n".join([f"{self.name}, {about}", *lines])
 
@@ -192,7 +192,9 @@ def share_beyond(
         raise ValueError("simultaneous intervals are for every answer, or cumulative; for one share leave it out")
     ends = limits(tally, confidence, sets=[np.flatnonzero(chosen).tolist()])
     low, high = (tally.squeezed(end[:, 0]) for end in (ends.low, ends.high))
-    return Interval(low, high, confidence, ends.methods, tally.weighted)
+    (name, limit), *_ = given.items()
+    shown = " to ".join(f"{float(end):g}" for end in limit) if name == "within" else f"{float(limit):g}"
+    return Interval(low, high, confidence, ends.methods, tally.weighted, f"{name} {shown}")
 
 
 def _number(name: str, value: Any) -> float:

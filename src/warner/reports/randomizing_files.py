@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeAlias
 import numpy as np
 
 from warner.designs.forms import LabelForm
+from warner.designs.grids import is_numeric, refuse_texts
+from warner.designs.grids import nearest as nearest_answer
 from warner.documents import Document, csv_writer, written_whole
 from warner.reports.dialects import PLAIN, dialect
 from warner.reports.files import (
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from warner.designs import Design
+    from warner.designs.labels import Labels
     from warner.designs.repeated.memo import Memo
     from warner.reports.dialects import Dialect
 
@@ -60,6 +63,7 @@ def randomize_file(
     column: str | None = None,
     keep: Sequence[str] = (),
     memo: Memo | None = None,
+    nearest: bool = False,
     encoding: str | None = None,
     sheet: str | None = None,
     progress: Callable[[int], None] = lambda rows: None,
@@ -82,6 +86,8 @@ def randomize_file(
         Other columns to carry along. The true answers never are.
     memo : Memo, optional
         Of a memoized design, what one person's device keeps: all answers of the file are then that person's.
+    nearest : bool
+        Round numbers to the nearest answer of the design, exactly, before they are randomized.
     encoding : str, optional
         The encoding of a text file that is not in UTF-8, such as ``"cp1252"``, or of an SPSS, Stata or SAS file that
         does not tell it.
@@ -110,12 +116,15 @@ def randomize_file(
     undone = "what was printed is not to be used" if os.fspath(target) == "-" else "nothing was written"
     with _writer(target, types) as write:
         for piece in itertools.chain([first], pieces):
-            codes, status = answered.read(piece.pop(name), text=text)
+            values = piece.pop(name)
+            codes, status = answered.read(
+                _rounded(values, design.domain) if nearest else values, text=text and not nearest
+            )
             if status.any():
                 row = done + int(np.flatnonzero(status)[0]) + 1
                 raise ValueError(
                     f"column {name!r} must hold answers of the domain, but in row {row:,} it is missing or not in it; "
-                    f"{undone}. Leave such rows out, or add the answer to the domain"
+                    f"{undone}. {_remedy(design, nearest=nearest)}"
                 )
             drawn = randomize(codes, design, codes=True, memo=memo)
             reports = reported.written(drawn, like=np.dtype(object), into=format_by_name(os.fspath(target)).kind)
@@ -123,6 +132,28 @@ def randomize_file(
             done += len(reports)
             progress(done)
     return done
+
+
+def _rounded(values: list[Any], domain: Labels) -> list[Any]:
+    """Round numbers, which may be texts, to the nearest answer; what is no number is none."""
+
+    def one(value: Any) -> Any:
+        try:
+            return nearest_answer(domain, value)
+        except ValueError:
+            return None
+
+    refuse_texts(domain)
+    return [one(value) for value in values]
+
+
+def _remedy(design: Design, *, nearest: bool) -> str:
+    """Say what to do about an answer that is none."""
+    if nearest:
+        return "Leave rows without a number out"
+    if design.ordered and is_numeric(design.domain):
+        return "Leave such rows out, or round numbers to the nearest answer (--nearest)"
+    return "Leave such rows out, or add the answer to the domain"
 
 
 def randomize_lines(

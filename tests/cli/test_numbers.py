@@ -1,0 +1,103 @@
+"""Numbers in the shell: a grid, rounding, means, quantiles and shares beyond a number, as the library has them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from warner import CutoffResponse, SquareWave, estimate, grid, load_design, tally
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cli.shell import Prompt
+
+WAVE = SquareWave(grid(0, 100, 10), epsilon=2)
+
+
+@pytest.fixture
+def reports(prompt: Prompt) -> Path:
+    """Write reports of 600 people in two regions, and the design."""
+    WAVE.save(prompt.folder / "wave.json")
+    rng = np.random.default_rng(1)
+    held = np.array(WAVE.domain)[rng.choice(11, size=600, p=np.arange(1, 12) / 66)]
+    lines = [f"{report},{'north' if i % 2 else 'south'}" for i, report in enumerate(WAVE.randomize(held.tolist()))]
+    path = prompt.folder / "incomes.csv"
+    path.write_text("\n".join(["income,region", *lines]) + "\n")
+    return path
+
+
+def test_designs_for_numbers_are_made_of_their_grid(prompt: Prompt) -> None:
+    words = ("--from", "0", "--to", "200000", "--step", "1000", "--epsilon", "1")
+    prompt.prints("design", "square wave", *words, "-o", "wave.json")
+    assert load_design(prompt.folder / "wave.json") == SquareWave(grid(0, 200_000, 1_000), epsilon=1)
+    prompt.prints(
+        "design", "square-wave", "--from", "18", "--to", "99", "--epsilon", "1", "--quantity", "mean", "-o", "age.json"
+    )
+    assert load_design(prompt.folder / "age.json") == SquareWave(range(18, 100), epsilon=1, quantity="mean")
+    prompt.prints(
+        "design", "cutoff response", "--from", "0", "--to", "1", "--step", "0.1", "--epsilon", "0.5", "-o", "cut.json"
+    )
+    assert load_design(prompt.folder / "cut.json") == CutoffResponse(grid(0, 1, "0.1"), epsilon="0.5")
+    assert "need --from and --to" in prompt.complains("design", "square-wave", "--to", "9", "--epsilon", "1")
+    assert "in one way" in prompt.complains(
+        "design", "square-wave", "--from", "0", "--to", "9", "--size", "9", "--epsilon", "1"
+    )
+    wrong = prompt.complains("design", "square-wave", "--from", "0", "--to", "10", "--step", "3", "--epsilon", "1")
+    assert "upper must be lower plus a whole number of steps" in wrong
+
+
+def test_numbers_are_rounded_before_they_are_randomized(prompt: Prompt) -> None:
+    WAVE.save(prompt.folder / "wave.json")
+    (prompt.folder / "answers.csv").write_text("income\n36.6\n250\n-3\n50\n")
+    wrong = prompt.complains("randomize", "answers.csv", "-d", "wave.json", "-o", "out.csv")
+    assert "in row 1 it is missing or not in it" in wrong
+    assert "--nearest" in wrong
+    assert "36.6" not in wrong
+    assert not (prompt.folder / "out.csv").exists()
+    prompt.prints("randomize", "answers.csv", "-d", "wave.json", "--nearest", "-o", "out.csv")
+    assert tally(prompt.folder / "out.csv", WAVE, column="income").n == 4
+    (prompt.folder / "texts.csv").write_text("income\nmuch\n")
+    assert "row 1" in prompt.complains("randomize", "texts.csv", "-d", "wave.json", "--nearest", "-o", "no.csv")
+
+
+def test_means_quantiles_and_shares_are_those_of_the_library(prompt: Prompt, reports: Path) -> None:
+    asked = ("--mean", "--median", "--quantile", "0.9", "--above", "50", "--below", "20")
+    base = ("estimate", "incomes.csv", "-c", "income", "-d", "wave.json")
+    document = json.loads(prompt.prints(*base, *asked, "--json"))
+    result = estimate(tally(reports, WAVE, column="income"))
+    assert document["method"] == "smooth"
+    assert document["mean"] == result.mean().to_dict()
+    assert document["quantiles"] == [result.median().to_dict(), result.quantile(0.9).to_dict()]
+    assert document["shares"] == [result.interval(above=50).to_dict(), result.interval(below=20).to_dict()]
+    text = prompt.prints(*base, *asked)
+    for found in (result.mean(), result.median(), result.quantile(0.9), result.interval(above=50)):
+        assert found.text() in text
+    grouped = json.loads(prompt.prints(*base, "--by", "region", "--mean", "--between", "north,south", "--json"))
+    by_region = estimate(tally(reports, WAVE, column="income", by="region"))
+    assert grouped["mean"] == by_region.mean().to_dict()
+    assert grouped["difference"] == by_region.compare_means(("north", "south")).to_dict()
+
+
+def test_answers_that_stand_for_numbers(prompt: Prompt) -> None:
+    prompt.prints("design", "never", "once, or twice", "often", "--odds", "9:1", "-o", "often.json")
+    (prompt.folder / "said.csv").write_text("said\n" + "never\n" * 60 + '"once, or twice"\n' * 30 + "often\n" * 20)
+    base = ("estimate", "said.csv", "-d", "often.json", "-c", "said", "--mean", "--json")
+    found = json.loads(prompt.prints(*base, "--values", "never=0, once, or twice=1.5,often=5"))
+    expected = estimate(tally(prompt.folder / "said.csv", load_design(prompt.folder / "often.json"), column="said"))
+    assert found["mean"] == expected.mean([0, 1.5, 5]).to_dict()
+    assert "answers must be numbers, but 'never' is none" in prompt.complains(*base)
+    assert "--values must name answers with their numbers" in prompt.complains(*base, "--values", "never")
+    assert "--values needs --mean" in prompt.complains(
+        "estimate", "said.csv", "-d", "often.json", "--values", "never=1"
+    )
+    assert "--between needs --compare" in prompt.complains(
+        "estimate", "said.csv", "-d", "often.json", "--between", "a,b"
+    )
+    quantile = prompt.complains(
+        "estimate", "said.csv", "-d", "often.json", "-c", "said", "--quantile", "90", "--values", "numbers"
+    )
+    assert "between 0 and 1" in quantile
