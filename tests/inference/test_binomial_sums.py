@@ -1,4 +1,4 @@
-"""Sums of binomial counts (`binomial_sums`), and exact limits of realised shares (`realised`): coverage and widths."""
+"""Sums of binomial counts and exact limits of realised shares: coverage and widths."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from scipy.stats import binom, norm
 
 from warner import Channel, RandomizedResponse, SubsetSelection, Tally, estimate
 from warner.inference import binomial_sums as sums
-from warner.inference import realised
 from warner.inference.binomial import (
     Binomial,
     realised_methods,
@@ -22,8 +21,7 @@ from warner.inference.binomial import (
     share_interval,
     variance_needed,
 )
-from warner.inference.binomial_sums import binomial_law
-from warner.inference.realised import fewest_holders
+from warner.inference.binomial_sums import binomial_law, fewest_holders
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -153,7 +151,7 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_search_that_halves_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     c, n = np.arange(0.0, 401), 400.0
     by_newton = fewest_holders(c, n, 0.9, 0.05, 0.025)
-    monkeypatch.setattr(realised, "NEWTON_STEPS", 0)
+    monkeypatch.setattr(sums, "NEWTON_STEPS", 0)
     assert_array_equal(fewest_holders(c, n, 0.9, 0.05, 0.025), by_newton)
 
 

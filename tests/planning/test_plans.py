@@ -1,4 +1,4 @@
-"""Plans: sample size and epsilon (`solving`), expected populations (`populations`), words (`wording`, `advice`)."""
+"""Plans: sample size and epsilon (`solving`), expected populations (`populations`), their text (`wording`)."""
 
 from __future__ import annotations
 

@@ -3,8 +3,7 @@
 Its files::
 
     binomial           Binomial: Clopper-Pearson, Wilson and score limits, tails, smallest detectable share
-    binomial_sums      sums of independent binomial counts: their tails, exactly
-    realised           exact limits of the share among the people who reported
+    binomial_sums      tails of sums of binomial counts; exact limits of the share among the people who reported
     pooled             limits of one share behind the counts of several collections
     intervals          Confidence, Interval: any sets of answers, any design, one collection or several
     means              Mean: means, standard deviations, and differences of means: shares of fuzzy sets

@@ -20,7 +20,7 @@ from scipy.special import betainc, betaincc, betainccinv, betaincinv, ndtri
 
 from warner.arrays import SMALLEST, Numbers
 from warner.designs.facts import TARGETS
-from warner.inference.realised import MOST_EXACT_VARIANCE, fewest_holders, summable
+from warner.inference.binomial_sums import MOST_EXACT_VARIANCE, fewest_holders, summable
 from warner.reports.counts import LONG_ROW, distinct_counts
 from warner.searching import first_true, first_true_each
 from warner.special import deviance, stirling_remainder

@@ -8,7 +8,6 @@ Its files::
     solving      sample size: the fewest people, or the smallest epsilon, for a precision
     populations  expected shares, by name, from a file or a pilot
     shuffling    privacy amplification by shuffling
-    mechanisms   mechanisms, Mechanisms: all of them side by side, and which to take
-    advice       what is not identified; the mechanism that would need fewer people or bits
+    mechanisms   mechanisms, Mechanisms: all of them side by side, which to take, and the advice of a plan
     wording      the text of a plan
 """

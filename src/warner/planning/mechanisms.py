@@ -49,11 +49,11 @@ from warner.planning.solving import fewest_people
 from warner.planning.wording import share_text
 from warner.results import Result, plain, rows
 from warner.typesetting import Printed, in_digits
-from warner.words import aligned, counted, points, rounded_up, wrapped
+from warner.words import aligned, counted, enumerated, points, quoted, rounded_up, wrapped
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from matplotlib.axes import Axes
 
@@ -66,6 +66,8 @@ if TYPE_CHECKING:
 VARIANCE_TOLERANCE = 0.05  # part by which the variance may exceed the smallest, for the sake of short reports
 DIGITS_COMPARED = 9  # in which variances, and bits, agree that are the same
 WHOLE_BITS_FROM = 100  # bits from which on they are shown as whole numbers
+WORTH_NAMING = 0.95  # another mechanism is named if it needs less than this part of the people
+FAR_SHORTER = 0.5  # or if its reports are shorter than this part
 
 
 class Candidate(NamedTuple):
@@ -360,3 +362,42 @@ def _people(design: Design, question: Question, goal: float) -> int | None:
     with suppress(ValueError):
         return fewest_people(design, question, goal)
     return None
+
+
+# Advice of a plan
+
+
+def advice(precision: Precision) -> Iterator[str]:
+    """Say what else to consider, a sentence each."""
+    design = precision.design
+    names = [quoted(design.domain[place]) for place in precision.unidentified.tolist()]
+    if names:
+        yield (
+            f"Not told: reports of this design do not tell the share{'s' * (len(names) > 1)} of "
+            f"{enumerated(names)}; the plan is for the other answers."
+        )
+    if design.symmetry is not None and not design.repeatable:  # what is better for one report may not bear a second
+        yield from better_mechanism(design)
+
+
+def better_mechanism(design: Design) -> Iterator[str]:
+    """Name the recommended mechanism where it needs clearly fewer people at the same epsilon, or far shorter reports.
+
+    Fewer people by the variance of rare answers, and recommended by the rule of `warner.planning.mechanisms`.
+    """
+    offered = candidates(design.k, design.epsilon)  # labels would cost time, and change nothing
+    if not offered:
+        return
+    best = preferred(offered)
+    part = best.variance / variance_of_rare(design)
+    shorter = f"reports of {bits_text(best.bits)} bits instead of {bits_text(design.report_bits)}"
+    if part < WORTH_NAMING:
+        yield (
+            f"Another mechanism: at the same epsilon, {best.name} would need about {100 * part:.2g} % of the people "
+            f"for the same error of rare answers, and {shorter}."
+        )
+    elif best.bits < FAR_SHORTER * design.report_bits:
+        yield (
+            f"Another mechanism: at the same epsilon, {best.name} would need {shorter}, and about {100 * part:.3g} % "
+            "of the people for the same error of rare answers."
+        )

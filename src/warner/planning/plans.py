@@ -21,8 +21,7 @@ from warner.designs.open.open_domain import OpenDomain
 from warner.estimators import METHODS, UNBIASED
 from warner.estimators.auto import METHODS_COMPARED, SIMULATED_SURVEYS, predicted_errors
 from warner.inference.intervals import Confidence, positions_of
-from warner.planning.advice import advice
-from warner.planning.mechanisms import Mechanisms, candidates
+from warner.planning.mechanisms import Mechanisms, advice, candidates
 from warner.planning.open_plans import OpenPlan, open_plan
 from warner.planning.populations import population_shares, tally_of
 from warner.planning.precision import MEASURES, Precision, Question, check_people, check_question, measure_of
