@@ -25,7 +25,7 @@ def stirling_remainder(x: Numbers) -> Array:
     >>> float(stirling_remainder(1.0).round(6))  # 0! = 1! = 1: 1 - ln(2 pi) / 2
     0.081061
     """
-    large, few = np.maximum(x, STIRLING_FROM), np.clip(x, SMALLEST, STIRLING_FROM)
+    large, few = np.maximum(x, STIRLING_FROM), np.minimum(np.maximum(x, SMALLEST), STIRLING_FROM)
     square = 1 / large**2
     series = (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188)))) / large
     direct = gammaln(few + 1) - (few + 0.5) * np.log(few) + few - 0.5 * math.log(2 * math.pi)
