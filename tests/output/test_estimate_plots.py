@@ -19,10 +19,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.testing import assert_allclose
 
-from warner import Channel, RandomizedResponse, SubsetSelection, Tally, estimate, plan, pool
+from warner import Channel, RandomizedResponse, SubsetSelection, Tally, estimate, pool
 from warner.inference.intervals import Confidence
 from warner.output.canvas import PALETTE
-from warner.output.estimate_plots import plot_plan, save_plan, svg
+from warner.output.estimate_plots import svg
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -317,36 +317,3 @@ def test_a_pool_with_groups_is_drawn() -> None:
     assert legend_texts(ax) == ["_g0 $x$", "_g1 $x$", "_g2 $x$"]
     assert "lines: 95 % interval (population)" in facts(ax)
     assert element(pooled).startswith("<svg")
-
-
-def test_a_plan_is_a_point_on_its_line_and_its_goal_a_dashed_line(tmp_path: Path) -> None:
-    made = plan(6, epsilon=1.9, half_width=0.05)
-    ax = plot_plan(made, title="Ours: $5 per head", ax=axes())
-    assert ax.get_title("left") == "Ours: $5 per head"
-    assert ax.get_ylabel() == "interval half-width (percentage points)"
-    *lines, goal, point = ax.lines
-    assert_allclose(np.asarray(goal.get_ydata()), 5)
-    assert_allclose(np.asarray(point.get_xydata()), [[made.people, 100 * made.half_width]])
-    names = [text.get_text() for text in ax.texts]
-    assert names[: len(lines)] == [f"ε = {epsilon}" for epsilon in ("0.25", "0.5", "1", "1.9", "4")]  # 2 is too near
-    line = lines[3]
-    assert_allclose(np.interp(made.people, np.asarray(line.get_xdata()), np.asarray(line.get_ydata())), 5, rtol=0.01)
-    assert "6 answers · 95 % interval (population) · true share" in facts(ax)
-    assert "black dashed line: the goal" in facts(ax)
-    for ending in ("png", "svg", "pdf"):
-        save_plan(made, tmp_path / f"plan.{ending}")
-    with pytest.raises(ValueError, match=r"must end in \.png, \.svg, \.pdf, but got '.*plan\.gif'"):
-        save_plan(made, tmp_path / "plan.gif")
-
-
-@pytest.mark.parametrize("design", [RandomizedResponse(6, odds=(1, 0)), SubsetSelection(20, epsilon=1)])
-def test_plans_of_any_design_are_drawn(design: RandomizedResponse | SubsetSelection) -> None:
-    ax = plot_plan(plan(design, people=1000), ax=axes())
-    assert "dashed" not in facts(ax)
-    assert f"ε = {design.shown_epsilon()}" in facts(ax)
-
-
-def test_a_plan_for_an_error_says_so() -> None:
-    ax = plot_plan(plan(6, people=500, error=0.05), ax=axes())
-    assert ax.get_ylabel() == "root-mean-square error (percentage points)"
-    assert "6 answers · of the unbiased shares, over all answers" in facts(ax)

@@ -7,7 +7,8 @@ Its files::
     group_tables       pooled groups for a terminal and for a paper
     group_plots        caterpillar plots, and trends that were pooled
     group_pages        one page for pooled groups
-    estimate_plots     plots of estimates and plans
+    estimate_plots     plots of estimates
+    plan_plots         plots of plans, and of mechanisms
     trend_plots        groups that have an order, along an axis of time or of numbers
     regression_plots   plots of regressions: coefficients, and shares against a covariate
     canvas             figures and picture files

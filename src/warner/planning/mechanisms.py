@@ -287,14 +287,14 @@ class Mechanisms(Result):
         )
 
     def plot(self, *, title: str | None = None, ax: Axes | None = None) -> Axes:
-        """Draw what each mechanism needs against epsilon; see `warner.output.estimate_plots.plot_mechanisms`."""
-        from warner.output.estimate_plots import plot_mechanisms
+        """Draw what each mechanism needs against epsilon; see `warner.output.plan_plots.plot_mechanisms`."""
+        from warner.output.plan_plots import plot_mechanisms
 
         return plot_mechanisms(self, title=title, ax=ax)
 
     def save_plot(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
-        """Write the picture to a PNG, SVG or PDF file; see `warner.output.estimate_plots.save_mechanisms`."""
-        from warner.output.estimate_plots import save_mechanisms
+        """Write the picture to a PNG, SVG or PDF file; see `warner.output.plan_plots.save_mechanisms`."""
+        from warner.output.plan_plots import save_mechanisms
 
         save_mechanisms(self, path, title=title)
 

@@ -226,14 +226,14 @@ class Plan(Result):
         return "\n".join([about, *aligned([["", *heads], *texts], left=(), least=widths)])
 
     def plot(self, *, title: str | None = None, ax: Axes | None = None) -> Axes:
-        """Draw the half-width (or the error) over people and epsilon; see `warner.output.estimate_plots.plot_plan`."""
-        from warner.output.estimate_plots import plot_plan
+        """Draw the half-width (or the error) over people and epsilon; see `warner.output.plan_plots.plot_plan`."""
+        from warner.output.plan_plots import plot_plan
 
         return plot_plan(self, title=title, ax=ax)
 
     def save_plot(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
-        """Write the picture to a PNG, SVG or PDF file; see `warner.output.estimate_plots.save_plan`."""
-        from warner.output.estimate_plots import save_plan
+        """Write the picture to a PNG, SVG or PDF file; see `warner.output.plan_plots.save_plan`."""
+        from warner.output.plan_plots import save_plan
 
         save_plan(self, path, title=title)
 

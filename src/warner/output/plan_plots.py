@@ -1,0 +1,178 @@
+"""Plots of plans: precision against the number of people, and what each mechanism needs against epsilon."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warner.inference.intervals import Confidence
+from warner.output.canvas import (
+    INK,
+    LINE_STYLES,
+    PALETTE,
+    REPORTED_POINT,
+    WIDTH,
+    Legend,
+    add_heading,
+    add_legend,
+    logarithmic,
+    new_axes,
+    save_picture,
+)
+from warner.planning.mechanisms import VARIANCE_TOLERANCE, bits_text, candidates
+from warner.planning.precision import MEASURES
+from warner.words import counted, points, quoted
+
+if TYPE_CHECKING:
+    import os
+
+    from matplotlib.axes import Axes
+
+    from warner.planning.mechanisms import Mechanisms
+    from warner.planning.plans import Plan
+
+PLAN_SIZE = (WIDTH, 5.2)  # inches
+PLAN_SPAN, PLAN_POINTS = 30, 41  # how many times fewer and more people a plan's picture shows, in how many steps
+LABELS_APART = 1.15  # the ratio of two epsilons whose lines can still be labelled
+MECHANISMS_SIZE = (WIDTH, 6.0)  # inches
+EPSILONS_DRAWN, EPSILON_POINTS = (0.1, 10.0), 81
+LEAST_MORE, MOST_MORE = 0.1, 20_000.0  # percent more people than the best mechanism that can still be seen
+MECHANISMS_TITLE = "What each mechanism needs at the same privacy"
+PLAN_TITLE = "Precision by number of people and epsilon"
+
+
+def plot_plan(plan: Plan, *, title: str | None = None, ax: Axes | None = None) -> Axes:
+    """Draw the half-width (or the error) against the number of people, a line for each epsilon.
+
+    The plan itself is a point, and the goal that it had to reach a dashed line. Both axes are logarithmic.
+
+    Parameters
+    ----------
+    plan : Plan
+        What to draw.
+    title : str, optional
+        The headline.
+    ax : matplotlib Axes, optional
+        Where to draw; if not given, a new pyplot figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes that were drawn on; its figure is ``.figure``.
+    """
+    ax = new_axes(PLAN_SIZE) if ax is None else ax
+    fewest, most = max(1, plan.people / PLAN_SPAN), min(plan.people * PLAN_SPAN, 2**53)
+    people = np.unique(np.geomspace(fewest, most, PLAN_POINTS).round().astype(np.int64))
+    epsilons = plan.grid_epsilons(apart=LABELS_APART)
+    table = plan.table(epsilons, people.tolist())
+    lines = 100 * table[plan.measure].reshape(-1, people.size)
+    for place, (epsilon, line) in enumerate(zip(epsilons, lines, strict=True)):
+        planned = epsilon == plan.design.epsilon
+        name = plan.design.shown_epsilon() if planned else f"{epsilon:g}"
+        ax.plot(
+            people,
+            line,
+            color=PALETTE[place % len(PALETTE)],
+            linewidth=2.4 if planned else 1.3,
+            linestyle="-" if planned else LINE_STYLES[place % len(LINE_STYLES)],
+        )
+        ax.annotate(f"ε = {name}", (people[-1], line[-1]), (5, 0), textcoords="offset points", va="center", fontsize=8)
+    if plan.goal is not None:
+        ax.axhline(100 * plan.goal, color=INK, linestyle="--", linewidth=0.9)
+    reached = getattr(plan, plan.measure)
+    ax.plot([plan.people], [100 * reached], "o", color=INK, markersize=7, zorder=4)
+    logarithmic(ax)
+    ax.yaxis.set_minor_formatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in "25" else "")
+    ax.set_xlabel("people")
+    ax.set_ylabel(f"{MEASURES[plan.measure]} (percentage points)")
+    notes = [f"{plan.design.k:,} answers", *_plan_notes(plan)]
+    notes.append(
+        f"point: {counted(plan.people, 'person', 'people')}, ε = {plan.design.shown_epsilon()}, {points(reached)}"
+    )
+    notes += ["black dashed line: the goal"] * (plan.goal is not None)
+    add_heading(ax, notes, PLAN_TITLE if title is None else title, above=6)
+    return ax
+
+
+def _plan_notes(plan: Plan) -> list[str]:
+    if plan.measure == "error":
+        return ["of the unbiased shares, over all answers"]
+    worst = " (worst case)" if plan.worst_case and plan.population is None else ""
+    answer = "" if plan.answer is None else f" of {quoted(plan.answer)}"
+    interval = str(Confidence(plan.level, simultaneous=plan.simultaneous))
+    return [interval, f"true share{answer} {100 * plan.share:.3g} %{worst}"]
+
+
+def save_plan(plan: Plan, path: str | os.PathLike[str], *, title: str | None = None) -> None:
+    """Draw a plan to a PNG, SVG or PDF file, which is written whole or not at all; no display is needed."""
+    save_picture(lambda ax: plot_plan(plan, title=title, ax=ax), PLAN_SIZE, path)
+
+
+def plot_mechanisms(compared: Mechanisms, *, title: str | None = None, ax: Axes | None = None) -> Axes:
+    """Draw how many more people each mechanism needs than the best, against epsilon, for the same number of answers.
+
+    By the variance of rare answers, in percent; both axes are logarithmic. Below the dashed line a mechanism is precise
+    enough to be recommended, if no other there has shorter reports; the best of all is on the lower edge.
+
+    Parameters
+    ----------
+    compared : Mechanisms
+        What to draw; its own epsilon is a vertical line.
+    title : str, optional
+        The headline.
+    ax : matplotlib Axes, optional
+        Where to draw; if not given, a new pyplot figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes that were drawn on; its figure is ``.figure``.
+    """
+    ax = new_axes(MECHANISMS_SIZE) if ax is None else ax
+    epsilon, k = compared.candidates[0].design.epsilon, len(compared.domain)
+    epsilons = np.geomspace(min(EPSILONS_DRAWN[0], epsilon), max(EPSILONS_DRAWN[1], epsilon), EPSILON_POINTS)
+    more = {candidate.name: np.full(epsilons.size, np.nan) for candidate in compared.candidates}
+    for place, drawn in enumerate(epsilons):
+        offered = candidates(k, float(drawn))
+        for candidate in offered:
+            if candidate.name in more:
+                more[candidate.name][place] = 100 * (candidate.variance / offered[0].variance - 1)
+    lines = []
+    for place, candidate in enumerate(compared.candidates):
+        taken = candidate.name == compared.recommended
+        lines += ax.plot(
+            epsilons,
+            np.maximum(more[candidate.name], LEAST_MORE),
+            color=(*PALETTE, REPORTED_POINT)[place % (len(PALETTE) + 1)],
+            linestyle="-" if taken else LINE_STYLES[place % len(LINE_STYLES)],
+            linewidth=3.0 if taken else 1.4,
+            zorder=2 if taken else 3,
+        )
+    ax.axhline(100 * VARIANCE_TOLERANCE, color=INK, linestyle="--", linewidth=0.9)
+    ax.axvline(epsilon, color=INK, linestyle=":", linewidth=1.2)
+    logarithmic(ax)
+    ax.set_xlim(epsilons[0], epsilons[-1])
+    highest = np.nanmax([np.nanmax(line) for line in more.values()])
+    # The lowest line is whole.
+    ax.set_ylim(0.93 * LEAST_MORE, min(1.5 * max(highest, 100 * VARIANCE_TOLERANCE), MOST_MORE))
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(lambda value, _: f"{value:,g}")
+    ax.set_xlabel("epsilon")
+    ax.set_ylabel("more people than the best mechanism needs (%)")
+    labels = [f"{candidate.name}: {bits_text(candidate.bits)}" for candidate in compared.candidates]
+    notes = [
+        f"{k:,} answers",
+        f"numbers: bits of a report at ε = {compared.shown_epsilon()} (dotted line)",
+        f"on the lower edge: the best, or within {LEAST_MORE:g} % of it",
+        f"dashed line: {100 * VARIANCE_TOLERANCE:.0f} % above the best",
+        f"thick line: recommended at ε = {compared.shown_epsilon()}",
+    ]
+    above = add_legend(ax, Legend(lines, labels, notes))
+    add_heading(ax, notes, MECHANISMS_TITLE if title is None else title, above)
+    return ax
+
+
+def save_mechanisms(compared: Mechanisms, path: str | os.PathLike[str], *, title: str | None = None) -> None:
+    """Draw mechanisms to a PNG, SVG or PDF file, which is written whole or not at all; no display is needed."""
+    save_picture(lambda ax: plot_mechanisms(compared, title=title, ax=ax), MECHANISMS_SIZE, path)
