@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from warner.arrays import Counts, PerGroup
 
 TIGHT = "\N{NO-BREAK SPACE}"  # a space at which no line is broken
-WIDTH = 120
+LINE_CHARACTERS = 120  # of a line of text
+LABEL_CHARACTERS = 40  # of an answer, a group or a term in a text
 NAMES_LISTED = 8  # names in a sentence, before it says how many more there are
 LONGEST_VALUE = 100  # characters of a user's value that a message repeats
 LONGEST_MESSAGE = 1_500  # characters of a message, whatever it repeats
@@ -109,7 +110,7 @@ def printable(text: str, keep: Container[str] = "") -> str:
     return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
 
 
-def shortened(text: str, width: int = 40) -> str:
+def shortened(text: str, width: int = LABEL_CHARACTERS) -> str:
     """Cut a text to a width, with dots where it was cut."""
     return text if len(text) <= width else text[: width - 3] + "..."
 
@@ -240,7 +241,9 @@ def wrapped(paragraphs: Iterable[str]) -> str:
     """Break paragraphs into lines; a number stays with its percent sign."""
     texts = (
         textwrap.fill(
-            text.replace(" %", f"{TIGHT}%").replace("p = ", f"p{TIGHT}={TIGHT}"), WIDTH, break_long_words=False
+            text.replace(" %", f"{TIGHT}%").replace("p = ", f"p{TIGHT}={TIGHT}"),
+            LINE_CHARACTERS,
+            break_long_words=False,
         )
         for text in paragraphs
     )

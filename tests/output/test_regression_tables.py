@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose
 
 from cases import DICE, DIRECT, THREE
 from warner import regress, surveys
-from warner.output.regression_plots import ROWS
+from warner.output.regression_plots import COEFFICIENTS_DRAWN
 from warner.output.regression_tables import abridged, decimals
 from warner.regression.terms import references
 
@@ -240,8 +240,8 @@ def test_too_many_coefficients_are_cut_and_said() -> None:
     level = np.tile([f"level {number:02}" for number in range(70)], 40)
     fit = regress("answer", {"answer": ["yes", "no"] * 1400, "level": level}, DIRECT, on=["level"], model="linear")
     ax = drawn(fit)
-    assert len(ax.get_yticklabels()) == ROWS
-    assert f"the first {ROWS} coefficients of 70" in notes(ax)
+    assert len(ax.get_yticklabels()) == COEFFICIENTS_DRAWN
+    assert f"the first {COEFFICIENTS_DRAWN} coefficients of 70" in notes(ax)
 
 
 def test_shares_against_numbers_are_lines_with_bands() -> None:

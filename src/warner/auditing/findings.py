@@ -10,7 +10,7 @@ import numpy as np
 from warner.results import Result, plain
 from warner.typesetting import Printed
 from warner.words import (
-    WIDTH,
+    LINE_CHARACTERS,
     aligned,
     counted,
     enumerated,
@@ -218,7 +218,7 @@ class Audit(Result):
         width = max(10, *(len(name) for both in names for name in both))
         heads = ["answer", "against", "epsilon >=", "hits", "against", "by"]
         setting: Any = {"left": {0, 1, 5}, "least": (width, width, 10, 7, 7)}
-        room = WIDTH - len("  ") - len(aligned([heads], **setting)[0]) + len("by")
+        room = LINE_CHARACTERS - len("  ") - len(aligned([heads], **setting)[0]) + len("by")
         rows = [heads]
         for pair, (answer, other) in zip(shown, names, strict=True):
             shares = [percent(hits / pair.runs, 1) for hits in (pair.hits, pair.other_hits)]

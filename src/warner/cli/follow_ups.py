@@ -1,4 +1,4 @@
-"""What `warner estimate` may be asked besides the shares: means, quantiles, comparisons, the most common answers."""
+"""Follow-up questions to `warner estimate`: means, quantiles, comparisons, the most common answers, who is there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A design from the words of a shell: the name of a mechanism or survey design, and ``key=value`` for its parameters.
+"""Designs from the words of a shell: the name of a mechanism or survey design, and ``key=value`` for its parameters.
 
 `MECHANISMS`, `REPEATED` and `SURVEYS` are the only lists of names. What a mechanism takes stands in its ``parameters``,
 what a design for repeated questions, or a survey design, takes in the signature of its function.

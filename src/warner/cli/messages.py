@@ -1,4 +1,4 @@
-"""What commands tell besides their result: what was written, warnings, and that long work goes on; or nothing of it."""
+"""Messages besides the result: files that were written, warnings, progress of long work; with --quiet none of them."""
 
 from __future__ import annotations
 

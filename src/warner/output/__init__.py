@@ -1,4 +1,4 @@
-"""Words, tables, pictures and pages.
+"""Tables, plots and HTML reports: results for people.
 
 Its files::
 

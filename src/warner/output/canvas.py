@@ -1,4 +1,4 @@
-"""Figures and files: where a picture is drawn, what stands above its axes, and how it is written."""
+"""Figures: where a plot is drawn, its title, notes and legend, and how it is written to a PNG, SVG or PDF file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#0
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LINE_STYLES = ("-", "--", "-.", ":")
 REPORTED_POINT, INK, STRIPE = "#808080", "#222222", "#f3f3f3"
-WIDTH, NARROW = 8.0, 3.75  # inches, for paper and for a telephone
+FIGURE_INCHES, NARROW_INCHES = 8.0, 3.75  # inches, for paper and for a telephone
 LABEL_WIDTH, GROUP_WIDTH = 28, 22  # characters of an answer and of a group that fit
 FORMATS = ("png", "svg", "pdf")
 NOTE_COLOUR, GRID_COLOUR = "#555555", "#dddddd"
@@ -112,7 +112,7 @@ def need_matplotlib() -> None:
 
 def fitting(ax: Axes, number: int) -> int:
     """Give how many characters, or ticks, fit into a figure, of so many that fit into one of the usual width."""
-    return max(round(number * min(1.0, ax.figure.bbox.width / ax.figure.dpi / WIDTH)), 3)
+    return max(round(number * min(1.0, ax.figure.bbox.width / ax.figure.dpi / FIGURE_INCHES)), 3)
 
 
 def logarithmic(ax: Axes) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from warner.estimation import ANSWERS_DRAWN
 from warner.estimators.methods import BIAS
 from warner.output.canvas import (
+    FIGURE_INCHES,
     GRID_COLOUR,
     GROUP_WIDTH,
     INK,
@@ -24,7 +25,6 @@ from warner.output.canvas import (
     PALETTE,
     REPORTED_POINT,
     STRIPE,
-    WIDTH,
     Legend,
     add_heading,
     add_legend,
@@ -51,12 +51,12 @@ if TYPE_CHECKING:
     Places = NDArray[np.intp]
 
 REPORTED_BAR = "#a6a6a6"
-TREND_SIZE = (WIDTH, 5.0)  # inches
+TREND_SIZE = (FIGURE_INCHES, 5.0)  # inches
 AXIS_WIDTH = 60  # characters below an axis
 MORE_LINES = 1.2  # inches for the headings of a narrow picture, which have more lines
-POINT_ROWS = 64  # rows of points, answers times groups, that still fit on one page
-RANKS = 400  # ranks that are drawn; a line through a million would look the same
-DEEPEST = 1e6  # how many times smaller than the largest share the end of a logarithmic axis may be
+POINT_ROWS_DRAWN = 64  # rows of points, answers times groups, that still fit on one page
+RANKS_DRAWN = 400  # ranks that are drawn; a line through a million would look the same
+LARGEST_AXIS_RATIO = 1e6  # how many times smaller than the largest share the end of a logarithmic axis may be
 DEFAULT_TITLE = "What people would have answered"
 
 
@@ -106,10 +106,10 @@ def save_plot(
     save_picture(lambda ax: _drawn(ax, estimate, shown, rows, title), _size(estimate, shown, rows), path)
 
 
-def svg(estimate: Estimate, confidence: Confidence, *, title: str | None = None, width: float = WIDTH) -> str:
+def svg(estimate: Estimate, confidence: Confidence, *, title: str | None = None, width: float = FIGURE_INCHES) -> str:
     """Draw the estimate with these intervals as an SVG element for a web page, so many inches wide."""
     shown, rows = _shown(estimate, confidence), ANSWERS_DRAWN
-    height = _size(estimate, shown, rows)[1] + (0.0 if width == WIDTH else MORE_LINES)
+    height = _size(estimate, shown, rows)[1] + (0.0 if width == FIGURE_INCHES else MORE_LINES)
     return svg_element(lambda ax: _drawn(ax, estimate, shown, rows, title), (width, height))
 
 
@@ -153,11 +153,11 @@ def _size(estimate: Estimate, shown: Shown, rows: int) -> tuple[float, float]:
     if axis_of(estimate.tally) is not None:
         return TREND_SIZE
     if answers == 1:
-        return WIDTH, 1.9 + 0.36 * min(len(shown.share), rows)
+        return FIGURE_INCHES, 1.9 + 0.36 * min(len(shown.share), rows)
     if estimate.tally.by:
         groups = len(_largest_groups(estimate, len(PALETTE)))
-        return WIDTH, 2.0 + _number_of_answers(answers, groups, rows) * (0.16 * groups + 0.14)
-    return (WIDTH, 1.9 + 0.36 * answers) if answers <= rows else (WIDTH, 5.0)
+        return FIGURE_INCHES, 2.0 + _number_of_answers(answers, groups, rows) * (0.16 * groups + 0.14)
+    return (FIGURE_INCHES, 1.9 + 0.36 * answers) if answers <= rows else (FIGURE_INCHES, 5.0)
 
 
 def _drawn(ax: Axes, estimate: Estimate, shown: Shown, rows: int, title: str | None) -> Axes:
@@ -240,13 +240,13 @@ def _draw_groups(ax: Axes, estimate: Estimate, shown: Shown, most_rows: int) -> 
 
 def _draw_ranks(ax: Axes, estimate: Estimate, shown: Shown) -> Legend:
     order = _by_share(shown)
-    ranks = np.unique(np.geomspace(1, order.size, RANKS).round().astype(np.int64))
+    ranks = np.unique(np.geomspace(1, order.size, RANKS_DRAWN).round().astype(np.int64))
     drawn = order[ranks - 1]
     share, low, high = (part[0, drawn] for part in (shown.share, shown.low, shown.high))
     reported = None if shown.reported is None else shown.reported[0, drawn]
     values = np.concatenate([share, high, *([] if reported is None else [reported])])
     most = values.max()
-    bottom = max(values[values > 0].min() * 0.7, most / DEEPEST)
+    bottom = max(values[values > 0].min() * 0.7, most / LARGEST_AXIS_RATIO)
     # A logarithmic axis has no zero: the band goes down to the axis, and shares of zero have no point.
     band = ax.fill_between(
         ranks, np.maximum(low, bottom), np.maximum(high, bottom), color=PALETTE[0], alpha=0.2, linewidth=0
@@ -289,7 +289,7 @@ def _groups_left_out(groups: Places, n: Array) -> list[str]:
 
 
 def _number_of_answers(k: int, groups: int, rows: int) -> int:
-    return min(k, rows, max(POINT_ROWS // groups, 1))
+    return min(k, rows, max(POINT_ROWS_DRAWN // groups, 1))
 
 
 def _bias_note(estimate: Estimate, outside: Mask) -> list[str]:

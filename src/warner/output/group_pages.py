@@ -1,4 +1,4 @@
-"""One self-contained page for partially pooled shares: a picture, the table, and what the numbers mean."""
+"""HTML report on partially pooled shares: one self-contained page with a plot, the table and what the numbers mean."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.documents import written_whole
-from warner.output.canvas import NARROW, WIDTH
+from warner.output.canvas import FIGURE_INCHES, NARROW_INCHES
 from warner.output.group_plots import TITLE, TREND_TITLE, groups_svg
 from warner.output.group_tables import heading, remarks
 from warner.output.pages import TABLE_ROWS, design_section, left_out_section, whole_page
@@ -49,7 +49,7 @@ def _page(estimates: GroupEstimates, level: float, kind: str, title: str | None,
     common = int(np.nan_to_num(estimates.overall).argmax()) if tally.k > 2 else 0
     pictures = "".join(
         f"<div class='{name}'>{groups_svg(estimates, common, level=level, kind=kind, width=width)}</div>"
-        for name, width in (("broad", WIDTH), ("narrow", NARROW))
+        for name, width in (("broad", FIGURE_INCHES), ("narrow", NARROW_INCHES))
     )
     name = title or question or (TITLE if estimates.along is None else TREND_TITLE)
     asked = f"<p>The question: <q>{escape(question)}</q></p>" if question and title else ""

@@ -1,4 +1,4 @@
-"""Pictures of partially pooled shares: a caterpillar plot of groups, and a trend with a band along an order.
+"""Plots of partially pooled shares: a caterpillar plot of groups, and a trend with a band along an order.
 
 A caterpillar plot has a line for each group, sorted by share: the pooled share with its interval, the separate share as
 a faint dot, and the overall share as a vertical line. Beyond `GROUPS_NAMED` groups they are thin lines without names.
@@ -12,13 +12,13 @@ import numpy as np
 
 from warner.groups.ordered_groups import axis_of_values
 from warner.output.canvas import (
+    FIGURE_INCHES,
     GRID_COLOUR,
     INK,
     LABEL_WIDTH,
     LINE_STYLES,
     PALETTE,
     REPORTED_POINT,
-    WIDTH,
     Legend,
     add_heading,
     add_legend,
@@ -76,15 +76,15 @@ def save_groups(
     )
 
 
-def groups_svg(estimates: GroupEstimates, place: int, *, level: float, kind: str, width: float = WIDTH) -> str:
+def groups_svg(estimates: GroupEstimates, place: int, *, level: float, kind: str, width: float = FIGURE_INCHES) -> str:
     """Draw as an SVG element for a web page, this many inches wide."""
-    size = width, _size(estimates)[1] + (0.0 if width == WIDTH else 1.2)
+    size = width, _size(estimates)[1] + (0.0 if width == FIGURE_INCHES else 1.2)
     return svg_element(lambda ax: _drawn(ax, estimates, place, sort=True, level=level, kind=kind, title=None), size)
 
 
 def _size(estimates: GroupEstimates) -> tuple[float, float]:
     groups = len(estimates.tally.groups)
-    return (WIDTH, 5.0) if estimates.along or groups > GROUPS_NAMED else (WIDTH, 2.1 + 0.22 * groups)
+    return (FIGURE_INCHES, 5.0) if estimates.along or groups > GROUPS_NAMED else (FIGURE_INCHES, 2.1 + 0.22 * groups)
 
 
 def _drawn(

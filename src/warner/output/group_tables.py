@@ -1,4 +1,4 @@
-"""Partially pooled shares of groups as a table: for a terminal, and for a paper."""
+"""Tables of partially pooled shares: for terminals and papers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from warner.inference.two_answers import remainder
 from warner.typesetting import Printed, amount_cells, labels, share_columns
 from warner.words import (
+    LABEL_CHARACTERS,
     amount,
     counted,
     enumerated,
@@ -25,7 +26,6 @@ from warner.words import (
 if TYPE_CHECKING:
     from warner.groups.group_estimates import GroupEstimates
 
-WIDEST = 40  # characters of a label
 ANSWERS_TOLD = 5  # whose spreads are told in a line
 OWN = "own: how much of a share comes from the group's own reports; the rest comes from the other groups"
 
@@ -36,7 +36,7 @@ def groups_text(estimates: GroupEstimates, level: float, kind: str, rows: int) -
     answers = table["value"].size // len(tally.groups)
     shown = np.arange(min(rows, len(tally.groups)) * answers)
     columns = {
-        printable(name): told_apart([printable(text) for text in labels(table[name][shown])], WIDEST)
+        printable(name): told_apart([printable(text) for text in labels(table[name][shown])], LABEL_CHARACTERS)
         for name in (*tally.by, "value")
     }
     columns |= {

@@ -1,4 +1,4 @@
-"""What a page says first: what was found, in a sentence or two."""
+"""Headlines of an HTML report: what was found, in a sentence or two, and what speaks against it."""
 
 from __future__ import annotations
 

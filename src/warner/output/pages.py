@@ -1,4 +1,4 @@
-"""One self-contained page: the design in words, the estimates, a picture, a table, and how all of it came about.
+"""HTML report: one self-contained page with the estimates, a plot, a table, the design in words, and the methods.
 
 The page loads nothing from anywhere: style, script and picture stand in it.
 """
@@ -16,7 +16,7 @@ from warner.documents import written_whole
 from warner.estimators import METHODS
 from warner.estimators.custom import UNKNOWN_METHOD, described
 from warner.estimators.methods import BIAS
-from warner.output.canvas import NARROW, WIDTH
+from warner.output.canvas import FIGURE_INCHES, NARROW_INCHES
 from warner.output.estimate_plots import DEFAULT_TITLE, svg
 from warner.output.headlines import headline, warnings
 from warner.output.tables import answers_shown, totals_of
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     Table = dict[str, Counts]
 
 TABLE_ROWS = 2000  # more would make browsers slow
-NUMBERS = ("reports", "share", "people", "low", "high")  # columns of the table
+NUMBER_COLUMNS = ("reports", "share", "people", "low", "high")  # columns of the table
 
 INTERVAL_METHODS = {
     "clopper_pearson": "Clopper and Pearson's interval for the binomial number of reports, translated into shares",
@@ -164,7 +164,7 @@ def _page(estimate: Estimate, confidence: Confidence, title: str | None, questio
     picture_title = _picture_title(estimate.tally, one=one)
     pictures = "".join(
         f"<div class='{name}'>{svg(estimate, confidence, title=picture_title, width=width)}</div>"
-        for name, width in (("broad", WIDTH), ("narrow", NARROW))
+        for name, width in (("broad", FIGURE_INCHES), ("narrow", NARROW_INCHES))
     )
     asked = f"<p>The question: <q>{escape(question)}</q></p>" if question and title else ""
     kind = "any-time interval" if confidence.anytime else "interval"
@@ -243,7 +243,7 @@ def _table_section(estimate: Estimate, table: Table, totals: Counts | None, inte
     sorted_by_share = not by and estimate.tally.k > 2
     if not sorted_by_share:
         order = np.sort(order)
-    columns = [name for name in NUMBERS if name in table]
+    columns = [name for name in NUMBER_COLUMNS if name in table]
     names = {"reports": "reports" if _counted_once(estimate.tally) else "supporting reports"}
     heads = "".join(f"<th class='text' scope='col'><button>{escape(name)}</button></th>" for name in (*by, "answer"))
     for name in columns:

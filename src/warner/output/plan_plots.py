@@ -8,11 +8,11 @@ import numpy as np
 
 from warner.inference.intervals import Confidence
 from warner.output.canvas import (
+    FIGURE_INCHES,
     INK,
     LINE_STYLES,
     PALETTE,
     REPORTED_POINT,
-    WIDTH,
     Legend,
     add_heading,
     add_legend,
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from warner.planning.mechanisms import Mechanisms
     from warner.planning.plans import Plan
 
-PLAN_SIZE = (WIDTH, 5.2)  # inches
+PLAN_SIZE = (FIGURE_INCHES, 5.2)  # inches
 PLAN_SPAN, PLAN_POINTS = 30, 41  # how many times fewer and more people a plan's picture shows, in how many steps
 LABELS_APART = 1.15  # the ratio of two epsilons whose lines can still be labelled
-MECHANISMS_SIZE = (WIDTH, 6.0)  # inches
+MECHANISMS_SIZE = (FIGURE_INCHES, 6.0)  # inches
 EPSILONS_DRAWN, EPSILON_POINTS = (0.1, 10.0), 81
 LEAST_MORE, MOST_MORE = 0.1, 20_000.0  # percent more people than the best mechanism that can still be seen
 MECHANISMS_TITLE = "What each mechanism needs at the same privacy"

@@ -1,4 +1,4 @@
-"""Pictures of a regression: its coefficients with their intervals, and predicted shares against a covariate."""
+"""Plots of a regression: its coefficients with their intervals, and predicted shares against a covariate."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from warner.inference.two_answers import answers_of_interest
 from warner.output.canvas import (
+    FIGURE_INCHES,
     GRID_COLOUR,
     GROUP_WIDTH,
     INK,
@@ -17,7 +18,6 @@ from warner.output.canvas import (
     MARKERS,
     PALETTE,
     STRIPE,
-    WIDTH,
     Legend,
     add_heading,
     add_legend,
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Integers
     from warner.regression.regressions import Regression
 
-ROWS = 60  # coefficients that fit on one page
-SHARES_SIZE = (WIDTH, 5.0)  # inches
-POINTS = 31  # of a line
-LEVELS = 24  # levels of a factor that fit beside each other
+COEFFICIENTS_DRAWN = 60  # coefficients that fit on one page
+SHARES_SIZE = (FIGURE_INCHES, 5.0)  # inches
+LINE_POINTS = 31  # of a line
+LEVELS_DRAWN = 24  # levels of a factor that fit beside each other
 FEW_NUMBERS = 5  # different numbers that are drawn as levels
 LEVELS_WIDTH = 70  # characters of their names that do
-ANSWERS = len(PALETTE)  # answers whose lines can be told apart
-MARGIN = 0.06  # of the axis, beside the farthest finite end
-RATIOS = ((1,), (1, 2, 5), (1, 1.5, 2, 3, 5, 7))  # odds ratios in each decade that an axis is labelled with
+ANSWERS_TOLD_APART = len(PALETTE)  # answers whose lines can be told apart
+AXIS_MARGIN = 0.06  # of the axis, beside the farthest finite end
+LABELLED_RATIOS = ((1,), (1, 2, 5), (1, 1.5, 2, 3, 5, 7))  # odds ratios in each decade that an axis is labelled with
 
 
 def plot_regression(
@@ -107,7 +107,7 @@ def _size(fit: Regression, against: str | None) -> tuple[float, float]:
     if against is not None:
         return SHARES_SIZE
     chosen = _drawn(fit)
-    return WIDTH, 1.9 + 0.3 * (len(chosen) + len(_blocks(fit, chosen)))
+    return FIGURE_INCHES, 1.9 + 0.3 * (len(chosen) + len(_blocks(fit, chosen)))
 
 
 # Coefficients
@@ -118,7 +118,7 @@ def _drawn(fit: Regression) -> Integers:
     coefficients = fit.specification.coefficients
     cuts = len(fit.specification.domain) - 1 if fit.specification.model == "ordered" else 0
     slopes = [i for i, one in enumerate(coefficients) if i >= cuts and one.term != INTERCEPT]
-    return np.array(slopes or range(len(coefficients)))[:ROWS]
+    return np.array(slopes or range(len(coefficients)))[:COEFFICIENTS_DRAWN]
 
 
 def _blocks(fit: Regression, chosen: Integers) -> list[object]:
@@ -161,7 +161,7 @@ def _draw_coefficients(
     total = len(fit.coefficients)
     left = "cutpoints" if fit.specification.model == "ordered" else "intercepts" if heads else "intercept"
     notes += [f"{left} not drawn"] * (INTERCEPT in fit.model_data.terms.names and len(chosen) < total)
-    notes += [f"the first {ROWS} coefficients of {total}"] * (len(chosen) == ROWS < total)
+    notes += [f"the first {COEFFICIENTS_DRAWN} coefficients of {total}"] * (len(chosen) == COEFFICIENTS_DRAWN < total)
     add_heading(ax, notes, subject(fit, odds=odds) if title is None else title, above=6)
     return ax
 
@@ -190,7 +190,7 @@ def _span(*parts: Array) -> tuple[float, float]:
     least, most = float(finite.min()), float(finite.max())
     if least == most:
         return -1.0, 1.0
-    room = MARGIN * (most - least)
+    room = AXIS_MARGIN * (most - least)
     # An arrow needs more room than a dot.
     below, above = (2 if np.isinf(values[values * sign > 0]).any() else 1 for sign in (-1, 1))
     return least - below * room, most + above * room
@@ -211,7 +211,7 @@ def _draw_row(ax: Axes, row: float, estimate: float, low: float, high: float) ->
 
 
 def _label_ratios(ax: Axes, least: float, most: float) -> None:
-    for digits in RATIOS:
+    for digits in LABELLED_RATIOS:
         ratios = [digit * 10.0**decade for decade in range(-12, 13) for digit in digits]
         shown = [ratio for ratio in ratios if least <= math.log(ratio) <= most]
         if len(shown) > 3:
@@ -243,7 +243,7 @@ class _Shown(NamedTuple):
 
 def _draw_shares(ax: Axes, fit: Regression, against: str, level: float, title: str | None) -> Axes:
     domain = fit.specification.domain
-    answers = list(answers_of_interest(len(domain)))[:ANSWERS]
+    answers = list(answers_of_interest(len(domain)))[:ANSWERS_TOLD_APART]
     shown = _shares(fit, against, level)
     handles: list[Any] = []
     for place, answer in enumerate(answers):
@@ -251,7 +251,7 @@ def _draw_shares(ax: Axes, fit: Regression, against: str, level: float, title: s
         handles.append(draw(ax, shown, answer, place, len(answers)))
     values = np.concatenate([part[:, answers].ravel() for part in shown[1:]])
     least, most = min(float(np.nanmin(values)), 0.0), max(float(np.nanmax(values)), 0.0)
-    room = MARGIN * (most - least or 1.0)
+    room = AXIS_MARGIN * (most - least or 1.0)
     bottom = room if least < 0 or isinstance(shown.values, list) else 0.2 * room  # points at 0 are to be whole
     ax.set_ylim(least - bottom, most + room)
     if least < 0:
@@ -267,8 +267,8 @@ def _draw_shares(ax: Axes, fit: Regression, against: str, level: float, title: s
     notes += ["no intervals: penalised estimates" if fit.penalty else f"{around}: {level_text(level)} interval"]
     terms = fit.model_data.terms
     notes += ["means over all people, with their other covariates"] * (len(terms.variables) > 1)
-    notes += [f"the first {LEVELS} levels"] * (len(terms.levels.get(against, ())) > LEVELS)
-    notes += [f"the first {ANSWERS} of {len(domain):,} answers"] * (2 < len(answers) < len(domain))
+    notes += [f"the first {LEVELS_DRAWN} levels"] * (len(terms.levels.get(against, ())) > LEVELS_DRAWN)
+    notes += [f"the first {ANSWERS_TOLD_APART} of {len(domain):,} answers"] * (2 < len(answers) < len(domain))
     above = add_legend(ax, Legend(handles, labels, notes)) if len(answers) > 1 else 6.0
     name = quoted(domain[0]) if len(answers) == 1 else "each answer"
     add_heading(ax, notes, f"Predicted share of {name}, by {against}" if title is None else title, above)
@@ -284,9 +284,9 @@ def _shares(fit: Regression, against: str, level: float) -> _Shown:
     observed = fit.model_data.covariates[against]
     given = np.unique(observed)
     if terms.kinds[against] == "number" and against not in terms.levels and len(given) > FEW_NUMBERS:
-        values: Any = np.linspace(float(given[0]), float(given[-1]), POINTS)
+        values: Any = np.linspace(float(given[0]), float(given[-1]), LINE_POINTS)
     else:
-        values = list(terms.levels.get(against, given.tolist()))[:LEVELS]
+        values = list(terms.levels.get(against, given.tolist()))[:LEVELS_DRAWN]
     shares = fit.predict({against: values}, level=level)
     shown = values if isinstance(values, np.ndarray) else [_named(value) for value in values]
     return _Shown(shown, 100 * shares.shares, 100 * shares.low, 100 * shares.high)

@@ -1,4 +1,4 @@
-"""A regression in plain words: for a terminal, and for a notebook."""
+"""Tables of a regression: coefficients, and in plain words what they rest on; for terminals, notebooks and papers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,17 @@ import numpy as np
 from warner.regression.small_samples import ENOUGH_DIRECT_ANSWERS
 from warner.regression.terms import INTERCEPT
 from warner.typesetting import Printed, estimate_columns
-from warner.words import aligned, counted, enumerated, level_text, printable, quoted, shortened, wrapped
+from warner.words import (
+    LABEL_CHARACTERS,
+    aligned,
+    counted,
+    enumerated,
+    level_text,
+    printable,
+    quoted,
+    shortened,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,20 +31,19 @@ if TYPE_CHECKING:
 
     Table = dict[str, Counts]
 
-WIDEST = 40  # characters of a term
-DECIMALS = (3, 6)  # least and most
-KINDS = {
+DECIMALS_SHOWN = (3, 6)  # least and most
+ERRORS_IN_WORDS = {
     "observed": "from the observed information",
     "expected": "from the expected information",
     "opg": "from the outer products of the scores",
     "robust": "robust: right also if the model is only an approximation",
 }
-INTERVALS = {
+INTERVALS_IN_WORDS = {
     "profile": "interval (profile likelihood)",
     "wald": "interval (Wald)",
     "none": "interval: none for penalised estimates",
 }
-BOTH = "interval (Wald or profile likelihood)"
+MIXED_INTERVALS = "interval (Wald or profile likelihood)"
 
 
 def regression_text(fit: Regression, *, level: float = 0.95, interval: str = "auto", odds: bool = False) -> str:
@@ -148,14 +157,16 @@ def subject(fit: Regression, *, odds: bool = False) -> str:
 def interval_heading(table: Table, level: float) -> str:
     """Name the intervals of a table."""
     methods = list(dict.fromkeys(map(str, table["interval"])))
-    return f"{level_text(level)} {INTERVALS[methods[0]] if len(methods) == 1 else BOTH}"
+    return f"{level_text(level)} {INTERVALS_IN_WORDS[methods[0]] if len(methods) == 1 else MIXED_INTERVALS}"
 
 
 def _profiled(fit: Regression, table: Table) -> list[str]:
     """Say which intervals are profiles, where not all of them are."""
     names = zip(fit.specification.coefficients, table["interval"], strict=True)
     several = len(_blocks(fit)) > 1
-    chosen = [abridged(str(name) if several else name.term, WIDEST) for name, method in names if method == "profile"]
+    chosen = [
+        abridged(str(name) if several else name.term, LABEL_CHARACTERS) for name, method in names if method == "profile"
+    ]
     if len(chosen) in {0, len(table["interval"])}:
         return []
     of = enumerated(chosen)
@@ -212,9 +223,9 @@ def decimals(errors: Array, values: Array) -> int | None:
     """Choose the decimals for a column: two digits of the smallest error; None where numbers are too far apart."""
     finite, sizes = errors[np.isfinite(errors) & (errors > 0)], np.abs(values[np.isfinite(values)])
     if not finite.size:
-        return DECIMALS[0]
-    needed = max(DECIMALS[0], 1 - math.floor(math.log10(finite.min())))
-    return None if needed > DECIMALS[1] or sizes.max(initial=0) >= 1e6 else needed
+        return DECIMALS_SHOWN[0]
+    needed = max(DECIMALS_SHOWN[0], 1 - math.floor(math.log10(finite.min())))
+    return None if needed > DECIMALS_SHOWN[1] or sizes.max(initial=0) >= 1e6 else needed
 
 
 def _blocks(fit: Regression) -> list[object]:
@@ -224,7 +235,7 @@ def _blocks(fit: Regression) -> list[object]:
 def _rows(fit: Regression, table: Table, interval: str, *, odds: bool) -> list[str]:
     numbers = _Numbers(table)
     several = len(_blocks(fit)) > 1
-    names = [abridged(str(term), WIDEST - 2 * several) for term in table["term"]]
+    names = [abridged(str(term), LABEL_CHARACTERS - 2 * several) for term in table["term"]]
     heads = ["odds ratio" if odds else "estimate", "se", "statistic", "p"]
     cells = [numbers.cells(place) for place in range(len(names))]
     indent = "  " if several else ""
@@ -234,7 +245,7 @@ def _rows(fit: Regression, table: Table, interval: str, *, odds: bool) -> list[s
     for place, (name, row) in enumerate(zip(names, cells, strict=True)):
         answer = table["answer"][place]
         if several and answer != before:
-            rows.append([shortened(printable(str(answer)), WIDEST)])
+            rows.append([shortened(printable(str(answer)), LABEL_CHARACTERS)])
             before = answer
         rows.append([indent + name, *row[:-1], intervals[place]])
     return aligned(rows, left={0, len(heads) + 1})
@@ -273,7 +284,7 @@ def _infinite(fit: Regression) -> list[str]:
         return []
     several = len(_blocks(fit)) > 1
     names = [
-        abridged(str(name) if several else name.term, WIDEST)
+        abridged(str(name) if several else name.term, LABEL_CHARACTERS)
         for name, lost in zip(fit.specification.coefficients, fit.infinity.mask, strict=True)
         if lost
     ]
@@ -357,7 +368,7 @@ def _optimum(fit: Regression) -> list[str]:
 
 def _errors(fit: Regression) -> str:
     sampling = fit.model_data.observations.sampling
-    said = f"Standard errors: {KINDS[fit.errors]}"
+    said = f"Standard errors: {ERRORS_IN_WORDS[fit.errors]}"
     if sampling.cluster is not None:
         said += f"; people of one cluster ({sampling.clusters.number:,} of them) may be alike"
     if sampling.stratum is not None:

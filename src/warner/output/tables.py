@@ -1,4 +1,4 @@
-"""An estimate as a table: for a terminal, for a notebook, and for a paper."""
+"""Tables of an estimate: for terminals, notebooks and papers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,17 @@ from warner.estimators.auto import METHODS_COMPARED
 from warner.inference.intervals import Confidence
 from warner.inference.two_answers import remainder
 from warner.typesetting import Printed, amount_cells, count_cells, labels, share_columns
-from warner.words import aligned, amount_of, counted, printable, quoted, reports_counted, sentence, told_apart
+from warner.words import (
+    LABEL_CHARACTERS,
+    aligned,
+    amount_of,
+    counted,
+    printable,
+    quoted,
+    reports_counted,
+    sentence,
+    told_apart,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,10 +35,9 @@ if TYPE_CHECKING:
     Rows = NDArray[np.intp]
 
 NOTEBOOK_ROWS = 20
-MOST_ROWS = 200  # of all groups together
+ROWS_OF_ALL_GROUPS = 200  # of all groups together
 GROUPS_TOLD = 5  # groups whose predicted errors are shown
-BAR = 24  # characters of the longest bar
-WIDEST = 40  # characters of a label
+BAR_CHARACTERS = 24  # characters of the longest bar
 
 
 def _brick() -> str:
@@ -46,7 +55,7 @@ def estimate_text(estimate: Estimate, confidence: Confidence, rows: int) -> str:
     order, totals = largest_first(estimate, table, rows), totals_of(estimate, table)
     # A single share has no other beside it: its bar is a part of the whole.
     largest = 1.0 if table["share"].size == 1 else np.nanmax(np.append(table["share"], 1e-9))
-    names = {head: told_apart(texts, WIDEST) for head, texts in _names(estimate, table, order).items()}
+    names = {head: told_apart(texts, LABEL_CHARACTERS) for head, texts in _names(estimate, table, order).items()}
     about, brick = "approximate " if estimate.approximate(confidence) else "", _brick()
     counted_answers = "reports" in table
     heads = [*names, *([count_heading(estimate)] * counted_answers), "share", f"{about}{confidence}"]
@@ -56,7 +65,7 @@ def estimate_text(estimate: Estimate, confidence: Confidence, rows: int) -> str:
         if np.isnan(share):
             lines.append([*label, "no reports"])
             continue
-        bar = brick * round(BAR * max(share, 0) / largest)
+        bar = brick * round(BAR_CHARACTERS * max(share, 0) / largest)
         mark = "*" if table["outside"][i] else " "
         interval = f"{100 * table['low'][i]:6.2f} to {100 * table['high'][i]:6.2f} %{mark}"
         reports = [amount_of(table["reports"][i], totals, i)] if counted_answers else []
@@ -213,7 +222,7 @@ def answers_shown(tally: Collected, table: Table) -> int:
 
 def _groups(answers: int, rows: int) -> int:
     """Give how many groups are shown at most."""
-    return rows if answers == 1 else max(MOST_ROWS // min(rows, answers), 1)
+    return rows if answers == 1 else max(ROWS_OF_ALL_GROUPS // min(rows, answers), 1)
 
 
 def _more(estimate: Estimate, table: Table, rows: int) -> list[str]:

@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from warner.output.estimate_plots import Shown
     from warner.reports.pools import Collected
 
-LEAST_GROUPS = 3  # that make a trend
-MOST_ANSWERS = 5  # whose bands can be told apart
-MARKED = 40  # groups that have a marker each
+GROUPS_OF_A_TREND = 3  # that make a trend
+BANDS_DRAWN = 5  # whose bands can be told apart
+GROUPS_MARKED = 40  # groups that have a marker each
 AXIS_CHARACTERS = 84  # that fit below an axis
-LARGE = 1e6  # numbers from which on the axis writes all digits
-REGULAR = 0.75  # of the steps between groups must be equal for a missing one to be a gap
+NUMBERS_IN_FULL = 1e6  # numbers from which on the axis writes all digits
+REGULAR_STEPS = 0.75  # of the steps between groups must be equal for a missing one to be a gap
 
 
 def axis_of(tally: Collected) -> Axis | None:
@@ -55,7 +55,7 @@ def axis_of(tally: Collected) -> Axis | None:
     if len(tally.by) != 1:
         return None
     values = [group[0] for group in tally.groups]
-    return axis_of_values(values) if sum(value is not None for value in values) >= LEAST_GROUPS else None
+    return axis_of_values(values) if sum(value is not None for value in values) >= GROUPS_OF_A_TREND else None
 
 
 def pieces(positions: Array, known: Mask) -> list[NDArray[np.intp]]:
@@ -67,7 +67,7 @@ def pieces(positions: Array, known: Mask) -> list[NDArray[np.intp]]:
     """
     steps = np.diff(positions)
     usual = float(np.median(steps)) if steps.size else 0.0
-    regular = usual > 0 and np.isclose(steps, usual, rtol=0.11).mean() >= REGULAR  # months have 28 to 31 days
+    regular = usual > 0 and np.isclose(steps, usual, rtol=0.11).mean() >= REGULAR_STEPS  # months have 28 to 31 days
     cut = ~known[1:] | ~known[:-1]
     if regular:
         cut = cut | (steps > 1.6 * usual)
@@ -87,7 +87,7 @@ def draw_trend(ax: Axes, tally: Collected, shown: Shown, axis: Axis, rows: int) 
     raw: list[Any] = []
     if len(answers) == 1 and shown.reported is not None:
         for part in parts:
-            style = ".:" if len(x) <= MARKED or part.size == 1 else ":"
+            style = ".:" if len(x) <= GROUPS_MARKED or part.size == 1 else ":"
             raw = ax.plot(
                 x[part], shown.reported[order[part], 0], style, color=REPORTED_POINT, linewidth=1.3, zorder=1.5
             )
@@ -110,13 +110,13 @@ def _answers(shown: Shown, n: Array, rows: int) -> list[int]:
     if shown.share.shape[1] <= 2:  # of two answers the first, or two readings of it
         return list(range(shown.share.shape[1]))
     common = np.argsort(-(n @ np.nan_to_num(shown.share)), kind="stable")
-    return [int(place) for place in common[: min(rows, MOST_ANSWERS)]]
+    return [int(place) for place in common[: min(rows, BANDS_DRAWN)]]
 
 
 def _draw_answer(ax: Axes, x: Any, parts: list[NDArray[np.intp]], numbers: list[Array], place: int) -> Any:
     share, low, high = numbers
     colour, style = PALETTE[place], LINE_STYLES[place % len(LINE_STYLES)]
-    marker = MARKERS[place] if len(x) <= MARKED else ""
+    marker = MARKERS[place] if len(x) <= GROUPS_MARKED else ""
     for part in parts:
         if part.size > 1:
             ax.fill_between(x[part], low[part], high[part], color=colour, alpha=0.16, linewidth=0)
@@ -157,12 +157,12 @@ def _finish(ax: Axes, tally: Collected, shown: Shown, axis: Axis, answers: list[
     ax.set_axisbelow(True)
     ax.set_ylabel(shown.axis_label, parse_math=False)
     ax.set_xlabel(shortened(printable(tally.by[0]), 2 * LABEL_WIDTH), parse_math=False)
-    if len(axis.order) <= MARKED:
+    if len(axis.order) <= GROUPS_MARKED:
         _label_groups(ax, tally, axis)
     elif axis.dates:
         _label_dates(ax)
     else:
-        ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}" if abs(value) < LARGE else f"{value:.0f}")
+        ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}" if abs(value) < NUMBERS_IN_FULL else f"{value:.0f}")
 
 
 def _label_groups(ax: Axes, tally: Collected, axis: Axis) -> None:
