@@ -17,12 +17,9 @@ from warner.estimators.custom import AUTO, described, method_asked
 from warner.estimators.likelihood import CERTIFICATE_FIELDS, shortfall
 from warner.estimators.projections import SUM_ROUNDING
 from warner.inference.checking import doubt
-from warner.inference.comparisons import compare, compare_groups
 from warner.inference.intervals import Confidence, interval, limits
 from warner.inference.means import compare_means, mean, standard_deviation
-from warner.inference.presence import presence
 from warner.inference.quantiles import quantile, share_beyond
-from warner.inference.ranking import ranking
 from warner.inference.two_answers import unmirrored
 from warner.reports.pools import Pool, refuse_uncounted
 from warner.results import Result, as_frame, as_json, rows
@@ -352,6 +349,8 @@ class Estimate(Result):
         'never' against 'often', 95 % interval (population)
         +60.00 points, +40.09 to +80.36; 3.59 times or more; exact test of equality in the population: p = 4.4e-09
         """
+        from warner.inference.comparisons import compare, compare_groups
+
         confidence = Confidence(level, target)
         if (second is None) == (between is None):
             raise TypeError("compare needs a second answer, or between=(group, group)")
@@ -370,6 +369,8 @@ class Estimate(Result):
         Certainly among the 2 most common answers (95 % confidence, population):
           never, once
         """
+        from warner.inference.ranking import ranking
+
         return ranking(self.tally, count, Confidence(level, target))
 
     def present(self, *, level: float = 0.95, correction: str = "holm", power: float = 0.8) -> Presence:
@@ -394,6 +395,8 @@ class Estimate(Result):
           never, once
           a share of 16.65 % would be found with a probability of 80 %
         """
+        from warner.inference.presence import presence
+
         return presence(self.tally, level=level, correction=correction, power=power)
 
     def to_frame(

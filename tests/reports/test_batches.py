@@ -274,7 +274,7 @@ def test_clusters_send_back_sums_alone(engine: str, tmp_path: Path, monkeypatch:
         sent.append(total(*arguments))
         return sent[-1]
 
-    monkeypatch.setattr("warner.reports.counting.counted_on_cluster", seen)
+    monkeypatch.setattr(batches, "counted_on_cluster", seen)
     counted = tally(in_engine(engine, TABLES["bits"], tmp_path), BITS, column="report")
     assert_array_equal(counted.counts, by_hand("bits", EVERYBODY)["counts"])
     assert len(pickle.dumps(sent[0])) < 3000

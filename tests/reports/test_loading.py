@@ -183,14 +183,12 @@ def test_a_head_tells_what_a_file_is(
 
 
 OPENS = """
-import runpy, sys
+import atexit, runpy, sys
 opened = []
+atexit.register(lambda: print(sum(name.endswith("reports.csv") for name in opened), file=sys.stderr))
 sys.addaudithook(lambda event, given: opened.append(str(given[0])) if event == "open" else None)
 sys.argv = ["warner", "estimate", "reports.csv", "--design", "design.json"]
-try:
-    runpy.run_module("warner", run_name="__main__")
-finally:
-    print(sum(name.endswith("reports.csv") for name in opened), file=sys.stderr)
+runpy.run_module("warner", run_name="__main__")
 """
 
 
@@ -200,3 +198,33 @@ def test_a_command_opens_a_text_file_once_before_its_engine_does(tmp_path: Path)
     (tmp_path / "reports.csv").write_text("answer\nyes\nno\n")
     run = subprocess.run([sys.executable, "-c", OPENS], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert run.stderr.split() == ["1"], run.stderr
+
+
+LOADED = """
+import atexit, runpy, sys
+heavy = {"narwhals", "pyarrow", "pandas", "polars", "formulaic", "matplotlib"}
+heavy |= {"scipy.optimize", "scipy.sparse", "scipy.fft", "scipy.stats"}
+atexit.register(lambda: print(*sorted(heavy & sys.modules.keys()), file=sys.stderr))
+sys.argv = ["warner", *sys.argv[1:]]
+runpy.run_module("warner", run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("estimate", "people.csv", "--column", "cheated"),
+        ("estimate", "people.csv", "--column", "cheated", "--by", "region"),
+        ("check", "people.csv", "--column", "cheated"),
+        ("regress", "people.csv", "cheated ~ age + region"),
+    ],
+)
+def test_a_command_on_a_text_file_loads_what_it_uses(words: tuple[str, ...], tmp_path: Path) -> None:
+    DICE.save(tmp_path / "design.json")
+    table = PEOPLE | {"region": ["" if name is None else name for name in PEOPLE["region"]]}
+    in_engine("csv", table, tmp_path)
+    (tmp_path / "reports.csv").rename(tmp_path / "people.csv")
+    command = [sys.executable, "-c", LOADED, *words, "--design", "design.json"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert run.stdout
+    assert run.stderr.split() == [], run.stderr

@@ -14,7 +14,6 @@ from warner.cli.options import Columns, Level, Plot, Reading, Reports, Seed, gen
 from warner.cli.sources import NOT_FIXED, DesignGiven, Source
 from warner.estimation import estimated
 from warner.estimators import METHODS
-from warner.inference.ranking import answer_columns
 from warner.memory import JSON_BYTES, refuse_beyond_memory
 from warner.results import formulas_in
 
@@ -101,6 +100,8 @@ def estimate(
             result.save_page(report, title=title, question=wording, **confidence)
         doubts = result.doubts() if table.as_json or table.as_csv else []  # the printed table says it itself
         if ".csv" in table.forms:
+            from warner.inference.ranking import answer_columns
+
             doubts += filter(None, [formulas_in(answer_columns(result.tally))])
     if chosen and (follow_ups.asked or not ever):
         tell(f"warner: note: {ONE_LOOK}", err=True)

@@ -14,12 +14,11 @@ from warner.cli.options import Columns, DesignFiles, Domain, Epsilon, Odds, Read
 from warner.designs import RandomizedResponse, load_listed_design
 from warner.documents import is_pipe, named_as_given, resolved
 from warner.reports.counting import Asked, is_survey, tallied
-from warner.reports.files import DUCKDB, SQLITE, Files, Head
+from warner.reports.files import DUCKDB, SQLITE, Files, Head, standard_input
 from warner.reports.formats import PIPED
 from warner.reports.loading import opened
 from warner.reports.paths import REMOTE
 from warner.reports.pools import POOL_FORMAT, pool
-from warner.reports.randomizing_files import standard_input
 from warner.reports.tallies import FORMAT, Tally
 from warner.words import not_installed
 

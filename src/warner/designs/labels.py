@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import reprlib
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
@@ -59,7 +60,8 @@ def positions(values: Any, labels: Labels, *, codes: bool = False, what: str = "
         raise TypeError(
             f"{what} must be {wanted}, as the domain is, but got an array of {array.dtype}; convert it first"
         )
-    if isinstance(values, np.ma.MaskedArray):
+    # Nothing is masked before that part of NumPy was loaded, which takes a while.
+    if "numpy.ma" in sys.modules and isinstance(values, np.ma.MaskedArray):
         places = np.where(np.ma.getmaskarray(values), MISSING, places)
     return places
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import narwhals as nw
 import numpy as np
 
+from warner.lazy import on_first_use
 from warner.regression.covariates import kind
 from warner.reports.columns import column
 from warner.reports.pools import Pool
@@ -15,9 +15,13 @@ from warner.reports.tallies import group_order
 from warner.words import counted, enumerated, group_name, quoted
 
 if TYPE_CHECKING:
+    import narwhals as nw
+
     from warner.arrays import Array
     from warner.reports.pools import Collected
     from warner.reports.tallies import Group
+else:
+    nw = on_first_use("narwhals")
 
 COLLINEAR = 1e-9  # of the largest diagonal of a triangular factor: below, a covariate follows from the others
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 
 from warner.designs.facts import check_target
 from warner.regression.cluster_robust import Accuracy
@@ -284,6 +283,8 @@ def _loss_at_0(profile: MeanProfile, people: float) -> float:
     """
     limit = 0.0
     if people > 0 and profile.estimate != 0:
+        from scipy.optimize import brentq  # which takes longer to load than all of our modules
+
         size = abs(profile.estimate)
         limit = float(
             brentq(

@@ -15,15 +15,6 @@ import numpy as np
 
 from warner.designs.open.open_domain import OpenDomain
 from warner.reports.amounts import refuse_bad_amounts
-from warner.reports.batches import (
-    FileReports,
-    batches,
-    counted_on_cluster,
-    no_rows,
-    on_cluster,
-    read_batch,
-    stamped,
-)
 from warner.reports.counts import refuse_amounts, refuse_overflow
 from warner.reports.dialects import PLAIN, dialect
 from warner.reports.files import Files
@@ -430,6 +421,16 @@ def _held(parts: list[Rows], total: Subtotal, asked: Asked) -> StoredReports | N
 
 def _tally_batches(source: Table, design: Design, columns: Columns, asked: Asked) -> Tally:
     """Count reports of which nearly all may differ a batch at a time, where they are."""
+    from warner.reports.batches import (
+        FileReports,
+        batches,
+        counted_on_cluster,
+        no_rows,
+        on_cluster,
+        read_batch,
+        stamped,
+    )
+
     form = design.report_form
     if on_cluster(source.frame):
         if asked.keep:

@@ -13,13 +13,14 @@ import gzip
 import io
 import re
 import shutil
+import sys
 import tempfile
 import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TextIO
 
 from warner.designs.labels import LONE_SURROGATE
 from warner.documents import HEAD_BYTES, format_within, is_pipe, named_as_given
@@ -81,6 +82,13 @@ def open_text(name: str, encoding: str = "utf-8-sig", errors: str = "strict") ->
 def is_zipped(name: str) -> bool:
     """Tell whether a file is gzipped, by its ending."""
     return name.lower().endswith(".gz")
+
+
+def standard_input() -> BinaryIO:
+    """Give the bytes of standard input, which somebody may have closed."""
+    if sys.stdin is None:
+        raise ValueError("standard input is closed; give a file instead of -, or send it something")
+    return sys.stdin.buffer
 
 
 # The head of a file

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from warner.arrays import LARGEST_TOTAL
 from warner.lazy import on_first_use
-from warner.reports import readstat
 from warner.reports.dialects import PLAIN
 from warner.reports.files import Reader, refuse_duplicates
 from warner.reports.paths import partition
@@ -38,6 +37,8 @@ BATCH_CELLS = 2**20  # values that are read at a time
 def read_labelled(heads: Sequence[Head], database: Any, wrote: Dialect, *, secret: bool) -> Reader:
     """Read SPSS, Stata or SAS files that are alike, as a data set of Arrow, with the columns of their folders."""
     import pyarrow as pa
+
+    from warner.reports import readstat
 
     kind, encoding = heads[0].kind, None if wrote.encoding == PLAIN.encoding else wrote.encoding
     described = readstat.described(kind, [head.file for head in heads], encoding, cells=BATCH_CELLS)

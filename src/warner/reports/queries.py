@@ -34,6 +34,7 @@ CountedRows: TypeAlias = dict[str, Any]  # by column, a list or an array: value,
 
 FOREIGN_LIMIT = 1_000  # distinct values outside the domain that are counted before the column is taken for a wrong one
 ROWS_LIMIT = 2**25  # counted rows of one query that are fetched at most
+FEW_ROWS = 2**16  # that come as Python objects, without arrays
 NAMES_LISTED = 20  # column names in an error
 INSIDE = 0  # the kind of a value in the domain, beside MISSING and OUTSIDE
 
@@ -117,12 +118,11 @@ def count_rows(source: Table, columns: Columns, form: Form, *, codes: bool, drop
 
     With `drop`, too many different values are not an error: those that no report can be are lumped together.
     """
-    schema = source.schema
     # One row more than can be right tells that there are too many, without fetching them all.
     assert form.kinds is not None
     most = form.kinds + FOREIGN_LIMIT + 1
     limit = ROWS_LIMIT if columns.by else most
-    rows = _fetched(_query(source.frame, schema, columns).head(limit + 1))
+    rows = _counted(source, columns, limit + 1)
     if len(rows["value"]) <= limit and (not columns.by or _different(rows["value"]) <= most):
         return rows
     if not drop:
@@ -131,7 +131,7 @@ def count_rows(source: Table, columns: Columns, form: Form, *, codes: bool, drop
             f'has {form.kinds:,}: is this the right column? With unknown="drop" the others are left out'
         )
     only, whole = form.possible(text=source.text, codes=codes), codes or form.holds == "integers"
-    rows = _fetched(_query(source.frame, schema, columns, only, whole=whole))
+    rows = _fetched(_query(source.frame, source.schema, columns, only, whole=whole))
     if len(rows["value"]) > ROWS_LIMIT:
         raise ValueError(
             f"there are more than {ROWS_LIMIT:,} groups and values; tally some groups at a time, or by fewer columns"
@@ -208,10 +208,29 @@ def _query(
 
 def count_distinct_rows(source: Table, columns: Columns, *, positive: bool) -> CountedRows:
     """Count the rows that are alike; `positive`, with weights, how many of them weigh anything."""
-    rows = _fetched(_query(source.frame, source.schema, columns, positive=positive).head(ROWS_LIMIT + 1))
+    rows = _counted(source, columns, ROWS_LIMIT + 1, positive=positive)
     if len(rows["value"]) > ROWS_LIMIT:
         raise ValueError(f"the data must have at most {ROWS_LIMIT:,} distinct rows in the columns that are used")
     return rows
+
+
+def _counted(source: Table, columns: Columns, limit: int, *, positive: bool = False) -> CountedRows:
+    """Count distinct rows, and give so many of them at most."""
+    if source.text and columns.amounts is None:
+        return _counted_texts(source.native, columns, limit)
+    return _fetched(_query(source.frame, source.schema, columns, positive=positive).head(limit))
+
+
+def _counted_texts(relation: Any, columns: Columns, limit: int) -> CountedRows:
+    """Count distinct rows of texts in DuckDB itself: loading Narwhals and Arrow would take longer than most files."""
+    quoted = ['"' + name.replace('"', '""') + '"' for name in (columns.value, *columns.by)]
+    names = ["value", *(f"by{place}" for place in range(len(columns.by)))]
+    chosen = ", ".join(f"{column} AS {name}" for column, name in zip(quoted, names, strict=True))
+    counted = relation.aggregate(f"{chosen}, count(*) AS number", ", ".join(quoted)).limit(limit)
+    if limit > FEW_ROWS:
+        return {name: values if name == "number" else values.tolist() for name, values in counted.fetchnumpy().items()}
+    rows = counted.fetchall()
+    return {name: [row[place] for row in rows] for place, name in enumerate([*names, "number"])}
 
 
 def fetch_rows(source: Table, names: Sequence[str]) -> dict[str, Any]:
@@ -323,7 +342,7 @@ def is_text(dtype: Any) -> bool:
 
 def categories_as_numbers(source: Table, name: str) -> Table:
     """Give categories of pandas that are numbers, as readers of SPSS and Stata files make them, as these numbers."""
-    if not source.frame.implementation.is_pandas():
+    if source.text or not source.frame.implementation.is_pandas():
         return source
     table = source.frame.to_native()
     categories = getattr(table[name].dtype, "categories", None)

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from warner.reports.files import (
     open_files,
     open_text,
     refuse_duplicates,
+    standard_input,
 )
 from warner.reports.formats import format_by_name, writer_of
 from warner.reports.labelled import with_value_labels
@@ -198,13 +199,6 @@ def randomize_lines(
             done += len(reports)
             progress(done)
     return done
-
-
-def standard_input() -> BinaryIO:
-    """Give the bytes of standard input, which somebody may have closed."""
-    if sys.stdin is None:
-        raise ValueError("standard input is closed; give a file instead of -, or send it something")
-    return sys.stdin.buffer
 
 
 @contextmanager
