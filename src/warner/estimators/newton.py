@@ -69,7 +69,7 @@ def channel_mle(
     Beyond 3,000 answers, and for a `ChannelOperator` without a matrix, projected gradients go on until the gap is
     reached. They need the ``squares`` of the operator; without them, it is IBU with the extrapolation of [3]_. Where
     rows are alike on long stretches of reports (``merged``), as under a square wave, answers join a small table as they
-    are needed, whatever their number (`warner.estimators.column_generation`).
+    are needed, whatever their number.
 
     Parameters
     ----------
