@@ -105,8 +105,8 @@ def audit(
     refuse_design(design, "audit(client, design)")
     check_level(level)
     places = _positions_tried(design, answers)
-    asked = _client(client, design, timeout, raw=raw)
-    total = whole_number("runs", _runs(asked) if runs is None else runs, FEWEST_RUNS, MOST_RUNS)
+    audited = _client(client, design, timeout, raw=raw)
+    total = whole_number("runs", _runs(audited) if runs is None else runs, FEWEST_RUNS, MOST_RUNS)
     labels = tuple(design.domain[place] for place in places.tolist())
     size = RAW_REPORT_BYTES if raw else _size_of_report(design)
     learning, choosing = min(total // 4, max(1, BYTES_LEARNT_FROM // (size * len(places)))), total // 4
@@ -118,7 +118,7 @@ def audit(
         first_reports.append([[] for _ in labels])
         looked = []
         for label, first in zip(labels, first_reports[-1], strict=True):
-            pieces = asked.reports(label, number) if raw else codes(asked, design.report_form, label, number)
+            pieces = audited.reports(label, number) if raw else codes(audited, design.report_form, label, number)
             with closing(pieces):
                 looked.append(looked_at(_noted(pieces, first, raw=raw)))
         return looked
@@ -127,10 +127,10 @@ def audit(
     statistics = raw_statistics(reports) if raw else statistics_of(design, places, reports)
     look = partial(count_values, statistics)
     learnt = Observed.of([look([some]) for some in reports], learning)
-    chosen = Observed.of(runs_of(choosing, look), choosing)
+    choice = Observed.of(runs_of(choosing, look), choosing)
     judged = Observed.of(runs_of(judging, look), judging)
-    pairs = bounded(statistics, (learnt, chosen, judged), labels, (1 - level) / 2)
-    misfits, tests = _misfits(statistics, learnt + chosen + judged, places, labels)
+    pairs = bounded(statistics, (learnt, choice, judged), labels, (1 - level) / 2)
+    misfits, tests = _misfits(statistics, learnt + choice + judged, places, labels)
     repetitions = [
         chance_of_repeating(first, again)
         for later in first_reports[1:]
@@ -220,12 +220,12 @@ def bounded(
 
     `seen` is what was seen in the runs to learn from, to choose by, and to judge by.
     """
-    learnt, chosen, judged = seen
+    learnt, choice, judged = seen
     ordered = [(i, j) for i in range(len(labels)) for j in range(len(labels)) if i != j]
     tail = alpha / (2 * len(ordered))
     pairs = []
     for first, second in ordered:
-        event = best_event(statistics, learnt, chosen, (first, second), judged.runs, tail)
+        event = best_event(statistics, learnt, choice, (first, second), judged.runs, tail)
         hits, others = event.hits(judged, first), event.hits(judged, second)
         bound = epsilon_at_least(hits, others, judged.runs, tail)
         pairs.append(Pair(labels[first], labels[second], bound, event.words(statistics), hits, others, judged.runs))

@@ -48,9 +48,9 @@ def statistics_of(design: Design, answers: Integers, learnt: Sequence[Counts]) -
     )
     if design.exclusive:
         return (counted,)
-    kinds = () if design.report_types is None else (_report_types(design),)
+    types = () if design.report_types is None else (_report_types(design),)
     parts = () if design.sufficient == "histogram" else _parts(design, learnt)
-    return (counted, _comparisons(design, answers), *kinds, *parts)
+    return (counted, _comparisons(design, answers), *types, *parts)
 
 
 def raw_statistics(learnt: Sequence[list[Any]]) -> tuple[Statistic, ...]:
@@ -86,8 +86,8 @@ def _of_texts(verb: str, look: Callable[[str], Any], texts: list[str]) -> Statis
     places = {value: place for place, value in enumerate(values)}
 
     def count(reports: list[str]) -> Counts:
-        found = [places.get(look(text), len(values)) for text in reports]
-        return np.bincount(np.array(found, dtype=np.int64), minlength=len(values) + 1)
+        codes = [places.get(look(text), len(values)) for text in reports]
+        return np.bincount(np.array(codes, dtype=np.int64), minlength=len(values) + 1)
 
     return Statistic(count, lambda numbers: f"{verb} {_listed_or_other(values, numbers)}", exclusive=True)
 
@@ -123,7 +123,7 @@ def _units(k: int, answers: Integers) -> Array:
 
 def _report_types(design: Design) -> Statistic:
     """Look at the types of reports that a tally keeps apart: the reports themselves, or the sizes of their sets."""
-    kinds: Any = design.report_types
+    types: Any = design.report_types
 
     def count(reports: Counts) -> Counts:
         histogram = design.counted(reports).histogram
@@ -131,11 +131,11 @@ def _report_types(design: Design) -> Statistic:
         return histogram
 
     if design.sufficient == "histogram":
-        return Statistic(count, lambda values: f"are {_listed(kinds, values)}", True, _law(design))
+        return Statistic(count, lambda values: f"are {_listed(types, values)}", True, _law(design))
     least, most = design.report_type_bounds() or (None, None)
     constant = least is not None and most is not None and np.array_equal(least, most)  # the same after every answer
     law = (lambda answer: np.asarray(most)) if constant else None
-    return Statistic(count, lambda values: f"support this number of answers: {_listed(kinds, values)}", True, law)
+    return Statistic(count, lambda values: f"support this number of answers: {_listed(types, values)}", True, law)
 
 
 def _comparisons(design: Design, answers: Integers) -> Statistic:
@@ -199,9 +199,9 @@ def _of_codes(
     written: Callable[[Counts], list[Any]] = lambda values: values.tolist(),
 ) -> Statistic:
     """Look at one thing in reports: at each of its common values, and at all the others together."""
-    found, times = np.unique(np.concatenate([look(reports) for reports in learnt]), return_counts=True)
+    observed, times = np.unique(np.concatenate([look(reports) for reports in learnt]), return_counts=True)
     common = np.argsort(-times, kind="stable")[:MOST_VALUES]
-    values = np.sort(found[common[times[common] >= FEWEST_TIMES]])
+    values = np.sort(observed[common[times[common] >= FEWEST_TIMES]])
 
     def count(reports: Counts) -> Counts:
         seen = look(reports)

@@ -137,9 +137,9 @@ def fewest_holders(c: Numbers, n: Numbers, p: Numbers, q: Numbers, tail: float) 
     >>> [float(fewest_holders(3, 3, 0.5, 0.1, tail)) for tail in (0.04, 0.02, 0.002)]
     [3.0, 2.0, 1.0]
     """
-    asked = np.broadcast_arrays(np.floor(c), n, p, q)
-    rows, back = np.unique(np.stack([column.ravel() for column in asked], axis=1), axis=0, return_inverse=True)
-    return _searched(tail, *rows.T)[back.ravel()].reshape(asked[0].shape)
+    columns = np.broadcast_arrays(np.floor(c), n, p, q)
+    rows, back = np.unique(np.stack([column.ravel() for column in columns], axis=1), axis=0, return_inverse=True)
+    return _searched(tail, *rows.T)[back.ravel()].reshape(columns[0].shape)
 
 
 def _searched(tail: float, c: Array, n: Array, p: Array, q: Array) -> Array:
@@ -178,9 +178,9 @@ def _neighbouring_tails(tail: float, m: Array, c: Array, n: Array, p: Array, q: 
     widths = terms_of(m - 1, p, tail) + terms_of(n - m, q, tail)
 
     def both(m: Array, c: Array, n: Array, p: Array, q: Array) -> Array:
-        held, other = binomial_law(m - 1, p, tail), binomial_law(n - m, q, tail)
-        missing = c[:, np.newaxis] - held.counts()
-        above, here = ((held.terms * other.at_least(missing - one)).sum(axis=1) for one in (0, 1))
+        holders, other = binomial_law(m - 1, p, tail), binomial_law(n - m, q, tail)
+        missing = c[:, np.newaxis] - holders.counts()
+        above, here = ((holders.terms * other.at_least(missing - one)).sum(axis=1) for one in (0, 1))
         return np.stack([above, here - above], axis=1)
 
     above, here = in_blocks(both, widths, m, c, n, p, q).T

@@ -109,14 +109,14 @@ class Findings:
 
     def only(self, refused: Mask) -> Findings:
         """Leave what is said of single answers, kinds and epsilon to the groups whose reports do not fit."""
-        named, spent, kinds = refused[:, np.newaxis], self.epsilon_at_least, self.misfit_kinds
+        named, spent, types = refused[:, np.newaxis], self.epsilon_at_least, self.misfit_kinds
         return replace(
             self,
             misfits=self.misfits & named,
             epsilon_at_least=None
             if spent is None
             else np.where(refused, spent, np.minimum(spent, self.tally.design.epsilon)),
-            misfit_kinds=None if kinds is None else kinds & named,
+            misfit_kinds=None if types is None else types & named,
         )
 
     @property

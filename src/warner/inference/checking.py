@@ -384,8 +384,8 @@ def _range_of_one(bounds: Bounds) -> tuple[float, float]:
     if least is None or most is None:  # what is implied: the other column has the rest
         known = least if least is not None else most
         assert known is not None
-        ends = sorted((float(known[0]), 1 - float(known[1])))
-        return ends[0], ends[1]
+        limits = sorted((float(known[0]), 1 - float(known[1])))
+        return limits[0], limits[1]
     return float(least[0]), float(most[0])
 
 

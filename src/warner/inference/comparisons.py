@@ -217,11 +217,13 @@ def _by_sign(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple[
         return numbers, not exact, "exact"
     if part.design.exclusive:
         rows = zip(first.tolist(), second.tolist(), size.tolist(), strict=True)
-        ends = [limits_of_answers(Binomial(a, n, base, gain), Binomial(b, n, base, gain), tail) for a, b, n in rows]
+        limits_by_group = [
+            limits_of_answers(Binomial(a, n, base, gain), Binomial(b, n, base, gain), tail) for a, b, n in rows
+        ]
     else:
         rows = zip((first - both).tolist(), (second - both).tolist(), size.tolist(), strict=True)
-        ends = [limits_of_supports(a, b, n, gain, tail) for a, b, n in rows]
-    low, high = np.array(ends).T
+        limits_by_group = [limits_of_supports(a, b, n, gain, tail) for a, b, n in rows]
+    low, high = np.array(limits_by_group).T
     return numbers._replace(low=low, high=high), False, "exact"
 
 
@@ -341,9 +343,9 @@ def counts_compared(
         return numbers, False, "Barnard's exact"
     if not alike:
         return None
-    chosen = "fisher" if tally.weighted or people > MOST_BARNARD_PEOPLE else test
-    numbers, exact = difference_between(one, two, tail, confidence.target, chosen)
-    return numbers, not exact, f"{chosen.capitalize()}'s exact"
+    test_used = "fisher" if tally.weighted or people > MOST_BARNARD_PEOPLE else test
+    numbers, exact = difference_between(one, two, tail, confidence.target, test_used)
+    return numbers, not exact, f"{test_used.capitalize()}'s exact"
 
 
 def _of_estimates(tally: Collected, place: int, rows: list[int], confidence: Confidence) -> tuple[Difference, bool]:
@@ -400,8 +402,8 @@ def _compared_in_words(row: list[float], test: str) -> str:
     ratio = "" if ratio_low == 0 and np.isinf(ratio_high) else f"; {times}"
     same = f"{100 * middle:+.2f}" == f"{100 * unbiased:+.2f}"
     points = f"{100 * middle:+.2f} points{'' if same else f' (unbiased: {100 * unbiased:+.2f})'}"
-    ends = f"{100 * low:+.2f} to {100 * high:+.2f}{ratio}"
-    return f"{points}, {ends}; {test} test of equality in the population: p = {p_value:.2g}"
+    interval = f"{100 * low:+.2f} to {100 * high:+.2f}{ratio}"
+    return f"{points}, {interval}; {test} test of equality in the population: p = {p_value:.2g}"
 
 
 def _ratio_in_words(ratio: float) -> str:

@@ -89,9 +89,9 @@ def difference(
     else:
         # Given the truths, and but for reports of both, a report of one or the other has variance p+q-(p-q)^2 for those
         # who hold either, 2q else.
-        held = np.clip(x, 0, 1) + np.clip(y, 0, 1)
+        holding = np.clip(x, 0, 1) + np.clip(y, 0, 1)
         within, without = 2 * base + gain - gain**2, 2 * base
-        variance = (np.minimum(held, 1) * within + np.maximum(1 - held, 0) * without - 2 * both / n) / n
+        variance = (np.minimum(holding, 1) * within + np.maximum(1 - holding, 0) * without - 2 * both / n) / n
     half = -float(ndtri(tail)) * np.sqrt(np.maximum(variance, 0)) / abs(gain)
     few = np.minimum(first.count, second.count) - both < LEAST_EXPECTED
     p_value = sign_test(first.count - both, second.count - both)

@@ -145,16 +145,16 @@ class TwoBinomials(NamedTuple):
         def chances(two: Array) -> Array:
             one = np.clip(line.start + line.slope * two, 0, 1)
             window = _window(self.n2, two, far)
-            law, asked = _laws(ways, window, self.n2, two), fewest[window]
+            law, needed = _laws(ways, window, self.n2, two), fewest[window]
             if upward is None:
-                left = self.n2 - np.arange(window.start, window.stop)
+                rest = self.n2 - np.arange(window.start, window.stop)
                 with np.errstate(divide="ignore", invalid="ignore"):
                     given = np.where(two < 1, np.clip(one / (1 - two), 0, 1), 0.0)
-                return np.asarray(np.vecdot(law, at_least(asked.astype(np.float64), left, given[:, np.newaxis])))
+                return np.asarray(np.vecdot(law, at_least(needed.astype(np.float64), rest, given[:, np.newaxis])))
             others = _window(self.n1, one, far)
             tails = _laws(upward, others, self.n1, one)[:, ::-1].cumsum(axis=-1)[:, ::-1]
             tails = np.append(tails, np.zeros((two.size, 1)), axis=-1)
-            return np.asarray(np.vecdot(law, tails[:, np.clip(asked - others.start, 0, tails.shape[-1] - 1)]))
+            return np.asarray(np.vecdot(law, tails[:, np.clip(needed - others.start, 0, tails.shape[-1] - 1)]))
 
         reports = self.n1 if self.together is not None else self.n1 + self.n2
         return _largest(chances, low, max(low, high), reports * max(1.0, line.slope) ** 2)
@@ -412,8 +412,8 @@ def _log_ways(n: float) -> Array:
 
 def _window(n: float, probabilities: Array, deviations: float) -> slice:
     """Give the counts within so many standard deviations of what is expected."""
-    mean, reach = n * probabilities, deviations * np.sqrt(n * probabilities * (1 - probabilities)) + 10
-    return slice(max(math.floor((mean - reach).min()), 0), min(math.ceil((mean + reach).max()), int(n)) + 1)
+    mean, width = n * probabilities, deviations * np.sqrt(n * probabilities * (1 - probabilities)) + 10
+    return slice(max(math.floor((mean - width).min()), 0), min(math.ceil((mean + width).max()), int(n)) + 1)
 
 
 def _laws(ways: Array, window: slice, n: float, probabilities: Array) -> Array:
@@ -438,13 +438,10 @@ def _largest(function: Callable[[Array], Array], low: float, high: float, n: flo
     sides = np.pad(values, 1)
     peaks = np.flatnonzero((values >= sides[:-2]) & (values >= sides[2:]))
     for place in peaks[np.argsort(-values[peaks])][:PEAKS_REFINED].tolist():
-        angle, reach = float(grid[place]), width
+        angle, half_width = float(grid[place]), width
         for _ in range(REFINEMENTS):
-            finer = np.linspace(max(angle - reach, start), min(angle + reach, end), PROBABILITIES_AT_ONCE + 1)
+            finer = np.linspace(max(angle - half_width, start), min(angle + half_width, end), PROBABILITIES_AT_ONCE + 1)
             around = function(np.sin(finer) ** 2)
-            best, angle, reach = (
-                max(best, float(around.max())),
-                float(finer[around.argmax()]),
-                2 * reach / PROBABILITIES_AT_ONCE,
-            )
+            best, angle = max(best, float(around.max())), float(finer[around.argmax()])
+            half_width = 2 * half_width / PROBABILITIES_AT_ONCE
     return best

@@ -64,9 +64,9 @@ def pooled_limits(binomial: Binomial, tail: float) -> PooledLimits:
     share = crossing(binomial, 0.0)
     # The upper end is one less the lower end of all other answers.
     both = Binomial(*(np.append(*parts, axis=1) for parts in zip(binomial, binomial.mirrored(), strict=True)))
-    ends, exact = _lower_limits(both, np.append(share, 1 - share), tail)
+    lower, exact = _lower_limits(both, np.append(share, 1 - share), tail)
     methods = ("exact",) * bool(exact.any()) + ("score",) * (not exact.all())
-    low, high = np.split(ends, 2)
+    low, high = np.split(lower, 2)
     error = 1 / np.sqrt(information(binomial, share))
     return PooledLimits(low[back], 1 - high[back], error[back], methods)
 
@@ -117,11 +117,11 @@ def _tail_at(binomial: Binomial, share: Array, at: Array, tail: float) -> Array:
     terms = np.stack([terms_of(n, chance, tail) for n, chance in zip(binomial.n, chances, strict=True)])
     short = terms[:-1].prod(axis=0) <= LATTICE_CELLS
     result = np.empty(share.size)
-    for chosen, added in ((short, _every_pair), (~short, _on_a_lattice)):
-        if chosen.any():
-            widths = terms.sum(axis=0)[chosen] + (LATTICE_CELLS if len(terms) > 2 else 0)
-            rows = [part[:, chosen].T for part in (weights, centre, binomial.n, chances)]
-            result[chosen] = in_blocks(lambda *block, added=added: _summed(tail, added, *block), widths, *rows)
+    for which, added in ((short, _every_pair), (~short, _on_a_lattice)):
+        if which.any():
+            widths = terms.sum(axis=0)[which] + (LATTICE_CELLS if len(terms) > 2 else 0)
+            rows = [part[:, which].T for part in (weights, centre, binomial.n, chances)]
+            result[which] = in_blocks(lambda *block, added=added: _summed(tail, added, *block), widths, *rows)
     return result
 
 

@@ -146,11 +146,11 @@ def presence(tally: Collected, *, level: float, correction: str, power: float) -
         approximate = any(row[2] for row in rows)
     plain_values, least = in_all_groups(p_values, answered), in_all_groups(smallest, answered)
     corrected = adjusted(plain_values, correction)
-    found = corrected <= alpha
+    detected = corrected <= alpha
     return Presence(
         p_values=tally.squeezed(plain_values),
         adjusted=tally.squeezed(corrected),
-        found=tally.squeezed(found),
+        found=tally.squeezed(detected),
         smallest=tally.squeezed(least),
         level=level,
         power=power,
@@ -190,12 +190,12 @@ def _of_design(design: Design, counts: Counts, n: Array, alpha: float, power: fl
     if readout.exact.ndim == 0:
         rate = float(readout.base), float(readout.gain)
         return Detection(p_values, [[own_count(total, *rate)] for total in totals.tolist()], None)
-    chosen = {total: detection_tests(design, readout, total, alpha, power) for total in np.unique(totals).tolist()}
-    tests = [chosen[total] for total in totals.tolist()]
+    by_total = {total: detection_tests(design, readout, total, alpha, power) for total in np.unique(totals).tolist()}
+    tests = [by_total[total] for total in totals.tolist()]
     if any(None in row for row in tests):
         assert readout.error is not None
         return Detection(p_values, [], np.where(readout.exact, 0.0, readout.error))
-    for total, row in chosen.items():
+    for total, row in by_total.items():
         groups = np.flatnonzero(totals == total)
         for place in np.flatnonzero(~np.asarray(readout.exact)).tolist():
             p_values[groups, place] = row[place].p_value(observed(row[place], counts[groups]))
@@ -207,8 +207,8 @@ def detection_tests(design: Design, readout: Readout, n: float, alpha: float, po
     exact = np.asarray(readout.exact)
     base, gain = (np.broadcast_to(part, exact.shape) for part in (readout.base, readout.gain))
     others = np.flatnonzero(~exact).tolist()
-    found = dict(zip(others, evidence(design, others, n, alpha, power), strict=True))
-    return [found[i] if i in found else own_count(n, float(base[i]), float(gain[i])) for i in range(exact.size)]
+    by_place = dict(zip(others, evidence(design, others, n, alpha, power), strict=True))
+    return [by_place[i] if i in by_place else own_count(n, float(base[i]), float(gain[i])) for i in range(exact.size)]
 
 
 def absence_p_values(readout: Readout) -> Array:

@@ -78,8 +78,8 @@ class CountTest:
     def law(self, share: float) -> tuple[Array, Array]:
         """Give -ln p and its probabilities, for this share and the others' worst answer."""
         chance = self.least + share * (self.held - self.least)
-        reach = LAW_DEVIATIONS * math.sqrt(self.n * chance * (1 - chance)) + 10
-        start, end = max(math.floor(self.n * chance - reach), 0), min(math.ceil(self.n * chance + reach), int(self.n))
+        width = LAW_DEVIATIONS * math.sqrt(self.n * chance * (1 - chance)) + 10
+        start, end = max(math.floor(self.n * chance - width), 0), min(math.ceil(self.n * chance + width), int(self.n))
         step = max((end - start) // LAW_POINTS, 1)
         lower = np.arange(start, end + 1, step, dtype=np.float64)
         masses = np.exp(log_binomial(np.arange(start, end + 1, dtype=np.float64), self.n, chance))

@@ -129,10 +129,13 @@ def ranking(tally: Collected, count: int, confidence: Confidence) -> Ranking:
 
 
 def _by_intervals(tally: Collected, count: int, at_once: Confidence) -> tuple[tuple[Mask, Mask], bool]:
-    ends = limits(tally, at_once)
-    rows = [certain_ranks(ends.low[group], ends.high[group], count) for group in np.flatnonzero(tally.answered)]
+    simultaneous = limits(tally, at_once)
+    rows = [
+        certain_ranks(simultaneous.low[group], simultaneous.high[group], count)
+        for group in np.flatnonzero(tally.answered)
+    ]
     certain, possible = (np.stack(masks) for masks in zip(*rows, strict=True))
-    return (certain, possible), not ends.exact
+    return (certain, possible), not simultaneous.exact
 
 
 def _by_pairs(tally: Collected, count: int, at_once: Confidence) -> tuple[tuple[Mask, Mask], bool] | None:
@@ -234,12 +237,12 @@ def group_rows(tally: Collected, *masks: Mask) -> Iterator[tuple[Any, ...]]:
 
 def names_of(tally: Collected, group: int, mask: Mask) -> str:
     """Name some answers of a group, the largest unbiased shares first; of a pool in the order of the domain."""
-    chosen = np.flatnonzero(mask)
+    places = np.flatnonzero(mask)
     if len(tally.parts) == 1:
         counts, n = tally.parts[0].scaled()
         shares = tally.parts[0].design.readout(counts[[group]], n[[group]]).share()[0]
-        chosen = chosen[np.argsort(-shares[chosen], kind="stable")]
-    return enumerated([printable(str(tally.domain[i])) for i in chosen], ANSWERS_LISTED)
+        places = places[np.argsort(-shares[places], kind="stable")]
+    return enumerated([printable(str(tally.domain[i])) for i in places], ANSWERS_LISTED)
 
 
 def listed_labels(tally: Collected, mask: Mask) -> list[Label] | list[list[Label]]:

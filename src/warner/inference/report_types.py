@@ -219,14 +219,14 @@ def report_type_evidence(part: Tally) -> list[tuple[float, str]]:
     if types is None:
         return []
     what = part.design.report_type_name
-    found = [(float(_smallest(types.tails()).min()), f"some {what} are rarer or commoner than the noise makes them")]
+    evidence = [(float(_smallest(types.tails()).min()), f"some {what} are rarer or commoner than the noise makes them")]
     ancillary = part.design.ancillary()
     if ancillary is not None and ancillary.ordered:
         rows, law = _by_class(types.counts, ancillary), ancillary.law / ancillary.law.sum()
         sizes = _whole(types.n[:, 0]).tolist()
         averages = [_average_test(row, size, law, QUICK_TRANSFORM) for row, size in zip(rows, sizes, strict=True)]
-        found.append((min(averages), f"the {ancillary.name} are smaller or larger than the noise makes them"))
-    return found
+        evidence.append((min(averages), f"the {ancillary.name} are smaller or larger than the noise makes them"))
+    return evidence
 
 
 def sum_test(total: int, n: int, law: Array, longest: int = LONGEST_TRANSFORM) -> float:

@@ -120,9 +120,9 @@ class Sensitivity(Result):
             self.cheating, self.shares, self.most_likely, self.low, self.high, strict=True
         ):
             for i in answers_of_interest(self.tally.k):
-                ends = f" {100 * low[i]:6.2f} to {100 * high[i]:6.2f} %"
+                interval = f" {100 * low[i]:6.2f} to {100 * high[i]:6.2f} %"
                 numbers = [f"{100 * number:.2f}%" for number in (shares[i], likely[i])]
-                rows.append([f"{100 * cheating:.2f}%" if i == 0 else "", f" {domain[i]}", *numbers, ends])
+                rows.append([f"{100 * cheating:.2f}%" if i == 0 else "", f" {domain[i]}", *numbers, interval])
         return "\n".join([self._title(), *aligned(rows, left={1, 4}, least=(0, 0, 8)), *self._notes()])
 
 
@@ -187,17 +187,17 @@ def sensitivity(
             f"cheating must be shares of at least 0 and below 1, but got {cheating!r}: if all cheat, nothing is known"
         )
     tallies = [Tally(channel.contaminated(column, share), tally.counts, squares=tally.squares) for share in assumed]
-    ends = [limits(contaminated, Confidence(level)) for contaminated in tallies]
+    intervals = [limits(contaminated, Confidence(level)) for contaminated in tallies]
     return Sensitivity(
         tally,
         safe,
         np.array([float(share) for share in assumed]),
         np.array([inv(tally.counts, contaminated.design) for contaminated in tallies]),
         np.array([mle(tally.counts, contaminated.design) for contaminated in tallies]),
-        np.array([row.low[0] for row in ends]),
-        np.array([row.high[0] for row in ends]),
+        np.array([row.low[0] for row in intervals]),
+        np.array([row.high[0] for row in intervals]),
         level,
-        approximate=tally.weighted or not all(row.exact for row in ends),
+        approximate=tally.weighted or not all(row.exact for row in intervals),
     )
 
 

@@ -198,8 +198,8 @@ def stochastic_lie_detector(
 
     def solved(f: Counts) -> tuple[Numbers, ...]:
         prevalence = 1 - (f[0] - f[1]) / (second - first)
-        held = f[0] - (1 - prevalence) * (1 - first)
-        return prevalence, held * np.nan if nobody else held / prevalence
+        affirming = f[0] - (1 - prevalence) * (1 - first)
+        return prevalence, affirming * np.nan if nobody else affirming / prevalence
 
     # People with the trait who affirm it, who deny it, and people without it.
     kinds = np.array([[1.0, 1.0], [0.0, 0.0], [1 - first, 1 - second]])
@@ -356,7 +356,7 @@ def _distances(slopes: Array, samples: Samples, level: float) -> tuple[Array, Ar
     low, high = (wilson_limit(yes, tail, side) for side in (-1, 1))
     down, up = (samples.observed - low)[:, np.newaxis], (high - samples.observed)[:, np.newaxis]
     between = 2 * float(ndtri(tail)) ** 2 * slopes[0] * slopes[1] * samples.covariance[0, 1]
-    squares = ((slopes * np.where(slopes > 0, *ends)) ** 2 for ends in ((down, up), (up, down)))
+    squares = ((slopes * np.where(slopes > 0, *distances)) ** 2 for distances in ((down, up), (up, down)))
     below, above = (np.sqrt(np.maximum(square.sum(axis=0) + between, 0)) for square in squares)
     return below, above
 

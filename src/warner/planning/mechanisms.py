@@ -263,7 +263,7 @@ class Mechanisms(Result):
         columns.append(("bits", [bits_text(value) for value in table["bits"].tolist()]))
         if "decoding" in table:
             columns.append(("decoding", [f"{value:.1e}" for value in table["decoding"].tolist()]))
-        columns.append(("", ["recommended" if taken else "" for taken in table["recommended"].tolist()]))
+        columns.append(("", ["recommended" if recommended else "" for recommended in table["recommended"].tolist()]))
         rows = [list(row) for row in zip(*(cells for _, cells in columns), strict=True)]
         return [head for head, _ in columns], rows
 
@@ -271,10 +271,12 @@ class Mechanisms(Result):
     def reason(self) -> str:
         """The recommendation and its reason, in a sentence."""
         able = [candidate for candidate in self.candidates if candidate.in_question]
-        chosen, best = preferred(able), able[0]
-        said = f"Recommended: {chosen.name}, {bits_text(chosen.bits)} bits per report"
-        if chosen.variance <= best.variance * (1 + 10.0**-DIGITS_COMPARED):
-            shorter = any(round(other.bits, DIGITS_COMPARED) < round(chosen.bits, DIGITS_COMPARED) for other in able)
+        recommended, best = preferred(able), able[0]
+        said = f"Recommended: {recommended.name}, {bits_text(recommended.bits)} bits per report"
+        if recommended.variance <= best.variance * (1 + 10.0**-DIGITS_COMPARED):
+            shorter = any(
+                round(other.bits, DIGITS_COMPARED) < round(recommended.bits, DIGITS_COMPARED) for other in able
+            )
             others = f"no other that comes within {100 * VARIANCE_TOLERANCE:.0f} % of it has shorter reports"
             return (
                 f"{said}: the smallest variance of rare answers; {others if shorter else 'none has shorter reports'}."
@@ -283,7 +285,7 @@ class Mechanisms(Result):
             f"{said}: the shortest reports among the mechanisms whose variance of rare answers is within "
             f"{100 * VARIANCE_TOLERANCE:.0f} % of the smallest, that of {best.name} with {bits_text(best.bits)} bits. "
             "For the same error of rare answers it needs "
-            f"{100 * (chosen.variance / best.variance - 1):.2g} % more people."
+            f"{100 * (recommended.variance / best.variance - 1):.2g} % more people."
         )
 
     def plot(self, *, title: str | None = None, ax: Axes | None = None) -> Axes:

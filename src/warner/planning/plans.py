@@ -239,13 +239,13 @@ class Plan(Result):
 
     def to_dict(self) -> Document:
         """Give the plan as what JSON can hold: the design as its own file has it; infinity is None."""
-        asked = ("epsilon", "people", "solved_for", "measure", "goal", "level", "simultaneous", "power", "worst_case")
-        told = ("answer", "share", "half_width", "standard_error", "error", "smallest_share", "delta")
+        given = ("epsilon", "people", "solved_for", "measure", "goal", "level", "simultaneous", "power", "worst_case")
+        predicted = ("answer", "share", "half_width", "standard_error", "error", "smallest_share", "delta")
         return {
             "format": "warner plan",
             "version": 1,
             "design": self.design.to_dict(),
-            **{name: plain(getattr(self, name)) for name in (*asked, *told, "shuffled_epsilon")},
+            **{name: plain(getattr(self, name)) for name in (*given, *predicted, "shuffled_epsilon")},
             "population": None if self.population is None else self.population.tolist(),
             "errors": plain(self.errors),
             "advice": list(self.advice),

@@ -199,8 +199,8 @@ class Precision:
         """Give everything that n people can tell, of the answer with the widest interval."""
         question, widths = self.question, self._half_widths(n)
         case = int(widths.argmax())
-        chosen = question.answer is not None or (question.population is not None and question.share is None)
-        any_answer = self.design.symmetry is not None and not chosen
+        is_chosen = question.answer is not None or (question.population is not None and question.share is None)
+        any_answer = self.design.symmetry is not None and not is_chosen
         return Measured(
             answer=None if any_answer else self.design.domain[int(self.cases.places[case])],
             share=float(self.cases.shares[case]),
@@ -341,8 +341,8 @@ def _unlike(vertices: Vertices, question: Question, places: Integers) -> Cases:
         reported = np.broadcast_to(question.population @ vertices.reported, absent.shape)
     else:
         shares = vertices.share[places] if question.share is None else np.full(places.size, float(question.share))
-        held = shares[:, np.newaxis]
-        reported = held * vertices.reported[places] + (1 - held) * absent
+        holding = shares[:, np.newaxis]
+        reported = holding * vertices.reported[places] + (1 - holding) * absent
     columns = (None, None) if exact.all() else (reported, absent)
     return Cases(places, shares, base, gain, exact, *columns)
 

@@ -146,12 +146,12 @@ def _delta(epsilon: float, pair: _Pair, n: int, grid: _Grid) -> float:
     if gain <= 0:
         return 0.0
     loss = (pair.larger * growth - pair.smaller) * grid.other + pair.third * math.expm1(epsilon) * grid.third
-    left = n - grid.other - grid.third  # people among whom the answer in question is drawn
+    remaining = n - grid.other - grid.third  # people among whom the answer in question is drawn
     chance = pair.blanket / (1 - (pair.k - 1) * pair.blanket)
     least = np.floor(loss / gain * (1 - 1e-14)) + 1
     # E (gain X - loss)+ of a binomial X, by its upper tails P(X >= least); x P(X = x) is a tail of one trial less.
-    first = gain * left * chance * at_least(least - 1, left - 1, chance)
-    second = loss * at_least(least, left, chance)
+    first = gain * remaining * chance * at_least(least - 1, remaining - 1, chance)
+    second = loss * at_least(least, remaining, chance)
     expected = first * (1 + TAIL_ERROR) - second * (1 - TAIL_ERROR)
     return float((grid.weights * np.maximum(expected, 0)).sum() / (n * pair.blanket) * (1 + SUM_ERROR))
 
@@ -187,8 +187,8 @@ def _mean_preserving_spread(
     mean), which the caller adds. Those above the last are given to all others, where a falling function is larger.
     """
     mean = n * chance
-    reach = math.sqrt(2 * mean * math.log(1 / tail)) * (1 + 1e-9)
-    first, last = max(0, math.floor(mean - reach)), min(n, math.ceil(mean + reach) + 1)
+    width = math.sqrt(2 * mean * math.log(1 / tail)) * (1 + 1e-9)
+    first, last = max(0, math.floor(mean - width)), min(n, math.ceil(mean + width) + 1)
     if coarse and last - first > COUNTS_ONE_BY_ONE:
         # A whole cell to its lower end. There the third answers hardly matter, and ten thousands of them take time.
         ends = np.linspace(first, last, 4 * nodes).round()
