@@ -19,6 +19,7 @@ import numpy as np
 from scipy.fft import next_fast_len, rfft
 
 from climbing import climbing
+from grouping import grouping
 from measuring import Line, compared, faster, peak_bytes, peak_resident, seconds, slower
 from nodes import drawing_in_node
 from one_answer import one_answer
@@ -459,6 +460,7 @@ GROUPS = (
     estimating,
     being_sure,
     shrinking,
+    grouping,
     decoding,
     checking,
     many_groups,

@@ -12,10 +12,11 @@ A group's own estimated variance would not do: it goes with the estimate, and is
 
 .. math:: \frac{f (1 - f)}{a^2} = \frac{b (1 - b)}{a^2} + \frac{1 - 2b}{a} \, m - m^2,
 
-the variance is a polynomial in m and :math:`\tau^2`, with coefficients for each group: base, slope, curvature, between.
-Where a share does not show in a binomial count, the variance of one report is that under all reports together, which is
-a constant. The collections of a pool are joined in each group by their precisions at the overall share m, with weights
-:math:`\lambda_p`; the coefficients are then added up with weights :math:`\lambda_p^2 / n_p`.
+the variance is a polynomial in m and :math:`\tau^2`, :math:`r_g (\text{base} + \text{slope} \, m - \text{curvature} \,
+m^2 - \tau^2)` with :math:`r_g = 1/n_g`. Where a share does not show in a binomial count, the variance of one report is
+that under all reports together, which is a constant. The collections of a pool are joined in each group by their
+precisions at the overall share m, with weights :math:`\lambda_p`; then :math:`r_g = \sum \lambda_p^2 / n_p`, and the
+coefficients are averages with the weights :math:`\lambda_p^2 / n_p`.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ import numpy as np
 from warner.arrays import SMALLEST
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from warner.arrays import Array, Counts, Mask, Numbers, Sets
     from warner.reports.pools import Collected
     from warner.reports.tallies import Tally
@@ -37,20 +40,23 @@ LEAST_VARIANCE = 1e-12  # of one debiased report: direct answers of people who a
 
 @dataclass(frozen=True)
 class DirectEstimates:
-    """Unbiased shares of one set of answers, of shape (groups,), with the coefficients of their sampling variance.
+    """Unbiased shares of one set of answers, of shape (groups,), with what tells their sampling variance.
 
     Attributes
     ----------
     share : ndarray of shape (groups,)
         The unbiased share of each group; 0 where reports do not tell it.
-    base, slope, curvature, between : ndarray of shape (groups,)
-        The sampling variance is base + slope m - curvature m^2 - between tau^2, where m is the mean of the shares and
-        tau^2 their variance between groups.
+    per_report : ndarray of shape (groups,)
+        What the variance of one report is multiplied by: one over the number of reports; 0 where there are none.
+    base, slope, curvature, between : ndarray of shape (groups,) or (1,)
+        One report has the variance base + slope m - curvature m^2 - between tau^2, where m is the mean of the shares
+        and tau^2 their variance between groups.
     informative : ndarray of bool of shape (groups,)
         Which groups tell the share: those with reports, under a design that is not silent.
     """
 
     share: Array
+    per_report: Array
     base: Array
     slope: Array
     curvature: Array
@@ -60,19 +66,20 @@ class DirectEstimates:
     @classmethod
     def known(cls, share: Array, variance: Array) -> DirectEstimates:
         """Give estimates whose variances are known, as those of a meta-analysis are taken to be."""
-        nothing = np.zeros_like(share)
-        return cls(share, variance, nothing, nothing, nothing, np.ones(share.shape, dtype=bool))
+        nothing, one = np.zeros(1), np.ones(share.shape)
+        return cls(share, one, variance, nothing, nothing, nothing, np.ones(share.shape, dtype=bool))
 
     def sampling_variance(self, mean: Numbers, between: Numbers) -> Array:
         """Give the variances at a mean share and a variance between groups; arrays that broadcast with the groups."""
-        variance = self.base + mean * (self.slope - mean * self.curvature) - between * self.between
-        return np.asarray(np.maximum(variance, LEAST_VARIANCE * self.between))
+        one = self.base + mean * (self.slope - mean * self.curvature) - between * self.between
+        return np.asarray(self.per_report * np.maximum(one, LEAST_VARIANCE))
 
     def chosen(self, groups: Mask) -> DirectEstimates:
         """Give those of some groups."""
-        numbers = (self.share, self.base, self.slope, self.curvature, self.between)
-        share, base, slope, curvature, between = (part[groups] for part in numbers)
-        return DirectEstimates(share, base, slope, curvature, between, self.informative[groups])
+        coefficients = (self.base, self.slope, self.curvature, self.between)
+        base, slope, curvature, between = (part if part.size == 1 else part[groups] for part in coefficients)
+        share, per_report = self.share[groups], self.per_report[groups]
+        return DirectEstimates(share, per_report, base, slope, curvature, between, self.informative[groups])
 
     def overall(self) -> float:
         """Give the mean share, each group weighted by the precision that it has if all are alike."""
@@ -85,7 +92,7 @@ class DirectEstimates:
 
 
 class Collection(NamedTuple):
-    """How one set of answers shows in one collection: arrays of shape (groups,); the variance of one report."""
+    """How one set of answers shows in one collection: arrays of shape (groups,), the coefficients also (1,)."""
 
     share: Array
     n: Array
@@ -94,46 +101,58 @@ class Collection(NamedTuple):
     curvature: Array
     informative: Mask
 
-    def variance(self, mean: float) -> Array:
-        """Give the variance of one debiased report where the mean share is this."""
-        return np.maximum(self.base + mean * (self.slope - mean * self.curvature), LEAST_VARIANCE)
+    def precision(self, mean: float) -> Array:
+        """Give the precision of each group's share where the mean share is this."""
+        one = np.maximum(self.base + mean * (self.slope - mean * self.curvature), LEAST_VARIANCE)
+        return np.where(self.informative, self.n / one, 0.0)
 
 
 def direct_estimates(tally: Collected, sets: Sets | None = None) -> list[DirectEstimates]:
     """Give the direct estimates of the shares of all answers, or of some sets of answers; one for each set."""
     collections = [_collections(part, sets) for part in tally.parts]
-    return [_joined([part[place] for part in collections]) for place in range(len(collections[0]))]
+    return [_joined(list(parts)) for parts in zip(*collections, strict=True)]
 
 
 def _collections(part: Tally, sets: Sets | None) -> list[Collection]:
     """Read how every set shows in one collection."""
     answered, width = part.answered, part.k if sets is None else len(sets)
-    _, n = part.scaled()
-    shape = (int(answered.sum()), width)
     if part.design.epsilon == 0 or not answered.any():
-        nothing = np.zeros(answered.size)
-        silent = Collection(nothing, nothing, nothing, nothing, nothing, np.zeros(answered.size, dtype=bool))
-        return [silent] * width
+        nothing, nobody = np.zeros(answered.size), np.zeros(answered.size, dtype=bool)
+        zero = np.zeros(1)
+        return [Collection(nothing, nothing, zero, zero, zero, nobody)] * width
     readout = part.readout(None if answered.all() else answered, sets)
-    base, gain = (np.broadcast_to(np.asarray(value, dtype=np.float64), shape) for value in (readout.base, readout.gain))
-    exact = np.broadcast_to(readout.exact, shape)
+    base, gain, exact = (np.atleast_2d(np.asarray(value)) for value in (readout.base, readout.gain, readout.exact))
     constant = base * (1 - base) / gain**2
     if not exact.all():
         constant = np.where(exact, constant, _variance_of_one_report(part, sets))
-    columns = (
-        readout.share(),
-        np.broadcast_to(readout.trials, shape),
-        constant,
-        np.where(exact, (1 - 2 * base) / gain, 0.0),
-        np.where(exact, 1.0, 0.0),
-        np.isfinite(constant),
-    )
-    whole = [_with_empty(np.where(np.isfinite(column), column, 0.0), answered) for column in columns]
-    share, n, constant, slope, curvature, told = whole
-    return [
-        Collection(share[:, k], n[:, k], constant[:, k], slope[:, k], curvature[:, k], told[:, k] > 0)
-        for k in range(width)
-    ]
+    slope, curvature = np.where(exact, (1 - 2 * base) / gain, 0.0), np.where(exact, 1.0, 0.0)
+    share, trials = readout.share(), np.broadcast_to(readout.trials, readout.count.shape)
+    parts = (_column(array, answered) for array in (share, trials, constant, slope, curvature))
+    share_of, n_of, base_of, slope_of, curvature_of = parts
+    return [_told(share_of(k), n_of(k), base_of(k), slope_of(k), curvature_of(k), answered) for k in range(width)]
+
+
+def _told(share: Array, n: Array, base: Array, slope: Array, curvature: Array, answered: Mask) -> Collection:
+    """Give a collection in which nothing is infinite: a set that reports do not tell is not informative."""
+    known = np.isfinite(base)
+    informative = answered & known
+    base, slope, curvature = (np.where(known, part, 0.0) for part in (base, slope, curvature))
+    return Collection(np.where(informative, share, 0.0), n, base, slope, curvature, informative)
+
+
+def _column(array: Counts, answered: Mask) -> Callable[[int], Array]:
+    """Give the columns of an array that broadcasts to (groups with reports, sets): a number for each group, or one."""
+    whole, once = array.shape[0] > 1 or answered.sum() == 1, (array.shape[1] == 1 or not array.strides[1])
+
+    def column(place: int) -> Array:
+        values = np.asarray(array[:, 0 if once else place], dtype=np.float64)
+        if not whole or answered.all():
+            return values
+        result = np.zeros(answered.size)
+        result[answered] = values
+        return result
+
+    return column
 
 
 def _variance_of_one_report(part: Tally, sets: Sets | None) -> Array:
@@ -146,38 +165,34 @@ def _variance_of_one_report(part: Tally, sets: Sets | None) -> Array:
     return np.broadcast_to(np.asarray(readout.error) ** 2 * total, (1, readout.share().shape[1]))
 
 
-def _with_empty(values: Counts, answered: Mask) -> Array:
-    """Give values of the groups that have reports a row for each group, 0 for the others."""
-    if answered.all():
-        return np.asarray(values, dtype=np.float64)
-    result = np.zeros((answered.size, values.shape[1]))
-    result[answered] = values
-    return result
-
-
 def _joined(parts: list[Collection]) -> DirectEstimates:
     """Join the collections of each group by their precisions at the overall share."""
-    overall = _overall(parts) if len(parts) > 1 else 0.5
-    precision = np.stack([_precision(part, overall) for part in parts])
+    if len(parts) == 1:
+        share, n, base, slope, curvature, informative = parts[0]
+        each = np.divide(1, n, out=np.zeros_like(share), where=informative)
+        return DirectEstimates(share, each, base, slope, curvature, np.ones(1), informative)
+    overall = _overall(parts)
+    precision = np.stack([part.precision(overall) for part in parts])
     weight = precision / np.maximum(precision.sum(axis=0), SMALLEST)
     n = np.stack([part.n for part in parts])
-    each = np.divide(weight**2, n, out=np.zeros_like(n), where=precision > 0)  # times the variance of one report
+    each = np.divide(weight**2, n, out=np.zeros_like(n), where=precision > 0)
+    total = each.sum(axis=0)
     share = (weight * [part.share for part in parts]).sum(axis=0)
-    base, slope, curvature = (
-        (each * [getattr(part, name) for part in parts]).sum(axis=0) for name in ("base", "slope", "curvature")
-    )
-    return DirectEstimates(share, base, slope, curvature, each.sum(axis=0), precision.sum(axis=0) > 0)
 
+    def averaged(values: Sequence[Array]) -> Array:
+        summed = sum(one * value for one, value in zip(each, values, strict=True))
+        return np.asarray(np.divide(summed, total, out=np.zeros_like(total), where=total > 0))
 
-def _precision(part: Collection, mean: float) -> Array:
-    return np.where(part.informative, part.n / part.variance(mean), 0.0)
+    coefficients = (averaged([getattr(part, name) for part in parts]) for name in ("base", "slope", "curvature"))
+    base, slope, curvature = coefficients
+    return DirectEstimates(share, total, base, slope, curvature, np.ones(1), total > 0)
 
 
 def _overall(parts: list[Collection]) -> float:
     """Give the mean share of all groups and collections, by their precisions."""
     mean = 0.5
     for _ in range(3):
-        weight = [_precision(part, mean) for part in parts]
+        weight = [part.precision(mean) for part in parts]
         named = sum(float(mine @ part.share) for mine, part in zip(weight, parts, strict=True))
         mean = float(np.clip(named / max(sum(float(mine.sum()) for mine in weight), SMALLEST), 0, 1))
     return mean

@@ -208,8 +208,8 @@ def matched(weights: Array, spreads: Array) -> Array:
 # Many answers
 
 
-def all_partially_pooled(answers: Sequence[DirectEstimates], covariates: Array, means: Array) -> list[Pooled]:
-    """Pool the shares of many answers, whose relative spreads are draws from one unknown law.
+def all_partially_pooled(answers: Sequence[DirectEstimates], covariates: Array, means: Array) -> Iterator[Pooled]:
+    """Pool the shares of many answers one by one, whose relative spreads are draws from one unknown law.
 
     `means` are the overall shares of the answers, a distribution.
     """
@@ -225,13 +225,11 @@ def all_partially_pooled(answers: Sequence[DirectEstimates], covariates: Array, 
 
     values = np.stack([likelihood(place, roots) for place in range(k)], axis=1)
     law = law_of_spreads(values, relative)
-    result = []
     for place, direct in enumerate(answers):
         spreads, mean = units[place] * relative, float(means[place])
         averaged = _averaged(direct, covariates, spreads, law[:, place], mean, 1)
         root = refined_maximum(partial(likelihood, place), roots, values[:, place])
-        result.append(Pooled(*averaged, float(units[place] * root**2), mean, spreads, law[:, place]))
-    return result
+        yield Pooled(*averaged, float(units[place] * root**2), mean, spreads, law[:, place])
 
 
 def law_of_spreads(log_likelihood: Array, relative: Array) -> Array:

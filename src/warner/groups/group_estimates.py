@@ -31,7 +31,7 @@ from warner.words import enumerated, level_text, quoted
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
     from matplotlib.axes import Axes
 
@@ -496,11 +496,10 @@ def estimate_groups(
     if not mirrored:
         told = np.isfinite(means)
         means[told] = projected(means[told])
-    pooled = _all_pooled(answers, joined.matrix, series, means)
-    shares, errors, own = (
-        np.stack([getattr(one, name) for one in pooled], axis=1) for name in ("share", "error", "own")
-    )
-    spread = np.array([one.spread for one in pooled])
+    shares, errors, own = np.full((3, len(tally.groups), len(answers)), np.nan)
+    spread = np.full(len(answers), np.nan)
+    for place, pooled in _all_pooled(answers, joined.matrix, series, means):
+        shares[:, place], errors[:, place], own[:, place], spread[place] = *pooled[:3], pooled.spread
     if mirrored:
         first = np.clip(shares, 0, 1)
         shares, errors, own = np.hstack([first, 1 - first]), np.hstack([errors] * 2), np.hstack([own] * 2)
@@ -569,16 +568,15 @@ def _pooled(direct: DirectEstimates, covariates: Array, series: Series | None) -
     return partially_pooled(direct, covariates) if series is None else RandomWalks(direct, series).pooled()
 
 
-def _all_pooled(answers: list[DirectEstimates], covariates: Array, series: Series | None, means: Array) -> list[Pooled]:
-    """Pool each answer; those that no report tells are NaN."""
-    told = [direct for direct in answers if direct.informative.any()]
+def _all_pooled(
+    answers: list[DirectEstimates], covariates: Array, series: Series | None, means: Array
+) -> Iterator[tuple[int, Pooled]]:
+    """Pool each answer that some report tells, and give its place."""
+    told = [place for place, direct in enumerate(answers) if direct.informative.any()]
+    some = [answers[place] for place in told]
     if series is not None or len(answers) == 1:
-        found = iter([_pooled(direct, covariates, series) for direct in told])
-    else:
-        found = iter(all_partially_pooled(told, covariates, means[np.isfinite(means)]))
-    nothing = np.full(len(covariates), np.nan)
-    unknown = Pooled(nothing, nothing, nothing, nothing, np.nan, np.nan, nothing, nothing)
-    return [next(found) if direct.informative.any() else unknown for direct in answers]
+        return zip(told, (_pooled(direct, covariates, series) for direct in some), strict=True)
+    return zip(told, all_partially_pooled(some, covariates, means[told]), strict=True)
 
 
 def _walk_test(walks: list[RandomWalks]) -> GroupTest:
