@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.arrays import objects
+from warner.designs.grids import is_numeric
 from warner.designs.labels import all_labels
 from warner.estimators import UNBIASED, Certificate, Method, fitted, refuse_silent
 from warner.estimators.auto import SQUARED_ERROR_ROUNDING, Choice, choices
@@ -299,6 +300,13 @@ class Estimate(Result):
         """Give the median: `quantile` at 0.5."""
         return self.quantile(0.5, values, level=level, target=target, anytime=anytime)
 
+    def mean_and_median(self, confidence: Confidence) -> tuple[Mean, Quantile] | None:
+        """Give mean and median where the designs are for ordered answers and these are numbers; None elsewhere."""
+        if not (all(part.design.ordered for part in self.tally.parts) and is_numeric(self.tally.domain)):
+            return None
+        single = replace(confidence, simultaneous=False)
+        return mean(self.tally, None, single), quantile(self.tally, self.shares, 0.5, None, single)
+
     def compare_means(
         self, between: tuple[object, object], values: Any = None, *, level: float = 0.95, target: str = "population"
     ) -> MeanComparison:
@@ -436,6 +444,8 @@ class Estimate(Result):
             groups = (dict(zip(tally.by, key, strict=True)) for key in tally.groups for _ in range(tally.k))
             values = [{"group": group} | row for group, row in zip(groups, values, strict=True)]
         designs = [part.design.to_dict() for part in tally.parts]
+        numbers = self.mean_and_median(confidence)
+        summaries = {} if numbers is None else {"mean": numbers[0].to_dict(), "quantiles": [numbers[1].to_dict()]}
         return {
             "format": "warner estimate",
             "version": 1,
@@ -453,6 +463,7 @@ class Estimate(Result):
             "interval": self.limits(confidence).method,
             "approximate": self.approximate(confidence),
             "warnings": self.doubts(),
+            **summaries,
             "values": values,
         }
 

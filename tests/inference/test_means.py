@@ -376,6 +376,13 @@ def test_one_truth_at_every_door() -> None:
         assert "approximate 95 % interval (population)" in found.text()
         assert document["method"] == found.method == "linear"
         assert found.to_markdown()
+    document = result.to_dict(level=0.9)
+    assert document["mean"] == result.mean(level=0.9).to_dict()
+    assert document["quantiles"] == [result.median(level=0.9).to_dict()]
+    assert result.mean().text().strip("<>") in result.text()
+    assert result.median().text().strip("<>") in result.text()
+    plain = estimated(some_reports(RandomizedResponse(range(18, 50), odds=(9, 1))))  # whose numbers may be codes
+    assert "mean" not in plain.to_dict()
     grouped = Tally(
         SquareWave(4, odds=(3, 1), width=1), [[1, 2, 3, 4, 5, 6], [0] * 6], by=("g",), groups=(("a",), ("b",))
     )

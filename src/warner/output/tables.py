@@ -150,6 +150,8 @@ def _names(estimate: Estimate, table: Table, order: Rows) -> dict[str, list[str]
 def _remarks(estimate: Estimate, confidence: Confidence, table: Table, *, outside: bool) -> list[str]:
     """Say what a reader of the rows must know."""
     said = [remainder(estimate.tally.domain)] if answers_shown(estimate.tally, table) == 1 else []
+    numbers = None if estimate.tally.by else estimate.mean_and_median(confidence)
+    said += [] if numbers is None else [number.text().strip("<>") for number in numbers]
     if outside:
         said.append(f"* outside its own interval: {estimate.estimator.outside}")
     if confidence.anytime:
