@@ -23,9 +23,9 @@ from warner.reports.loading import (
     Loaded,
     Wanted,
     column_names,
+    listed,
     load,
     opened,
-    plain,
     prepared,
     refuse_length,
     refuse_rule,
@@ -332,7 +332,7 @@ def _tally_open(reports: Any, design: OpenDomain, asked: Asked) -> OpenTally:
         raise TypeError("reports of an open domain can be counted by groups and counts, and no other options")
     by = _arrays_to_group_by(asked, len(reports))
     number = with_amounts(Loaded({}), len(reports), None, asked.counts).number
-    groups = None if asked.by is None else {name: plain(array) for name, array in by.items()}
+    groups = None if asked.by is None else {name: listed(array) for name, array in by.items()}
     return tally_open(reports, design, by=groups, counts=number, codes=asked.codes, drop=asked.drop)
 
 
@@ -379,7 +379,7 @@ def _tally_rows(
     """Count rows of reports that were read from these values, with the amounts and groups that were loaded."""
     rows = rows._replace(number=loaded.number, weight=loaded.weight, square=loaded.square)
     if by:
-        groups, place = grouped([plain(loaded.columns[name]) for name in by])
+        groups, place = grouped([listed(loaded.columns[name]) for name in by])
         rows = rows._replace(groups=groups, place=place)
     strange = {} if loaded.kind is not None else unknown_values(values, rows.status, rows.number)
     total = subtotal(design, rows)._replace(strange=strange)

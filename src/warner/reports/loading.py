@@ -386,6 +386,11 @@ def plain(values: Any) -> Any:
     """Give a column as a list, or as an array of labels or whole numbers."""
     if isinstance(values, list | tuple | range) or (isinstance(values, np.ndarray) and values.dtype.kind in "iuOU"):
         return values
+    return listed(values)
+
+
+def listed(values: Any) -> list[Any]:
+    """Give a column as a list; the values of a list stay as they are, for an array would make 1 and "1" the same."""
     if hasattr(values, "to_list"):
-        return values.to_list()
-    return values.tolist() if hasattr(values, "tolist") else list(values)
+        return list(values.to_list())
+    return list(values.tolist() if hasattr(values, "tolist") else values)
