@@ -1,9 +1,56 @@
-import os
+from __future__ import annotations
 
+import os
+from collections import Counter
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 # The machines that run this are shared: how long one example takes says nothing about it.
 settings.register_profile("patient", deadline=None, max_examples=50)
 settings.register_profile("long", deadline=None, max_examples=300)  # of `make test-all`
 settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "patient"))
+
+STARTED = pytest.StashKey[float]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--processor-time", action="store_true", help="sum the processor seconds of each directory")
+
+
+def processor_seconds() -> float:
+    """Give what this process used, and those that it started and that ended."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    item.stash[STARTED] = processor_seconds()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
+    report = yield  # of setting up, calling or tearing down
+    report.processor_seconds = processor_seconds() - item.stash[STARTED]
+    item.stash[STARTED] += report.processor_seconds
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    if not config.getoption("--processor-time"):
+        return
+    seconds: Counter[str] = Counter()
+    for report in (report for reports in terminalreporter.stats.values() for report in reports):
+        if hasattr(report, "processor_seconds"):
+            seconds["/".join(PurePath(report.nodeid.partition("::")[0]).parts[:2])] += report.processor_seconds
+    terminalreporter.section("processor seconds")
+    for place, used in seconds.most_common():
+        terminalreporter.line(f"{used:8.1f}  {place}")

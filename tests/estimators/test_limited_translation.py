@@ -81,7 +81,7 @@ def assert_promise(shares: Array, counts: Array, n: float, design: Design) -> No
 # The promise, for every input
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(
     st.one_of(surveys(most=30), surveys(most=30, inverted=True)), st.sampled_from(TARGETS), st.sampled_from([1, 0.7])
 )
@@ -97,7 +97,7 @@ def test_each_share_is_within_the_limits_of_its_count(
     assert_promise(shrink(counts, design, target=target), counts, float(counts.sum()), design)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(st.integers(1, 500), st.integers(2, 25), st.data(), st.sampled_from(TARGETS), st.floats(0.1, 9))
 def test_each_share_is_within_the_limits_of_its_support(n: int, k: int, data: Any, target: str, epsilon: float) -> None:
     """Any counts at all: most of them no design would give, so that most examples need wider limits."""
@@ -106,7 +106,7 @@ def test_each_share_is_within_the_limits_of_its_support(n: int, k: int, data: An
     assert_promise(shrink(counts, design, n=n, target=target), counts.astype(float), n, design)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=15)
 @given(st.integers(1, 10), st.integers(0, 2**32 - 1), st.sampled_from([1.0, 4.0, 8.0]), st.sampled_from(TARGETS))
 def test_a_handful_of_reports_keeps_the_promise(n: int, seed: int, epsilon: float, target: str) -> None:
     for design in (RandomizedResponse(30, epsilon=epsilon), UnaryEncoding.optimal(20, epsilon=epsilon)):

@@ -234,7 +234,7 @@ def test_mean_and_variance_are_those_of_the_law() -> None:
 # Laws for all inputs
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(st.one_of(surveys(most=30), surveys(most=30, inverted=True)), st.sampled_from(TARGETS), st.randoms())
 def test_shares_are_a_distribution_in_the_order_of_the_counts(
     survey: tuple[list[int], RandomizedResponse], target: str, random: Any
