@@ -123,8 +123,8 @@ SIGNALLED = """if True:
                 os.kill(os.getpid(), {number})
 
     sys.meta_path.insert(0, Finder)
-    from warner.__main__ import main
-    sys.exit(main())
+    from warner.__main__ import run
+    sys.exit(run())
 """
 
 
@@ -155,7 +155,7 @@ def test_signals_at_any_moment(folder: Path, number: signal.Signals, millisecond
     ready = [
         sys.executable,
         "-c",
-        "import warner.__main__ as m, sys; m._ready(); print(flush=True); sys.exit(m.main())",
+        "import warner.__main__ as m, sys; m._ready(); print(flush=True); sys.exit(m.run())",
     ]
     pipe = subprocess.PIPE
     with subprocess.Popen([*ready, *ESTIMATE], cwd=folder, stdout=pipe, stderr=pipe, text=True) as process:
