@@ -22,6 +22,7 @@ from climbing import climbing
 from grouping import grouping
 from measuring import Line, compared, faster, peak_bytes, peak_resident, seconds, slower
 from nodes import drawing_in_node
+from numeric import numeric
 from one_answer import one_answer
 from published import published_ibu, published_mle, published_repetition
 from regressing import regressing
@@ -460,6 +461,7 @@ GROUPS = (
     estimating,
     being_sure,
     shrinking,
+    numeric,
     grouping,
     decoding,
     checking,

@@ -149,15 +149,19 @@ class OrderedDesign(FromOdds):
     ) -> tuple[Array, ...]:
         """Give what a readout holds, of some sets: count, base, gain, exact, error, and the least and most score."""
         scores = self._scores(rows)
-        count = np.asarray(counts @ scores.T, dtype=np.float64)
+        observed = counts.astype(np.float64)
+        count = np.asarray(observed @ scores.T)
+
+        def mean(scored: Array) -> Array:
+            return np.asarray((observed @ scored.T + scored.mean(axis=1)) / (n + 1))
+
         # One report more, of all kinds alike, or kinds that were never seen would count as impossible. Half a report of
         # each would be far too much: there may be more kinds than reports.
-        seen = (counts + 1 / counts.shape[-1]) / (n + 1)
-        second, first = seen @ (scores**2).T, seen @ scores.T
+        second, first = mean(scores**2), (count + scores.mean(axis=1)) / (n + 1)
         known = first**2
         if target != "population":  # the scores vary around u_i, given the answer i
             squares = rows**2
-            known = seen @ (self._scores(squares) if fuzzy or apart else scores).T
+            known = mean(self._scores(squares)) if fuzzy or apart else first
             # The mean of u^2 is between that of the best guess of its range, and the square of the mean of u.
             known = np.clip(known, np.minimum(np.clip(first, rows.min(axis=1), rows.max(axis=1)) ** 2, 1), 1)
         error = np.sqrt(np.maximum(second - known, 0) / n)

@@ -292,12 +292,16 @@ class SquareWave(OrderedDesign):
         half = (u[-1] - u[0]) / (2 * edge)
         # u = level + half * place + bend * place^2, through both ends and the value next to the first
         bend = ((u[1] - u[0]) - half) / (place[1] ** 2 - place[0] ** 2)
+        bend = 0.0 if abs(bend) * edge**2 <= POLYNOMIAL / 10 else bend
         level = (u[0] + u[-1]) / 2 - bend * edge**2
-        if np.abs(level + half * place + bend * place**2 - u).max() > POLYNOMIAL:
+        line = level + half * place
+        if np.abs((line + bend * place**2 if bend else line) - u).max() > POLYNOMIAL:
             return None
         reports = np.arange(-w, k + w) - (k - 1) / 2
         size, near = k + 2 * w, (a - b) * (2 * w + 1)
         first = reports * (self.total / near)
+        if not bend:
+            return np.asarray(level + half * first)
         second = (reports**2 * self.total - b * (size * (size**2 - 1) / 12)) / near - w * (w + 1) / 3
         return np.asarray(level + half * first + bend * second)
 

@@ -192,10 +192,18 @@ def positions_of(answers: list[Label], domain: Labels) -> list[int]:
     return places
 
 
-def limits(tally: Collected, confidence: Confidence, *, sets: Sets | None = None, method: str | None = None) -> Limits:
+def limits(
+    tally: Collected,
+    confidence: Confidence,
+    *,
+    sets: Sets | None = None,
+    method: str | None = None,
+    readout: Readout | None = None,
+) -> Limits:
     """Give the interval and standard error of every answer's share, or of the shares of sets of answers.
 
-    Of a group without reports they are NaN.
+    Of a group without reports they are NaN. `readout` is how the shares show in the only collection, if that is known
+    already.
     """
     answered = tally.answered
     if confidence.anytime:
@@ -206,7 +214,8 @@ def limits(tally: Collected, confidence: Confidence, *, sets: Sets | None = None
     tail = confidence.tail(len(sets) if isinstance(sets, Prefixes) else intervals_apart(designs, confidence))
     if len(tally.parts) == 1:
         part = tally.parts[0]
-        readout = part.readout(None if answered.all() else answered, sets, target=confidence.target)
+        if readout is None:
+            readout = part.readout(None if answered.all() else answered, sets, target=confidence.target)
         # Equal counts have equal intervals: the distinct ones are known from the estimate.
         one_by_one = sets is None and part.design.symmetry is not None and part.one_long_row and answered.all()
         levels = part.histograms(None).distinct if one_by_one else None

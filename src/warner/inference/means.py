@@ -192,7 +192,7 @@ def mean(tally: Collected, values: Any, confidence: Confidence) -> Mean:
             tally, np.full((4, len(tally.answered)), [[least], [0.0], [least], [least]]), confidence, ("known",)
         )
     sets = sets_of((x - least) / width)
-    shares, ends = _unbiased(tally, sets, confidence), limits(tally, confidence, sets=sets)
+    shares, ends = _with_shares(tally, sets, confidence)
     return _made(tally, _scaled(shares, ends, least, width), confidence, ends.methods)
 
 
@@ -202,16 +202,18 @@ def _scaled(shares: Array, ends: Limits, least: float, width: float) -> Array:
     return np.array([value, width * ends.error[:, 0], least + width * ends.low[:, 0], least + width * ends.high[:, 0]])
 
 
-def _unbiased(tally: Collected, sets: Sets, confidence: Confidence) -> Array:
-    """Give the unbiased share of one set in each group: of several collections, that of all of them together."""
-    shares = np.full(len(tally.answered), np.nan)
+def _with_shares(tally: Collected, sets: Sets, confidence: Confidence) -> tuple[Array, Limits]:
+    """Give the unbiased share of one set in each group, of several collections together, and its limits."""
+    shares, answered = np.full(len(tally.answered), np.nan), tally.answered
     if len(tally.parts) == 1:
-        shares[tally.answered] = tally.parts[0].readout(tally.answered, sets, target=confidence.target).share()[:, 0]
-        return shares
-    for group in np.flatnonzero(tally.answered).tolist():
+        chosen = None if answered.all() else answered
+        readout = tally.parts[0].readout(chosen, sets, target=confidence.target)
+        shares[answered] = readout.share()[:, 0]
+        return shares, limits(tally, confidence, sets=sets, readout=readout)
+    for group in np.flatnonzero(answered).tolist():
         middle, _, unknown = joint(tally.parts, group, sets, target=confidence.target).average(confidence.target)
         shares[group] = middle[0] + unknown / 2
-    return shares
+    return shares, limits(tally, confidence, sets=sets)
 
 
 def _made(
