@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -224,7 +224,7 @@ class GroupEstimates(Result):
         >>> estimate_groups(towns).test()
         That all groups are alike: p = 0.0021 (Cochran's Q 18.41 on 4 degrees of freedom, one-sided p = 0.001)
         """
-        return self._test
+        return replace(self._test, tally=self.tally)
 
     @cached_property
     def _test(self) -> GroupTest:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from warner.arrays import objects
 from warner.groups.fab_intervals import Prior, fab_limits, from_the_others
 from warner.inference.binomial import Binomial
+from warner.inference.ranking import reports_in_papers
 from warner.results import Result, plain
+from warner.typesetting import Printed, interval_cells, labels, percent_cells, share_decimals
 from warner.words import level_text
 
 if TYPE_CHECKING:
@@ -50,6 +53,21 @@ class GroupIntervals(Result):
     def table(self) -> dict[str, Counts]:
         """Give the ends as columns."""
         return {"low": self.low.ravel(), "high": self.high.ravel()}
+
+    def printed(self, **_: Any) -> Printed:
+        """Give a table for a paper: a row for each group, and answer if there are several."""
+        answers = self.low.size // len(self.tally.groups)
+        columns = {
+            name: labels(np.repeat(objects(key[place] for key in self.tally.groups), answers))
+            for place, name in enumerate(self.tally.by)
+        }
+        if answers > 1:
+            columns["value"] = labels(np.tile(objects(self.tally.domain), len(self.tally.groups)))
+        decimals = share_decimals(self.low, self.high)
+        low, high = (percent_cells(ends.ravel(), decimals) for ends in (self.low, self.high))
+        name = f"{level_text(self.level)} {KINDS[self.kind]}"
+        columns[f"{name} (%)"] = interval_cells(low, high)
+        return Printed(columns, "Intervals of shares by group", (f"{reports_in_papers(self.tally)}.",))
 
     def to_dict(self) -> Document:
         """Give the intervals as what JSON can hold."""

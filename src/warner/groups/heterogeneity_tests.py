@@ -9,16 +9,18 @@ surveys drawn from the overall distribution.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import chdtrc
 
 from warner.groups.direct_estimates import direct_estimates
 from warner.groups.heterogeneity import cochran_q
+from warner.inference.ranking import reports_in_papers
 from warner.reports.pools import Pool
 from warner.reports.tallies import Tally
 from warner.results import Result
+from warner.typesetting import Printed, cells, p_value_cells
 from warner.words import p_value
 
 if TYPE_CHECKING:
@@ -50,6 +52,8 @@ class GroupTest(Result):
         The probability of such a statistic, or a larger one, if all groups are alike: the test by itself.
     method : str
         ``Cochran``, ``sum of Cochran`` or ``likelihood ratio``.
+    tally : Tally or Pool, optional
+        The reports.
     """
 
     statistic: float
@@ -57,6 +61,19 @@ class GroupTest(Result):
     p_value: float
     one_sided: float
     method: str
+    tally: Collected | None = None
+
+    def printed(self, **_: Any) -> Printed:
+        """Give a table for a paper: the statistic, its degrees of freedom and both p-values."""
+        columns = {
+            name: cells(column) for name, column in self.table().items() if not name.endswith(("_value", "_sided"))
+        }
+        columns |= {
+            "p": p_value_cells(np.array([self.p_value])),
+            "p (one-sided)": p_value_cells(np.array([self.one_sided])),
+        }
+        notes = () if self.tally is None else (f"{reports_in_papers(self.tally)}.",)
+        return Printed(columns, "Test that all groups are alike", notes)
 
     def table(self) -> dict[str, Counts]:
         """Give the test as columns with one row."""

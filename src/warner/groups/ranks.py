@@ -7,12 +7,14 @@ of which little is known is expected in the middle, with a wide range.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from warner.arrays import objects
+from warner.inference.ranking import reports_in_papers
 from warner.results import Result, rows
+from warner.typesetting import Printed, labels
 from warner.words import group_name, level_text, printable, quoted, tabulated
 
 if TYPE_CHECKING:
@@ -62,6 +64,20 @@ class GroupRanks(Result):
     def to_dict(self) -> Document:
         """Give the ranks as what JSON can hold."""
         return {"answer": self.answer, "count": self.count, "level": self.level, "ranks": rows(self.table())}
+
+    def printed(self, **_: Any) -> Printed:
+        """Give a table for a paper: all groups, in their order."""
+        table, first = self.table(), "first" if self.count == 1 else f"among the first {self.count:,}"
+        columns = {name: labels(table[name]) for name in self.tally.by}
+        columns |= {
+            "expected rank": [f"{rank:.1f}" for rank in self.expected],
+            f"{level_text(self.level)} range": [
+                f"{low:.0f} to {high:.0f}" for low, high in zip(self.low, self.high, strict=True)
+            ],
+            f"{first} (%)": [f"{100 * part:.0f}" for part in self.among_first],
+        }
+        title = f"Expected ranks of groups by the share of {quoted(self.answer)}"
+        return Printed(columns, title, (f"{reports_in_papers(self.tally)}.",))
 
     def text(self) -> str:
         """Write a table for people, the first ranks first."""

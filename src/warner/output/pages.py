@@ -19,7 +19,7 @@ from warner.estimators.methods import BIAS
 from warner.output.canvas import FIGURE_INCHES, NARROW_INCHES
 from warner.output.estimate_plots import DEFAULT_TITLE, svg
 from warner.output.headlines import headline, warnings
-from warner.output.tables import answers_shown, totals_of
+from warner.output.tables import NO_CLUSTERS, answers_shown, totals_of
 from warner.output.trend_plots import axis_of
 from warner.words import (
     TIGHT,
@@ -304,7 +304,10 @@ def _reading_section(estimate: Estimate, table: Table, confidence: Confidence, *
         items.append(ANYTIME_EXPLAINED)
     if tally.weighted:
         effective = f"{float(np.sum(tally.effective)):,.1f}"
-        items.append(f"Reports have weights: they count as {effective} reports, and the intervals are approximate.")
+        items.append(
+            f"Reports have weights: they count as {effective} reports, and the intervals are approximate; "
+            f"{NO_CLUSTERS}."
+        )
     if table["outside"].any():
         items.append(f"<strong>*</strong> marks a share outside its own interval. {_outside_explained(estimate)}")
     return "<ul>" + "".join(f"<li>{item}</li>" for item in items) + "</ul>"

@@ -38,6 +38,7 @@ NOTEBOOK_ROWS = 20
 ROWS_OF_ALL_GROUPS = 200  # of all groups together
 GROUPS_TOLD = 5  # groups whose predicted errors are shown
 BAR_CHARACTERS = 24  # characters of the longest bar
+NO_CLUSTERS = "people who were drawn together, such as pupils of a school, count as if drawn alone"
 
 
 def _brick() -> str:
@@ -158,7 +159,7 @@ def _remarks(estimate: Estimate, confidence: Confidence, table: Table, *, outsid
         said.append("the intervals hold however often you look while reports arrive")
     if estimate.tally.weighted:
         effective = f"{float(np.sum(estimate.tally.effective)):,.1f}"
-        said.append(f"intervals are approximate: weights count as {effective} reports")
+        said.append(f"intervals are approximate: weights count as {effective} reports; {NO_CLUSTERS}")
     return said
 
 
