@@ -6,6 +6,7 @@ and hashes are too many for a table: those that were made are numbered, and thei
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,8 +17,8 @@ from warner.designs.labels import MISSING, OUTSIDE, first_and_last
 from warner.reports.counts import refuse_uninformative
 from warner.reports.invalid_values import refuse_unknown, unknown_values
 from warner.reports.queries import INSIDE
-from warner.reports.versions import as_label
-from warner.words import counted, enumerated
+from warner.reports.versions import as_label, refuse_other_names
+from warner.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers
     from warner.reports.columns import Column
     from warner.reports.loading import Loaded
-
-NAMED = 5  # names in an error
 
 
 class ReportLikelihoods(NamedTuple):
@@ -149,13 +148,10 @@ def _design_of_each(which: Column | None, labels: Sequence[str], people: Integer
     written = [as_label(value) for value in which.values.tolist()]
     place = np.array([numbers.get(label, -1) for label in written], dtype=np.int64)
     strange = (place < 0) & ~which.missing
-    if strange.any():
-        found = sorted({repr(written[row]) for row in np.flatnonzero(strange).tolist()})
-        rows = counted(int(people[strange].sum()), "row has", "rows have")
-        raise ValueError(
-            f"by must be a column of the names of designs ({enumerated([repr(label) for label in labels], NAMED)}), "
-            f"but {rows} {enumerated(found, NAMED)}"
-        )
+    found: Counter[str] = Counter()
+    for row in np.flatnonzero(strange).tolist():
+        found[written[row]] += int(people[row])
+    refuse_other_names(found, labels)
     return np.where(place < 0, 0, place), ~which.missing
 
 

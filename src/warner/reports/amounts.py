@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 else:
     nw = on_first_use("narwhals")
 
-SHOWN = 3  # bad values in an error
+AMOUNTS_LISTED = 3  # bad values in an error
 SPELLED = r"^[0-9]*\.?[0-9]*([eE][+]?[0-9]+)?$"  # a number without a sign, underscores or spaces
 
 
@@ -68,7 +68,7 @@ def refuse_bad_amounts(source: Table, columns: Columns, bad: float) -> None:
     if not bad or columns.amounts is None:
         return
     flag = amounts(columns, source.schema[columns.amounts])["bad"]
-    rows = source.frame.select(shown=nw.col(columns.amounts), bad=flag).filter(nw.col("bad") > 0).head(SHOWN)
+    rows = source.frame.select(shown=nw.col(columns.amounts), bad=flag).filter(nw.col("bad") > 0).head(AMOUNTS_LISTED)
     rows = rows.collect() if isinstance(rows, nw.LazyFrame) else rows
     shown = dict.fromkeys("a missing value" if value is None else str(value) for value in rows["shown"].to_list())
     refuse_amounts("counts" if columns.weights is None else "weights", int(bad), list(shown))

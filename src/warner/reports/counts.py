@@ -29,7 +29,7 @@ LONG_ROW = 2**12  # longer histograms are cheaper by their distinct counts than 
 SMALL_TABLE = 2**12  # cells that stay in the processor's cache
 PIECE = 2**16  # counts worked on at a time
 RARE = 16  # at most one count in so many is looked up apart from the table, if a longer table avoids that
-NAMED = 5  # impossible reports named in an error
+REPORTS_LISTED = 5  # impossible reports named in an error
 
 
 class CountLaw(Protocol):
@@ -231,8 +231,8 @@ def refuse_impossible(counts: Counts, design: CountLaw) -> None:
     amounts = counts.reshape(-1, counts.shape[-1]).sum(axis=0)
     where = np.flatnonzero(~possible & (amounts > 0))
     if where.size:
-        shown = ", ".join(f"{design.columns[j]!r} {amounts[j]:,} times" for j in where[:NAMED].tolist())
-        more = f" and {where.size - NAMED} more" if where.size > NAMED else ""
+        shown = ", ".join(f"{design.columns[j]!r} {amounts[j]:,} times" for j in where[:REPORTS_LISTED].tolist())
+        more = f" and {where.size - REPORTS_LISTED} more" if where.size > REPORTS_LISTED else ""
         raise ValueError(
             f"counts must be of reports that the design can give, but some are impossible under it: {shown}{more}"
         )

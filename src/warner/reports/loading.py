@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from warner.lazy import on_first_use
-from warner.reports.amounts import refuse_bad_amounts
+from warner.reports.amounts import AMOUNTS_LISTED, refuse_bad_amounts
 from warner.reports.columns import Column, column, declared
 from warner.reports.counts import refuse_amounts, refuse_overflow
 from warner.reports.dialects import PLAIN
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 else:
     nw = on_first_use("narwhals")
 
-BAD_SHOWN = 3  # bad amounts in an error
 EVERYWHERE: Mapping[str, Any] = {}  # all rows are wanted
 ACCEPTED = {  # for an argument of this name
     "reports": "a sequence, an array, a data frame, a table, a mapping of columns or the path of a file",
@@ -361,7 +360,7 @@ def with_amounts(loaded: Loaded, size: int, weights: Any, counts: Any, name: str
     wrong = missing | ~(values >= 0) | np.isinf(values)
     if role == "counts":
         wrong |= values != np.floor(values)
-    shown = [f"{value:g}" for value in dict.fromkeys(values[wrong & ~missing].tolist())][:BAD_SHOWN]
+    shown = [f"{value:g}" for value in dict.fromkeys(values[wrong & ~missing].tolist())][:AMOUNTS_LISTED]
     refuse_amounts(role, int(wrong.sum()), shown)
     if role == "counts":
         refuse_overflow(float(values.sum(dtype=np.float64)))

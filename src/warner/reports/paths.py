@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 NULL = "__HIVE_DEFAULT_PARTITION__"  # how a missing value is written
 WHOLE = re.compile("0|-?[1-9][0-9]{0,17}")  # in digits, as it would be written again
 REMOTE = re.compile(r"(?:s3|s3a|gs|gcs|https?|ftp|hdfs|az|abfss?|hf)://", re.IGNORECASE)
-NAMED = 3  # files in a message
-LOOKED_AT = 100_000  # names of files and folders that are looked at, in search of those that are meant
+PLACES_LISTED = 3  # files in a message
+NAMES_SEARCHED = 100_000  # names of files and folders that are looked at, in search of those that are meant
 
 Place: TypeAlias = "str | os.PathLike[str]"
 
@@ -132,10 +132,10 @@ class _Search:
         with os.scandir(folder or ".") as entries:
             for entry in entries:
                 self.names += 1
-                if self.names > LOOKED_AT:
+                if self.names > NAMES_SEARCHED:
                     raise ValueError(
-                        f"{self.place} stands for more than {LOOKED_AT:,} files and folders; give the folder of the "
-                        "reports itself, or a pattern such as folder/*.csv"
+                        f"{self.place} stands for more than {NAMES_SEARCHED:,} files and folders; give the folder "
+                        "of the reports itself, or a pattern such as folder/*.csv"
                     )
                 yield entry
 
@@ -177,4 +177,4 @@ def partition_columns(files: Sequence[str]) -> dict[str, bool]:
 
 def shown(places: Sequence[str]) -> str:
     """Name places in a message."""
-    return enumerated(places, NAMED)
+    return enumerated(places, PLACES_LISTED)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 else:
     nw = on_first_use("narwhals")
 
-NAMED = 5  # names in an error
+DESIGNS_LISTED = 5  # names in an error
 VALUES_SEEN = 1_000  # different values of the column of versions that are looked at
 
 
@@ -71,25 +71,25 @@ def refuse_other_versions(
 ) -> None:
     """Refuse rows whose version is none of the names of designs."""
     if isinstance(source, Mapping):
-        _refuse_strange(Counter(rows_where(source, where).get(column, ())), names)
+        refuse_other_names(Counter(rows_where(source, where).get(column, ())), names)
         return
     refuse_absent(column, source.names)
     meant = only(with_value_labels(source, {}, [column, *where]), where)
     rows = meant.frame.select(value=nw.col(column)).group_by("value").agg(nw.len().alias("number"))
     rows = rows.head(VALUES_SEEN)
     rows = rows.collect() if isinstance(rows, nw.LazyFrame) else rows
-    _refuse_strange(dict(zip(rows["value"].to_list(), rows["number"].to_list(), strict=True)), names)
+    refuse_other_names(dict(zip(rows["value"].to_list(), rows["number"].to_list(), strict=True)), names)
 
 
-def _refuse_strange(found: Mapping[Any, int], names: Sequence[str]) -> None:
+def refuse_other_names(found: Mapping[Any, int], names: Sequence[str]) -> None:
     """Refuse values of the column of versions, each with its number of rows, that are no names of designs."""
     strange = {value: int(number) for value, number in found.items() if as_label(value) not in names}
     if strange:
         rows = counted(sum(strange.values()), "row has", "rows have")
         shown = sorted("no value there" if is_missing(value) else repr(as_label(value)) for value in strange)
+        known = enumerated([repr(name) for name in names], DESIGNS_LISTED)
         raise ValueError(
-            f"by must be a column of the names of designs ({enumerated([repr(name) for name in names], NAMED)}), but "
-            f"{rows} {enumerated(shown, NAMED)}"
+            f"by must be a column of the names of designs ({known}), but {rows} {enumerated(shown, DESIGNS_LISTED)}"
         )
 
 
