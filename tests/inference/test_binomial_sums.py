@@ -151,7 +151,7 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_search_that_halves_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     c, n = np.arange(0.0, 401), 400.0
     by_newton = fewest_holders(c, n, 0.9, 0.05, 0.025)
-    monkeypatch.setattr(sums, "NEWTON_STEPS", 0)
+    monkeypatch.setattr(sums, "HOLDERS_STEPS", 0)
     assert_array_equal(fewest_holders(c, n, 0.9, 0.05, 0.025), by_newton)
 
 

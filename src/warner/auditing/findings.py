@@ -186,7 +186,7 @@ class Audit(Result):
     def text(self) -> str:
         """Say it in plain words: the verdict, the evidence, the pairs, and what no audit can see."""
         lines = [wrapped([self._verdict(), self._evidence()]), "", *self._table_of_pairs(), ""]
-        return "\n".join([*lines, wrapped([*self._fit(), self._level()]), "", wrapped([NOT_DETECTED])])
+        return "\n".join([*lines, wrapped([*self._fit(), self._level()]), "", wrapped([NOT_AUDITED])])
 
     def _verdict(self) -> str:
         claimed, bound = self.design.shown_epsilon(), rounded_down(self.epsilon_at_least)
@@ -261,7 +261,7 @@ def _share(share: float) -> str:
     return f"{100 * share:.4g} %"
 
 
-NOT_DETECTED = (
+NOT_AUDITED = (
     "What no audit can see: what the client does after other answers, or when nobody audits it; what is too rare for "
     "this number of runs; what it remembers from one report to the next; and what is sent along with a report, such as "
     "its time. A bound below the claim is no proof that the claim holds."

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers
     from warner.designs.contract import Design
 
-VALUES_LISTED = 4  # values of a feature that its description names
+VALUES_DESCRIBED = 4  # values of a feature that its description names
 LIKELIHOODS_AT_ONCE = 2**22  # that are worked out at a time
 FEWEST_TIMES = 5  # that a value must have come to be counted by itself
 MOST_VALUES = 4096  # that are counted by themselves
@@ -217,13 +217,13 @@ def _of_codes(
 
 
 def _listed(labels: Any, values: Integers) -> str:
-    names = [quoted(labels[value]) for value in values[:VALUES_LISTED].tolist()]
-    return enumerated(names + [""] * (len(values) - len(names)), VALUES_LISTED)
+    names = [quoted(labels[value]) for value in values[:VALUES_DESCRIBED].tolist()]
+    return enumerated(names + [""] * (len(values) - len(names)), VALUES_DESCRIBED)
 
 
 def _listed_or_other(labels: Sequence[Any], values: Integers) -> str:
     """List values, the last of which stands for all others."""
     names = [shortened(printable(str(labels[value]))) for value in values.tolist() if value < len(labels)]
     if len(names) == len(values):
-        return enumerated(names, VALUES_LISTED)
-    return enumerated([*names, "a rare one"], VALUES_LISTED) if names else "a rare one"
+        return enumerated(names, VALUES_DESCRIBED)
+    return enumerated([*names, "a rare one"], VALUES_DESCRIBED) if names else "a rare one"

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from warner.reports.counts import DistinctCounts
     from warner.reports.pools import Collected
 
-NEWTON_STEPS = 60  # far more than are needed
+DEPARTURE_STEPS = 60  # of Newton's method, far more than are needed
 NEWTON_TOLERANCE = 1e-8  # relative step of Newton's method, whose next one would be about its square
 
 
@@ -135,7 +135,7 @@ def _departure(a: Array, b: Array, radius: Array) -> Array:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         d = np.minimum(np.sqrt(radius * n / 2), -b * np.expm1((xlogy(a, a / n) - radius) / b))
         d = np.where(b > 0, d, 0.0)
-        for _ in range(NEWTON_STEPS):
+        for _ in range(DEPARTURE_STEPS):
             up, down = d / some, -d / b
             excess = a * (up - np.log1p(up)) + b * (down - np.log1p(down)) - radius
             step = excess * (a + d) * (b - d) / (d * n)

@@ -42,8 +42,8 @@ TERMS_AT_ONCE = 2**20  # terms of laws that are held at once
 TAIL_TOLERANCE = 10 * NEGLECTED  # a tail is too small if it is so by more than this part of itself
 SMALLEST_TAIL = 1e-290  # what a tail is raised to that is to have a normal quantile
 MOST_EXACT_VARIANCE = 1e5  # of the reports, up to which their law is added up; beyond, the normal law is as good
-NEWTON_STEPS = 6  # by the normal law; then what is left is halved
-ALL_STEPS = 200  # far more than are needed
+HOLDERS_STEPS = 6  # of Newton's method for the number of holders; then what is left is halved
+MOST_HOLDERS_STEPS = 200  # of both together, far more than are needed
 
 
 class Law(NamedTuple):
@@ -146,7 +146,7 @@ def _searched(tail: float, c: Array, n: Array, p: Array, q: Array) -> Array:
     """Find the first m whose tail is large enough: by Newton's method on its normal quantile, nearly a line."""
     too_few, enough = np.full(c.size, -1.0), np.where(c > 0, n, 0.0)
     guess = np.clip(np.ceil(_by_the_normal_law(c, n, p, q, tail)), 1, n)
-    for step in range(ALL_STEPS):
+    for step in range(MOST_HOLDERS_STEPS):
         open_ = np.flatnonzero(enough - too_few > 1)
         if not open_.size:
             break
@@ -160,7 +160,7 @@ def _searched(tail: float, c: Array, n: Array, p: Array, q: Array) -> Array:
         apart = float(ndtri(tail)) - ndtri(np.clip(more, SMALLEST_TAIL, 1 - NEGLECTED))
         newton = np.ceil(m + apart * deviation / (rows[2] - rows[3]))
         halved = np.floor((too_few[open_] + enough[open_]) / 2) + 1
-        guess[open_] = newton if step < NEWTON_STEPS else halved
+        guess[open_] = newton if step < HOLDERS_STEPS else halved
     return enough
 
 

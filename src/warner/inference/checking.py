@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from warner.reports.tallies import Tally
 
 G2_ROUNDING = 1e-9  # below, G2 is rounding, or as good as none; so is a relative change of a tail
-EPSILON_HALVINGS = 50  # of the range in which q is searched
+Q_HALVINGS = 50  # of the range in which q is searched
 DOUBTFUL_P_VALUE = 0.01  # of the cheap tests, below which an estimate says so unasked
 
 
@@ -475,7 +475,7 @@ def _least_epsilon_of_two(fewer: Array, n: Array, chance: float) -> Array:
     def refuted(q: Array) -> Mask:
         return np.asarray(at_most(few, total, q) + at_least(total - few, total, q) < chance)
 
-    low[open_], _ = bisected_each(refuted, low[open_], high[open_], steps=EPSILON_HALVINGS)
+    low[open_], _ = bisected_each(refuted, low[open_], high[open_], steps=Q_HALVINGS)
     return np.where(low < 0.5 - ROUNDING, -logit(low), 0.0)
 
 

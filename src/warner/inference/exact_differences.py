@@ -60,7 +60,7 @@ PEAKS_REFINED, REFINEMENTS = 3, 4  # the highest peaks on the grid, and the fine
 HIGHEST_SCORE = 40.0  # beyond, nothing is left of a chance that a double could hold
 SMALLEST_CHANCE, LARGEST_CHANCE = 1e-300, 1 - 2.0**-53  # between which chances have a normal quantile
 CUBIC_STEPS, CUBIC_STEP = 2, 1e-7  # steps of Newton's method that polish a root, and how far each may go, relatively
-SCORE_TOLERANCE = 1e-5  # difference of scores to which the critical one is found
+CRITICAL_SCORE_TOLERANCE = 1e-5  # difference of scores to which the critical one is found
 SMALLEST_ERROR = 1e-4  # difference that the standard error of one is taken to be at least, to search for a limit
 SCORE_HALVINGS = 60  # of the differences from -1 to 1, among which a score is searched
 
@@ -257,7 +257,7 @@ def refuted_by_score(law: TwoBinomials, line: Line, tail: float) -> Integers:
         few -= 1 / 4
     while too_many(enough):
         enough += 1 / 4
-    _, enough = bisected(lambda score: not too_many(score), few, enough, close=SCORE_TOLERANCE)
+    _, enough = bisected(lambda score: not too_many(score), few, enough, close=CRITICAL_SCORE_TOLERANCE)
     return law.fewest(line, enough)
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from warner.inference.binomial import Binomial
     from warner.inference.normal import Sampled
 
-SMALLEST_P = 1e-300  # below, a p-value is as good as zero
+SMALLEST_ALPHA = 1e-300  # below, a p-value is as good as zero
 P_VALUE_HALVINGS = 44  # of the range of the logarithm of a p-value
 
 
@@ -73,9 +73,9 @@ def joined_test(samples: list[Sample]) -> float:
         low, high = joined(samples, alpha)
         return low > 0 or high < 0
 
-    small, large = math.log(SMALLEST_P), 0.0
+    small, large = math.log(SMALLEST_ALPHA), 0.0
     if refuted(math.exp(small)):
-        return SMALLEST_P
+        return SMALLEST_ALPHA
     if not refuted(math.exp(large)):
         return 1.0
     return math.exp(bisected(lambda logarithm: refuted(math.exp(logarithm)), small, large, steps=P_VALUE_HALVINGS)[1])

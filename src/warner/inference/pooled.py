@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     Values = tuple[Array, Array]  # values and their probabilities, a row for each law
     Adding = Callable[[Values, Values], Values]
 
-SCORE_TOLERANCE = 1e-13  # share by which a score limit may be below its place
+SCORE_LIMIT_TOLERANCE = 1e-13  # share by which a score limit may be below its place
 LATTICE_CELLS = 2**11  # that the sum of all counts but one is put into, where more collections make it longer
 MOST_POOLED_VARIANCE = 1e4  # of the reports of all collections, up to which an end is exact
 
@@ -177,7 +177,7 @@ def crossing(binomial: Binomial, z: float) -> Array:
     guess = np.clip(unbiased.sum(axis=0) / (binomial.n * binomial.gain**2).sum(axis=0), 0, 1)
     error = 1 / np.sqrt(information(binomial, guess))
     guess = np.clip(guess - z * error, 0, 1)
-    below = np.full(guess.size, SCORE_TOLERANCE)
+    below = np.full(guess.size, SCORE_LIMIT_TOLERANCE)
     return rising_roots(lambda at, some: z - _score(binomial.of_sets(some), at), guess, error, 0.0, 1.0, below)
 
 
