@@ -606,7 +606,8 @@ class Estimate(Result):
         where = f" in {counted(int(silent.sum()), 'group', 'groups')}" if self.tally.by else ""
         nothing = f"no answer was supported more often than by noise alone{where}, so that all shares are the same"
         total = f"the shares do not sum to 100 %, because {self.method} gives no distribution"
-        partly = not described(self.method).valid and (np.abs(rows.sum(axis=-1) - 1) > SUM_ROUNDING).any()
+        complete = all(part.design.complete for part in self.tally.parts)
+        partly = complete and not described(self.method).valid and (np.abs(rows.sum(axis=-1) - 1) > SUM_ROUNDING).any()
         told = [*(part.left_out() for part in self.tally.parts), self.misfit]
         told += [shortfall(self.certificate) if described(self.method).maximises_likelihood else "", self._caution()]
         return [*filter(None, [*told, nothing if silent.any() else "", total if partly else ""])]

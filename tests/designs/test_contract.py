@@ -19,11 +19,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from warner import Tally, estimate, inv, simulate, tally
-from warner.designs import MECHANISMS, Design, design_from_dict, design_from_json, load_design
+from warner.designs import MECHANISMS, OPEN, Design, design_from_dict, design_from_json, load_design
 from warner.designs.draws import Compared
 from warner.designs.facts import Fuzzy
 
-DESIGNS = [design for mechanism in MECHANISMS.values() for design in mechanism.examples()]
+LISTED: list[Any] = [mechanism for mechanism in OPEN.values() if issubclass(mechanism, Design)]
+DESIGNS = [design for mechanism in [*MECHANISMS.values(), *LISTED] for design in mechanism.examples()]
 MOST_DRAWS = 200_000  # that are enumerated
 
 every_design = pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.summary())
@@ -286,7 +287,7 @@ def test_readouts_are_unbiased_and_their_errors_right(design: Design, target: st
 @every_design
 @pytest.mark.parametrize("target", ["population", "realised"])
 def test_readouts_of_fuzzy_sets_are_unbiased_and_their_errors_right(design: Design, target: str) -> None:
-    if design.k < 3:
+    if design.k < 3 or not design.complete:
         return
     x = np.arange(design.k) / (design.k - 1)
     fuzzy = np.array([x, 4 * (x - 0.5) ** 2, np.sqrt(np.arange(1.0, design.k + 1)) % 1])
@@ -475,7 +476,7 @@ def test_a_report_takes_as_many_bits_as_there_are_reports(design: Design) -> Non
 
 @every_design
 def test_variants_are_designs_of_the_mechanism_within_epsilon(design: Design) -> None:
-    mechanism = MECHANISMS[design.mechanism]
+    mechanism = type(design)
     best, variants = mechanism.for_epsilon(5, 1), mechanism.variants(5, 1)
     assert (best is None) == (not variants)
     for name, variant in variants.items():
@@ -506,7 +507,8 @@ def test_the_whole_walk_from_answers_to_an_estimate(design: Design) -> None:
     counts = simulate.reports_of_population(shares, 5000, design, rng=np.random.default_rng(4))
     result = estimate(Tally(design, counts, n=5000))
     table = result.table()
-    assert_allclose(table["share"].sum(), 1, atol=1e-9)
+    if design.complete:
+        assert_allclose(table["share"].sum(), 1, atol=1e-9)
     assert (table["low"] <= table["high"]).all()
     # Simultaneous intervals at 1 - 1e-6 hold the truth, whatever the design.
     wide = result.table(1 - 1e-6, simultaneous=True)

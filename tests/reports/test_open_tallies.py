@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
 
@@ -116,10 +119,59 @@ def test_reports_may_stand_for_several() -> None:
 def test_what_is_no_report_is_refused_with_one_clear_line() -> None:
     with pytest.raises(ValueError, match="but 1 is not: 'nonsense'"):
         warner.tally([*some_reports(3), "nonsense"], WORDS)
-    with pytest.raises(TypeError, match="no other options"):
+    with pytest.raises(TypeError, match="not weighted"):
         warner.tally(some_reports(3), WORDS, weights=[1, 2, 3])
-    with pytest.raises(TypeError, match="a list or an array"):
-        warner.tally({"word": some_reports(3)}, WORDS)
+    with pytest.raises(TypeError, match="column must be left out"):
+        warner.tally(some_reports(3), WORDS, column="word")
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "jsonl", "pandas", "polars", "mapping", "duckdb", "dask"])
+def test_files_and_frames_give_the_same_tally(form: str, tmp_path: Path) -> None:
+    reports: list[Any] = [*some_reports(50), None, "nonsense"]
+    region, times = ["north", "south"] * 26, [1, 2] * 26
+    wanted = warner.tally(reports, WORDS, by={"region": region}, counts=times, unknown="drop")
+    columns: dict[str, list[Any]] = {"word": reports, "region": region, "times": times}
+    frame = pd.DataFrame(columns)
+    source: Any = {"mapping": columns, "pandas": frame, "polars": pl.DataFrame(columns)}.get(form)
+    if form in {"csv", "duckdb"}:
+        frame.to_csv(tmp_path / "reports.csv", index=False)
+        source = tmp_path / "reports.csv"
+        source = duckdb.read_csv(str(source)) if form == "duckdb" else source
+    elif form == "parquet":
+        frame.to_parquet(source := tmp_path / "reports.parquet")
+    elif form == "jsonl":
+        frame.to_json(source := tmp_path / "reports.jsonl", orient="records", lines=True)
+    elif form == "dask":
+        source = pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=3)
+    made = warner.tally(source, WORDS, column="word", by="region", counts="times", unknown="drop")
+    assert made == wanted
+    assert made.level_sizes.sum() == sum(times[:50])
+    assert made.missing.tolist(), made.unknown.tolist() == ([1, 0], [0, 2])
+    some = warner.tally(source, WORDS, column="word", counts="times", where={"region": "south"}, unknown="drop")
+    assert some.n == wanted.n[1]
+    with pytest.raises(ValueError, match="'nonsense'"):
+        warner.tally(source, WORDS, column="word")
+
+
+def test_a_file_without_rows_is_an_empty_tally(tmp_path: Path) -> None:
+    (tmp_path / "reports.csv").write_text("word,region\n")
+    assert warner.tally(tmp_path / "reports.csv", WORDS, column="word").n == 0
+    assert warner.tally(tmp_path / "reports.csv", WORDS, column="word", by="region").groups == ()
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_a_list_is_read_in_reports_that_were_collected_openly(grouped: bool) -> None:
+    reports = [*some_reports(3000), None]
+    by = {"half": ["a", "b"] * 1500 + ["a"]} if grouped else None
+    words = ["one", "three", "never"]
+    closed = warner.tally(reports, WORDS, by=by).closed(words, other=True)
+    assert closed == warner.tally(reports, WORDS.closed(words, other=True), by=by)
+    assert closed.domain == ("one", "three", "never", "(other)")
+    assert np.sum(closed.n) == sum(report is not None and report[0] == "2" for report in reports)
+    shares = np.atleast_2d(warner.estimate(closed).shares)
+    # A third each hold one and three; standard errors are below 3 points in halves of 3,000.
+    assert (np.abs(shares - [1 / 3, 1 / 3, 0, 0]) < 5 * 0.03).all()
+    assert warner.Tally.from_json(closed.to_json()) == closed
 
 
 def test_a_report_takes_a_few_bytes() -> None:

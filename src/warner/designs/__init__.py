@@ -44,6 +44,7 @@ from warner.designs.cutoff_response import CutoffResponse
 from warner.designs.device import FORMAT, Device
 from warner.designs.facts import Bounds, ChannelOperator, Readout, Symmetry
 from warner.designs.grids import grid
+from warner.designs.open.closed_list import ClosedList
 from warner.designs.open.open_domain import OpenDomain
 from warner.designs.product import Product
 from warner.designs.registry import Mechanism, Registry
@@ -78,7 +79,8 @@ MECHANISMS = Registry(
         CutoffResponse,
     )
 )
-OPEN: dict[str, type[Device]] = {OpenDomain.mechanism: OpenDomain}  # devices without a list of answers
+# Open domains, which have no list of answers, and lists that are read in their reports
+OPEN: dict[str, type[Device]] = {OpenDomain.mechanism: OpenDomain, ClosedList.mechanism: ClosedList}
 
 __all__ = [
     "MECHANISMS",
@@ -146,7 +148,8 @@ def listed_design(device: object) -> Design:
         return device
     if isinstance(device, Device):
         raise TypeError(
-            f"an {device.mechanism} has no list of answers, which this needs; warner.discover finds its frequent values"
+            f"an {device.mechanism} has no list of answers, which this needs; warner.discover finds its frequent "
+            "values, or close it with design.closed([...])"
         )
     raise TypeError(f"design must be a design, such as a RandomizedResponse, but got {type(device).__name__}")
 

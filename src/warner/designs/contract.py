@@ -60,6 +60,7 @@ class Design(Device):
     report_type_name: ClassVar[str] = "report values"
     parameters: ClassVar[tuple[str, ...]] = ()
     ordered: ClassVar[bool] = False  # whether answers are numbers, or in another order that estimates may use
+    complete: ClassVar[bool] = True  # whether every answer that people can have is in the domain: shares sum to one
     repeatable: ClassVar[bool] = False  # whether people can report again without spending epsilon again
     domain: Labels
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from warner.estimators.likelihood import CERTIFICATE_FIELDS, Certificate, Evidence, Whole, certified, evidence
-from warner.estimators.methods import METHODS
+from warner.estimators.methods import METHODS, UNBIASED
 from warner.estimators.projected_gradients import Blocks
 from warner.estimators.projections import SUM_ROUNDING
 from warner.memory import ESTIMATE_BYTES, refuse_beyond_memory
@@ -139,6 +139,11 @@ def estimates(
 
 def refuse_inapplicable(name: str, method: Method, tally: Collected) -> None:
     """Refuse an estimator that needs more than the tally holds, or another design."""
+    if not method.unbiased and not all(part.design.complete for part in tally.parts):
+        raise TypeError(
+            f"method must not be {name!r} here: people may hold answers that are not in the list, so that its shares "
+            f"need not sum to one; use {UNBIASED}"
+        )
     if not method.applies(to_likelihood=all(part.has_likelihood for part in tally.parts)):
         raise TypeError(
             f"method must not be {name!r} here: a report supports several answers, and its likelihood needs the "

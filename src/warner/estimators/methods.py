@@ -343,4 +343,6 @@ def default_method(tally: Collected) -> str:
     squared error where one answer dominates. Groups keep `mle` or `inv_p`: `shrink` takes about 250 times as long
     as `mle`, which is felt where there are thousands of them.
     """
+    if not all(part.design.complete for part in tally.parts):
+        return UNBIASED  # all others give shares that sum to one
     return next(name for name in DEFAULTS if METHODS[name].suits(tally))

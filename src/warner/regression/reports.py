@@ -164,6 +164,7 @@ def named_designs(design: Any, by: str | None) -> tuple[tuple[Design, ...], tupl
                 'designs by name: {"dice": ..., "direct": ...}'
             )
         refuse_uninformative(design)
+        _refuse_incomplete(design)
         return (design,), ("",)
     several = isinstance(design, Mapping) and all(isinstance(one, Design) for one in design.values())
     if not several or not design:
@@ -174,9 +175,17 @@ def named_designs(design: Any, by: str | None) -> tuple[tuple[Design, ...], tupl
     if len(set(labels)) < len(labels):
         raise ValueError(f"designs must have different names, but got {list(design)!r}")
     refuse_different_answers(tuple(design.values()), labels)
+    for one in design.values():
+        _refuse_incomplete(one)
     if all(one.epsilon == 0 for one in design.values()):
         refuse_uninformative(next(iter(design.values())))
     return tuple(design.values()), labels
+
+
+def _refuse_incomplete(design: Design) -> None:
+    """Refuse a list that need not hold everybody's answer: its likelihood is not that of the reports."""
+    if not design.complete:
+        raise TypeError(f"design must hold every answer that people can have, but a {design.mechanism} need not")
 
 
 def refuse_different_answers(designs: Sequence[Design], labels: Sequence[str]) -> None:

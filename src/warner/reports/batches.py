@@ -167,9 +167,10 @@ def _column(series: Frame) -> Column:
     if getattr(native, "num_chunks", 0) == 1:
         return native.chunk(0)  # not a copy of it
     try:
-        return series.to_arrow()
+        arrow = series.to_arrow()
     except ImportError:
         return series.to_list()
+    return arrow.combine_chunks() if hasattr(arrow, "combine_chunks") else arrow
 
 
 def no_rows(columns: Columns, form: Form) -> Batch:

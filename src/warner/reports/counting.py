@@ -32,7 +32,7 @@ from warner.reports.loading import (
     refuse_two_amounts,
     with_amounts,
 )
-from warner.reports.open_tallies import OpenTally, tally_open
+from warner.reports.open_tallies import OpenTally, open_tally
 from warner.reports.paths import are_places
 from warner.reports.pools import Pool, pool
 from warner.reports.queries import Table, columns_among
@@ -115,10 +115,10 @@ def tally(
         of a survey, which ``warner collect`` keeps: its file, or a URL ``postgresql://...``. Its published counts are
         read, beside a running survey or not, and nothing is changed.
     design : Design or OpenDomain
-        What every report went through; reports of an `OpenDomain`, a list or an array of them, give an `OpenTally`. It
-        may be left out for the database of a survey, which has it. If that differs
-        among people, the designs by the names that the first column of `by` has, as ``{"dice": ..., "direct": ...}``:
-        the result is a `Pool`, with a tally for each design, which `warner.estimate` estimates together.
+        What every report went through; reports of an `OpenDomain` give an `OpenTally`. It may be left out for
+        the database of a survey, which has it. If that differs among people, the designs by the names that the
+        first column of `by` has, as ``{"dice": ..., "direct": ...}``: the result is a `Pool`, with a tally for
+        each design, which `warner.estimate` estimates together.
     column : str, optional
         The column that holds the reports; may be left out where there is only one.
     question : str, optional
@@ -220,6 +220,12 @@ def tallied(reports: Any, design: Design | Mapping[str, Design] | None, asked: A
     assert design is not None
     refuse_two_amounts(asked.weights, asked.counts)
     asked = asked.of_design(design)
+    counted: Tally = _counted(reports, design, asked)
+    return counted
+
+
+def _counted(reports: Any, design: Design | OpenDomain, asked: Asked) -> Any:
+    """Count reports of one design, wherever they are."""
     if isinstance(reports, list | tuple | range | np.ndarray):
         return _tally_sequence(reports, design, asked)
     columns_only = design.report_form.kinds is None and not asked.rows
@@ -305,7 +311,7 @@ def _tally_survey(reports: Any, design: Design | None, asked: Asked) -> Tally:
 # Columns and amounts to counts
 
 
-def _tally_sequence(reports: Any, design: Design, asked: Asked) -> Tally:
+def _tally_sequence(reports: Any, design: Design | OpenDomain, asked: Asked) -> Any:
     """Count a list or an array of reports, with arrays for groups and amounts."""
     if asked.column is not None:
         raise TypeError(f"column must be left out for a sequence of reports, but got {asked.column!r}")
@@ -323,17 +329,14 @@ def _tally_sequence(reports: Any, design: Design, asked: Asked) -> Tally:
 
 
 def _tally_open(reports: Any, design: OpenDomain, asked: Asked) -> OpenTally:
-    """Count a list or an array of reports that are about no list of answers."""
+    """Count reports that are about no list of answers: they are kept, by level."""
     refuse_rule(asked.unknown)
-    if not isinstance(reports, list | tuple | np.ndarray):
-        raise TypeError(f"reports of an open domain must be a list or an array, but got a {type(reports).__name__}")
-    others = asked._replace(by=None, weights=None, counts=None, codes=False, unknown=NOTHING_ASKED.unknown)
-    if asked.weights is not None or others != NOTHING_ASKED:
-        raise TypeError("reports of an open domain can be counted by groups and counts, and no other options")
-    by = _arrays_to_group_by(asked, len(reports))
-    number = with_amounts(Loaded({}), len(reports), None, asked.counts).number
-    groups = None if asked.by is None else {name: listed(array) for name, array in by.items()}
-    return tally_open(reports, design, by=groups, counts=number, codes=asked.codes, drop=asked.drop)
+    if asked.weights is not None or asked.keep or asked.question is not None:
+        raise TypeError("reports of an open domain are not weighted; leave weights, keep and question out")
+    if asked.wrote.missing:
+        asked.wrote.refuse_reports(design.report_form)
+    counted: OpenTally = _counted(_looked_at(reports), design, asked)
+    return counted
 
 
 def _arrays_to_group_by(asked: Asked, size: int) -> Mapping[str, Any]:
@@ -344,7 +347,7 @@ def _arrays_to_group_by(asked: Asked, size: int) -> Mapping[str, Any]:
     return by
 
 
-def _tally_source(source: Table | Mapping[str, Any], design: Design, asked: Asked) -> Tally:
+def _tally_source(source: Table | Mapping[str, Any], design: Design | OpenDomain, asked: Asked) -> Any:
     """Count the reports of a table, or of columns in memory."""
     form, named = design.report_form, (*asked.groups, *asked.rows)
     if isinstance(source, Mapping):
@@ -371,17 +374,19 @@ def _tally_rows(
     values: Any,
     rows: Rows,
     loaded: Loaded,
-    design: Design,
+    design: Design | OpenDomain,
     by: tuple[str, ...],
     asked: Asked,
     library: str | None = None,
-) -> Tally:
+) -> Tally | OpenTally:
     """Count rows of reports that were read from these values, with the amounts and groups that were loaded."""
     rows = rows._replace(number=loaded.number, weight=loaded.weight, square=loaded.square)
     if by:
         groups, place = grouped([listed(loaded.columns[name]) for name in by])
         rows = rows._replace(groups=groups, place=place)
     strange = {} if loaded.kind is not None else unknown_values(values, rows.status, rows.number)
+    if isinstance(design, OpenDomain):
+        return open_tally(design, by, [(rows, strange)], drop=asked.drop)
     total = subtotal(design, rows)._replace(strange=strange)
     return _finished(total, design, by, asked, _held([rows], total, asked), library)
 
@@ -419,7 +424,7 @@ def _held(parts: list[Rows], total: Subtotal, asked: Asked) -> StoredReports | N
     return StoredReports.in_memory(*(rows.kept(total.numbers()) for rows in parts)) if asked.keep else None
 
 
-def _tally_batches(source: Table, design: Design, columns: Columns, asked: Asked) -> Tally:
+def _tally_batches(source: Table, design: Design | OpenDomain, columns: Columns, asked: Asked) -> Tally | OpenTally:
     """Count reports of which nearly all may differ a batch at a time, where they are."""
     from warner.reports.batches import (
         FileReports,
@@ -432,6 +437,10 @@ def _tally_batches(source: Table, design: Design, columns: Columns, asked: Asked
     )
 
     form = design.report_form
+    if isinstance(design, OpenDomain):  # the reports themselves come here, from a cluster, too
+        read = [read_batch(frame, form) for frame in batches(source, columns, form)]
+        refuse_bad_amounts(source, columns, sum(batch.bad for batch in read))
+        return open_tally(design, columns.by, ((batch.rows, batch.strange) for batch in read), drop=asked.drop)
     if on_cluster(source.frame):
         if asked.keep:
             raise TypeError(

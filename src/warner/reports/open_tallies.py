@@ -6,7 +6,6 @@ and without their order. Tallies of the same design add up, are saved and loaded
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,18 +15,18 @@ import numpy as np
 from warner.designs import device_from_dict
 from warner.designs.labels import MISSING
 from warner.designs.open.open_domain import OpenDomain
-from warner.designs.open.support_counts import LevelReports
+from warner.designs.open.support_counts import LevelReports, support_of_listed
 from warner.documents import Document, checked, document, loaded, parsed, save_text
-from warner.reports.invalid_values import left_out, refuse_unknown, together, unknown_values
-from warner.reports.subtotals import grouped
-from warner.reports.tallies import group_order, grouping_from_json, refuse_grouping
+from warner.reports.invalid_values import left_out, refuse_unknown, together
+from warner.reports.tallies import Tally, group_order, grouping_from_json, refuse_grouping
 from warner.words import counted, group_name, printable, reports_counted
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from warner.arrays import Integers, PerGroup
+    from warner.reports.subtotals import Rows
     from warner.reports.tallies import Group
 
 FORMAT = "warner open tally"
@@ -118,6 +117,20 @@ class OpenTally:
             LevelReports(reports.directions[place == number], reports.values[place == number])
             for reports, place in zip(self.levels, self.places, strict=True)
         )
+
+    def closed(self, values: Sequence[str] | Sequence[int], *, other: bool = False) -> Tally:
+        """Count the reports for a list of answers: a tally like any other; see `OpenDomain.closed`."""
+        design = self.design.closed(values, other=other)
+        blocks = self.design.values.encoded(list(values)).blocks
+        last = self.design.values.other_blocks()
+        blocks = blocks if not other or last is None else np.vstack([blocks, last])
+        parts = [self.of_group(number)[-1] for number in range(max(1, len(self.groups)))]
+        counts = np.stack([support_of_listed(self.design, part, blocks) for part in parts])
+        n = np.array([len(part) for part in parts])
+        left: dict[str, Any] = {name: getattr(self, name) for name in LEFT_OUT}
+        if not self.by:
+            return Tally(design, counts[0], n=int(n[0]), **left)
+        return Tally(design, counts, n=n, by=self.by, groups=self.groups, **left)
 
     def group_names(self) -> list[str]:
         """Name each group; one empty name without groups."""
@@ -247,45 +260,50 @@ class OpenTally:
         return f"<OpenTally of {reports} of {levels}{grouped_by}: {listed}{left}>"
 
 
-def tally_open(
-    reports: Any,
-    design: OpenDomain,
-    *,
-    by: Mapping[str, Any] | None = None,
-    counts: Integers | None = None,
-    codes: bool = False,
-    drop: bool = False,
+def open_tally(
+    design: OpenDomain, by: tuple[str, ...], parts: Iterable[tuple[Rows, Mapping[str, int]]], *, drop: bool
 ) -> OpenTally:
-    """Count reports of an open domain, a list or an array of them.
+    """Put rows that were read into a tally, and refuse what is no report, unless it is to be dropped and counted.
 
     Parameters
     ----------
-    reports : list or array
-        Texts as `OpenDomain.randomize` gives them; with `codes`, rows as `OpenForm` has them in memory.
     design : OpenDomain
         What every report went through.
-    by : mapping of str to list or array, optional
-        What reports are grouped by.
-    counts : array of int, optional
-        How often each was made.
+    by : tuple of str
+        The names of what rows are grouped by.
+    parts : iterable of (Rows, mapping)
+        Some rows at a time, and the values among them that are no reports.
     drop : bool
         Leave out and count what is no report, instead of refusing it.
     """
-    form = design.report_form
-    rows, status = form.read(reports, codes=codes)
-    groups, place = ((), np.zeros(len(status), dtype=np.int64)) if by is None else grouped(list(by.values()))
-    strange = unknown_values(reports, status, counts)
-    outside = (status < 0) & (status != MISSING)
-    number = np.ones(len(status), dtype=np.int64) if counts is None else counts
+    numbers: dict[Group, int] = {}
+    reports, places = [], []
+    strange: dict[str, int] = {}
+    left: dict[str, list[tuple[Integers, Integers]]] = {name: [] for name in LEFT_OUT}
+    for rows, unknown in parts:
+        place = np.array([numbers.setdefault(group, len(numbers)) for group in rows.groups], dtype=np.int64)
+        size = len(rows.status)
+        group = np.repeat(place[:1], size) if rows.place is None else place[rows.place]
+        number = np.ones(size, dtype=np.int64) if rows.number is None else rows.number.astype(np.int64)
+        good = np.flatnonzero(rows.status == 0)
+        good = good if rows.number is None else np.repeat(good, number[good])
+        reports.append(rows.reports[good])
+        places.append(group[good])
+        for name, which in zip(LEFT_OUT, (rows.status == MISSING, rows.status < MISSING), strict=True):
+            left[name].append((group[which], number[which]))
+        strange = together(strange, unknown)
+    groups = tuple(sorted(numbers, key=group_order))
+    order = np.zeros(len(numbers) or 1, dtype=np.int64)
+    for new, group_values in enumerate(groups):
+        order[numbers[group_values]] = new
+    totals: dict[str, Any] = {}
+    for name, found in left.items():
+        total = np.zeros(max(1, len(groups)), dtype=np.int64)
+        for group, number in found:
+            np.add.at(total, order[group], number)
+        totals[name] = total if by else int(total[0])
     if not drop:
-        refuse_unknown(int(number[outside].sum()), dict(strange), form)
-    width = max(1, len(groups))
-    left = {"missing": status == MISSING, "unknown": outside}
-    numbers: dict[str, Any] = {}
-    for name, which in left.items():
-        total = np.bincount(place[which], weights=number[which], minlength=width).astype(np.int64)
-        numbers[name] = int(total[0]) if by is None else total
-    good = np.flatnonzero(status == 0)
-    good = good if counts is None else np.repeat(good, number[good])
-    more = {"by": tuple(by or ()), "groups": groups, "dropped": dict(Counter(strange)), **numbers}
-    return OpenTally.of_rows(design, rows[good], place[good], **more)
+        refuse_unknown(int(np.sum(totals["unknown"])), strange, design.report_form)
+    more = {"by": by, "groups": groups if by else (), "dropped": strange, **totals}
+    every = np.concatenate(reports) if reports else np.zeros((0, design.levels + 2), dtype=np.int64)
+    return OpenTally.of_rows(design, every, order[np.concatenate(places)] if places else None, **more)

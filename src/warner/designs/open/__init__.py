@@ -3,6 +3,7 @@
 Its files::
 
     open_domain     OpenDomain: draw a report about a text or a whole number
+    closed_list     ClosedList: such reports as those of a design for a list that is known beforehand
     values          texts and whole numbers as rows of blocks, and back; normalization of texts
     level_weights   how people are best divided among the levels of the search
     report_form     how a report is written in a column: level:direction:value

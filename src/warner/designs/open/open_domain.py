@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from warner.arrays import Counts, Integers, Mask
     from warner.designs.draws import RandomBytes
     from warner.designs.exact import Number, Odds
+    from warner.designs.open.closed_list import ClosedList
     from warner.documents import Document
 
 LARGEST_FIELD = 2**22
@@ -279,10 +280,17 @@ class OpenDomain(Device):
         parts = [self._draw(blocks[i : i + CHUNK], random_bytes) for i in range(0, len(blocks), CHUNK)]
         return np.concatenate(parts)
 
+    def draw_last(self, blocks: Integers, random_bytes: RandomBytes) -> Integers:
+        """Draw a report of the last level for each value: as `draw`, without the draw of the level."""
+        return self._drawn_at(np.full(len(blocks), self.levels), blocks, random_bytes)
+
     def _draw(self, blocks: Integers, random_bytes: RandomBytes) -> Integers:
-        n, g, (a, b) = len(blocks), self.field, self.odds
         ends = np.cumsum(self.weights)
-        level = np.searchsorted(ends, uniform(n, int(ends[-1]), random_bytes).astype(np.int64), side="right") + 1
+        drawn = uniform(len(blocks), int(ends[-1]), random_bytes).astype(np.int64)
+        return self._drawn_at(np.searchsorted(ends, drawn, side="right") + 1, blocks, random_bytes)
+
+    def _drawn_at(self, level: Integers, blocks: Integers, random_bytes: RandomBytes) -> Integers:
+        n, g, (a, b) = len(blocks), self.field, self.odds
         rows = np.zeros((n, self.levels + 2), dtype=np.int64)
         self._draw_directions(rows, random_bytes)
         drawn = uniform(n, a + (g - 1) * b, random_bytes).astype(np.int64)
@@ -356,6 +364,30 @@ class OpenDomain(Device):
         if array:
             return reports.reshape(np.shape(answers))
         return reports.tolist() if several else reports[0]
+
+    def closed(self, values: Sequence[str] | Sequence[int], *, other: bool = False) -> ClosedList:
+        """Give a design like any other for a list of answers, for reports that were collected openly.
+
+        `warner.tally` counts reports under it, `warner.estimate` gives the shares of the list, with exact intervals,
+        comparisons and groups. They need not sum to one: the rest holds other answers. Only reports of the last level
+        tell about whole answers, and are counted.
+
+        Parameters
+        ----------
+        values : sequence of str or of int
+            The answers of the list.
+        other : bool
+            Whether to add an answer for all that cannot be written, ``(other)``.
+
+        Examples
+        --------
+        >>> words = OpenDomain(epsilon=1, letters="a-z", length=12)
+        >>> words.closed(["yes", "no"]).domain
+        ('yes', 'no')
+        """
+        from warner.designs.open.closed_list import ClosedList
+
+        return ClosedList(values, self, other=other)
 
     # Files and words
 

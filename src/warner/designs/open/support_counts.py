@@ -193,6 +193,14 @@ def support_of_listed(design: OpenDomain, reports: LevelReports, prefixes: Integ
     return counts
 
 
+def hashes_of_listed(design: OpenDomain, directions: Counts, prefixes: Integers) -> Integers:
+    """Give the hash of each prefix, a row of blocks, under each direction, of shape (prefixes, directions)."""
+    total = np.zeros((len(prefixes), len(directions)), dtype=np.int64)
+    for place in range(prefixes.shape[1]):
+        total += _products(prefixes[:, place], directions[:, place], design.field, design.digits[place])
+    return np.asarray(total % design.field)
+
+
 def _products(blocks: Integers, directions: Counts, field: int, places: int) -> Integers:
     """Give the inner product of each block with each direction, modulo the field, of shape (blocks, directions)."""
     total = np.zeros((len(blocks), len(directions)), dtype=np.int64)
