@@ -14,6 +14,7 @@ Its files::
     estimating   estimate
     follow_ups   what estimate may be asked besides the shares
     grouping     groups
+    discovering  discover
     comparing    compare
     regressing   regress
     checking     check
@@ -98,6 +99,11 @@ COMMANDS = {
         "estimating",
         "Estimate what people would have answered.",
         "warner estimate reports.csv --column answer --design design.json --by region",
+    ),
+    "discover": Listed(
+        "discovering",
+        "Find the frequent values of an open domain.",
+        "warner discover reports.csv --column word --design words.json --expected dictionary.txt",
     ),
     "groups": Listed(
         "grouping",

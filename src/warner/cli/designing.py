@@ -10,12 +10,14 @@ import typer
 from warner.cli.delivering import deliver_document, refuse_overwriting
 from warner.cli.mechanisms import catalogue, designed, known, name_of, pairs, put, refuse_misspelled
 from warner.cli.messages import tell
+from warner.cli.open_domains import Bits, Bytes, Length, Letters, Step, named_open, open_domain
 from warner.cli.options import DomainFile, Epsilon, Odds, Output, Redraw, Size, Truth, labels_in
-from warner.designs import RandomizedResponse, load_design
+from warner.designs import OpenDomain, RandomizedResponse, load_design
 from warner.documents import format_of
 
 if TYPE_CHECKING:
     from warner.designs.contract import Design
+    from warner.designs.device import Device
     from warner.designs.labels import Domain
 
 HELP = f"""Write a design file, which says how every answer is randomized.
@@ -33,6 +35,12 @@ Or give the name of a mechanism or of a survey design, with its parameters:
   warner design kuk r1=0.6 r2=0.2 draws=5 --answers user other
   warner design subset-selection --size 1024 --epsilon 1
   warner design square-wave --from 0 --to 200000 --step 1000 --epsilon 1
+
+For answers that no list holds, such as words, give what they are made of:
+
+\b
+  warner design open-domain --letters a-z --length 12 --epsilon 1 -o words.json
+  warner design open-domain --bits 48 --epsilon 1
 
 Or give --best, for the mechanism that `warner plan` recommends for this number of answers and this epsilon:
 
@@ -93,6 +101,11 @@ def design(
     integers: Annotated[
         bool, typer.Option("--integers", help="The answers and the reports that are named are integers, not text.")
     ] = False,
+    letters: Letters = None,
+    length: Length = None,
+    text_bytes: Bytes = None,
+    bits: Bits = None,
+    step: Step = None,
     epsilon: Epsilon = None,
     truth: Truth = None,
     redraw: Redraw = None,
@@ -109,6 +122,10 @@ def design(
     """Write a design file, which says how every answer is randomized."""
     refuse_overwriting({"the list of answers": domain_file}, {"--output": output})
     words = words or []
+    opened = open_domain(letters, length, text_bytes, bits, step, epsilon)
+    if opened is not None or named_open(words):
+        _write_open(words, opened, output, force=force)
+        return
     name = name_of(words[0]) if words and known(words[0]) else None
     given: dict[str, str] = {} if name is None else pairs(words[1:], name)
     for key, value in {
@@ -142,7 +159,20 @@ def design(
 design.__doc__ = HELP
 
 
-def _refuse_replacing(output: Path, made: Design) -> None:
+def _write_open(words: list[str], made: OpenDomain | None, output: Path | None, *, force: bool) -> None:
+    """Write the design of an open domain."""
+    if made is None:
+        raise ValueError("an open domain needs --letters with --length, --bytes or --bits, and --epsilon")
+    if not named_open(words) or len(words) > 1:
+        raise ValueError(
+            "--letters, --bytes and --bits are for an open domain: warner design open-domain --letters a-z"
+        )
+    if output is not None and not force:
+        _refuse_replacing(output, made)
+    deliver_document(made, output)
+
+
+def _refuse_replacing(output: Path, made: Device) -> None:
     """Refuse to replace another design: whatever was reported under it could not be analysed any more."""
     if not output.is_file():
         return

@@ -34,3 +34,8 @@ def open_domain(
     if epsilon is None:
         raise ValueError("an open domain needs --epsilon, the privacy of one report")
     return OpenDomain(epsilon=epsilon, letters=letters, bytes=text_bytes, bits=bits, length=length, step=step)
+
+
+def named_open(words: list[str]) -> bool:
+    """Tell whether the words begin with the name of open domains."""
+    return bool(words) and words[0].lower().replace("-", " ") == OpenDomain.mechanism

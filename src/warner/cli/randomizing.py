@@ -12,7 +12,7 @@ import typer
 from warner.cli.delivering import refuse_overwriting
 from warner.cli.messages import is_quiet, tell
 from warner.cli.options import Encoding, Sheet
-from warner.designs import Memo, load_listed_design
+from warner.designs import Memo, load_design
 from warner.words import counted
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def randomize(
     if lines and nearest:
         raise ValueError("--nearest is for columns of a file; round the numbers before they are given as lines")
     refuse_overwriting({"the file of answers": file, "the design": design, "the memo": memo}, {"--output": output})
-    survey = load_listed_design(design)
+    survey = load_design(design)
     kept = None if memo is None else _kept(memo, survey, output)
     with _progress() as progress:
         rows = (

@@ -11,19 +11,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from warner.cli.options import Columns, DesignFiles, Domain, Epsilon, Odds, Reading, Redraw, Truth
-from warner.designs import RandomizedResponse, load_listed_design
+from warner.designs import OpenDomain, RandomizedResponse, load_design, load_listed_design
 from warner.documents import is_pipe, named_as_given, resolved
-from warner.reports.counting import Asked, is_survey, tallied
+from warner.reports.counting import Asked, is_survey, tallied, tallied_open
 from warner.reports.files import DUCKDB, SQLITE, Files, Head, standard_input
 from warner.reports.formats import PIPED
 from warner.reports.loading import opened
+from warner.reports.open_tallies import FORMAT as OPEN_FORMAT
+from warner.reports.open_tallies import OpenTally
 from warner.reports.paths import REMOTE
 from warner.reports.pools import POOL_FORMAT, pool
 from warner.reports.tallies import FORMAT, Tally
 from warner.words import not_installed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from warner.designs import Design
     from warner.reports.pools import Pool
@@ -54,6 +56,14 @@ class DesignGiven(NamedTuple):
     def files(self) -> list[str]:
         """The files themselves."""
         return list(self.named.values())
+
+    def open_design(self) -> OpenDomain | None:
+        """Read the file of an open domain; None where the one design file is another, or there is none."""
+        files, *parts = self
+        if not files or len(self.named) > 1 or any(part is not None for part in parts):
+            return None
+        design = load_design(self.files[0])
+        return design if isinstance(design, OpenDomain) else None
 
     def design(self) -> Design | dict[str, Design]:
         """Read the files, or make the randomized response."""
@@ -126,24 +136,43 @@ class Source:
 
         return not is_fixed(self.files[0])
 
-    @contextmanager
-    def tallied(self, given: DesignGiven, *, keep: bool = False) -> Iterator[Tally | Pool]:
-        """Count the reports, and `keep` them as long as the tally is used; or read what was counted before."""
-        if self.columns.question is not None and self.reading.table is not None:
-            raise ValueError("give --question, for the database of a survey, or --table, for one of reports, not both")
-        named = any(value is not None for value in given)
+    def asked(self, *, keep: bool = False) -> Asked:
+        """Give what is asked of the tally."""
         columns, reading = self.columns, self.reading
-        asked = Asked(
+        return Asked(
             column=columns.column,
             question=columns.question,
             by=columns.by or None,
             weights=columns.weights,
             counts=columns.counts,
             unknown=reading.unknown,
-            keep=keep and not self.of_survey,  # which has counts alone
+            keep=keep,
             wrote=reading.dialect,
             where=columns.chosen or None,
         )
+
+    def open_tally(self, design: OpenDomain | None) -> OpenTally | None:
+        """Count reports of an open domain, or add up saved tallies of one; None where this is neither."""
+        with self.opened() as reports:
+            saved = saved_in(reports, {OPEN_FORMAT})
+            if saved:
+                tallies = [OpenTally.load(file) for file in saved]
+                if design is not None and any(one.design != design for one in tallies):
+                    raise ValueError(f"--design must be left out for {saved[0]}, a tally, which has its own")
+                if self.columns != ALL_COLUMNS:
+                    raise ValueError(
+                        f"{saved[0]} is a tally, which has no columns; leave --column, --by and others out"
+                    )
+                return sum(tallies[1:], tallies[0])
+            return None if design is None else tallied_open(reports, design, self.asked())
+
+    @contextmanager
+    def tallied(self, given: DesignGiven, *, keep: bool = False) -> Iterator[Tally | Pool]:
+        """Count the reports, and `keep` them as long as the tally is used; or read what was counted before."""
+        if self.columns.question is not None and self.reading.table is not None:
+            raise ValueError("give --question, for the database of a survey, or --table, for one of reports, not both")
+        named = any(value is not None for value in given)
+        asked = self.asked(keep=keep and not self.of_survey)  # which has counts alone
         with self.opened() as reports:
             if saved := saved_in(reports):
                 design = given.design() if named else None
@@ -204,10 +233,10 @@ class Source:
 # Saved tallies in the place of reports
 
 
-def saved_in(reports: Any) -> list[Path]:
+def saved_in(reports: Any, formats: Collection[str] = (FORMAT, POOL_FORMAT)) -> list[Path]:
     """Tell which files are saved tallies, by what they say that they are: all of them, or none."""
     heads = reports.heads if isinstance(reports, Files) else ()
-    saved = [Path(head.file) for head in heads if head.document in {FORMAT, POOL_FORMAT}]
+    saved = [Path(head.file) for head in heads if head.document in formats]
     if saved and len(saved) < len(heads):
         other = next(head.file for head in heads if Path(head.file) not in saved)
         raise ValueError(

@@ -22,10 +22,18 @@ def tally(
 
     A tally holds the counts and the design, and no report: `warner estimate`, `check` and `regress` take it
     instead of reports. Tallies of one design add up exactly, as if all reports had been counted at once; those of
-    several designs make a pool, which supposes that all reports come from the same population.
+    several designs make a pool, which supposes that all reports come from the same population. A tally of an open
+    domain holds the reports themselves, without their order, for `warner discover`.
     """
     refuse_overwriting({"the reports": files, "the design": given.files}, {"--output": output})
     source = Source(files, columns, reading)
+    with working("counting reports"):
+        opened = source.open_tally(given.open_design())
+    if opened is not None:
+        if left_out := opened.left_out():
+            warn(left_out)
+        deliver_document(opened, output)
+        return
     with ExitStack() as stack:
         with working("counting reports"):
             counted = stack.enter_context(source.tallied(given))

@@ -165,7 +165,7 @@ def tally(
         column, question, by, weights, counts, codes, unknown, keep, dialect(encoding, decimal, missing, sheet), where
     )
     if isinstance(design, OpenDomain):
-        return _tally_open(reports, design, asked)
+        return tallied_open(reports, design, asked)
     return tallied(reports, design, asked)
 
 
@@ -328,7 +328,7 @@ def _tally_sequence(reports: Any, design: Design | OpenDomain, asked: Asked) -> 
     return _tally_rows(values, rows, loaded, design, tuple(by) if asked.by is not None else (), asked)
 
 
-def _tally_open(reports: Any, design: OpenDomain, asked: Asked) -> OpenTally:
+def tallied_open(reports: Any, design: OpenDomain, asked: Asked) -> OpenTally:
     """Count reports that are about no list of answers: they are kept, by level."""
     refuse_rule(asked.unknown)
     if asked.weights is not None or asked.keep or asked.question is not None:

@@ -23,6 +23,7 @@ import numpy as np
 from warner.designs.forms import LabelForm
 from warner.designs.grids import is_numeric, refuse_texts
 from warner.designs.grids import nearest as nearest_answer
+from warner.designs.open.open_domain import OpenDomain
 from warner.documents import Document, csv_writer, written_whole
 from warner.reports.dialects import PLAIN, dialect
 from warner.reports.files import (
@@ -44,6 +45,7 @@ from warner.reports.tallies import refuse_design
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from warner.arrays import Counts
     from warner.designs import Design
     from warner.designs.labels import Labels
     from warner.designs.repeated.memo import Memo
@@ -58,7 +60,7 @@ Write: TypeAlias = Callable[[Piece], None]
 
 def randomize_file(
     source: str | os.PathLike[str],
-    design: Design,
+    design: Design | OpenDomain,
     target: str | os.PathLike[str],
     *,
     column: str | None = None,
@@ -75,7 +77,7 @@ def randomize_file(
     ----------
     source : path
         A CSV, Excel, Parquet, JSON-lines, SPSS, Stata or SAS file of true answers; ``-`` for CSV on standard input.
-    design : Design
+    design : Design or OpenDomain
         What every answer goes through.
     target : path
         Where the reports go, as CSV, Parquet or JSON lines by its ending; written whole or not at all. ``-`` for CSV on
@@ -102,7 +104,8 @@ def randomize_file(
     ValueError
         For an answer outside the domain, or a missing one: it names the row, not the answer.
     """
-    refuse_design(design, "randomize_file(source, design, target)")
+    if not isinstance(design, OpenDomain):
+        refuse_design(design, "randomize_file(source, design, target)")
     if Path(target).exists() and Path(source).exists() and Path(target).samefile(source):
         raise ValueError(
             f"{os.fspath(target)} holds the true answers, which would be lost; write the reports to another file"
@@ -112,7 +115,7 @@ def randomize_file(
     if first is None:
         raise ValueError(f"{os.fspath(source)} holds no answers")
     name = next(iter(first))
-    answered, reported = LabelForm(design.domain), design.report_form
+    answered, reported = _answer_form(design), design.report_form
     done = 0
     undone = "what was printed is not to be used" if os.fspath(target) == "-" else "nothing was written"
     with _writer(target, types) as write:
@@ -127,7 +130,7 @@ def randomize_file(
                     f"column {name!r} must hold answers of the domain, but in row {row:,} it is missing or not in it; "
                     f"{undone}. {_remedy(design, nearest=nearest)}"
                 )
-            drawn = randomize(codes, design, codes=True, memo=memo)
+            drawn = _drawn(codes, design, memo)
             reports = reported.written(drawn, like=np.dtype(object), into=format_by_name(os.fspath(target)).kind)
             write({name: reports.tolist()} | piece)
             done += len(reports)
@@ -148,8 +151,10 @@ def _rounded(values: list[Any], domain: Labels) -> list[Any]:
     return [one(value) for value in values]
 
 
-def _remedy(design: Design, *, nearest: bool) -> str:
+def _remedy(design: Design | OpenDomain, *, nearest: bool) -> str:
     """Say what to do about an answer that is none."""
+    if isinstance(design, OpenDomain):
+        return "Leave such rows out"
     if nearest:
         return "Leave rows without a number out"
     if design.ordered and is_numeric(design.domain):
@@ -159,7 +164,7 @@ def _remedy(design: Design, *, nearest: bool) -> str:
 
 def randomize_lines(
     source: str | os.PathLike[str],
-    design: Design,
+    design: Design | OpenDomain,
     target: str | os.PathLike[str],
     *,
     progress: Callable[[int], None] = lambda rows: None,
@@ -172,7 +177,7 @@ def randomize_lines(
     ----------
     source : path
         A text file of true answers; ``-`` for standard input.
-    design : Design
+    design : Design or OpenDomain
         What every answer goes through.
     target : path
         Where the reports go, written whole or not at all; ``-`` for standard output.
@@ -184,8 +189,9 @@ def randomize_lines(
     ValueError
         For a line that is no answer of the domain: it names the line, not the answer.
     """
-    refuse_design(design, "randomize_lines(source, design, target)")
-    answered, reported = LabelForm(design.domain), design.report_form
+    if not isinstance(design, OpenDomain):
+        refuse_design(design, "randomize_lines(source, design, target)")
+    answered, reported = _answer_form(design), design.report_form
     done = 0
     undone = "what was printed is not to be used" if os.fspath(target) == "-" else "nothing was written"
     with _opened_lines(source) as lines, _written_lines(target) as file:
@@ -194,11 +200,30 @@ def randomize_lines(
             if status.any():
                 line = done + int(np.flatnonzero(status)[0]) + 1
                 raise ValueError(f"every line must be an answer of the domain, but line {line:,} is not; {undone}")
-            reports = reported.written(randomize(codes, design, codes=True), like=np.dtype(object)).tolist()
+            reports = reported.written(_drawn(codes, design), like=np.dtype(object)).tolist()
             file.writelines(f"{report}\n" for report in reports)
             done += len(reports)
             progress(done)
     return done
+
+
+def _answer_form(design: Design | OpenDomain) -> Any:
+    return design.answer_form if isinstance(design, OpenDomain) else LabelForm(design.domain)
+
+
+def _drawn(codes: Counts, design: Design | OpenDomain, memo: Memo | None = None) -> Any:
+    """Draw a report for each answer, in codes."""
+    if not isinstance(design, OpenDomain):
+        return randomize(codes, design, codes=True, memo=memo)
+    if memo is not None:
+        raise TypeError("memo is for memoized designs, and an open domain is none")
+    return design.draw(codes, os.urandom)
+
+
+def _refuse_headless(names: list[str], design: Design | OpenDomain) -> None:
+    """Refuse a first line that is an answer, where answers can be told from names."""
+    if not isinstance(design, OpenDomain):
+        refuse_headless(names, LabelForm(design.domain))
 
 
 @contextmanager
@@ -229,7 +254,7 @@ def _written_lines(target: str | os.PathLike[str]) -> Iterator[TextIO]:
 
 
 def _pieces(
-    source: str | os.PathLike[str], design: Design, column: str | None, keep: Sequence[str], wrote: Dialect
+    source: str | os.PathLike[str], design: Design | OpenDomain, column: str | None, keep: Sequence[str], wrote: Dialect
 ) -> tuple[Iterator[Piece], Document, bool]:
     """Read the wanted columns, the answers first; also the Arrow types of the others, and whether all is text."""
     name, encoding = os.fspath(source), wrote.encoding
@@ -246,11 +271,11 @@ def _pieces(
         return _csv_pieces(open_text(name, coded), name, design, column, keep), {}, True
     file = open_files(source, wrote, secret=True)
     if file.text:
-        refuse_headless(file.names, LabelForm(design.domain))
+        _refuse_headless(file.names, design)
     column = _only(file.names) if column is None else column
     wanted = [resolve_columns(file, column, list(keep) or None, None, None, secret=True).value, *keep]
     _refuse_kept(wanted)
-    file = with_value_labels(file, {wanted[0]: (LabelForm(design.domain),)}, keep)
+    file = with_value_labels(file, {wanted[0]: (_answer_form(design),)}, keep)
     relation = file.frame.select(*wanted).to_native()
     with engine_errors(name, secret=True):
         schema = relation.limit(0).to_arrow_table().schema
@@ -285,7 +310,9 @@ def _refuse_kept(wanted: list[str]) -> None:
         raise ValueError(f"keep must name each column once, but got {', '.join(map(repr, kept))}")
 
 
-def _csv_pieces(lines: TextIO, name: str, design: Design, column: str | None, keep: Sequence[str]) -> Iterator[Piece]:
+def _csv_pieces(
+    lines: TextIO, name: str, design: Design | OpenDomain, column: str | None, keep: Sequence[str]
+) -> Iterator[Piece]:
     with lines:
         try:
             yield from _csv_rows(lines, name, design, column, keep)
@@ -296,13 +323,15 @@ def _csv_pieces(lines: TextIO, name: str, design: Design, column: str | None, ke
             raise ValueError(f"{name} cannot be read as CSV: {what}") from None
 
 
-def _csv_rows(lines: TextIO, source: str, design: Design, column: str | None, keep: Sequence[str]) -> Iterator[Piece]:
+def _csv_rows(
+    lines: TextIO, source: str, design: Design | OpenDomain, column: str | None, keep: Sequence[str]
+) -> Iterator[Piece]:
     first = first_record(lines)
     if not first.strip():
         raise ValueError(f"{source} is empty: there is not even a header")
     reader = csv.reader(itertools.chain(io.StringIO(first, newline=""), lines), delimiter=delimiter_of(first))
     header = next(reader)
-    refuse_headless(header, LabelForm(design.domain))
+    _refuse_headless(header, design)
     refuse_duplicates(header, secret=True)
     wanted = [_only(header) if column is None else column, *keep]
     _refuse_kept(wanted)

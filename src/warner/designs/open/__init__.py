@@ -6,6 +6,7 @@ Its files::
     closed_list     ClosedList: such reports as those of a design for a list that is known beforehand
     values          texts and whole numbers as rows of blocks, and back; normalization of texts
     level_weights   how people are best divided among the levels of the search
+    answer_form     how answers are read in a column
     report_form     how a report is written in a column: level:direction:value
     support_counts  how many reports support each prefix: by Fourier transforms, and by comparing
 """

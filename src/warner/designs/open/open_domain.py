@@ -54,6 +54,7 @@ from warner.designs.device import Device, revealed
 from warner.designs.draws import uniform
 from warner.designs.exact import TOTAL_LIMIT, is_decimal, odds_as_given, odds_from_epsilon, odds_from_json, whole_number
 from warner.designs.odds import odds_or_epsilon, refuse_odds
+from warner.designs.open.answer_form import AnswerForm
 from warner.designs.open.level_weights import best_weights
 from warner.designs.open.report_form import OpenForm
 from warner.designs.open.values import (
@@ -241,6 +242,11 @@ class OpenDomain(Device):
     def report_form(self) -> OpenForm:
         """How a report is written in a column."""
         return OpenForm(self.field, self.digits)
+
+    @property
+    def answer_form(self) -> AnswerForm:
+        """How answers are read in a column."""
+        return AnswerForm(self.values)
 
     @property
     def report_bits(self) -> float:

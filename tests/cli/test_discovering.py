@@ -1,0 +1,100 @@
+"""`warner discover`, and the other commands on the way of an open domain: the numbers of the library in every form."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from cli.shell import fails, succeeds
+from warner import OpenDomain, OpenTally, discover, load_design, tally
+from warner.results import as_csv
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WORDS = OpenDomain(epsilon=4, letters="a-z", length=6, step=3)
+
+
+@pytest.fixture
+def collected(folder: Path) -> Path:
+    """Collect reports of 4,000 people, as the commands do."""
+    rng = np.random.default_rng(1)
+    answers = rng.choice(["the", "of", "and", "Größe"], p=[0.5, 0.2, 0.1, 0.2], size=4000).tolist()
+    region = rng.choice(["n", "s"], size=4000).tolist()
+    lines = [f"{answer},{place}" for answer, place in zip(answers, region, strict=True)]
+    (folder / "answers.csv").write_text("\n".join(["word,region", *lines]) + "\n", encoding="utf-8")
+    made = ("design", "open-domain", "--letters", "a-z", "--length", "6", "--step", "3", "--epsilon", "4")
+    assert "words.json" in succeeds(folder, *made, "-o", "words.json")
+    randomized = ("randomize", "answers.csv", "--column", "word", "--keep", "region", "--design", "words.json")
+    assert "4,000 reports, epsilon 4 each" in succeeds(folder, *randomized, "-o", "reports.csv")
+    (folder / "dictionary.txt").write_text("and\nnever\n")
+    return folder
+
+
+def test_a_walk_from_answers_to_what_was_found(collected: Path) -> None:
+    assert load_design(collected / "words.json") == WORDS
+    assert succeeds(collected, "show", "words.json").startswith(WORDS.in_words())
+    counted = tally(collected / "reports.csv", WORDS, column="word")
+    assert counted.n == 4000
+    asked = ("discover", "reports.csv", "--column", "word", "--design", "words.json")
+    found = discover(counted)
+    assert {"the", "of", "(other)"} <= set(found.values)
+    assert succeeds(collected, *asked) == f"{found.text()}\n"
+    assert json.loads(succeeds(collected, *asked, "--json")) == json.loads(found.to_json())
+    assert succeeds(collected, *asked, "--csv") == as_csv(found.table())
+    succeeds(collected, *asked, "-o", "found.md")
+    assert (collected / "found.md").read_text().startswith(found.to_markdown()[:20])
+    options = ("--expected", "dictionary.txt", "--above", "0.05", "--level", "0.9", "--by", "region", "--simultaneous")
+    grouped = tally(collected / "reports.csv", WORDS, column="word", by="region")
+    same = discover(grouped, expected=["and", "never"], above=0.05, level=0.9, simultaneous=True)
+    assert succeeds(collected, *asked, *options) == f"{same.text()}\n"
+
+
+def test_tallies_are_saved_added_up_and_searched(collected: Path) -> None:
+    for region in "ns":
+        asked = ("tally", "reports.csv", "--column", "word", "--design", "words.json", "--where", f"region={region}")
+        succeeds(collected, *asked, "-o", f"{region}.json")
+    both = OpenTally.load(collected / "n.json") + OpenTally.load(collected / "s.json")
+    assert both == tally(collected / "reports.csv", WORDS, column="word")
+    assert succeeds(collected, "discover", "n.json", "s.json") == f"{discover(both).text()}\n"
+    succeeds(collected, "tally", "n.json", "s.json", "-o", "both.json")
+    assert OpenTally.load(collected / "both.json") == both
+    assert "a tally, which has no columns" in fails(collected, "discover", "n.json", "--by", "region")
+
+
+def test_lines_are_randomized_one_by_one(collected: Path) -> None:
+    (collected / "lines.txt").write_text("the\nfar too long\n")
+    printed = succeeds(collected, "randomize", "lines.txt", "--lines", "--design", "words.json", "-o", "out.txt")
+    assert "2 reports" in printed
+    lines = (collected / "out.txt").read_text().splitlines()
+    assert not WORDS.report_form.read(lines).status.any()
+    (collected / "lines.txt").write_text("the\n\n")
+    assert "line 2 is not" in fails(collected, "randomize", "lines.txt", "--lines", "--design", "words.json")
+
+
+def test_numbers_are_read_as_numbers(folder: Path) -> None:
+    succeeds(folder, "design", "open-domain", "--bits", "16", "--epsilon", "4", "-o", "apps.json")
+    (folder / "apps.csv").write_text("app\n" + "40000\n" * 2000)
+    succeeds(folder, "randomize", "apps.csv", "--design", "apps.json", "-o", "reports.csv")
+    (folder / "known.txt").write_text("40000\n")
+    asked = ("discover", "reports.csv", "--design", "apps.json", "--expected", "known.txt", "--json")
+    assert [row["value"] for row in json.loads(succeeds(folder, *asked))["values"]] == [40000]
+    (folder / "known.txt").write_text("forty\n")
+    assert "whole numbers" in fails(folder, *asked)
+    (folder / "apps.csv").write_text("app\n70000\n")
+    assert "in row 1" in fails(folder, "randomize", "apps.csv", "--design", "apps.json", "-o", "other.csv")
+
+
+def test_what_cannot_be_is_one_clear_line(collected: Path) -> None:
+    asked = ("reports.csv", "--column", "word", "--design", "words.json")
+    assert "has no list of answers" in fails(collected, "estimate", *asked)
+    assert "has no list of answers" in fails(collected, "check", *asked)
+    assert "needs the --design of an open domain" in fails(collected, "discover", "reports.csv", "--column", "word")
+    assert "level:direction:value" in fails(collected, "discover", "answers.csv", *asked[1:])
+    assert "needs --letters" in fails(collected, "design", "open-domain", "--epsilon", "1")
+    assert "for an open domain" in fails(collected, "design", "yes", "no", "--bits", "8", "--epsilon", "1")
+    made = ("design", "open-domain", "--bits", "8", "--epsilon", "1", "-o", "words.json")
+    assert "holds another design" in fails(collected, *made)
