@@ -1,4 +1,4 @@
-"""`warner discover`, and the other commands on the way of an open domain: the numbers of the library in every form."""
+"""`warner discover` and the other commands on the way of an open domain (`open_domains`), in every form."""
 
 from __future__ import annotations
 

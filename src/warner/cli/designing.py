@@ -10,7 +10,7 @@ import typer
 from warner.cli.delivering import deliver_document, refuse_overwriting
 from warner.cli.mechanisms import catalogue, designed, known, name_of, pairs, put, refuse_misspelled
 from warner.cli.messages import tell
-from warner.cli.open_domains import Bits, Bytes, Length, Letters, Step, named_open, open_domain
+from warner.cli.open_domains import Bits, Bytes, Length, Letters, named_open, open_domain
 from warner.cli.options import DomainFile, Epsilon, Odds, Output, Redraw, Size, Truth, labels_in
 from warner.designs import OpenDomain, RandomizedResponse, load_design
 from warner.documents import format_of
@@ -86,7 +86,13 @@ def design(
         typer.Option("--from", help="The least of answers that are numbers; with --to, and --step if not 1."),
     ] = None,
     upper: Annotated[str | None, typer.Option("--to", help="The largest of answers that are numbers.")] = None,
-    step: Annotated[str | None, typer.Option(help="The distance between answers that are numbers.")] = None,
+    step: Annotated[
+        str | None,
+        typer.Option(
+            help="The distance between answers that are numbers; of an open domain, the most letters, bytes or bits of "
+            "a block."
+        ),
+    ] = None,
     quantity: Annotated[
         str | None,
         typer.Option(help="What a square wave is to tell best: the distribution, if not given, or the mean."),
@@ -105,7 +111,6 @@ def design(
     length: Length = None,
     text_bytes: Bytes = None,
     bits: Bits = None,
-    step: Step = None,
     epsilon: Epsilon = None,
     truth: Truth = None,
     redraw: Redraw = None,
@@ -122,7 +127,8 @@ def design(
     """Write a design file, which says how every answer is randomized."""
     refuse_overwriting({"the list of answers": domain_file}, {"--output": output})
     words = words or []
-    opened = open_domain(letters, length, text_bytes, bits, step, epsilon)
+    made_of = letters is not None or text_bytes is not None or bits is not None
+    opened = open_domain(letters, length, text_bytes, bits, step if made_of else None, epsilon)
     if opened is not None or named_open(words):
         _write_open(words, opened, output, force=force)
         return

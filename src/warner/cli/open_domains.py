@@ -22,7 +22,7 @@ def open_domain(
     length: int | None,
     text_bytes: int | None,
     bits: int | None,
-    step: int | None,
+    step: int | str | None,
     epsilon: str | None,
 ) -> OpenDomain | None:
     """Make the open domain that these options name; None where none of them is given."""

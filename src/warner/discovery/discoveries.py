@@ -308,7 +308,7 @@ def discover(
     Returns
     -------
     Discovery
-        With `table`, `text`, `to_dict` and the other doors of every result.
+        The values with their shares and intervals, as a table, text, dictionary or JSON.
 
     Examples
     --------

@@ -121,9 +121,9 @@ def randomize_file(
     with _writer(target, types) as write:
         for piece in itertools.chain([first], pieces):
             values = piece.pop(name)
-            codes, status = answered.read(
-                _rounded(values, design.domain) if nearest else values, text=text and not nearest
-            )
+            if nearest and not isinstance(design, OpenDomain):
+                values = _rounded(values, design.domain)
+            codes, status = answered.read(values, text=text and not nearest)
             if status.any():
                 row = done + int(np.flatnonzero(status)[0]) + 1
                 raise ValueError(

@@ -1,4 +1,4 @@
-"""Texts and whole numbers as rows of blocks: one to one, and what can follow."""
+"""Texts and whole numbers as rows of blocks: one to one, and what can follow; `answer_form`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from references import reference
 from warner.designs.labels import MISSING, OUTSIDE
+from warner.designs.open.answer_form import AnswerForm
 from warner.designs.open.open_domain import OpenDomain
 from warner.designs.open.values import OTHER, Texts, WholeNumbers, balanced_steps
 
@@ -58,6 +59,14 @@ def test_a_text_is_read_back_as_it_was_normalized_or_is_other(text: str) -> None
         if texts.alphabet is None:
             fits = len(normal.encode("utf-8", "replace")) <= 12 and "\0" not in normal
         assert texts.decoded(coded.blocks[0].tolist()) == (normal if fits else OTHER)
+
+
+def test_answers_in_columns_are_read_as_texts_or_as_numbers() -> None:
+    numbers = AnswerForm(WholeNumbers((4, 4)))
+    assert numbers.read(["17", "017", None, "x"], text=True).status.tolist() == [0, OUTSIDE, MISSING, OUTSIDE]
+    assert numbers.read([17, "17"]).reports.tolist() == [[1, 1], [0, 0]]
+    assert AnswerForm(Texts((2,), "ab")).read(["a", "17"], text=True).reports.tolist() == [[3], [1]]
+    assert (numbers.holds, AnswerForm(Texts((2,), "ab")).holds) == ("integers", "strings")
 
 
 def test_half_a_character_is_other() -> None:
