@@ -170,6 +170,28 @@ def test_the_name_of_a_method_would_be_seen() -> None:
     assert method_names('def f(method="mle"):\n    """Estimate by mle."""\n    return method == "inv_p"\n') == [3]
 
 
+def spelled_mechanisms(text: str) -> list[int]:
+    """Give the lines that spell a mechanism's name, and nothing else, as it stands in files or on a command line."""
+    known = {name.casefold() for name in MECHANISMS}
+    return [
+        node.lineno
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and " " in (name := node.value.replace("-", " ").replace("_", " ").casefold())  # channel is also a plain word
+        and name in known
+    ]
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if room(module) != "designs"])
+def test_what_is_known_of_a_mechanism_stands_in_the_registry(module: str) -> None:
+    assert not spelled_mechanisms(MODULES[module].read_text(encoding="utf-8")), f"{module} spells a mechanism's name"
+
+
+def test_the_name_of_a_mechanism_would_be_seen() -> None:
+    assert spelled_mechanisms('"""Of unary encoding."""\nx = {"unary-encoding": 1}\n') == [2]
+
+
 # What is caught comes from a library, but for one command, which shows each warning in a line.
 WARNINGS_CAUGHT = {
     "output/canvas": "Glyph .* missing from font",
@@ -277,4 +299,79 @@ def test_every_module_has_a_test_of_its_name_or_stands_in_the_head_of_another() 
         f"{module} has neither a test_{name} in tests/{room} nor a test file that names it in its head"
         for module, (room, _, name) in own.items()
         if not (tests / room / f"test_{name}").is_file() and module not in named
+    ]
+
+
+# Constants that each of several modules has: what it is of follows from the module.
+OF_EACH_MODULE = {
+    "FORMAT": "the name of the file format that the module reads and writes",
+    "VERSION": "the version of that format",
+    "EXPERIMENT": "the name of the experiment that the module runs",
+    "TYPE_CHECKING": "in the place of that of `typing`, whose import would cost more than these modules",
+}
+
+
+def constants(text: str) -> set[str]:
+    """Name the constants of a module: names in capitals that it assigns to at its top level."""
+    assigned: list[ast.expr] = []
+    for node in ast.parse(text).body:
+        targets = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        )
+        assigned += [name for target in targets for name in ast.walk(target) if isinstance(name, ast.expr)]
+    return {
+        name.id
+        for name in assigned
+        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store) and name.id.isupper()
+    }
+
+
+def test_a_constant_has_one_name_and_one_place() -> None:
+    """A name in capitals says what it limits, in its unit; two modules that mean the same share one definition."""
+    places: dict[str, list[str]] = {}
+    for module, path in MODULES.items():
+        for name in constants(path.read_text(encoding="utf-8")) - OF_EACH_MODULE.keys():
+            places.setdefault(name, []).append(module)
+    assert not {name: modules for name, modules in places.items() if len(modules) > 1}
+
+
+def test_constants_would_be_seen() -> None:
+    assert constants("A, B = 1, 2\nC: int = 3\nd = 4\nD[0] = 5\nif A:\n    E = 6\n") == {"A", "B", "C"}
+
+
+# Words that could mean anything.
+NO_NAMES = {"found", "told", "held", "taken", "chosen", "ends", "left", "reach"}
+
+
+# An attribute of a result, which is documented under this name.
+DOCUMENTED = {"inference/presence": {"found"}}
+
+
+def general_names(text: str) -> list[str]:
+    """Give the functions, classes and attributes whose name is one of `NO_NAMES`."""
+    nodes = list(ast.walk(ast.parse(text)))
+    named = [node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    named += [node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)]
+    fields = [
+        line.target
+        for node in nodes
+        if isinstance(node, ast.ClassDef)
+        for line in node.body
+        if isinstance(line, ast.AnnAssign)
+    ]
+    named += [field.id for field in fields if isinstance(field, ast.Name)]
+    return [name for name in named if name.strip("_").lower() in NO_NAMES]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_names_say_what_they_mean(module: str) -> None:
+    allowed: set[str] = DOCUMENTED.get(module, set())
+    assert not set(general_names(MODULES[module].read_text(encoding="utf-8"))) - allowed
+
+
+def test_general_names_would_be_seen() -> None:
+    assert general_names("class Told:\n    left: int\n\n\ndef _held(taken):\n    found = taken\n") == [
+        "Told",
+        "_held",
+        "left",
     ]

@@ -24,8 +24,18 @@ GARBAGE = 100_000  # new objects before those that nobody uses are looked for: a
 MISTAKE = 70  # of ours: EX_SOFTWARE of sysexits.h. Python's own 1 would be the verdict of `warner check`
 STOPPED = "interrupted; no file is half-written"
 ENDED = "terminated; no file is half-written"
-OURS = "this is a mistake in warner, and says nothing about your data; please report it with the lines above"
-PLAIN = {"█": "#", "ε": "epsilon", "±": "+-", "−": "-", "–": "-", "≤": "<=", "≥": ">=", "→": "->", "…": "..."}
+OUR_MISTAKE = "this is a mistake in warner, and says nothing about your data; please report it with the lines above"
+ASCII_SUBSTITUTES = {
+    "█": "#",
+    "ε": "epsilon",
+    "±": "+-",
+    "−": "-",
+    "–": "-",
+    "≤": "<=",
+    "≥": ">=",
+    "→": "->",
+    "…": "...",
+}
 INTERRUPTED_QUERY = "Query interrupted"  # what DuckDB makes of Ctrl-C, as a RuntimeError
 KEYWORD = re.compile(r'\b([a-z]+)=(?:"([\w,-]+)"|\((\d+), (\d+)\)|(?=;|$))')  # unknown="drop", odds=(1, 0), by=
 ARGUMENT = re.compile(r"^([a-z_]+)(?= must\b)|\bhalf_width\b")  # what an error is about
@@ -74,7 +84,7 @@ def main() -> None:
         import traceback
 
         traceback.print_exc()
-        _fail(OURS, MISTAKE)
+        _fail(OUR_MISTAKE, MISTAKE)
 
 
 def run() -> None:
@@ -136,7 +146,9 @@ def _plainer(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     missing = error.object[error.start : error.end]
-    return "".join(PLAIN.get(c) or c.encode("ascii", "backslashreplace").decode() for c in missing), error.end
+    return "".join(
+        ASCII_SUBSTITUTES.get(c) or c.encode("ascii", "backslashreplace").decode() for c in missing
+    ), error.end
 
 
 def _terminated(number: int, frame: FrameType | None) -> None:

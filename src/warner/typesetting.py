@@ -30,12 +30,12 @@ TEX = {c: f"\\{c}" for c in "&%$#_{}"}
 TEX |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 TEX |= {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}  # other signs in the fonts of old documents
 SIGNED = re.compile(r"(?<![\w.])-(?=[\d.]|inf)")  # the minus of a number
-NUMBER = r"(?:<0\.\d+|[-+]?(?:[\d,.]+|inf)\*?)"
-NUMERIC = re.compile(rf"(?:{NUMBER}|any|\?)(?: (?:to|of) (?:{NUMBER}|any|\?))?|-|")
-MARKED = re.compile(r"[\\|*`]|<(?=[A-Za-z/!?])|(?<!\w)_|_(?!\w)")  # what Markdown would take for its own
+NUMBER_PATTERN = r"(?:<0\.\d+|[-+]?(?:[\d,.]+|inf)\*?)"
+NUMERIC_CELL = re.compile(rf"(?:{NUMBER_PATTERN}|any|\?)(?: (?:to|of) (?:{NUMBER_PATTERN}|any|\?))?|-|")
+MARKDOWN_SYNTAX = re.compile(r"[\\|*`]|<(?=[A-Za-z/!?])|(?<!\w)_|_(?!\w)")  # what Markdown would take for its own
 MOST_DECIMALS = 12
-SMALLEST_P = 0.001  # a smaller p-value is not told apart
-MISSING = "(missing)"
+SMALLEST_P_SHOWN = 0.001  # a smaller p-value is not told apart
+MISSING_TEXT = "(missing)"
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which spreadsheet programs let formulas begin
 AS_TEXT = """ style="mso-number-format:'\\@'\""""  # for Excel, which opens pages as well
 
@@ -67,7 +67,7 @@ def cells(column: Counts) -> list[str]:
 
 def labels(column: Counts) -> list[str]:
     """Write names, of answers or groups, as they are: 2024 is a year, and what is missing is not the text None."""
-    return [MISSING if value is None else str(value) for value in column.tolist()]
+    return [MISSING_TEXT if value is None else str(value) for value in column.tolist()]
 
 
 def _cell(value: Any) -> str:
@@ -101,7 +101,7 @@ def p_value_cells(column: Counts) -> list[str]:
     """
 
     def cell(p: float) -> str:
-        return "" if math.isnan(p) else f"<{SMALLEST_P:g}" if p < SMALLEST_P else f"{p:.3f}"
+        return "" if math.isnan(p) else f"<{SMALLEST_P_SHOWN:g}" if p < SMALLEST_P_SHOWN else f"{p:.3f}"
 
     return [cell(p) for p in np.asarray(column, dtype=np.float64).tolist()]
 
@@ -213,7 +213,7 @@ def markdown(table: Printed) -> str:
         return f"| {' | '.join(texts)} |"
 
     def safe(text: str) -> str:
-        return MARKED.sub(r"\\\g<0>", _in_one_line(text))
+        return MARKDOWN_SYNTAX.sub(r"\\\g<0>", _in_one_line(text))
 
     marks = ["---:" if right else "---" for right in _to_the_right(table.columns)]
     rows = zip(*(map(safe, texts) for texts in table.columns.values()), strict=True)
@@ -282,11 +282,11 @@ def like_formula(text: str) -> bool:
     >>> [like_formula(text) for text in ("=1+1", "@sum", "-x", "\t=1", "-0.5", "-", "a=b")]
     [True, True, True, True, False, False, False]
     """
-    return text.startswith(FORMULA) and len(text) > 1 and not NUMERIC.fullmatch(text)
+    return text.startswith(FORMULA) and len(text) > 1 and not NUMERIC_CELL.fullmatch(text)
 
 
 def _to_the_right(columns: Columns) -> list[bool]:
-    return [any(texts) and all(NUMERIC.fullmatch(text) for text in texts) for texts in columns.values()]
+    return [any(texts) and all(NUMERIC_CELL.fullmatch(text) for text in texts) for texts in columns.values()]
 
 
 def _tex(text: str) -> str:

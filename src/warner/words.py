@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 TIGHT = "\N{NO-BREAK SPACE}"  # a space at which no line is broken
 LINE_CHARACTERS = 120  # of a line of text
 LABEL_CHARACTERS = 40  # of an answer, a group or a term in a text
+POSITIONS_LISTED = 5  # positions in a sequence that an error lists
 NAMES_LISTED = 8  # names in a sentence, before it says how many more there are
 LONGEST_VALUE = 100  # characters of a user's value that a message repeats
 LONGEST_MESSAGE = 1_500  # characters of a message, whatever it repeats

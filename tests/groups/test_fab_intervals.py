@@ -79,10 +79,10 @@ def test_leaving_out_a_group_is_fitting_without_it() -> None:
     odd = np.arange(7) % 2 == 1
     for group in range(7):
         half = odd if odd[group] else ~odd
-        other = direct.chosen(~half)
+        other = direct.select(~half)
         at = other.overall()
         spreads = largest_spread(other, at) * np.linspace(0, 1, 49) ** 2
-        rest = direct.chosen(np.arange(7) != group)
+        rest = direct.select(np.arange(7) != group)
         fit = fits(rest, ones(rest), spreads, at, steps=1)
         weight = np.gradient(spreads) * np.exp(fit.log_likelihood - fit.log_likelihood.max())
         weight /= weight.sum()

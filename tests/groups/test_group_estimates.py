@@ -16,7 +16,7 @@ from cases import COIN, DIRECT, KUK, LOADED, NINE, PAIRS, THREE
 from references import reference
 from warner import Memoized, RandomizedResponse, Tally, UnaryEncoding, estimate, estimate_groups, pool
 from warner.groups import fay_herriot
-from warner.groups.group_intervals import HOLDS
+from warner.groups.group_intervals import COVERAGE_WORDS
 
 EXAMPLE = reference("groups")["groups"]
 NAMES = tuple((name,) for name in "ABCDEFGH")
@@ -114,8 +114,8 @@ def test_sets_of_answers_have_intervals() -> None:
     one = together.interval("often")
     assert both.low.shape == one.low.shape == (4,)
     assert (both.high >= 1 - one.high - 0.2).all()
-    for kind in HOLDS:
-        assert json.loads(together.interval("often", kind=kind).to_json())["holds"] == HOLDS[kind]
+    for kind in COVERAGE_WORDS:
+        assert json.loads(together.interval("often", kind=kind).to_json())["holds"] == COVERAGE_WORDS[kind]
     assert together.interval().low.shape == (4, 3)
     with pytest.raises(ValueError, match="at least one and not all"):
         together.interval(["never", "once", "often"])
@@ -161,7 +161,7 @@ def test_every_door_says_for_whom_intervals_hold() -> None:
     together = estimate_groups(REGIONS)
     for kind, words in (("average", "on average over the groups"), ("each", "for each group")):
         document = json.loads(together.to_json(kind=kind))
-        assert document["holds"] == HOLDS[kind]
+        assert document["holds"] == COVERAGE_WORDS[kind]
         assert document["kind"] == kind
         assert words in together.text(kind=kind)
         assert words in "".join(together.printed(kind=kind).columns)

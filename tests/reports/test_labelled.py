@@ -175,7 +175,7 @@ def test_some_rows_of_the_columns_that_are_used_are_read_at_a_time(
 
     monkeypatch.setattr(readstat, "_batches", watched)
     for cells in (2, 12, 20, 60, 10**6):
-        monkeypatch.setattr(labelled, "BATCH_CELLS", cells)
+        monkeypatch.setattr(labelled, "LABELLED_VALUES_AT_ONCE", cells)
         requests.clear()
         result = tally(path, CODES, column="answer", weights="weight")
         assert (result.counts.tolist(), result.missing) == ([5 * 3.25, 5 * 2.0], 5)

@@ -50,7 +50,7 @@ def table_of(name: str) -> dict[str, list[Any]]:
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "BATCH_ROWS", 32)
-    monkeypatch.setattr(kept_reports, "PIECE", 16)
+    monkeypatch.setattr(kept_reports, "REPORTS_IN_BLOCK", 16)
     monkeypatch.setattr(counting, "HELD_BYTES", 0)
 
 

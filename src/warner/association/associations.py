@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from warner.documents import Document
 
 ROWS_SHOWN = 12  # joint answers, and pairs, in a text
-WIDEST, NARROWEST = 60, 12  # characters of a joint answer, and of the answer to one question
+JOINT_CHARACTERS, LEAST_CHARACTERS = 60, 12  # characters of a joint answer, and of the answer to one question
 ASSOCIATION_COLUMNS = {"reports", "share", "se", "low", "high", "independent", "difference"}  # of the table
 NEGLIGIBLE_PROOF_GAP = 1e-6  # nats for the whole sample: a smaller gap is not told
 DOUBTFUL_GAP = 1e-3  # nats for the whole sample: a gap above it is worth a warning
@@ -223,7 +223,7 @@ class Association(Result):
         """Give the table of joint shares as lines, the largest first, with a column for each question."""
         table = self.table()
         order = np.argsort(-table["share"], kind="stable")[:ROWS_SHOWN]
-        widest = max(WIDEST // len(self.design.questions), NARROWEST)
+        widest = max(JOINT_CHARACTERS // len(self.design.questions), LEAST_CHARACTERS)
         heads = told_apart([printable(name) for name in self.design.questions], widest)
         columns = {
             head: told_apart([printable(str(answer)) for answer in table[name][order]], widest)
@@ -262,7 +262,7 @@ class Association(Result):
     def _lines_of_pairs(self) -> list[str]:
         """Give a line for each pair of questions, the smallest p-value first."""
         order = sorted(self.pairs, key=lambda pair: pair.test.p_value)[:ROWS_SHOWN]
-        names = told_apart([printable(f"{pair.first} and {pair.second}") for pair in order], WIDEST)
+        names = told_apart([printable(f"{pair.first} and {pair.second}") for pair in order], JOINT_CHARACTERS)
         rows = [["pair of questions", "p-value", "test", "Cramér's V", "odds ratio", "correlation"]]
         for name, pair in zip(names, order, strict=True):
             kind = "exact" if pair.test.exact else "approximate"

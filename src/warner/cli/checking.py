@@ -40,7 +40,7 @@ def check(
         with source.tallied(given) as tally:
             result = checked(tally, level=level, simulations=simulations, rng=generator(seed), fakes=fakes)
         text = verdict.written(result)
-    if source.chosen:
+    if source.optional_stopping:
         tell(f"warner: note: {NOT_FIXED}, and the p-values are for one that was", err=True)
     typer.echo(text)
     if not result.fits:

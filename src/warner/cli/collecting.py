@@ -151,7 +151,7 @@ def _invite(asked: Survey, place: str, number: int, address: str, output: Path) 
     _refuse_old(output)
     tokens = [secrets.token_bytes(16) for _ in range(number)]
     links = [f"{address}/s/{asked.id}#t={base64.urlsafe_b64encode(token)[:22].decode()}" for token in tokens]
-    with _held(place, asked, "stop it, invite, and start it again") as store, written_whole(output) as part:
+    with _opened_alone(place, asked, "stop it, invite, and start it again") as store, written_whole(output) as part:
         # The file takes its name after the hashes are on disk: no link is ever seen that would not work. If we are
         # killed in between, there are hashes that nobody has a link to, and which nobody can guess.
         save_text(part, "\n".join(["link", *links]), private=True)
@@ -164,7 +164,7 @@ def _invite(asked: Survey, place: str, number: int, address: str, output: Path) 
 
 def _revoke(asked: Survey, place: str, file: Path) -> None:
     tokens = _tokens(file)
-    with _held(place, asked, "stop it, revoke, and start it again") as store:
+    with _opened_alone(place, asked, "stop it, revoke, and start it again") as store:
         used = store.revoke(tokens)
     gone = counted(len(tokens) - used, "invitation is", "invitations are")
     kept = f"; {counted(used, 'was', 'were')} used before, and what was reported stays counted" if used else ""
@@ -228,7 +228,7 @@ def close(database: Place) -> None:
     before = collected(database)
     if before.state == "closed":
         raise ValueError(f"{_shown(database)}: this survey is closed already")
-    with _held(database, before.survey, "close it on its dashboard, or stop it first") as store:
+    with _opened_alone(database, before.survey, "close it on its dashboard, or stop it first") as store:
         store.close()
         after = store.collected()
     typer.echo(f"{_shown(database)}: {closing_words(after)}")
@@ -271,7 +271,7 @@ def _write_page(asked: Survey, survey: Path, page: Path, url: str | None) -> Non
 
 
 @contextmanager
-def _held(place: str, asked: Survey, remedy: str) -> Iterator[Store]:
+def _opened_alone(place: str, asked: Survey, remedy: str) -> Iterator[Store]:
     """Hold a database, which no running survey does, and give it back whatever happens."""
     from warner.service.stores import opened
 

@@ -80,7 +80,7 @@ def estimate(
     )
     source = Source(files, columns, reading)
     keep = method in METHODS and METHODS[method].likelihood
-    chosen = source.chosen
+    chosen = source.optional_stopping
     ever = anytime if anytime is not None else chosen and target == "population"
     confidence: Document = {"level": level, "target": target, "simultaneous": simultaneous, "anytime": ever}
     with working("counting reports"):

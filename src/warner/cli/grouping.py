@@ -18,7 +18,7 @@ from warner.results import formulas_in
 if TYPE_CHECKING:
     from warner.documents import Document
 
-TEXTS = {".csv", ".tsv", ".txt"}
+DELIMITED_ENDINGS = {".csv", ".tsv", ".txt"}
 
 
 def groups(
@@ -87,7 +87,7 @@ def groups(
             result.save_plot(plot, drawn, title=title, **options)
         if report is not None:
             result.save_page(report, title=title, question=wording, **options)
-    if source.chosen:
+    if source.optional_stopping:
         tell(f"warner: note: {NOT_FIXED}, and these intervals, which are for one look, need not hold for it", err=True)
     doubts = result.doubts() if table.as_json or table.as_csv else []  # the printed table says it itself
     if ".csv" in table.forms:
@@ -116,7 +116,7 @@ def _file_and_columns(on: str | None) -> tuple[str | None, list[str]]:
 def _columns(file: str, names: list[str], by: tuple[str, ...]) -> dict[str, Any]:
     """Read the columns that name groups, and the covariates: all others if none are named."""
     ending = Path(file).suffix.lower()
-    if ending in TEXTS:
+    if ending in DELIMITED_ENDINGS:
         columns = _of_text(file, by)
     elif ending == ".parquet":
         import pyarrow.parquet as pq

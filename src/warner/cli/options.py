@@ -111,7 +111,7 @@ class Columns(NamedTuple):
     counts: Counts = None
 
     @property
-    def chosen(self) -> dict[str, str]:
+    def rows_wanted(self) -> dict[str, str]:
         """The rows that are meant, as values by column."""
         pairs = {}
         for word in self.where or ():

@@ -128,7 +128,7 @@ class Source:
         return alone and is_survey(self.looked_at)
 
     @property
-    def chosen(self) -> bool:
+    def optional_stopping(self) -> bool:
         """Whether somebody may have chosen the number of reports by what they showed: in a survey that fixes none."""
         if not self.of_survey:
             return False
@@ -148,7 +148,7 @@ class Source:
             unknown=reading.unknown,
             keep=keep,
             wrote=reading.dialect,
-            where=columns.chosen or None,
+            where=columns.rows_wanted or None,
         )
 
     def open_tally(self, design: OpenDomain | None) -> OpenTally | None:

@@ -37,7 +37,7 @@ def tally(
     with ExitStack() as stack:
         with working("counting reports"):
             counted = stack.enter_context(source.tallied(given))
-        if source.chosen:
+        if source.optional_stopping:
             tell(f"warner: note: {NOT_FIXED}: estimate this tally with --anytime", err=True)
         for left_out in filter(None, (part.left_out() for part in counted.parts)):
             warn(left_out)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from warner.designs.labels import Domain, Labels
     from warner.documents import Document
 
-LINEAR = 1e-12  # how nearly the probability of a report must be a line in the memberships of a fuzzy set
+FUZZY_SET_TOLERANCE = 1e-12  # how nearly the probability of a report must be a line in the memberships of a fuzzy set
 # A binomial count is read where its variance is at most this many times that of the best linear combination.
 BINOMIAL_VARIANCE_RATIO = 1.05
 
@@ -305,7 +305,7 @@ class Channel(Design):
         said, (low, high) = self._doubles[:, 1], (u.argmin(), u.argmax())
         gain = (said[high] - said[low]) / (u[high] - u[low])
         base = said[low] - gain * u[low]
-        if gain == 0 or np.abs(base + gain * u - said).max() > LINEAR:
+        if gain == 0 or np.abs(base + gain * u - said).max() > FUZZY_SET_TOLERANCE:
             return None
         return Binomial(np.array([False, True]), float(base), float(gain))
 

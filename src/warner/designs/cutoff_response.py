@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from warner.designs.labels import Domain, Labels
     from warner.documents import Document
 
-LINEAR = 1e-12  # how nearly memberships must be those of the mean
+MEAN_TOLERANCE = 1e-12  # how nearly memberships must be those of the mean
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -287,7 +287,7 @@ class CutoffResponse(OrderedDesign):
         """Give all yeses where the memberships are those of the mean, from 0 to 1, or all noes if from 1 to 0."""
         mean = np.append(0.0, self._chances.cumsum())
         for says, line in ((1, mean), (0, 1 - mean)):
-            if np.abs(membership - line).max() <= LINEAR:
+            if np.abs(membership - line).max() <= MEAN_TOLERANCE:
                 return Binomial(np.arange(2 * (self.k - 1)) % 2 == says, self.q, self.p - self.q)
         return None
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from warner.designs.exact import Number, Odds
     from warner.designs.labels import Domain, Labels
 
-ROWS, BYTES = 2**17, 2**24  # reports drawn at a time, and how much they may take
+SETS_AT_ONCE, SET_BYTES_AT_ONCE = 2**17, 2**24  # reports drawn at a time, and how much they may take
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -162,7 +162,7 @@ class SubsetSelection(OddsDesign, PackedSupport):
         """Draw one set for each answer, as a row of packed bits."""
         width = self.report_form.width
         reports = np.empty((answers.size, width), dtype=np.uint8)
-        step = max(1, min(ROWS, BYTES // width))
+        step = max(1, min(SETS_AT_ONCE, SET_BYTES_AT_ONCE // width))
         for start in range(0, answers.size, step):
             part = slice(start, start + step)
             reports[part] = self._drawn(answers[part], random_bytes)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Integers
     from warner.designs.open.open_domain import OpenDomain
 
-CLOSE = 1e-10  # how exactly a share is found
+DETECTABLE_TOLERANCE = 1e-10  # how exactly a share is found
 
 
 def critical_count(n: int, probability: float, alpha: float) -> int:
@@ -70,7 +70,7 @@ def smallest_share(design: OpenDomain, people: Sequence[int], critical: Sequence
 
     if chance(1.0) < power:
         return math.inf
-    return bisected(lambda share: chance(share) >= power, 0.0, 1.0, close=CLOSE)[1]
+    return bisected(lambda share: chance(share) >= power, 0.0, 1.0, close=DETECTABLE_TOLERANCE)[1]
 
 
 def planned_share(design: OpenDomain, n: int, *, level: float = 0.95, power: float = 0.8) -> float:

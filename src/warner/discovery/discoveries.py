@@ -341,7 +341,8 @@ def discover(
     codes, values = _expected(tally.design, expected)
     alpha = (1 - level) / (len(sizes) if simultaneous else 1)
     findings = [
-        _found(tally.design, tally.of_group(number), alpha, level, above, power, codes) for number in range(len(sizes))
+        _of_group(tally.design, tally.of_group(number), alpha, level, above, power, codes)
+        for number in range(len(sizes))
     ]
     return Discovery(tally, level, above, power, simultaneous, values, tuple(findings))
 
@@ -367,7 +368,7 @@ def _expected(design: OpenDomain, expected: Sequence[Any] | None) -> tuple[Integ
     return (codes if other is None else np.vstack([codes, other])), values
 
 
-def _found(
+def _of_group(
     design: OpenDomain,
     reports: Sequence[LevelReports],
     alpha: float,

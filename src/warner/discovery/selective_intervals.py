@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Integers
 
-HALVINGS = 60  # of [0, 1]: to the last digit of a double
+SELECTIVE_HALVINGS = 60  # of [0, 1]: to the last digit of a double
 UNDERFLOW = 1e-280  # a tail below is compared by its first terms
 
 
@@ -123,6 +123,6 @@ def _log_tail(count: Integers, n: int, rate: Array) -> Array:
 def _first_share(rising: Callable[[Array], Array], target: float, shape: tuple[int, ...]) -> Array:
     """Give the share at which each of many rising functions reaches a target: 0 if it is there at once, 1 if never."""
     zero, one = np.zeros(shape), np.ones(shape)
-    low, high = bisected_each(lambda share: rising(share) >= target, zero, one, HALVINGS)
+    low, high = bisected_each(lambda share: rising(share) >= target, zero, one, SELECTIVE_HALVINGS)
     at_once, never = rising(zero) >= target, rising(one) < target
     return np.where(at_once, 0.0, np.where(never, 1.0, (low + high) / 2))

@@ -61,12 +61,12 @@ SPIKE_DEVIATION = 3.0
 COEFFICIENTS = 48
 ANSWERS_FITTED = 1024  # beyond, some answers stand for their neighbours:
 REPRESENTATIVES = 256  # so many, about five for each coefficient
-HOPELESS_NATS = 8.0  # by which a span falls short of a narrower one, so that wider ones are not tried
-SCORING_STEPS = 60
+HOPELESS_SPAN_NATS = 8.0  # by which a span falls short of a narrower one, so that wider ones are not tried
+CURVE_STEPS = 60
 CONVERGED_NATS = 1e-3  # that the next step promises
 ARMIJO = 1e-4  # part of what a step promises that it must gain
-SHORTEST_STEP = 1e-4
-NEGLIGIBLE_PRIOR = 1e-9  # of the largest weight: curves below are left out
+SHORTEST_CURVE_STEP = 1e-4
+NEGLIGIBLE_CURVE = 1e-9  # of the largest weight: curves below are left out
 
 
 def smooth(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> Array:
@@ -176,7 +176,7 @@ def _averaged(design: Design, counts: Counts, n: float) -> Array:
     curves = _curves(likelihood, _splines(k, COEFFICIENTS)[answers], np.log(sizes))
     best = max(curve.evidence for curve in curves)
     weights = np.array([math.exp(curve.evidence - best) for curve in curves])
-    weights = np.where(weights < NEGLIGIBLE_PRIOR, 0.0, weights / weights.sum())
+    weights = np.where(weights < NEGLIGIBLE_CURVE, 0.0, weights / weights.sum())
     shares = np.zeros(k)
     basis = _splines(k, COEFFICIENTS)
     for weight, curve in zip(weights, curves, strict=True):
@@ -214,7 +214,7 @@ def _curves(likelihood: Likelihood, splines: Array, offset: Array) -> list[Curve
                 start, evidence = _ascended(likelihood, basis, offset, precision, determinant, start)
                 curves.append(Curve(evidence, start, spikes))
                 best = max(best, evidence)
-                if evidence < best - HOPELESS_NATS:
+                if evidence < best - HOPELESS_SPAN_NATS:
                     break
     return curves
 
@@ -227,7 +227,7 @@ def _ascended(
     shares = _softmax(basis @ x + offset)
     value = likelihood.value(shares) - 0.5 * float(x @ precision @ x)
     gradient, information = likelihood.scores(shares, basis)
-    for _ in range(SCORING_STEPS):
+    for _ in range(CURVE_STEPS):
         uphill = gradient - precision @ x
         step = np.linalg.solve(information + precision, uphill)
         promised = float(uphill @ step)
@@ -238,7 +238,7 @@ def _ascended(
             there = x + length * step
             shares = _softmax(basis @ there + offset)
             reached = likelihood.value(shares) - 0.5 * float(there @ precision @ there)
-            if reached - value >= ARMIJO * length * promised or length < SHORTEST_STEP:
+            if reached - value >= ARMIJO * length * promised or length < SHORTEST_CURVE_STEP:
                 break
             length /= 2
         x, value = there, reached

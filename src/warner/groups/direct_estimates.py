@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from warner.reports.pools import Collected
     from warner.reports.tallies import Tally
 
-LEAST_VARIANCE = 1e-12  # of one debiased report: direct answers of people who all agree have none
+LEAST_REPORT_VARIANCE = 1e-12  # of one debiased report: direct answers of people who all agree have none
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,9 @@ class DirectEstimates:
     def sampling_variance(self, mean: Numbers, between: Numbers) -> Array:
         """Give the variances at a mean share and a variance between groups; arrays that broadcast with the groups."""
         one = self.base + mean * (self.slope - mean * self.curvature) - between * self.between
-        return np.asarray(self.per_report * np.maximum(one, LEAST_VARIANCE))
+        return np.asarray(self.per_report * np.maximum(one, LEAST_REPORT_VARIANCE))
 
-    def chosen(self, groups: Mask) -> DirectEstimates:
+    def select(self, groups: Mask) -> DirectEstimates:
         """Give those of some groups."""
         coefficients = (self.base, self.slope, self.curvature, self.between)
         base, slope, curvature, between = (part if part.size == 1 else part[groups] for part in coefficients)
@@ -83,7 +83,7 @@ class DirectEstimates:
 
     def overall(self) -> float:
         """Give the mean share, each group weighted by the precision that it has if all are alike."""
-        some = self.chosen(self.informative)
+        some = self.select(self.informative)
         mean = 0.5
         for _ in range(3):  # it hardly depends on where the variance is taken
             weight = 1 / np.maximum(some.sampling_variance(mean, 0.0), SMALLEST)
@@ -103,7 +103,7 @@ class Collection(NamedTuple):
 
     def precision(self, mean: float) -> Array:
         """Give the precision of each group's share where the mean share is this."""
-        one = np.maximum(self.base + mean * (self.slope - mean * self.curvature), LEAST_VARIANCE)
+        one = np.maximum(self.base + mean * (self.slope - mean * self.curvature), LEAST_REPORT_VARIANCE)
         return np.where(self.informative, self.n / one, 0.0)
 
 
@@ -129,10 +129,15 @@ def _collections(part: Tally, sets: Sets | None) -> list[Collection]:
     share, trials = readout.share(), np.broadcast_to(readout.trials, readout.count.shape)
     parts = (_column(array, answered) for array in (share, trials, constant, slope, curvature))
     share_of, n_of, base_of, slope_of, curvature_of = parts
-    return [_told(share_of(k), n_of(k), base_of(k), slope_of(k), curvature_of(k), answered) for k in range(width)]
+    return [
+        _what_reports_tell(share_of(k), n_of(k), base_of(k), slope_of(k), curvature_of(k), answered)
+        for k in range(width)
+    ]
 
 
-def _told(share: Array, n: Array, base: Array, slope: Array, curvature: Array, answered: Mask) -> Collection:
+def _what_reports_tell(
+    share: Array, n: Array, base: Array, slope: Array, curvature: Array, answered: Mask
+) -> Collection:
     """Give a collection in which nothing is infinite: a set that reports do not tell is not informative."""
     known = np.isfinite(base)
     informative = answered & known

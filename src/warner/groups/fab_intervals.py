@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     from warner.groups.direct_estimates import DirectEstimates
 
 SHARES = 101  # at which every group looks for the ends of its interval, twice
-HALVINGS = 30  # of the distance between two of them
+FAB_HALVINGS = 30  # of the distance between two of them
 DIVISIONS = 4001  # of the error probability, in a table
 LEAST_DIVISION = 1e-6  # no tail is without error probability
-LEAST_SPREAD = 1e-3  # that is believed of the other groups
+LEAST_BELIEVED_SPREAD = 1e-3  # that is believed of the other groups
 GROUPS_AT_ONCE = 2_000
 
 
@@ -63,7 +63,7 @@ def from_the_others(direct: DirectEstimates, covariates: Array) -> Prior:
     mean, spread = np.full(groups, 0.5), np.full(groups, np.inf)  # the tails are divided evenly
     odd = np.arange(groups) % 2 == 1
     for half in (odd, ~odd):
-        other = direct.chosen(~half)
+        other = direct.select(~half)
         if half.any() and other.informative.any() and direct.informative.sum() > covariates.shape[1] + 2:
             at = other.overall()
             left_out = _left_out(direct, covariates, at, largest_spread(other, at))
@@ -89,7 +89,7 @@ def _left_out(direct: DirectEstimates, covariates: Array, at: float, largest: fl
     weights = cells[:, np.newaxis] * np.exp(likelihood - likelihood.max(axis=0))
     weights /= weights.sum(axis=0)
     means = np.where(direct.informative, means, direct.share)
-    return Prior((weights * means).sum(axis=0), np.maximum(spreads @ weights, LEAST_SPREAD))
+    return Prior((weights * means).sum(axis=0), np.maximum(spreads @ weights, LEAST_BELIEVED_SPREAD))
 
 
 def fab_limits(counts: Binomial, prior: Prior, level: float) -> tuple[Array, Array]:
@@ -115,8 +115,8 @@ def _limits(counts: Binomial, prior: Prior, alpha: float) -> tuple[Array, Array]
     def inside(share: Array) -> Mask:
         return _accepts(counts, prior, alpha, share)
 
-    low, _ = bisected_each(inside, at(first - 1), at(first), HALVINGS)
-    _, high = bisected_each(lambda share: ~inside(share), at(last), at(last + 1), HALVINGS)
+    low, _ = bisected_each(inside, at(first - 1), at(first), FAB_HALVINGS)
+    _, high = bisected_each(lambda share: ~inside(share), at(last), at(last + 1), FAB_HALVINGS)
     return np.where(first == 0, 0.0, low), np.where(last == len(shares) - 1, 1.0, high)
 
 

@@ -49,13 +49,13 @@ if TYPE_CHECKING:
     from warner.groups.direct_estimates import DirectEstimates
 
 SPREADS_TRIED, SPREADS = 25, 49  # of the grid on which the likelihood is looked for, and of that which is averaged over
-NEGLIGIBLE = 18.0  # nats below the maximum of the likelihood
+NEGLIGIBLE_NATS = 18.0  # nats below the maximum of the likelihood
 RELATIVE_SPREADS = 41  # for many answers
 LAW_STEPS = 100  # of the EM algorithm
 MEAN_STEPS = 3  # fixed-point steps for the share at which the variance is taken
 BLOCK = 2**19  # numbers in one array
 UNLIKELY = 1e-12  # weight of a spread that is left out of the average
-LEAST_SPREAD = 1e-6  # that a grid of spreads reaches to
+LEAST_GRID_SPREAD = 1e-6  # that a grid of spreads reaches to
 SMALLEST_MEAN = 1e-4  # of an answer's share times the number of answers, so that its spread is not known to be 0
 
 
@@ -119,7 +119,7 @@ def partially_pooled(direct: DirectEstimates, covariates: Array, limit: float | 
     if int(direct.informative.sum()) <= covariates.shape[1]:  # the reports say nothing of the spread
         values = np.zeros(SPREADS)
     else:
-        spreads = likely_range(likelihood, largest * np.linspace(0, 1, SPREADS_TRIED) ** 2, SPREADS, NEGLIGIBLE)
+        spreads = likely_range(likelihood, largest * np.linspace(0, 1, SPREADS_TRIED) ** 2, SPREADS, NEGLIGIBLE_NATS)
         values = likelihood(spreads)
     weights = trapezoid(values)
     averaged = _averaged(direct, covariates, spreads, weights, start)
@@ -132,10 +132,10 @@ def largest_spread(direct: DirectEstimates, overall: float) -> float:
 
     So the spread is not known to be 0 where the mean is estimated as 0.
     """
-    precision = 1 / np.maximum(direct.chosen(direct.informative).sampling_variance(overall, 0.0), SMALLEST)
+    precision = 1 / np.maximum(direct.select(direct.informative).sampling_variance(overall, 0.0), SMALLEST)
     error = 1 / np.sqrt(precision.sum())
     nearest = min(max(0.5, overall - 2 * error), overall + 2 * error)  # to one half
-    return float(np.sqrt(max(nearest * (1 - nearest), LEAST_SPREAD**2)))
+    return float(np.sqrt(max(nearest * (1 - nearest), LEAST_GRID_SPREAD**2)))
 
 
 def likely_range(likelihood: Callable[[Array], Array], tried: Array, points: int, negligible: float) -> Array:

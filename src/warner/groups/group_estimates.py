@@ -16,7 +16,7 @@ from warner.estimators.projections import projected
 from warner.groups.direct_estimates import direct_estimates
 from warner.groups.fay_herriot import Pooled, all_partially_pooled, partially_pooled
 from warner.groups.group_covariates import Covariates, group_covariates, no_covariates
-from warner.groups.group_intervals import HOLDS, KINDS, GroupIntervals, exact_limits
+from warner.groups.group_intervals import COVERAGE_WORDS, INTERVAL_HEADINGS, GroupIntervals, exact_limits
 from warner.groups.heterogeneity import q_profile
 from warner.groups.heterogeneity_tests import GroupTest, cochran_test, squared_correlations, summed_cochran_test
 from warner.groups.ordered_groups import axis_of_values
@@ -45,7 +45,7 @@ FORMAT = "warner group estimates"
 ENOUGH = 0.8  # weight of the groups' own reports from which on separate estimates are as good
 GROUPS_ADVISED, CELLS_ADVISED = 5, 10**6  # groups, and shares, for which it is looked up whether to pool them
 SIZES_MATTER = 3.3  # standard errors of a correlation with the size of groups that are more than chance, p = 0.001
-RESULTS = {"value", "reports", "share", "se", "low", "high", "own"}  # columns of the table
+GROUP_COLUMNS = {"value", "reports", "share", "se", "low", "high", "own"}  # columns of the table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -138,8 +138,8 @@ class GroupEstimates(Result):
         """Give the ends of the intervals of all shares, of shape (groups, k)."""
         if (level, kind) not in self._limits:
             reach = critical_value(level)
-            if kind not in KINDS:
-                raise ValueError(f"kind must be {' or '.join(map(repr, KINDS))}, but got {kind!r}")
+            if kind not in INTERVAL_HEADINGS:
+                raise ValueError(f"kind must be {' or '.join(map(repr, INTERVAL_HEADINGS))}, but got {kind!r}")
             if kind == "each":
                 self._limits[level, kind] = self._exact_limits(level)
             else:
@@ -326,7 +326,7 @@ class GroupEstimates(Result):
     def interval_name(self, level: float, kind: str) -> str:
         """Name the intervals, as every door does."""
         about = "approximate " if kind == "each" and self.tally.weighted else ""
-        return f"{about}{level_text(level)} {KINDS[kind]}"
+        return f"{about}{level_text(level)} {INTERVAL_HEADINGS[kind]}"
 
     def to_dict(self, *, level: float = 0.95, kind: str = "average") -> Document:
         """Give the estimates as what JSON can hold; options as for `table`."""
@@ -344,7 +344,7 @@ class GroupEstimates(Result):
             "along": self.along,
             "level": level,
             "kind": kind,
-            "holds": HOLDS[kind],
+            "holds": COVERAGE_WORDS[kind],
             "meaning": self.explanation(level, kind),
             "overall": plain(self.overall),
             "spread": plain(self.spread),
@@ -535,7 +535,7 @@ def _mirrored(tally: Collected) -> bool:
 def _refuse(tally: Collected, on: Any, along: str | None, *, different_people: bool) -> None:
     if not tally.by:
         raise ValueError('tally must have groups, but has none; count the reports with by, as tally(..., by="region")')
-    if clash := RESULTS & set(tally.by):
+    if clash := GROUP_COLUMNS & set(tally.by):
         raise ValueError(f"by must not name a group {min(clash)!r}, which is a column of the result; rename it")
     if along is None:
         return

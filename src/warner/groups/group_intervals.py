@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from warner.groups.direct_estimates import DirectEstimates
     from warner.reports.pools import Collected
 
-HOLDS = {"average": "on average", "each": "for each group"}
-KINDS = {
+COVERAGE_WORDS = {"average": "on average", "each": "for each group"}
+INTERVAL_HEADINGS = {
     "average": "interval, on average over the groups",
     "each": "interval, for each group",
 }
@@ -65,7 +65,7 @@ class GroupIntervals(Result):
             columns["value"] = labels(np.tile(objects(self.tally.domain), len(self.tally.groups)))
         decimals = share_decimals(self.low, self.high)
         low, high = (percent_cells(ends.ravel(), decimals) for ends in (self.low, self.high))
-        name = f"{level_text(self.level)} {KINDS[self.kind]}"
+        name = f"{level_text(self.level)} {INTERVAL_HEADINGS[self.kind]}"
         columns[f"{name} (%)"] = interval_cells(low, high)
         return Printed(columns, "Intervals of shares by group", (f"{reports_in_papers(self.tally)}.",))
 
@@ -76,12 +76,12 @@ class GroupIntervals(Result):
             "high": plain(self.high),
             "level": self.level,
             "kind": self.kind,
-            "holds": HOLDS[self.kind],
+            "holds": COVERAGE_WORDS[self.kind],
         }
 
     def text(self) -> str:
         """Say it in a line."""
-        return f"<{self.low.size:,} intervals: {level_text(self.level)} {KINDS[self.kind]}>"
+        return f"<{self.low.size:,} intervals: {level_text(self.level)} {INTERVAL_HEADINGS[self.kind]}>"
 
 
 def exact_limits(

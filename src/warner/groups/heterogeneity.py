@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array
     from warner.groups.direct_estimates import DirectEstimates
 
-CLOSE = 1e-9  # how near an end of the interval is found
+HETEROGENEITY_TOLERANCE = 1e-9  # how near an end of the interval is found
 
 
 class Q(NamedTuple):
@@ -70,7 +70,7 @@ def q_profile(
 
         if below(0.0):
             return 0.0
-        return bisected(below, 0.0, largest, close=CLOSE)[1] if below(largest) else largest
+        return bisected(below, 0.0, largest, close=HETEROGENEITY_TOLERANCE)[1] if below(largest) else largest
 
     return end(float(tails[0])), end(float(tails[1]))
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from warner.groups.direct_estimates import DirectEstimates
     from warner.reports.pools import Collected
 
-SURVEYS = 2_000  # drawn for the correlations between answers
+SURVEYS_DRAWN = 2_000  # drawn for the correlations between answers
 PEOPLE = 20  # in each of them, at most: correlations do not depend on their number
 
 
@@ -114,12 +114,12 @@ def squared_correlations(tally: Collected, told: list[int], means: Array, rng: n
     """Give the sum of the squared correlations between the unbiased shares of these answers, K if there are none."""
     numbers = [float(np.sum(part.effective)) for part in tally.parts]
     people = [max(1, round(min(PEOPLE, sum(numbers)) * number / sum(numbers))) if number else 0 for number in numbers]
-    groups = tuple((survey,) for survey in range(SURVEYS))
+    groups = tuple((survey,) for survey in range(SURVEYS_DRAWN))
     parts = [
         Tally(
             part.design,
-            part.design.simulate(means, n, rng=rng, size=SURVEYS),
-            n=np.full(SURVEYS, n),
+            part.design.simulate(means, n, rng=rng, size=SURVEYS_DRAWN),
+            n=np.full(SURVEYS_DRAWN, n),
             by=("survey",),
             groups=groups,
         )
@@ -131,6 +131,6 @@ def squared_correlations(tally: Collected, told: list[int], means: Array, rng: n
     size = np.linalg.norm(deviation, axis=1, keepdims=True)
     scores = deviation[size[:, 0] > 0] / size[size[:, 0] > 0]
     # The products of rows, or of columns, whichever are fewer, have the same sum of squares.
-    products = scores @ scores.T if len(scores) <= SURVEYS else scores.T @ scores
-    chance = len(scores) * (len(scores) - 1) / SURVEYS  # what correlations of draws add
+    products = scores @ scores.T if len(scores) <= SURVEYS_DRAWN else scores.T @ scores
+    chance = len(scores) * (len(scores) - 1) / SURVEYS_DRAWN  # what correlations of draws add
     return max(float(np.square(products).sum()) - chance, float(len(scores)), 1.0)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array
 
 EPOCH = date(1970, 1, 1)
-NUMBER = re.compile(r"[-+]?\d{1,15}(\.\d+)?")
+NUMBER_AS_TEXT = re.compile(r"[-+]?\d{1,15}(\.\d+)?")
 DATE = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d))?(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?")
 WEEK = re.compile(r"(\d{4})-?W(\d\d)", re.IGNORECASE)
 QUARTER = re.compile(r"(\d{4})[- ]?Q([1-4])", re.IGNORECASE)
@@ -56,7 +56,7 @@ def axis_of_values(values: Sequence[object]) -> Axis | None:
 def _number(value: object) -> float | None:
     if isinstance(value, int | float):
         return float(value) if np.isfinite(value) else None
-    return float(value) if isinstance(value, str) and NUMBER.fullmatch(value.strip()) else None
+    return float(value) if isinstance(value, str) and NUMBER_AS_TEXT.fullmatch(value.strip()) else None
 
 
 def _day(value: object) -> float | None:

@@ -32,9 +32,12 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask
     from warner.groups.direct_estimates import DirectEstimates
 
-STEPS_TRIED, STEPS = 25, 33  # of the grid on which the likelihood is looked for, and of that which is averaged over
-NEGLIGIBLE = 12.0  # nats below the maximum of the likelihood
-CLOSE = 1e-7  # how near an end of the interval of a step is found
+STEPS_TRIED, STEPS_AVERAGED = (
+    25,
+    33,
+)  # of the grid on which the likelihood is looked for, and of that which is averaged over
+NEGLIGIBLE_WALK_NATS = 12.0  # nats below the maximum of the likelihood
+WALK_TOLERANCE = 1e-7  # how near an end of the interval of a step is found
 REGULAR = 0.11  # months have 28 to 31 days: distances so near to whole steps are whole
 
 
@@ -165,7 +168,7 @@ class RandomWalks:
 
     def pooled(self) -> Pooled:
         """Give the smoothed shares, averaged over the standard deviation of a step."""
-        steps = likely_range(self.likelihood, self.tried, STEPS, NEGLIGIBLE)
+        steps = likely_range(self.likelihood, self.tried, STEPS_AVERAGED, NEGLIGIBLE_WALK_NATS)
         values, shares, variances = self.smoothed(steps)
         weights = trapezoid(values)
         share = shares @ weights
@@ -194,10 +197,10 @@ class RandomWalks:
         def likely(step: float) -> bool:
             return bool(self.likelihood(np.array([step]))[0] >= least)
 
-        low = 0.0 if likely(0.0) else bisected(likely, 0.0, best, close=CLOSE)[0]
+        low = 0.0 if likely(0.0) else bisected(likely, 0.0, best, close=WALK_TOLERANCE)[0]
         high = (
             self.largest
             if likely(self.largest)
-            else bisected(lambda x: not likely(x), best, self.largest, close=CLOSE)[1]
+            else bisected(lambda x: not likely(x), best, self.largest, close=WALK_TOLERANCE)[1]
         )
         return low, high

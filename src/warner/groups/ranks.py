@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 DRAWS, FEW_DRAWS = 2_000, 200  # for up to MANY_GROUPS, and for more
 MANY_GROUPS = 10_000
-ROWS_SHOWN = 20
+RANKS_SHOWN = 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,7 +81,7 @@ class GroupRanks(Result):
 
     def text(self) -> str:
         """Write a table for people, the first ranks first."""
-        order = np.argsort(self.expected, kind="stable")[:ROWS_SHOWN]
+        order = np.argsort(self.expected, kind="stable")[:RANKS_SHOWN]
         first = "first" if self.count == 1 else f"among the first {self.count:,}"
         columns = {
             printable(", ".join(self.tally.by)): [printable(group_name(self.tally.groups[i])) for i in order],

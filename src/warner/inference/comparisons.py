@@ -97,7 +97,7 @@ class Comparison(Result):
 
     def table(self) -> dict[str, Counts]:
         grouped = {"group": objects(map(shown_name, self.groups))} if self.groups else {}
-        return grouped | {name: np.atleast_1d(getattr(self, name)) for name in _COLUMNS}
+        return grouped | {name: np.atleast_1d(getattr(self, name)) for name in DIFFERENCE_COLUMNS}
 
     def printed(self, **options: Any) -> Printed:
         """Give a table for a paper: the difference in percentage points, the ratio, and the test."""
@@ -120,14 +120,14 @@ class Comparison(Result):
 
     def text(self) -> str:
         head = f"{self.first} against {self.second}, {'approximate ' if self.approximate else ''}{self.confidence}"
-        rows = np.transpose([np.atleast_1d(getattr(self, name)) for name in _COLUMNS])
+        rows = np.transpose([np.atleast_1d(getattr(self, name)) for name in DIFFERENCE_COLUMNS])
         names = [f"{shown_name(group)}: " for group in self.groups] or [""]
         lines = [f"{name}{_compared_in_words(row, self.test)}" for name, row in zip(names, rows.tolist(), strict=True)]
         return "\n".join([head, *lines])
 
     def to_dict(self) -> Document:
         """Give what JSON can hold; an infinite ratio, and what a group without reports has, as None."""
-        numbers = {name: plain(getattr(self, name)) for name in _COLUMNS}
+        numbers = {name: plain(getattr(self, name)) for name in DIFFERENCE_COLUMNS}
         about = {"level": self.confidence.level, "target": self.confidence.target, "approximate": self.approximate}
         grouped = {"groups": [list(group) for group in self.groups]} if self.groups else {}
         named = {
@@ -139,7 +139,7 @@ class Comparison(Result):
         return {**named, **grouped, **numbers, "test": self.test, **about}
 
 
-_COLUMNS = ("difference", *Difference._fields)
+DIFFERENCE_COLUMNS = ("difference", *Difference._fields)
 
 
 def compare(

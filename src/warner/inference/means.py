@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from warner.reports.pools import Collected
     from warner.reports.tallies import Group
 
-MOST_DECIMALS = 8
+MEAN_DECIMALS = 8
 THEMSELVES = "numbers"  # the values of answers that are numbers
 
 
@@ -171,7 +171,7 @@ def with_limits(value: float, low: float, high: float, error: float | None = Non
         return "no reports"
     decimals = 0
     if error is not None and 0 < error < math.inf:
-        decimals = min(max(1 - math.floor(math.log10(error)), 0), MOST_DECIMALS)
+        decimals = min(max(1 - math.floor(math.log10(error)), 0), MEAN_DECIMALS)
     numbers = ["not known" if math.isnan(x) else f"{x:,.{decimals}f}" for x in (value, low, high)]
     return f"{numbers[0]}, {numbers[1]} to {numbers[2]}"
 

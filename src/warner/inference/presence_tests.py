@@ -51,7 +51,7 @@ EVIDENCE_CLASSES = 2**13  # into which the laws of several tests are sorted
 
 @dataclass(frozen=True, eq=False)
 class CountTest:
-    """A count of n reports: each is in it with probability `held` after the answer, `least` to `absent` after others.
+    """A count of n reports, each in it with probability `present` after the answer, `least` to `absent` after others.
 
     `columns` are the reports that are counted; None where the design has a count of its own for the answer.
     """
@@ -59,25 +59,25 @@ class CountTest:
     n: float
     absent: float
     least: float
-    held: float
+    present: float
     columns: Array | None = None
 
     def p_value(self, count: Array) -> Array:
         """Give the p-value of "nobody holds it"; 1 where no count could tell."""
-        if self.held <= self.absent:
+        if self.present <= self.absent:
             return np.ones(np.shape(count))
         return at_least(count, self.n, self.absent)
 
     def smallest(self, alpha: float, power: float) -> float:
         """Give the share that is found with this probability, whatever the others hold."""
-        if self.held <= self.absent:
+        if self.present <= self.absent:
             return math.inf
         needed = self.absent + smallest_share(self.n, self.absent, 1.0, alpha, power)
-        return max(needed - self.least, 0.0) / (self.held - self.least)
+        return max(needed - self.least, 0.0) / (self.present - self.least)
 
     def law(self, share: float) -> tuple[Array, Array]:
         """Give -ln p and its probabilities, for this share and the others' worst answer."""
-        chance = self.least + share * (self.held - self.least)
+        chance = self.least + share * (self.present - self.least)
         width = LAW_DEVIATIONS * math.sqrt(self.n * chance * (1 - chance)) + 10
         start, end = max(math.floor(self.n * chance - width), 0), min(math.ceil(self.n * chance + width), int(self.n))
         step = max((end - start) // LAW_POINTS, 1)
@@ -155,7 +155,7 @@ def _best_set(own: Array, others: Array, n: float, alpha: float, power: float) -
     best = np.argsort(shares, kind="stable")[:SETS_COMPARED].tolist()
     tests = [CountTest(n, absent[s], least[s], min(held[s], 1.0), sets[s]) for s in best]
     # Where no share is sure to be found, the best by its distance from the others
-    return min(tests, key=lambda test: (test.smallest(alpha, power), test.absent - test.held))
+    return min(tests, key=lambda test: (test.smallest(alpha, power), test.absent - test.present))
 
 
 def _every_set(types: int) -> Array:

@@ -80,7 +80,7 @@ class TwoSamples(Result):
             ``quantity`` (the name of the share), ``share``, ``se``, ``low``, ``high`` and ``most_likely``.
         """
         shares = self.shares()
-        numbers = {name: np.array([getattr(share, name) for share in shares.values()]) for name in _COLUMNS}
+        numbers = {name: np.array([getattr(share, name) for share in shares.values()]) for name in PREVALENCE_COLUMNS}
         return {"quantity": np.array(list(shares)), "share": numbers.pop("value"), **numbers}
 
     def printed(self, **options: Any) -> Printed:
@@ -111,7 +111,7 @@ class TwoSamples(Result):
         return "\n".join([f"{self.model.capitalize()}, from two samples", *lines, self.note])
 
 
-_COLUMNS = ("value", "se", "low", "high", "most_likely")
+PREVALENCE_COLUMNS = ("value", "se", "low", "high", "most_likely")
 
 
 @dataclass(frozen=True, repr=False)

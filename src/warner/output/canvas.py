@@ -31,7 +31,7 @@ LINE_STYLES = ("-", "--", "-.", ":")
 REPORTED_POINT, INK, STRIPE = "#808080", "#222222", "#f3f3f3"
 FIGURE_INCHES, NARROW_INCHES = 8.0, 3.75  # inches, for paper and for a telephone
 LABEL_WIDTH, GROUP_WIDTH = 28, 22  # characters of an answer and of a group that fit
-FORMATS = ("png", "svg", "pdf")
+PLOT_FORMATS = ("png", "svg", "pdf")
 NOTE_COLOUR, GRID_COLOUR = "#555555", "#dddddd"
 NOTE_LINE, LEGEND_LINE = 13.5, 14.5  # heights in points
 TITLE_WIDTH, NOTE_WIDTH = 58, 74  # characters that fit into a line
@@ -57,8 +57,8 @@ def new_axes(size: Inches) -> Axes:
 def save_picture(draw: Draw, size: Inches, path: str | os.PathLike[str]) -> None:
     """Draw to a file, whole or not at all; its format follows from the ending of its name."""
     ending = Path(path).suffix.lower().removeprefix(".")
-    if ending not in FORMATS:
-        raise ValueError(f"the picture's name must end in .{', .'.join(FORMATS)}, but got {str(path)!r}")
+    if ending not in PLOT_FORMATS:
+        raise ValueError(f"the picture's name must end in .{', .'.join(PLOT_FORMATS)}, but got {str(path)!r}")
     picture = _rendered(draw, size, ending)
     with written_whole(path) as part:
         part.write_bytes(picture)

@@ -82,7 +82,9 @@ def _first_of_two(table: Table, rows: NDArray[np.intp], interval: str, style: st
     if np.isnan(table["share"][first]):
         return f"<p class='{style}'>{start}no reports.</p>"
     share, label = percent_tight(table["share"][first]), escape(str(table["value"][first]))
-    said = f"For an estimated {share} of people, the true answer is <q>{label}</q> ({interval}: {_ends(table, first)})."
+    said = (
+        f"For an estimated {share} of people, the true answer is <q>{label}</q> ({interval}: {_limits(table, first)})."
+    )
     note = f"<p class='note'>The other answer is {_with_interval(table, others[0], interval)}.</p>" if others else ""
     return f"<p class='{style}'>{start}{said}</p>{note}"
 
@@ -98,15 +100,15 @@ def _rest(tally: Collected, table: Table) -> str:
 
 def _in_group(table: Table, row: int, start: str) -> str:
     share = table["share"][row]
-    found = "no reports" if np.isnan(share) else f"{percent_tight(share)} ({_ends(table, row)})"
+    found = "no reports" if np.isnan(share) else f"{percent_tight(share)} ({_limits(table, row)})"
     return f"<p class='group'>{start}{found}</p>"
 
 
 def _with_interval(table: Table, row: int, interval: str) -> str:
     share, label = percent_tight(table["share"][row]), escape(str(table["value"][row]))
-    return f"<q>{label}</q> with an estimated {share} of people ({interval}: {_ends(table, row)})"
+    return f"<q>{label}</q> with an estimated {share} of people ({interval}: {_limits(table, row)})"
 
 
-def _ends(table: Table, row: int) -> str:
+def _limits(table: Table, row: int) -> str:
     low, high = (percent_tight(table[name][row]) for name in ("low", "high"))
     return f"{low} to {high}{', see * below' if table['outside'][row] else ''}"

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from warner.designs.open.open_domain import OpenDomain
     from warner.documents import Document
 
-GRID_EPSILONS = (0.5, 1.0, 2.0, 4.0)
-GRID_PEOPLE = (0.1, 1, 10)  # times the number of people of the plan
-LISTED = 10_000  # values of the list that the advice speaks of
+OPEN_GRID_EPSILONS = (0.5, 1.0, 2.0, 4.0)
+OPEN_GRID_PEOPLE = (0.1, 1, 10)  # times the number of people of the plan
+ADVISED_LIST = 10_000  # values of the list that the advice speaks of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,9 +96,9 @@ class OpenPlan(Result):
         people : sequence of int, optional
             The numbers of people; if not given, a tenth of the plan's, as many, and ten times as many.
         """
-        usual = sorted({*GRID_EPSILONS, self.epsilon}) if math.isfinite(self.epsilon) else GRID_EPSILONS
+        usual = sorted({*OPEN_GRID_EPSILONS, self.epsilon}) if math.isfinite(self.epsilon) else OPEN_GRID_EPSILONS
         chosen = list(usual if epsilons is None else epsilons)
-        numbers = [max(1, round(self.people * times)) for times in GRID_PEOPLE] if people is None else list(people)
+        numbers = [max(1, round(self.people * times)) for times in OPEN_GRID_PEOPLE] if people is None else list(people)
         designs = [self.design if epsilon == self.epsilon else self.design.with_epsilon(epsilon) for epsilon in chosen]
         plans = [open_plan(made, people=n, level=self.level, power=self.power) for made in designs for n in numbers]
         return {
@@ -156,13 +156,13 @@ class OpenPlan(Result):
 
     def advice(self) -> tuple[str, ...]:
         """Say what else to consider."""
-        listed = self.listed_share(LISTED)
+        listed = self.listed_share(ADVISED_LIST)
         shorter = (
             "The number of people that a share takes grows with the bits of the possible answers: a smaller alphabet "
             "or shorter answers find smaller shares."
         )
         expected = (
-            f"Of a list of {LISTED:,} expected values, those that {percent(listed)} hold are found with the same "
+            f"Of a list of {ADVISED_LIST:,} expected values, those that {percent(listed)} hold are found with the same "
             "probability (expected)."
         )
         again = (

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from warner.reports.columns import Values
 
 ROWS_COMPARED = 1_000  # rows in which a term may be seen to depend on other rows
-QUOTED = re.compile(r"`([^`]*)`")
+BACKQUOTED = re.compile(r"`([^`]*)`")
 
 
 def sides(formula: str) -> tuple[str, str]:
@@ -213,7 +213,7 @@ def _code(expression: str) -> tuple[ast.AST, dict[str, str]]:
         return name
 
     try:
-        return ast.parse(QUOTED.sub(stand_in, expression).strip(), mode="eval"), quoted
+        return ast.parse(BACKQUOTED.sub(stand_in, expression).strip(), mode="eval"), quoted
     except SyntaxError as error:
         raise ValueError(f"formula must be one that can be read, but {expression!r} cannot: {error.msg}") from None
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from warner.regression.profiles import Quantity
     from warner.regression.regressions import Regression
 
-INTERVALS = ("auto", "profile", "wald")
+COEFFICIENT_INTERVALS = ("auto", "profile", "wald")
 ANSWERS_FOR_WALD = 2000.0  # direct answers that would tell as much, beyond which a confirmed Wald interval is taken
 WALD_TOLERANCE = 0.05  # part of the way from the estimate to a limit by which two intervals that agree may differ
 STARTS_PER_LIMIT = 2  # null and corrected score, if no other maximum is near
@@ -91,8 +91,8 @@ def profile_start(fit: Regression, threshold: float, better: Array | None = None
 
 def interval_method(fit: Regression, interval: str) -> str:
     """Name the method: "profile", "wald", "none", or "either", which is Wald's where the profile confirms it."""
-    if interval not in INTERVALS:
-        raise ValueError(f"interval must be one of {', '.join(INTERVALS)}, but got {interval!r}")
+    if interval not in COEFFICIENT_INTERVALS:
+        raise ValueError(f"interval must be one of {', '.join(COEFFICIENT_INTERVALS)}, but got {interval!r}")
     if fit.penalty is not None:
         if interval != "auto":
             raise ValueError(

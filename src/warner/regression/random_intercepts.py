@@ -43,7 +43,7 @@ NODES = 15
 SCORING_STEPS, HALVINGS = 100, 20
 MODE_TOLERANCE = 1e-10  # of the standard normal effect
 STARTS = (0.5, 1.5, 0.1)  # standard deviations from which the maximum is looked for
-NEWTON_STEPS = 3
+MODE_STEPS = 3
 DIFFERENCE = 1e-4  # relative, for second derivatives
 NO_SPREAD = 1e-6  # a standard deviation below is 0
 WORSE = 1e-12  # by rounding alone
@@ -209,7 +209,7 @@ class RandomIntercepts:
         free[-1] = z[-1] > NO_SPREAD
         if not free[-1]:
             z[-1] = 0.0
-        for _ in range(NEWTON_STEPS):
+        for _ in range(MODE_STEPS):
             step = np.zeros(z.size)
             step[free] = np.linalg.solve(
                 self._hessian(z)[np.ix_(free, free)], self.at(z[:-1], float(z[-1])).gradient[free]

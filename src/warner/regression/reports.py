@@ -118,7 +118,7 @@ def report_likelihoods(
     parts = []
     for number, design in enumerate(designs):
         mine = np.flatnonzero(named & (place == number))
-        part = values if mine.size == size else _taken(values, mine)
+        part = values if mine.size == size else _some_of(values, mine)
         codes, state = design.report_form.read(part, text=loaded.text)
         state = np.broadcast_to(state, mine.shape)
         status[mine] = state
@@ -134,7 +134,7 @@ def report_likelihoods(
     return found
 
 
-def _taken(values: Any, some: Integers) -> Any:
+def _some_of(values: Any, some: Integers) -> Any:
     if isinstance(values, np.ndarray):
         return values[some]
     return [values[place] for place in some.tolist()]

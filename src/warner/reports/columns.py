@@ -29,9 +29,9 @@ Values: TypeAlias = np.ndarray[Any, Any]  # of int64, float64, bool, or texts as
 
 # In one spelling: 007 is the name of something, and not a number.
 NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
+WHOLE_VALUE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 NOT_A_NUMBER = {"", "na", "n/a", "nan", "null", "none", "."}  # how missing numbers are written in text files
-KINDS = "numbers, texts or truth values"
+COLUMN_KINDS = "numbers, texts or truth values"
 
 
 class Column(NamedTuple):
@@ -83,7 +83,7 @@ def _of_series(name: str, series: Any, *, text: bool) -> Column:
             return Column(filled.cast(wanted).to_numpy(), missing)
         numbers = series.cast(nw.Float64).to_numpy().astype(np.float64)
         return _of_numbers(numbers)
-    raise TypeError(f"column {name!r} must hold {KINDS}, but holds {dtype}; make it one of these first")
+    raise TypeError(f"column {name!r} must hold {COLUMN_KINDS}, but holds {dtype}; make it one of these first")
 
 
 def declared(series: Any) -> tuple[str, ...] | None:
@@ -124,7 +124,7 @@ def _of_objects(name: str, values: list[Any]) -> Column:
             return Column(objects(filled) if dtype is object else np.array(filled, dtype=dtype), missing)
     names = " and ".join(sorted(one.__name__ for one in kinds))
     raise TypeError(
-        f"column {name!r} must hold {KINDS}, all of one kind, but holds {names}; make it one of these first"
+        f"column {name!r} must hold {COLUMN_KINDS}, all of one kind, but holds {names}; make it one of these first"
     )
 
 
@@ -133,7 +133,7 @@ def _of_texts(texts: list[str | None]) -> Column:
     lost = [text is None or text.strip().lower() in NOT_A_NUMBER for text in texts]
     given = {text for text, gone in zip(texts, lost, strict=True) if text is not None and not gone}
     if given and all(NUMBER.fullmatch(text) for text in given):
-        number: Any = int if all(WHOLE.fullmatch(text) for text in given) else float
+        number: Any = int if all(WHOLE_VALUE.fullmatch(text) for text in given) else float
         table = {text: number(text) for text in given}
         return Column(np.array([table.get(text or "", 0) for text in texts]), np.array(lost, dtype=bool))
     missing = np.array([text is None for text in texts], dtype=bool)

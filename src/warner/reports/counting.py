@@ -388,7 +388,7 @@ def _tally_rows(
     if isinstance(design, OpenDomain):
         return open_tally(design, by, [(rows, strange)], drop=asked.drop)
     total = subtotal(design, rows)._replace(strange=strange)
-    return _finished(total, design, by, asked, _held([rows], total, asked), library)
+    return _finished(total, design, by, asked, _stored([rows], total, asked), library)
 
 
 def _refuse_no_columns(columns: Mapping[str, Any]) -> None:
@@ -419,7 +419,7 @@ def _finished(
     return total.tally(design, by, kept=kept, backend=library)
 
 
-def _held(parts: list[Rows], total: Subtotal, asked: Asked) -> StoredReports | None:
+def _stored(parts: list[Rows], total: Subtotal, asked: Asked) -> StoredReports | None:
     """Keep reports in memory, if they are to be kept."""
     return StoredReports.in_memory(*(rows.kept(total.numbers()) for rows in parts)) if asked.keep else None
 
@@ -466,7 +466,7 @@ def _tally_batches(source: Table, design: Design | OpenDomain, columns: Columns,
     stamps = stamped(source)
     total = added(parts(), design)
     refuse_bad_amounts(source, columns, total.bad)
-    reports = _held(held, total, asked)
+    reports = _stored(held, total, asked)
     if asked.keep and not fits:
         places = tuple(str(Path(place).absolute()) for place in source.places)
         again = FileReports(places, columns, form, total.numbers(), stamps, total.rows)

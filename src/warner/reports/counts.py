@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 LONG_ROW = 2**12  # longer histograms are cheaper by their distinct counts than answer by answer
 SMALL_TABLE = 2**12  # cells that stay in the processor's cache
-PIECE = 2**16  # counts worked on at a time
+CACHED_COUNTS = 2**16  # counts worked on at a time
 RARE = 16  # at most one count in so many is looked up apart from the table, if a longer table avoids that
 REPORTS_LISTED = 5  # impossible reports named in an error
 
@@ -420,7 +420,7 @@ def _tallied(counts: Integers, smallest: int, cells: int) -> tuple[Integers, Int
 
 def _in_cells(counts: Integers, smallest: int, cells: int) -> Iterator[tuple[slice, Integers]]:
     """Go through counts piece by piece: their distance from the smallest, or the number of cells if that is less."""
-    step = max(PIECE, cells)
+    step = max(CACHED_COUNTS, cells)
     buffer = np.empty(min(step, counts.size), dtype=np.int64)
     for start in range(0, counts.size, step):
         part = slice(start, min(start + step, counts.size))

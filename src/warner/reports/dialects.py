@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 else:
     nw = on_first_use("narwhals")
 
-WHOLE = re.compile("0|-?[1-9][0-9]*")  # in digits
+WHOLE_NUMBER = re.compile("0|-?[1-9][0-9]*")  # in digits
 WITH_COMMA = r"^[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?$"
 
 
@@ -42,7 +42,7 @@ class Dialect(NamedTuple):
     @property
     def spellings(self) -> tuple[str, ...]:
         """The codes as a text file may have them: 9 also as 9.0, as programs without whole numbers write it."""
-        return (*self.missing, *(f"{code}.0" for code in self.missing if WHOLE.fullmatch(code)))
+        return (*self.missing, *(f"{code}.0" for code in self.missing if WHOLE_NUMBER.fullmatch(code)))
 
     @property
     def plain(self) -> bool:
@@ -133,7 +133,7 @@ def _written(code: str | float) -> str:
     if isinstance(code, float) and code.is_integer():
         return str(int(code))
     text = str(code)
-    return digits if WHOLE.fullmatch(digits := text.removesuffix(".0")) else text
+    return digits if WHOLE_NUMBER.fullmatch(digits := text.removesuffix(".0")) else text
 
 
 def _number(code: str, dtype: Dtype | Any) -> int | float | None:

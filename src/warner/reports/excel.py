@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from warner.reports.files import Head
 
 PIECE_BYTES = 2**16  # of XML that are read at a time
-BATCH_CELLS = 2**18  # that are handed on at a time
+SHEET_CELLS_AT_ONCE = 2**18  # that are handed on at a time
 MOST_ROWS, MOST_COLUMNS = 2**20, 2**14  # of a sheet
 LONGEST_TEXT = 2**18  # characters of a cell, of which Excel allows 32,767, each of which may be written as _x000D_
 SHARED_BYTES = 2**29  # of XML, for all texts that cells share
@@ -108,7 +108,7 @@ class Workbook:
         self._parse("xl/workbook.xml", start=sheet)
         return [Sheet(name, targets[link], visible) for name, link, visible in found if link in targets]
 
-    def chosen(self, wanted: str | None) -> Sheet:
+    def sheet_named(self, wanted: str | None) -> Sheet:
         """Give the sheet of this name; if none is wanted, the only one that is shown and holds anything."""
         sheets = self.sheets()
         if wanted is not None:
@@ -454,7 +454,7 @@ def read_excel(_: Sequence[Head], database: Any, wrote: Dialect, *, secret: bool
 
     def relation(files: Sequence[str], partitioned: bool) -> Any:
         with Workbook(files[0]) as book:
-            names = book.table(book.chosen(wrote.sheet)).names
+            names = book.table(book.sheet_named(wrote.sheet)).names
         refuse_duplicates(names, secret=secret)
         folders = {file: partition(file) if partitioned else {} for file in files}
         schema = pa.schema([(name, pa.string()) for name in (*names, *folders[files[0]])])
@@ -475,9 +475,9 @@ def read_excel(_: Sequence[Head], database: Any, wrote: Dialect, *, secret: bool
 
 def _pieces(file: str, sheet: str | None, wanted: Sequence[str]) -> Iterator[list[list[str | None]]]:
     """Give rows of a file, some at a time."""
-    size = max(BATCH_CELLS // max(len(wanted), 1), 1)
+    size = max(SHEET_CELLS_AT_ONCE // max(len(wanted), 1), 1)
     with Workbook(file) as book:
-        one = book.chosen(sheet)
+        one = book.sheet_named(sheet)
         piece: list[list[str | None]] = []
         for row in book.rows(one, book.table(one), wanted):
             piece.append(row)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 LONGEST_HEADER = 2**20  # characters
 DELIMITERS = ",\t;|"
 NOWHERE = "\x1f"  # the delimiter of a single column: no value is cut
-QUOTED = re.compile('"[^"]*"')
+DOUBLE_QUOTED = re.compile('"[^"]*"')
 LOOKS = {"DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "UUID"}  # of text in JSON that DuckDB converts
 LINE = re.compile(r"CSV Error on Line: (\d+)")
 NO_NUMBER = re.compile(r"Could not convert string '(.*?)' to DOUBLE.*?source column ([^\n]*)", re.DOTALL)
@@ -232,7 +232,7 @@ def delimiter_of(record: str) -> str:
     >>> delimiter_of('id;"Have you ever, in 2024, driven?";answer')
     ';'
     """
-    outside = QUOTED.sub("", record)
+    outside = DOUBLE_QUOTED.sub("", record)
     mark = max(DELIMITERS, key=outside.count)
     return mark if mark in outside else NOWHERE
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 else:
     nw = on_first_use("narwhals")
 
-BATCH_CELLS = 2**20  # values that are read at a time
+LABELLED_VALUES_AT_ONCE = 2**20  # values that are read at a time
 
 
 def read_labelled(heads: Sequence[Head], database: Any, wrote: Dialect, *, secret: bool) -> Reader:
@@ -41,7 +41,7 @@ def read_labelled(heads: Sequence[Head], database: Any, wrote: Dialect, *, secre
     from warner.reports import readstat
 
     kind, encoding = heads[0].kind, None if wrote.encoding == PLAIN.encoding else wrote.encoding
-    described = readstat.described(kind, [head.file for head in heads], encoding, cells=BATCH_CELLS)
+    described = readstat.described(kind, [head.file for head in heads], encoding, cells=LABELLED_VALUES_AT_ONCE)
 
     def relation(files: Sequence[str], partitioned: bool) -> Any:
         types, labels, _ = described[files[0]]
@@ -64,7 +64,7 @@ def read_labelled(heads: Sequence[Head], database: Any, wrote: Dialect, *, secre
             yield from ((file, piece) for file, rows in small.items() for piece in rows or ())
             inside = {name: types[name] for name in names if name in types} or dict([*types.items()][:1])
             if large := [file for file, rows in small.items() if rows is None]:
-                yield from readstat.pieces(kind, large, inside, BATCH_CELLS, encoding)
+                yield from readstat.pieces(kind, large, inside, LABELLED_VALUES_AT_ONCE, encoding)
 
         return scanned(database, schema, batches)
 

@@ -232,11 +232,11 @@ def load(
     if isinstance(source, Mapping):
         for name in columns.names:
             refuse_absent(name, list(source))
-        return _taken(rows_where(source, wanted.where) if wanted.where else source, wanted)
+        return _in_memory(rows_where(source, wanted.where) if wanted.where else source, wanted)
     table = prepared(source, wanted, codes=codes)
     if every_row or _must_be_taken(table, wanted, counting_gains=few is not None):
         orders = _orders(table, wanted.others)
-        taken = _taken(fetch_rows(table, columns.names), wanted, text=table.text, orders=orders)
+        taken = _in_memory(fetch_rows(table, columns.names), wanted, text=table.text, orders=orders)
         return replace(taken, library=table.library)
     if few is None:
         rows = count_distinct_rows(table, columns, positive=positive)
@@ -334,7 +334,7 @@ def _doubles(values: Any) -> Array | None:
 # Columns in memory
 
 
-def _taken(
+def _in_memory(
     given: Mapping[str, Any], wanted: Wanted, *, text: bool = False, orders: Mapping[str, tuple[str, ...]] | None = None
 ) -> Loaded:
     """Take columns in memory as they are."""

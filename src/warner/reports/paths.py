@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 NULL = "__HIVE_DEFAULT_PARTITION__"  # how a missing value is written
-WHOLE = re.compile("0|-?[1-9][0-9]{0,17}")  # in digits, as it would be written again
+FOLDER_NUMBER = re.compile("0|-?[1-9][0-9]{0,17}")  # in digits, as it would be written again
 REMOTE = re.compile(r"(?:s3|s3a|gs|gcs|https?|ftp|hdfs|az|abfss?|hf)://", re.IGNORECASE)
 PLACES_LISTED = 3  # files in a message
 NAMES_SEARCHED = 100_000  # names of files and folders that are looked at, in search of those that are meant
@@ -170,7 +170,7 @@ def partition_columns(files: Sequence[str]) -> dict[str, bool]:
     if not found[0] or any(list(values) != list(found[0]) for values in found):
         return {}
     return {
-        name: all(values[name] is None or WHOLE.fullmatch(str(values[name])) is not None for values in found)
+        name: all(values[name] is None or FOLDER_NUMBER.fullmatch(str(values[name])) is not None for values in found)
         for name in found[0]
     }
 

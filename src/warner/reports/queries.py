@@ -35,7 +35,7 @@ CountedRows: TypeAlias = dict[str, Any]  # by column, a list or an array: value,
 FOREIGN_LIMIT = 1_000  # distinct values outside the domain that are counted before the column is taken for a wrong one
 ROWS_LIMIT = 2**25  # counted rows of one query that are fetched at most
 FEW_ROWS = 2**16  # that come as Python objects, without arrays
-NAMES_LISTED = 20  # column names in an error
+COLUMNS_LISTED = 20  # column names in an error
 INSIDE = 0  # the kind of a value in the domain, beside MISSING and OUTSIDE
 
 
@@ -332,7 +332,7 @@ def refuse_absent(name: str, names: list[str], *, secret: bool = False) -> None:
 
 
 def _listed(names: list[str]) -> str:
-    return ", ".join(map(repr, names[:NAMES_LISTED])) + (", ..." if len(names) > NAMES_LISTED else "")
+    return ", ".join(map(repr, names[:COLUMNS_LISTED])) + (", ..." if len(names) > COLUMNS_LISTED else "")
 
 
 def is_text(dtype: Any) -> bool:

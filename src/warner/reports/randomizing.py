@@ -15,13 +15,12 @@ import numpy as np
 
 from warner.designs.labels import positions
 from warner.reports.tallies import refuse_design
+from warner.words import POSITIONS_LISTED
 
 if TYPE_CHECKING:
     from warner.arrays import Mask
     from warner.designs import Design
     from warner.designs.repeated.memo import Memo
-
-POSITIONS_LISTED = 5  # positions named in an error
 
 
 def randomize(answers: Any, design: Design, *, codes: bool = False, memo: Memo | None = None) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from warner.arrays import Counts, Integers
 
-PIECE = 2**15  # reports in a block: whoever goes through it needs some memory for each of them
+REPORTS_IN_BLOCK = 2**15  # reports in a block: whoever goes through it needs some memory for each of them
 
 
 class ReportBlock(NamedTuple):
@@ -30,7 +30,10 @@ class ReportBlock(NamedTuple):
 
     def pieces(self) -> Iterator[ReportBlock]:
         """Give all of them, in blocks of bounded size."""
-        return (self.where(slice(start, start + PIECE)) for start in range(0, len(self.reports), PIECE))
+        return (
+            self.where(slice(start, start + REPORTS_IN_BLOCK))
+            for start in range(0, len(self.reports), REPORTS_IN_BLOCK)
+        )
 
 
 Source: TypeAlias = Callable[[], Iterator[ReportBlock]]

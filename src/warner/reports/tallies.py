@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 FORMAT = "warner tally"
 VERSION = 1
 RESULTS = {"value", "reports", "share", "people", "se", "low", "high", "outside"}  # columns of Estimate.table
-LISTED = 4  # counts in a repr
+COUNTS_IN_REPR = 4  # counts in a repr
 NUMERIC = re.compile(r"[-+]?\d{1,15}(\.\d+)?")  # a text that is a number
 SUMMED = ("counts", "n", "histogram", "missing", "unknown", "squares")  # what adds up, of those that a tally has
 
@@ -350,14 +350,14 @@ class Tally:
         order = {group: place for place, group in enumerate(groups)}
         place = [order[group] for group in self.groups]
 
-        def spread(values: Counts) -> PerGroup:
+        def in_new_order(values: Counts) -> PerGroup:
             total = np.zeros((len(groups), *values.shape[1:]), dtype=values.dtype)
             total[place] = values
             return total
 
-        spreads = {name: spread(value) for name in SUMMED if (value := getattr(self, name)) is not None}
+        moved = {name: in_new_order(value) for name in SUMMED if (value := getattr(self, name)) is not None}
         kept = None if self.kept is None else self.kept.renumbered(place)
-        return replace(self, groups=groups, kept=kept, **spreads)
+        return replace(self, groups=groups, kept=kept, **moved)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tally):
@@ -423,9 +423,9 @@ class Tally:
         groups = counted(len(self.groups), "group", "groups")
         grouped = f" in {groups} by {printable(', '.join(self.by))}" if self.by else ""
         totals = self.counts.sum(axis=0) if self.by else self.counts
-        shown = zip(totals[:LISTED], self.design.columns[:LISTED], strict=True)
+        shown = zip(totals[:COUNTS_IN_REPR], self.design.columns[:COUNTS_IN_REPR], strict=True)
         listed = ", ".join(f"{amount(number)} {label!r}" for number, label in shown)
-        listed += ", ..." if totals.size > LISTED else ""
+        listed += ", ..." if totals.size > COUNTS_IN_REPR else ""
         left_out = "".join(
             f"; {int(np.sum(getattr(self, name))):,} {name}"
             for name in ("missing", "unknown")

@@ -21,7 +21,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from warner import inv, inv_p
 from warner.estimators import METHODS
 from warner.papers.estimators.contests import BITS, ERROR_MEASURES, RESPONSE, Contest, contests
-from warner.papers.estimators.entrants import BUILT_IN, LEFT_OUT, PREDICTED, own_estimators
+from warner.papers.estimators.entrants import BUILT_IN, METHODS_LEFT_OUT, PREDICTED, own_estimators
 from warner.papers.estimators.figures import figures
 from warner.papers.estimators.populations import POPULATION_KINDS, SHAPES, Population, made_up
 from warner.papers.estimators.ratios import REFERENCES, TOLERATED_RATIO, outcomes, ratios, summaries, worst_settings
@@ -169,7 +169,7 @@ def test_errors_are_against_the_people_and_the_population() -> None:
 def test_all_methods_take_part_where_counts_are_enough() -> None:
     listed = contests(TINY, [])
     assert {contest.mechanism for contest in listed} == {RESPONSE, BITS}
-    assert set(BUILT_IN) == set(METHODS) - set(LEFT_OUT) | {PREDICTED}
+    assert set(BUILT_IN) == set(METHODS) - set(METHODS_LEFT_OUT) | {PREDICTED}
     assert set(REFERENCES) < set(BUILT_IN)
     for contest in (listed[0], listed[1]):
         found = set(contest.columns()["estimator"])

@@ -28,7 +28,7 @@ EULER = 0.5772156649015329  # Euler's constant: 1 + 1/2 + ... + 1/m is near ln(m
 USUAL_LEVEL = 0.95
 USUAL_POWER = 0.8
 PARTS = 64  # that the people are divided into, about
-STEPS = 500  # of the iteration for Lagrange's condition
+WEIGHT_STEPS = 500  # of the iteration for Lagrange's condition
 STEP_LENGTH = 0.05
 
 
@@ -51,7 +51,7 @@ def squared_quantiles(tails: Sequence[float], power: float = USUAL_POWER) -> Arr
 
     z = -ndtri(np.asarray(tails))
     y = np.full(len(z), float(ndtri(power ** (1 / len(z)))))
-    for _ in range(STEPS):
+    for _ in range(WEIGHT_STEPS):
         density = np.exp(-(y**2) / 2)
         slack = np.log((z + y) * ndtr(y) / density)
         y = y + STEP_LENGTH * (slack.mean() - slack)

@@ -51,18 +51,18 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from warner.designs.device import Device, revealed
-from warner.designs.draws import uniform
+from warner.designs.draws import REPORTS_AT_ONCE, uniform
 from warner.designs.exact import TOTAL_LIMIT, is_decimal, odds_as_given, odds_from_epsilon, odds_from_json, whole_number
 from warner.designs.odds import odds_or_epsilon, refuse_odds
 from warner.designs.open.answer_form import AnswerForm
 from warner.designs.open.level_weights import best_weights
 from warner.designs.open.report_form import OpenForm
 from warner.designs.open.values import (
-    BYTES,
     LARGEST_BLOCK,
     MOST_LEVELS,
     NORMALIZATIONS,
     OTHER,
+    UTF8_SYMBOLS,
     Texts,
     Values,
     WholeNumbers,
@@ -72,7 +72,7 @@ from warner.designs.open.values import (
     checked_normalization,
 )
 from warner.designs.structured.geometry import digits, few_digits, is_prime, next_prime, primes_up_to, remainder
-from warner.words import conjoined, counted, percent
+from warner.words import POSITIONS_LISTED, conjoined, counted, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,15 +83,13 @@ if TYPE_CHECKING:
     from warner.designs.open.closed_list import ClosedList
     from warner.documents import Document
 
-LARGEST_FIELD = 2**22
+LARGEST_OPEN_FIELD = 2**22
 LARGEST_CHOSEN_FIELD = 2**17  # beyond, a block of 16 bits has one digit, and nothing becomes shorter
-MOST_POINTS = 2**23  # of one Fourier transform: 134 MB of complex numbers
-VARIANCE_TOLERANCE = 0.05  # how much more variance is taken for shorter transforms
+MOST_FOURIER_POINTS = 2**23  # of one Fourier transform: 134 MB of complex numbers
+FOURIER_VARIANCE_TOLERANCE = 0.05  # how much more variance is taken for shorter transforms
 USUAL_BITS = 16  # of a step
 USUAL_BLOCK = 600_000  # values of a block, at most, where the step is not given: four letters of 26
-CHUNK = 2**14  # reports drawn at a time: the arithmetic stays in the processor's cache
 ONE_BY_ONE = 8  # answers up to which Python's own numbers are faster than arrays
-POSITIONS_LISTED = 5  # positions named in an error
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -172,7 +170,7 @@ class OpenDomain(Device):
             got = "none of them" if epsilon is None else "both"
             raise TypeError(f"an {self.mechanism} needs either epsilon or odds, but got {got}")
         values = _values(letters, bytes, bits, length, step, normalize)
-        prime = None if field is None else whole_number("field", field, 2, LARGEST_FIELD)
+        prime = None if field is None else whole_number("field", field, 2, LARGEST_OPEN_FIELD)
         self._set(values, *_best_odds_and_field(values, epsilon, odds, prime), _weights(values))
 
     def _set(self, values: Values, odds: tuple[int, int], field: int, weights: tuple[int, ...]) -> None:
@@ -192,10 +190,10 @@ class OpenDomain(Device):
             raise ValueError(
                 f"field must be a prime number, but got {self.field}; the next is {next_prime(self.field)}"
             )
-        if max(self.report_form.points) > MOST_POINTS:
+        if max(self.report_form.points) > MOST_FOURIER_POINTS:
             raise ValueError(
-                f"field must leave at most {MOST_POINTS:,} points to a block, but with {self.field} a block has "
-                f"{max(self.report_form.points):,}; leave it out, or take a smaller step"
+                f"field must leave at most {MOST_FOURIER_POINTS:,} points to a block, but with {self.field} a block "
+                f"has {max(self.report_form.points):,}; leave it out, or take a smaller step"
             )
         a, b = self.odds
         refuse_odds(a, b, a + (self.field - 1) * b)
@@ -283,7 +281,9 @@ class OpenDomain(Device):
         if len(blocks) <= ONE_BY_ONE:
             rows = [self._drawn(row, random_bytes) for row in blocks.tolist()]
             return np.array(rows, dtype=np.int64).reshape(-1, self.levels + 2)
-        parts = [self._draw(blocks[i : i + CHUNK], random_bytes) for i in range(0, len(blocks), CHUNK)]
+        parts = [
+            self._draw(blocks[i : i + REPORTS_AT_ONCE], random_bytes) for i in range(0, len(blocks), REPORTS_AT_ONCE)
+        ]
         return np.concatenate(parts)
 
     def draw_last(self, blocks: Integers, random_bytes: RandomBytes) -> Integers:
@@ -415,8 +415,8 @@ class OpenDomain(Device):
             raise ValueError("this design is damaged: levels must be positive whole numbers as decimal strings")
         if len(levels) != len(steps) or sum(map(int, levels)) >= TOTAL_LIMIT:
             raise ValueError("this design is damaged: levels must be one weight for each step, with a sum below 2^62")
-        if type(field) is not int or not 2 <= field <= LARGEST_FIELD:
-            raise ValueError(f"this design is damaged: field must be a prime number up to {LARGEST_FIELD:,}")
+        if type(field) is not int or not 2 <= field <= LARGEST_OPEN_FIELD:
+            raise ValueError(f"this design is damaged: field must be a prime number up to {LARGEST_OPEN_FIELD:,}")
         values = _values_from_json(fields["values"], tuple(steps))
         return cls._of(values, odds_as_given(odds_from_json(fields["odds"])), field, tuple(map(int, levels)))
 
@@ -496,7 +496,7 @@ def _values(letters: Any, octets: Any, bits: Any, length: Any, step: Any, normal
         return WholeNumbers(_steps(size, step, 2, USUAL_BITS, 1))
     wanted = checked_normalization(normalize)
     alphabet = None if letters is None else alphabet_of(letters, wanted)
-    symbols = BYTES if alphabet is None else len(alphabet) + 1
+    symbols = UTF8_SYMBOLS if alphabet is None else len(alphabet) + 1
     if symbols**2 > LARGEST_BLOCK:
         raise ValueError(f"letters must be at most {math.isqrt(LARGEST_BLOCK) - 1:,} characters; use bytes=")
     name, given_size = ("bytes", octets) if alphabet is None else ("length", length)
@@ -589,6 +589,6 @@ def best_field(a: int, b: int, sizes: Sequence[int]) -> int:
     total = a / scale + (bases - 1) * (b / scale)
     # q (1 - q) / (p - q)^2 with p - q = (a - b) (g - 1) / (g M)
     variance = total**2 / ((bases - 1) * ((a - b) / scale) ** 2)
-    variance[points.max(axis=0) > MOST_POINTS] = np.inf
-    good = np.flatnonzero(variance <= (1 + VARIANCE_TOLERANCE) * variance.min())
+    variance[points.max(axis=0) > MOST_FOURIER_POINTS] = np.inf
+    good = np.flatnonzero(variance <= (1 + FOURIER_VARIANCE_TOLERANCE) * variance.min())
     return int(fields[good[np.lexsort((variance[good], work[good]))[0]]])

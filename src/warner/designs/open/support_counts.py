@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from warner.arrays import Counts, Integers
     from warner.designs.open.open_domain import OpenDomain
 
-ROUNDING = 0.1  # how far a count may be from a whole number
+COUNT_ROUNDING = 0.1  # how far a count may be from a whole number
 SPACES_CACHED = 4
 TABLE_PRODUCTS = 2**16  # products of two elements of a field that are held in a table
 VALUES_AT_ONCE = 2**24  # reports times values that are compared at once
@@ -153,7 +153,7 @@ class ExtensionCounter:
         for part, rest in zip((sums.real, sums.imag), rests, strict=False):
             counts = (part + (self.n - self.zeros)) / g
             whole = np.rint(counts)
-            if np.abs(counts - whole).max() > ROUNDING:
+            if np.abs(counts - whole).max() > COUNT_ROUNDING:
                 raise ArithmeticError("support counts are not whole: the Fourier transform is not to be trusted")
             yield whole.astype(np.int64) + int((rest[: self.zeros] == 0).sum())
 

@@ -37,7 +37,7 @@ NORMALIZATIONS = ("NFKC", "lower", "spaces")
 WHITE_SPACE = re.compile("[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
 LARGEST_BLOCK = 2**22  # values of a block: as many counts are held at once
 MOST_LEVELS = 64
-BYTES = 256  # symbols of a text in UTF-8, of which 0 is the end
+UTF8_SYMBOLS = 256  # symbols of a text in UTF-8, of which 0 is the end
 
 
 class Coded:
@@ -133,7 +133,7 @@ class Texts:
     @property
     def symbols(self) -> int:
         """The number S of symbols, the end among them."""
-        return BYTES if self.alphabet is None else len(self.alphabet) + 1
+        return UTF8_SYMBOLS if self.alphabet is None else len(self.alphabet) + 1
 
     @property
     def length(self) -> int:

@@ -206,16 +206,16 @@ class FileMemo(Memo):
         written = [found.kept.responses[digest] for digest in found.digests]
         return self.design.rounds.form.read(written).reports[found.place], found.kept.function
 
-    def _looked_up(self, answers: Integers) -> Found:
+    def _looked_up(self, answers: Integers) -> MemoEntries:
         """Read the file, and find the memo keys of these answers in it."""
         kept = self.read()
         of_each = self.design.rounds.keyed(answers, np.full(answers.size, kept.function))
         keys, place = np.unique(of_each, return_inverse=True)
         digests = [_digest(kept.salt, key) for key in keys.tolist()]
         new = np.array([digest not in kept.responses for digest in digests], dtype=bool)
-        return Found(kept, keys, digests, new, place)
+        return MemoEntries(kept, keys, digests, new, place)
 
-    def _with_drawn(self, found: Found) -> Kept:
+    def _with_drawn(self, found: MemoEntries) -> Kept:
         """Draw a permanent response for each key that is new, and write the file."""
         rounds, kept = self.design.rounds, found.kept
         if not found.new.any():
@@ -275,7 +275,7 @@ class Kept(NamedTuple):
     responses: dict[str, Label]
 
 
-class Found(NamedTuple):
+class MemoEntries(NamedTuple):
     """What a memo file holds, and the memo keys of some answers: their digests, which are new, and whose is which."""
 
     kept: Kept

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from warner.designs import MECHANISMS
+from warner.designs import MECHANISMS, RandomizedResponse, UnaryEncoding
 from warner.estimators import METHODS, estimates
 from warner.estimators.auto import choice
 from warner.metrics import squared_error_sum, total_variation
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Columns: TypeAlias = "dict[str, Counts]"
 Errors: TypeAlias = "dict[str, dict[str, Array]]"  # by estimator, then by measure; an entry for each seed
 
-RESPONSE, BITS = "randomized response", "unary encoding"  # the words for them in `MECHANISMS`
+RESPONSE, BITS = RandomizedResponse.mechanism, UnaryEncoding.mechanism
 SHORT_DESIGN_NAMES = {RESPONSE: "RR", BITS: "OUE"}
 ERROR_MEASURES = {
     "squared_error": "squared error",

@@ -18,9 +18,12 @@ from warner.estimators.custom import METHOD_NAME, OwnEstimator
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-LEFT_OUT = {"ibu": "it approaches mle, step by step", "smooth": "it is for ordered answers, which these are not"}
+METHODS_LEFT_OUT = {
+    "ibu": "it approaches mle, step by step",
+    "smooth": "it is for ordered answers, which these are not",
+}
 PREDICTED = "predicted"  # of the closed forms the one with the smallest predicted error: auto, below 20 answers
-BUILT_IN = (*(name for name in METHODS if name not in LEFT_OUT), PREDICTED)
+BUILT_IN = (*(name for name in METHODS if name not in METHODS_LEFT_OUT), PREDICTED)
 
 
 def own_estimators(given: Mapping[str, Callable[..., Any]] | Iterable[str]) -> list[OwnEstimator]:

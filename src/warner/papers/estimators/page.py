@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from warner.papers.estimators.ratios import Outcomes
     from warner.papers.estimators.scale import Scale
 
-TITLE = "How close the estimates are: all estimators compared"
+COMPARISON_TITLE = "How close the estimates are: all estimators compared"
 TOY_COMPARISON_NOTE = (
     "This is a toy run, with few settings and few seeds: it shows that the comparison runs, and its numbers say "
     "nothing about the estimators."
@@ -47,7 +47,7 @@ WORST = "Settings in which each estimator does worst"
 def tables_in_markdown(found: Outcomes, scale: Scale, notes: list[str]) -> str:
     """Write all tables in Markdown."""
     parts = [
-        f"# {TITLE}",
+        f"# {COMPARISON_TITLE}",
         *([f"**{TOY_COMPARISON_NOTE}**"] if scale.toy else []),
         EXPLANATION,
         *(f"{note}." for note in notes),
@@ -83,7 +83,7 @@ def write(
     toy = f"<p><strong>{TOY_COMPARISON_NOTE}</strong></p>" if scale.toy else ""
     listed = "".join(f"<li>{escape(note)}</li>" for note in notes)
     left_out = f"<p>What is missing on this page:</p><ul>{listed}</ul>" if notes else ""
-    parts = [f"<h1>{TITLE}</h1>{toy}<p>{EXPLANATION}</p>{left_out}"]
+    parts = [f"<h1>{COMPARISON_TITLE}</h1>{toy}<p>{EXPLANATION}</p>{left_out}"]
     parts += [
         f"<h2>{escape(title)} ({counted(len(part), 'setting', 'settings')})</h2>{_html(table(part), TABLE_HEADS)}"
         for title, part in sections(found).items()
@@ -97,7 +97,7 @@ def write(
         + _definitions({name: shape.sentence for name, shape in SHAPES.items()})
     )
     parts.append(settings_and_versions(scale, seconds))
-    return write_page(folder, TITLE, parts)
+    return write_page(folder, COMPARISON_TITLE, parts)
 
 
 def _sentences(scale: Scale, own: list[OwnEstimator]) -> dict[str, str]:

@@ -12,9 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from warner.papers.estimators.populations import Population
-from warner.papers.pinzon2026.datasets import DATASETS, load_histograms, read_counts
-
-FEWEST_ANSWERS = 2
+from warner.papers.pinzon2026.datasets import DATASETS, FEWEST_ANSWERS, load_histograms, read_counts
 
 
 def real_populations(source: str | Path | None) -> tuple[list[Population], list[str]]:

@@ -33,7 +33,7 @@ KOSARAK_SESSIONS, KOSARAK_PAGES = 990_002, 41_270  # of the whole Kosarak file
 ACS_PEOPLE = 1_664_500  # of ACSIncome, all states, 2018
 ACS_MINIMA = {"AGEP": 16, "PINCP": 100, "WKHP": 0, "PWGTP": 0}  # ACSIncome keeps a record with each above this
 PUBLISHED_COLUMNS = ("kosarak", "acs_puma", "acs_pincp")  # those of the paper; others are ours
-FEWEST_ANSWERS, MOST_ANSWERS = 2, 10**8  # a histogram of more would not fit the memory of most machines
+FEWEST_ANSWERS, MOST_HISTOGRAM_ANSWERS = 2, 10**8  # a histogram of more would not fit the memory of most machines
 
 # Files that we have seen, by the SHA-256 of their content, unpacked: what they cover. Others are judged by their size.
 COVERAGE_BY_DIGEST = {
@@ -128,10 +128,10 @@ def _kosarak_domain(values: Integers) -> tuple[int, int]:
 
 def _observed_range(values: Integers) -> tuple[int, int]:
     first, k = int(values[0]), int(values[-1]) - int(values[0]) + 1
-    if not FEWEST_ANSWERS <= k <= MOST_ANSWERS:
+    if not FEWEST_ANSWERS <= k <= MOST_HISTOGRAM_ANSWERS:
         raise ValueError(
-            f"the values must span from {FEWEST_ANSWERS} to {MOST_ANSWERS:,} answers, but from {first} on they span "
-            f"{k:,}"
+            f"the values must span from {FEWEST_ANSWERS} to {MOST_HISTOGRAM_ANSWERS:,} answers, but from {first} on "
+            f"they span {k:,}"
         )
     return first, k
 
