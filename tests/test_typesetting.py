@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 SURVEY = RandomizedResponse(["50 % & more", "a_b|c", "<none>"], odds=(6, 1))
 COUNTS = [400, 350, 250]
+DRINKS = warner.SquareWave(range(7), epsilon=1)
+DRINK_COUNTS = [list(range(90, 90 + 10 * (7 + 2 * DRINKS.width), 10)), list(range(10, 10 + 7 + 2 * DRINKS.width))]
+DRINKS_BY_REGION = Tally(DRINKS, DRINK_COUNTS, by=("region",), groups=(("north",), ("south",)))
+WORDS = warner.OpenDomain(epsilon=4, letters="a-z", length=4)
 WEEKS = Tally(SURVEY, [COUNTS, [40, 30, 30], [0, 0, 0]], by=("week",), groups=((1,), (2,), (None,)))
 
 
@@ -212,6 +216,12 @@ def rich() -> Any:
     return warner.regress("trait", people(), COIN, on=["income"])
 
 
+def reported_words() -> Any:
+    words = ["tea"] * 1500 + ["milk"] * 1500
+    reports = WORDS.draw(WORDS.values.encoded(words).blocks, np.random.default_rng(3).bytes)
+    return warner.tally(reports, WORDS, codes=True)
+
+
 MAKERS: dict[str, Callable[[], Result]] = {
     "estimate": lambda: estimate(Tally(SURVEY, COUNTS)),
     "estimate of two answers": lambda: estimate(Tally(COIN, [40_000, 60_000])),
@@ -221,6 +231,13 @@ MAKERS: dict[str, Callable[[], Result]] = {
     "test of groups": lambda: warner.estimate_groups(WEEKS).test(),
     "ranks of groups": lambda: warner.estimate_groups(WEEKS).ranks("<none>"),
     "interval": lambda: estimate(Tally(SURVEY, COUNTS)).interval(),
+    "mean": lambda: estimate(Tally(DRINKS, DRINK_COUNTS[0])).mean(),
+    "mean by group": lambda: estimate(DRINKS_BY_REGION).mean(),
+    "standard deviation": lambda: estimate(Tally(DRINKS, DRINK_COUNTS[0])).standard_deviation(),
+    "quantile": lambda: estimate(Tally(DRINKS, DRINK_COUNTS[0])).quantile(0.9),
+    "comparison of means": lambda: estimate(DRINKS_BY_REGION).compare_means(between=("north", "south")),
+    "discovery": lambda: warner.discover(reported_words()),
+    "plan of an open domain": lambda: plan(WORDS, people=10_000),
     "comparison": lambda: estimate(Tally(SURVEY, COUNTS)).compare("50 % & more", "<none>"),
     "comparison by group": lambda: estimate(WEEKS).compare("50 % & more", "<none>"),
     "ranking": lambda: estimate(Tally(SURVEY, COUNTS)).commonest(1),

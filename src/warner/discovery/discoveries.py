@@ -171,7 +171,12 @@ class Discovery(Result):
         limits = zip(table["low"].tolist(), table["high"].tolist(), strict=True)
         columns[f"{level_text(self.level)} interval"] = [f"{100 * low:.2f} to {100 * high:.2f}" for low, high in limits]
         columns["adjusted p"] = p_value_cells(table["adjusted"])
-        return Printed(columns, self._title(), (self._promise(), "Intervals hold given that the value was found."))
+        notes = (
+            f"N = {int(np.sum(self.tally.n)):,} reports.",
+            self._promise(),
+            "Intervals hold given that the value was found.",
+        )
+        return Printed(columns, self._title(), notes)
 
     def _title(self) -> str:
         return "Values that somebody holds" if not self.above else f"Values that more than {percent(self.above)} hold"

@@ -28,7 +28,8 @@ from warner.inference.comparisons import counts_compared, groups_between, shown_
 from warner.inference.intervals import EXACT, Confidence, joint, limits
 from warner.inference.normal import normal_limits, normal_test
 from warner.results import Result, plain
-from warner.words import printable
+from warner.typesetting import Printed, amount_cells, estimate_columns, labels
+from warner.words import printable, sentence
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, PerGroup, Sets
@@ -95,6 +96,8 @@ class Mean(Result):
         The level, whose mean is meant (``population`` or ``realised``), and whether the interval holds at all looks.
     methods : tuple of str
         How the interval was computed: clopper_pearson, exact, linear or anytime.
+    n : int or float, or ndarray of shape (groups,)
+        The number of reports, or the sum of their weights.
     weighted : bool
         Whether reports have weights; then the effective number of reports stands for their number.
     quantity : {"mean", "standard deviation"}
@@ -109,6 +112,7 @@ class Mean(Result):
     high: PerGroup
     confidence: Confidence
     methods: tuple[str, ...]
+    n: PerGroup
     weighted: bool = False
     quantity: str = "mean"
     by: tuple[str, ...] = ()
@@ -128,6 +132,14 @@ class Mean(Result):
         """Give it as columns, a row for each group."""
         names = group_columns(self.by, self.groups)
         return names | {name: np.atleast_1d(getattr(self, name)) for name in ("value", "se", "low", "high")}
+
+    def printed(self, **options: Any) -> Printed:
+        """Give a table for a paper: each row to two digits of its standard error."""
+        table = self.table(**options)
+        about = f"{'approximate ' if self.approximate else ''}{self.confidence}"
+        columns = {name: labels(table[name]) for name in self.by} | {"reports": amount_cells(np.atleast_1d(self.n))}
+        columns |= estimate_columns(table, self.quantity, about, of="value")
+        return Printed(columns, f"Estimated {self.quantity}", (sentence(f"method of the interval: {self.method}"),))
 
     def to_dict(self) -> Document:
         """Give what JSON can hold; what is not known as None."""
@@ -221,7 +233,7 @@ def _made(
 ) -> Mean:
     value, error, low, high = (tally.squeezed(row) for row in np.where(tally.answered, rows, np.nan))
     groups = tally.groups if tally.by else ()
-    return Mean(value, error, low, high, confidence, methods, tally.weighted, quantity, tally.by, groups)
+    return Mean(value, error, low, high, confidence, methods, tally.n, tally.weighted, quantity, tally.by, groups)
 
 
 def standard_deviation(tally: Collected, values: Any, confidence: Confidence) -> Mean:
@@ -280,6 +292,16 @@ class MeanComparison(Result):
     def table(self) -> dict[str, Counts]:
         """Give the numbers as columns of one row."""
         return {name: np.array([getattr(self, name)]) for name in ("difference", "low", "high", "p_value")}
+
+    def printed(self, **options: Any) -> Printed:
+        """Give a table for a paper: the difference in the unit of the numbers, and the test."""
+        table = self.table(**options)
+        table |= {"p": table["p_value"], "se": np.array([np.nan])}
+        about = f"{'approximate ' if self.approximate else ''}{self.confidence}"
+        columns = estimate_columns(table, "difference of means", about, of="difference")
+        del columns["se"]
+        test = f"{self.test} test of equality in the population"
+        return Printed(columns, f"Mean in {self.first} against {self.second}", (sentence(test),))
 
     def to_dict(self) -> Document:
         """Give what JSON can hold."""

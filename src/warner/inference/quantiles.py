@@ -24,7 +24,8 @@ from warner.inference.comparisons import shown_name
 from warner.inference.intervals import EXACT, Confidence, Interval, limits
 from warner.inference.means import group_columns, values_of
 from warner.results import Result, plain
-from warner.words import printable
+from warner.typesetting import Printed, amount_cells, interval_cells, labels
+from warner.words import printable, sentence
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, PerGroup, Sets
@@ -51,6 +52,8 @@ class Quantile(Result):
         The level, whose quantile is meant, and whether the interval holds at all looks.
     methods : tuple of str
         How the limits of the distribution function were computed.
+    n : int or float, or ndarray of shape (groups,)
+        The number of reports, or the sum of their weights.
     weighted : bool
         Whether reports have weights.
     by, groups : tuple
@@ -63,6 +66,7 @@ class Quantile(Result):
     high: PerGroup
     confidence: Confidence
     methods: tuple[str, ...]
+    n: PerGroup
     weighted: bool = False
     by: tuple[str, ...] = ()
     groups: tuple[Group, ...] = ()
@@ -86,6 +90,17 @@ class Quantile(Result):
         """Give it as columns, a row for each group."""
         names = group_columns(self.by, self.groups)
         return names | {name: np.atleast_1d(getattr(self, name)) for name in ("value", "low", "high")}
+
+    def printed(self, **options: Any) -> Printed:
+        """Give a table for a paper: values and limits are numbers that answers stand for, and not rounded."""
+        table = self.table(**options)
+        about = f"{'approximate ' if self.approximate else ''}{self.confidence}"
+        value, low, high = (
+            ["" if np.isnan(x) else f"{x:,.12g}" for x in table[name].tolist()] for name in ("value", "low", "high")
+        )
+        columns = {name: labels(table[name]) for name in self.by} | {"reports": amount_cells(np.atleast_1d(self.n))}
+        columns |= {self.name: value, about: interval_cells(low, high)}
+        return Printed(columns, f"Estimated {self.name}", (sentence(f"method of the interval: {self.method}"),))
 
     def to_dict(self) -> Document:
         """Give what JSON can hold; what is not known as None."""
@@ -131,7 +146,7 @@ def quantile(tally: Collected, shares: Array, tau: float, values: Any, confidenc
         low[group], high[group], value[group] = points[first], points[last], points[min(max(place, first), last)]
     value, low, high = (tally.squeezed(row) for row in (value, low, high))
     groups = tally.groups if tally.by else ()
-    return Quantile(float(tau), value, low, high, confidence, ends.methods, tally.weighted, tally.by, groups)
+    return Quantile(float(tau), value, low, high, confidence, ends.methods, tally.n, tally.weighted, tally.by, groups)
 
 
 def _up_to_each(x: Array) -> tuple[Array, Sets]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from warner.inference.binomial import check_power
 from warner.planning.precision import check_people
 from warner.results import Result, check_level, plain
 from warner.searching import first_true
+from warner.typesetting import Printed
 from warner.words import counted, level_text, percent, tabulated, wrapped
 
 if TYPE_CHECKING:
@@ -135,16 +136,22 @@ class OpenPlan(Result):
         )
         return wrapped([first, about, bound, f"The search takes about {self.steps:.1g} steps.", *self.advice()])
 
-    def grid_text(self) -> str:
-        """Write the table in percent."""
-        table = {name: column.tolist() for name, column in self.table().items()}
+    def printed(self, **options: Any) -> Printed:
+        """Give a table for a paper: the smallest share and its bound in percent; options are those of `table`."""
+        table = {name: column.tolist() for name, column in self.table(**options).items()}
         columns = {
             "epsilon": [self.design.shown_epsilon() if x == self.epsilon else f"{x:g}" for x in table["epsilon"]],
             "people": [f"{n:,}" for n in table["people"]],
             "smallest share": [percent(share) if share <= 1 else "none" for share in table["smallest_share"]],
             "lower bound": [percent(share) for share in table["lower_bound"]],
         }
-        return "\n".join(tabulated(columns, left=0))
+        return Printed(
+            columns, "Smallest share that is found, by epsilon and number of people", (f"{self._solution()}.",)
+        )
+
+    def grid_text(self) -> str:
+        """Write the table in percent."""
+        return "\n".join(tabulated(self.printed().columns, left=0))
 
     def _solution(self) -> str:
         people, chance = counted(self.people, "person", "people"), f"with a probability of {100 * self.power:g} %"
