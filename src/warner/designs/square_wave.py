@@ -104,7 +104,7 @@ class SquareWave(OrderedDesign):
     <SquareWave of width 51 among 201 answers (0, 1000, 2000, ..., 200000): near 0.5833, epsilon 1>
     >>> age = SquareWave(range(18, 100), epsilon=1, quantity="mean")
     >>> age.width, age.nearest(36.6)
-    (32, 37)
+    (31, 37)
     """
 
     domain: Labels

@@ -275,7 +275,7 @@ def _power(survey: _Survey) -> Array:
     estimates = survey.inverted()
     error = survey.error_of_none() * survey.n  # in people
     if error == 0:
-        return estimates
+        return np.maximum(estimates, 0)  # direct answers, but for rounding
     people = max(1, round(survey.n))
     average = float(estimates @ survey.repeats) / survey.k * survey.n
     exponent = _exponent(average, people)

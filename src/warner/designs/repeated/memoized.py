@@ -120,6 +120,8 @@ class Memoized(Design):
     domain = of_one_round("domain")
     symmetry = of_one_round("symmetry")
     exclusive = of_one_round("exclusive")
+    ordered = of_one_round("ordered")
+    complete = of_one_round("complete")
     supported = of_one_round("supported")
     columns = of_one_round("columns")
     report_types = of_one_round("report_types")
