@@ -29,7 +29,7 @@ from warner.explanation.explanations import Explanation, explain
 from warner.groups.group_estimates import GroupEstimates, estimate_groups
 from warner.inference.check_results import Check
 from warner.inference.checking import check
-from warner.inference.samples import compare_samples
+from warner.inference.sample_comparisons import compare_samples
 from warner.planning.mechanisms import Mechanisms, mechanisms
 from warner.planning.plans import Plan, plan
 from warner.regression.regressions import Regression, regress

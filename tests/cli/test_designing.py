@@ -15,7 +15,7 @@ import pytest
 from cli.shell import SURVEY, fails, run, succeeds
 from warner import RandomizedResponse, SubsetSelection, UnaryEncoding, load_design, mechanisms, surveys
 from warner.designs import MECHANISMS, REPEATED_DESIGNS, Memoized, design_from_json
-from warner.surveys import SURVEYS
+from warner.designs.survey_designs import SURVEYS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,8 +14,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from references import reference
-from test_surveys import printed
+from references import printed, reference
 from warner import (
     inv,
     noncompliance,

@@ -12,7 +12,7 @@ from inspect import Parameter, signature
 from typing import TYPE_CHECKING, NamedTuple
 
 from warner.designs import MECHANISMS, REPEATED_DESIGNS
-from warner.surveys import SURVEYS
+from warner.designs.survey_designs import SURVEYS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

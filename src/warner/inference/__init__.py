@@ -16,7 +16,7 @@ Its files::
     differences        their numbers from counts: interval, ratio and test that agree
     exact_differences  exact limits of a difference from two counts; Barnard's test
     two_answers        two answers are one share: which of them results for people tell
-    samples            compare_samples: one share in two samples, each under a design of its own
+    sample_comparisons  compare_samples: one share in two samples, each under a design of its own
     equality_tests     exact tests of two equal probabilities: the sign test and Fisher's
     ranking            Ranking: the most common answers
     presence           Presence: detection of answers that somebody holds, corrected for their number

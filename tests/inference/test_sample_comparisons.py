@@ -15,7 +15,7 @@ from scipy.stats import binom
 from cases import DIRECT
 from warner import Tally, UnaryEncoding, pool, surveys
 from warner.inference.joining import joined
-from warner.inference.samples import _sample, compare_samples
+from warner.inference.sample_comparisons import _sample, compare_samples
 
 DICE = surveys.forced_response(truth="3/4", yes="1/6")
 CROSSWISE = surveys.crosswise("1/4")

@@ -1,4 +1,7 @@
-"""Survey designs: exact probabilities, what respondents are told, and results that others have published."""
+"""Survey designs: exact probabilities, what respondents are told, and results that others have published.
+
+It tests surveys.py, too, the same designs for the public.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,10 @@ import pytest
 import scipy.stats
 from numpy.testing import assert_allclose, assert_array_equal
 
-from references import reference
+from references import printed, reference
 from tables import exact, scripted
 from warner import Channel, RandomizedResponse, Tally, certificate, channel_mle, inv, load_design, metrics, mle, surveys
-from warner.designs import MECHANISMS, design_from_json
+from warner.designs import MECHANISMS, design_from_json, survey_designs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -155,11 +158,16 @@ def test_answers_and_reports_have_names_of_ones_own() -> None:
 
 
 def test_the_registry_holds_every_design_of_the_module_by_its_name() -> None:
-    public = {name for name, value in vars(surveys).items() if inspect.isfunction(value) and not name.startswith("_")}
-    made_here = {name for name in public if getattr(surveys, name).__module__ == surveys.__name__}
-    assert {name.replace(" ", "_") for name in surveys.SURVEYS} == made_here
-    assert all(surveys.SURVEYS[name.replace("_", " ")] is getattr(surveys, name) for name in made_here)
-    assert not surveys.SURVEYS.keys() & MECHANISMS.keys()
+    functions = {name: value for name, value in vars(survey_designs).items() if inspect.isfunction(value)}
+    public = {
+        name: value
+        for name, value in functions.items()
+        if value.__module__ == survey_designs.__name__ and not name.startswith("_")
+    }
+    assert {name.replace(" ", "_"): made for name, made in survey_designs.SURVEYS.items()} == public
+    assert set(surveys.__all__) == {*public, "cards"}
+    assert all(getattr(surveys, name) is made for name, made in public.items())
+    assert not survey_designs.SURVEYS.keys() & MECHANISMS.keys()
 
 
 # Bad input
@@ -231,12 +239,6 @@ def test_a_forced_response_is_given_in_one_way() -> None:
 
 
 # Published results
-
-
-def printed(value: float, published: float) -> None:
-    """Agree to every digit that was printed: half a unit of the last one, and a hair for binary fractions."""
-    digits = len(repr(published).partition(".")[2])
-    assert abs(value - published) <= 0.5 * 10.0**-digits * (1 + 1e-6)
 
 
 def standard_error(counts: list[int], design: Channel, *, less: int = 0) -> float:

@@ -1,0 +1,572 @@
+"""Survey designs by name: Warner's, crosswise, triangular, forced response, unrelated question, Mangat's, Kuk's.
+
+Each function gives a `Channel` from what a respondent does, by the total probability of each report. `warner.surveys`
+has them for the public, with a table of their probabilities.
+"""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from warner.designs.channel import Channel
+from warner.designs.exact import probability, whole_number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from warner.arrays import Label
+    from warner.designs.exact import Number
+    from warner.documents import Document
+
+Pair: TypeAlias = Sequence[str] | Sequence[int]  # two labels
+
+YES_NO = ("yes", "no")
+MOST_DRAWS = 300  # exact probabilities of more would not fit in the whole numbers of a design
+
+
+def warner(p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
+    """Warner's design: chance decides whether the respondent is asked for the trait, or for its absence.
+
+    A device that nobody else sees points to one of two statements: "I have the trait" with probability p, "I do not
+    have it" otherwise. The respondent says only whether the statement is true. So P(yes | trait) = p, and
+    P(yes | not) = 1 - p [1]_.
+
+    Parameters
+    ----------
+    p : number
+        The probability of the statement "I have the trait": not 1/2, and neither 0 nor 1.
+    answers : two labels
+        Having the trait, and not having it.
+    reports : two labels
+        The statement is true, or it is not.
+
+    References
+    ----------
+    .. [1] S. L. Warner, "Randomized response: a survey technique for eliminating evasive answer bias", J. Amer. Stat.
+       Assoc. 60 (1965), 63-69.
+
+    Examples
+    --------
+    A die decides, and 633 of 1000 say yes: (0.633 - 5/6) / (1/6 - 5/6) = 0.3005, as the vignette of the R package RRreg
+    prints.
+
+    >>> from warner import inv
+    >>> inv([633, 367], warner("1/6")).round(4)
+    array([0.3005, 0.6995])
+    """
+    chance = probability("p", p)
+    answers, reports = _two_pairs(answers, reports)
+    does = (
+        "draw one of two statements, so that nobody else sees which: with probability "
+        f'{chance} "I have the trait", with probability {1 - chance} "I do not have the trait". '
+        f"Report '{reports[0]}' if the statement is true for you, '{reports[1]}' if not."
+    )
+    return _channel_of_trait(chance, 1 - chance, {"p": p}, answers, reports, does)
+
+
+def mirrored(p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
+    """Mirrored question: the name that Blair, Imai and Zhou give to Warner's design.
+
+    Chance decides whether the respondent answers the sensitive question (probability p) or its mirror image: "is it so
+    that you have *not* ...?". P(yes | trait) = p, P(yes | not) = 1 - p [1]_.
+
+    Parameters
+    ----------
+    p, answers, reports
+        As for `warner`.
+
+    References
+    ----------
+    .. [1] G. Blair, K. Imai, Y.-Y. Zhou, "Design and analysis of the randomized response technique", J. Amer. Stat.
+       Assoc. 110 (2015), 1304-1319.
+
+    Examples
+    --------
+    With p = 0.7, 60 of 125 say yes: (0.48 - 0.3) / (0.7 - 0.3) = 0.45, as the R package RRTCS gives.
+
+    >>> from warner import inv
+    >>> inv([60, 65], mirrored(0.7)).round(4)
+    array([0.45, 0.55])
+    """
+    chance = probability("p", p)
+    answers, reports = _two_pairs(answers, reports)
+    does = (
+        f"let chance decide, unseen, which question is yours: with probability {chance} the sensitive one, with "
+        f"probability {1 - chance} its opposite. Answer it truthfully, with '{reports[0]}' or '{reports[1]}'."
+    )
+    return _channel_of_trait(chance, 1 - chance, {"p": p}, answers, reports, does)
+
+
+def disguised(p: Number, *, answers: Pair = YES_NO, reports: Pair = ("red", "black")) -> Channel:
+    """Disguised response: nobody says yes or no, only the colour of a card.
+
+    There are a yes-stack, in which a share p of the cards is red, and a no-stack, in which 1 - p is. The respondent
+    draws from both, unseen, and names the colour of the card from the stack of the true answer. P(red | trait) = p,
+    P(red | not) = 1 - p: the law of Warner's design [1]_. It is `kuk` with one draw and mirrored stacks.
+
+    Parameters
+    ----------
+    p : number
+        The share of red cards in the yes-stack: not 1/2, and neither 0 nor 1.
+    answers, reports
+        As for `warner`; the first report is the colour that is the more common one in the yes-stack if p > 1/2.
+
+    References
+    ----------
+    .. [1] G. Blair, K. Imai, Y.-Y. Zhou, "Design and analysis of the randomized response technique", J. Amer. Stat.
+       Assoc. 110 (2015), 1304-1319.
+
+    Examples
+    --------
+    Stacks of 80 % and 20 % red; 38 of 100 report red: (0.38 - 0.2) / (0.8 - 0.2) = 0.3.
+
+    >>> from warner import inv
+    >>> inv([38, 62], disguised(0.8)).round(4)
+    array([0.3, 0.7])
+    """
+    share = probability("p", p)
+    answers, reports = _two_pairs(answers, reports)
+    does = (
+        f"draw, unseen, a card from each of two stacks: in the {answers[0]}-stack a share of {share} of the cards is "
+        f"'{reports[0]}', in the {answers[1]}-stack {1 - share}; all others are '{reports[1]}'. Report only the colour "
+        "of the card from the stack of your true answer."
+    )
+    return _channel_of_trait(share, 1 - share, {"p": p}, answers, reports, does)
+
+
+def crosswise(p: Number, *, answers: Pair = YES_NO, reports: Pair = ("same", "differ")) -> Channel:
+    """Crosswise model: two questions at once, and only whether their answers are the same.
+
+    Besides the sensitive question there is an unrelated one, whose answer is yes for a known share p of people, whether
+    or not they have the trait: a birthday in January or February. The respondent reports whether both answers are the
+    same or differ. No device is needed, and no report is an admission. P(same | trait) = p, P(same | not) = 1 - p [1]_.
+
+    Parameters
+    ----------
+    p : number
+        The prevalence of the unrelated trait: not 1/2, and neither 0 nor 1.
+    answers, reports
+        As for `warner`.
+
+    References
+    ----------
+    .. [1] J.-W. Yu, G.-L. Tian, M.-L. Tang, "Two new models for survey sampling with sensitive characteristic: design
+       and analysis", Metrika 67 (2008), 251-263.
+
+    Examples
+    --------
+    Jann, Jerke and Krumpal (2012) asked students about plagiarism: with p = 1/4, 198 of 310 reported *same*. That is
+    (198/310 - 3/4) / (1/4 - 3/4) = 0.223.
+
+    >>> from warner import inv
+    >>> inv([198, 112], crosswise("1/4")).round(3)
+    array([0.223, 0.777])
+    """
+    share = probability("p", p)
+    answers, reports = _two_pairs(answers, reports)
+    does = (
+        f"think of two questions, the sensitive one and an unrelated one that a share of {share} of people would "
+        f"answer with yes. Report '{reports[0]}' if your answers to both are the same (twice yes, or twice no), "
+        f"'{reports[1]}' if they differ. Tell neither answer."
+    )
+    return _channel_of_trait(share, 1 - share, {"p": p}, answers, reports, does)
+
+
+def triangular(p: Number, *, answers: Pair = YES_NO, reports: Pair = ("at least one", "neither")) -> Channel:
+    """Triangular model: two questions at once, and only whether the answer to at least one is yes.
+
+    The unrelated question is as in `crosswise`. P(at least one | trait) = 1, P(at least one | not) = p [1]_. Whoever
+    reports *neither* has certainly not got the trait.
+
+    Parameters
+    ----------
+    p : number
+        The prevalence of the unrelated trait: neither 0 nor 1.
+    answers, reports
+        As for `warner`.
+
+    References
+    ----------
+    .. [1] J.-W. Yu, G.-L. Tian, M.-L. Tang, "Two new models for survey sampling with sensitive characteristic: design
+       and analysis", Metrika 67 (2008), 251-263.
+
+    Examples
+    --------
+    With p = 1/4, 236 of 600 report *at least one*: (236/600 - 1/4) / (3/4) = 0.1911.
+
+    >>> from warner import inv
+    >>> inv([236, 364], triangular("1/4")).round(4)
+    array([0.1911, 0.8089])
+    """
+    share = probability("p", p)
+    answers, reports = _two_pairs(answers, reports)
+    does = (
+        f"think of two questions, the sensitive one and an unrelated one that a share of {share} of people would "
+        f"answer with yes. Report '{reports[0]}' if your answer to one of them or to both is yes, '{reports[1]}' if "
+        "both answers are no. Do not tell which."
+    )
+    return _channel_of_trait(Fraction(1), share, {"p": p}, answers, reports, does)
+
+
+def forced_response(
+    *,
+    truth: Number,
+    yes: Number | None = None,
+    forced: Mapping[Any, Number] | None = None,
+    answers: Pair | None = None,
+    reports: Pair | None = None,
+) -> Channel:
+    """Let chance decide whether to answer truthfully, or what to say: forced response.
+
+    A device says: answer truthfully (with probability ``truth``), say yes (``yes``), or say no (the rest). So
+    P(yes | trait) = truth + yes, and P(yes | not) = yes [1]_. With more than two answers, ``forced`` gives for each
+    answer the probability of having to say it, and the true one is reported with probability ``truth`` more [2]_.
+
+    Parameters
+    ----------
+    truth : number
+        The probability of answering truthfully; neither 0 nor 1.
+    yes : number, optional
+        The probability of the forced yes. (Some packages mean by this the share of yes *among forced answers*: that
+        times 1 - ``truth`` is meant here.)
+    forced : mapping, optional
+        Instead of ``yes``: the answers, in order, each with the probability of having to report it. They sum to
+        1 - ``truth``.
+    answers, reports : two labels
+        With ``yes``, as for `warner`; reports are called like the answers if not given. With ``forced``, the answers
+        are its own, and so are the reports.
+
+    References
+    ----------
+    .. [1] R. F. Boruch, "Assuring confidentiality of responses in social research: a note on strategies", The American
+       Sociologist 6 (1971), 308-311.
+    .. [2] P. T. Liu, L. P. Chow, "A new discrete quantitative randomized response model", J. Amer. Stat. Assoc. 71
+       (1976), 72-73.
+
+    Examples
+    --------
+    Fox, Klotzke and Veen (2021) print 0.47479 for shoplifting: truth 3/4, forced yes 1/6, 402 yes of 769.
+
+    >>> from warner import inv
+    >>> inv([402, 367], forced_response(truth="3/4", yes="1/6")).round(5)
+    array([0.47479, 0.52521])
+
+    Four answers: (0.30 - 0.1) / 0.7 = 2/7, (0.25 - 0.05) / 0.7 = 2/7 twice, and (0.20 - 0.1) / 0.7 = 1/7.
+
+    >>> four = forced_response(truth=0.7, forced={"never": 0.1, "once": 0.05, "twice": 0.05, "often": 0.1})
+    >>> inv([300, 250, 250, 200], four).round(4)
+    array([0.2857, 0.2857, 0.2857, 0.1429])
+    """
+    if (yes is None) == (forced is None):
+        got = "got neither" if yes is None else "got both"
+        raise TypeError(f"a forced response needs yes, or forced with a probability for each answer, but {got}")
+    honest = probability("truth", truth)
+    if forced is not None:
+        if answers is not None or reports is not None:
+            raise TypeError(
+                "answers and reports must be left out if every answer has a forced probability, which names it already"
+            )
+        return _forced_answers(honest, truth, forced)
+    answers, reports = _two_pairs(answers or YES_NO, reports or answers or YES_NO)
+    says_yes = probability("yes", yes)  # type: ignore[arg-type]
+    says_no = 1 - honest - says_yes
+    if says_no < 0:
+        raise ValueError(
+            f"truth and yes must sum to at most 1, because the rest is the forced no, but got {truth!r} and {yes!r}"
+        )
+    does = (
+        f"let chance decide, unseen, what to do: with probability {honest} answer truthfully, with probability "
+        f"{says_yes} report '{reports[0]}', with probability {says_no} report '{reports[1]}', whatever the truth is."
+    )
+    return _channel_of_trait(honest + says_yes, says_yes, {"truth": truth, "yes": yes}, answers, reports, does)
+
+
+def unrelated_question(*, p: Number, prevalence: Number, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
+    """Unrelated question: chance decides whether the sensitive or a harmless question is answered.
+
+    With probability p the respondent answers the sensitive question, otherwise one whose share of yes is known, the
+    same with the trait and without: P(yes | trait) = p + (1 - p) prevalence, P(yes | not) = (1 - p) prevalence [1]_.
+    Where that share is not known, two samples can tell it: `warner.noncompliance.two_sample_unrelated_question`.
+
+    Parameters
+    ----------
+    p : number
+        The probability of the sensitive question; neither 0 nor 1.
+    prevalence : number
+        The share of people who would answer the unrelated question with yes.
+    answers, reports
+        As for `warner`.
+
+    References
+    ----------
+    .. [1] B. G. Greenberg, A.-L. A. Abul-Ela, W. R. Simmons, D. G. Horvitz, "The unrelated question randomized response
+       model: theoretical framework", J. Amer. Stat. Assoc. 64 (1969), 520-539.
+
+    Examples
+    --------
+    A coin, and "were you born in July?": 328 of 710 students said yes to having copied in an exam or to that. The
+    vignette of the R package RRTCS prints 0.8406103.
+
+    >>> from warner import inv
+    >>> inv([328, 382], unrelated_question(p="1/2", prevalence="1/12")).round(7)
+    array([0.8406103, 0.1593897])
+    """
+    chance, common = probability("p", p), probability("prevalence", prevalence)
+    answers, reports = _two_pairs(answers, reports)
+    does = (
+        f"let chance decide, unseen, which question is yours: with probability {chance} the sensitive one, with "
+        f"probability {1 - chance} an unrelated one that a share of {common} of people would answer with yes. Answer "
+        f"it truthfully, with '{reports[0]}' or '{reports[1]}'."
+    )
+    harmless = (1 - chance) * common
+    return _channel_of_trait(chance + harmless, harmless, {"p": p, "prevalence": prevalence}, answers, reports, does)
+
+
+def mangat_singh(truth: Number, p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
+    """Two stages of Mangat and Singh: the truth with some probability, otherwise Warner's design.
+
+    P(yes | trait) = T + (1 - T) p, and P(yes | not) = (1 - T)(1 - p), with T for ``truth`` [1]_.
+
+    Parameters
+    ----------
+    truth : number
+        The probability of answering truthfully at once, which the authors call T.
+    p : number
+        The probability of the statement "I have the trait" in the second stage, as in `warner`.
+    answers, reports
+        As for `warner`.
+
+    References
+    ----------
+    .. [1] N. S. Mangat, R. Singh, "An alternative randomized response procedure", Biometrika 77 (1990), 439-442.
+
+    Examples
+    --------
+    With T = 0.55 and p = 0.7, a yes has probability 0.55 + 0.45 * 0.7 = 0.865 with the trait, and
+    0.45 * 0.3 = 0.135 without it; with 50 of 100 yes, the prevalence is one half.
+
+    >>> from warner import inv
+    >>> mangat_singh(0.55, 0.7).channel()
+    array([[0.865, 0.135],
+           [0.135, 0.865]])
+    >>> inv([50, 50], mangat_singh(0.55, 0.7)).round(4)
+    array([0.5, 0.5])
+    """
+    honest, chance = probability("truth", truth), probability("p", p)
+    answers, reports = _two_pairs(answers, reports)
+    does = (
+        f"let chance decide, unseen: with probability {honest} report truthfully, '{reports[0]}' or '{reports[1]}'. "
+        f'Otherwise draw one of two statements, "I have the trait" with probability {chance}, "I do not have the '
+        'trait" with '
+        f"probability {1 - chance}, and report '{reports[0]}' if it is true for you, '{reports[1]}' if not."
+    )
+    given = {"truth": truth, "p": p}
+    return _channel_of_trait(honest + (1 - honest) * chance, (1 - honest) * (1 - chance), given, answers, reports, does)
+
+
+def mangat(p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
+    """Mangat's improved strategy: whoever has the trait says yes; the others let chance decide.
+
+    Those without the trait say no with probability p, and yes otherwise. P(yes | trait) = 1, P(yes | not) = 1 - p [1]_.
+    Whoever says no has certainly not got the trait.
+
+    Parameters
+    ----------
+    p : number
+        The probability that a person without the trait says so; neither 0 nor 1.
+    answers, reports
+        As for `warner`.
+
+    References
+    ----------
+    .. [1] N. S. Mangat, "An improved randomized response strategy", J. Roy. Stat. Soc. B 56 (1994), 93-95.
+
+    Examples
+    --------
+    With p = 0.7, 315 of 800 say yes: (0.39375 - 0.3) / 0.7 = 0.1339.
+
+    >>> from warner import inv
+    >>> inv([315, 485], mangat(0.7)).round(4)
+    array([0.1339, 0.8661])
+    """
+    chance = probability("p", p)
+    answers, reports = _two_pairs(answers, reports)
+    does = (
+        f"if you have the trait, report '{reports[0]}'. If not, let chance decide, unseen: report '{reports[1]}' with "
+        f"probability {chance}, and '{reports[0]}' with probability {1 - chance}."
+    )
+    return _channel_of_trait(Fraction(1), 1 - chance, {"p": p}, answers, reports, does)
+
+
+def kuk(r1: Number, r2: Number, draws: Number = 1, *, answers: Pair = YES_NO) -> Channel:
+    """Kuk's design: draw cards from the pack of the true answer, and report how many are red.
+
+    There are two packs, with a share r1 of red cards for those who have the trait and r2 for those who have not. The
+    respondent draws from both, unseen, putting each card back, and reports the number of red ones from the pack of the
+    true answer: binomial with ``draws`` and r1 or r2 [1]_. More draws tell more, to the analyst and about each person.
+
+    Parameters
+    ----------
+    r1, r2 : number
+        The share of red cards in the pack for people with the trait, and in that for people without it; different.
+    draws : int
+        How many cards are drawn; reports are 0 ... ``draws``.
+    answers : two labels
+        Having the trait, and not having it.
+
+    References
+    ----------
+    .. [1] A. Y. C. Kuk, "Asking sensitive questions indirectly", Biometrika 77 (1990), 436-438.
+
+    Examples
+    --------
+    Two draws from packs that are 4/5 and 3/10 red: (1/5)^2, 2 (4/5)(1/5), (4/5)^2, and likewise below.
+
+    >>> kuk("4/5", "3/10", 2).channel()
+    array([[0.04, 0.32, 0.64],
+           [0.49, 0.42, 0.09]])
+    """
+    first, second = probability("r1", r1), probability("r2", r2)
+    times = whole_number("draws", draws, 1, MOST_DRAWS)
+    _refuse_useless(first, second, {"r1": r1, "r2": r2}, "a red card")
+    rows = [
+        [math.comb(times, red) * share**red * (1 - share) ** (times - red) for red in range(times + 1)]
+        for share in (first, second)
+    ]
+    answers = _pair_of_labels("answers", answers)
+    often = "once" if times == 1 else f"{times} times"
+    does = (
+        f"draw {often}, unseen, from each of two packs of cards, putting each card back: in the {answers[0]}-pack a "
+        f"share of {first} of the cards is red, in the {answers[1]}-pack {second}. Report how many red cards came from "
+        "the pack of your true answer."
+    )
+    return Channel(rows, answers, times + 1, procedure=_sentence(does))
+
+
+def direct(*, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
+    """Direct question: the report is the true answer, and nothing protects it.
+
+    Surveys that compare a sensitive question with and without protection ask some people directly. With a design of
+    their own, these can be counted, compared, pooled and regressed as all others. P(first report | trait) = 1,
+    P(first report | not) = 0, and epsilon is infinite.
+
+    Parameters
+    ----------
+    answers : two labels
+        Having the trait, and not having it.
+    reports : two labels
+        How these two answers are written in the data.
+
+    Examples
+    --------
+    Of 100 people, 12 tick A, which stands for yes.
+
+    >>> from warner import inv
+    >>> inv([12, 88], direct(reports=["A", "B"])).round(4)
+    array([0.12, 0.88])
+    """
+    answers, reports = _two_pairs(answers, reports)
+    does = f"answer the question: report '{reports[0]}' for {answers[0]}, '{reports[1]}' for {answers[1]}."
+    return Channel([[1, 0], [0, 1]], answers, reports, procedure=_sentence(does))
+
+
+# What these designs share: two answers, and reports that say little about either
+
+
+def _channel_of_trait(
+    with_trait: Fraction,
+    without: Fraction,
+    given: Document,
+    answers: Pair,
+    reports: Pair,
+    does: str,
+) -> Channel:
+    """Make the channel of a design with two answers and two reports."""
+    _refuse_useless(with_trait, without, given, f"the report {reports[0]}")
+    rows = [[with_trait, 1 - with_trait], [without, 1 - without]]
+    return Channel(rows, answers, reports, procedure=_sentence(does))
+
+
+def _refuse_useless(with_trait: Fraction, without: Fraction, given: Document, what: str) -> None:
+    """Refuse designs whose reports say nothing, or everything; `given` are the parameters, `what` the report."""
+    names = " and ".join(given)
+    values = ", ".join(f"{name} = {value}" for name, value in given.items())
+    if with_trait == without:
+        raise ValueError(
+            f"{names} must be such that reports carry information, but with {values} {what} has probability {without} "
+            "with the trait and without it: nothing could be estimated"
+        )
+    if {with_trait, without} == {0, 1}:
+        raise ValueError(
+            f"{names} must leave something to chance, but with {values} every report gives the true answer away; the "
+            "design of a question without protection is direct"
+        )
+
+
+def _two_pairs(answers: Pair, reports: Pair) -> tuple[Pair, Pair]:
+    """Check two labels of answers and two of reports."""
+    return _pair_of_labels("answers", answers), _pair_of_labels("reports", reports)
+
+
+def _pair_of_labels(name: str, labels: Pair) -> Pair:
+    """Check that there are two labels."""
+    if isinstance(labels, str) or not isinstance(labels, Sequence) or len(labels) != 2:
+        first = {"answers": "that of having the trait", "reports": "the design's first report"}[name]
+        raise ValueError(f"{name} must be two labels, {first} first, but got {reprlib.repr(labels)}")
+    return labels
+
+
+def _sentence(does: str) -> str:
+    """Begin an instruction with a capital letter."""
+    return does[0].upper() + does[1:]
+
+
+def _forced_answers(honest: Fraction, truth: Number, forced: Mapping[Label, Number]) -> Channel:
+    """Make the channel of forced response among any answers: the truth, or an answer that chance dictates."""
+    if not isinstance(forced, Mapping):
+        raise TypeError(
+            f"forced must map each answer to a probability, such as {{'a': '1/6', 'b': '1/6'}}, but got {forced!r}"
+        )
+    labels = list(forced)
+    shares = [probability(f"forced[{label!r}]", share) for label, share in forced.items()]
+    if sum(shares) != 1 - honest:
+        rounded = any(isinstance(share, float) for share in (truth, *forced.values()))
+        remedy = '; write fractions as strings, such as "1/3"' if rounded else ""
+        raise ValueError(
+            f"the forced probabilities must sum to 1 - truth = {1 - honest}, but they sum to {sum(shares)}{remedy}"
+        )
+    _refuse_useless(honest, Fraction(0), {"truth": truth}, "an honest report")
+    rows = [
+        [share + (honest if row == column else 0) for column, share in enumerate(shares)] for row in range(len(shares))
+    ]
+    forcings = ", ".join(
+        f"report {label} with probability {share}" for label, share in zip(labels, shares, strict=True)
+    )
+    does = (
+        f"let chance decide, unseen, what to do: answer truthfully with probability {honest}, or, whatever the truth "
+        f"is, {forcings}."
+    )
+    return Channel(rows, labels, labels, procedure=_sentence(does))
+
+
+# The survey designs by name: what the command line offers, with the parameters of each function.
+SURVEYS: dict[str, Callable[..., Channel]] = {
+    survey.__name__.replace("_", " "): survey
+    for survey in (
+        warner,
+        mirrored,
+        disguised,
+        crosswise,
+        triangular,
+        forced_response,
+        unrelated_question,
+        mangat_singh,
+        mangat,
+        kuk,
+        direct,
+    )
+}
