@@ -123,3 +123,10 @@ def test_shards_add_up_with_sum() -> None:
     for strange in (1, 0.0, False, None):
         with pytest.raises(TypeError):
             strange + shards[0]
+
+
+def test_reports_may_come_through_a_pipe(folder: Path) -> None:
+    arguments = ("tally", "reports.csv", "--column", "answer", "--design", "survey.json")
+    whole = succeeds(folder, *arguments)
+    with (folder / "reports.csv").open("rb") as file:
+        assert succeeds(folder, "tally", "-", *arguments[2:], stdin=file) == whole

@@ -114,6 +114,11 @@ class Source:
         return self.reading.table is not None or ("://" in file and not REMOTE.match(file))
 
     @cached_property
+    def piped(self) -> bool:
+        """Whether some of it comes through a pipe, which can be read only once."""
+        return any(file == "-" or is_pipe(Path(file)) for file in self.files)
+
+    @cached_property
     def looked_at(self) -> Any:
         """What a single place holds: the files there, which are looked at once, or the URL of a database."""
         (file,) = self.files
@@ -153,6 +158,8 @@ class Source:
 
     def open_tally(self, design: OpenDomain | None) -> OpenTally | None:
         """Count reports of an open domain, or add up saved tallies of one; None where this is neither."""
+        if design is None and self.piped:  # a pipe brings reports, and brings them once
+            return None
         with self.opened() as reports:
             saved = saved_in(reports, {OPEN_FORMAT})
             if saved:
@@ -192,7 +199,7 @@ class Source:
             yield self.files[0]
         elif len(self.files) == 1 and self.of_database:
             yield database_table(self.files[0], self.reading.table)
-        elif any(file == "-" or is_pipe(Path(file)) for file in self.files):
+        elif self.piped:
             with ExitStack() as stack:
                 yield Files.at([stack.enter_context(self._spooled(file)) for file in self.files])
         else:
