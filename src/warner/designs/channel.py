@@ -20,14 +20,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from warner.designs.contract import INVERSE_TOLERANCE, Design, revealed
 from warner.designs.draws import REPORTS_AT_ONCE, uniform
 from warner.designs.exact import TOTAL_LIMIT, is_decimal, refuse_wide
-from warner.designs.facts import ChannelOperator, Fuzzy, Prefixes, Readout, memberships
+from warner.designs.facts import BinomialReports, ChannelOperator, Fuzzy, Prefixes, Readout, memberships
 from warner.designs.labels import LABELS_LISTED, canonical, first_and_last, labels_from_json, labels_to_json, listed
 from warner.designs.matrices import whole_rows
 
@@ -40,14 +40,6 @@ if TYPE_CHECKING:
 FUZZY_SET_TOLERANCE = 1e-12  # how nearly the probability of a report must be a line in the memberships of a fuzzy set
 # A binomial count is read where its variance is at most this many times that of the best linear combination.
 BINOMIAL_VARIANCE_RATIO = 1.05
-
-
-class Binomial(NamedTuple):
-    """Reports whose number is binomial in a share: which, and their probability without the answer and with it."""
-
-    reports: Mask
-    base: float
-    gain: float
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -273,14 +265,14 @@ class Channel(Design):
         return np.asarray(np.abs(self._matrix @ weights - wanted).max(axis=0) <= INVERSE_TOLERANCE)
 
     @cached_property
-    def _of_answers(self) -> list[Binomial | None]:
+    def _of_answers(self) -> list[BinomialReports | None]:
         """For each answer the reports whose number is binomial in its share; all at once what `_binomial` does."""
         weights, k = self.weights, self.k
         low, high = weights.min(axis=0), weights.max(axis=0)
         # Likelier after one answer than after all others, which are alike: the first guess.
         telling = ((weights == low).sum(axis=0) == k - 1) & (high > low)
         owner = weights.argmax(axis=0)
-        binomials: list[Binomial | None] = [None] * k
+        binomials: list[BinomialReports | None] = [None] * k
         for i in np.unique(owner[telling]).tolist():
             reports = telling & (owner == i)
             binomials[i] = self._of_reports(reports, int(weights[i, reports].sum()), int(low[reports].sum()))
@@ -292,7 +284,7 @@ class Channel(Design):
                     binomials[i] = self._of_reports(reports, int(weights[i, i]), int(others[0]))
         return binomials
 
-    def _binomials(self, sets: Sets, target: str) -> list[Binomial | None]:
+    def _binomials(self, sets: Sets, target: str) -> list[BinomialReports | None]:
         """Find for each set reports whose number is binomial in its share; of a fuzzy set, in the population alone."""
         if not isinstance(sets, Fuzzy):
             return [self._binomial(members) for members in sets]
@@ -300,16 +292,16 @@ class Channel(Design):
             return [None] * len(sets)
         return [self._line(u) for u in sets.memberships]
 
-    def _line(self, u: Array) -> Binomial | None:
+    def _line(self, u: Array) -> BinomialReports | None:
         """Give the second of two reports if its probability is a line in the memberships u."""
         said, (low, high) = self._doubles[:, 1], (u.argmin(), u.argmax())
         gain = (said[high] - said[low]) / (u[high] - u[low])
         base = said[low] - gain * u[low]
         if gain == 0 or np.abs(base + gain * u - said).max() > FUZZY_SET_TOLERANCE:
             return None
-        return Binomial(np.array([False, True]), float(base), float(gain))
+        return BinomialReports(np.array([False, True]), float(base), float(gain))
 
-    def _binomial(self, members: Sequence[int]) -> Binomial | None:
+    def _binomial(self, members: Sequence[int]) -> BinomialReports | None:
         """Find reports whose number is binomial in the share: as likely after all answers of the set, and all others.
 
         Two guesses: the reports that are so one by one, and likelier within the set; and those that name its answers.
@@ -330,8 +322,8 @@ class Channel(Design):
                 return self._of_reports(reports, within.pop(), without.pop())
         return None
 
-    def _of_reports(self, reports: Mask, within: int, without: int) -> Binomial:
-        return Binomial(reports, without / self.total, (within - without) / self.total)
+    def _of_reports(self, reports: Mask, within: int, without: int) -> BinomialReports:
+        return BinomialReports(reports, without / self.total, (within - without) / self.total)
 
     # Algebra
 
@@ -488,12 +480,12 @@ def _column(truth: Integers, drawn: Counts, running: Counts) -> Integers:
     return reached
 
 
-def _as_good(known: Binomial, expected: Array, linear: float) -> bool:
+def _as_good(known: BinomialReports, expected: Array, linear: float) -> bool:
     """Tell whether a binomial count tells about as much as the best linear combination."""
     share = float(expected[known.reports].sum())
     return share * (1 - share) / known.gain**2 <= BINOMIAL_VARIANCE_RATIO * linear
 
 
-def _doubled(known: Binomial | None) -> Binomial | None:
+def _doubled(known: BinomialReports | None) -> BinomialReports | None:
     """Give how the difference of two shares shows that sum to one: it is twice the first, minus one."""
-    return None if known is None else Binomial(known.reports, known.base + known.gain / 2, known.gain / 2)
+    return None if known is None else BinomialReports(known.reports, known.base + known.gain / 2, known.gain / 2)

@@ -42,11 +42,11 @@ from warner.designs.channel import Channel
 from warner.designs.contract import LARGEST_CHANNEL
 from warner.designs.draws import REPORTS_AT_ONCE, uniform
 from warner.designs.exact import is_decimal, odds_as_given, odds_from_json
-from warner.designs.facts import Bounds, ChannelOperator
+from warner.designs.facts import BinomialReports, Bounds, ChannelOperator
 from warner.designs.grids import is_numeric, numbers_of, refuse_unordered
 from warner.designs.labels import canonical, first_and_last, labels_from_json
 from warner.designs.odds import odds_or_epsilon, refuse_odds
-from warner.designs.ordered import Binomial, OrderedDesign
+from warner.designs.ordered import OrderedDesign
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -283,12 +283,12 @@ class CutoffResponse(OrderedDesign):
         scores[:, 0::2] = -steps * expected
         return np.asarray(scores + memberships.mean(axis=1, keepdims=True))
 
-    def _binomial(self, membership: Array) -> Binomial | None:
+    def _binomial(self, membership: Array) -> BinomialReports | None:
         """Give all yeses where the memberships are those of the mean, from 0 to 1, or all noes if from 1 to 0."""
         mean = np.append(0.0, self._chances.cumsum())
         for says, line in ((1, mean), (0, 1 - mean)):
             if np.abs(membership - line).max() <= MEAN_TOLERANCE:
-                return Binomial(np.arange(2 * (self.k - 1)) % 2 == says, self.q, self.p - self.q)
+                return BinomialReports(np.arange(2 * (self.k - 1)) % 2 == says, self.q, self.p - self.q)
         return None
 
     # Words and files

@@ -98,6 +98,14 @@ class Readout:
         return np.asarray((self.count / self.trials - self.base) / self.gain)
 
 
+class BinomialReports(NamedTuple):
+    """Reports whose number is binomial in a share, also of a fuzzy set: which, with probability base + gain share."""
+
+    reports: Mask
+    base: float
+    gain: float
+
+
 class Bounds(NamedTuple):
     """The least and the most probability of each column over all answers; None where the other side implies it."""
 

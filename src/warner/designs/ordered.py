@@ -13,7 +13,7 @@ of people drawn from a population, and :math:`\sum_j \mu_j s_j^2 - \sum_i u_i^2 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -27,18 +27,11 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Counts, Integers, Mask, Sets, Size
     from warner.designs.exact import Number
+    from warner.designs.facts import BinomialReports
     from warner.designs.labels import Domain
     from warner.documents import Document
 
 AT_ONCE = 2**22  # scores that are held at a time
-
-
-class Binomial(NamedTuple):
-    """Reports whose number is binomial in a sum of shares: which, and their probability at 0, and what 1 adds to it."""
-
-    reports: Mask
-    base: float
-    gain: float
 
 
 class OrderedDesign(FromOdds):
@@ -71,7 +64,7 @@ class OrderedDesign(FromOdds):
     def _scores(self, memberships: Array) -> Array:
         """Give the unbiased scores of all reports for each row of memberships, as rows."""
 
-    def _binomial(self, membership: Array) -> Binomial | None:
+    def _binomial(self, membership: Array) -> BinomialReports | None:
         """Give reports whose number is binomial in the sum with these memberships; None if there are none."""
         return None
 

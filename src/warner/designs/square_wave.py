@@ -49,11 +49,11 @@ from warner.designs.channel import Channel
 from warner.designs.contract import LARGEST_CHANNEL
 from warner.designs.draws import REPORTS_AT_ONCE, uniform
 from warner.designs.exact import epsilon_asked, log_ratio, odds_as_given
-from warner.designs.facts import Bounds, ChannelOperator
+from warner.designs.facts import BinomialReports, Bounds, ChannelOperator
 from warner.designs.grids import continued, refuse_unordered
 from warner.designs.labels import canonical, first_and_last
 from warner.designs.odds import NumberReader, odds_or_epsilon, refuse_even, refuse_odds
-from warner.designs.ordered import Binomial, OrderedDesign
+from warner.designs.ordered import OrderedDesign
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers
@@ -340,13 +340,13 @@ class SquareWave(OrderedDesign):
         everybody = observed.sum(axis=-1, keepdims=True)
         return np.diff((everybody + below[..., : k - 1]) / 2, axis=-1, prepend=0 * everybody, append=everybody)
 
-    def _binomial(self, membership: Array) -> Binomial | None:
+    def _binomial(self, membership: Array) -> BinomialReports | None:
         """Give the reports of a set, under width 0: that is randomized response."""
         inside = membership == 1
         if self.width or not ((membership == 0) | inside).all() or inside.all() or not inside.any():
             return None
         (a, b), size = self.odds, int(inside.sum())
-        return Binomial(inside, size * b / self.total, (a - b) / self.total)
+        return BinomialReports(inside, size * b / self.total, (a - b) / self.total)
 
     # Words
 
