@@ -39,7 +39,7 @@ ASCII_SUBSTITUTES = {
 INTERRUPTED_QUERY = "Query interrupted"  # what DuckDB makes of Ctrl-C, as a RuntimeError
 KEYWORD = re.compile(r'\b([a-z]+)=(?:"([\w,-]+)"|\((\d+), (\d+)\)|(?=;|$))')  # unknown="drop", odds=(1, 0), by=
 ARGUMENT = re.compile(r"^([a-z_]+)(?= must\b)|\bhalf_width\b")  # what an error is about
-OTHER_NAMES = {"count": "commonest"}  # of arguments whose option is called otherwise
+OTHER_NAMES = {"count": "commonest", "upper": "to", "lower": "from"}  # of arguments whose option is called otherwise
 SHORT = {"-c": "--column", "-d": "--design", "-q": "--question", "-o": "--output"}
 
 

@@ -54,8 +54,8 @@ def values_of(domain: Labels, values: Any = None) -> Array:
     if values is None or (isinstance(values, str) and values == THEMSELVES):
         if not is_numeric(domain):
             raise ValueError(
-                f"answers must be numbers, but {_first_text(domain)!r} is none; say what each stands for, such as "
-                "values={'never': 0, 'once': 1}, for brackets their midpoints"
+                f"answers must be numbers, but {_first_text(domain)!r} is none; give values, the number that each "
+                "answer stands for, such as 0 for never and 1 for once, or the midpoints of brackets"
             )
         labels = all_labels(domain)
         return labels.astype(np.float64) if labels.dtype.kind == "i" else np.array([float(label) for label in domain])
