@@ -1,6 +1,6 @@
 """Means, standard deviations and quantiles: by hand, by enumeration, against others' numbers, and their laws.
 
-It tests inference/quantiles.py as well.
+It tests inference/quantiles.py and inference/numeric_results.py as well.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ class OrderedDesign(FromOdds):
     ) -> tuple[Array, ...]:
         """Give what a readout holds, of some sets: count, base, gain, exact, error, and the least and most score."""
         scores = self._scores(rows)
-        observed = counts.astype(np.float64)
+        observed = counts.astype(np.float64, copy=False)
         count = np.asarray(observed @ scores.T)
 
         def mean(scored: Array) -> Array:
@@ -150,7 +150,9 @@ class OrderedDesign(FromOdds):
 
         # One report more, of all kinds alike, or kinds that were never seen would count as impossible. Half a report of
         # each would be far too much: there may be more kinds than reports.
-        second, first = mean(scores**2), (count + scores.mean(axis=1)) / (n + 1)
+        first = (count + scores.mean(axis=1)) / (n + 1)
+        least, most = scores.min(axis=1), scores.max(axis=1)
+        second = mean(np.square(scores, out=scores))
         known = first**2
         if target != "population":  # the scores vary around u_i, given the answer i
             squares = rows**2
@@ -167,4 +169,4 @@ class OrderedDesign(FromOdds):
             if found is not None:
                 count[:, place] = counts[:, found.reports].sum(axis=-1)
                 base[place], gain[place] = found.base, found.gain
-        return count, base, gain, exact_, error, scores.min(axis=1), scores.max(axis=1)
+        return count, base, gain, exact_, error, least, most

@@ -271,39 +271,48 @@ class SquareWave(OrderedDesign):
 
     def _scores(self, memberships: Array) -> Array:
         """Score polynomials of the place in closed form; others by least squares, or by tiles where K is large."""
+        fuzzy = np.asarray(((memberships > 0) & (memberships < 1)).any(axis=1)) & (self.k >= 4)
+        found = {place: self._polynomial(memberships[place]) for place in np.flatnonzero(fuzzy).tolist()}
+        smooth = {place: scores for place, scores in found.items() if scores is not None}
+        if len(smooth) == len(memberships) == 1:
+            return smooth[0][np.newaxis]
         rows = np.empty((len(memberships), len(self.columns)))
-        rough = np.asarray((memberships == np.rint(memberships)).all(axis=1)) | (self.k < 4)  # sets that are not fuzzy
-        for place in np.flatnonzero(~rough).tolist():
-            scores = self._polynomial(memberships[place])
-            if scores is None:
-                rough[place] = True
-            else:
-                rows[place] = scores
+        for place, scores in smooth.items():
+            rows[place] = scores
+        rough = np.array([place not in smooth for place in range(len(memberships))])
         if rough.any():
             others = memberships[rough]
             rows[rough] = others @ self.inverse().T if self.k <= LARGEST_CHANNEL else self._tiled(others)
         return rows
 
     def _polynomial(self, u: Array) -> Array | None:
-        """Score memberships that are a polynomial of the place, of degree two at most; None if they are not."""
+        """Score memberships that are a polynomial of the place, of degree two at most; None if they are not.
+
+        In place, as far as can be: with many answers, new arrays take more time than what is written to them.
+        """
         (a, b), w, k = self.odds, self.width, self.k
-        place = np.arange(k) - (k - 1) / 2
-        edge = place[-1]
+        edge = (k - 1) / 2
         half = (u[-1] - u[0]) / (2 * edge)
         # u = level + half * place + bend * place^2, through both ends and the value next to the first
-        bend = ((u[1] - u[0]) - half) / (place[1] ** 2 - place[0] ** 2)
+        bend = ((u[1] - u[0]) - half) / ((1 - edge) ** 2 - edge**2)
         bend = 0.0 if abs(bend) * edge**2 <= POLYNOMIAL / 10 else bend
         level = (u[0] + u[-1]) / 2 - bend * edge**2
-        line = level + half * place
-        if np.abs((line + bend * place**2 if bend else line) - u).max() > POLYNOMIAL:
-            return None
-        reports = np.arange(-w, k + w) - (k - 1) / 2
+        curve = _centred(k)
         size, near = k + 2 * w, (a - b) * (2 * w + 1)
-        first = reports * (self.total / near)
-        if not bend:
-            return np.asarray(level + half * first)
-        second = (reports**2 * self.total - b * (size * (size**2 - 1) / 12)) / near - w * (w + 1) / 3
-        return np.asarray(level + half * first + bend * second)
+        scores = _centred(size)
+        if bend:
+            curve = half * curve + bend * curve**2
+            second = (scores**2 * self.total - b * (size * (size**2 - 1) / 12)) / near - w * (w + 1) / 3
+            scores = half * (self.total / near) * scores + bend * second
+        else:
+            curve *= half
+            scores *= half * (self.total / near)
+        curve += level
+        curve -= u
+        if np.abs(curve, out=curve).max() > POLYNOMIAL:
+            return None
+        scores += level
+        return scores
 
     def _tiled(self, memberships: Array) -> Array:
         r"""Score by windows that tile all answers up to t, and all beyond: the average of the two.
@@ -342,8 +351,10 @@ class SquareWave(OrderedDesign):
 
     def _binomial(self, membership: Array) -> BinomialReports | None:
         """Give the reports of a set, under width 0: that is randomized response."""
+        if self.width:
+            return None
         inside = membership == 1
-        if self.width or not ((membership == 0) | inside).all() or inside.all() or not inside.any():
+        if not ((membership == 0) | inside).all() or inside.all() or not inside.any():
             return None
         (a, b), size = self.odds, int(inside.sum())
         return BinomialReports(inside, size * b / self.total, (a - b) / self.total)
@@ -381,6 +392,13 @@ class SquareWave(OrderedDesign):
 
 def _total(k: int, w: int, a: int, b: int) -> int:
     return (2 * w + 1) * a + (k - 1) * b
+
+
+def _centred(size: int) -> Array:
+    """Give so many places, counted from the middle."""
+    places = np.arange(size, dtype=np.float64)
+    places -= (size - 1) / 2
+    return places
 
 
 def _running(x: Array) -> Array:

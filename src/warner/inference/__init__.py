@@ -7,6 +7,7 @@ Its files::
     pooled             limits of one share behind the counts of several collections
     intervals          Confidence, Interval: any sets of answers, any design, one collection or several
     means              Mean: means, standard deviations, and differences of means: shares of fuzzy sets
+    numeric_results    what results about numbers have in common: text, table and JSON of a value and its interval
     quantiles          Quantile: quantiles, and shares beyond a number
     normal             normal and Wilson limits of unbiased estimates, and averages of them
     joining            Newcombe's interval: the difference of two independent shares, from an interval of each

@@ -19,17 +19,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.arrays import objects
 from warner.designs.exact import exact
 from warner.designs.facts import Fuzzy
 from warner.designs.grids import is_numeric
-from warner.designs.labels import all_labels
 from warner.inference.comparisons import counts_compared, groups_between, shown_name
-from warner.inference.intervals import EXACT, Confidence, joint, limits
+from warner.inference.intervals import Confidence, joint, limits
 from warner.inference.normal import normal_limits, normal_test
+from warner.inference.numeric_results import NumericResult
 from warner.results import Result, plain
-from warner.typesetting import Printed, amount_cells, estimate_columns, labels
-from warner.words import printable, sentence
+from warner.typesetting import Printed, estimate_columns
+from warner.words import sentence
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, PerGroup, Sets
@@ -57,8 +56,9 @@ def values_of(domain: Labels, values: Any = None) -> Array:
                 f"answers must be numbers, but {_first_text(domain)!r} is none; give values, the number that each "
                 "answer stands for, such as 0 for never and 1 for once, or the midpoints of brackets"
             )
-        labels = all_labels(domain)
-        return labels.astype(np.float64) if labels.dtype.kind == "i" else np.array([float(label) for label in domain])
+        if isinstance(domain, range):
+            return np.arange(domain.start, domain.stop, dtype=np.float64)
+        return np.array([float(label) for label in domain])
     if isinstance(values, Mapping):
         missing = [label for label in domain if label not in values]
         strange = [label for label in values if label not in domain]
@@ -80,7 +80,7 @@ def _first_text(domain: Labels) -> object:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Mean(Result):
+class Mean(NumericResult):
     """A mean, or a standard deviation, with its confidence interval; or one for each group.
 
     Attributes
@@ -106,6 +106,8 @@ class Mean(Result):
         The names of the columns that groups come from, and the groups; empty without groups.
     """
 
+    numbers = ("value", "se", "low", "high")
+
     value: PerGroup
     se: PerGroup
     low: PerGroup
@@ -119,58 +121,19 @@ class Mean(Result):
     groups: tuple[Group, ...] = ()
 
     @property
-    def method(self) -> str:
-        """How the interval was computed, in words."""
-        return " or ".join(self.methods)
+    def name(self) -> str:
+        """What it is called."""
+        return self.quantity
 
-    @property
-    def approximate(self) -> bool:
-        """Whether the level holds only about, because of the method or of weights."""
-        return self.weighted or not EXACT.issuperset(self.methods)
+    def _key(self) -> Document:
+        return {"quantity": self.quantity}
 
-    def table(self) -> dict[str, Counts]:
-        """Give it as columns, a row for each group."""
-        names = group_columns(self.by, self.groups)
-        return names | {name: np.atleast_1d(getattr(self, name)) for name in ("value", "se", "low", "high")}
+    def _said(self, **numbers: float) -> str:
+        return with_limits(numbers["value"], numbers["low"], numbers["high"], numbers["se"])
 
-    def printed(self, **options: Any) -> Printed:
-        """Give a table for a paper: each row to two digits of its standard error."""
-        table = self.table(**options)
-        about = f"{'approximate ' if self.approximate else ''}{self.confidence}"
-        columns = {name: labels(table[name]) for name in self.by} | {"reports": amount_cells(np.atleast_1d(self.n))}
-        columns |= estimate_columns(table, self.quantity, about, of="value")
-        return Printed(columns, f"Estimated {self.quantity}", (sentence(f"method of the interval: {self.method}"),))
-
-    def to_dict(self) -> Document:
-        """Give what JSON can hold; what is not known as None."""
-        grouped = {"groups": [list(group) for group in self.groups]} if self.groups else {}
-        return {
-            "quantity": self.quantity,
-            **grouped,
-            **{name: plain(getattr(self, name)) for name in ("value", "se", "low", "high")},
-            "level": self.confidence.level,
-            "target": self.confidence.target,
-            "anytime": self.confidence.anytime,
-            "method": self.method,
-            "approximate": self.approximate,
-        }
-
-    def text(self) -> str:
-        """Say it in a line, or in one for each group."""
-        about = f"{'approximate ' if self.approximate else ''}{self.confidence}, {self.method}"
-        columns = zip(
-            *(np.atleast_1d(part).tolist() for part in (self.value, self.low, self.high, self.se)), strict=True
-        )
-        said = [with_limits(*row) for row in columns]
-        if not self.groups:
-            return f"<{self.quantity} {said[0]}, {about}>"
-        lines = [f"  {printable(shown_name(group))}: {line}" for group, line in zip(self.groups, said, strict=True)]
-        return "\n".join([f"{self.quantity}, {about}", *lines])
-
-
-def group_columns(by: tuple[str, ...], groups: tuple[Group, ...]) -> dict[str, Counts]:
-    """Give the groups as columns, by the names that they come from."""
-    return {name: objects(group[place] for group in groups) for place, name in enumerate(by)}
+    def _cells(self, table: dict[str, Counts], about: str) -> dict[str, list[str]]:
+        """Round each row to two digits of its standard error."""
+        return estimate_columns(table, self.quantity, about, of="value")
 
 
 def with_limits(value: float, low: float, high: float, error: float | None = None) -> str:
@@ -203,7 +166,9 @@ def mean(tally: Collected, values: Any, confidence: Confidence) -> Mean:
         return _made(
             tally, np.full((4, len(tally.answered)), [[least], [0.0], [least], [least]]), confidence, ("known",)
         )
-    sets = sets_of((x - least) / width)
+    x -= least
+    x /= width
+    sets = sets_of(x)
     shares, ends = _with_shares(tally, sets, confidence)
     return _made(tally, _scaled(shares, ends, least, width), confidence, ends.methods)
 

@@ -20,12 +20,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.designs.facts import Prefixes
-from warner.inference.comparisons import shown_name
-from warner.inference.intervals import EXACT, Confidence, Interval, limits
-from warner.inference.means import group_columns, values_of
-from warner.results import Result, plain
-from warner.typesetting import Printed, amount_cells, interval_cells, labels
-from warner.words import printable, sentence
+from warner.inference.intervals import Confidence, Interval, limits
+from warner.inference.means import values_of
+from warner.inference.numeric_results import NumericResult
+from warner.typesetting import interval_cells
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, PerGroup, Sets
@@ -37,7 +35,7 @@ REACHED = 1e-12  # how near to its level a sum of shares counts as there
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Quantile(Result):
+class Quantile(NumericResult):
     """A quantile with its confidence interval; or one for each group.
 
     Attributes
@@ -72,59 +70,23 @@ class Quantile(Result):
     groups: tuple[Group, ...] = ()
 
     @property
-    def method(self) -> str:
-        """How the limits were computed, in words."""
-        return " or ".join(self.methods)
-
-    @property
-    def approximate(self) -> bool:
-        """Whether the level holds only about, because of the method or of weights."""
-        return self.weighted or not EXACT.issuperset(self.methods)
-
-    @property
     def name(self) -> str:
         """What it is called."""
         return "median" if self.tau == 0.5 else f"{100 * self.tau:.6g} % quantile"
 
-    def table(self) -> dict[str, Counts]:
-        """Give it as columns, a row for each group."""
-        names = group_columns(self.by, self.groups)
-        return names | {name: np.atleast_1d(getattr(self, name)) for name in ("value", "low", "high")}
+    def _key(self) -> Document:
+        return {"quantile": self.tau}
 
-    def printed(self, **options: Any) -> Printed:
-        """Give a table for a paper: values and limits are numbers that answers stand for, and not rounded."""
-        table = self.table(**options)
-        about = f"{'approximate ' if self.approximate else ''}{self.confidence}"
+    def _said(self, **numbers: float) -> str:
+        said = "{value:,.12g}, {low:,.12g} to {high:,.12g}".format(**numbers)
+        return "no reports" if np.isnan(numbers["low"]) else said
+
+    def _cells(self, table: dict[str, Counts], about: str) -> dict[str, list[str]]:
+        """Write values and limits as they are: numbers that answers stand for."""
         value, low, high = (
-            ["" if np.isnan(x) else f"{x:,.12g}" for x in table[name].tolist()] for name in ("value", "low", "high")
+            ["" if np.isnan(x) else f"{x:,.12g}" for x in table[name].tolist()] for name in self.numbers
         )
-        columns = {name: labels(table[name]) for name in self.by} | {"reports": amount_cells(np.atleast_1d(self.n))}
-        columns |= {self.name: value, about: interval_cells(low, high)}
-        return Printed(columns, f"Estimated {self.name}", (sentence(f"method of the interval: {self.method}"),))
-
-    def to_dict(self) -> Document:
-        """Give what JSON can hold; what is not known as None."""
-        grouped = {"groups": [list(group) for group in self.groups]} if self.groups else {}
-        return {
-            "quantile": self.tau,
-            **grouped,
-            **{name: plain(getattr(self, name)) for name in ("value", "low", "high")},
-            "level": self.confidence.level,
-            "target": self.confidence.target,
-            "anytime": self.confidence.anytime,
-            "method": self.method,
-            "approximate": self.approximate,
-        }
-
-    def text(self) -> str:
-        """Say it in a line, or in one for each group."""
-        about = f"{'approximate ' if self.approximate else ''}{self.confidence}, {self.method}"
-        rows = zip(*(np.atleast_1d(part).tolist() for part in (self.value, self.low, self.high)), strict=True)
-        said = ["no reports" if np.isnan(row[1]) else "{:,.12g}, {:,.12g} to {:,.12g}".format(*row) for row in rows]
-        if not self.groups:
-            return f"<{self.name} {said[0]}, {about}>"
-        lines = [f"  {printable(shown_name(group))}: {line}" for group, line in zip(self.groups, said, strict=True)]
-        return "\n".join([f"{self.name}, {about}", *lines])
+        return {self.name: value, about: interval_cells(low, high)}
 
 
 def quantile(tally: Collected, shares: Array, tau: float, values: Any, confidence: Confidence) -> Quantile:
