@@ -117,6 +117,7 @@ def kinds_of_design() -> set[str]:
     def below(kind: type[Any]) -> set[str]:
         return {kind.__name__}.union(*(below(child) for child in kind.__subclasses__()))
 
+    assert all(MECHANISMS.values())  # all are loaded now
     return below(Design) - {"Design"}
 
 

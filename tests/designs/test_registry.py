@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import warner
-from warner.designs import MECHANISMS, RandomizedResponse, Symmetric, design_from_json, register
+from warner.designs import MECHANISMS, OPEN, RandomizedResponse, Symmetric, design_from_json, register
 from warner.designs.registry import Registry
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def registered() -> Iterator[Any]:
     namespace: dict[str, Any] = {"__name__": "__main__"}
     exec(skeleton(), namespace)
     yield namespace["CoinResponse"]
-    MECHANISMS._known.pop("coin response", None)
+    MECHANISMS._added.pop("coin response", None)
 
 
 def test_the_skeleton_passes_the_test_of_all_mechanisms(tmp_path: Path) -> None:
@@ -124,8 +124,21 @@ def test_packages_are_not_searched_until_a_name_is_unknown(package: Path) -> Non
     assert "True True" in told
 
 
+def test_mechanisms_stand_where_the_registry_says_under_their_own_names() -> None:
+    for listed in (MECHANISMS, OPEN):
+        for name, mechanism in listed.items():
+            assert mechanism.mechanism == name
+            assert getattr(warner.designs, mechanism.__name__) is mechanism
+
+
+def test_a_mechanism_is_loaded_when_it_is_asked_for(tmp_path: Path) -> None:
+    asked = "print('warner.designs.unary' in sys.modules)"
+    told = python(tmp_path, "-c", f"import sys, warner; warner.estimate; {asked}; warner.UnaryEncoding; {asked}")
+    assert told.split() == ["False", "True"]
+
+
 def test_a_registry_is_a_mapping_of_its_own() -> None:
-    registry = Registry((RandomizedResponse,))
+    registry = Registry({"randomized response": "response.RandomizedResponse"})
     assert registry["randomized response"] is RandomizedResponse
     assert "none" not in registry
     assert registry.named("Randomized RESPONSE") == "randomized response"

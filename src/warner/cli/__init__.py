@@ -41,7 +41,7 @@ from typer.main import get_command
 
 from warner.cli.messages import QUIET_HELP, set_quiet
 from warner.cli.parsing import AnswersCommand, convert_plain_words, with_options
-from warner.lazy import leave_out_parts_of_numpy
+from warner.lazy import postpone_parts_of_numpy
 
 
 class Listed(NamedTuple):
@@ -166,7 +166,7 @@ class CommandsWhenCalled(TyperGroup):
 
 def _imported(name: str) -> Any:
     """Give the command of this name, with what every command has."""
-    leave_out_parts_of_numpy()
+    postpone_parts_of_numpy()
     function = getattr(import_module(f"warner.cli.{COMMANDS[name].module}"), name)
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
     alone.command(name, cls=AnswersCommand, epilog=f"Example: {COMMANDS[name].example}")(with_options(function))

@@ -1,6 +1,6 @@
 """What happens to an answer before it is reported: one mechanism a file, one contract for all (`contract`).
 
-A new mechanism is a new file, and its name in `MECHANISMS`, which everything else reads: files, the command line,
+A new mechanism is a new file, and a line in `MECHANISMS`, which everything else reads: files, the command line,
 plan's advice, simulations and the tests that every mechanism must pass. One's own is added by `register`.
 
 Its files::
@@ -37,51 +37,60 @@ Its files::
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from warner.designs.channel import Channel
 from warner.designs.contract import Design
-from warner.designs.cutoff_response import CutoffResponse
 from warner.designs.device import FORMAT, Device
 from warner.designs.facts import Bounds, ChannelOperator, Readout, Symmetry
-from warner.designs.grids import grid
-from warner.designs.open.closed_list import ClosedList
-from warner.designs.open.open_domain import OpenDomain
-from warner.designs.product import Product
-from warner.designs.registry import Mechanism, Registry
-from warner.designs.repeated.memo import Memo
-from warner.designs.repeated.memoized import REPEATED_DESIGNS, Memoized
-from warner.designs.response import RandomizedResponse
-from warner.designs.square_wave import SquareWave
-from warner.designs.structured.hadamard import HadamardResponse
-from warner.designs.structured.hashing import LocalHashing
-from warner.designs.structured.projective import ProjectiveGeometry
-from warner.designs.subset import SubsetSelection
+from warner.designs.registry import BuiltIn, Mechanism, Registry, at
 from warner.designs.symmetric import Symmetric
-from warner.designs.unary import UnaryEncoding
 from warner.documents import Document, loaded, parsed
 
 if TYPE_CHECKING:
     import os
-    from typing import Any
 
+    from warner.designs.channel import Channel
+    from warner.designs.cutoff_response import CutoffResponse
+    from warner.designs.grids import grid
+    from warner.designs.open.open_domain import OpenDomain
+    from warner.designs.product import Product
+    from warner.designs.repeated.memo import Memo
+    from warner.designs.repeated.memoized import REPEATED_DESIGNS, Memoized
+    from warner.designs.response import RandomizedResponse
+    from warner.designs.square_wave import SquareWave
+    from warner.designs.structured.hadamard import HadamardResponse
+    from warner.designs.structured.hashing import LocalHashing
+    from warner.designs.structured.projective import ProjectiveGeometry
+    from warner.designs.subset import SubsetSelection
+    from warner.designs.unary import UnaryEncoding
+
+# By the name in files and on the command line: where the class stands, which is imported when it is asked for
 MECHANISMS = Registry(
-    (
-        RandomizedResponse,
-        Channel,
-        SubsetSelection,
-        UnaryEncoding,
-        LocalHashing,
-        HadamardResponse,
-        ProjectiveGeometry,
-        Memoized,
-        Product,
-        SquareWave,
-        CutoffResponse,
-    )
+    {
+        "randomized response": "response.RandomizedResponse",
+        "channel": "channel.Channel",
+        "subset selection": "subset.SubsetSelection",
+        "unary encoding": "unary.UnaryEncoding",
+        "local hashing": "structured.hashing.LocalHashing",
+        "Hadamard response": "structured.hadamard.HadamardResponse",
+        "projective geometry response": "structured.projective.ProjectiveGeometry",
+        "memoized": "repeated.memoized.Memoized",
+        "product": "product.Product",
+        "square wave": "square_wave.SquareWave",
+        "cutoff response": "cutoff_response.CutoffResponse",
+    }
 )
 # Open domains, which have no list of answers, and lists that are read in their reports
-OPEN: dict[str, type[Device]] = {OpenDomain.mechanism: OpenDomain, ClosedList.mechanism: ClosedList}
+OPEN: BuiltIn[Device] = BuiltIn(
+    {"open domain": "open.open_domain.OpenDomain", "closed list": "open.closed_list.ClosedList"}
+)
+_PLACES = (
+    *MECHANISMS.built_in.places.values(),
+    *OPEN.places.values(),
+    "repeated.memo.Memo",
+    "repeated.memoized.REPEATED_DESIGNS",
+    "grids.grid",
+)
 
 __all__ = [
     "MECHANISMS",
@@ -114,6 +123,14 @@ __all__ = [
     "load_listed_design",
     "register",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a mechanism, or what belongs to one, when it is asked for."""
+    for place in _PLACES:
+        if place.endswith(f".{name}"):
+            return at(place)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def register(mechanism: Mechanism) -> Mechanism:
@@ -164,7 +181,7 @@ def device_from_dict(fields: Document) -> Device:
         if isinstance(fields, dict) and fields.get("format") == FORMAT and "mechanism" in fields:
             known = ", ".join(map(repr, [*MECHANISMS, *OPEN]))
             raise ValueError(f"mechanism must be one of {known}, but this design says {mechanism!r}")
-        return RandomizedResponse.from_dict(fields)  # which says what is wrong
+        return MECHANISMS["randomized response"].from_dict(fields)  # which says what is wrong
     return MECHANISMS[mechanism].from_dict(fields)
 
 

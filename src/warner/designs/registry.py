@@ -1,5 +1,8 @@
 """Registry of mechanisms: those of this package, those of others, and those that somebody registers.
 
+The mechanisms of this package are listed by name and place, and imported when they are asked for: a survey with one
+design loads one mechanism.
+
 A package offers mechanisms of its own as entry points of the group ``warner.mechanisms``, in its ``pyproject.toml``::
 
     [project.entry-points."warner.mechanisms"]
@@ -13,22 +16,51 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TypeVar
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any, TypeVar
 
 from warner.designs.contract import Design
+from warner.designs.device import Device
 
 ENTRY_POINT_GROUP = "warner.mechanisms"
 
+Kind = TypeVar("Kind", bound=Device)
 Mechanism = TypeVar("Mechanism", bound=type[Design])
+
+
+def at(place: str) -> Any:
+    """Import what stands at a place within `warner.designs`, such as ``unary.UnaryEncoding``."""
+    module, _, name = place.rpartition(".")
+    return getattr(import_module(f"warner.designs.{module}"), name)
+
+
+class BuiltIn(Mapping[str, type[Kind]]):
+    """The classes of this package by the names of their mechanisms, each imported when it is asked for."""
+
+    def __init__(self, places: Mapping[str, str]) -> None:
+        self.places = places
+
+    def __getitem__(self, name: str) -> type[Kind]:
+        kind: type[Kind] = at(self.places[name])
+        return kind
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.places)
+
+    def __len__(self) -> int:
+        return len(self.places)
 
 
 class Registry(Mapping[str, type[Design]]):
     """The class of each mechanism, by the name that it has in files and on the command line."""
 
-    def __init__(self, built_in: Iterable[type[Design]]) -> None:
-        self._known = {design.mechanism: design for design in built_in}
-        self._built_in = frozenset(self._known)
+    def __init__(self, places: Mapping[str, str]) -> None:
+        self.built_in: BuiltIn[Design] = BuiltIn(places)
+        self._added: dict[str, type[Design]] = {}  # registered, or offered by other packages
         self._searched = False
 
     def register(self, mechanism: Mechanism) -> Mechanism:
@@ -41,10 +73,10 @@ class Registry(Mapping[str, type[Design]]):
         name = getattr(mechanism, "mechanism", None)
         if not isinstance(name, str) or not name.strip():
             raise ValueError(f"mechanism must be the name of {mechanism.__name__}, a text, but got {name!r}")
-        before = self._known.get(name)
-        if name in self._built_in or (before is not None and _place(before) != _place(mechanism)):
+        before = self._added.get(name)
+        if name in self.built_in or (before is not None and _place(before) != _place(mechanism)):
             raise ValueError(f"mechanism must be a name of its own, but there is a {name!r} already; choose another")
-        self._known[name] = mechanism  # a cell of a notebook that is run again defines its class again
+        self._added[name] = mechanism  # a cell of a notebook that is run again defines its class again
         return mechanism
 
     def _search(self) -> None:
@@ -61,31 +93,34 @@ class Registry(Mapping[str, type[Design]]):
                 why = f"{type(error).__name__}: {error}"
                 warnings.warn(f"the mechanism {point.value} of another package was left out: {why}", stacklevel=3)
 
+    def _known(self, name: object) -> bool:
+        return name in self.built_in or name in self._added
+
     def named(self, name: str) -> str:
         """Spell a name as the mechanism does, whatever its capitals; a name that nothing has stays as it is."""
-        for names in (self._known, self):
+        for names in (self.built_in, self):
             for known in names:
                 if known.lower() == name.lower():
                     return known
         return name
 
     def __getitem__(self, name: str) -> type[Design]:
-        if name not in self._known:
+        if not self._known(name):
             self._search()
-        return self._known[name]
+        return self.built_in[name] if name in self.built_in else self._added[name]
 
     def __contains__(self, name: object) -> bool:
-        if name not in self._known:
+        if not self._known(name):
             self._search()
-        return name in self._known
+        return self._known(name)
 
     def __iter__(self) -> Iterator[str]:
         self._search()
-        return iter(tuple(self._known))
+        return iter((*self.built_in, *self._added))
 
     def __len__(self) -> int:
         self._search()
-        return len(self._known)
+        return len(self.built_in) + len(self._added)
 
 
 def _place(mechanism: type[Design]) -> tuple[str, str]:

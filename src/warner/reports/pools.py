@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from warner.documents import Document, checked, document, loaded, parsed, save_text
-from warner.reports.open_tallies import OpenTally
 from warner.reports.tallies import VERSION, Tally, group_order
 from warner.words import reports_counted
 
@@ -160,6 +159,8 @@ Collected: TypeAlias = Tally | Pool
 def refuse_uncounted(given: object, usage: str) -> None:
     """Refuse what are no counted reports."""
     if not isinstance(given, Tally | Pool):
+        from warner.reports.open_tallies import OpenTally  # which loads all of open domains
+
         if isinstance(given, OpenTally):
             raise TypeError(
                 "tally must be of a design with a list of answers, but got reports of an open domain; warner.discover "
