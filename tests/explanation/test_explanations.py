@@ -1,6 +1,6 @@
 """explain: a randomized answer as predictor, from data to words, against references, other programs and brute force.
 
-It tests explanation/copies.py and explanation/people.py as well.
+It tests explanation/expanded_data.py and explanation/people.py as well.
 """
 
 from __future__ import annotations

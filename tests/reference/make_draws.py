@@ -28,7 +28,7 @@ from warner.designs import (
     design_from_dict,
 )
 from warner.designs.draws import Compared
-from warner.designs.forms import HashForm, LabelForm
+from warner.designs.report_forms import HashForm, LabelForm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -295,7 +295,6 @@ class Association(Result):
         )
 
     def to_dict(self) -> Document:
-        """Give what JSON can hold."""
         table, proof = self.crosstable, self.joint.certificate
         about = {"effective": table.effective} if table.effective is not None else {}
         return {
@@ -438,7 +437,6 @@ def _strength(pair: QuestionPair) -> str:
 
 
 def _correlation_sentence(told: Correlation) -> str:
-    """Say a correlation in a sentence."""
     what = f"{quoted(told.answers[0])} to {quoted(told.first)}"
     other = f"{quoted(told.answers[1])} to {quoted(told.second)}" if len(told.answers) > 1 else quoted(told.second)
     return f"Correlation of {what} and {other}: {told.text()}."

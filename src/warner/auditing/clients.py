@@ -24,12 +24,12 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from warner.designs.forms import all_reports
+from warner.designs.report_forms import all_reports
 from warner.words import counted, printable, shortened
 
 if TYPE_CHECKING:
     from warner.arrays import Counts, Label
-    from warner.designs.forms import Form
+    from warner.designs.report_forms import Form
 
 ANSWERS_AT_ONCE = 2**16  # that a client is given together
 CHUNK_BYTES = 2**16  # that are read at a time

@@ -21,7 +21,7 @@ Its files::
     cutoff_response  CutoffResponse: whether a number is at least a random cut-off
     product      Product: several questions at once, each with a device of its own
     matrices     matrices of probabilities in whole numbers; pseudo-inverse
-    forms        how a report is written in a column: a label, bits, or a hash
+    report_forms  how a report is written in a column: a label, bits, or a hash
     survey_designs  Warner's, crosswise, forced response ...: designs that have names, each a Channel
     card_decks   cards: decks of cards for quantities
     grids        answers that are numbers: grids, and the nearest answer

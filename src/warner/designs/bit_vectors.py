@@ -16,7 +16,7 @@ import numpy as np
 
 from warner.designs.bits import BitCounter, Incidence, set_bits
 from warner.designs.facts import ChannelOperator, Sums, added_up
-from warner.designs.forms import BitForm
+from warner.designs.report_forms import BitForm
 from warner.designs.symmetric import Symmetric
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ import numpy as np
 
 from warner.designs.device import Device, revealed
 from warner.designs.facts import Ancillary, Bounds, ChannelOperator, Readout, Sums, Symmetry, added_up
-from warner.designs.forms import LabelForm
 from warner.designs.labels import refuse_rounded
 from warner.designs.matrices import inverse
+from warner.designs.report_forms import LabelForm
 
 if TYPE_CHECKING:
     import os
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from warner.designs.channel import Channel
     from warner.designs.draws import RandomBytes
     from warner.designs.exact import Number
-    from warner.designs.forms import Form
     from warner.designs.labels import Domain, Labels
+    from warner.designs.report_forms import Form
 
 __all__ = ["Ancillary", "Bounds", "ChannelOperator", "Design", "Readout", "Sums", "Symmetry", "revealed"]
 
@@ -359,7 +359,6 @@ class Design(Device):
         return self.as_channel().restricted(allowed)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the design to a file, whole or not at all."""
         for labels in (self.domain, self.columns):
             refuse_rounded(labels)
         super().save(path)

@@ -49,7 +49,6 @@ class OrderedDesign(FromOdds):
 
     @property
     def ratio(self) -> tuple[int, int]:
-        """The smaller and the larger of the odds."""
         a, b = self.odds
         return b, a
 

@@ -35,8 +35,8 @@ from warner.designs.channel import Channel
 from warner.designs.contract import INVERSE_TOLERANCE, LARGEST_CHANNEL, Design, revealed
 from warner.designs.exact import TOTAL_LIMIT
 from warner.designs.facts import Bounds, ChannelOperator, Readout, memberships, nearer_ends
-from warner.designs.forms import LabelForm
 from warner.designs.labels import LABELS_LISTED, canonical, listed
+from warner.designs.report_forms import LabelForm
 from warner.words import enumerated, percent, quoted
 
 if TYPE_CHECKING:
@@ -132,7 +132,6 @@ class Product(Design):
 
     @property
     def k(self) -> int:
-        """The number of joint answers."""
         return math.prod(self.sizes)
 
     # Probabilities

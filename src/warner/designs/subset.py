@@ -36,8 +36,8 @@ from warner.designs.bit_vectors import PackedSupport
 from warner.designs.draws import Compared, bernoulli, selection
 from warner.designs.exact import TOTAL_LIMIT
 from warner.designs.facts import Symmetry
-from warner.designs.forms import BitForm
 from warner.designs.odds import NumberReader, OddsDesign, odds_or_epsilon, refuse_even
+from warner.designs.report_forms import BitForm
 
 if TYPE_CHECKING:
     from warner.arrays import Counts, Integers, Mask

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from warner.explanation.copies import named, share_columns, stacked_copies
 from warner.explanation.corrected_score import OutcomeFamily, Outcomes, solve_corrected_score
+from warner.explanation.expanded_data import coefficient_names, expanded_design, share_design_matrix
 from warner.explanation.joint_likelihood import maximise_joint_likelihood
 from warner.explanation.people import individuals, questions_of
 from warner.regression.formulas import Formula, sides
@@ -332,14 +332,14 @@ def explain(
             strata=strata,
             drop=unknown == "drop",
         )
-    terms, copies = stacked_copies(given, people, variables, questions)
+    terms, copies = expanded_design(given, people, variables, questions)
     explained = _outcomes(outcome, people, copies, family, modelled=method == "ml" and shares == "covariates")
     return Explanation(
         outcome=outcome,
         formula=terms.formula,
         family=family,
         method=method,
-        names=named(terms.names, questions),
+        names=coefficient_names(terms.names, questions),
         answers={question.name: tuple(question.domain) for question in questions},
         designs={question.name: question.designs for question in questions},
         people=people.n,
@@ -354,7 +354,7 @@ def _outcomes(name: str, people: Individuals, copies: Array, family: OutcomeFami
     """Give outcomes with the copies of all people; if shares are modelled, with the columns that they depend on."""
     rows = people.rows
     if modelled:
-        rows = replace(rows, x=share_columns(copies))
+        rows = replace(rows, x=share_design_matrix(copies))
         _refuse_large(copies.shape[0], rows.x.shape[1])
     return Outcomes(_outcome(name, people.columns[name], family), copies, people.answers.indicators, rows)
 

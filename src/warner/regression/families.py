@@ -140,7 +140,6 @@ class Softmax(Family):
         return np.insert(eta, self.reference, 0.0, axis=0)
 
     def shares(self, eta: Array) -> Array:
-        """Give the share of each answer."""
         every = self._all(eta)
         every -= every.max(axis=0)
         np.exp(every, out=every)
@@ -148,7 +147,6 @@ class Softmax(Family):
         return every
 
     def log_likelihood(self, eta: Array, likelihood: Array) -> Array:
-        """Evaluate the log-likelihood alone."""
         if likelihood.min() > 0:  # then mu lies within [min L, max L], and plain arithmetic is safe
             return np.asarray(np.log((likelihood * self.shares(eta)).sum(axis=0)))
         return self._posterior(eta, likelihood)[1]
@@ -227,16 +225,13 @@ class Binary(Family):
 
     @property
     def predictors(self) -> int:
-        """One."""
         return 1
 
     def shares(self, eta: Array) -> Array:
-        """Give the share of each answer."""
         share, rest = self.link.plain(eta[0])[:2]
         return np.array([share, rest] if self.reference == 1 else [rest, share])
 
     def log_likelihood(self, eta: Array, likelihood: Array) -> Array:
-        """Evaluate the log-likelihood alone."""
         return self._evaluated(eta, likelihood)[0]
 
     def _evaluated(self, eta: Array, likelihood: Array) -> tuple[Array, Array, Array]:
@@ -254,12 +249,10 @@ class Binary(Family):
         return value, posterior * over_share - other * over_rest, bend
 
     def at(self, eta: Array, likelihood: Array) -> Contributions:
-        """Evaluate the log-likelihood and its two derivatives."""
         value, score, bend = self._evaluated(eta, likelihood)
         return Contributions(value, score[np.newaxis], (score * (score - bend))[np.newaxis, np.newaxis])
 
     def predictors_of(self, shares: Array) -> Array:
-        """Give the predictor of the share."""
         return np.asarray(self.link.inverse(shares[[1 - self.reference]]))
 
 
@@ -291,14 +284,12 @@ class Cumulative(Family):
         return np.maximum(np.where(low, np.diff(below, axis=0), -np.diff(above, axis=0)), 0.0)
 
     def log_likelihood(self, eta: Array, likelihood: Array) -> Array:
-        """Evaluate the log-likelihood alone; minus infinity where predictors fall."""
         probability = (likelihood * self.shares(eta)).sum(axis=0)
         rising = (np.diff(eta, axis=0) >= 0).all(axis=0) & (probability > 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(rising, np.log(probability), -np.inf)
 
     def at(self, eta: Array, likelihood: Array) -> Contributions:
-        """Evaluate the log-likelihood and its derivatives."""
         plain = self.link.plain(eta)
         value = self.log_likelihood(eta, likelihood)
         probability = np.where(np.isfinite(value), np.exp(value), 1.0)
@@ -309,5 +300,4 @@ class Cumulative(Family):
         return Contributions(value, score, curvature)
 
     def predictors_of(self, shares: Array) -> Array:
-        """Give the predictors of the cumulative shares."""
         return np.asarray(self.link.inverse(shares.cumsum(axis=0)[:-1]))

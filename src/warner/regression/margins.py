@@ -99,7 +99,6 @@ class Margins(Result):
         return coefficients(names, *map(np.ravel, numbers), freedom=freedom, methods=methods)
 
     def to_dict(self) -> Document:
-        """Give what JSON can hold."""
         return {
             "level": self.level,
             "target": self.target,

@@ -181,7 +181,6 @@ class ModelCheck(Result):
         return [said]
 
     def to_dict(self) -> Document:
-        """Give what JSON can hold."""
         tested = None
         if self.groups is not None:
             tested = {name: plain(getattr(self.groups, name)) for name in ("statistic", "freedom", "p")}

@@ -113,7 +113,6 @@ class ModelTests(Result):
         }
 
     def to_dict(self) -> Document:
-        """Give what JSON can hold."""
         return {
             "formula": self.formula,
             "people": self.people,
@@ -124,7 +123,6 @@ class ModelTests(Result):
         }
 
     def printed(self, **options: Any) -> Printed:
-        """Give a table for a paper."""
         table = self.table(**options)
         statistics = ["" if np.isnan(value) else f"{value:.2f}" for value in table["statistic"]]
         columns = {"left out": labels(table["term"]), "test": labels(table["test"]), "statistic": statistics}

@@ -118,7 +118,6 @@ class Prediction(Result):
         }
 
     def to_dict(self) -> Document:
-        """Give what JSON can hold."""
         return {
             "level": self.level,
             "target": self.target,

@@ -84,7 +84,6 @@ class LogOdds:
         return np.insert(np.exp(rest - logsumexp(np.append(rest, 0.0))), self.answer, 0.0)
 
     def value(self, b: Array) -> float:
-        """Give the log-odds."""
         eta, rest = self._predictors(b)
         return eta - float(logsumexp(np.append(rest, 0.0)))
 
@@ -138,7 +137,6 @@ class ConstrainedLikelihood(Likelihood):
         return float(self.quantity.gradient(b)[self.quantity.pivot])
 
     def value(self, b: Array) -> float:
-        """Give the log-likelihood at free coefficients."""
         return super().value(self.all_coefficients(b))
 
     def at(self, b: Array) -> Expansion:

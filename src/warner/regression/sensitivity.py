@@ -101,7 +101,6 @@ class RegressionSensitivity(Result):
         return (*always, *sometimes)
 
     def to_dict(self) -> Document:
-        """Give what JSON can hold."""
         return {
             "formula": self.fits[0].model_data.formula,
             "safe": self.safe,

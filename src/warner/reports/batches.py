@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import narwhals as nw
 
     from warner.designs import Design
-    from warner.designs.forms import Form
+    from warner.designs.report_forms import Form
     from warner.reports.queries import Columns, Frame, Table
     from warner.reports.stored import ReportBlock
     from warner.reports.subtotals import Column, Subtotal

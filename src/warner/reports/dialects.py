@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import narwhals as nw
 
     from warner.arrays import Dtype
-    from warner.designs.forms import Form
+    from warner.designs.report_forms import Form
     from warner.reports.queries import Frame
 else:
     nw = on_first_use("narwhals")

@@ -16,16 +16,16 @@ from unicodedata import normalize
 
 import numpy as np
 
-from warner.designs.forms import all_reports
 from warner.designs.labels import OUTSIDE
+from warner.designs.report_forms import all_reports
 from warner.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from warner.arrays import Integers
-    from warner.designs.forms import Form
     from warner.designs.labels import Labels
+    from warner.designs.report_forms import Form
 
 Unknowns: TypeAlias = dict[str, int]  # values as they are shown, and how often each is there
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import narwhals as nw
 
-    from warner.designs.forms import Form
+    from warner.designs.report_forms import Form
     from warner.documents import Document
     from warner.reports.dialects import Dialect
     from warner.reports.files import Head

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     import narwhals as nw
 
     from warner.arrays import Array, Integers
-    from warner.designs.forms import Form
+    from warner.designs.report_forms import Form
     from warner.reports.dialects import Dialect
 else:
     nw = on_first_use("narwhals")

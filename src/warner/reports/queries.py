@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import narwhals as nw
 
-    from warner.designs.forms import Form
+    from warner.designs.report_forms import Form
     from warner.documents import Document
     from warner.reports.readstat import Labels
 else:

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
 import numpy as np
 
-from warner.designs.forms import LabelForm
 from warner.designs.grids import is_numeric, refuse_texts
 from warner.designs.grids import nearest as nearest_answer
 from warner.designs.open.open_domain import OpenDomain
+from warner.designs.report_forms import LabelForm
 from warner.documents import Document, csv_writer, written_whole
 from warner.reports.dialects import PLAIN, dialect
 from warner.reports.files import (

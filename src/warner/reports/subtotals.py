@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from warner.designs.facts import Sums
-from warner.designs.forms import all_reports
 from warner.designs.labels import MISSING, OUTSIDE, is_missing
+from warner.designs.report_forms import all_reports
 from warner.memory import TALLY_BYTES, refuse_beyond_memory
 from warner.reports.invalid_values import together
 from warner.reports.queries import INSIDE

@@ -17,7 +17,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from warner.designs.forms import LabelForm
+from warner.designs.report_forms import LabelForm
 from warner.service.counters import SKIPPED
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from numpy.testing import assert_array_equal
 
 from engines import in_engine
 from warner import LocalHashing, tally
-from warner.designs.forms import HashForm
 from warner.designs.labels import MISSING, OUTSIDE
+from warner.designs.report_forms import HashForm
 from warner.reports.randomizing_files import randomize_file
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from warner.designs.forms import Read
 from warner.designs.labels import from_text
 from warner.designs.open.values import WholeNumbers
+from warner.designs.report_forms import Read
 
 if TYPE_CHECKING:
     from warner.designs.open.values import Values

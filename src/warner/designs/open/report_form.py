@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from warner.designs.forms import Read
 from warner.designs.labels import MISSING, OUTSIDE, is_missing
+from warner.designs.report_forms import Read
 
 if TYPE_CHECKING:
     from warner.arrays import Counts, Dtype, Integers

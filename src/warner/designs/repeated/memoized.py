@@ -385,7 +385,6 @@ class Memoized(Design):
         )
 
     def summary(self) -> str:
-        """Name the design in one line, with its epsilons."""
         return (
             f"Memoized {self.first.mechanism} among {self.k} answers ({first_and_last(self.domain)}): epsilon "
             f"{self.shown_epsilon()} for one report, {self.first.shown_epsilon()} for all of an unchanged answer"

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from warner.designs.contract import Design
     from warner.designs.draws import RandomBytes
     from warner.designs.exact import Number
-    from warner.designs.forms import BitForm
     from warner.designs.labels import Labels
+    from warner.designs.report_forms import BitForm
 
 
 def basic_rappor(domain: Labels, f: Number, p: Number, q: Number) -> tuple[UnaryEncoding, UnaryEncoding]:

@@ -56,7 +56,7 @@ import numpy as np
 
 from warner.designs.draws import uniform
 from warner.designs.exact import TOTAL_LIMIT, epsilon_asked, exponential_not_above, lowest_terms, odds_not_above
-from warner.designs.forms import LabelForm
+from warner.designs.report_forms import LabelForm
 from warner.designs.response import RandomizedResponse
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from warner.designs.contract import Design
     from warner.designs.draws import RandomBytes
     from warner.designs.exact import Number
-    from warner.designs.forms import Form
+    from warner.designs.report_forms import Form
     from warner.designs.structured.hashing import LocalHashing
 
 EXACT_POWER_BITS = 2**14  # binary digits of a power that is still written out
@@ -172,7 +172,6 @@ class AnswerRounds(Rounds):
         return self.first.draw(keys, random_bytes)
 
     def again(self, responses: Counts, hashes: Integers, random_bytes: RandomBytes) -> Counts:
-        """Draw a report from each permanent response."""
         return self.second.draw(responses, random_bytes)
 
     def odds_after(self, reports: int) -> tuple[int, int]:
@@ -242,11 +241,9 @@ class HashRounds(Rounds):
         return uniform(size, self.functions, random_bytes).astype(np.int64)
 
     def keyed(self, answers: Integers, hashes: Integers) -> Integers:
-        """Hash each answer."""
         return self.first.block_with(answers, hashes) % self.first.field
 
     def permanent(self, keys: Integers, random_bytes: RandomBytes) -> Counts:
-        """Draw the permanent response to each hash value."""
         return self.values.permanent(keys, random_bytes)
 
     def again(self, responses: Counts, hashes: Integers, random_bytes: RandomBytes) -> Counts:

@@ -31,8 +31,8 @@ import numpy as np
 from warner.designs.draws import REPORTS_AT_ONCE, uniform
 from warner.designs.exact import odds_from_epsilon
 from warner.designs.facts import Symmetry
-from warner.designs.forms import HashForm
 from warner.designs.odds import NumberReader, OddsDesign, odds_or_epsilon, refuse_even, refuse_odds
+from warner.designs.report_forms import HashForm
 from warner.designs.structured.block_designs import deniability
 from warner.designs.structured.geometry import is_prime, next_prime
 
@@ -178,7 +178,6 @@ class AffineHashing(OddsDesign):
         return number.astype(np.int64)
 
     def supports(self, reports: Counts) -> Mask:
-        """Give for each report, a row each, which answers have its hash."""
         return np.asarray(self._hashed(reports[:, np.newaxis], np.arange(self.k)) == reports[:, [2]])
 
     def _opening(self) -> str:

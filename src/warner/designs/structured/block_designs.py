@@ -33,9 +33,9 @@ import numpy as np
 from warner.designs.channel import Channel
 from warner.designs.contract import LARGEST_CHANNEL, PEOPLE_AT_ONCE
 from warner.designs.facts import Bounds, ChannelOperator, Sums, Symmetry, memberships
-from warner.designs.forms import LabelForm
 from warner.designs.histograms import uniform_histograms
 from warner.designs.odds import OddsDesign
+from warner.designs.report_forms import LabelForm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

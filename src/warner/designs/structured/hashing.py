@@ -158,7 +158,6 @@ class LocalHashing(PrimeFieldDesign):
         )
 
     def supports(self, reports: Counts) -> Mask:
-        """Give for each report, a row each, which answers have its hash."""
         directions, values = reports // self.field, reports % self.field
         hashes = np.zeros((len(reports), self.k), dtype=np.int64)
         factors = vectors(directions, self.field, self.dimension)

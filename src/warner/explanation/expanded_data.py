@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 DEPENDENT_SHARE_COLUMN = 1e-8  # part of a column that the columns before it must leave over
 
 
-def stacked_copies(
+def expanded_design(
     given: Formula | TermList, people: Individuals, variables: Sequence[str], questions: Sequence[Question]
 ) -> tuple[Terms, Array]:
     """Give the terms of a model, and their columns for each combination of answers, of shape (k, n, columns)."""
@@ -32,7 +32,9 @@ def stacked_copies(
     flat = copies.reshape(-1, len(terms.names))
     rows = people.rows
     refuse_too_few(rows, len(terms.names))
-    refuse_dependent(replace(rows, x=flat, weight=np.tile(rows.weight, len(copies))), named(terms.names, questions))
+    refuse_dependent(
+        replace(rows, x=flat, weight=np.tile(rows.weight, len(copies))), coefficient_names(terms.names, questions)
+    )
     return terms, copies
 
 
@@ -59,7 +61,7 @@ def _terms(given: Formula | TermList, stacked: Columns, people: Individuals, que
     return given.terms(stacked, once, orders)
 
 
-def named(names: Sequence[str], questions: Sequence[Question]) -> tuple[str, ...]:
+def coefficient_names(names: Sequence[str], questions: Sequence[Question]) -> tuple[str, ...]:
     """Name indicators of answers by the answer alone: trait[yes]."""
     for question in questions:
         for label in question.domain:
@@ -82,7 +84,7 @@ def _independent(columns: Array) -> list[int]:
     return chosen
 
 
-def share_columns(copies: Array) -> Array:
+def share_design_matrix(copies: Array) -> Array:
     """Give what the shares of the answers may depend on: a constant, and what is left of the terms at the reference."""
     columns = np.column_stack([np.ones(copies.shape[1]), copies[-1]])
     return columns[:, _independent(columns)]
