@@ -23,11 +23,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -49,6 +49,19 @@ JOINT_SEPARATOR = " & "  # between the labels of a joint answer
 MOST_JOINT_ANSWERS = 2**16  # joint answers, and joint reports
 MERGED_TABLE_ROWS = 64  # rows and columns up to which the tables of neighbouring questions are multiplied out
 JOINT_TABLE_CELLS = 2**20  # of the table of all joint answers and reports, up to which it is written out
+
+
+class _Scores(NamedTuple):
+    """Scores of joint reports whose mean is a share: their sums and sums of squares over counts of reports.
+
+    `noise` gives the variance of the score of one report given the answer, on average over the shares of the answers.
+    """
+
+    sums: Callable[[Array], Array]
+    squares: Callable[[Array], Array]
+    noise: Callable[[Array], Array]
+    known: Mask
+    least_and_most: tuple[Array, Array]
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -268,43 +281,58 @@ class Product(Design):
         histogram: Counts | None = None,
     ) -> Readout:
         """Say how joint shares show: in unbiased linear combinations of the observed shares of joint reports."""
-        inverses, tables = self._inverses, self._merged
-        if sets is None:
-            known = self.identified()
-            squared = [inverse**2 for inverse in inverses]
-            count = mode_products(counts, inverses)
-            scores = product_ranges([(inverse.min(axis=0), inverse.max(axis=0)) for inverse in inverses])
-
-            def variance(observed: Array, held: Array) -> Array:
-                if target == "population":
-                    return mode_products(observed, squared) - mode_products(observed, inverses) ** 2
-                mixed = zip(tables, inverses, strict=True)
-                given = [(table @ inverse**2, (table @ inverse) ** 2) for table, inverse in mixed]
-                return mode_products(held, [one for one, _ in given]) - mode_products(held, [two for _, two in given])
+        scores = self._scores_of_answers() if sets is None else self._scores_of_sets(sets, minus)
+        if target == "population":
+            # About one report more, spread over all kinds, or a kind that was never seen would count as impossible. A
+            # half of each kind, as with few kinds, would here outnumber the reports.
+            more = 0.5 * max(self.widths)
+            observed = (counts + more / counts.shape[-1]) / (n + more)
+            variance = scores.squares(observed) - scores.sums(observed) ** 2
         else:
-            weights, known = self._weights(sets)
-            if minus is not None:
-                others, told = self._weights(minus)
-                weights, known = weights - others, known & told
-            count = counts @ weights.T
-            scores = weights.min(axis=1), weights.max(axis=1)
+            held = np.maximum(self.undone(counts / n), 0) + 1 / (n * self.k)
+            variance = scores.noise(held / held.sum(axis=-1, keepdims=True))
+        error = np.where(scores.known, np.sqrt(np.maximum(variance, 0) / n), np.inf)
+        binomial = np.zeros(scores.known.size, dtype=bool)
+        return Readout(
+            np.asarray(scores.sums(counts), dtype=np.float64), n, 0.0, 1.0, binomial, error, scores.least_and_most
+        )
 
-            def variance(observed: Array, held: Array) -> Array:
-                if target == "population":
-                    return np.asarray(observed @ weights.T**2 - (observed @ weights.T) ** 2)
-                turned = [table.T for table in tables]
-                given = mode_products(weights**2, turned) - mode_products(weights, turned) ** 2
-                return np.asarray(held @ given.T)
+    def _scores_of_answers(self) -> _Scores:
+        """Score joint reports for each joint answer, question by question."""
+        inverses, squared = self._inverses, [inverse**2 for inverse in self._inverses]
+        pairs = list(zip(self._merged, inverses, strict=True))
 
-        # About one report more, spread over all kinds, or a kind that was never seen would count as impossible. A half
-        # of each kind, as with few kinds, would here outnumber the reports.
-        more = 0.5 * max(self.widths)
-        observed = (counts + more / counts.shape[-1]) / (n + more)
-        held = np.maximum(mode_products(counts / n, inverses), 0) + 1 / (n * self.k)
-        held = held / held.sum(axis=-1, keepdims=True)
-        error = np.where(known, np.sqrt(np.maximum(variance(observed, held), 0) / n), np.inf)
-        binomial = np.zeros(known.size, dtype=bool)
-        return Readout(np.asarray(count, dtype=np.float64), n, 0.0, 1.0, binomial, error, scores)
+        def noise(held: Array) -> Array:
+            given = mode_products(held, [table @ inverse**2 for table, inverse in pairs])
+            return given - mode_products(held, [(table @ inverse) ** 2 for table, inverse in pairs])
+
+        return _Scores(
+            sums=lambda reports: mode_products(reports, inverses),
+            squares=lambda reports: mode_products(reports, squared),
+            noise=noise,
+            known=self.identified(),
+            least_and_most=product_ranges([(inverse.min(axis=0), inverse.max(axis=0)) for inverse in inverses]),
+        )
+
+    def _scores_of_sets(self, sets: Sets, minus: Sets | None) -> _Scores:
+        """Score joint reports for each set of joint answers, less those of `minus`."""
+        weights, known = self._weights(sets)
+        if minus is not None:
+            others, told = self._weights(minus)
+            weights, known = weights - others, known & told
+        turned = [table.T for table in self._merged]
+
+        def noise(held: Array) -> Array:
+            given = mode_products(weights**2, turned) - mode_products(weights, turned) ** 2
+            return np.asarray(held @ given.T)
+
+        return _Scores(
+            sums=lambda reports: np.asarray(reports @ weights.T),
+            squares=lambda reports: np.asarray(reports @ weights.T**2),
+            noise=noise,
+            known=known,
+            least_and_most=(weights.min(axis=1), weights.max(axis=1)),
+        )
 
     def _weights(self, sets: Sets) -> tuple[Array, Mask]:
         """Give the weights of joint reports that tell the share of each set, a row each, and whether they do."""

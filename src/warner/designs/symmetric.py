@@ -170,22 +170,7 @@ class Symmetric(Design):
         base = np.asarray(np.where(but_one, 1 - self.p, sizes * q), dtype=np.float64)
         if binomial.all():
             return Readout(counted, n, base, gain, np.True_)
-        other = np.zeros_like(count) if minus is None else summed(counts, minus).astype(np.float64)
-        others = np.zeros_like(sizes) if minus is None else sizes_of(minus)
-        level = (sizes - others) / self.k
-        share = level + (count - other - level * everything) / (n * gain)
-        # Those who hold an answer of either set, with one report more, which supports half of the answers.
-        first, second = (
-            np.clip(m / self.k + (c - m / self.k * everything) / ((n + 1) * gain), 0, 1)
-            for c, m in ((count, sizes), (other, others))
-        )
-        held = ((first, 1 - level), (second, -1 - level), (np.maximum(1 - first - second, 0), -level))
-        mean = sum(part * weight for part, weight in held)
-        square = sum(part * weight**2 for part, weight in held)
-        if target == "population":
-            variance = self._variance(sets, minus, mean, square, n, histogram)
-        else:  # without the chance in who was asked
-            variance = self._noise(sets, minus, square, counts, n)
+        share, variance = self._linear(counts, n, sets, minus, target, histogram)
         return Readout(
             np.where(binomial, counted, n * share),
             n,
@@ -195,6 +180,30 @@ class Symmetric(Design):
             np.sqrt(np.maximum(variance, 0) / n) / abs(gain),
             self._scores(sizes) if minus is None else None,
         )
+
+    def _linear(
+        self, counts: Counts, n: Array, sets: Sets, minus: Sets | None, target: str, histogram: Counts | None
+    ) -> tuple[Array, Array]:
+        """Give unbiased shares of sets, less those of `minus`, and the variance of one report's weighted support."""
+        gain = self.symmetry.gain
+        sizes = sizes_of(sets)
+        count = summed(counts, sets).astype(np.float64)
+        everything = counts.sum(axis=-1, keepdims=True).astype(np.float64)
+        other = np.zeros_like(count) if minus is None else summed(counts, minus).astype(np.float64)
+        others = np.zeros_like(sizes) if minus is None else sizes_of(minus)
+        level = (sizes - others) / self.k
+        share = level + (count - other - level * everything) / (n * gain)
+        # Those who hold an answer of either set, with one report more, which supports half of the answers
+        first, second = (
+            np.clip(m / self.k + (c - m / self.k * everything) / ((n + 1) * gain), 0, 1)
+            for c, m in ((count, sizes), (other, others))
+        )
+        held = ((first, 1 - level), (second, -1 - level), (np.maximum(1 - first - second, 0), -level))
+        mean = sum(part * weight for part, weight in held)
+        square = sum(part * weight**2 for part, weight in held)
+        if target == "population":
+            return share, self._variance(sets, minus, mean, square, n, histogram)
+        return share, self._noise(sets, minus, square, counts, n)  # without the chance in who was asked
 
     def _fuzzy(self, counts: Counts, n: Array, sets: Fuzzy, target: str, histogram: Counts | None) -> Readout:
         """Say how the shares of fuzzy sets show: by the weights u - mean(u), whose sum is zero; see `readout`."""

@@ -84,6 +84,7 @@ class LogOdds:
         return np.insert(np.exp(rest - logsumexp(np.append(rest, 0.0))), self.answer, 0.0)
 
     def value(self, b: Array) -> float:
+        """Give the predictor of the answer less the logarithm of what all others have together."""
         eta, rest = self._predictors(b)
         return eta - float(logsumexp(np.append(rest, 0.0)))
 
